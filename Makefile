@@ -1,0 +1,54 @@
+# The front door. CMake does the work; see CMakePresets.json for dev, clang, asan, tsan and coverage.
+#
+#   make              build the library and the command: build/heatball
+#   make deps         install the Debian packages that building and testing need
+#   make demo         install what is missing, build, reproduce the paper's studies (short form)
+#   make test         install what is missing, build, run all tests (a few minutes)
+#   make test-long    the long statistical tests as well
+#   make bench        speed against NumPy and against the library's own limits
+#   make install      into PREFIX (default /usr/local)
+#   make format       format the C sources
+#   make clean        remove build/
+
+PREFIX ?= /usr/local
+PYTHON ?= /usr/bin/python3
+DEMO   ?= heatball-demo
+
+.PHONY: all deps deps-build demo test test-long bench install format clean
+all: build/build.ninja
+	@cmake --build build --target all
+
+build/build.ninja: CMakeLists.txt CMakePresets.json
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build-configure.log 2>&1 \
+	  && rm -f build-configure.log \
+	  || { cat build-configure.log; rm -f build-configure.log; \
+	       echo "heatball: configuring failed; 'make deps' installs the packages it needs" >&2; exit 1; }
+
+deps:
+	@sh tools/install-packages build test
+deps-build:
+	@sh tools/install-packages build
+
+demo: deps-build
+	@$(MAKE) --no-print-directory all
+	build/heatball reproduce --quick -o $(DEMO)
+
+test: deps
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/run.py
+test-long: deps
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/run.py --long
+
+bench: deps
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) bench/compare.py
+
+install: all
+	@cmake --install build --prefix $(PREFIX)
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	rm -rf build

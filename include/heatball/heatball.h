@@ -1,0 +1,12 @@
+/* heatball/heatball.h: everything. See base.h for the conventions. */
+#ifndef HEATBALL_HEATBALL_H
+#define HEATBALL_HEATBALL_H
+
+#include <heatball/ball.h>
+#include <heatball/base.h>
+#include <heatball/budget.h>
+#include <heatball/file.h>
+#include <heatball/plot.h>
+#include <heatball/random.h>
+
+#endif

@@ -1,0 +1,138 @@
+/* The context: settings checked once, the message of the last failure, and the callbacks.
+ *
+ * Nothing here is global. hb_fail is the only way a message comes to be, and it copies its text, so
+ * arguments may be temporaries. */
+#include "base/context.h"
+#include "base/cpu.h"
+
+#include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *hb_version(void)
+{
+    return HB_VERSION;
+}
+
+const char *hb_status_name(hb_status status)
+{
+    switch (status) {
+#define HB_STATUS_NAME(name, value, text)                                                          \
+    case name: return #name;
+        HB_STATUS_LIST(HB_STATUS_NAME)
+#undef HB_STATUS_NAME
+    }
+    return "HB_UNKNOWN";
+}
+
+const char *hb_status_text(hb_status status)
+{
+    switch (status) {
+#define HB_STATUS_TEXT(name, value, text)                                                          \
+    case name: return text;
+        HB_STATUS_LIST(HB_STATUS_TEXT)
+#undef HB_STATUS_TEXT
+    }
+    return "not a status of this library";
+}
+
+static void *allocate_with_malloc(void *user, size_t bytes)
+{
+    (void)user;
+    return malloc(bytes);
+}
+
+static void release_with_free(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+void hb_settings_default(hb_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    settings->isa = HB_ISA_AUTO;
+}
+
+hb_status hb_context_create(hb_context **out, const hb_settings *settings)
+{
+    if (!out) return HB_ERROR_ARGUMENT;
+    *out = NULL;
+    hb_settings chosen;
+    hb_settings_default(&chosen);
+    if (settings) chosen = *settings;
+    if (chosen.threads < 0 || chosen.threads > HB_MAX_THREADS) return HB_ERROR_ARGUMENT;
+    if (chosen.isa < HB_ISA_AUTO || chosen.isa > HB_ISA_AVX512) return HB_ERROR_ARGUMENT;
+    if (!chosen.allocate != !chosen.release) return HB_ERROR_ARGUMENT;
+    if (!hb_cpu_has((hb_isa)chosen.isa)) return HB_ERROR_UNAVAILABLE;
+    if (!chosen.allocate) {
+        chosen.allocate = allocate_with_malloc;
+        chosen.release = release_with_free;
+    }
+    hb_context *context = chosen.allocate(chosen.allocator_user, sizeof *context);
+    if (!context) return HB_ERROR_MEMORY;
+    memset(context, 0, sizeof *context);
+    context->settings = chosen;
+    context->threads = chosen.threads ? chosen.threads : omp_get_max_threads();
+    context->isa = chosen.isa == HB_ISA_AUTO ? hb_cpu_best() : (hb_isa)chosen.isa;
+    *out = context;
+    return HB_OK;
+}
+
+void hb_context_destroy(hb_context *context)
+{
+    if (context) context->settings.release(context->settings.allocator_user, context);
+}
+
+const char *hb_context_message(const hb_context *context)
+{
+    return context ? context->message : "";
+}
+
+hb_status hb_context_fail(hb_context *context, hb_status status, const char *message)
+{
+    return hb_fail(context, status, "%s", message);
+}
+
+int hb_context_threads(const hb_context *context)
+{
+    return context->threads;
+}
+
+const char *hb_context_isa(const hb_context *context)
+{
+    return hb_cpu_name(context->isa);
+}
+
+hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...)
+{
+    char text[sizeof context->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+#pragma omp critical(hb_message)
+    memcpy(context->message, text, sizeof text);
+    return status;
+}
+
+void hb_note(hb_context *context, const char *format, ...)
+{
+    if (!context->settings.log) return;
+    char text[sizeof context->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    context->settings.log(context->settings.log_user, text);
+}
+
+hb_status hb_progress(hb_context *context, const char *what, double done, double total)
+{
+    const hb_settings *settings = &context->settings;
+    if (settings->progress && settings->progress(settings->progress_user, what, done, total))
+        return hb_fail(context, HB_ERROR_INTERRUPTED, "%s: stopped by request", what);
+    return HB_OK;
+}

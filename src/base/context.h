@@ -1,0 +1,39 @@
+/* base/context.h: what the library's own files see of a context, and the two error macros. */
+#ifndef HB_BASE_CONTEXT_H
+#define HB_BASE_CONTEXT_H
+
+#include <heatball/base.h>
+
+struct hb_context {
+    hb_settings settings;
+    int threads;
+    hb_isa isa; /* never HB_ISA_AUTO */
+    char message[512];
+};
+
+/* Stores the message and returns status. Safe to call from several threads; the last one wins. */
+hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...) HB_PRINTF(3, 4);
+
+/* Hands a note to the log callback, if there is one. */
+void hb_note(hb_context *context, const char *format, ...) HB_PRINTF(2, 3);
+
+/* Reports progress; HB_ERROR_INTERRUPTED when the callback asks to stop. */
+hb_status hb_progress(hb_context *context, const char *what, double done, double total);
+
+/* Returns from the calling function with a message unless condition holds. */
+#define HB_CHECK(context, condition, status, ...)                                                  \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            hb_fail((context), (status), __VA_ARGS__);                                             \
+            return (status);                                                                       \
+        }                                                                                          \
+    } while (0)
+
+/* Returns from the calling function when call fails; the message is already there. */
+#define HB_TRY(call)                                                                               \
+    do {                                                                                           \
+        hb_status hb_try_status = (call);                                                          \
+        if (hb_try_status != HB_OK) return hb_try_status;                                          \
+    } while (0)
+
+#endif

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Runs every test: `make test` calls this after the release build. Ends with `N passed, N failed`.
+
+Each step is a command; its passes and failures are counted from cmocka's and pytest's own closing
+lines, or as one test by its exit code. A failing step prints its output; the others go on.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PYTHON = sys.executable
+passed = failed = skipped = 0
+
+
+def git_files(*patterns):
+    """Tracked and new files (none of those that git ignores) that match."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return sorted(f for f in set(listed.stdout.split()) if os.path.exists(os.path.join(ROOT, f)))
+
+
+def count_cmocka(output):
+    good = sum(int(n) for n in re.findall(r"^\[  PASSED  \] (\d+) test", output, re.M))
+    bad = sum(int(n) for n in re.findall(r"^\[  FAILED  \] (\d+) test", output, re.M))
+    return good, bad, 0
+
+
+def count_pytest(output):
+    line = (output.strip().splitlines() or [""])[-1]
+    def find(word):
+        match = re.search(r"(\d+) " + word, line)
+        return int(match.group(1)) if match else 0
+    return find("passed"), find("failed") + find("error"), find("skipped")
+
+
+def step(name, command, count=None, environment=None):
+    """Runs one command, counts its tests, prints one line (and the output when it failed)."""
+    global passed, failed, skipped
+    start = time.monotonic()
+    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, errors="replace", env={**os.environ, **(environment or {})})
+    good, bad, missed = count(run.stdout) if count else (0, 0, 0)
+    if run.returncode != 0 and bad == 0:
+        bad = 1  # a crash, or a tool that says no
+    if run.returncode == 0 and not count:
+        good = 1
+    if run.returncode == 0 and count and good == 0:
+        bad = 1  # no test ran: that is a failure too
+    passed, failed, skipped = passed + good, failed + bad, skipped + missed
+    print(f"{'ok  ' if bad == 0 else 'FAIL'} {name:<44} {good:4d} passed {bad:3d} failed "
+          f"{time.monotonic() - start:6.1f} s", flush=True)
+    if bad:
+        print(run.stdout[-12000:], flush=True)
+    return bad == 0
+
+
+def build(preset):
+    configure = ["cmake", "--preset", preset]
+    make = ["cmake", "--build", "--preset", preset]
+    script = " ".join(configure) + " > /dev/null && " + " ".join(make)
+    return step(f"{preset}: builds without a warning", ["sh", "-c", script])
+
+
+def c_tests(preset, names=None, environment=None):
+    directory = os.path.join(ROOT, "build", preset, "tests")
+    for source in git_files("tests/test_*.c"):
+        name = os.path.basename(source)[:-2]
+        if names is None or name in names:
+            step(f"{preset}: {name}", [os.path.join(directory, name)], count_cmocka, environment)
+
+
+def must_fail(preset, bug, environment=None):
+    """The seeded bug has to be caught: proves that the sanitizer is on."""
+    program = os.path.join(ROOT, "build", preset, "tests", "seeded_bug")
+    step(f"{preset}: catches a seeded {bug} bug",
+         ["sh", "-c", f"! {program} {bug} > /dev/null 2>&1"], environment=environment)
+
+
+def sources():
+    step("every file is formatted",
+         ["clang-format", "--dry-run", "--Werror", *git_files("*.c", "*.h")])
+    step("includes go downward only", [PYTHON, "tools/check_rooms.py"])
+    step("polynomials are those of tools/coefficients.py",
+         [PYTHON, "tools/coefficients.py", "--check"])
+    step("names are unique, files open with a comment", [PYTHON, "tools/check_names.py"])
+
+
+def analyser():
+    """clang-tidy over the library, the command and the studies; .clang-tidy lists the checks."""
+    files = git_files("src/*.c", "cli/*.c", "studies/*.c")
+    command = ["xargs", "-P", "2", "-n", "4", "clang-tidy", "--quiet", "-p", "build/clang"]
+    listed = "\n".join(files)
+    step("clang-tidy finds nothing", ["sh", "-c", f"printf '%s\\n' '{listed}' | "
+                                      + " ".join(command) + " 2>/dev/null"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true", help="the long statistical tests as well")
+    arguments = parser.parse_args()
+    sources()
+    if build("dev"):
+        c_tests("dev")
+    if build("clang"):
+        c_tests("clang")
+        analyser()
+    if build("asan"):
+        for bug in ("address", "undefined"):
+            must_fail("asan", bug)
+        c_tests("asan")
+    thread = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
+              "OMP_TOOL_LIBRARIES": "/usr/lib/llvm-14/lib/libarcher.so"}
+    if build("tsan"):
+        must_fail("tsan", "thread", thread)
+        c_tests("tsan", {"test_base", "test_random", "test_sample"}, thread)
+    environment = {"PYTHONPATH": os.path.join(ROOT, "python"),
+                   "HEATBALL_BUILD": os.path.join(ROOT, "build"),
+                   "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball")}
+    marker = ["-m", ""] if arguments.long else []
+    step("Python package, command, studies, install",
+         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marker, "tests"],
+         count_pytest, environment)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return failed != 0
+
+
+if __name__ == "__main__":
+    assert shutil.which("cmake"), "cmake is missing: run `make deps`"
+    sys.exit(main())

@@ -1,0 +1,244 @@
+/* The base room: status list, context, allocator hook, workspaces, tasks and the fixed-order sum. */
+#include "support.h"
+
+#include "base/context.h"
+#include "base/cpu.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+
+static void every_status_has_a_name_and_a_text(void **state)
+{
+    (void)state;
+#define CHECK_STATUS(name, value, text)                                                            \
+    assert_int_equal(name, value);                                                                 \
+    assert_string_equal(hb_status_name(name), #name);                                              \
+    assert_string_equal(hb_status_text(name), text);
+    HB_STATUS_LIST(CHECK_STATUS)
+    assert_string_equal(hb_status_name((hb_status)99), "HB_UNKNOWN");
+    assert_string_equal(hb_version(), HB_VERSION);
+}
+
+static void contexts_check_their_settings(void **state)
+{
+    (void)state;
+    hb_context *context;
+    hb_settings settings;
+    assert_int_equal(hb_context_create(NULL, NULL), HB_ERROR_ARGUMENT);
+    hb_settings_default(&settings);
+    settings.threads = -1;
+    assert_int_equal(hb_context_create(&context, &settings), HB_ERROR_ARGUMENT);
+    assert_null(context);
+    settings.threads = HB_MAX_THREADS + 1;
+    assert_int_equal(hb_context_create(&context, &settings), HB_ERROR_ARGUMENT);
+    settings.threads = 3;
+    settings.isa = 17;
+    assert_int_equal(hb_context_create(&context, &settings), HB_ERROR_ARGUMENT);
+    settings.isa = HB_ISA_SCALAR;
+    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_threads(context), 3);
+    assert_string_equal(hb_context_isa(context), "scalar");
+    assert_string_equal(hb_context_message(context), "");
+    hb_context_destroy(context);
+    hb_context_destroy(NULL);
+    assert_string_equal(hb_context_message(NULL), "");
+}
+
+/* An allocator that counts, and fails when its allowance is used up. */
+typedef struct counter {
+    int live, allowance;
+} counter;
+
+static void *counting_allocate(void *user, size_t bytes)
+{
+    counter *c = user;
+    if (c->allowance == 0) return NULL;
+    c->allowance--;
+    c->live++;
+    return malloc(bytes);
+}
+
+static void counting_release(void *user, void *memory)
+{
+    ((counter *)user)->live--;
+    free(memory);
+}
+
+static hb_context *counting_context(counter *c)
+{
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.allocate = counting_allocate;
+    settings.release = counting_release;
+    settings.allocator_user = c;
+    hb_context *context = NULL;
+    hb_context_create(&context, &settings);
+    return context;
+}
+
+/* Whatever call runs out of memory, it says so, and nothing stays allocated. */
+static void no_memory_is_reported_and_nothing_leaks(void **state)
+{
+    (void)state;
+    counter none = {0, 0};
+    assert_null(counting_context(&none));
+    for (int allowance = 1; allowance < 40; allowance++) {
+        counter c = {0, allowance};
+        hb_context *context = counting_context(&c);
+        double z[30], sigma[10];
+        hb_cubature *rule = NULL;
+        hb_status status = hb_ball_sample(context, HB_KAPPA, 3, 0, 1, 1, 0, 10, z, sigma);
+        if (status == HB_OK) status = hb_cubature_exact(context, HB_KAPPA, 2, 0, 4, &rule);
+        hb_cubature_destroy(rule);
+        assert_int_equal(c.live, 1);
+        if (status != HB_OK) {
+            assert_int_equal(status, HB_ERROR_MEMORY);
+            assert_non_null(strstr(hb_context_message(context), "memory"));
+        }
+        hb_context_destroy(context);
+        assert_int_equal(c.live, 0);
+        if (status == HB_OK) return;
+    }
+    fail_msg("the calls never succeeded");
+}
+
+static void workspaces_are_aligned_and_bounded(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_workspace work;
+    const size_t need = hb_workspace_need(3, 8) + hb_workspace_need(65, 1);
+    assert_int_equal(need, 64 + 128);
+    assert_ok(context, hb_workspace_create(context, need, &work));
+    for (int i = 0; i < 2; i++) {
+        void *array = hb_workspace_take(&work, i ? 65 : 3, i ? 1 : 8);
+        assert_int_equal((uintptr_t)array % HB_ALIGNMENT, 0);
+        memset(array, 0xee, i ? 65 : 24);
+    }
+    hb_workspace_destroy(&work);
+    hb_workspace_destroy(&work); /* zeroed by the first call */
+    void *memory;
+    assert_fails(context, hb_allocate(context, SIZE_MAX / 4, 8, &memory), HB_ERROR_MEMORY,
+                 "address");
+    assert_int_equal(hb_workspace_need(SIZE_MAX / 2, 8), SIZE_MAX);
+    assert_int_equal(hb_workspace_add(SIZE_MAX, 5), SIZE_MAX);
+    hb_context_destroy(context);
+}
+
+static hb_status count_task(void *user, size_t index, int thread)
+{
+    (void)thread;
+    ((int *)user)[index]++;
+    return HB_OK;
+}
+
+static hb_status failing_task(void *user, size_t index, int thread)
+{
+    (void)thread;
+    return index >= 7 ? hb_fail(user, HB_ERROR_NUMERICAL, "task %zu gave up", index) : HB_OK;
+}
+
+static void tasks_run_once_and_errors_stop_them(void **state)
+{
+    (void)state;
+    int count[1000] = {0};
+    hb_context *context = make_context(HB_ISA_AUTO, 4);
+    assert_ok(context, hb_parallel_for(context, "count", 1000, count_task, count));
+    for (int i = 0; i < 1000; i++) assert_int_equal(count[i], 1);
+    assert_ok(context, hb_parallel_for(context, "count", 0, count_task, count));
+    assert_fails(context, hb_parallel_for(context, "fail", 1000, failing_task, context),
+                 HB_ERROR_NUMERICAL, "gave up");
+    hb_context_destroy(context);
+}
+
+/* Stops when half of the work is done, and remembers what it was told. */
+typedef struct watch {
+    double last, total;
+    int calls;
+} watch;
+
+static int stop_at_half(void *user, const char *what, double done, double total)
+{
+    watch *w = user;
+    assert_string_equal(what, "watched");
+    w->last = done;
+    w->total = total;
+    w->calls++;
+    return done >= total / 2;
+}
+
+static hb_status add_terms(void *user, size_t first, size_t count, int thread, double *sums)
+{
+    (void)user;
+    (void)thread;
+    for (size_t i = first; i < first + count; i++) {
+        sums[0] += 1.0 / (double)(i + 1);
+        sums[1] += sin((double)i);
+        sums[2] += 1;
+    }
+    return HB_OK;
+}
+
+static void progress_can_stop_a_sum(void **state)
+{
+    (void)state;
+    watch w = {0};
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.threads = 2;
+    settings.progress = stop_at_half;
+    settings.progress_user = &w;
+    hb_context *context;
+    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    double out[3];
+    assert_fails(context, hb_parallel_sum(context, "watched", 100000, 100, 3, add_terms, NULL, out),
+                 HB_ERROR_INTERRUPTED, "stopped");
+    assert_true(w.total == 1000 && w.last >= 500 && w.calls > 0);
+    hb_context_destroy(context);
+}
+
+/* The bits do not depend on the threads; the value is the harmonic number. */
+static void sums_are_the_same_bits_on_any_threads(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 99, 100, 101, 25600, 1000003};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        double reference[3] = {0}, out[3];
+        for (int threads = 1; threads <= 7; threads += 2) {
+            hb_context *context = make_context(HB_ISA_AUTO, threads);
+            assert_ok(context, hb_parallel_sum(context, "sum", sizes[k], 100, 3, add_terms, NULL,
+                                               threads == 1 ? reference : out));
+            if (threads > 1) assert_memory_equal(reference, out, sizeof out);
+            hb_context_destroy(context);
+        }
+        assert_true(reference[2] == (double)sizes[k]);
+    }
+    double n = 1000003, out[3];
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    assert_ok(context, hb_parallel_sum(context, "sum", (size_t)n, 100, 3, add_terms, NULL, out));
+    const double euler = 0.57721566490153286061;
+    assert_true(fabs(out[0] - (log(n) + euler + 1 / (2 * n) - 1 / (12 * n * n))) < 1e-14);
+    hb_context_destroy(context);
+}
+
+static void instruction_sets_have_names(void **state)
+{
+    (void)state;
+    assert_true(hb_cpu_has(HB_ISA_SCALAR) && hb_cpu_has(hb_cpu_best()));
+    assert_string_equal(hb_cpu_name(HB_ISA_AVX512), "avx512");
+    assert_false(hb_cpu_has((hb_isa)42));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_status_has_a_name_and_a_text),
+        cmocka_unit_test(contexts_check_their_settings),
+        cmocka_unit_test(no_memory_is_reported_and_nothing_leaks),
+        cmocka_unit_test(workspaces_are_aligned_and_bounded),
+        cmocka_unit_test(tasks_run_once_and_errors_stop_them),
+        cmocka_unit_test(progress_can_stop_a_sum),
+        cmocka_unit_test(sums_are_the_same_bits_on_any_threads),
+        cmocka_unit_test(instruction_sets_have_names),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
