@@ -1,0 +1,15 @@
+/* random/fill.h: draws by index on the calling thread, for rooms that make their own parallel
+ * loops.
+ *
+ * out[0..n-1] = draws first .. first+n-1; the caller has checked that first+n does not wrap. */
+#ifndef HB_RANDOM_FILL_H
+#define HB_RANDOM_FILL_H
+
+#include "random/philox.h"
+
+void hb_fill_uniform(const hb_vector_kernels *kernels, uint64_t seed, uint64_t stream,
+                     uint64_t first, size_t n, double *out);
+void hb_fill_normal(const hb_vector_kernels *kernels, uint64_t seed, uint64_t stream,
+                    uint64_t first, size_t n, double *out);
+
+#endif

@@ -1,0 +1,270 @@
+/* random/vector.h: the few vector operations that the kernels need, one set per instruction set.
+ *
+ * LANES doubles or 64-bit integers in vd and vi; 2*LANES floats in vf (LANES 1: one float). A file
+ * that includes this is compiled once per instruction set with HB_VECTOR_<isa> defined; everything
+ * is static inline, so nothing leaks between the sets.
+ *
+ * Bits: fma is one rounding on AVX2 and AVX-512, two on SSE2 and scalar; all else is IEEE and lane
+ * by lane. SLEEF's "finz" (with FMA) and "cinz" (without) functions are bit-reproducible within
+ * their class, so there are two classes of results, {avx2, avx512} and {sse2, scalar}. */
+#ifndef HB_RANDOM_VECTOR_H
+#define HB_RANDOM_VECTOR_H
+
+#include <math.h>
+#include <sleef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(HB_VECTOR_avx512)
+#include <immintrin.h>
+#define LANES 8
+#define ISA_NAME(x) x##_avx512
+typedef __m512d vd;
+typedef __m512i vi;
+typedef __m512 vf;
+#define vd_set _mm512_set1_pd
+#define vd_add _mm512_add_pd
+#define vd_sub _mm512_sub_pd
+#define vd_mul _mm512_mul_pd
+#define vd_div _mm512_div_pd
+#define vd_sqrt _mm512_sqrt_pd
+#define vd_load _mm512_loadu_pd
+#define vd_store _mm512_storeu_pd
+#define vd_bits _mm512_castpd_si512
+#define vi_as_vd _mm512_castsi512_pd
+#define vi_load(p) _mm512_loadu_si512(p)
+#define vi_store(p, x) _mm512_storeu_si512(p, x)
+#define vi_add _mm512_add_epi64
+#define vi_and _mm512_and_si512
+#define vi_or _mm512_or_si512
+#define vi_xor _mm512_xor_si512
+#define vi_shift_right(x, n) _mm512_srli_epi64(x, n)
+#define vi_shift_left(x, n) _mm512_slli_epi64(x, n)
+#define vi_multiply_low _mm512_mul_epu32
+#define vd_exp Sleef_finz_expd8_u10avx512f
+#define vf_log Sleef_finz_logf16_u35avx512f
+#define vf_sincospi Sleef_finz_sincospif16_u05avx512f
+typedef Sleef___m512_2 vf_pair;
+#define vf_set _mm512_set1_ps
+#define vf_add _mm512_add_ps
+#define vf_mul _mm512_mul_ps
+#define vf_min _mm512_min_ps
+#define vf_sqrt _mm512_sqrt_ps
+#define vf_load _mm512_loadu_ps
+#define vf_store _mm512_storeu_ps
+#define vf_from_int(p) _mm512_cvtepi32_ps(_mm512_loadu_si512(p))
+INLINE vi vi_set(uint64_t x)
+{
+    return _mm512_set1_epi64((long long)x);
+}
+INLINE vi vi_xor3(vi a, vi b, vi c)
+{
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+}
+INLINE vd vd_fma(vd a, vd b, vd c)
+{
+    return _mm512_fmadd_pd(a, b, c);
+}
+INLINE vd vd_select(vi sign, vd if_clear, vd if_set)
+{
+    return _mm512_mask_blend_pd(_mm512_movepi64_mask(sign), if_clear, if_set);
+}
+INLINE void vd_store_pairs(double *out, vd a, vd b)
+{
+    const vi low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const vi high = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    vd_store(out, _mm512_permutex2var_pd(a, low, b));
+    vd_store(out + 8, _mm512_permutex2var_pd(a, high, b));
+}
+
+#elif defined(HB_VECTOR_avx2)
+#include <immintrin.h>
+#define LANES 4
+#define ISA_NAME(x) x##_avx2
+typedef __m256d vd;
+typedef __m256i vi;
+typedef __m256 vf;
+#define vd_set _mm256_set1_pd
+#define vd_add _mm256_add_pd
+#define vd_sub _mm256_sub_pd
+#define vd_mul _mm256_mul_pd
+#define vd_div _mm256_div_pd
+#define vd_sqrt _mm256_sqrt_pd
+#define vd_load _mm256_loadu_pd
+#define vd_store _mm256_storeu_pd
+#define vd_bits _mm256_castpd_si256
+#define vi_as_vd _mm256_castsi256_pd
+#define vi_load(p) _mm256_loadu_si256((const __m256i *)(p))
+#define vi_store(p, x) _mm256_storeu_si256((__m256i *)(p), x)
+#define vi_add _mm256_add_epi64
+#define vi_and _mm256_and_si256
+#define vi_or _mm256_or_si256
+#define vi_xor _mm256_xor_si256
+#define vi_shift_right(x, n) _mm256_srli_epi64(x, n)
+#define vi_shift_left(x, n) _mm256_slli_epi64(x, n)
+#define vi_multiply_low _mm256_mul_epu32
+#define vd_exp Sleef_finz_expd4_u10avx2
+#define vf_log Sleef_finz_logf8_u35avx2
+#define vf_sincospi Sleef_finz_sincospif8_u05avx2
+typedef Sleef___m256_2 vf_pair;
+#define vf_set _mm256_set1_ps
+#define vf_add _mm256_add_ps
+#define vf_mul _mm256_mul_ps
+#define vf_min _mm256_min_ps
+#define vf_sqrt _mm256_sqrt_ps
+#define vf_load _mm256_loadu_ps
+#define vf_store _mm256_storeu_ps
+#define vf_from_int(p) _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(p)))
+INLINE vi vi_set(uint64_t x)
+{
+    return _mm256_set1_epi64x((long long)x);
+}
+INLINE vi vi_xor3(vi a, vi b, vi c)
+{
+    return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
+}
+INLINE vd vd_fma(vd a, vd b, vd c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+INLINE vd vd_select(vi sign, vd if_clear, vd if_set)
+{
+    return _mm256_blendv_pd(if_clear, if_set, vi_as_vd(sign));
+}
+INLINE void vd_store_pairs(double *out, vd a, vd b)
+{
+    vd low = _mm256_unpacklo_pd(a, b), high = _mm256_unpackhi_pd(a, b);
+    vd_store(out, _mm256_permute2f128_pd(low, high, 0x20));
+    vd_store(out + 4, _mm256_permute2f128_pd(low, high, 0x31));
+}
+
+#elif defined(HB_VECTOR_sse2)
+#include <emmintrin.h>
+#define LANES 2
+#define ISA_NAME(x) x##_sse2
+typedef __m128d vd;
+typedef __m128i vi;
+typedef __m128 vf;
+#define vd_set _mm_set1_pd
+#define vd_add _mm_add_pd
+#define vd_sub _mm_sub_pd
+#define vd_mul _mm_mul_pd
+#define vd_div _mm_div_pd
+#define vd_sqrt _mm_sqrt_pd
+#define vd_load _mm_loadu_pd
+#define vd_store _mm_storeu_pd
+#define vd_bits _mm_castpd_si128
+#define vi_as_vd _mm_castsi128_pd
+#define vi_load(p) _mm_loadu_si128((const __m128i *)(p))
+#define vi_store(p, x) _mm_storeu_si128((__m128i *)(p), x)
+#define vi_add _mm_add_epi64
+#define vi_and _mm_and_si128
+#define vi_or _mm_or_si128
+#define vi_xor _mm_xor_si128
+#define vi_shift_right(x, n) _mm_srli_epi64(x, n)
+#define vi_shift_left(x, n) _mm_slli_epi64(x, n)
+#define vi_multiply_low _mm_mul_epu32
+#define vd_exp Sleef_cinz_expd2_u10sse2
+#define vf_log Sleef_cinz_logf4_u35sse2
+#define vf_sincospi Sleef_cinz_sincospif4_u05sse2
+typedef Sleef___m128_2 vf_pair;
+#define vf_set _mm_set1_ps
+#define vf_add _mm_add_ps
+#define vf_mul _mm_mul_ps
+#define vf_min _mm_min_ps
+#define vf_sqrt _mm_sqrt_ps
+#define vf_load _mm_loadu_ps
+#define vf_store _mm_storeu_ps
+#define vf_from_int(p) _mm_cvtepi32_ps(_mm_loadu_si128((const __m128i *)(p)))
+INLINE vi vi_set(uint64_t x)
+{
+    return _mm_set1_epi64x((long long)x);
+}
+INLINE vi vi_xor3(vi a, vi b, vi c)
+{
+    return _mm_xor_si128(_mm_xor_si128(a, b), c);
+}
+INLINE vd vd_fma(vd a, vd b, vd c)
+{
+    return _mm_add_pd(_mm_mul_pd(a, b), c);
+}
+INLINE vd vd_select(vi sign, vd if_clear, vd if_set)
+{
+    vd mask = vi_as_vd(_mm_shuffle_epi32(_mm_srai_epi32(sign, 31), 0xF5));
+    return _mm_or_pd(_mm_and_pd(mask, if_set), _mm_andnot_pd(mask, if_clear));
+}
+INLINE void vd_store_pairs(double *out, vd a, vd b)
+{
+    vd_store(out, _mm_unpacklo_pd(a, b));
+    vd_store(out + 2, _mm_unpackhi_pd(a, b));
+}
+
+#else /* HB_VECTOR_scalar: any processor */
+#define LANES 1
+#define ISA_NAME(x) x##_scalar
+typedef double vd;
+typedef uint64_t vi;
+typedef float vf;
+#define vd_set(x) (x)
+#define vd_add(a, b) ((a) + (b))
+#define vd_sub(a, b) ((a) - (b))
+#define vd_mul(a, b) ((a) * (b))
+#define vd_div(a, b) ((a) / (b))
+#define vd_sqrt(a) sqrt(a)
+#define vd_load(p) (*(p))
+#define vd_store(p, x) (*(p) = (x))
+#define vi_load(p) (*(p))
+#define vi_store(p, x) (*(p) = (x))
+#define vi_set(x) ((uint64_t)(x))
+#define vi_add(a, b) ((a) + (b))
+#define vi_and(a, b) ((a) & (b))
+#define vi_or(a, b) ((a) | (b))
+#define vi_xor(a, b) ((a) ^ (b))
+#define vi_xor3(a, b, c) ((a) ^ (b) ^ (c))
+#define vi_shift_right(x, n) ((x) >> (n))
+#define vi_shift_left(x, n) ((x) << (n))
+#define vi_multiply_low(a, b) ((uint64_t)(uint32_t)(a) * (uint32_t)(b))
+#define vd_exp Sleef_cinz_expd1_u10purec
+#define vf_log Sleef_cinz_logf1_u35purec
+#define vf_sincospi Sleef_cinz_sincospif1_u05purec
+typedef Sleef_float_2 vf_pair;
+#define vf_set(x) (x)
+#define vf_add(a, b) ((a) + (b))
+#define vf_mul(a, b) ((a) * (b))
+#define vf_min(a, b) ((a) < (b) ? (a) : (b))
+#define vf_sqrt(a) sqrtf(a)
+#define vf_load(p) (*(p))
+#define vf_store(p, x) (*(p) = (x))
+#define vf_from_int(p) ((float)*(p))
+INLINE uint64_t vd_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+INLINE double vi_as_vd(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+INLINE double vd_fma(double a, double b, double c)
+{
+    return a * b + c;
+}
+INLINE double vd_select(uint64_t sign, double if_clear, double if_set)
+{
+    return sign >> 63 ? if_set : if_clear;
+}
+INLINE void vd_store_pairs(double *out, double a, double b)
+{
+    out[0] = a;
+    out[1] = b;
+}
+#endif
+
+#define FLOAT_LANES (LANES == 1 ? 1 : 2 * LANES)
+
+#endif

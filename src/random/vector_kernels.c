@@ -1,0 +1,158 @@
+/* Words, uniforms and normals for whole groups of blocks; compiled once per instruction set.
+ *
+ * The bits of a batch of blocks are made first and then turned into numbers: two short loops run
+ * faster than one long one, because each keeps the pipelines full by itself (box_muller.h). */
+#include "random/box_muller.h"
+#include "random/philox.h"
+
+enum { BATCH = 256 }; /* blocks whose bits are held at a time */
+
+/* A walk over n_blocks blocks in batches: while batch_next says so, blocks done .. done+count-1 of
+ * the walk have their (first, second) halves in bits, LANES blocks to a vector. */
+typedef struct batch {
+    philox_key key;
+    vi bits[BATCH / LANES][2];
+    uint64_t stream, block;
+    size_t n_blocks, done, count;
+} batch;
+
+INLINE void batch_begin(batch *b, uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks)
+{
+    expand_key(seed, &b->key);
+    b->stream = stream;
+    b->block = block;
+    b->n_blocks = n_blocks;
+    b->done = b->count = 0;
+}
+
+INLINE int batch_next(batch *b)
+{
+    b->done += b->count;
+    b->count = b->n_blocks - b->done < BATCH ? b->n_blocks - b->done : BATCH;
+    vi counter = consecutive(b->block + b->done);
+    for (size_t i = 0; i < b->count / LANES; i++) {
+        philox(counter, b->stream, &b->key, &b->bits[i][0], &b->bits[i][1]);
+        counter = vi_add(counter, vi_set(LANES));
+    }
+    return b->count > 0;
+}
+
+static void words(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, uint32_t *out)
+{
+    batch b;
+    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);) {
+        for (size_t i = 0; i < b.count; i += LANES) {
+            uint64_t half[2][LANES];
+            vi_store(half[0], b.bits[i / LANES][0]);
+            vi_store(half[1], b.bits[i / LANES][1]);
+            for (size_t lane = 0; lane < LANES; lane++) {
+                uint32_t *to = out + 4 * (b.done + i + lane);
+                to[0] = (uint32_t)half[0][lane];
+                to[1] = (uint32_t)(half[0][lane] >> 32);
+                to[2] = (uint32_t)half[1][lane];
+                to[3] = (uint32_t)(half[1][lane] >> 32);
+            }
+        }
+    }
+}
+
+static void uniform(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, double *out)
+{
+    batch b;
+    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);) {
+        for (size_t i = 0; i < b.count; i += LANES) {
+            const vi *half = b.bits[i / LANES];
+            vd_store_pairs(out + 2 * (b.done + i), unit_interval(half[0]), unit_interval(half[1]));
+        }
+    }
+}
+
+static void normal(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, double *out)
+{
+    batch b;
+    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);) {
+        for (size_t i = 0; i < b.count; i += STEP) {
+            vi(*half)[2] = b.bits + i / LANES;
+            double *to = out + 2 * (b.done + i);
+            vd r[GROUP], c[GROUP], s[GROUP];
+            EACH r[j] = unit_interval(half[j][0]);
+            minus_two_log_group(r);
+            EACH r[j] = flip(vd_sqrt(r[j]), half[j][1]);
+            direction_group(half, c, s);
+            EACH vd_store_pairs(to + 2 * LANES * j, vd_mul(r[j], c[j]), vd_mul(r[j], s[j]));
+        }
+    }
+}
+
+static void exp_array(size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i += LANES) vd_store(x + i, vd_exp(vd_load(x + i)));
+}
+
+static void minus_two_log(size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i += STEP) {
+        vd v[GROUP];
+        EACH v[j] = vd_load(x + i + (size_t)j * LANES);
+        minus_two_log_group(v);
+        EACH vd_store(x + i + (size_t)j * LANES, v[j]);
+    }
+}
+
+/* ---- floats: SLEEF's log and sincospi on the 32-bit words ---- */
+
+static void uniform_f32(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, float *out)
+{
+    uint32_t word[4 * BATCH];
+    for (size_t done = 0; done < n_blocks; done += BATCH) {
+        const size_t count = n_blocks - done < BATCH ? n_blocks - done : BATCH;
+        words(seed, stream, block + done, count, word);
+        for (size_t i = 0; i < 4 * count; i++)
+            out[4 * done + i] = ((float)(int32_t)(word[i] >> 9) + 0.5f) * 0x1p-23f;
+    }
+}
+
+/* r = sqrt(-2 ln u) with u = (low 31 bits + 1/2) 2^-31 rounded to float, kept below 1; angle = pi
+ * times the signed second word 2^-31. */
+static void box_muller_f32(size_t n, const int32_t *radius, const int32_t *angle, float *cosine,
+                           float *sine)
+{
+    for (size_t i = 0; i < n; i += FLOAT_LANES) {
+        vf u = vf_mul(vf_add(vf_from_int(radius + i), vf_set(0.5f)), vf_set(0x1p-31f));
+        vf r = vf_sqrt(vf_mul(vf_log(vf_min(u, vf_set(1.0f - 0x1p-24f))), vf_set(-2.0f)));
+        vf_pair turn = vf_sincospi(vf_mul(vf_from_int(angle + i), vf_set(0x1p-31f)));
+        vf_store(cosine + i, vf_mul(r, turn.y));
+        vf_store(sine + i, vf_mul(r, turn.x));
+    }
+}
+
+static void normal_f32(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, float *out)
+{
+    uint32_t word[4 * BATCH];
+    int32_t radius[2 * BATCH], angle[2 * BATCH];
+    float cosine[2 * BATCH], sine[2 * BATCH];
+    for (size_t done = 0; done < n_blocks; done += BATCH) {
+        const size_t count = n_blocks - done < BATCH ? n_blocks - done : BATCH;
+        words(seed, stream, block + done, count, word);
+        for (size_t i = 0; i < 2 * count; i++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): words fills it */
+            radius[i] = (int32_t)(word[2 * i] & 0x7FFFFFFFu);
+            angle[i] = (int32_t)word[2 * i + 1];
+        }
+        box_muller_f32(2 * count, radius, angle, cosine, sine);
+        for (size_t i = 0; i < 2 * count; i++) {
+            out[4 * done + 2 * i] = cosine[i];
+            out[4 * done + 2 * i + 1] = sine[i];
+        }
+    }
+}
+
+const hb_vector_kernels ISA_NAME(hb_vector_kernels) = {
+    .words = words,
+    .uniform = uniform,
+    .normal = normal,
+    .uniform_f32 = uniform_f32,
+    .normal_f32 = normal_f32,
+    .exp = exp_array,
+    .minus_two_log = minus_two_log,
+};
