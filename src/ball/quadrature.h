@@ -1,0 +1,18 @@
+/* ball/quadrature.h: Gauss rules for the Gamma and Beta laws, by Golub and Welsch. */
+#ifndef HB_BALL_QUADRATURE_H
+#define HB_BALL_QUADRATURE_H
+
+#include <heatball/base.h>
+
+#define HB_QUADRATURE_MAX 512 /* largest number of nodes */
+
+/* n nodes in increasing order and n weights of sum 1; exact for polynomials of degree 2n-1. */
+
+/* Gamma(shape, rate): density proportional to x^(shape-1) e^(-rate x), x > 0. */
+hb_status hb_quadrature_gamma(hb_context *context, double shape, double rate, int n, double *nodes,
+                              double *weights);
+/* Beta(a, b): density proportional to x^(a-1) (1-x)^(b-1), 0 < x < 1. */
+hb_status hb_quadrature_beta(hb_context *context, double a, double b, int n, double *nodes,
+                             double *weights);
+
+#endif

@@ -1,0 +1,35 @@
+/* ball/shells.h: the radial half of a cubature rule. A shell is a sphere of nodes at one time,
+ *     sigma = e^-L/(4 pi),   |z|^2 = 2 D sigma L q,   L > 0,  0 <= q <= 1,
+ * with a weight. L, q and the direction of z are independent under each measure on the heat ball.
+ */
+#ifndef HB_BALL_SHELLS_H
+#define HB_BALL_SHELLS_H
+
+#include <heatball/ball.h>
+
+/* L ~ Gamma(shape, rate); q = t * kept: t ~ Beta(a, b) is |z|^2/R^2 in D dimensions, and the share
+ * ~ Beta(dim/2, lift/2) of it lies in the first dim coordinates (all of it when lift = 0). */
+typedef struct hb_shell_law {
+    double shape, rate, a, b, kept, dropped;
+} hb_shell_law;
+
+typedef struct hb_shells {
+    hb_context *context;
+    size_t n;
+    double *L, *q, *weight; // (n) each
+} hb_shells;
+
+void hb_shells_law(hb_measure measure, int dim, int lift, hb_shell_law *out);
+/* E[(4 pi sigma)^k (L q)^b]: the moment of sigma^(k-b) |z|^(2b) but for its powers of 4 pi and 2D.
+ */
+double hb_shells_moment(const hb_shell_law *law, int k, int b);
+
+/* Gauss rules in L, t and the share: n_time * n_radius * n_kept shells (n_kept = 1 without lift).
+ */
+hb_status hb_shells_product(hb_context *context, const hb_shell_law *law, int n_time, int n_radius,
+                            int n_kept, hb_shells *out);
+/* Few shells that match E[sigma^a |z|^(2b)] for all a+b <= K: at most (K+1)(K+2)/2 of them. */
+hb_status hb_shells_exact(hb_context *context, const hb_shell_law *law, int K, hb_shells *out);
+void hb_shells_destroy(hb_shells *shells); /* a zeroed one is fine */
+
+#endif
