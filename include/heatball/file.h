@@ -1,0 +1,43 @@
+/* heatball/file.h: files that appear whole or not at all.
+ *
+ * A writer collects into PATH.tmp-PID in the same directory; commit flushes it to disk and renames
+ * it to PATH, abort removes it. So PATH is either what it was before or the complete new file, also
+ * after a full disk or an interrupt. A device or a pipe (/dev/null) is written in place. */
+#ifndef HEATBALL_FILE_H
+#define HEATBALL_FILE_H
+
+#include <heatball/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hb_writer hb_writer;
+
+/* HB_ERROR_PATH when the file cannot be created (no such directory, no permission, PATH is a
+ * directory or a file that may not be written). */
+HB_API hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **out);
+/* HB_ERROR_FILE when writing fails (disk full): call abort then. */
+HB_API hb_status hb_writer_write(hb_writer *writer, const void *data, size_t bytes);
+HB_API hb_status hb_writer_printf(hb_writer *writer, const char *format, ...) HB_PRINTF(2, 3);
+/* Both free the writer, whatever they return; both accept NULL. */
+HB_API hb_status hb_writer_commit(hb_writer *writer);
+HB_API void hb_writer_abort(hb_writer *writer);
+
+typedef enum hb_dtype { HB_F64, HB_F32 } hb_dtype;
+
+/* Starts a .npy file (format 1.0, little-endian, C order) of the given shape; then append exactly
+ * that many values with hb_writer_write in the dtype's own size and commit, which returns
+ * HB_ERROR_ARGUMENT and leaves no file when the count is another. */
+HB_API hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape);
+
+/* Writes n rows of n_columns values as comma-separated text: %.17g for HB_F64, %.9g for HB_F32, so
+ * that reading gives the same bits. names (may be NULL) becomes the header line. */
+HB_API hb_status hb_csv_header(hb_writer *writer, int n_columns, const char *const *names);
+HB_API hb_status hb_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns,
+                             const void *rows);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* heatball/plot.h: figures through gnuplot, each with the numbers behind it.
+ *
+ * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, "dir/name") leaves
+ *     dir/name.csv   the numbers: panel, series, label, x, y, low, high
+ *     dir/name.gp    the gnuplot script, which reads the .csv
+ *     dir/name.svg, dir/name.png, dir/name.pdf   as asked for
+ * Without gnuplot the .csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a message
+ * that says so. Text takes gnuplot's enhanced mode ({/Symbol k}, x_1, 10^{-3}) and UTF-8. */
+#ifndef HEATBALL_PLOT_H
+#define HEATBALL_PLOT_H
+
+#include <heatball/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hb_figure hb_figure;
+
+typedef enum hb_style {
+    HB_STYLE_LINE,      /* y against x */
+    HB_STYLE_DASHED,    /* the same, dashed: limits and exact curves */
+    HB_STYLE_POINTS,    /* markers; with low/high: error bars */
+    HB_STYLE_HISTOGRAM, /* filled boxes of equal width centred at x */
+    HB_STYLE_BAND       /* filled between low and high */
+} hb_style;
+
+enum { HB_PLOT_SVG = 1, HB_PLOT_PNG = 2, HB_PLOT_PDF = 4 };
+
+typedef struct hb_panel {
+    const char *title, *x_label, *y_label; /* NULL: none */
+    int log_x, log_y;                      /* 0: linear; 1 or 10: decades 10^n; 2: powers of two */
+    double x_min, x_max, y_min, y_max;     /* NaN: chosen from the data */
+    const char *key; /* gnuplot's place of the legend: "top left"; NULL: top right */
+} hb_panel;
+
+HB_API void hb_panel_default(hb_panel *panel);
+
+/* rows x columns panels of width x height pixels each (0: 560 x 420). */
+HB_API hb_status hb_figure_create(hb_context *context, int rows, int columns, int width, int height,
+                                  hb_figure **out);
+HB_API void hb_figure_destroy(hb_figure *figure);
+/* Starts the next panel, left to right, top to bottom; the texts are copied. */
+HB_API hb_status hb_figure_panel(hb_figure *figure, const hb_panel *panel);
+/* Adds a series of n points to the current panel; x, y, low, high are copied; low and high may be
+ * NULL except for HB_STYLE_BAND (where y may be NULL). color: index into the palette, from 0. */
+HB_API hb_status hb_figure_series(hb_figure *figure, const char *label, hb_style style, int color,
+                                  size_t n, const double *x, const double *y, const double *low,
+                                  const double *high);
+/* formats: an OR of HB_PLOT_SVG, HB_PLOT_PNG, HB_PLOT_PDF. stem: path without extension. */
+HB_API hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

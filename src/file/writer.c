@@ -1,0 +1,255 @@
+/* A writer whose file appears whole or not at all.
+ *
+ * Bytes go to PATH.tmp-PID (created with O_EXCL in the directory of PATH); commit = flush, fsync,
+ * rename, fsync of the directory. POSIX rename replaces PATH in one step, so a reader sees the old
+ * file or the complete new one, and after a crash the disk holds one of the two.
+ *
+ * Small writes are collected in a buffer of BUFFER bytes; a write of at least that size passes
+ * straight through, so that streams of large blocks are never copied.
+ *
+ * Three kinds of PATH need care. A symbolic link keeps its place: the file it points to is
+ * replaced. A device or a pipe (/dev/null, /dev/full) has no "before", and renaming over it would
+ * destroy it: it is written in place. A directory, or a file without permission to write, is
+ * refused.
+ *
+ * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte (tests/test_file.c).
+ */
+#include "file/writer.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 16, TEMPORARY_NAMES = 100 };
+
+struct hb_writer {
+    hb_context *context;
+    char *path;      /* as the caller gave it, for messages */
+    char *target;    /* what is replaced: path with symbolic links followed */
+    char *temporary; /* NULL: target is written in place */
+    int descriptor;
+    int failed;        /* a write failed: commit refuses */
+    uint64_t written;  /* bytes handed to hb_writer_write */
+    uint64_t expected; /* value that written must have at commit; 0: any */
+    size_t used;       /* bytes waiting in buffer */
+    char buffer[BUFFER];
+};
+
+hb_context *hb_writer_context(const hb_writer *writer)
+{
+    return writer->context;
+}
+
+void hb_writer_expect(hb_writer *writer, uint64_t bytes)
+{
+    writer->expected = writer->written + bytes;
+}
+
+locale_t hb_locale_enter(void)
+{
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+void hb_locale_leave(locale_t previous)
+{
+    freelocale(uselocale(previous));
+}
+
+static void destroy(hb_writer *writer)
+{
+    if (writer->descriptor >= 0) close(writer->descriptor);
+    hb_context *context = writer->context;
+    hb_release(context, writer->temporary);
+    hb_release(context, writer->target);
+    hb_release(context, writer->path);
+    hb_release(context, writer);
+}
+
+/* The file behind a symbolic link; path itself when it is none, or when the link leads nowhere. */
+static hb_status follow_links(hb_context *context, const char *path, char **target)
+{
+    struct stat link;
+    char *real = lstat(path, &link) == 0 && S_ISLNK(link.st_mode) ? realpath(path, NULL) : NULL;
+    hb_status status = hb_copy_string(context, real ? real : path, target);
+    free(real);
+    return status;
+}
+
+/* Creates target.tmp-PID, or target.tmp-PID.1 and so on while another writer holds the name. */
+static hb_status open_temporary(hb_writer *writer, mode_t mode)
+{
+    const size_t bytes = strlen(writer->target) + 64;
+    void *memory;
+    HB_TRY(hb_allocate(writer->context, bytes, 1, &memory));
+    writer->temporary = memory;
+    int n = snprintf(writer->temporary, bytes, "%s.tmp-%ld", writer->target, (long)getpid());
+    for (int i = 0; i < TEMPORARY_NAMES; i++) {
+        if (i > 0) snprintf(writer->temporary + n, bytes - (size_t)n, ".%d", i);
+        writer->descriptor =
+            open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+        if (writer->descriptor >= 0 || errno != EEXIST) break;
+    }
+    HB_CHECK(writer->context, writer->descriptor >= 0, HB_ERROR_PATH, "cannot create %s: %s",
+             writer->path, strerror(errno));
+    return HB_OK;
+}
+
+static hb_status open_target(hb_writer *writer)
+{
+    hb_context *context = writer->context;
+    struct stat old;
+    if (stat(writer->target, &old) != 0) return open_temporary(writer, 0666);
+    HB_CHECK(context, !S_ISDIR(old.st_mode), HB_ERROR_PATH,
+             "cannot write %s: it is a directory; give the name of a file", writer->path);
+    HB_CHECK(context, access(writer->target, W_OK) == 0, HB_ERROR_PATH, "cannot write %s: %s",
+             writer->path, strerror(errno));
+    if (!S_ISREG(old.st_mode)) {
+        writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC);
+        HB_CHECK(context, writer->descriptor >= 0, HB_ERROR_PATH, "cannot open %s: %s",
+                 writer->path, strerror(errno));
+        return HB_OK;
+    }
+    HB_TRY(open_temporary(writer, old.st_mode));
+    fchmod(writer->descriptor, old.st_mode & 0777); /* the old permissions, past the umask */
+    return HB_OK;
+}
+
+hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **out)
+{
+    *out = NULL;
+    HB_CHECK(context, path && path[0], HB_ERROR_PATH, "the path is empty; give the name of a file");
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_writer), &memory));
+    hb_writer *writer = memory;
+    memset(writer, 0, offsetof(hb_writer, buffer));
+    writer->context = context;
+    writer->descriptor = -1;
+    hb_status status = hb_copy_string(context, path, &writer->path);
+    if (status == HB_OK) status = follow_links(context, path, &writer->target);
+    if (status == HB_OK) status = open_target(writer);
+    if (status != HB_OK) {
+        destroy(writer);
+        return status;
+    }
+    *out = writer;
+    return HB_OK;
+}
+
+static hb_status fail_write(hb_writer *writer, const char *what)
+{
+    writer->failed = 1;
+    return hb_fail(writer->context, HB_ERROR_FILE, "%s %s failed: %s", what, writer->path,
+                   strerror(errno));
+}
+
+static hb_status write_through(hb_writer *writer, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = write(writer->descriptor, data, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail_write(writer, "writing");
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return HB_OK;
+}
+
+static hb_status flush(hb_writer *writer)
+{
+    size_t bytes = writer->used;
+    writer->used = 0;
+    return write_through(writer, writer->buffer, bytes);
+}
+
+hb_status hb_writer_write(hb_writer *writer, const void *data, size_t bytes)
+{
+    HB_CHECK(writer->context, !writer->failed, HB_ERROR_FILE, "writing %s failed before",
+             writer->path);
+    writer->written += bytes;
+    if (bytes > BUFFER - writer->used) HB_TRY(flush(writer));
+    if (bytes >= BUFFER) return write_through(writer, data, bytes);
+    if (bytes > 0) memcpy(writer->buffer + writer->used, data, bytes);
+    writer->used += bytes;
+    return HB_OK;
+}
+
+hb_status hb_writer_printf(hb_writer *writer, const char *format, ...)
+{
+    char small[1024];
+    char *text = NULL;
+    va_list arguments;
+    locale_t locale = hb_locale_enter();
+    va_start(arguments, format);
+    int n = vsnprintf(small, sizeof small, format, arguments);
+    va_end(arguments);
+    if (n >= (int)sizeof small) {
+        va_start(arguments, format);
+        n = vasprintf(&text, format, arguments);
+        va_end(arguments);
+    }
+    hb_locale_leave(locale);
+    HB_CHECK(writer->context, n >= 0, HB_ERROR_FILE, "cannot format a line of %s: %s", writer->path,
+             strerror(errno));
+    hb_status status = hb_writer_write(writer, text ? text : small, (size_t)n);
+    free(text);
+    return status;
+}
+
+/* Makes the rename itself durable. Directories that cannot be opened or synchronised (permission,
+ * some network file systems) are left to the system. */
+static void synchronise_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    int descriptor = name ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (descriptor >= 0) {
+        fsync(descriptor);
+        close(descriptor);
+    }
+    free(name);
+}
+
+static hb_status finish(hb_writer *writer)
+{
+    hb_context *context = writer->context;
+    HB_CHECK(context, !writer->failed, HB_ERROR_FILE, "writing %s failed before", writer->path);
+    HB_CHECK(context, writer->expected == 0 || writer->written == writer->expected,
+             HB_ERROR_ARGUMENT, "%s: %llu bytes were written; its header promises %llu",
+             writer->path, (unsigned long long)writer->written,
+             (unsigned long long)writer->expected);
+    HB_TRY(flush(writer));
+    if (fsync(writer->descriptor) != 0 && writer->temporary) return fail_write(writer, "writing");
+    int descriptor = writer->descriptor;
+    writer->descriptor = -1;
+    if (close(descriptor) != 0) return fail_write(writer, "closing");
+    if (!writer->temporary) return HB_OK;
+    if (rename(writer->temporary, writer->target) != 0) return fail_write(writer, "renaming to");
+    synchronise_directory(writer->target);
+    return HB_OK;
+}
+
+hb_status hb_writer_commit(hb_writer *writer)
+{
+    if (!writer) return HB_OK;
+    hb_status status = finish(writer);
+    if (status != HB_OK) {
+        hb_writer_abort(writer);
+        return status;
+    }
+    destroy(writer);
+    return HB_OK;
+}
+
+void hb_writer_abort(hb_writer *writer)
+{
+    if (!writer) return;
+    if (writer->temporary) unlink(writer->temporary);
+    destroy(writer);
+}

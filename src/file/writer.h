@@ -1,0 +1,18 @@
+/* file/writer.h: what the formats of this room share with the writer. */
+#ifndef HB_FILE_WRITER_H
+#define HB_FILE_WRITER_H
+
+#include <heatball/file.h>
+#include <locale.h>
+
+hb_context *hb_writer_context(const hb_writer *writer);
+
+/* Announces that exactly `bytes` more bytes follow; commit refuses the file otherwise. */
+void hb_writer_expect(hb_writer *writer, uint64_t bytes);
+
+/* Numbers have a decimal point in files, whatever the locale of the host program. Between the two
+ * calls printf of this thread follows the C locale. */
+locale_t hb_locale_enter(void);
+void hb_locale_leave(locale_t previous);
+
+#endif

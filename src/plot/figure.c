@@ -1,0 +1,233 @@
+/* A figure: a grid of panels, each a list of series; all texts and numbers are copies.
+ *
+ * hb_figure_write leaves STEM.csv and STEM.gp first (figure_files.c) and then asks gnuplot for each
+ * format (gnuplot.c), so that the numbers are safe when gnuplot is missing or fails. */
+#include "plot/figure.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DEFAULT_WIDTH = 560,
+    DEFAULT_HEIGHT = 420,
+    MAX_PANELS = 100,
+    MAX_PIXELS = 10000,
+    MAX_NAME = 200
+};
+
+void hb_panel_default(hb_panel *panel)
+{
+    memset(panel, 0, sizeof *panel);
+    panel->x_min = panel->x_max = panel->y_min = panel->y_max = NAN;
+}
+
+hb_status hb_figure_create(hb_context *context, int rows, int columns, int width, int height,
+                           hb_figure **out)
+{
+    *out = NULL;
+    HB_CHECK(context, rows >= 1 && columns >= 1 && rows <= MAX_PANELS / columns, HB_ERROR_ARGUMENT,
+             "the figure has %d x %d panels; it must have 1 to %d", rows, columns, MAX_PANELS);
+    HB_CHECK(context, width >= 0 && width <= MAX_PIXELS && height >= 0 && height <= MAX_PIXELS,
+             HB_ERROR_ARGUMENT, "a panel has %d x %d pixels; each must be 0 to %d", width, height,
+             MAX_PIXELS);
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_figure), &memory));
+    hb_figure *figure = memory;
+    *figure = (hb_figure){.context = context,
+                          .rows = rows,
+                          .columns = columns,
+                          .width = width ? width : DEFAULT_WIDTH,
+                          .height = height ? height : DEFAULT_HEIGHT};
+    const size_t n_cells = (size_t)rows * (size_t)columns;
+    hb_status status = hb_allocate(context, n_cells, sizeof(hb_figure_cell), &memory);
+    if (status != HB_OK) {
+        hb_release(context, figure);
+        return status;
+    }
+    figure->cells = memset(memory, 0, n_cells * sizeof(hb_figure_cell));
+    *out = figure;
+    return HB_OK;
+}
+
+static void release_series(hb_context *context, hb_series *series)
+{
+    hb_release(context, series->label);
+    hb_release(context, series->x);
+    hb_release(context, series);
+}
+
+static void release_cell(hb_context *context, hb_figure_cell *cell)
+{
+    const char *texts[] = {cell->panel.title, cell->panel.x_label, cell->panel.y_label,
+                           cell->panel.key};
+    for (int i = 0; i < 4; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
+    for (hb_series *series = cell->first, *next; series; series = next) {
+        next = series->next;
+        release_series(context, series);
+    }
+}
+
+void hb_figure_destroy(hb_figure *figure)
+{
+    if (!figure) return;
+    for (int i = 0; i < figure->n_panels; i++) release_cell(figure->context, &figure->cells[i]);
+    hb_release(figure->context, figure->cells);
+    hb_release(figure->context, figure);
+}
+
+/* Replaces *text by an owned copy; NULL stays NULL. A line break would end gnuplot's string. */
+static hb_status own_text(hb_context *context, const char **text)
+{
+    const char *given = *text;
+    *text = NULL;
+    if (!given) return HB_OK;
+    HB_CHECK(context, !strpbrk(given, "\r\n"), HB_ERROR_ARGUMENT,
+             "the text '%s' of a figure has a line break; it must be one line", given);
+    char *copy;
+    HB_TRY(hb_copy_string(context, given, &copy));
+    *text = copy;
+    return HB_OK;
+}
+
+static hb_status own_panel(hb_context *context, hb_panel *panel)
+{
+    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label, &panel->key};
+    hb_status status = HB_OK;
+    for (int i = 0; i < 4; i++) {
+        if (status == HB_OK)
+            status = own_text(context, texts[i]);
+        else
+            *texts[i] = NULL;
+    }
+    return status;
+}
+
+static int is_log_base(int base)
+{
+    return base == 0 || base == 1 || base == 2 || base == 10;
+}
+
+hb_status hb_figure_panel(hb_figure *figure, const hb_panel *panel)
+{
+    hb_context *context = figure->context;
+    HB_CHECK(context, figure->n_panels < figure->rows * figure->columns, HB_ERROR_ARGUMENT,
+             "the figure has only %d x %d panels, and all are in use", figure->rows,
+             figure->columns);
+    HB_CHECK(context, is_log_base(panel->log_x) && is_log_base(panel->log_y), HB_ERROR_ARGUMENT,
+             "log_x is %d and log_y is %d; each must be 0, 1, 2 or 10", panel->log_x, panel->log_y);
+    const char *words = "abcdefghijklmnopqrstuvwxyz ";
+    HB_CHECK(context, !panel->key || strspn(panel->key, words) == strlen(panel->key),
+             HB_ERROR_ARGUMENT, "key is '%s'; it must be words such as top left", panel->key);
+    hb_figure_cell *cell = &figure->cells[figure->n_panels++];
+    cell->panel = *panel;
+    return own_panel(context, &cell->panel);
+}
+
+static void fill(double *to, size_t n, const double *from)
+{
+    for (size_t i = 0; i < n; i++) to[i] = from ? from[i] : NAN;
+}
+
+static hb_status create_series(hb_context *context, const char *label, size_t n, hb_series **out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_series), &memory));
+    hb_series *series = memset(memory, 0, sizeof *series);
+    const char *text = label ? label : "";
+    hb_status status = own_text(context, &text);
+    if (status == HB_OK) {
+        series->label = (char *)(uintptr_t)text;
+        status = hb_allocate(context, 4 * n, sizeof(double), &memory);
+    }
+    if (status != HB_OK) {
+        release_series(context, series);
+        return status;
+    }
+    series->n = n;
+    series->x = memory;
+    series->y = series->x + n;
+    series->low = series->y + n;
+    series->high = series->low + n;
+    *out = series;
+    return HB_OK;
+}
+
+hb_status hb_figure_series(hb_figure *figure, const char *label, hb_style style, int color,
+                           size_t n, const double *x, const double *y, const double *low,
+                           const double *high)
+{
+    hb_context *context = figure->context;
+    HB_CHECK(context, figure->n_panels > 0, HB_ERROR_ARGUMENT,
+             "a series needs a panel; call hb_figure_panel first");
+    HB_CHECK(context, style >= HB_STYLE_LINE && style <= HB_STYLE_BAND, HB_ERROR_ARGUMENT,
+             "style is %d; it must be one of hb_style", (int)style);
+    HB_CHECK(context, color >= 0, HB_ERROR_ARGUMENT, "color is %d; it must be 0 or more", color);
+    HB_CHECK(context, n >= 1 && x, HB_ERROR_ARGUMENT, "a series needs at least one point");
+    HB_CHECK(context, !low == !high, HB_ERROR_ARGUMENT, "low and high must be given together");
+    HB_CHECK(context, style == HB_STYLE_BAND ? low != NULL : y != NULL, HB_ERROR_ARGUMENT,
+             "a series needs y, and a band needs low and high");
+    hb_series *series;
+    HB_TRY(create_series(context, label, n, &series));
+    series->style = style;
+    series->color = color;
+    series->has_bounds = low != NULL;
+    fill(series->x, n, x);
+    fill(series->y, n, y);
+    fill(series->low, n, low);
+    fill(series->high, n, high);
+    hb_figure_cell *cell = &figure->cells[figure->n_panels - 1];
+    if (cell->last)
+        cell->last->next = series;
+    else
+        cell->first = series;
+    cell->last = series;
+    return HB_OK;
+}
+
+/* Writes STEM.csv, STEM.gp and the pictures; path has room for the stem and an extension. */
+static hb_status write_files(const hb_figure *figure, const char *stem, int formats, char *path,
+                             size_t size)
+{
+    static const struct {
+        int flag;
+        const char *name;
+    } kinds[] = {{HB_PLOT_SVG, "svg"}, {HB_PLOT_PNG, "png"}, {HB_PLOT_PDF, "pdf"}};
+    const char *slash = strrchr(stem, '/');
+    const char *name = slash ? slash + 1 : stem;
+    char base[256], script[256], directory[4096] = ".";
+    snprintf(base, sizeof base, "%.*s.csv", MAX_NAME, name);
+    snprintf(script, sizeof script, "%.*s.gp", MAX_NAME, name);
+    if (slash)
+        snprintf(directory, sizeof directory, "%.*s", slash == stem ? 1 : (int)(slash - stem),
+                 stem);
+    snprintf(path, size, "%s.csv", stem);
+    HB_TRY(hb_figure_write_csv(figure, path));
+    snprintf(path, size, "%s.gp", stem);
+    HB_TRY(hb_figure_write_script(figure, path, base));
+    for (int i = 0; i < 3; i++) {
+        if (!(formats & kinds[i].flag)) continue;
+        snprintf(path, size, "%s.%s", stem, kinds[i].name);
+        HB_TRY(hb_gnuplot_run(figure->context, directory, script, kinds[i].name, path));
+    }
+    return HB_OK;
+}
+
+hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats)
+{
+    hb_context *context = figure->context;
+    HB_CHECK(context, figure->n_panels > 0, HB_ERROR_ARGUMENT, "the figure has no panel");
+    HB_CHECK(context, stem && stem[0] && stem[strlen(stem) - 1] != '/', HB_ERROR_PATH,
+             "the name of a figure is empty; give a path without extension");
+    const char *slash = strrchr(stem, '/');
+    const char *name = slash ? slash + 1 : stem;
+    HB_CHECK(context, strlen(name) <= MAX_NAME && strlen(stem) < 4000 && !strpbrk(stem, "\r\n"),
+             HB_ERROR_PATH, "the name of a figure is too long or has a line break: %.100s", stem);
+    HB_CHECK(context, (formats & ~(HB_PLOT_SVG | HB_PLOT_PNG | HB_PLOT_PDF)) == 0,
+             HB_ERROR_ARGUMENT, "formats is %d; it must be an OR of HB_PLOT_SVG, _PNG and _PDF",
+             formats);
+    char path[4096];
+    return write_files(figure, stem, formats, path, sizeof path);
+}

@@ -1,0 +1,37 @@
+/* plot/figure.h: the parts of a figure, and the steps that write it. */
+#ifndef HB_PLOT_FIGURE_H
+#define HB_PLOT_FIGURE_H
+
+#include <heatball/plot.h>
+
+typedef struct hb_series {
+    struct hb_series *next;
+    char *label;
+    hb_style style;
+    int color;
+    size_t n;
+    double *x, *y, *low, *high; // (n) each, NaN where not given; one block, owned by x
+    int has_bounds;
+} hb_series;
+
+typedef struct hb_figure_cell {
+    hb_panel panel; /* its texts are owned copies */
+    hb_series *first, *last;
+} hb_figure_cell;
+
+struct hb_figure {
+    hb_context *context;
+    int rows, columns, width, height;
+    int n_panels;
+    hb_figure_cell *cells; // (rows * columns)
+};
+
+/* The numbers, and the script that draws them from the file `csv_name` beside it. */
+hb_status hb_figure_write_csv(const hb_figure *figure, const char *path);
+hb_status hb_figure_write_script(const hb_figure *figure, const char *path, const char *csv_name);
+
+/* Runs `gnuplot -d -e "format='FORMAT'" SCRIPT` in DIRECTORY and writes its output to PATH. */
+hb_status hb_gnuplot_run(hb_context *context, const char *directory, const char *script,
+                         const char *format, const char *path);
+
+#endif

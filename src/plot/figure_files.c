@@ -1,0 +1,269 @@
+/* The two texts behind a picture: the numbers (.csv) and the gnuplot script (.gp).
+ *
+ * The .csv is in long form, one point per row: panel,series,label,x,y,low,high; panels and series
+ * count from 1, an absent number is an empty field. The script picks each series out of it by its
+ * two numbers, so that a reader can change a value in the .csv and draw again.
+ *
+ * Colours are those of Okabe and Ito (2008), distinct for all common kinds of colour vision; series
+ * of markers differ in shape as well. */
+#include "base/context.h"
+#include "file/csv.h"
+#include "plot/figure.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
+                                      "#CC79A7", "#56B4E9", "#000000"};
+static const int MARKERS[] = {7, 5, 9, 13, 11, 15, 4}; /* gnuplot's filled shapes */
+enum { N_COLORS = 7 };
+
+/* ---- the numbers ---- */
+
+static hb_status write_field(hb_writer *writer, double value, char end)
+{
+    if (isnan(value)) return hb_writer_write(writer, &end, 1);
+    return hb_writer_printf(writer, "%.17g%c", value, end);
+}
+
+static hb_status write_point(hb_writer *writer, int panel, int number, const hb_series *series,
+                             size_t i)
+{
+    HB_TRY(hb_writer_printf(writer, "%d,%d,", panel, number));
+    HB_TRY(hb_csv_text(writer, series->label));
+    HB_TRY(hb_writer_write(writer, ",", 1));
+    HB_TRY(write_field(writer, series->x[i], ','));
+    HB_TRY(write_field(writer, series->y[i], ','));
+    HB_TRY(write_field(writer, series->low[i], ','));
+    return write_field(writer, series->high[i], '\n');
+}
+
+static hb_status write_numbers(const hb_figure *figure, hb_writer *writer)
+{
+    static const char *const names[] = {"panel", "series", "label", "x", "y", "low", "high"};
+    HB_TRY(hb_csv_header(writer, 7, names));
+    for (int p = 0; p < figure->n_panels; p++) {
+        int number = 1;
+        for (const hb_series *s = figure->cells[p].first; s; s = s->next, number++)
+            for (size_t i = 0; i < s->n; i++) HB_TRY(write_point(writer, p + 1, number, s, i));
+    }
+    return HB_OK;
+}
+
+/* ---- the script ---- */
+
+/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling. */
+static hb_status write_quoted(hb_writer *writer, const char *text)
+{
+    HB_TRY(hb_writer_write(writer, "'", 1));
+    for (const char *c = text; *c; c++)
+        HB_TRY(hb_writer_write(writer, *c == '\'' ? "''" : c, *c == '\'' ? 2 : 1));
+    return hb_writer_write(writer, "'", 1);
+}
+
+static hb_status write_setting(hb_writer *writer, const char *name, const char *text,
+                               const char *options)
+{
+    if (!text) return hb_writer_printf(writer, "unset %s\n", name);
+    HB_TRY(hb_writer_printf(writer, "set %s ", name));
+    HB_TRY(write_quoted(writer, text));
+    return hb_writer_printf(writer, "%s\n", options);
+}
+
+/* The figure's name in the letters that gnuplot allows for the ids of an SVG. */
+static void identifier(const char *csv_name, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; n < strcspn(csv_name, ".") && n + 1 < size; n++)
+        out[n] = isalnum((unsigned char)csv_name[n]) ? csv_name[n] : '_';
+    out[n] = '\0';
+}
+
+static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, const char *csv_name)
+{
+    const int width = figure->columns * figure->width, height = figure->rows * figure->height;
+    char name[64];
+    identifier(csv_name, name, sizeof name);
+    HB_TRY(hb_writer_printf(writer,
+                            "# Draws the numbers of the .csv file beside this script. In this "
+                            "directory:\n"
+                            "#     gnuplot -e \"format='svg'\" THIS.gp > FIGURE.svg      (or png, "
+                            "pdf)\n"
+                            "if (!exists(\"format\")) format = 'svg'\n"));
+    HB_TRY(hb_writer_printf(
+        writer,
+        "if (format eq 'svg') set terminal svg name 'figure_%s' enhanced size %d,%d font "
+        "'Helvetica,16' background '#ffffff' linewidth 1 dashlength 1\n"
+        "if (format eq 'png') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
+        "fontscale 1.5 linewidth 2 pointscale 2 dashlength 1 background '#ffffff'\n"
+        "if (format eq 'pdf') set terminal pdfcairo enhanced size %.3fin,%.3fin font "
+        "'Helvetica,16' fontscale 0.62 linewidth 2 pointscale 0.75 dashlength 0.8\n",
+        name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0));
+    HB_TRY(hb_writer_printf(writer, "data = "));
+    HB_TRY(write_quoted(writer, csv_name));
+    return hb_writer_printf(
+        writer,
+        "\nset encoding utf8\n"
+        "set minussign\n"
+        "set autoscale xfix\n"
+        "set datafile separator comma\n"
+        "pick(p, s, c) = (column(1) == p && column(2) == s) ? column(c) : NaN\n"
+        "bound(p, s, c) = valid(c) ? pick(p, s, c) : pick(p, s, 5)\n"
+        "set border 3 linewidth 1.2 linecolor rgb '#404040'\n"
+        "set tics nomirror out scale 0.7,0.4 textcolor rgb '#202020'\n"
+        "set grid xtics ytics back linewidth 0.8 linetype 1 linecolor rgb '#e3e3e3'\n"
+        "set lmargin 9.5\nset rmargin 2\nset tmargin 2.6\nset bmargin 3.6\n"
+        "set multiplot layout %d,%d\n",
+        figure->rows, figure->columns);
+}
+
+/* Smallest and largest positive number that an axis must show. */
+static void positive_range(const hb_figure_cell *cell, int vertical, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = 0;
+    for (const hb_series *s = cell->first; s; s = s->next) {
+        const double *arrays[] = {vertical ? s->y : s->x, vertical ? s->low : NULL,
+                                  vertical ? s->high : NULL};
+        for (int k = 0; k < 3; k++)
+            for (size_t i = 0; arrays[k] && i < s->n; i++) {
+                if (!(arrays[k][i] > 0) || isinf(arrays[k][i])) continue;
+                *low = fmin(*low, arrays[k][i]);
+                *high = fmax(*high, arrays[k][i]);
+            }
+    }
+}
+
+/* Ticks of a logarithmic axis, from the last power of the base below the data: left to itself, gnuplot
+ * starts a geometric series of ticks at a multiple of the base. Decades are written 10^n; an axis that
+ * crosses fewer than two of them would be left almost bare, and gets plain numbers at gnuplot's own
+ * ticks instead. */
+static hb_status write_log_ticks(hb_writer *writer, char axis, int base, double low, double high)
+{
+    const double step = base == 2 ? 2 : 10;
+    const double first = pow(step, floor(log(low) / log(step) + 1e-9));
+    const int crossed = (int)(floor(log10(high)) - ceil(log10(low))) + 1;
+    HB_TRY(hb_writer_printf(writer, "set logscale %c %g\n", axis, step));
+    if (!(low <= high) || (base != 2 && crossed < 2))
+        return hb_writer_printf(writer, "set format %c '%%g'\nset %ctics autofreq\n", axis, axis);
+    return hb_writer_printf(writer, "set format %c '%s'\nset %ctics %.17g,%g\nset m%ctics %s\n",
+                            axis, base == 2 ? "%g" : "10^{%T}", axis, first, step, axis,
+                            base == 2 ? "1" : "default");
+}
+
+static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int vertical)
+{
+    const hb_panel *panel = &cell->panel;
+    const char axis = vertical ? 'y' : 'x';
+    const int base = vertical ? panel->log_y : panel->log_x;
+    const double from = vertical ? panel->y_min : panel->x_min;
+    const double to = vertical ? panel->y_max : panel->x_max;
+    if (base) {
+        double low, high;
+        positive_range(cell, vertical, &low, &high);
+        if (from > 0) low = from;
+        if (to > 0) high = to;
+        HB_TRY(write_log_ticks(writer, axis, base, low, high));
+    } else {
+        HB_TRY(hb_writer_printf(writer,
+                                "unset logscale %c\nset format %c '%%g'\nset %ctics autofreq\n",
+                                axis, axis, axis));
+    }
+    HB_TRY(hb_writer_printf(writer, "set %crange [", axis));
+    if (isfinite(from)) HB_TRY(hb_writer_printf(writer, "%.17g", from));
+    HB_TRY(hb_writer_printf(writer, ":"));
+    if (isfinite(to)) HB_TRY(hb_writer_printf(writer, "%.17g", to));
+    return hb_writer_printf(writer, "]\n");
+}
+
+/* gnuplot's words for one series, after the data file: columns and look. A point without bounds
+ * keeps its marker among points with error bars. */
+static hb_status write_look(hb_writer *writer, const hb_series *series, int panel, int number)
+{
+    const char *color = PALETTE[series->color % N_COLORS];
+    const int marker = MARKERS[series->color % N_COLORS];
+    const double width = series->n > 1 ? series->x[1] - series->x[0] : 1;
+    HB_TRY(hb_writer_printf(writer, " skip 1 using (pick(%d,%d,4))", panel, number));
+    for (int column = 5; column <= 7; column++) {
+        const int bounds = column > 5, band = series->style == HB_STYLE_BAND;
+        const int bars = series->style == HB_STYLE_POINTS && series->has_bounds;
+        if (bounds ? band || bars : !band)
+            HB_TRY(hb_writer_printf(writer, ":(%s(%d,%d,%d))", bounds && bars ? "bound" : "pick",
+                                    panel, number, column));
+    }
+    switch (series->style) {
+    case HB_STYLE_LINE:
+        return hb_writer_printf(writer, " with lines linewidth 2.5 linecolor rgb '%s'", color);
+    case HB_STYLE_DASHED:
+        return hb_writer_printf(
+            writer, " with lines linewidth 2.5 dashtype (10,6) linecolor rgb '%s'", color);
+    case HB_STYLE_POINTS:
+        return hb_writer_printf(
+            writer, " with %s linewidth 2 pointtype %d pointsize 0.9 linecolor rgb '%s'",
+            series->has_bounds ? "yerrorbars" : "points", marker, color);
+    case HB_STYLE_HISTOGRAM:
+        return hb_writer_printf(writer,
+                                ":(%.17g) with boxes linewidth 0.8 linecolor rgb '%s' "
+                                "fillstyle solid 0.3 border linecolor rgb '%s'",
+                                width, color, color);
+    case HB_STYLE_BAND:
+        return hb_writer_printf(
+            writer,
+            " with filledcurves fillstyle transparent solid 0.2 noborder linecolor rgb '%s'",
+            color);
+    }
+    return HB_OK;
+}
+
+static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int number)
+{
+    const hb_panel *panel = &cell->panel;
+    HB_TRY(hb_writer_printf(writer, "\n"));
+    HB_TRY(write_setting(writer, "title", panel->title, " font ',17'"));
+    HB_TRY(write_setting(writer, "xlabel", panel->x_label, " offset 0,0.3"));
+    HB_TRY(write_setting(writer, "ylabel", panel->y_label, ""));
+    HB_TRY(hb_writer_printf(writer, "set key %s Left reverse samplen 2.2 spacing 1.25 font ',14'\n",
+                            panel->key ? panel->key : "top right"));
+    HB_TRY(write_axis(writer, cell, 0));
+    HB_TRY(write_axis(writer, cell, 1));
+    if (!cell->first) return hb_writer_printf(writer, "set multiplot next\n");
+    HB_TRY(hb_writer_printf(writer, "plot "));
+    int count = 1;
+    for (const hb_series *s = cell->first; s; s = s->next, count++) {
+        HB_TRY(hb_writer_printf(writer, "%sdata", count > 1 ? ", \\\n     " : ""));
+        HB_TRY(write_look(writer, s, number, count));
+        HB_TRY(hb_writer_printf(writer, s->label[0] ? " title " : " notitle"));
+        if (s->label[0]) HB_TRY(write_quoted(writer, s->label));
+    }
+    return hb_writer_printf(writer, "\n");
+}
+
+static hb_status write_script(const hb_figure *figure, hb_writer *writer, const char *csv_name)
+{
+    HB_TRY(write_prologue(figure, writer, csv_name));
+    for (int p = 0; p < figure->n_panels; p++)
+        HB_TRY(write_panel(writer, &figure->cells[p], p + 1));
+    return hb_writer_printf(writer, "unset multiplot\n");
+}
+
+static hb_status close_writer(hb_writer *writer, hb_status status)
+{
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
+}
+
+hb_status hb_figure_write_csv(const hb_figure *figure, const char *path)
+{
+    hb_writer *writer;
+    HB_TRY(hb_writer_create(figure->context, path, &writer));
+    return close_writer(writer, write_numbers(figure, writer));
+}
+
+hb_status hb_figure_write_script(const hb_figure *figure, const char *path, const char *csv_name)
+{
+    hb_writer *writer;
+    HB_TRY(hb_writer_create(figure->context, path, &writer));
+    return close_writer(writer, write_script(figure, writer, csv_name));
+}
