@@ -1,0 +1,60 @@
+/* heatball reproduce: all studies and one page, DIR/index.html, with the paper's numbers beside
+ * ours. */
+#include "commands.h"
+#include "study.h"
+#include "study_output.h"
+
+typedef struct reproduce_values {
+    const char *only, *directory;
+    uint64_t seed;
+    int quick, resume;
+} reproduce_values;
+
+static const hb_option reproduce_options[] = {
+    HB_OPTION_QUICK(reproduce_values, quick),
+    {.name = "only",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "LIST",
+     .help = "the names of studies separated by commas; without it, all",
+     .offset = offsetof(reproduce_values, only)},
+    HB_OPTION_RESUME(reproduce_values, resume),
+    HB_OPTION_SEED(reproduce_values, seed, "42"),
+    {.letter = 'o',
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "DIR",
+     .help = "the directory of the results",
+     .fallback = "heatball-demo",
+     .offset = offsetof(reproduce_values, directory)},
+    {0}};
+
+typedef struct reproduce_call {
+    const hb_study_settings *settings;
+    const char *only;
+} reproduce_call;
+
+static hb_status call_reproduce(hb_context *context, const void *user, FILE *table)
+{
+    const reproduce_call *call = user;
+    return hb_reproduce(context, call->settings, call->only, table);
+}
+
+static hb_status run_reproduce(hb_session *session, const void *values)
+{
+    const reproduce_values *v = values;
+    const hb_study_settings settings = {
+        .directory = v->directory, .seed = v->seed, .quick = v->quick, .resume = v->resume};
+    const reproduce_call call = {&settings, v->only};
+    return hb_study_output(session, call_reproduce, &call, settings.directory, "/index.html");
+}
+
+const hb_command hb_command_reproduce = {
+    .name = "reproduce",
+    .summary = "run all studies and write one page with the paper's numbers beside ours",
+    .text =
+        "Runs the studies, each into its directory, and writes DIR/index.html with their tables "
+        "and figures and the paper's numbers beside them. The tables are printed too, then the "
+        "path of the page.",
+    .example = "heatball reproduce --quick -o demo",
+    .options = reproduce_options,
+    .size = sizeof(reproduce_values),
+    .run = run_reproduce};

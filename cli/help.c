@@ -1,0 +1,109 @@
+/* The --help page of a command, made from the tables that parse it.
+ *
+ *     usage: heatball constants --dim D [--lift M] [--json] [common options]
+ *     (what it does)
+ *     Options, one each: name, meaning, what is allowed, default
+ *     Example: a line that works as typed
+ *
+ * Text is filled to 80 columns; the names stand in a column of 22. */
+#include "options.h"
+
+#include <string.h>
+
+enum { WIDTH = 80, MEANING = 22 };
+
+/* Prints words from column `at`, going on at column `indent` in a new line; returns the column. */
+static int fill(FILE *out, int at, int indent, const char *text)
+{
+    while (*text) {
+        const int length = (int)strcspn(text, " \n");
+        if (at > indent && at + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+        } else if (at > indent) {
+            fputc(' ', out);
+            at++;
+        }
+        fprintf(out, "%.*s", length, text);
+        at += length;
+        text += length;
+        text += *text == ' ';
+        if (*text != '\n') continue;
+        fprintf(out, "\n%*s", indent, "");
+        at = indent;
+        text++;
+    }
+    return at;
+}
+
+/* --measure kappa|source|gradient, -n N, -q, --quiet; short: without the long form of -q. */
+static void synopsis(const hb_option *option, int both_forms, size_t size, char *out)
+{
+    size_t used = 0;
+    if (option->rules & HB_OPTION_POSITIONAL)
+        ;
+    else if (option->letter && option->name && both_forms)
+        used += (size_t)snprintf(out, size, "-%c, --%s", option->letter, option->name);
+    else if (option->letter)
+        used += (size_t)snprintf(out, size, "-%c", option->letter);
+    else
+        used += (size_t)snprintf(out, size, "--%s", option->name);
+    if (option->kind == HB_OPTION_FLAG) return;
+    const char *space = used ? " " : "";
+    if (option->placeholder || !option->choices) {
+        snprintf(out + used, size - used, "%s%s", space, option->placeholder);
+        return;
+    }
+    for (const char *const *choice = option->choices; *choice && used < size; choice++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                 choice == option->choices ? space : "|", *choice);
+}
+
+static void usage_line(FILE *out, const hb_help *help, const hb_option_section *section)
+{
+    char words[160], item[164];
+    int at = fprintf(out, "usage: heatball %s", help->command);
+    for (const hb_option *option = section->options; option->help; option++) {
+        synopsis(option, 0, sizeof words, words);
+        const int required = (option->rules & HB_OPTION_REQUIRED) != 0;
+        snprintf(item, sizeof item, required ? "%s" : "[%s]", words);
+        /* an option and its value stay on one line */
+        if (at + 1 + (int)strlen(item) > WIDTH) at = fprintf(out, "\n       ") - 1;
+        at += fprintf(out, " %s", item);
+    }
+    fprintf(out, "\n");
+}
+
+static void option_line(FILE *out, const hb_option *option)
+{
+    char name[160], allowed[200], text[700];
+    synopsis(option, 1, sizeof name, name);
+    hb_options_allowed(option, sizeof allowed, allowed);
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", option->help);
+    const int choices_shown = option->choices && !option->placeholder;
+    if (allowed[0] && !choices_shown)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; %s", allowed);
+    if (option->rules & HB_OPTION_REQUIRED)
+        snprintf(text + used, sizeof text - used, " (required)");
+    else if (option->fallback)
+        snprintf(text + used, sizeof text - used, " (default %s)", option->fallback);
+    int at = fprintf(out, "  %s", name);
+    if (at + 2 > MEANING) at = fprintf(out, "\n") - 1;
+    fprintf(out, "%*s", MEANING - at, "");
+    fill(out, MEANING, MEANING, text);
+    fprintf(out, "\n");
+}
+
+void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections)
+{
+    usage_line(out, help, &sections[0]);
+    fprintf(out, "\n");
+    fill(out, 0, 0, help->text);
+    fprintf(out, "\n");
+    for (const hb_option_section *section = sections; section->options; section++) {
+        fprintf(out, "\n%s:\n", section->title);
+        for (const hb_option *option = section->options; option->help; option++)
+            option_line(out, option);
+    }
+    fprintf(out, "\nExample:\n  %s\n", help->example);
+}

@@ -1,0 +1,168 @@
+/* heatball COMMAND ...: finds the command, parses its options by table, runs it, and turns the
+ * status into an exit code.
+ *
+ *     0  success
+ *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable
+ *     2  bad input: options, paths, file formats, an instruction set that the machine lacks
+ *
+ * Every failure prints exactly one line on stderr, here. */
+#include "commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const hb_command *const commands[] = {&hb_command_sample, &hb_command_constants,
+                                             &hb_command_budget, &hb_command_study,
+                                             &hb_command_reproduce};
+enum { N_COMMANDS = sizeof commands / sizeof *commands, EXIT_RUN = 1, EXIT_INPUT = 2 };
+
+static int exit_code(hb_status status)
+{
+    switch (status) {
+    case HB_OK: return 0;
+    case HB_ERROR_ARGUMENT:
+    case HB_ERROR_PATH:
+    case HB_ERROR_FORMAT:
+    case HB_ERROR_UNAVAILABLE: return EXIT_INPUT;
+    case HB_ERROR_MEMORY:
+    case HB_ERROR_FILE:
+    case HB_ERROR_INTERRUPTED:
+    case HB_ERROR_NUMERICAL:
+    case HB_ERROR_CALLBACK: return EXIT_RUN;
+    }
+    return EXIT_RUN;
+}
+
+static int print_version(void)
+{
+    printf("heatball %s\n", hb_version());
+    return 0;
+}
+
+static int print_overview(void)
+{
+    printf("usage: heatball COMMAND [options]\n\n"
+           "Exact heat-ball measures and what follows from them for diffusions.\n\nCommands:\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        printf("  %-10s  %s\n", commands[i]->name, commands[i]->summary);
+    printf("  %-10s  %s\n", "help", "print the help page of a command");
+    printf("\n'heatball COMMAND --help' lists the options of a command, with an example.\n"
+           "'heatball --version' prints the version.\n");
+    return 0;
+}
+
+/* --help and --version win over whatever else is on the line, also over mistakes. */
+static int asks_for(int argc, char **argv, const char *name, const char *letter)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], name) == 0 || (letter && strcmp(argv[i], letter) == 0)) return 1;
+    return 0;
+}
+
+static int run_parsed(const hb_command *command, const hb_common *common, const void *values)
+{
+    hb_status status;
+    hb_session *session = hb_session_open(command->name, common, &status);
+    if (status == HB_OK) status = command->run(session, values);
+    char message[2 * HB_OPTIONS_MESSAGE];
+    snprintf(message, sizeof message, "%s", hb_session_message(session, status));
+    hb_session_close(session); /* takes the progress line away before the message is printed */
+    if (status != HB_OK) hb_session_complain(command->name, message);
+    return exit_code(status);
+}
+
+static int run_command(const hb_command *command, int argc, char **argv)
+{
+    hb_common common = {0};
+    void *values = calloc(1, command->size);
+    if (!values) {
+        hb_session_complain(command->name, hb_status_text(HB_ERROR_MEMORY));
+        return exit_code(HB_ERROR_MEMORY);
+    }
+    const hb_option_section sections[] = {
+        {.title = "Options", .options = command->options, .values = values},
+        {.title = "Common options", .options = hb_session_options, .values = &common},
+        {0}};
+    const hb_help help = {
+        .command = command->name, .text = command->text, .example = command->example};
+    char message[HB_OPTIONS_MESSAGE];
+    int code = 0;
+    if (asks_for(argc, argv, "--help", "-h"))
+        hb_options_help(stdout, &help, sections);
+    else if (asks_for(argc, argv, "--version", NULL))
+        code = print_version();
+    else if (hb_options_parse(sections, argc, argv, message) == HB_OK)
+        code = run_parsed(command, &common, values);
+    else {
+        hb_session_complain(command->name, message);
+        code = EXIT_INPUT;
+    }
+    hb_options_release(sections);
+    free(values);
+    return code;
+}
+
+static const hb_command *find_command(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+    const char *names[N_COMMANDS];
+    char message[HB_OPTIONS_MESSAGE];
+    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i]->name;
+    const char *nearest = hb_options_nearest(name, N_COMMANDS, names);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (nearest)
+        snprintf(message, sizeof message, "unknown %s %.80s; did you mean %s?", what, name,
+                 nearest);
+    else
+        snprintf(message, sizeof message, "unknown %s %.80s; heatball --help lists the commands",
+                 what, name);
+    hb_session_complain("", message);
+    return EXIT_INPUT;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    static char help_option[] = "--help";
+    if (argc < 2) {
+        hb_session_complain("", "no command; heatball --help lists the commands");
+        return EXIT_INPUT;
+    }
+    const char *name = argv[1];
+    const hb_command *command = find_command(name);
+    if (command) return run_command(command, argc - 2, argv + 2);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return print_overview();
+    if (strcmp(name, "--version") == 0) return print_version();
+    if (strcmp(name, "help") != 0) return refuse_command(name);
+    if (argc == 2) return print_overview();
+    command = find_command(argv[2]);
+    return command ? run_command(command, 1, (char *[]){help_option}) : refuse_command(argv[2]);
+}
+
+/* With a closed standard stream the next file opened would take its number, and results would be
+ * printed into it. A /dev/null that is open the wrong way makes such prints fail instead. */
+static void fill_standard_streams(void)
+{
+    for (int stream = 0; stream <= 2; stream++)
+        if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+            (void)!open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code != 0) return code; /* its line is already there */
+    char message[HB_OPTIONS_MESSAGE];
+    snprintf(message, sizeof message, "cannot write to standard output: %s", strerror(errno));
+    hb_session_complain("", message);
+    return EXIT_RUN;
+}

@@ -1,0 +1,491 @@
+/* Command lines read by table.
+ *
+ * Each argument is one of: --name VALUE, --name=VALUE, -l VALUE, -lVALUE, a flag, or a positional.
+ * The argument after an option that needs a value is that value, whatever it begins with, unless it
+ * is exactly an option of this command: then the value was forgotten. After "--" all is positional.
+ *
+ * Integers are read digit by digit in 64-bit arithmetic, m * 10^e with e from the exponent and the
+ * decimals, so 1e6 and 1.5e3 are exact and 1.5 is refused: no value is ever rounded.
+ * Suggestions use the optimal string alignment distance (insert, delete, change, swap neighbours);
+ * "dmi" is at distance 1 from "dim". */
+#include "options.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct parser {
+    const hb_option_section *sections;
+    int argc, next;
+    char *const *argv;
+    uint64_t given[HB_OPTIONS_SECTIONS]; /* bit i: option i of that section was on the line */
+    char *message;
+} parser;
+
+/* An option together with where it stands and where its value goes. */
+typedef struct entry {
+    const hb_option *option;
+    int section, index;
+    void *target;
+} entry;
+
+typedef struct label {
+    char text[64];
+} label;
+
+static hb_status refuse(const parser *p, const char *format, ...) HB_PRINTF(2, 3);
+static hb_status refuse(const parser *p, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(p->message, HB_OPTIONS_MESSAGE, format, arguments);
+    va_end(arguments);
+    return HB_ERROR_ARGUMENT;
+}
+
+static int is_end(const hb_option *option)
+{
+    return !option->help;
+}
+
+/* The name as one types it: --dim, -n, or the placeholder of a positional. */
+static label label_of(const hb_option *option)
+{
+    label out;
+    if (option->rules & HB_OPTION_POSITIONAL)
+        snprintf(out.text, sizeof out.text, "%s", option->placeholder);
+    else if (option->name)
+        snprintf(out.text, sizeof out.text, "--%s", option->name);
+    else
+        snprintf(out.text, sizeof out.text, "-%c", option->letter);
+    return out;
+}
+
+/* ---- walking the tables ---- */
+
+static int next_entry(const hb_option_section *sections, entry *at)
+{
+    if (!at->option)
+        *at = (entry){.option = sections[0].options};
+    else {
+        at->option++;
+        at->index++;
+    }
+    while (at->option && is_end(at->option))
+        *at = (entry){.option = sections[at->section + 1].options, .section = at->section + 1};
+    if (!at->option) return 0;
+    at->target = (char *)sections[at->section].values + at->option->offset;
+    return 1;
+}
+
+static int find_name(const hb_option_section *sections, const char *name, size_t length, entry *out)
+{
+    for (*out = (entry){0}; next_entry(sections, out);) {
+        const char *known = out->option->name;
+        if (known && strlen(known) == length && memcmp(known, name, length) == 0) return 1;
+    }
+    return 0;
+}
+
+static int find_letter(const hb_option_section *sections, char letter, entry *out)
+{
+    for (*out = (entry){0}; next_entry(sections, out);)
+        if (letter && out->option->letter == letter) return 1;
+    return 0;
+}
+
+static int find_positional(const parser *p, entry *out)
+{
+    for (*out = (entry){0}; next_entry(p->sections, out);)
+        if ((out->option->rules & HB_OPTION_POSITIONAL) &&
+            !(p->given[out->section] >> out->index & 1))
+            return 1;
+    return 0;
+}
+
+/* Whether an argument is, letter for letter, an option of this command. */
+static int is_known_option(const parser *p, const char *argument)
+{
+    entry found;
+    if (argument[0] != '-' || argument[1] == 0) return 0;
+    if (argument[1] == '-')
+        return find_name(p->sections, argument + 2, strlen(argument + 2), &found);
+    return argument[2] == 0 && find_letter(p->sections, argument[1], &found);
+}
+
+/* ---- suggestions ---- */
+
+enum { LONGEST_WORD = 40 };
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment distance of two words of at most LONGEST_WORD letters. */
+static int alignment_distance(const char *a, const char *b)
+{
+    int table[LONGEST_WORD + 1][LONGEST_WORD + 1];
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    for (int i = 0; i <= n; i++) table[i][0] = i;
+    for (int j = 0; j <= m; j++) table[0][j] = j;
+    for (int i = 1; i <= n; i++)
+        for (int j = 1; j <= m; j++) {
+            int best = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = smaller(best, 1 + smaller(table[i - 1][j], table[i][j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = smaller(best, 1 + table[i - 2][j - 2]);
+            table[i][j] = best;
+        }
+    return table[n][m];
+}
+
+const char *hb_options_nearest(const char *text, size_t n, const char *const *words)
+{
+    const char *nearest = NULL;
+    const size_t length = strlen(text);
+    int best = 1 + smaller(3, (int)(length + 1) / 2);
+    if (length == 0 || length > LONGEST_WORD) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (strlen(words[i]) > LONGEST_WORD) continue;
+        int distance = alignment_distance(text, words[i]);
+        /* the beginning of a word, cut off, is as near as one slip */
+        if (length > 1 && strncmp(text, words[i], length) == 0) distance = 1;
+        if (distance >= best) continue;
+        best = distance;
+        nearest = words[i];
+    }
+    return nearest;
+}
+
+static hb_status refuse_unknown(const parser *p, const char *argument)
+{
+    const char *names[64 * HB_OPTIONS_SECTIONS];
+    size_t n = 0;
+    char word[LONGEST_WORD + 2];
+    for (entry at = {0}; next_entry(p->sections, &at);)
+        if (at.option->name) names[n++] = at.option->name;
+    snprintf(word, sizeof word, "%s", argument + strspn(argument, "-"));
+    word[strcspn(word, "=")] = 0;
+    const char *nearest = hb_options_nearest(word, n, names);
+    const int length = smaller(80, (int)strcspn(argument, "="));
+    if (nearest)
+        return refuse(p, "unknown option %.*s; did you mean --%s?", length, argument, nearest);
+    return refuse(p, "unknown option %.*s; --help lists the options", length, argument);
+}
+
+/* ---- what is allowed, in words ---- */
+
+static size_t count_choices(const char *const *choices)
+{
+    size_t n = 0;
+    while (choices[n]) n++;
+    return n;
+}
+
+static void allowed_choices(const hb_option *option, size_t size, char *out)
+{
+    const size_t n = count_choices(option->choices);
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < size; i++) {
+        const char *joint = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        used += (size_t)snprintf(out + used, size - used, "%s%s", joint, option->choices[i]);
+    }
+}
+
+static void allowed_reals(const hb_option *option, size_t size, char *out)
+{
+    const char *what =
+        option->kind == HB_OPTION_REALS ? "numbers separated by commas, each" : "a number";
+    const int above = (option->rules & HB_OPTION_ABOVE) != 0;
+    const int below = (option->rules & HB_OPTION_BELOW) != 0;
+    const int everything = option->min == 0 && option->max == 0;
+    char low[40] = "", high[40] = "";
+    if (!everything && isfinite(option->min))
+        snprintf(low, sizeof low, above ? " above %g" : " of at least %g", option->min);
+    if (!everything && isfinite(option->max))
+        snprintf(high, sizeof high, below ? " below %g" : " of at most %g", option->max);
+    if (low[0] && high[0] && !above && !below)
+        snprintf(out, size, "%s from %g to %g", what, option->min, option->max);
+    else if (!low[0] && !high[0])
+        snprintf(out, size, "%s%s", what, option->kind == HB_OPTION_REALS ? " finite" : "");
+    else
+        snprintf(out, size, "%s%s%s%s", what, low, low[0] && high[0] ? " and" : "", high);
+}
+
+void hb_options_allowed(const hb_option *option, size_t size, char *out)
+{
+    const int everything = option->min == 0 && option->max == 0;
+    out[0] = 0;
+    switch (option->kind) {
+    case HB_OPTION_FLAG:
+    case HB_OPTION_TEXT: break;
+    case HB_OPTION_CHOICE: allowed_choices(option, size, out); break;
+    case HB_OPTION_REAL:
+    case HB_OPTION_REALS: allowed_reals(option, size, out); break;
+    case HB_OPTION_INTEGER:
+        snprintf(out, size, "a whole number from %.0f to %.0f", everything ? INT_MIN : option->min,
+                 everything ? INT_MAX : option->max);
+        break;
+    case HB_OPTION_UNSIGNED:
+        if (everything)
+            snprintf(out, size, "a whole number from 0 to 2^64-1");
+        else
+            snprintf(out, size, "a whole number from %.0f to %.0f", option->min, option->max);
+        break;
+    }
+}
+
+/* ---- values ---- */
+
+/* Reads digits into *value; fails when there is none or when 64 bits overflow. */
+static int read_digits(const char **text, uint64_t *value, int *n)
+{
+    int any = 0;
+    for (; isdigit((unsigned char)**text); (*text)++, any++) {
+        const uint64_t digit = (uint64_t)(**text - '0');
+        if (*value > (UINT64_MAX - digit) / 10) return 0;
+        *value = *value * 10 + digit;
+    }
+    *n = any;
+    return any > 0;
+}
+
+/* mantissa * 10^scale as a 64-bit integer, if it is one and fits. */
+static int scale_exactly(uint64_t mantissa, int scale, uint64_t *out)
+{
+    for (; scale < 0 && mantissa != 0; scale++) {
+        if (mantissa % 10) return 0;
+        mantissa /= 10;
+    }
+    for (; scale > 0 && mantissa != 0; scale--) {
+        if (mantissa > UINT64_MAX / 10) return 0;
+        mantissa *= 10;
+    }
+    *out = mantissa;
+    return 1;
+}
+
+/* digits[.digits][e[+-]digits] with an integral value below 2^64. */
+static int read_magnitude(const char *text, uint64_t *out)
+{
+    uint64_t mantissa = 0, exponent = 0;
+    int n, decimals = 0, negative = 0;
+    if (!read_digits(&text, &mantissa, &n)) return 0;
+    if (*text == '.' && (text++, !read_digits(&text, &mantissa, &decimals))) return 0;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        if (*text == '+' || *text == '-') negative = *text++ == '-';
+        if (!read_digits(&text, &exponent, &n) || exponent > 1000) return 0;
+    }
+    if (*text) return 0;
+    return scale_exactly(mantissa, (negative ? -(int)exponent : (int)exponent) - decimals, out);
+}
+
+static int store_integer(const hb_option *option, const char *text, int *out)
+{
+    const int negative = *text == '-';
+    uint64_t magnitude;
+    if (!read_magnitude(text + (negative || *text == '+'), &magnitude)) return 0;
+    if (magnitude > (uint64_t)INT_MAX + (uint64_t)negative) return 0;
+    const int64_t value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    const int everything = option->min == 0 && option->max == 0;
+    if (!everything && ((double)value < option->min || (double)value > option->max)) return 0;
+    *out = (int)value;
+    return 1;
+}
+
+static int store_unsigned(const hb_option *option, const char *text, uint64_t *out)
+{
+    if (!read_magnitude(text + (*text == '+'), out)) return 0;
+    const int everything = option->min == 0 && option->max == 0;
+    return everything || (*out >= (uint64_t)option->min && *out <= (uint64_t)option->max);
+}
+
+static int real_in_range(const hb_option *option, double value)
+{
+    if (isnan(value)) return (option->rules & HB_OPTION_NAN) != 0;
+    if (isinf(value) && !(option->rules & HB_OPTION_INFINITE)) return 0;
+    if (option->min == 0 && option->max == 0) return 1;
+    if (value < option->min || value > option->max) return 0;
+    if ((option->rules & HB_OPTION_ABOVE) && value == option->min) return 0;
+    return !((option->rules & HB_OPTION_BELOW) && value == option->max);
+}
+
+/* Reads one real up to `end`, a character that closes it. Hexadecimal and leading blanks, which
+ * strtod takes, are refused. A number beyond double is infinite, and so out of range. */
+static int read_real(const hb_option *option, const char **text, char end, double *out)
+{
+    char *rest;
+    if (isspace((unsigned char)**text)) return 0;
+    *out = strtod(*text, &rest);
+    if (rest == *text || (*rest != end && *rest != 0)) return 0;
+    for (const char *c = *text; c < rest; c++)
+        if (*c == 'x' || *c == 'X') return 0;
+    *text = rest;
+    return real_in_range(option, *out);
+}
+
+static int store_reals(const hb_option *option, const char *text, hb_reals *out)
+{
+    size_t n = 1;
+    for (const char *c = text; *c; c++) n += *c == ',';
+    out->values = malloc(n * sizeof *out->values);
+    if (!out->values) return 0;
+    for (out->n = 0; out->n < n; out->n++) {
+        if (!read_real(option, &text, ',', &out->values[out->n])) return 0;
+        text += *text == ',';
+    }
+    return 1;
+}
+
+static int store_choice(const hb_option *option, const char *text, int *out)
+{
+    for (*out = 0; option->choices[*out]; (*out)++)
+        if (strcmp(option->choices[*out], text) == 0) return 1;
+    return 0;
+}
+
+static int store(const hb_option *option, const char *text, void *target)
+{
+    switch (option->kind) {
+    case HB_OPTION_FLAG: *(int *)target = 1; return 1;
+    case HB_OPTION_INTEGER: return store_integer(option, text, target);
+    case HB_OPTION_UNSIGNED: return store_unsigned(option, text, target);
+    case HB_OPTION_REAL: return read_real(option, &text, 0, target);
+    case HB_OPTION_TEXT: *(const char **)target = text; return *text != 0;
+    case HB_OPTION_CHOICE: return store_choice(option, text, target);
+    case HB_OPTION_REALS: return store_reals(option, text, target);
+    }
+    return 0;
+}
+
+/* The same for messages, where a text is described by its help sentence. */
+static void allowed_or_meaning(const hb_option *option, size_t size, char *out)
+{
+    hb_options_allowed(option, size, out);
+    if (!out[0]) snprintf(out, size, "%s", option->help);
+}
+
+static hb_status refuse_value(const parser *p, const hb_option *option, const char *text)
+{
+    char allowed[HB_OPTIONS_MESSAGE / 2];
+    const label name = label_of(option);
+    allowed_or_meaning(option, sizeof allowed, allowed);
+    if (!*text) return refuse(p, "%s is empty; it must be %s", name.text, allowed);
+    const char *nearest = NULL;
+    if (option->kind == HB_OPTION_CHOICE)
+        nearest = hb_options_nearest(text, count_choices(option->choices), option->choices);
+    if (nearest)
+        return refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text, allowed,
+                      nearest);
+    return refuse(p, "%s is %.80s; it must be %s", name.text, text, allowed);
+}
+
+/* ---- the line ---- */
+
+static hb_status accept(parser *p, const entry *found, const char *text)
+{
+    const uint64_t bit = (uint64_t)1 << found->index;
+    if (p->given[found->section] & bit)
+        return refuse(p, "%s is given twice; give it once", label_of(found->option).text);
+    p->given[found->section] |= bit;
+    if (!store(found->option, text, found->target)) return refuse_value(p, found->option, text);
+    return HB_OK;
+}
+
+/* The value of an option: attached (after '=' or the letter), or the next argument. */
+static hb_status accept_option(parser *p, const entry *found, const char *attached)
+{
+    const label name = label_of(found->option);
+    if (found->option->kind == HB_OPTION_FLAG) {
+        if (attached) return refuse(p, "%s takes no value", name.text);
+        return accept(p, found, "");
+    }
+    if (attached) return accept(p, found, attached);
+    if (p->next < p->argc && !is_known_option(p, p->argv[p->next]))
+        return accept(p, found, p->argv[p->next++]);
+    char allowed[HB_OPTIONS_MESSAGE / 2];
+    allowed_or_meaning(found->option, sizeof allowed, allowed);
+    return refuse(p, "%s needs a value; it must be %s", name.text, allowed);
+}
+
+static hb_status accept_positional(parser *p, const char *argument)
+{
+    entry found;
+    if (!find_positional(p, &found))
+        return refuse(p, "unexpected argument %.80s; --help shows what this command takes",
+                      argument);
+    return accept(p, &found, argument);
+}
+
+static hb_status accept_argument(parser *p, const char *argument)
+{
+    entry found;
+    if (argument[0] != '-' || argument[1] == 0) return accept_positional(p, argument);
+    if (argument[1] == '-') {
+        const size_t length = strcspn(argument + 2, "=");
+        if (!find_name(p->sections, argument + 2, length, &found))
+            return refuse_unknown(p, argument);
+        return accept_option(p, &found, argument[2 + length] ? argument + 2 + length + 1 : NULL);
+    }
+    if (!find_letter(p->sections, argument[1], &found)) return refuse_unknown(p, argument);
+    return accept_option(p, &found, argument[2] ? argument + 2 : NULL);
+}
+
+static void set_fallback(const entry *at)
+{
+    const hb_option *option = at->option;
+    if (option->fallback)
+        (void)store(option, option->fallback, at->target);
+    else if (option->kind == HB_OPTION_REAL)
+        *(double *)at->target = NAN;
+    else if (option->kind == HB_OPTION_CHOICE)
+        *(int *)at->target = -1;
+}
+
+static hb_status check_required(const parser *p)
+{
+    for (entry at = {0}; next_entry(p->sections, &at);) {
+        if (!(at.option->rules & HB_OPTION_REQUIRED) || p->given[at.section] >> at.index & 1)
+            continue;
+        char allowed[HB_OPTIONS_MESSAGE / 2];
+        allowed_or_meaning(at.option, sizeof allowed, allowed);
+        return refuse(p, "%s is missing; it must be %s", label_of(at.option).text, allowed);
+    }
+    return HB_OK;
+}
+
+hb_status hb_options_parse(const hb_option_section *sections, int argc, char *const *argv,
+                           char message[HB_OPTIONS_MESSAGE])
+{
+    parser p = {.sections = sections, .argc = argc, .argv = argv, .message = message};
+    int only_positional = 0;
+    message[0] = 0;
+    while (p.next < argc) {
+        const char *argument = argv[p.next++];
+        if (!only_positional && strcmp(argument, "--") == 0) {
+            only_positional = 1;
+            continue;
+        }
+        hb_status status =
+            only_positional ? accept_positional(&p, argument) : accept_argument(&p, argument);
+        if (status != HB_OK) return status;
+    }
+    for (entry at = {0}; next_entry(sections, &at);)
+        if (!(p.given[at.section] >> at.index & 1)) set_fallback(&at);
+    return check_required(&p);
+}
+
+void hb_options_release(const hb_option_section *sections)
+{
+    for (entry at = {0}; next_entry(sections, &at);) {
+        if (at.option->kind != HB_OPTION_REALS) continue;
+        hb_reals *reals = at.target;
+        free(reals->values);
+        *reals = (hb_reals){0};
+    }
+}

@@ -1,0 +1,90 @@
+/* cli/options.h: one option parser for every command.
+ *
+ * A command declares a struct of values and a static table of options that says where in the struct
+ * each value goes, what it may be and what it means. The same table parses the command line, fills
+ * in the defaults, words every refusal and prints --help, so that no two commands read an option
+ * differently and no help page lies.
+ *
+ *     typedef struct ball_values { int dim; double radius; } ball_values;
+ *     static const hb_option ball_options[] = {
+ *         {.name = "dim", .kind = HB_OPTION_INTEGER, .placeholder = "D", .help = "dimension",
+ *          .min = 1, .max = 1000000, .rules = HB_OPTION_REQUIRED,
+ *          .offset = offsetof(ball_values, dim)},
+ *         {.name = "radius", .kind = HB_OPTION_REAL, .placeholder = "R", .help = "radius",
+ *          .max = INFINITY, .rules = HB_OPTION_ABOVE, .fallback = "1",
+ *          .offset = offsetof(ball_values, radius)},
+ *         {0}};
+ *
+ * Accepted: --dim 3, --dim=3, -n 5, -n5. A value may begin with '-'. Integers must be integral to
+ * the last digit (1e6 is), reals finite unless the table says otherwise. */
+#ifndef HB_CLI_OPTIONS_H
+#define HB_CLI_OPTIONS_H
+
+#include <heatball/base.h>
+#include <stdio.h>
+
+typedef enum hb_option_kind {
+    HB_OPTION_FLAG,     /* int: 1 when given */
+    HB_OPTION_INTEGER,  /* int; 0 when neither given nor defaulted */
+    HB_OPTION_UNSIGNED, /* uint64_t; likewise */
+    HB_OPTION_REAL,     /* double; NaN when neither given nor defaulted */
+    HB_OPTION_TEXT,     /* const char *, a piece of argv; NULL when neither given nor defaulted */
+    HB_OPTION_CHOICE,   /* int, an index into choices; -1 when neither given nor defaulted */
+    HB_OPTION_REALS     /* hb_reals: numbers separated by commas; empty likewise */
+} hb_option_kind;
+
+typedef struct hb_reals {
+    size_t n;
+    double *values; // (n)
+} hb_reals;
+
+enum hb_option_rule {
+    HB_OPTION_REQUIRED = 1,
+    HB_OPTION_POSITIONAL = 2, /* no name on the command line; its place among positionals counts */
+    HB_OPTION_ABOVE = 4,      /* a real must be above min, not at it */
+    HB_OPTION_BELOW = 8,      /* and below max */
+    HB_OPTION_INFINITE = 16,  /* inf and -inf are values */
+    HB_OPTION_NAN = 32        /* nan is a value */
+};
+
+typedef struct hb_option {
+    const char *name; /* without the dashes; NULL: only the letter */
+    char letter;      /* 0: none */
+    hb_option_kind kind;
+    const char *placeholder; /* "D"; may be NULL for flags and choices */
+    const char *help;        /* what it means; range and default are added from the fields below */
+    double min, max;         /* both 0: the kind's whole range; infinite: no bound on that side */
+    unsigned rules;          /* OR of hb_option_rule */
+    const char *fallback;    /* the default, as one would type it; NULL: none */
+    const char *const *choices; /* ends with NULL */
+    size_t offset;              /* of the value in the struct of values */
+} hb_option;
+
+/* A table (at most 64 entries, the last one {0}) and the struct that its values go to. */
+typedef struct hb_option_section {
+    const char *title; /* heading in --help */
+    const hb_option *options;
+    void *values;
+} hb_option_section;
+
+enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 400 };
+
+/* Reads argv[0 .. argc-1] into the structs of the sections (the last one has options NULL).
+ * HB_ERROR_ARGUMENT: message holds one line. Release in either case. */
+hb_status hb_options_parse(const hb_option_section *sections, int argc, char *const *argv,
+                           char message[HB_OPTIONS_MESSAGE]);
+void hb_options_release(const hb_option_section *sections);
+
+/* The word nearest to text among n, or NULL when none is near enough to suggest. */
+const char *hb_options_nearest(const char *text, size_t n, const char *const *words);
+
+/* What an option may be, as "a whole number from 1 to 1000000"; "" for a flag or a text. */
+void hb_options_allowed(const hb_option *option, size_t size, char *out);
+
+/* help.c: the page of a command, made from its tables. */
+typedef struct hb_help {
+    const char *command, *text, *example;
+} hb_help;
+void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *sections);
+
+#endif

@@ -1,0 +1,247 @@
+/* The run of a command: context, signals, progress.
+ *
+ * Signals only set a flag. The library asks the progress callback between pieces of its work, and
+ * the callback answers with the flag; so a run stops at a known place, its writer removes the
+ * temporary file, and the exit code is 1. SIGPIPE and SIGXFSZ are ignored, which turns a closed
+ * pipe and a file size limit into errors of write(2) that are reported like a full disk.
+ *
+ * Progress: percent, rate and time left. On a terminal one line is rewritten ten times a second;
+ * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. */
+#include "session.h"
+#include "report.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double FIRST_SHOWN = 0.5, TERMINAL_PERIOD = 0.1, PLAIN_PERIOD = 5; /* seconds */
+
+struct hb_session {
+    const char *command;
+    hb_context *context;
+    int quiet, terminal;
+    const char *own_what, *unit; /* set by hb_session_count */
+    char what[80];               /* the stage that is being timed */
+    double start, start_done, last_done, next_shown;
+    int line_open; /* a progress line stands on the terminal */
+    char message[HB_OPTIONS_MESSAGE];
+};
+
+static const char *const isa_names[] = {"auto", "avx512", "avx2", "sse2", "scalar", NULL};
+static const hb_isa isa_codes[] = {HB_ISA_AUTO, HB_ISA_AVX512, HB_ISA_AVX2, HB_ISA_SSE2,
+                                   HB_ISA_SCALAR};
+
+const hb_option hb_session_options[] = {
+    {.name = "threads",
+     .kind = HB_OPTION_INTEGER,
+     .placeholder = "K",
+     .help = "number of threads, 0 for one per core; it does not change the result",
+     .max = HB_MAX_THREADS,
+     .fallback = "0",
+     .offset = offsetof(hb_common, threads)},
+    {.name = "isa",
+     .kind = HB_OPTION_CHOICE,
+     .placeholder = "SET",
+     .help = "instruction set of the vector kernels, for tests",
+     .choices = isa_names,
+     .fallback = "auto",
+     .offset = offsetof(hb_common, isa)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HB_OPTION_FLAG,
+     .help = "no progress, no notes, no summary",
+     .offset = offsetof(hb_common, quiet)},
+    {.name = "help",
+     .letter = 'h',
+     .kind = HB_OPTION_FLAG,
+     .help = "print this page and exit",
+     .offset = offsetof(hb_common, help)},
+    {.name = "version",
+     .kind = HB_OPTION_FLAG,
+     .help = "print the version and exit",
+     .offset = offsetof(hb_common, version)},
+    {0}};
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int number)
+{
+    (void)number;
+    stop_requested = 1;
+}
+
+/* SIGINT and SIGTERM are handled even where a shell had them ignored (jobs in the background);
+ * SIGHUP stays ignored under nohup. */
+static void install_handlers(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, &before);
+    if (before.sa_handler == SIG_IGN) sigaction(SIGHUP, &before, NULL);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
+}
+
+/* ---- progress ---- */
+
+double hb_session_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void hb_session_clear(hb_session *session)
+{
+    if (session->line_open) fputs("\r\033[K", stderr);
+    session->line_open = 0;
+}
+
+static void start_stage(hb_session *session, const char *what, double done, double now)
+{
+    snprintf(session->what, sizeof session->what, "%s", what);
+    session->start = now;
+    session->start_done = done;
+    session->next_shown = now + (session->terminal ? FIRST_SHOWN : PLAIN_PERIOD);
+}
+
+static void format_left(double seconds, size_t size, char *out)
+{
+    if (!(seconds < 1e8)) {
+        snprintf(out, size, "?");
+        return;
+    }
+    const long s = lround(ceil(seconds));
+    if (s >= 3600)
+        snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
+}
+
+static void show_progress(hb_session *session, const char *what, double done, double total)
+{
+    if (session->quiet) return;
+    const double now = hb_session_clock();
+    if (strncmp(what, session->what, sizeof session->what - 1) != 0 || done < session->last_done)
+        start_stage(session, what, done, now);
+    session->last_done = done;
+    if (now < session->next_shown) return;
+    session->next_shown = now + (session->terminal ? TERMINAL_PERIOD : PLAIN_PERIOD);
+    const double rate = (done - session->start_done) / (now - session->start);
+    char left[32];
+    format_left((total - done) / rate, sizeof left, left);
+    fprintf(stderr, "%sheatball %s: %s %.1f %%, %s%s%s/s, %s left%s", session->terminal ? "\r" : "",
+            session->command, session->what, 100 * done / total, hb_report_quantity(rate).text,
+            session->unit ? " " : "", session->unit ? session->unit : "", left,
+            session->terminal ? "\033[K" : "\n");
+    session->line_open = session->terminal;
+    fflush(stderr);
+}
+
+static int library_progress(void *user, const char *what, double done, double total)
+{
+    hb_session *session = user;
+    if (!session->own_what) show_progress(session, what, done, total);
+    return stop_requested;
+}
+
+static void library_note(void *user, const char *message)
+{
+    hb_session *session = user;
+    if (session->quiet) return;
+    hb_session_clear(session);
+    fprintf(stderr, "heatball %s: note: %s\n", session->command, message);
+}
+
+void hb_session_count(hb_session *session, const char *what, const char *unit)
+{
+    session->own_what = what;
+    session->unit = unit;
+    show_progress(session, what, 0, 1);
+}
+
+hb_status hb_session_progress(hb_session *session, double done, double total)
+{
+    show_progress(session, session->own_what, done, total);
+    return stop_requested ? HB_ERROR_INTERRUPTED : HB_OK;
+}
+
+/* ---- opening, closing, complaining ---- */
+
+hb_session *hb_session_open(const char *command, const hb_common *common, hb_status *status)
+{
+    hb_session *session = calloc(1, sizeof *session);
+    *status = HB_ERROR_MEMORY;
+    if (!session) return NULL;
+    session->command = command;
+    session->quiet = common->quiet;
+    session->terminal = isatty(STDERR_FILENO);
+    install_handlers();
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.threads = common->threads;
+    settings.isa = isa_codes[common->isa];
+    settings.progress = library_progress;
+    settings.log = library_note;
+    settings.progress_user = settings.log_user = session;
+    *status = hb_context_create(&session->context, &settings);
+    if (*status == HB_ERROR_UNAVAILABLE)
+        hb_session_fail(session, *status,
+                        "--isa is %s, which this processor lacks; auto always works",
+                        isa_names[common->isa]);
+    return session;
+}
+
+void hb_session_close(hb_session *session)
+{
+    if (!session) return;
+    hb_session_clear(session);
+    hb_context_destroy(session->context);
+    free(session);
+}
+
+hb_context *hb_session_context(const hb_session *session)
+{
+    return session->context;
+}
+
+int hb_session_quiet(const hb_session *session)
+{
+    return session->quiet;
+}
+
+hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(session->message, sizeof session->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *hb_session_message(const hb_session *session, hb_status status)
+{
+    if (session && session->message[0]) return session->message;
+    if (status == HB_ERROR_INTERRUPTED) return "interrupted";
+    const char *message = session ? hb_context_message(session->context) : "";
+    return message[0] ? message : hb_status_text(status);
+}
+
+void hb_session_complain(const char *command, const char *message)
+{
+    char line[HB_OPTIONS_MESSAGE + 200];
+    snprintf(line, sizeof line, "heatball%s%s: %s", *command ? " " : "", command, message);
+    for (char *c = line; *c; c++)
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    fprintf(stderr, "%s\n", line);
+}

@@ -1,0 +1,71 @@
+/* cli/session.h: what every command shares while it runs: the context made from the common options,
+ * the signals, progress on stderr, and the one line that a failure prints.
+ *
+ * A command is an entry of the table in main.c. It gets its parsed values and returns a status; a
+ * message of its own goes through hb_session_fail, otherwise the context's message is printed. */
+#ifndef HB_CLI_SESSION_H
+#define HB_CLI_SESSION_H
+
+#include "options.h"
+
+#include <heatball/base.h>
+
+typedef struct hb_common {
+    int threads, isa, quiet, help, version;
+} hb_common;
+
+extern const hb_option hb_session_options[]; /* of an hb_common */
+
+/* Entries that more than one command has, so that they read the same everywhere. */
+#define HB_OPTION_SEED(type, field, value)                                                         \
+    {                                                                                              \
+        .name = "seed", .kind = HB_OPTION_UNSIGNED, .placeholder = "S",                            \
+        .help = "seed of the random numbers; the same seed gives the same bytes",                  \
+        .fallback = (value), .offset = offsetof(type, field)                                       \
+    }
+#define HB_OPTION_JSON(type, field)                                                                \
+    {                                                                                              \
+        .name = "json", .kind = HB_OPTION_FLAG, .help = "print the result as one JSON object",     \
+        .offset = offsetof(type, field)                                                            \
+    }
+
+typedef struct hb_session hb_session;
+
+typedef struct hb_command {
+    const char *name, *summary; /* one line in heatball --help */
+    const char *text, *example; /* of heatball NAME --help */
+    const hb_option *options;
+    size_t size; /* of the struct that options fill */
+    hb_status (*run)(hb_session *session, const void *values);
+} hb_command;
+
+/* Installs the signal handlers and creates the context. On failure the session still answers
+ * hb_session_message and hb_session_close. NULL: no memory. */
+hb_session *hb_session_open(const char *command, const hb_common *common, hb_status *status);
+void hb_session_close(hb_session *session); /* NULL is fine */
+
+hb_context *hb_session_context(const hb_session *session);
+int hb_session_quiet(const hb_session *session);
+
+/* Stores the message of this failure and returns status. */
+hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
+    HB_PRINTF(3, 4);
+/* The sentence to print for a failed status: the session's, else the context's, else the status's.
+ */
+const char *hb_session_message(const hb_session *session, hb_status status);
+
+/* From now on the command itself counts its work, in units such as "rows", with
+ * hb_session_progress; the library's reports, which are about a part of it, are not shown. */
+void hb_session_count(hb_session *session, const char *what, const char *unit);
+/* HB_ERROR_INTERRUPTED after SIGINT, SIGTERM or SIGHUP. */
+hb_status hb_session_progress(hb_session *session, double done, double total);
+
+/* Takes the progress line off the terminal, before something is printed on stdout. */
+void hb_session_clear(hb_session *session);
+
+double hb_session_clock(void); /* seconds since some moment in the past */
+
+/* Prints "heatball COMMAND: message" as one line on stderr; control characters become '?'. */
+void hb_session_complain(const char *command, const char *message);
+
+#endif

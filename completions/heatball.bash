@@ -1,0 +1,54 @@
+# bash completion for heatball(1): commands, options, choices, file names.
+
+_heatball_common='--threads --isa -q --quiet -h --help --version'
+
+_heatball_options()
+{
+    case $1 in
+    sample) echo "--measure --dim --lift --radius -n --seed --first --dtype --json -o" ;;
+    constants) echo "--dim --lift --json" ;;
+    budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
+    study) echo "--quick --seeds --resume --seed -o" ;;
+    reproduce) echo "--quick --only --resume --seed -o" ;;
+    esac
+}
+
+_heatball()
+{
+    local commands='sample constants budget study reproduce'
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]}
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W "$commands help --help --version" -- "$word"))
+        return
+    fi
+    # bash splits --opt=value at the sign: the option is then two words back
+    if [[ $word == '=' ]]; then
+        word=
+    elif [[ $before == '=' ]]; then
+        before=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    [[ $before == study && $word == -* ]] && before=
+    case $before in
+    help) COMPREPLY=($(compgen -W "$commands" -- "$word")) ;;
+    --measure) COMPREPLY=($(compgen -W 'kappa source gradient' -- "$word")) ;;
+    --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
+    --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
+    --only | study) COMPREPLY=($(compgen -W 'sampler' -- "$word")) ;;
+    -o)
+        local IFS=$'\n'
+        compopt -o filenames 2>/dev/null
+        if [[ $command == sample ]]; then
+            COMPREPLY=($(compgen -f -- "$word"))
+        else
+            COMPREPLY=($(compgen -d -- "$word"))
+        fi
+        ;;
+    --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
+    --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad | --at) ;;
+    *) COMPREPLY=($(compgen -W "$(_heatball_options "$command") $_heatball_common" -- "$word")) ;;
+    esac
+}
+
+complete -F _heatball heatball
