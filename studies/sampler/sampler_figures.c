@@ -1,0 +1,206 @@
+/* The three figures of the sampler study: variance and effective sample size against dimension, the two
+ * concentration laws as histograms, and their Kolmogorov distances. Every series is a column of the
+ * rows, or a density of sampler_laws.c, so that the .csv behind a figure can be checked. */
+#include "sampler.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { BLUE, RED, GREEN, BLACK = 6, CURVE = 400 };
+
+/* Fields of the rows as arrays, for plotting. */
+typedef struct columns {
+#define SAMPLER_ARRAY(name) double name[SAMPLER_DIMS];
+    SAMPLER_COLUMNS(SAMPLER_ARRAY)
+#undef SAMPLER_ARRAY
+} columns;
+
+static void transpose(const hb_sampler_row *rows, columns *out)
+{
+    for (int i = 0; i < SAMPLER_DIMS; i++) {
+#define SAMPLER_COPY(name) out->name[i] = rows[i].name;
+        SAMPLER_COLUMNS(SAMPLER_COPY)
+#undef SAMPLER_COPY
+    }
+}
+
+/* A series over the dimensions; se: half the error bar, or NULL. */
+static hb_status add_column(hb_figure *figure, const char *label, hb_style style, int color,
+                            const columns *c, const double *y, const double *se)
+{
+    double low[SAMPLER_DIMS], high[SAMPLER_DIMS];
+    for (int i = 0; se && i < SAMPLER_DIMS; i++) {
+        low[i] = fmax(y[i] - se[i], 0.1 * y[i]); /* the axis is logarithmic */
+        high[i] = y[i] + se[i];
+    }
+    return hb_figure_series(figure, label, style, color, SAMPLER_DIMS, c->dim, y, se ? low : NULL,
+                            se ? high : NULL);
+}
+
+static hb_status add_panel(hb_figure *figure, const char *title, const char *y_label,
+                           const char *key, int log_y, double y_min, double y_max)
+{
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.x_label = "dimension {/:Italic d}";
+    panel.y_label = y_label;
+    panel.key = key;
+    panel.log_x = 2;
+    panel.log_y = log_y;
+    panel.x_min = 3.4;
+    panel.x_max = 1200;
+    panel.y_min = y_min;
+    panel.y_max = y_max;
+    return hb_figure_panel(figure, &panel);
+}
+
+static hb_status draw_variance(hb_figure *figure, const columns *c)
+{
+    HB_STUDY_TRY(add_panel(figure,
+                           "(a) Variance of the estimate of |{/:Italic y}|²/(2{/:Italic s})",
+                           "variance over runs", "top left", 10, 1e-3, 1e6));
+    HB_STUDY_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c,
+                            c->uniform_variance, c->uniform_variance_se));
+    HB_STUDY_TRY(add_column(figure, "uniform, exact", HB_STYLE_LINE, RED, c,
+                            c->uniform_variance_exact, NULL));
+    HB_STUDY_TRY(add_column(figure, "direct, measured", HB_STYLE_POINTS, BLUE, c,
+                            c->direct_variance, c->direct_variance_se));
+    HB_STUDY_TRY(add_column(figure, "direct, exact 2({/:Italic d} + 2)/{/:Italic N}", HB_STYLE_LINE,
+                            BLUE, c, c->direct_variance_exact, NULL));
+    HB_STUDY_TRY(add_panel(figure, "(b) Effective sample size of {/:Italic N} = 2000 draws",
+                           "effective sample size", "bottom center", 10, 10, 4000));
+    HB_STUDY_TRY(add_column(figure, "direct: {/:Italic N} by construction", HB_STYLE_LINE, BLUE, c,
+                            c->direct_ess, NULL));
+    HB_STUDY_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c, c->uniform_ess,
+                            c->uniform_ess_se));
+    return add_column(figure, "uniform, exact {/:Italic N}/(1 + {/:Italic χ}²)", HB_STYLE_LINE, RED,
+                      c, c->uniform_ess_exact, NULL);
+}
+
+/* One histogram of the draws with its exact density and the limit. */
+static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, int which,
+                                const char *title)
+{
+    const hb_sampler_law *law = &hb_sampler_laws[which];
+    const int radial = which == SAMPLER_RADIAL, dim = (int)row->dim;
+    const double width = (law->high - law->low) / SAMPLER_BINS;
+    double x[SAMPLER_BINS], y[SAMPLER_BINS], at[CURVE], exact[CURVE], limit[CURVE];
+    for (int i = 0; i < SAMPLER_BINS; i++) {
+        x[i] = law->low + (i + 0.5) * width;
+        y[i] = row->counts[which][i] / (SAMPLER_DRAWS * width);
+    }
+    for (int i = 0; i < CURVE; i++) {
+        at[i] = law->low + (law->high - law->low) * i / (CURVE - 1);
+        exact[i] = law->exact_density(dim, at[i]);
+        limit[i] = law->limit_density(at[i]);
+    }
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.x_label =
+        radial ? "{/:Italic d}(1 − {/:Italic t})" : "√{/:Italic d} ({/:Italic σ} − {/:Italic σ}_*)";
+    panel.y_label = "density";
+    panel.x_min = law->low;
+    panel.x_max = law->high;
+    panel.y_min = 0;
+    HB_STUDY_TRY(hb_figure_panel(figure, &panel));
+    HB_STUDY_TRY(hb_figure_series(figure, "draws", HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, x, y,
+                                  NULL, NULL));
+    HB_STUDY_TRY(
+        hb_figure_series(figure, "exact law", HB_STYLE_LINE, BLUE, CURVE, at, exact, NULL, NULL));
+    return hb_figure_series(figure, "limit law", HB_STYLE_DASHED, RED, CURVE, at, limit, NULL,
+                            NULL);
+}
+
+static hb_status draw_histograms(hb_figure *figure, const hb_sampler_row *rows)
+{
+    const hb_sampler_row *small = &rows[0], *large = &rows[SAMPLER_DIMS - 1];
+    HB_STUDY_TRY(draw_histogram(figure, small, SAMPLER_RADIAL, "(a) Radial law, {/:Italic d} = 4"));
+    HB_STUDY_TRY(
+        draw_histogram(figure, large, SAMPLER_RADIAL, "(b) Radial law, {/:Italic d} = 1024"));
+    HB_STUDY_TRY(
+        draw_histogram(figure, small, SAMPLER_TEMPORAL, "(c) Temporal law, {/:Italic d} = 4"));
+    return draw_histogram(figure, large, SAMPLER_TEMPORAL, "(d) Temporal law, {/:Italic d} = 1024");
+}
+
+static hb_status draw_kolmogorov(hb_figure *figure, const columns *c)
+{
+    double noise[SAMPLER_DIMS], one[SAMPLER_DIMS], half[SAMPLER_DIMS];
+    for (int i = 0; i < SAMPLER_DIMS; i++) {
+        noise[i] = SAMPLER_KS_MEAN / sqrt(SAMPLER_DRAWS);
+        one[i] = 0.5 / c->dim[i];
+        half[i] = 1.8 / sqrt(c->dim[i]);
+    }
+    HB_STUDY_TRY(add_panel(figure, "(a) Draws against the limit laws", "Kolmogorov distance",
+                           "bottom left", 10, 2e-4, 1));
+    HB_STUDY_TRY(
+        add_column(figure, "temporal, draws", HB_STYLE_POINTS, RED, c, c->temporal_ks_limit, NULL));
+    HB_STUDY_TRY(add_column(figure, "temporal, exact law", HB_STYLE_LINE, RED, c,
+                            c->temporal_limit_distance, NULL));
+    HB_STUDY_TRY(
+        add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_limit, NULL));
+    HB_STUDY_TRY(add_column(figure, "radial, exact law", HB_STYLE_LINE, BLUE, c,
+                            c->radial_limit_distance, NULL));
+    HB_STUDY_TRY(add_column(figure, "guides {/:Italic d}^{ −1/2}, {/:Italic d}^{ −1}",
+                            HB_STYLE_DASHED, BLACK, c, half, NULL));
+    HB_STUDY_TRY(add_column(figure, "", HB_STYLE_DASHED, BLACK, c, one, NULL));
+    HB_STUDY_TRY(add_panel(figure, "(b) Draws against the exact laws", "Kolmogorov distance",
+                           "top right", 0, 0, 0.006));
+    HB_STUDY_TRY(
+        add_column(figure, "temporal, draws", HB_STYLE_POINTS, RED, c, c->temporal_ks_exact, NULL));
+    HB_STUDY_TRY(
+        add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_exact, NULL));
+    return add_column(figure, "expected of 160000 exact draws", HB_STYLE_DASHED, GREEN, c, noise,
+                      NULL);
+}
+
+static const struct {
+    const char *name, *caption;
+} FIGURES[] = {
+    {"sampler_variance",
+     "Estimates of the mean of |y|²/(2s) from N = 2000 draws, M = 80 runs: direct draws from κ "
+     "(blue) "
+     "and uniform importance sampling on the bounding cylinder (red). Left: variance over the runs "
+     "with jackknife standard errors; right: effective sample size. Lines are exact. At d = 4 and "
+     "8 "
+     "the weights have (nearly) no fourth moment, and measured points miss rare large weights."},
+    {"sampler_histograms", "Histograms of 160000 draws from κ with the exact density at d and the "
+                           "limit law. Top: d(1−t), "
+                           "t = |z|²/R(σ)²; bottom: √d (σ − σ*)."},
+    {"sampler_kolmogorov",
+     "Kolmogorov distances of 160000 draws. Left: to the limit laws, with the exact laws' own "
+     "distance to the limit; the radial law converges like 1/d, the temporal law like 1/√d. Right: "
+     "to "
+     "the exact laws at d, which is the noise of 160000 draws in every dimension."}};
+
+json_t *hb_sampler_captions(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
+        json_array_append_new(
+            list, json_pack("{s:s,s:s}", "name", FIGURES[i].name, "caption", FIGURES[i].caption));
+    return list;
+}
+
+hb_status hb_sampler_figures(hb_context *context, const hb_sampler_row *rows, const char *directory,
+                             FILE *table)
+{
+    columns c;
+    transpose(rows, &c);
+    hb_status status = HB_OK;
+    int noted = 0;
+    for (int i = 0; i < 3 && status == HB_OK; i++) {
+        hb_figure *figure;
+        HB_STUDY_TRY(hb_figure_create(context, i == 1 ? 2 : 1, 2, 0, i == 1 ? 360 : 0, &figure));
+        status = i == 0   ? draw_variance(figure, &c)
+                 : i == 1 ? draw_histograms(figure, rows)
+                          : draw_kolmogorov(figure, &c);
+        if (status == HB_OK)
+            status =
+                hb_study_write_figure(context, figure, directory, FIGURES[i].name, table, &noted);
+        hb_figure_destroy(figure);
+    }
+    return status;
+}

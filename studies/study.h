@@ -1,0 +1,34 @@
+/* studies/study.h: the paper's experiments, written against the public headers only.
+ *
+ * A study runs into one directory and leaves there NAME.csv (its table), NAME.json (all numbers,
+ * settings, seed, version, and its claims) and its figures. hb_reproduce runs the studies into
+ * DIR/NAME/ and makes one page, DIR/index.html, from their NAME.json. Files hold no times: the same
+ * settings give the same bytes, for every number of threads. */
+#ifndef HB_STUDIES_STUDY_H
+#define HB_STUDIES_STUDY_H
+
+#include <heatball/base.h>
+#include <stdio.h>
+
+typedef struct hb_study_settings {
+    const char *directory; /* made when it is missing */
+    uint64_t seed;
+    int quick;  /* smaller, for a first look */
+    int seeds;  /* independent repetitions; 0: the study's own number */
+    int resume; /* keep the parts that an earlier run has finished */
+} hb_study_settings;
+
+typedef struct hb_study {
+    const char *name, *title;
+    /* table (may be NULL) gets the results as plain text. */
+    hb_status (*run)(hb_context *context, const hb_study_settings *settings, FILE *table);
+} hb_study;
+
+const hb_study *hb_study_find(const char *name); /* NULL: there is none of that name */
+const hb_study *const *hb_study_list(void);      /* ends with NULL */
+
+/* only: names separated by commas, or NULL for all. */
+hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, const char *only,
+                       FILE *table);
+
+#endif

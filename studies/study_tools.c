@@ -1,0 +1,163 @@
+/* Helpers of the studies. They see only the public headers, jansson and POSIX. */
+#include "study_tools.h"
+
+#include <heatball/file.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+hb_status hb_study_fail(hb_context *context, hb_status status, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return hb_context_fail(context, status, text);
+}
+
+void hb_study_print(FILE *table, const char *format, ...)
+{
+    if (!table) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(table, format, arguments);
+    va_end(arguments);
+}
+
+hb_status hb_study_allocate(hb_context *context, size_t count, size_t size, void **out)
+{
+    *out = calloc(count ? count : 1, size);
+    if (*out) return HB_OK;
+    return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for %zu items of %zu bytes", count,
+                         size);
+}
+
+hb_status hb_study_path(hb_context *context, const char *directory, const char *name, char **out)
+{
+    if (asprintf(out, "%s/%s", directory, name) >= 0) return HB_OK;
+    *out = NULL;
+    return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the name of a file");
+}
+
+hb_status hb_study_make_directory(hb_context *context, const char *path)
+{
+    if (!path || !path[0])
+        return hb_study_fail(context, HB_ERROR_PATH, "the name of the directory is empty");
+    char *part = strdup(path);
+    if (!part) return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the name of a file");
+    int error = 0;
+    for (char *end = part + 1; !error; end++) {
+        const char c = *end;
+        if (c != '/' && c != '\0') continue;
+        *end = '\0';
+        struct stat existing;
+        if (mkdir(part, 0777) != 0)
+            error = stat(part, &existing) != 0 ? errno : S_ISDIR(existing.st_mode) ? 0 : ENOTDIR;
+        if (c == '\0') break;
+        if (!error) *end = c;
+    }
+    hb_status status = HB_OK;
+    if (error)
+        status = hb_study_fail(context, HB_ERROR_PATH, "cannot make the directory %s: %s", part,
+                               strerror(error));
+    free(part);
+    return status;
+}
+
+hb_status hb_study_write_json(hb_context *context, const char *directory, const char *name,
+                              json_t *root)
+{
+    char *path = NULL, *text = NULL;
+    hb_writer *writer = NULL;
+    hb_status status = hb_study_path(context, directory, name, &path);
+    if (status == HB_OK) {
+        text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+        if (!text) status = hb_study_fail(context, HB_ERROR_MEMORY, "no memory for %s", path);
+    }
+    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
+    if (status == HB_OK) status = hb_writer_printf(writer, "%s\n", text);
+    if (status == HB_OK)
+        status = hb_writer_commit(writer);
+    else
+        hb_writer_abort(writer);
+    json_decref(root);
+    free(text);
+    free(path);
+    return status;
+}
+
+json_t *hb_study_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *hb_study_text(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *text = json_vsprintf(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+json_t *hb_study_begin(const hb_study *study, const hb_study_settings *settings)
+{
+    json_t *root = json_object();
+    json_object_set_new(root, "study", json_string(study->name));
+    json_object_set_new(root, "title", json_string(study->title));
+    json_object_set_new(root, "version", json_string(hb_version()));
+    json_object_set_new(root, "seed", hb_study_text("%llu", (unsigned long long)settings->seed));
+    json_object_set_new(root, "command",
+                        hb_study_text("heatball study %s%s --seed %llu -o %s", study->name,
+                                      settings->quick ? " --quick" : "",
+                                      (unsigned long long)settings->seed, study->name));
+    return root;
+}
+
+static void remove_pictures(const char *stem)
+{
+    static const char *const extensions[] = {"svg", "png", "pdf"};
+    for (int i = 0; i < 3; i++) {
+        char *path;
+        if (asprintf(&path, "%s.%s", stem, extensions[i]) < 0) return;
+        unlink(path);
+        free(path);
+    }
+}
+
+hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const char *directory,
+                                const char *name, FILE *table, int *noted)
+{
+    char *stem;
+    HB_STUDY_TRY(hb_study_path(context, directory, name, &stem));
+    hb_status status = hb_figure_write(figure, stem, HB_PLOT_SVG | HB_PLOT_PNG);
+    if (status == HB_ERROR_UNAVAILABLE) {
+        remove_pictures(stem); /* of an earlier run: they would not show these numbers */
+        if (!*noted) hb_study_print(table, "note: no figures: %s\n", hb_context_message(context));
+        *noted = 1;
+        status = HB_OK;
+    }
+    free(stem);
+    return status;
+}
+
+void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
+                    hb_verdict verdict, json_t *why)
+{
+    static const char *const verdicts[] = {"holds", "holds with a correction", "does not hold"};
+    json_t *entry = json_object();
+    json_object_set_new(entry, "id", json_string(claim->id));
+    json_object_set_new(entry, "statement", json_string(claim->statement));
+    json_object_set_new(entry, "paper", paper);
+    json_object_set_new(entry, "ours", ours);
+    json_object_set_new(entry, "verdict", json_string(verdicts[verdict]));
+    json_object_set_new(entry, "why", why);
+    json_object_set_new(entry, "figure", claim->figure ? json_string(claim->figure) : json_null());
+    json_array_append_new(claims, entry);
+}

@@ -1,0 +1,58 @@
+/* studies/study_tools.h: what all studies share: failing with a sentence, directories, JSON files,
+ * figures, and the claims that the page of hb_reproduce shows. */
+#ifndef HB_STUDIES_STUDY_TOOLS_H
+#define HB_STUDIES_STUDY_TOOLS_H
+
+#include "study.h"
+
+#include <heatball/plot.h>
+#include <jansson.h>
+
+/* Returns from the calling function when call fails; the message is already there. */
+#define HB_STUDY_TRY(call)                                                                         \
+    do {                                                                                           \
+        hb_status study_try_status = (call);                                                       \
+        if (study_try_status != HB_OK) return study_try_status;                                    \
+    } while (0)
+
+hb_status hb_study_fail(hb_context *context, hb_status status, const char *format, ...)
+    HB_PRINTF(3, 4);
+void hb_study_print(FILE *table, const char *format, ...) HB_PRINTF(2, 3); /* NULL: nothing */
+
+/* count * size bytes, cleared; to be given to free(). */
+hb_status hb_study_allocate(hb_context *context, size_t count, size_t size, void **out);
+
+/* DIRECTORY/NAME, to be given to free(). */
+hb_status hb_study_path(hb_context *context, const char *directory, const char *name, char **out);
+/* Like mkdir -p. */
+hb_status hb_study_make_directory(hb_context *context, const char *path);
+
+/* Writes root (which is released in any case) to DIRECTORY/NAME, whole or not at all. */
+hb_status hb_study_write_json(hb_context *context, const char *directory, const char *name,
+                              json_t *root);
+json_t *hb_study_number(double value); /* null when it is not finite */
+/* A string of printf's making. */
+json_t *hb_study_text(const char *format, ...) HB_PRINTF(1, 2);
+
+/* What every NAME.json begins with: study, title, version, seed, command. */
+json_t *hb_study_begin(const hb_study *study, const hb_study_settings *settings);
+
+/* Writes DIRECTORY/NAME.{csv,gp,svg,png}. Without gnuplot the first two are there, a note goes to
+ * the table once per study (*noted), and the call succeeds. */
+hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const char *directory,
+                                const char *name, FILE *table, int *noted);
+
+/* Verdicts of a claim, computed from the data by the study. */
+typedef enum hb_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_verdict;
+
+typedef struct hb_claim {
+    const char *id;        /* a short word, unique in the study */
+    const char *statement; /* what the paper says, in our words */
+    const char *figure;    /* the name of the figure that shows it, or NULL */
+} hb_claim;
+
+/* Appends a claim; paper, ours and why are released. why: one sentence on the verdict. */
+void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
+                    hb_verdict verdict, json_t *why);
+
+#endif
