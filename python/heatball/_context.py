@@ -1,0 +1,67 @@
+"""Contexts of the C library, made when they are first needed and kept.
+
+A context serves one calling thread at a time, so each Python thread has its own, one per number of
+threads asked for. It is destroyed with its thread. The C call runs without the interpreter's lock.
+
+A process that was forked has only its calling thread, and GNU OpenMP cannot start a team there once
+the parent has used one (the child would wait for ever). So a forked child works on one thread; the
+results are the same bits.
+"""
+
+import ctypes
+import os
+import threading
+import weakref
+
+from heatball._arguments import integer
+from heatball._errors import Error, check
+from heatball._native import MAX_THREADS, Context, Settings, Status, library
+
+_forked = False
+
+
+class _Handle:
+    """Owns one hb_context."""
+
+    def __init__(self, threads):
+        settings = Settings()
+        library.hb_settings_default(ctypes.byref(settings))
+        settings.threads = 1 if _forked else threads
+        self.pointer = ctypes.POINTER(Context)()
+        status = library.hb_context_create(ctypes.byref(self.pointer), ctypes.byref(settings))
+        if status != Status.OK:
+            raise Error(library.hb_status_text(status).decode(), status)
+        # Not at exit: a daemon thread may still be inside a call then, and the memory goes anyway.
+        weakref.finalize(self, library.hb_context_destroy, self.pointer).atexit = False
+
+
+class _PerThread(threading.local):
+    def __init__(self):
+        self.handles = {}  # threads -> _Handle
+
+
+_contexts = _PerThread()
+
+
+def context(threads=0):
+    """Return the calling thread's context for this number of threads (0: one per core)."""
+    threads = integer("threads", threads, 0, MAX_THREADS)
+    handle = _contexts.handles.get(threads)
+    if handle is None:
+        handle = _contexts.handles[threads] = _Handle(threads)
+    return handle.pointer
+
+
+def call(name, threads, *arguments):
+    """Call hb_NAME on a context with `arguments` after it; raise when it fails."""
+    pointer = context(threads)
+    check(pointer, getattr(library, name)(pointer, *arguments))
+
+
+def _after_fork():
+    global _forked
+    _forked = True
+    _contexts.handles = {}
+
+
+os.register_at_fork(after_in_child=_after_fork)

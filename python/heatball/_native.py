@@ -1,0 +1,337 @@
+"""The C library as ctypes sees it: where it is, its enums, its structs, its functions.
+
+`SIGNATURES` is the one table of the package: every public symbol of include/heatball/*.h with its
+result type and argument types, also those that the package does not wrap. A test compares it with
+the headers and with the symbols of the library, and the structs with what the C compiler says.
+"""
+
+import ctypes
+import ctypes.util
+import enum
+import os
+import pathlib
+import sysconfig
+from ctypes import (CFUNCTYPE, POINTER, c_char_p, c_double, c_float, c_int, c_size_t, c_uint32,
+                    c_uint64, c_void_p)
+
+from heatball._version import __version__
+
+ENVIRONMENT = "HEATBALL_LIBRARY"
+FILE_NAMES = ("libheatball.so.0", "libheatball.so")
+MAX_DIM = 1000000  # HB_MAX_DIM
+MAX_THREADS = 1024  # HB_MAX_THREADS
+
+
+# ---- enums -------------------------------------------------------------------------------------
+
+class Status(enum.IntEnum):
+    """What a call of the C library returns; the names are those of base.h without HB_."""
+
+    OK = 0
+    ERROR_ARGUMENT = 1
+    ERROR_MEMORY = 2
+    ERROR_PATH = 3
+    ERROR_FILE = 4
+    ERROR_FORMAT = 5
+    ERROR_INTERRUPTED = 6
+    ERROR_NUMERICAL = 7
+    ERROR_UNAVAILABLE = 8
+    ERROR_CALLBACK = 9
+
+
+class Isa(enum.IntEnum):
+    ISA_AUTO = 0
+    ISA_SCALAR = 1
+    ISA_SSE2 = 2
+    ISA_AVX2 = 3
+    ISA_AVX512 = 4
+
+
+class Measure(enum.IntEnum):
+    KAPPA = 0
+    SOURCE = 1
+    GRADIENT = 2
+
+
+class Kernel(enum.IntEnum):
+    KERNEL_HEAT = 0
+    KERNEL_WATSON = 1
+    KERNEL_SOURCE = 2
+    KERNEL_GRADIENT = 3
+    KERNEL_GREEN = 4
+    KERNEL_DRIFT = 5
+
+
+class Dtype(enum.IntEnum):
+    F64 = 0
+    F32 = 1
+
+
+class Style(enum.IntEnum):
+    STYLE_LINE = 0
+    STYLE_DASHED = 1
+    STYLE_POINTS = 2
+    STYLE_HISTOGRAM = 3
+    STYLE_BAND = 4
+
+
+class PlotFormat(enum.IntFlag):
+    PLOT_SVG = 1
+    PLOT_PNG = 2
+    PLOT_PDF = 4
+
+
+# C name -> enum here; a member's C name is HB_ and its own name. None: an enum without a name in C.
+ENUMS = {
+    "hb_status": Status,
+    "hb_isa": Isa,
+    "hb_measure": Measure,
+    "hb_kernel": Kernel,
+    "hb_dtype": Dtype,
+    "hb_style": Style,
+    None: PlotFormat,
+}
+
+
+# ---- structs -----------------------------------------------------------------------------------
+
+ALLOCATE = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
+RELEASE = CFUNCTYPE(None, c_void_p, c_void_p)
+PROGRESS = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
+LOG = CFUNCTYPE(None, c_void_p, c_char_p)
+SUP = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double), POINTER(c_double))
+
+
+class Context(ctypes.Structure):
+    """hb_context: opaque."""
+
+
+class Cubature(ctypes.Structure):
+    """hb_cubature: opaque."""
+
+
+class Writer(ctypes.Structure):
+    """hb_writer: opaque."""
+
+
+class Figure(ctypes.Structure):
+    """hb_figure: opaque."""
+
+
+class Settings(ctypes.Structure):
+    _fields_ = [
+        ("threads", c_int),
+        ("isa", c_int),
+        ("allocate", ALLOCATE),
+        ("release", RELEASE),
+        ("allocator_user", c_void_p),
+        ("progress", PROGRESS),
+        ("progress_user", c_void_p),
+        ("log", LOG),
+        ("log_user", c_void_p),
+    ]
+
+
+class BallConstants(ctypes.Structure):
+    _fields_ = [("dim", c_int), ("lift", c_int)] + [
+        (name, c_double)
+        for name in ("C1", "C2", "C3", "c_g", "volume", "sigma_star", "r_max", "mean_sigma",
+                     "source_mass", "gradient_mass", "cylinder_volume", "cylinder_ratio",
+                     "one_plus_chi2", "C_d", "C_sharp")
+    ]
+
+
+class BudgetSettings(ctypes.Structure):
+    _fields_ = [
+        ("dim", c_int),
+        ("drift_sup", c_double),
+        ("div_sup", c_double),
+        ("theta", c_double),
+        ("sup", SUP),
+        ("sup_user", c_void_p),
+        ("u0_min", c_double),
+        ("u0_max", c_double),
+        ("u0_grad", c_double),
+        ("at", c_double),
+    ]
+
+
+class Budget(ctypes.Structure):
+    _fields_ = [
+        (name, c_int if name.startswith("inside") else c_double)
+        for name in ("C_d", "C_sharp", "T0", "T0_paper", "T", "K", "Lambda", "Lambda_paper",
+                     "K_for_T", "K_for_T_paper", "inside", "inside_paper", "u_lower", "u_upper",
+                     "v_bound", "w_bound", "radius", "radius_paper", "score_bound",
+                     "score_bound_paper")
+    ]
+
+
+class Panel(ctypes.Structure):
+    _fields_ = [
+        ("title", c_char_p),
+        ("x_label", c_char_p),
+        ("y_label", c_char_p),
+        ("log_x", c_int),
+        ("log_y", c_int),
+        ("x_min", c_double),
+        ("x_max", c_double),
+        ("y_min", c_double),
+        ("y_max", c_double),
+        ("key", c_char_p),
+    ]
+
+
+STRUCTS = {
+    "hb_settings": Settings,
+    "hb_ball_constants": BallConstants,
+    "hb_budget_settings": BudgetSettings,
+    "hb_budget": Budget,
+    "hb_panel": Panel,
+}
+OPAQUE = {
+    "hb_context": Context,
+    "hb_cubature": Cubature,
+    "hb_writer": Writer,
+    "hb_figure": Figure,
+}
+
+
+# ---- functions ---------------------------------------------------------------------------------
+
+_doubles = POINTER(c_double)
+_floats = POINTER(c_float)
+_words = POINTER(c_uint32)
+_context = POINTER(Context)
+_cubature = POINTER(Cubature)
+_writer = POINTER(Writer)
+_figure = POINTER(Figure)
+_status = c_int
+_draws = (_context, c_uint64, c_uint64, c_uint64, c_size_t)
+_sample = (_context, c_int, c_int, c_int, c_double, c_uint64, c_uint64, c_size_t)
+
+SIGNATURES = {
+    # base.h
+    "hb_version": (c_char_p, ()),
+    "hb_status_name": (c_char_p, (c_int,)),
+    "hb_status_text": (c_char_p, (c_int,)),
+    "hb_settings_default": (None, (POINTER(Settings),)),
+    "hb_context_create": (_status, (POINTER(_context), POINTER(Settings))),
+    "hb_context_destroy": (None, (_context,)),
+    "hb_context_message": (c_char_p, (_context,)),
+    "hb_context_fail": (_status, (_context, _status, c_char_p)),
+    "hb_context_threads": (c_int, (_context,)),
+    "hb_context_isa": (c_char_p, (_context,)),
+    # random.h
+    "hb_random_words": (_status, _draws + (_words,)),
+    "hb_random_uniform": (_status, _draws + (_doubles,)),
+    "hb_random_normal": (_status, _draws + (_doubles,)),
+    "hb_random_uniform_f32": (_status, _draws + (_floats,)),
+    "hb_random_normal_f32": (_status, _draws + (_floats,)),
+    # ball.h
+    "hb_ball_psi": (c_double, (c_int, c_double, c_double, c_double)),
+    "hb_ball_radius_squared": (c_double, (c_int, c_double, c_double)),
+    "hb_ball_contains": (c_int, (c_int, c_double, c_double, c_double)),
+    "hb_ball_constants_get": (_status, (_context, c_int, c_int, POINTER(BallConstants))),
+    "hb_ball_kernel": (_status, (_context, c_int, c_int, c_double, c_size_t, _doubles, _doubles,
+                                 _doubles)),
+    "hb_ball_sample": (_status, _sample + (_doubles, _doubles)),
+    "hb_ball_sample_rows": (_status, _sample + (_doubles,)),
+    "hb_ball_sample_rows_f32": (_status, _sample + (_floats,)),
+    "hb_cubature_product": (_status, (_context, c_int, c_int, c_int, c_int, c_int, c_int,
+                                      POINTER(_cubature))),
+    "hb_cubature_exact": (_status, (_context, c_int, c_int, c_int, c_int, POINTER(_cubature))),
+    "hb_cubature_destroy": (None, (_cubature,)),
+    "hb_cubature_size": (c_size_t, (_cubature,)),
+    "hb_cubature_dim": (c_int, (_cubature,)),
+    "hb_cubature_nodes": (_status, (_context, _cubature, c_int, c_uint64, c_uint64, _doubles,
+                                    _doubles, _doubles)),
+    # budget.h
+    "hb_budget_settings_default": (None, (POINTER(BudgetSettings),)),
+    "hb_budget_compute": (_status, (_context, POINTER(BudgetSettings), POINTER(Budget))),
+    # file.h
+    "hb_writer_create": (_status, (_context, c_char_p, POINTER(_writer))),
+    "hb_writer_write": (_status, (_writer, c_void_p, c_size_t)),
+    "hb_writer_printf": (_status, (_writer, c_char_p)),  # and what the format asks for
+    "hb_writer_commit": (_status, (_writer,)),
+    "hb_writer_abort": (None, (_writer,)),
+    "hb_npy_begin": (_status, (_writer, c_int, c_int, POINTER(c_uint64))),
+    "hb_csv_header": (_status, (_writer, c_int, POINTER(c_char_p))),
+    "hb_csv_rows": (_status, (_writer, c_int, c_size_t, c_int, c_void_p)),
+    # plot.h
+    "hb_panel_default": (None, (POINTER(Panel),)),
+    "hb_figure_create": (_status, (_context, c_int, c_int, c_int, c_int, POINTER(_figure))),
+    "hb_figure_destroy": (None, (_figure,)),
+    "hb_figure_panel": (_status, (_figure, POINTER(Panel))),
+    "hb_figure_series": (_status, (_figure, c_char_p, c_int, c_int, c_size_t, _doubles, _doubles,
+                                   _doubles, _doubles)),
+    "hb_figure_write": (_status, (_figure, c_char_p, c_int)),
+}
+
+
+# ---- finding and loading -----------------------------------------------------------------------
+
+def candidates():
+    """Yield (place, path) in the order of the search; a path without a slash is for the loader."""
+    wanted = os.environ.get(ENVIRONMENT)
+    if wanted:  # the user's word is final: no fall back to another library
+        yield f"the environment variable {ENVIRONMENT}", wanted
+        return
+    package = pathlib.Path(__file__).resolve().parent
+    for name in FILE_NAMES:
+        yield "beside the package", str(package / name)
+    checkout = package.parent.parent
+    if (checkout / "include" / "heatball" / "base.h").is_file():
+        yield "the build directory of this checkout", str(checkout / "build" / "libheatball.so")
+    # An installed package is PREFIX/lib/python3/dist-packages/heatball, its library in PREFIX/lib
+    # or, on Debian, in PREFIX/lib/TRIPLET.
+    triplet = sysconfig.get_config_var("MULTIARCH") or ""
+    for parent in list(package.parents)[:3]:
+        for directory in dict.fromkeys((parent, parent / triplet)):
+            for name in FILE_NAMES:
+                yield "above the package", str(directory / name)
+    found = ctypes.util.find_library("heatball")
+    for name in ([found] if found else []) + list(FILE_NAMES):
+        yield "the system's loader", name
+
+
+def load():
+    """Load the library and give every function of the table its types.
+
+    Raises
+    ------
+    ImportError
+        When no library is found, when it cannot be loaded, when its version is another one, or
+        when a function is missing; the message lists what was tried.
+    """
+    tried = []
+    for place, path in candidates():
+        if os.sep in path and not os.path.exists(path):
+            tried.append(f"  {path} ({place}): no such file")
+            continue
+        try:
+            return bind(ctypes.CDLL(path), path)
+        except OSError as error:
+            tried.append(f"  {path} ({place}): {error}")
+    raise ImportError(
+        "the C library libheatball was not found; build it with make, install it, or set "
+        f"{ENVIRONMENT} to its path. Tried:\n" + "\n".join(tried))
+
+
+def bind(library, path):
+    """Set the types of all functions of the table; the library's version must be the package's."""
+    for name, (restype, argtypes) in SIGNATURES.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise ImportError(f"{path} has no function {name}; it is not version {__version__} "
+                              "of libheatball") from None
+        function.restype = restype
+        function.argtypes = argtypes
+    version = library.hb_version().decode()
+    if version != __version__:
+        raise ImportError(f"{path} is version {version} of libheatball, but this package is "
+                          f"version {__version__}; install the two together")
+    return library
+
+
+library = load()

@@ -1,0 +1,219 @@
+"""The heat ball: constants, exact samplers, kernels, cubature."""
+
+import ctypes
+
+import numpy as np
+
+from heatball._arguments import (INT_MAX, c_int, choice, draws, float_dtype, pointer, real,
+                                 uint64)
+from heatball._context import call
+from heatball._errors import ArgumentError
+from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure, library)
+
+__all__ = ["constants", "cubature", "kernel", "sample"]
+
+MEASURES = {measure.name.lower(): int(measure) for measure in Measure}
+KERNELS = {kernel.name.removeprefix("KERNEL_").lower(): int(kernel) for kernel in Kernel}
+CHUNK = 1 << 24  # normals between two chances for KeyboardInterrupt: some 0.1 s
+
+
+def _dim(dim):
+    return c_int("dim", dim, 1, MAX_DIM)
+
+
+def _lift(lift):
+    return c_int("lift", lift, 0, MAX_DIM)
+
+
+def constants(dim, lift=0):
+    """Return the constants of the unit heat ball in dim + lift dimensions.
+
+    Parameters
+    ----------
+    dim : int
+        1 to 1000000.
+    lift : int
+        0 to 1000000: the ball lives in D = dim + lift dimensions.
+
+    Returns
+    -------
+    dict
+        The keys are those of ``heatball constants --json``: dim, lift, C1, C2, C3, c_g, volume,
+        sigma_star, R_max, mean_sigma, one_plus_chi2 (``math.inf`` for D <= 2), C_d, C_sharp,
+        source_mass, gradient_mass, cylinder_volume, cylinder_ratio.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> c = heatball.constants(2)
+    >>> round(c["C1"], 7), round(c["c_g"], 7), c["one_plus_chi2"]
+    (0.0397887, 0.1814437, inf)
+    """
+    out = BallConstants()
+    call("hb_ball_constants_get", 0, _dim(dim), _lift(lift), ctypes.byref(out))
+    rename = {"r_max": "R_max"}
+    return {rename.get(name, name): getattr(out, name) for name, _ in out._fields_}
+
+
+def sample(measure, dim, n, *, lift=0, radius=1.0, seed=1, first=0, dtype=np.float64, threads=0):
+    """Draw exactly from a measure on the heat ball of a radius.
+
+    Parameters
+    ----------
+    measure : str
+        "kappa" (density |z|^2/(4 sigma^2), the Watson measure), "source" (ln Phi) or "gradient"
+        (|z|/(2 sigma)), each normalised to mass 1.
+    dim, n : int
+        Dimension of z, and number of draws.
+    lift : int
+        Draw from the ball in dim + lift dimensions and keep the first dim coordinates.
+    radius : float
+        z is already times radius, sigma times radius squared.
+    seed, first : int
+        Draw i is a function of (measure, dim, lift, radius, seed, i); the result holds
+        i = first .. first+n-1. Chunks of any size give the same bits.
+    dtype : dtype
+        float64, or float32: the same draws, rounded.
+    threads : int
+        0: one per core. The result does not depend on it.
+
+    Returns
+    -------
+    z : ndarray of shape (n, dim)
+    sigma : ndarray of shape (n,)
+        Time backward from the anchor, positive.
+
+    Examples
+    --------
+    The value of a caloric function is its mean under kappa; here exp(x + tau) at x = 0.3, tau = 2:
+
+    >>> import numpy as np, heatball
+    >>> z, sigma = heatball.sample("kappa", 1, 100000, radius=1.5)
+    >>> values = np.exp(0.3 + z[:, 0] + 2.0 - sigma)
+    >>> bool(abs(values.mean() - np.exp(2.3)) < 5 * values.std() / np.sqrt(len(values)))
+    True
+    """
+    measure, dtype = choice("measure", measure, MEASURES), float_dtype(dtype)
+    dim, lift, radius = _dim(dim), _lift(lift), real("radius", radius)
+    seed, (first, n) = uint64("seed", seed), draws(first, n)
+    law = (measure, dim, lift, radius, seed)
+    rows = max(1, CHUNK // (abs(dim) + abs(lift) + 4))
+    fill = _sample_doubles if dtype == np.float64 else _sample_floats
+    fill(law, first, 0, threads, np.empty((0, max(dim, 0)), dtype), np.empty(0, dtype))  # checks
+    z, sigma = np.empty((n, dim), dtype), np.empty(n, dtype)
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        fill(law, first + start, stop - start, threads, z[start:stop], sigma[start:stop])
+    return z, sigma
+
+
+def _sample_doubles(law, first, n, threads, z, sigma):
+    call("hb_ball_sample", threads, *law, first, n, pointer(z), pointer(sigma))
+
+
+def _sample_floats(law, first, n, threads, z, sigma):
+    rows = np.empty((n, z.shape[1] + 1), np.float32)
+    call("hb_ball_sample_rows_f32", threads, *law, first, n, pointer(rows))
+    z[:], sigma[:] = rows[:, :-1], rows[:, -1]
+
+
+def kernel(name, y, s, radius=1.0):
+    """Evaluate a kernel of the heat ball of a radius at points (y, s).
+
+    Parameters
+    ----------
+    name : str
+        "heat": Phi(y, s) = (4 pi s)^(-d/2) exp(-|y|^2/(4s)), for every s > 0. The others are zero
+        outside the ball: "watson": |y|^2/(4 s^2 r^d), the density of kappa; "source": psi =
+        ln(r^d Phi); "gradient": |y|/(2s); "green": Phi - r^-d (1 + psi); "drift": Phi - r^-d.
+    y : array_like of shape (..., dim)
+        The last axis holds the coordinates, also for dim = 1.
+    s : array_like
+        Backward time; broadcast with the other axes of y.
+    radius : float
+
+    Returns
+    -------
+    ndarray, or a float for one point
+
+    Examples
+    --------
+    >>> import heatball
+    >>> round(heatball.kernel("heat", [0.0, 0.0], 0.02), 6)  # 1/(4 pi s)
+    3.978874
+    >>> heatball.kernel("watson", [[0.1, 0.2], [3.0, 0.0]], 0.02).round(6).tolist()
+    [31.25, 0.0]
+    """
+    which, radius = choice("kernel", name, KERNELS), real("radius", radius)
+    y = np.asarray(y, np.float64)
+    if y.ndim == 0:
+        raise ArgumentError("y is a single number; its last axis must hold the coordinates")
+    s = np.asarray(s, np.float64)
+    shape = np.broadcast_shapes(y.shape[:-1], s.shape)
+    dim = y.shape[-1]
+    y = np.ascontiguousarray(np.broadcast_to(y, shape + (dim,)))
+    s = np.ascontiguousarray(np.broadcast_to(s, shape))
+    out = np.empty(shape)
+    call("hb_ball_kernel", 0, which, dim, radius, s.size, pointer(y), pointer(s), pointer(out))
+    return out if shape else float(out)
+
+
+def cubature(measure, dim, *, lift=0, degree=None, n_time=None, n_radius=None,
+             direction_degree=None, rotate=None):
+    """Return nodes and weights of a cubature for a measure on the unit heat ball.
+
+    Either `degree`, or all of `n_time`, `n_radius` and `direction_degree`.
+
+    Parameters
+    ----------
+    measure : str
+        "kappa", "source" or "gradient".
+    dim, lift : int
+        As in `sample`.
+    degree : int
+        A rule that is exact for polynomials z^alpha sigma^a with |alpha| + 2a <= degree.
+    n_time, n_radius, direction_degree : int
+        A product rule: Gauss-Laguerre in L = -ln(4 pi sigma), Gauss-Jacobi in |z|^2/R^2, and a
+        rule on the sphere that is exact to this degree.
+    rotate : (int, int)
+        (seed, index) of a random rotation; default: as built.
+
+    Returns
+    -------
+    z : ndarray of shape (size, dim)
+    sigma, weight : ndarray of shape (size,)
+        The weights are positive and sum to 1. For a radius r take r z and r^2 sigma.
+
+    Examples
+    --------
+    The caloric polynomial x^2 + 2 tau at x = 0.5, tau = 1, from a rule of degree 2:
+
+    >>> import heatball
+    >>> z, sigma, weight = heatball.cubature("kappa", 1, degree=2)
+    >>> round(float(weight @ ((0.5 + z[:, 0])**2 + 2 * (1.0 - sigma))), 12)
+    2.25
+    """
+    measure = choice("measure", measure, MEASURES)
+    rule = ctypes.POINTER(Cubature)()
+    name, sizes = _rule_of(degree, n_time, n_radius, direction_degree)
+    seed, index = (0, 0) if rotate is None else rotate
+    turn = (int(rotate is not None), uint64("seed", seed), uint64("index", index))
+    call(name, 0, measure, _dim(dim), _lift(lift), *sizes, ctypes.byref(rule))
+    try:
+        size = library.hb_cubature_size(rule)
+        z, sigma, weight = np.empty((size, dim)), np.empty(size), np.empty(size)
+        call("hb_cubature_nodes", 0, rule, *turn, pointer(z), pointer(sigma), pointer(weight))
+    finally:
+        library.hb_cubature_destroy(rule)
+    return z, sigma, weight
+
+
+def _rule_of(degree, n_time, n_radius, direction_degree):
+    """Return the C function and its integers."""
+    product = {"n_time": n_time, "n_radius": n_radius, "direction_degree": direction_degree}
+    given = [name for name, value in product.items() if value is not None]
+    if degree is not None and not given:
+        return "hb_cubature_exact", [c_int("degree", degree, 0, INT_MAX)]
+    if degree is None and len(given) == 3:
+        return "hb_cubature_product", [c_int(*item, 0, INT_MAX) for item in product.items()]
+    raise ArgumentError("cubature takes either degree, or n_time, n_radius and direction_degree")

@@ -1,0 +1,102 @@
+"""How long the mean-value hierarchy is guaranteed, and within what bounds."""
+
+import ctypes
+
+from heatball._arguments import c_int, real
+from heatball._context import call
+from heatball._errors import Error
+from heatball._native import MAX_DIM, SUP, Budget, BudgetSettings, library
+
+__all__ = ["budget"]
+
+WITH_TIME = ("K_for_T", "K_for_T_paper")
+WITH_DATA = ("u_lower", "u_upper", "v_bound", "w_bound", "radius", "radius_paper", "score_bound",
+             "score_bound_paper")
+
+
+def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_grad=None, at=None):
+    """Return the time window in which a drift of this size is safe, and the bounds in it.
+
+    For du/dtau = Lap u - div(F u), A = sup|F|, C = sup|div F| and K = A + C, a unique solution
+    exists on [0, T] when Lambda(T) = K sqrt(T) (sqrt(T) + 2 c) <= theta < 1. Keys with _paper use
+    the paper's c = Gamma((d+1)/2)/Gamma(d/2), the others the sharp c = 1/sqrt(pi).
+
+    Parameters
+    ----------
+    dim : int
+    drift_sup, div_sup : float or callable
+        A and C; a callable gets T and returns the bound on [0, T], nondecreasing in T.
+    theta : float
+        In (0, 1).
+    u0_min, u0_max, u0_grad : float
+        Bounds of the initial density and of its gradient; all three, or none.
+    at : float
+        The time tau at which to evaluate; default: T0.
+
+    Returns
+    -------
+    dict
+        The keys are those of ``heatball budget --json``: dim, theta, drift_sup, div_sup (the last
+        two only when both are numbers); C_d, C_sharp, T0, T0_paper (Lambda(T0) = theta;
+        ``math.inf`` when K = 0), T, K, Lambda, Lambda_paper, inside, inside_paper (bool); with
+        `at`: K_for_T, K_for_T_paper; with the data: u_lower, u_upper, v_bound, w_bound, radius,
+        radius_paper, score_bound, score_bound_paper (``math.nan`` outside the window).
+
+    Examples
+    --------
+    >>> import heatball
+    >>> b = heatball.budget(2, 1.0, 0.5, at=0.1)
+    >>> b["inside"], b["T0"] > b["T0_paper"]
+    (True, True)
+    >>> heatball.budget(2, lambda T: 1.0 + T, 0.5)["T0"] < b["T0"]
+    True
+    """
+    failures = []
+    numbers = {"theta": theta, "u0_min": u0_min, "u0_max": u0_max, "u0_grad": u0_grad, "at": at}
+    settings, out = _settings(dim, drift_sup, div_sup, numbers, failures), Budget()
+    try:
+        call("hb_budget_compute", 0, ctypes.byref(settings), ctypes.byref(out))
+    except Error:
+        if not failures:
+            raise
+    if failures:
+        raise failures[0]
+    given = ("dim", "theta") if settings.sup else ("dim", "theta", "drift_sup", "div_sup")
+    left_out = (WITH_TIME if at is None else ()) + (WITH_DATA if u0_min is None else ())
+    result = {name: getattr(settings, name) for name in given}
+    result.update((name, getattr(out, name)) for name, _ in out._fields_ if name not in left_out)
+    for name in ("inside", "inside_paper"):
+        result[name] = bool(result[name])
+    return result
+
+
+def _settings(dim, drift_sup, div_sup, numbers, failures):
+    """Return the C settings; None among the numbers means not given."""
+    settings = BudgetSettings()
+    library.hb_budget_settings_default(ctypes.byref(settings))
+    settings.dim = c_int("dim", dim, 1, MAX_DIM)
+    if callable(drift_sup) or callable(div_sup):
+        settings.sup = _sup(drift_sup, div_sup, failures)
+    else:
+        settings.drift_sup = real("drift_sup", drift_sup)
+        settings.div_sup = real("div_sup", div_sup)
+    for name, value in numbers.items():
+        if value is not None:
+            setattr(settings, name, real(name, value))
+    return settings
+
+
+def _sup(drift_sup, div_sup, failures):
+    """Return the C callback; what a callable raises goes to `failures`, and the call stops."""
+    bounds = [b if callable(b) else lambda T, b=b: b for b in (drift_sup, div_sup)]
+
+    def sup(user, T, drift_out, div_out):
+        try:
+            drift_out[0] = real("drift_sup", bounds[0](T))
+            div_out[0] = real("div_sup", bounds[1](T))
+            return 0
+        except BaseException as error:  # also KeyboardInterrupt: raised again by budget()
+            failures.append(error)
+            return 1
+
+    return SUP(sup)
