@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""`make bench`: ours against NumPy and against our own limits, as ratios of one run.
+
+Rounds are interleaved (ours, peer, ours, peer, ...) and the best of each is kept, because the machine
+may be shared. The table is printed and kept in build/bench.json; docs/benchmarks.md explains it.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+
+import numpy as np  # noqa: E402  (after the environment is set)
+
+import peer_numpy  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
+DIMS = (2, 16, 256)
+DOUBLES = 1 << 20
+FILE_ROWS = {2: 8_000_000, 16: 2_000_000, 256: 150_000}
+best = {}
+
+
+def keep(name, seconds_per_item):
+    best[name] = min(best.get(name, float("inf")), seconds_per_item)
+
+
+def timed(function, *arguments):
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def ours(program):
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    output = subprocess.run([os.path.join(ROOT, "build", "bench", program)], env=environment,
+                            capture_output=True, text=True, check=True).stdout
+    for line in output.splitlines():
+        row = json.loads(line)
+        keep(f"{row['name']}, {row['threads']} threads", row["seconds"] / row["items"])
+
+
+def numpy_in_memory(rng):
+    x = np.empty(16384)
+    keep("numpy normal", timed(lambda: [rng.standard_normal(out=x) for _ in range(100)]) / 100 / len(x))
+    for d in DIMS:
+        n = DOUBLES // d
+        z, sigma = np.empty((n, d)), np.empty(n)
+        for block in (None, max(64, 8192 // d)):
+            keep(f"numpy kappa d={d}", timed(peer_numpy.kappa, rng, z, sigma, block) / n)
+
+
+def numpy_file(rng, path, d):
+    """Rows z, sigma as one array, in blocks through a memory of a few MB, as one would by hand."""
+    n, block = FILE_ROWS[d], max(64, 131072 // d)
+    header = np.lib.format.header_data_from_array_1_0(np.empty((0, d + 1)))
+    header["shape"] = (n, d + 1)
+    rows = np.empty((block, d + 1))
+    z, sigma = np.empty((block, d)), np.empty(block)
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, n, block):
+            m = min(block, n - start)
+            peer_numpy.kappa(rng, z[:m], sigma[:m], max(64, 8192 // d))
+            rows[:m, :d] = z[:m]
+            rows[:m, d] = sigma[:m]
+            rows[:m].tofile(file)
+
+
+def numpy_save(rng, path, d):
+    """The plain way: fill arrays, put them side by side, numpy.save."""
+    z, sigma = np.empty((FILE_ROWS[d], d)), np.empty(FILE_ROWS[d])
+    peer_numpy.kappa(rng, z, sigma, max(64, 8192 // d))
+    np.save(path, np.column_stack((z, sigma)))
+
+
+def command_file(path, d, threads):
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    subprocess.run([os.path.join(ROOT, "build", "heatball"), "sample", "--measure", "kappa", "--dim",
+                    str(d), "-n", str(FILE_ROWS[d]), "-o", path, "-q", "--threads", str(threads)],
+                   check=True, env=environment)
+
+
+def files(rng, directory):
+    """New files each time: replacing one would count the freeing of the old one's memory."""
+    path = os.path.join(directory, "x.npy")
+
+    def fresh(name, d, write, *arguments):
+        keep(name, timed(write, *arguments) / FILE_ROWS[d])
+        os.unlink(path)
+
+    for d in DIMS:
+        for threads in (1, 2):
+            fresh(f"file d={d}, {threads} threads", d, command_file, path, d, threads)
+        fresh(f"numpy file d={d}", d, numpy_file, rng, path, d)
+        fresh(f"numpy file d={d}", d, numpy_save, rng, path, d)
+
+
+def rate(name):
+    return 1e-6 / best[name]
+
+
+def row(what, ours_name, peer_name, target):
+    ratio = best[peer_name] / best[ours_name]
+    return {"what": what, "ours_million_per_s": rate(ours_name),
+            "other_million_per_s": rate(peer_name), "ratio": ratio, "target": target}
+
+
+def table():
+    rows = [row("normals f64, in cache : NumPy", "normal f64, 1 threads", "numpy normal", 4),
+            row("normals f64, in cache : own bits (limit)", "normal f64, 1 threads",
+                "uniform f64, 1 threads", None),
+            row("normals f32, in cache : NumPy f64", "normal f32, 1 threads", "numpy normal", None)]
+    for d in DIMS:
+        rows.append(row(f"kappa d={d}, in memory : NumPy", f"kappa d={d}, 8 MB, 1 threads",
+                        f"numpy kappa d={d}", 5))
+    for d in DIMS:
+        rows.append(row(f"kappa d={d}, .npy file, 1 thread : NumPy", f"file d={d}, 1 threads",
+                        f"numpy file d={d}", 4))
+    for d in DIMS:
+        rows.append(row(f"kappa d={d}, .npy file, 2 threads : NumPy", f"file d={d}, 2 threads",
+                        f"numpy file d={d}", 4))
+    best["kappa d=256 per coordinate"] = best["kappa d=256, 8 MB, 1 threads"] / 256
+    rows.append(row("kappa d=256, per coordinate : own normals, same array",
+                    "kappa d=256 per coordinate", "normal f64, 8 MB, 1 threads", 0.8))
+    for name in ("normal f64, 64 MB", "kappa d=2, 64 MB", "kappa d=16, 64 MB", "kappa d=256, 64 MB"):
+        rows.append(row(f"{name}, 2 threads : 1 thread", f"{name}, 2 threads", f"{name}, 1 threads",
+                        1.8))
+    return rows
+
+
+def main():
+    rng = np.random.Generator(np.random.Philox(1))
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=base) as directory:
+        for _ in range(ROUNDS):
+            ours("bench_random")
+            ours("bench_ball")
+            numpy_in_memory(rng)
+        for _ in range(ROUNDS):
+            files(rng, directory)
+    rows = table()
+    print(f"{'':58}{'ours':>10}{'other':>10}{'ratio':>8}{'target':>8}")
+    print(f"{'(million items per second)':58}")
+    for r in rows:
+        target = "" if r["target"] is None else f"{r['target']:g}"
+        print(f"{r['what']:58}{r['ours_million_per_s']:10.2f}{r['other_million_per_s']:10.2f}"
+              f"{r['ratio']:8.2f}{target:>8}")
+    with open(os.path.join(ROOT, "build", "bench.json"), "w", encoding="utf-8") as file:
+        json.dump({"rounds": ROUNDS, "rows": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

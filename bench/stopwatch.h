@@ -1,0 +1,60 @@
+/* What the benchmarks share: a monotonic clock, a context, and one JSON line per result. */
+#ifndef HB_BENCH_STOPWATCH_H
+#define HB_BENCH_STOPWATCH_H
+
+#include <heatball/heatball.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static inline double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline hb_context *bench_context(int threads)
+{
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.threads = threads;
+    hb_context *context;
+    if (hb_context_create(&context, &settings) != HB_OK) exit(1);
+    return context;
+}
+
+static inline void *bench_array(size_t count, size_t size)
+{
+    void *memory = malloc(count * size);
+    if (!memory) exit(1);
+    return memory;
+}
+
+/* Stops the benchmark when a call fails; a time of a failed call means nothing. */
+static inline void must(hb_context *context, hb_status status)
+{
+    if (status == HB_OK) return;
+    fprintf(stderr, "%s\n", hb_context_message(context));
+    exit(1);
+}
+
+static inline void report(const char *name, int threads, double items, double seconds)
+{
+    printf("{\"name\": \"%s\", \"threads\": %d, \"items\": %.0f, \"seconds\": %.9g}\n", name,
+           threads, items, seconds);
+}
+
+/* Best of `rounds` of the statement. */
+#define BEST_OF(rounds, best, statement)                                                           \
+    do {                                                                                           \
+        best = 1e300;                                                                              \
+        for (int round_ = 0; round_ < (rounds); round_++) {                                        \
+            double start_ = now();                                                                 \
+            statement;                                                                             \
+            double taken_ = now() - start_;                                                        \
+            if (taken_ < best) best = taken_;                                                      \
+        }                                                                                          \
+    } while (0)
+
+#endif
