@@ -1,0 +1,66 @@
+"""Each example runs, and what it prints agrees with the exact value within 5 standard errors."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("HEATBALL_BUILD", ROOT / "build"))
+
+pytestmark = pytest.mark.skipif(not (BUILD / "libheatball.so").exists(),
+                                reason=f"{BUILD} has no libheatball.so")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+               "HEATBALL_LIBRARY": str(BUILD / "libheatball.so"), "LD_LIBRARY_PATH": str(BUILD)}
+NUMBER = r"(-?\d+\.\d+(?:e[-+]\d+)?)"
+
+
+def output(*command, code=0):
+    done = subprocess.run([str(c) for c in command], env=ENVIRONMENT, capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Compile the C example without a warning."""
+    path = tmp_path_factory.mktemp("examples") / "sample_heat_ball"
+    output("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
+           f"-I{ROOT / 'include'}", ROOT / "examples/c/sample_heat_ball.c", "-o", path,
+           f"-L{BUILD}", "-lheatball", "-lm")
+    return path
+
+
+def test_every_example_is_in_this_file_and_in_the_readme():
+    text = (ROOT / "examples/README.md").read_text()
+    found = {p.relative_to(ROOT / "examples").as_posix() for p in (ROOT / "examples").glob("*/*.*")
+             if p.suffix in (".c", ".py")}
+    assert found == {"c/sample_heat_ball.c", "python/mean_value.py"}
+    assert all(f"`{path}`" in text for path in found)
+
+
+@pytest.mark.parametrize("n", [50000, 200000])
+def test_c_example(program, n):
+    text = output(program, n)
+    mean, error = map(float, re.search(NUMBER + r" \+- " + NUMBER, text).groups())
+    exact = float(re.search(r"exact value +" + NUMBER, text).group(1))
+    assert exact == pytest.approx(2.718281828459045**(0.05 - 0.06 + 0.06 + 0.38 * 0.5), abs=1e-6)
+    assert abs(mean - exact) < 5 * error and 0 < error < 1 / n**0.5
+
+
+def test_c_example_refuses_nonsense(program):
+    output(program, 0, code=1)
+
+
+def test_python_example():
+    text = output(sys.executable, ROOT / "examples/python/mean_value.py")
+    exact = float(re.search(r"exact value +" + NUMBER, text).group(1))
+    draws = re.findall(NUMBER + r" \+- " + NUMBER, text)
+    assert len(draws) == 2
+    assert all(abs(float(mean) - exact) < 5 * float(error) for mean, error in draws)
+    errors = [abs(float(e)) for e in re.findall(r"off by " + NUMBER, text)]
+    assert len(errors) == 3 and errors[1] < errors[0] / 10 and errors[2] < errors[1] / 10
