@@ -1,0 +1,48 @@
+/* problem/program_kernels.h: the instructions of a program and their loops, once per instruction
+ * set.
+ *
+ * A register holds one value for each point of a block. An operand is a register, or one scalar for
+ * all points: operand r >= 0 is register r, operand -1-s is scalar s. */
+#ifndef HB_PROBLEM_PROGRAM_KERNELS_H
+#define HB_PROBLEM_PROGRAM_KERNELS_H
+
+#include "problem/graph.h"
+
+enum { HB_PROGRAM_LANES = 8 }; /* loops run over a multiple of this many points */
+
+/* Operations beside those of nodes. In the fused ones a product takes part in a sum without a
+ * register of its own; it is rounded as if it had one. */
+enum {
+    HB_PROGRAM_STORE = 200,   /* output column `out` = operand a */
+    HB_PROGRAM_PRODUCT_PLUS,  /* a b + c */
+    HB_PROGRAM_PRODUCT_MINUS, /* a b - c */
+    HB_PROGRAM_MINUS_PRODUCT, /* c - a b */
+    HB_PROGRAM_NOTHING        /* what a fused product leaves behind; not in finished programs */
+};
+
+typedef struct hb_instruction {
+    int op; /* hb_operation, where VARIABLE loads column a-1 of x; or one of the above */
+    int out, a, b, c;
+} hb_instruction;
+
+/* A block of points: n of them, in registers of `width` doubles (n rounded up to lanes fits). */
+typedef struct hb_block {
+    size_t n, width;
+    const double *x; // (n, dim)
+    size_t dim;
+    const double *scalars;
+    double *registers; // (n_registers, width)
+    double *out;       // (n, n_outputs)
+    size_t n_outputs;
+} hb_block;
+
+typedef void (*hb_program_kernel)(size_t count, const hb_instruction *code, const hb_block *block);
+
+extern const hb_program_kernel hb_program_kernel_scalar;
+#if defined(__x86_64__)
+extern const hb_program_kernel hb_program_kernel_sse2;
+extern const hb_program_kernel hb_program_kernel_avx2;
+extern const hb_program_kernel hb_program_kernel_avx512;
+#endif
+
+#endif
