@@ -37,6 +37,19 @@ HB_API hb_status hb_csv_header(hb_writer *writer, int n_columns, const char *con
 HB_API hb_status hb_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns,
                              const void *rows);
 
+/* Reads a table of numbers, by the end of its name:
+ *     .npy   float64, float32, int64, int32 or uint8, little-endian, C order, 1 to 4 axes; shape is
+ *            the file's, axes beyond n_axes are 1
+ *     .csv   numbers separated by commas, semicolons or blanks, the same count on each line; a first
+ *            line that is not all numbers is a header; blank lines and lines that open with # are
+ *            skipped; n_axes is 2, shape rows and columns
+ * values[shape[0]*shape[1]*shape[2]*shape[3]] is to be released with hb_table_release.
+ * HB_ERROR_PATH: the file cannot be opened; HB_ERROR_FORMAT: it is something else or cut short, with
+ * the reason and for .csv the line; HB_ERROR_FILE: reading failed. */
+HB_API hb_status hb_table_read(hb_context *context, const char *path, int *n_axes,
+                               uint64_t shape[4], double **values);
+HB_API void hb_table_release(hb_context *context, double *values);
+
 #ifdef __cplusplus
 }
 #endif

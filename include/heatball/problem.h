@@ -1,0 +1,139 @@
+/* heatball/problem.h: an SDE typed as mathematics, its time change and its initial density.
+ *
+ * dx = f(x,t) dt + g(t) dW (Ito), x in R^d, scalar g > 0. In the cumulative variance
+ *     tau(t) = int_0^t g^2/2,          F(x,tau) = f/(g^2/2)            (the normalised drift)
+ * the density u(x,tau) = p(x,t(tau)) solves du/dtau = Lap u - div(F u). Everything below the
+ * command works in (x, tau).
+ *
+ * Expressions: variables x1 .. xd (x, y, z are x1, x2, x3 for d <= 3), t, pi, named parameters,
+ * numbers, + - * / ^ and parentheses, and the functions exp log sqrt sin cos tan asin acos atan sinh
+ * cosh tanh abs sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term)
+ * adds term for j = a .. b; both take whole numbers made of numbers, d, i, j, + - *. An index outside
+ * 1 .. d is moved to the nearest end. Derivatives are taken exactly. docs/expressions.md. */
+#ifndef HEATBALL_PROBLEM_H
+#define HEATBALL_PROBLEM_H
+
+#include <heatball/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- one expression, for users who want only that ---- */
+
+typedef struct hb_expression hb_expression;
+
+/* HB_ERROR_ARGUMENT with a message of two lines, the text and a caret below the place, and what was
+ * expected. names and values of n_parameters parameters are copied. */
+HB_API hb_status hb_expression_parse(hb_context *context, const char *text, int dim,
+                                     int n_parameters, const char *const *names,
+                                     const double *values, hb_expression **out);
+HB_API void hb_expression_destroy(hb_expression *expression);
+/* The derivative by x_variable, variable = 1 .. dim, or by t, variable = 0: a new expression. */
+HB_API hb_status hb_expression_derivative(hb_context *context, const hb_expression *expression,
+                                          int variable, hb_expression **out);
+/* out[i] = expression(x[i], t); x is [n][dim]. */
+HB_API hb_status hb_expression_evaluate(hb_context *context, const hb_expression *expression,
+                                        size_t n, const double *x, double t, double *out);
+
+/* ---- problems ---- */
+
+typedef struct hb_problem hb_problem;
+
+/* f[n][d] at x[n][d] and time t; jacobian[n][d][d] = df_i/dx_j, NULL when it is not wanted. A
+ * non-zero return is an error. May be called from one thread at a time only. */
+typedef int (*hb_drift_callback)(void *user, size_t n, const double *x, double t, double *f,
+                                 double *jacobian);
+/* log_density[n] (need not be normalised) and gradient[n][d] of it, NULL when it is not wanted. */
+typedef int (*hb_density_callback)(void *user, size_t n, const double *x, double *log_density,
+                                   double *gradient);
+
+typedef struct hb_problem_settings {
+    int dim;               /* 0 (default): the number of drift components; needed for callbacks,
+                                 potentials, and to repeat one component with index i d times */
+    const char *drift;     /* components by commas: "y, mu*(1 - x^2)*y - x" */
+    const char *potential; /* instead of drift: f = -grad V */
+    hb_drift_callback drift_callback; /* instead of drift */
+    int drift_has_jacobian; /* the callback fills jacobian; else it is made by differences */
+    void *drift_user;
+    const char *noise;   /* g(t); NULL (default): "1" */
+    const char *initial; /* see hb_initial_kind; NULL: initial_callback, or none */
+    hb_density_callback initial_callback;
+    void *initial_user;
+    int n_parameters;
+    const char *const *parameter_names;
+    const double *parameter_values;
+    double time;           /* end of the time span in which g is checked; NaN (default): 1 */
+    const char *directory; /* where relative file names of `initial` start; NULL: here */
+} hb_problem_settings;
+
+/*     gaussian(mean=1 -0.5, var=0.4)   vectors by blanks; one number stands for all; var: one number,
+ *                                      d numbers, or d*d numbers (symmetric, row by row)
+ *     mixture(FILE.csv)                columns weight, mean_1 .. mean_d, var_1 .. var_d (or var)
+ *     stationary                       exp(-V/(g^2/2)) normalised; needs a gradient drift, constant g
+ *     samples(FILE.npy)                an array [n][d]; where a density is needed, a Gaussian kernel of
+ *                                      Scott's width is put on each and the result says so
+ *     uniform(low_1 high_1, low_2 high_2, ...)  a box; one pair stands for all */
+typedef enum hb_initial_kind {
+    HB_INITIAL_NONE,
+    HB_INITIAL_GAUSSIAN,
+    HB_INITIAL_MIXTURE,
+    HB_INITIAL_STATIONARY,
+    HB_INITIAL_SAMPLES,
+    HB_INITIAL_UNIFORM,
+    HB_INITIAL_CALLBACK
+} hb_initial_kind;
+
+HB_API void hb_problem_settings_default(hb_problem_settings *settings);
+/* Checks everything it can: expressions, g > 0 on [0, time], a finite drift near the initial mass, an
+ * initial density that normalises. All texts are copied; callbacks and their user data must live as
+ * long as the problem. Destroy the problem before its context. */
+HB_API hb_status hb_problem_create(hb_context *context, const hb_problem_settings *settings,
+                                   hb_problem **out);
+/* The short form: hb_problem_parse(ctx, "x1 - x1^3", "1", "gaussian(mean=0,var=1)", &p). */
+HB_API hb_status hb_problem_parse(hb_context *context, const char *drift, const char *noise,
+                                  const char *initial, hb_problem **out);
+/* A problem file (.ini), section [problem] with the keys dim, drift or potential, noise, initial, time
+ * and section [parameters]; docs/problem-files.md. overrides (may be NULL): fields that are set there
+ * win over the file, parameters by name. */
+HB_API hb_status hb_problem_load(hb_context *context, const char *path,
+                                 const hb_problem_settings *overrides, hb_problem **out);
+HB_API void hb_problem_destroy(hb_problem *problem);
+
+HB_API int hb_problem_dim(const hb_problem *problem);
+HB_API double hb_problem_time(const hb_problem *problem); /* `time` of settings or file, or 1 */
+HB_API hb_initial_kind hb_problem_initial_kind(const hb_problem *problem);
+/* 1 when f = -grad V is known: given as a potential, d = 1, or an expression with symmetric Jacobian. */
+HB_API int hb_problem_is_gradient(const hb_problem *problem);
+/* 1 when F is known not to depend on tau: f given as text without t, and constant g. Then one call of
+ * hb_problem_drift serves points at different tau. */
+HB_API int hb_problem_is_autonomous(const hb_problem *problem);
+
+/* tau(t), t in [0, ...), and its inverse, to 1e-12 relative. HB_ERROR_ARGUMENT where g <= 0. */
+HB_API hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t,
+                                     double *tau);
+HB_API hb_status hb_problem_t_of_tau(hb_context *context, const hb_problem *problem, double tau,
+                                     double *t);
+
+/* The normalised drift at n points and one tau; any output may be NULL:
+ * F[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d] (dF_i/dx_j).
+ * HB_ERROR_NUMERICAL, with the point, when a value is not finite. Safe to call from several threads
+ * for drifts given as text; with a callback, from one at a time. */
+HB_API hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, double tau,
+                                  size_t n, const double *x, double *F, double *divergence,
+                                  double *grad_divergence, double *jacobian);
+
+/* ln u(x,0)[n] (normalised; -inf outside a uniform box) and its gradient[n][d] (may be NULL). */
+HB_API hb_status hb_problem_initial(hb_context *context, const hb_problem *problem, size_t n,
+                                    const double *x, double *log_density, double *gradient);
+/* A box [low, high] that holds all but about 1e-12 of the initial mass. */
+HB_API hb_status hb_problem_initial_box(hb_context *context, const hb_problem *problem, double *low,
+                                        double *high);
+/* Draws first .. first+n-1 of the initial density: x[n][d]. Not for callbacks with d > 3. */
+HB_API hb_status hb_problem_initial_sample(hb_context *context, const hb_problem *problem,
+                                           uint64_t seed, uint64_t first, size_t n, double *x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

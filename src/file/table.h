@@ -1,0 +1,16 @@
+/* file/table.h: the readers behind hb_table_read, one for each format. */
+#ifndef HB_FILE_TABLE_H
+#define HB_FILE_TABLE_H
+
+#include <heatball/file.h>
+#include <stdio.h>
+
+#define HB_TABLE_AXES 4
+
+/* file stands at its beginning; path is for messages. *values is set only on success. */
+hb_status hb_npy_read(hb_context *context, const char *path, FILE *file, int *n_axes,
+                      uint64_t *shape, double **values);
+hb_status hb_csv_read(hb_context *context, const char *path, FILE *file, int *n_axes,
+                      uint64_t *shape, double **values);
+
+#endif

@@ -1,0 +1,320 @@
+/* Densities that are known up to a factor, d <= 3: where the mass is, how much, and draws.
+ *
+ * Where. A cube around the origin doubles until the log-density l on its faces is DROP below its peak;
+ * when that does not happen within 2^24 the density does not normalise. Then the box shrinks to the
+ * lattice points within DROP of the peak, again and again, so that narrow peaks are found as well.
+ * How much. d = 1: exp(l - peak) on adaptive panels. d = 2, 3: the midpoint rule, which converges
+ * faster than any power for a smooth function that vanishes at the faces (L. N. Trefethen, J. A. C.
+ * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12.
+ * Draws. d = 1: the inverse of the panels' integral. d = 2, 3: rejection. A cell is chosen with
+ * probability proportional to a bound of the density on it (the largest corner times e^MARGIN), a point
+ * in it uniformly, and kept with probability density/bound, so kept points follow the density itself.
+ * Attempt a of draw i uses uniforms i (d+2) .. of stream a: a draw is a function of (seed, i).
+ * A number to reproduce: l = -x^2/2 has the total sqrt(2 pi). */
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/problem_parts.h"
+
+#include <heatball/random.h>
+#include <math.h>
+#include <string.h>
+
+#define ATTEMPT_STREAM                                                                             \
+    (UINT64_C(14) << 60 | UINT64_C(1) << 32) /* and the attempt in the low bits */
+
+enum { MAX_ATTEMPTS = 10000 };
+
+static const double DROP = 40, MARGIN = 0.1, FARTHEST = 0x1p24;
+
+/* By dimension: lattice points of the search, first and last points of the sum, cells of the draws. */
+static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
+                 LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64};
+
+static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t n, const double *x,
+                          double *l)
+{
+    const int d = problem->dim;
+    HB_TRY((problem->initial.kind == HB_INITIAL_STATIONARY
+                ? hb_stationary_evaluate
+                : hb_density_callback_evaluate)(context, problem, n, x, l, NULL));
+    for (size_t i = 0; i < n; i++) {
+        char text[HB_POINT_TEXT];
+        HB_CHECK(context, !isnan(l[i]) && l[i] < INFINITY, HB_ERROR_NUMERICAL,
+                 "the initial log-density is %g at x = %s; it must be finite or -inf",
+                 hb_printable(l[i]), hb_point_text(d, x + i * (size_t)d, text));
+    }
+    return HB_OK;
+}
+
+static size_t lattice_size(int d, int m)
+{
+    size_t size = 1;
+    for (int j = 0; j < d; j++) size *= (size_t)m;
+    return size;
+}
+
+/* l[m^d] at the lattice of the box: its corners among the points (centred = 0), or the centres of m
+ * cells a side (centred = 1). The last axis runs fastest. */
+static hb_status tabulate(hb_context *context, const hb_problem *problem, const double *low,
+                          const double *high, int m, int centred, double *l)
+{
+    const int d = problem->dim;
+    void *memory;
+    HB_TRY(hb_allocate(context, (size_t)m * (size_t)d, sizeof(double), &memory));
+    double *x = memory; // (m, d): one line along the last axis
+    hb_status status = HB_OK;
+    const double shift = centred ? 0.5 : 0, intervals = centred ? m : m - 1;
+    for (size_t line = 0; line < lattice_size(d, m) / (size_t)m && status == HB_OK; line++) {
+        for (int k = 0; k < m; k++) {
+            size_t rest = line;
+            for (int j = d - 1; j >= 0; j--) {
+                const int index = j == d - 1 ? k : (int)(rest % (size_t)m);
+                if (j < d - 1) rest /= (size_t)m;
+                x[k * d + j] = low[j] + (high[j] - low[j]) * (index + shift) / intervals;
+            }
+        }
+        status = evaluate(context, problem, (size_t)m, x, l + line * (size_t)m);
+    }
+    hb_release(context, memory);
+    return status;
+}
+
+/* ---- where ---------------------------------------------------------------------------------- */
+
+static int on_face(size_t index, int d, int m)
+{
+    int face = 0;
+    for (int j = 0; j < d; j++, index /= (size_t)m) {
+        const size_t k = index % (size_t)m;
+        face |= k == 0 || k + 1 == (size_t)m;
+    }
+    return face;
+}
+
+static double largest(size_t n, const double *l)
+{
+    double peak = -INFINITY;
+    for (size_t i = 0; i < n; i++) peak = fmax(peak, l[i]);
+    return peak;
+}
+
+static hb_status grow(hb_context *context, hb_problem *problem, double *l)
+{
+    hb_box_density *box = &problem->initial.box;
+    const int d = problem->dim, m = SEARCH[d];
+    const size_t size = lattice_size(d, m);
+    for (double half = 1; half <= FARTHEST; half *= 2) {
+        for (int j = 0; j < d; j++) box->low[j] = -(box->high[j] = half);
+        HB_TRY(tabulate(context, problem, box->low, box->high, m, 0, l));
+        const double peak = largest(size, l);
+        double face = -INFINITY;
+        for (size_t i = 0; i < size; i++)
+            if (on_face(i, d, m)) face = fmax(face, l[i]);
+        if (peak > -INFINITY && face < peak - DROP) return HB_OK;
+    }
+    return hb_fail(context, HB_ERROR_ARGUMENT,
+                   "the %s does not normalise: it does not fall by e^-%g within |x| < %g",
+                   problem->initial.kind == HB_INITIAL_STATIONARY ? "stationary density"
+                                                                  : "initial density",
+                   DROP, FARTHEST);
+}
+
+/* The box of the lattice points within DROP of the peak and one step around; *shrunk: was it much? */
+static void tighten(hb_box_density *box, int d, int m, const double *l, int *shrunk)
+{
+    const double least = largest(lattice_size(d, m), l) - DROP;
+    int first[3] = {m, m, m}, last[3] = {-1, -1, -1};
+    for (size_t i = 0; i < lattice_size(d, m); i++) {
+        if (l[i] < least) continue;
+        size_t rest = i;
+        for (int j = d - 1; j >= 0; j--, rest /= (size_t)m) {
+            const int k = (int)(rest % (size_t)m);
+            first[j] = k < first[j] ? k : first[j];
+            last[j] = k > last[j] ? k : last[j];
+        }
+    }
+    *shrunk = 0;
+    for (int j = 0; j < d; j++) {
+        const double low = box->low[j], step = (box->high[j] - low) / (m - 1);
+        const int from = first[j] > 0 ? first[j] - 1 : 0,
+                  to = last[j] < m - 1 ? last[j] + 1 : m - 1;
+        *shrunk |= 10 * (to - from) < 9 * (m - 1);
+        box->low[j] = low + from * step;
+        box->high[j] = low + to * step;
+    }
+}
+
+hb_status hb_box_density_find(hb_context *context, hb_problem *problem)
+{
+    hb_box_density *box = &problem->initial.box;
+    const int d = problem->dim, m = SEARCH[d];
+    void *memory;
+    HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
+    double *l = memory; // (m^d)
+    hb_status status = grow(context, problem, l);
+    for (int shrunk = 1; shrunk && status == HB_OK;) {
+        tighten(box, d, m, l, &shrunk);
+        status = tabulate(context, problem, box->low, box->high, m, 0, l);
+        box->peak = largest(lattice_size(d, m), l);
+    }
+    hb_release(context, memory);
+    return status;
+}
+
+/* ---- how much ------------------------------------------------------------------------------- */
+
+static hb_status density_on_line(void *user, size_t n, const double *x, double *density)
+{
+    const hb_problem *problem = user;
+    HB_TRY(evaluate(problem->context, problem, n, x, density));
+    for (size_t i = 0; i < n; i++) density[i] = exp(density[i] - problem->initial.box.peak);
+    return HB_OK;
+}
+
+static hb_status total_on_line(hb_context *context, hb_problem *problem)
+{
+    hb_box_density *box = &problem->initial.box;
+    const hb_panels_settings settings = {.function = density_on_line,
+                                         .user = problem,
+                                         .scale = 1,
+                                         .name = "the initial density",
+                                         .variable = "x1"};
+    HB_TRY(hb_panels_create(context, &settings, box->low[0], box->high[0], &box->cumulative));
+    box->log_total = box->peak + log(hb_panels_total(box->cumulative));
+    return HB_OK;
+}
+
+static hb_status midpoint_sum(hb_context *context, const hb_problem *problem, int m, double *l,
+                              double *sum)
+{
+    const hb_box_density *box = &problem->initial.box;
+    HB_TRY(tabulate(context, problem, box->low, box->high, m, 1, l));
+    double cell = 1;
+    for (int j = 0; j < problem->dim; j++) cell *= (box->high[j] - box->low[j]) / m;
+    *sum = 0;
+    for (size_t i = 0; i < lattice_size(problem->dim, m); i++) *sum += exp(l[i] - box->peak);
+    *sum *= cell;
+    return HB_OK;
+}
+
+static hb_status total_in_box(hb_context *context, hb_problem *problem)
+{
+    hb_box_density *box = &problem->initial.box;
+    const int d = problem->dim;
+    double before = NAN, sum = NAN, change = INFINITY;
+    for (int m = FIRST[d]; m <= LAST[d] && change > 1e-12; m *= 2) {
+        void *memory;
+        HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
+        const hb_status status = midpoint_sum(context, problem, m, memory, &sum);
+        hb_release(context, memory);
+        HB_TRY(status);
+        if (before > 0) change = fabs(sum / before - 1);
+        before = sum;
+    }
+    HB_CHECK(
+        context, change < 1e-4, HB_ERROR_NUMERICAL,
+        "the initial density was not normalised: %d points a side change its integral by %.1e; "
+        "it must be smooth",
+        LAST[d], change);
+    box->log_total = box->peak + log(sum);
+    return HB_OK;
+}
+
+/* ---- draws ---------------------------------------------------------------------------------- */
+
+/* ln of the bound on the cell: its largest corner and the margin. */
+static double cell_bound(int d, int cells, const double *l, size_t cell)
+{
+    const size_t m = (size_t)cells + 1;
+    size_t corner = 0, stride = 1, strides[3] = {0};
+    for (int j = d - 1; j >= 0; j--, cell /= (size_t)cells, stride *= m) {
+        corner += cell % (size_t)cells * stride;
+        strides[j] = stride;
+    }
+    double bound = -INFINITY;
+    for (int k = 0; k < 1 << d; k++) {
+        size_t at = corner;
+        for (int j = 0; j < d; j++) at += (k >> j & 1) ? strides[j] : 0;
+        bound = fmax(bound, l[at]);
+    }
+    return bound + MARGIN;
+}
+
+static hb_status build_table(hb_context *context, hb_problem *problem)
+{
+    hb_box_density *box = &problem->initial.box;
+    const int d = problem->dim, cells = box->cells = CELLS[d];
+    const size_t n = lattice_size(d, cells);
+    void *memory, *corners;
+    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
+    box->table = memory;
+    HB_TRY(hb_allocate(context, lattice_size(d, cells + 1), sizeof(double), &corners));
+    const hb_status status = tabulate(context, problem, box->low, box->high, cells + 1, 0, corners);
+    double sum = 0;
+    for (size_t i = 0; i < n && status == HB_OK; i++)
+        box->table[i] = sum += exp(cell_bound(d, cells, corners, i) - box->peak);
+    hb_release(context, corners);
+    return status;
+}
+
+/* The cell whose share of the table holds u times its total. */
+static size_t choose_cell(const hb_box_density *box, size_t n, double u)
+{
+    size_t first = 0, last = n - 1;
+    while (first < last) {
+        const size_t middle = (first + last) / 2;
+        if (box->table[middle] < u * box->table[n - 1])
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first;
+}
+
+static hb_status draw_in_box(hb_context *context, const hb_problem *problem, uint64_t seed,
+                             uint64_t index, double *x)
+{
+    const hb_box_density *box = &problem->initial.box;
+    const int d = problem->dim, cells = box->cells;
+    const size_t width = (size_t)d + 2, n = lattice_size(d, cells);
+    double u[5], l; // cell, acceptance, place
+    for (uint64_t attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        HB_TRY(hb_random_uniform(context, seed, ATTEMPT_STREAM | attempt, index * width, width, u));
+        const size_t cell = choose_cell(box, n, u[0]);
+        size_t rest = cell;
+        for (int j = d - 1; j >= 0; j--, rest /= (size_t)cells) {
+            const double step = (box->high[j] - box->low[j]) / cells;
+            x[j] = box->low[j] + step * ((double)(rest % (size_t)cells) + u[2 + j]);
+        }
+        HB_TRY(evaluate(context, problem, 1, x, &l));
+        const double bound = box->table[cell] - (cell ? box->table[cell - 1] : 0);
+        if (u[1] * bound <= exp(l - box->peak)) return HB_OK;
+    }
+    return hb_fail(context, HB_ERROR_NUMERICAL,
+                   "no draw of the initial density was accepted in %d attempts; it must be smooth",
+                   MAX_ATTEMPTS);
+}
+
+hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                              uint64_t index, double *x)
+{
+    const hb_box_density *box = &problem->initial.box;
+    if (problem->dim > 1) return draw_in_box(context, problem, seed, index, x);
+    double u;
+    HB_TRY(hb_random_uniform(context, seed, ATTEMPT_STREAM, index, 1, &u));
+    return hb_panels_inverse(context, box->cumulative, u * hb_panels_total(box->cumulative), x);
+}
+
+hb_status hb_box_density_create(hb_context *context, hb_problem *problem)
+{
+    if (problem->dim == 1) return total_on_line(context, problem);
+    HB_TRY(total_in_box(context, problem));
+    return build_table(context, problem);
+}
+
+void hb_box_density_destroy(hb_context *context, hb_box_density *box)
+{
+    hb_panels_destroy(context, box->cumulative);
+    hb_release(context, box->table);
+    memset(box, 0, sizeof *box);
+}

@@ -1,0 +1,61 @@
+/* The normalised drift F(x,tau) = f(x,t)/(g(t)^2/2) at t = t(tau), and its derivatives.
+ *
+ * The factor 2/g^2 depends on tau alone, so divergence, gradient and Jacobian of F are those of f times
+ * the same factor. Each value that is asked for must be finite; the first that is not is reported with
+ * its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 - 0.125) = 0.75. */
+#include "base/context.h"
+#include "problem/problem_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *hb_point_text(int dim, const double *x, char *text)
+{
+    int length = snprintf(text, HB_POINT_TEXT, "(%.6g", x[0]);
+    for (int i = 1; i < dim; i++) {
+        if (length > HB_POINT_TEXT - 24) {
+            snprintf(text + length, (size_t)(HB_POINT_TEXT - length), ", ...)");
+            return text;
+        }
+        length += snprintf(text + length, (size_t)(HB_POINT_TEXT - length), ", %.6g", x[i]);
+    }
+    snprintf(text + length, (size_t)(HB_POINT_TEXT - length), ")");
+    return text;
+}
+
+/* values[n][width], each times factor; what names them in the message. */
+static hb_status scale(hb_context *context, const hb_problem *problem, const char *what, double t,
+                       double factor, size_t n, const double *x, size_t width, double *values)
+{
+    if (!values) return HB_OK;
+    for (size_t k = 0; k < n * width; k++) {
+        values[k] *= factor;
+        if (isfinite(values[k])) continue;
+        char point[HB_POINT_TEXT];
+        hb_point_text(problem->dim, x + k / width * (size_t)problem->dim, point);
+        return hb_fail(context, HB_ERROR_NUMERICAL,
+                       "%s is %g at x = %s, t = %.6g; it must be finite", what,
+                       hb_printable(values[k]), point, t);
+    }
+    return HB_OK;
+}
+
+hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, double tau, size_t n,
+                           const double *x, double *F, double *divergence, double *grad_divergence,
+                           double *jacobian)
+{
+    HB_CHECK(context, problem && (x || n == 0), HB_ERROR_ARGUMENT,
+             "the problem or the points of a drift are NULL");
+    const size_t d = (size_t)problem->dim;
+    double t, rate;
+    HB_TRY(hb_time_change_t(context, problem->change, tau, &t));
+    HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
+    HB_TRY((problem->drift.callback ? hb_drift_callback_evaluate : hb_drift_text_evaluate)(
+        context, &problem->drift, t, n, x, F, divergence, grad_divergence, jacobian));
+    const double s = 1 / rate;
+    HB_TRY(scale(context, problem, "the drift", t, s, n, x, d, F));
+    HB_TRY(scale(context, problem, "the divergence of the drift", t, s, n, x, 1, divergence));
+    HB_TRY(scale(context, problem, "the gradient of the drift's divergence", t, s, n, x, d,
+                 grad_divergence));
+    return scale(context, problem, "the Jacobian of the drift", t, s, n, x, d * d, jacobian);
+}

@@ -1,0 +1,320 @@
+/* A drift typed as mathematics: components, or f = -grad V from a potential.
+ *
+ * Everything is compiled once, at creation, so that threads can share it:
+ *     f;   f and div f = sum df_i/dx_i;   f, div f and its gradient;   the Jacobian,
+ * the last as the list of its entries that are not identically 0, which keeps a chain of 1000 sites at
+ * 3000 derivatives instead of a million. f is a gradient when every df_i/dx_j - df_j/dx_i is 0: first by
+ * the graph, which knows equal expressions, then by the values at PROBES points.
+ * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) = -1.1. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/problem_parts.h"
+
+#include <heatball/random.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK_DOUBLES = 1 << 14, PROBES = 32 };
+#define PROBE_STREAM (UINT64_C(13) << 60) /* the library's own, used by nothing else */
+
+typedef struct building {
+    hb_context *context;
+    hb_drift *drift;
+    hb_node *f;        // (d)
+    hb_node *gradient; // (2d+1): f, div f, grad div f
+    hb_node *entries;  // (room): the Jacobian's
+    size_t room;
+} building;
+
+/* ---- parsing -------------------------------------------------------------------------------- */
+
+hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *s, hb_graph *graph)
+{
+    HB_CHECK(context, s->n_parameters == 0 || (s->parameter_names && s->parameter_values),
+             HB_ERROR_ARGUMENT, "there are %d parameters but no names or values", s->n_parameters);
+    for (int i = 0; i < s->n_parameters; i++)
+        HB_TRY(hb_graph_parameter(graph, s->parameter_names[i], s->parameter_values[i]));
+    return HB_OK;
+}
+
+static hb_status parse_components(building *b, const char *text)
+{
+    const int dim = b->drift->dim;
+    int count;
+    char *pieces;
+    HB_TRY(hb_graph_split(b->context, text, &count, &pieces));
+    hb_status status = HB_OK;
+    if (count != dim && count != 1)
+        status =
+            hb_fail(b->context, HB_ERROR_ARGUMENT,
+                    "the drift has %d components and dim is %d; give %d, or one with the index i",
+                    count, dim, dim);
+    const char *piece = pieces;
+    for (int i = 0; i < dim && status == HB_OK; i++) {
+        char what[48];
+        snprintf(what, sizeof what, "drift component %d", i + 1);
+        status = hb_graph_parse(b->drift->graph, piece, what, i + 1, b->f + i);
+        if (count > 1) piece += strlen(piece) + 1;
+    }
+    hb_release(b->context, pieces);
+    return status;
+}
+
+static hb_status parse_potential(building *b, const char *text)
+{
+    hb_graph *graph = b->drift->graph;
+    hb_node V, minus, slope;
+    HB_TRY(hb_graph_parse(graph, text, "potential", 0, &V));
+    HB_TRY(hb_program_compile(graph, 1, &V, &b->drift->potential));
+    HB_TRY(hb_graph_constant(graph, -1, &minus));
+    for (int i = 0; i < b->drift->dim; i++) {
+        HB_TRY(hb_graph_derivative(graph, V, i + 1, &slope));
+        HB_TRY(hb_graph_multiply(graph, minus, slope, b->f + i));
+    }
+    return HB_OK;
+}
+
+/* ---- derivatives ---------------------------------------------------------------------------- */
+
+static hb_status compile_gradient(building *b)
+{
+    hb_drift *drift = b->drift;
+    hb_graph *graph = drift->graph;
+    const int d = drift->dim;
+    hb_node divergence, term;
+    HB_TRY(hb_graph_constant(graph, 0, &divergence));
+    for (int i = 0; i < d; i++) {
+        b->gradient[i] = b->f[i];
+        HB_TRY(hb_graph_derivative(graph, b->f[i], i + 1, &term));
+        HB_TRY(hb_graph_add(graph, divergence, term, &divergence));
+    }
+    b->gradient[d] = divergence;
+    for (int i = 0; i < d; i++)
+        HB_TRY(hb_graph_derivative(graph, divergence, i + 1, &b->gradient[d + 1 + i]));
+    HB_TRY(hb_program_compile(graph, d, b->gradient, &drift->value));
+    HB_TRY(hb_program_compile(graph, d + 1, b->gradient, &drift->with_divergence));
+    return hb_program_compile(graph, 2 * d + 1, b->gradient, &drift->with_gradient);
+}
+
+static hb_status grow_entries(building *b)
+{
+    hb_drift *drift = b->drift;
+    const size_t room = b->room ? 2 * b->room : 64;
+    void *nodes, *places = NULL;
+    HB_TRY(hb_allocate(b->context, room, sizeof(hb_node), &nodes));
+    const hb_status status = hb_allocate(b->context, room, sizeof(size_t), &places);
+    if (status != HB_OK) {
+        hb_release(b->context, nodes);
+        return status;
+    }
+    if (b->room) {
+        memcpy(nodes, b->entries, b->room * sizeof(hb_node));
+        memcpy(places, drift->entries, b->room * sizeof(size_t));
+    }
+    hb_release(b->context, b->entries);
+    hb_release(b->context, drift->entries);
+    b->entries = nodes;
+    drift->entries = places;
+    b->room = room;
+    return HB_OK;
+}
+
+static hb_status compile_jacobian(building *b)
+{
+    hb_drift *drift = b->drift;
+    const int d = drift->dim;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) {
+            double number;
+            hb_node entry;
+            if (!hb_graph_depends(drift->graph, b->f[i], j + 1)) continue;
+            HB_TRY(hb_graph_derivative(drift->graph, b->f[i], j + 1, &entry));
+            if (hb_graph_is_constant(drift->graph, entry, &number) && number == 0) continue;
+            if (drift->n_entries == b->room) HB_TRY(grow_entries(b));
+            drift->entries[drift->n_entries] = (size_t)i * (size_t)d + (size_t)j;
+            b->entries[drift->n_entries++] = entry;
+        }
+    if (drift->n_entries == 0) return HB_OK;
+    return hb_program_compile(drift->graph, (int)drift->n_entries, b->entries, &drift->jacobian);
+}
+
+/* ---- is it a gradient? ---------------------------------------------------------------------- */
+
+/* 1 when all df_i/dx_j - df_j/dx_i are 0 by the graph's own rules. */
+static hb_status symmetric_by_graph(building *b, int *yes)
+{
+    hb_drift *drift = b->drift;
+    hb_graph *graph = drift->graph;
+    hb_node minus, mirror, difference;
+    double number;
+    HB_TRY(hb_graph_constant(graph, -1, &minus));
+    *yes = 1;
+    for (size_t k = 0; k < drift->n_entries && *yes; k++) {
+        const int i = (int)(drift->entries[k] / (size_t)drift->dim);
+        const int j = (int)(drift->entries[k] % (size_t)drift->dim);
+        if (i == j) continue;
+        HB_TRY(hb_graph_derivative(graph, b->f[j], i + 1, &mirror));
+        HB_TRY(hb_graph_multiply(graph, minus, mirror, &mirror));
+        HB_TRY(hb_graph_add(graph, b->entries[k], mirror, &difference));
+        *yes = hb_graph_is_constant(graph, difference, &number) && number == 0;
+    }
+    return HB_OK;
+}
+
+/* The same by values at one point; a point outside the domain of f says nothing. */
+static int symmetric_at(int d, const double *jacobian)
+{
+    double size = 0, difference = 0;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) {
+            size = fmax(size, fabs(jacobian[i * d + j]));
+            difference = fmax(difference, fabs(jacobian[i * d + j] - jacobian[j * d + i]));
+        }
+    return !(difference > 1e-11 * size);
+}
+
+static hb_status symmetric_by_values(building *b, int *yes)
+{
+    const int d = b->drift->dim;
+    const size_t point = (size_t)d;
+    void *memory;
+    HB_TRY(hb_allocate(b->context, PROBES * point * (1 + point), sizeof(double), &memory));
+    double *x = memory;                    // (PROBES, d)
+    double *jacobian = x + PROBES * point; // (PROBES, d, d)
+    hb_status status = hb_random_normal(b->context, 1, PROBE_STREAM, 0, PROBES * point, x);
+    if (status == HB_OK)
+        status = hb_drift_text_evaluate(b->context, b->drift, 0.37, PROBES, x, NULL, NULL, NULL,
+                                        jacobian);
+    *yes = status == HB_OK;
+    for (size_t k = 0; k < PROBES && *yes; k++)
+        *yes = symmetric_at(d, jacobian + k * point * point);
+    hb_release(b->context, memory);
+    return status;
+}
+
+static hb_status find_gradient(building *b, int has_potential)
+{
+    hb_drift *drift = b->drift;
+    drift->is_gradient = has_potential || drift->dim == 1;
+    if (!drift->is_gradient) HB_TRY(symmetric_by_graph(b, &drift->is_gradient));
+    if (!drift->is_gradient && drift->dim <= 64)
+        HB_TRY(symmetric_by_values(b, &drift->is_gradient));
+    return HB_OK;
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+static hb_status build(building *b, const hb_problem_settings *s)
+{
+    hb_drift *drift = b->drift;
+    HB_TRY(hb_graph_create(b->context, drift->dim, &drift->graph));
+    HB_TRY(hb_drift_parameters(b->context, s, drift->graph));
+    HB_TRY(s->drift ? parse_components(b, s->drift) : parse_potential(b, s->potential));
+    for (int i = 0; i < drift->dim; i++)
+        drift->depends_on_t |= hb_graph_depends(drift->graph, b->f[i], 0);
+    HB_TRY(compile_gradient(b));
+    HB_TRY(compile_jacobian(b));
+    return find_gradient(b, s->potential != NULL);
+}
+
+hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
+                             hb_drift *drift)
+{
+    drift->dim = dim;
+    building b = {.context = context, .drift = drift};
+    void *memory;
+    HB_TRY(hb_allocate(context, 3 * (size_t)dim + 1, sizeof(hb_node), &memory));
+    b.f = memory;
+    b.gradient = b.f + dim;
+    const hb_status status = build(&b, settings);
+    hb_release(context, b.entries);
+    hb_release(context, memory);
+    return status;
+}
+
+void hb_drift_destroy(hb_context *context, hb_drift *drift)
+{
+    hb_program_destroy(drift->value);
+    hb_program_destroy(drift->with_divergence);
+    hb_program_destroy(drift->with_gradient);
+    hb_program_destroy(drift->jacobian);
+    hb_program_destroy(drift->potential);
+    hb_release(context, drift->entries);
+    hb_graph_destroy(drift->graph);
+    memset(drift, 0, sizeof *drift);
+}
+
+/* ---- evaluation ----------------------------------------------------------------------------- */
+
+/* Takes apart rows (n, width) of f, div f, grad div f. */
+static void scatter(size_t n, size_t d, size_t width, const double *rows, double *f,
+                    double *divergence, double *grad_divergence)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double *row = rows + i * width;
+        if (f) memcpy(f + i * d, row, d * sizeof *row);
+        if (divergence) divergence[i] = row[d];
+        if (grad_divergence) memcpy(grad_divergence + i * d, row + d + 1, d * sizeof *row);
+    }
+}
+
+static size_t rows_per_block(size_t n, size_t width)
+{
+    const size_t rows = width < BLOCK_DOUBLES ? BLOCK_DOUBLES / width : 1;
+    return n < rows ? n : rows;
+}
+
+static hb_status run_with_divergence(hb_context *context, const hb_drift *drift, double t, size_t n,
+                                     const double *x, double *f, double *divergence,
+                                     double *grad_divergence)
+{
+    const size_t d = (size_t)drift->dim, width = grad_divergence ? 2 * d + 1 : d + 1;
+    const hb_program *program = grad_divergence ? drift->with_gradient : drift->with_divergence;
+    const size_t block = rows_per_block(n, width);
+    void *rows;
+    HB_TRY(hb_allocate(context, block * width, sizeof(double), &rows));
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < n && status == HB_OK; i += block) {
+        const size_t count = n - i < block ? n - i : block;
+        status = hb_program_run(context, program, count, x + i * d, t, rows);
+        if (status == HB_OK)
+            scatter(count, d, width, rows, f ? f + i * d : NULL, divergence ? divergence + i : NULL,
+                    grad_divergence ? grad_divergence + i * d : NULL);
+    }
+    hb_release(context, rows);
+    return status;
+}
+
+static hb_status run_jacobian(hb_context *context, const hb_drift *drift, double t, size_t n,
+                              const double *x, double *jacobian)
+{
+    const size_t d = (size_t)drift->dim, width = drift->n_entries;
+    memset(jacobian, 0, n * d * d * sizeof *jacobian);
+    if (width == 0) return HB_OK;
+    const size_t block = rows_per_block(n, width);
+    void *memory;
+    HB_TRY(hb_allocate(context, block * width, sizeof(double), &memory));
+    const double *rows = memory;
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < n && status == HB_OK; i += block) {
+        const size_t count = n - i < block ? n - i : block;
+        status = hb_program_run(context, drift->jacobian, count, x + i * d, t, memory);
+        for (size_t k = 0; k < count * width && status == HB_OK; k++)
+            jacobian[(i + k / width) * d * d + drift->entries[k % width]] = rows[k];
+    }
+    hb_release(context, memory);
+    return status;
+}
+
+hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
+                                 const double *x, double *f, double *divergence,
+                                 double *grad_divergence, double *jacobian)
+{
+    if (n == 0) return HB_OK;
+    if (divergence || grad_divergence)
+        HB_TRY(run_with_divergence(context, drift, t, n, x, f, divergence, grad_divergence));
+    else if (f)
+        HB_TRY(hb_program_run(context, drift->value, n, x, t, f));
+    return jacobian ? run_jacobian(context, drift, t, n, x, jacobian) : HB_OK;
+}

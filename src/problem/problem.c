@@ -1,0 +1,191 @@
+/* A problem: drift, noise, initial density and time span, checked and compiled once.
+ *
+ * Order of the checks: exactly one way to give the drift, the dimension, the noise (g > 0 on [0, time]),
+ * the drift, the initial density, and last the drift at PROBES draws of it: a drift that is not finite
+ * where the mass is would fail in every method, later and less clearly.
+ * After creation nothing changes any more, so threads share a problem freely.
+ * A number to reproduce: "x1 - x1^3" with g = 1 has dim 1 and F(2) = -12. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/problem_parts.h"
+
+#include <heatball/ball.h>
+#include <math.h>
+#include <string.h>
+
+enum { PROBES = 64 };
+
+void hb_problem_settings_default(hb_problem_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    settings->time = NAN;
+}
+
+/* ---- creation, part by part ----------------------------------------------------------------- */
+
+static hb_status check_dim(hb_context *context, const hb_problem_settings *s, int *dim)
+{
+    const int ways = (s->drift != NULL) + (s->potential != NULL) + (s->drift_callback != NULL);
+    HB_CHECK(context, ways == 1, HB_ERROR_ARGUMENT,
+             "%s; give one of drift, potential and a callback for the drift",
+             ways ? "the drift is given more than once" : "the drift is missing");
+    HB_CHECK(context, !(s->initial && s->initial_callback), HB_ERROR_ARGUMENT,
+             "the initial density is given as text and as a callback; give one");
+    *dim = s->dim;
+    if (s->dim == 0 && s->drift) {
+        char *pieces;
+        HB_TRY(hb_graph_split(context, s->drift, dim, &pieces));
+        hb_release(context, pieces);
+    }
+    HB_CHECK(context, s->dim != 0 || s->drift, HB_ERROR_ARGUMENT,
+             "dim is 0; a %s needs dim, 1 to %d", s->potential ? "potential" : "callback",
+             HB_MAX_DIM);
+    HB_CHECK(context, *dim >= 1 && *dim <= HB_MAX_DIM, HB_ERROR_ARGUMENT,
+             "dim is %d; it must be 1 to %d", *dim, HB_MAX_DIM);
+    return HB_OK;
+}
+
+static hb_status noise_at(void *user, double t, double *g)
+{
+    const hb_problem *problem = user;
+    const double nowhere = 0;
+    return hb_program_run(problem->context, problem->noise, 1, &nowhere, t, g);
+}
+
+static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
+                              hb_problem *problem)
+{
+    hb_node g;
+    problem->time = isnan(s->time) ? 1 : s->time;
+    HB_TRY(hb_graph_create(context, 1, &problem->noise_graph));
+    HB_TRY(hb_drift_parameters(context, s, problem->noise_graph));
+    HB_TRY(hb_graph_parse(problem->noise_graph, s->noise ? s->noise : "1", "noise", 0, &g));
+    HB_CHECK(context, !hb_graph_depends(problem->noise_graph, g, 1), HB_ERROR_ARGUMENT,
+             "the noise '%.60s' depends on x; g may depend on t only", s->noise);
+    HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
+    return hb_time_change_create(context, noise_at, problem,
+                                 !hb_graph_depends(problem->noise_graph, g, 0), problem->time,
+                                 &problem->change);
+}
+
+static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
+                                hb_problem *problem)
+{
+    hb_initial *initial = &problem->initial;
+    initial->dim = problem->dim;
+    if (s->initial)
+        HB_TRY(hb_initial_parse(context, s->initial, s->directory, problem->dim, initial));
+    if (initial->kind == HB_INITIAL_STATIONARY) return hb_stationary_create(context, problem);
+    if (!s->initial_callback) return HB_OK;
+    initial->kind = HB_INITIAL_CALLBACK;
+    initial->callback = s->initial_callback;
+    initial->user = s->initial_user;
+    return hb_density_callback_create(context, problem);
+}
+
+/* The drift must be finite where the initial mass is. */
+static hb_status check_drift(hb_context *context, const hb_problem *problem)
+{
+    const hb_initial_kind kind = problem->initial.kind;
+    const size_t d = (size_t)problem->dim;
+    if (kind == HB_INITIAL_NONE || (kind == HB_INITIAL_CALLBACK && d > 3)) return HB_OK;
+    void *memory;
+    HB_TRY(hb_allocate(context, 2 * PROBES * d, sizeof(double), &memory));
+    double *x = memory, *F = x + PROBES * d; // (PROBES, d) each
+    hb_status status = hb_problem_initial_sample(context, problem, 1, 0, PROBES, x);
+    if (status == HB_OK)
+        status = hb_problem_drift(context, problem, 0, PROBES, x, F, NULL, NULL, NULL);
+    hb_release(context, memory);
+    /* At creation this is a wrong problem, not a failed computation. */
+    return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
+}
+
+static hb_status build(hb_context *context, const hb_problem_settings *s, hb_problem *problem)
+{
+    problem->context = context;
+    HB_TRY(check_dim(context, s, &problem->dim));
+    HB_TRY(create_noise(context, s, problem));
+    HB_TRY((s->drift_callback ? hb_drift_from_callback
+                              : hb_drift_from_text)(context, s, problem->dim, &problem->drift));
+    HB_TRY(create_initial(context, s, problem));
+    return check_drift(context, problem);
+}
+
+hb_status hb_problem_create(hb_context *context, const hb_problem_settings *settings,
+                            hb_problem **out)
+{
+    HB_CHECK(context, settings && out, HB_ERROR_ARGUMENT,
+             "the settings or the output of a problem is NULL");
+    *out = NULL;
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
+    hb_problem *problem = memset(memory, 0, sizeof *problem);
+    const hb_status status = build(context, settings, problem);
+    if (status != HB_OK) {
+        hb_problem_destroy(problem);
+        return status;
+    }
+    *out = problem;
+    return HB_OK;
+}
+
+hb_status hb_problem_parse(hb_context *context, const char *drift, const char *noise,
+                           const char *initial, hb_problem **out)
+{
+    hb_problem_settings settings;
+    hb_problem_settings_default(&settings);
+    settings.drift = drift;
+    settings.noise = noise;
+    settings.initial = initial;
+    return hb_problem_create(context, &settings, out);
+}
+
+void hb_problem_destroy(hb_problem *problem)
+{
+    if (!problem) return;
+    hb_context *context = problem->context;
+    hb_initial_destroy(context, &problem->initial);
+    hb_drift_destroy(context, &problem->drift);
+    hb_time_change_destroy(context, problem->change);
+    hb_program_destroy(problem->noise);
+    hb_graph_destroy(problem->noise_graph);
+    hb_release(context, problem);
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+int hb_problem_dim(const hb_problem *problem)
+{
+    return problem->dim;
+}
+
+double hb_problem_time(const hb_problem *problem)
+{
+    return problem->time;
+}
+
+hb_initial_kind hb_problem_initial_kind(const hb_problem *problem)
+{
+    return problem->initial.kind;
+}
+
+int hb_problem_is_gradient(const hb_problem *problem)
+{
+    return problem->drift.is_gradient;
+}
+
+int hb_problem_is_autonomous(const hb_problem *problem)
+{
+    return !problem->drift.callback && !problem->drift.depends_on_t &&
+           hb_time_change_is_constant(problem->change);
+}
+
+hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t, double *tau)
+{
+    return hb_time_change_tau(context, problem->change, t, tau);
+}
+
+hb_status hb_problem_t_of_tau(hb_context *context, const hb_problem *problem, double tau, double *t)
+{
+    return hb_time_change_t(context, problem->change, tau, t);
+}

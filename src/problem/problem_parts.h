@@ -1,0 +1,127 @@
+/* problem/problem_parts.h: what a problem is made of; shared by the files of this room only. */
+#ifndef HB_PROBLEM_PROBLEM_PARTS_H
+#define HB_PROBLEM_PROBLEM_PARTS_H
+
+#include "problem/expression.h"
+#include "problem/panels.h"
+#include "problem/time_change.h"
+
+#include <heatball/problem.h>
+
+/* ---- the drift f(x,t), not yet normalised ---- */
+
+typedef struct hb_drift {
+    int dim, is_gradient, depends_on_t;
+    /* as text */
+    hb_graph *graph;
+    hb_program *value;           // f: d outputs
+    hb_program *with_divergence; // f, div f: d+1
+    hb_program *with_gradient;   // f, div f, grad div f: 2d+1
+    hb_program *jacobian;        // the n_entries derivatives that are not 0
+    hb_program *potential;       // V, NULL when none is given
+    size_t n_entries;
+    size_t *entries; // (n_entries): i*d + j of df_i/dx_j
+    /* as a callback; NULL for text */
+    hb_drift_callback callback;
+    int has_jacobian;
+    void *user;
+} hb_drift;
+
+/* dim is already known. Both leave a half-built drift for hb_drift_destroy when they fail. */
+hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
+                             hb_drift *drift);
+hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
+                                 hb_drift *drift);
+/* Gives the graph the settings' parameters. */
+hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *settings,
+                              hb_graph *graph);
+void hb_drift_destroy(hb_context *context, hb_drift *drift);
+
+/* f[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d] at time t; any may be NULL. */
+hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
+                                 const double *x, double *f, double *divergence,
+                                 double *grad_divergence, double *jacobian);
+hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
+                                     const double *x, double *f, double *divergence,
+                                     double *grad_divergence, double *jacobian);
+
+/* "(1, -0.5, ...)" for messages. */
+#define HB_POINT_TEXT 128
+const char *hb_point_text(int dim, const double *x, char *text);
+
+/* ---- initial densities ---- */
+
+/* A sum of Gaussians with diagonal variances, or one with a full matrix. */
+typedef struct hb_gaussians {
+    size_t count;
+    double *log_weight; // (count), ln w - sum ln sd - d/2 ln 2 pi
+    double *cumulative; // (count), sums of the weights
+    double *mean;       // (count, d)
+    double *sd;         // (count, d), or (d) when shared
+    int shared_sd;
+    double *cholesky; // (d, d) lower, row by row; NULL: diagonal
+} hb_gaussians;
+
+/* An unnormalised log-density in d <= 3 that was normalised numerically. */
+typedef struct hb_box_density {
+    double low[3], high[3]; /* holds all but about e^-40 of the peak */
+    double log_total;       /* ln of the integral of exp(log-density) */
+    double peak;            /* largest log-density that was seen */
+    hb_panels *cumulative;  /* d = 1: the density on panels */
+    int cells;              /* d = 2, 3: cells per axis */
+    double *table;          // (cells^d), sums of the bounds of the cells
+} hb_box_density;
+
+typedef struct hb_initial {
+    hb_initial_kind kind;
+    int dim;
+    hb_gaussians gaussians; /* gaussian, mixture, samples */
+    double *low, *high;     // (d) each: uniform
+    hb_panels *path;        /* stationary in d = 1 without a potential: int F dx */
+    hb_box_density box;     /* stationary, callback with d <= 3 */
+    hb_density_callback callback;
+    void *user;
+} hb_initial;
+
+struct hb_problem {
+    hb_context *context;
+    int dim;
+    double time;
+    hb_graph *noise_graph;
+    hb_program *noise;
+    hb_time_change *change;
+    hb_drift drift;
+    hb_initial initial;
+};
+
+/* Reads the text of an initial density; stationary is only named, hb_stationary_create does the rest. */
+hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory, int dim,
+                           hb_initial *initial);
+void hb_initial_destroy(hb_context *context, hb_initial *initial);
+
+/* From means, variances and weights (any scale) to the logarithms and sums that evaluation needs. */
+hb_status hb_gaussians_prepare(hb_context *context, int dim, const double *weights,
+                               hb_gaussians *gaussians);
+/* At one point x[d]; gradient[d] is always written. */
+void hb_gaussians_log_density(const hb_gaussians *gaussians, int dim, const double *x,
+                              double *log_density, double *gradient);
+
+/* Prepares a stationary density or a callback for evaluation and draws; see stationary.c. */
+hb_status hb_stationary_create(hb_context *context, hb_problem *problem);
+hb_status hb_density_callback_create(hb_context *context, hb_problem *problem);
+/* ln u without the normalisation; gradient may be NULL. */
+hb_status hb_stationary_evaluate(hb_context *context, const hb_problem *problem, size_t n,
+                                 const double *x, double *log_density, double *gradient);
+hb_status hb_density_callback_evaluate(hb_context *context, const hb_problem *problem, size_t n,
+                                       const double *x, double *log_density, double *gradient);
+
+/* Finds the box and the peak of the problem's unnormalised initial density, d <= 3. */
+hb_status hb_box_density_find(hb_context *context, hb_problem *problem);
+/* In that box: its total, and what draws need. */
+hb_status hb_box_density_create(hb_context *context, hb_problem *problem);
+void hb_box_density_destroy(hb_context *context, hb_box_density *box);
+/* Draw `index`. */
+hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                              uint64_t index, double *x);
+
+#endif
