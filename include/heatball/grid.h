@@ -1,0 +1,60 @@
+/* heatball/grid.h: the Fokker-Planck equation on a grid, d = 1, 2, 3: the reference answer.
+ *
+ * du/dtau = Lap u - div(F u) by the exponentially fitted finite-volume scheme (Scharfetter-Gummel) on
+ * a box with no flux through its walls: positive, and mass is conserved. The unknown is v = ln u, so
+ * that tails are as accurate as the bulk where u itself would vanish. Time integration by SUNDIALS
+ * (CVODE). Three grids, h, 2h and 4h, are solved and extrapolated; their differences give the
+ * reported error. docs/grid.md. */
+#ifndef HEATBALL_GRID_H
+#define HEATBALL_GRID_H
+
+#include <heatball/field.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hb_grid hb_grid;
+
+typedef struct hb_grid_settings {
+    int points[3];          /* cells per axis of the finest grid, at least 32, rounded up to a
+                                  multiple of 4; 0 (default): chosen */
+    double low[3], high[3]; /* the box; NaN (default): chosen from the problem and `at` */
+    double tolerance;       /* of the time integration, in v; 0 (default): 1e-9, 1e-8 and 1e-7 in
+                                  one, two and three dimensions */
+    double keep_from;       /* keep the solution from this tau on, for evaluation in between;
+                                  NaN (default): keep the end only */
+} hb_grid_settings;
+
+typedef struct hb_grid_info {
+    int dim;
+    int points[3];
+    double low[3], high[3];
+    double tau;          /* the end */
+    double mass_error;   /* |1 - integral of u| at the end, before anything is normalised */
+    double boundary_log; /* largest v on the walls minus largest v: how little mass is near them */
+    int steps;           /* of the time integration, all grids */
+} hb_grid_info;
+
+HB_API void hb_grid_settings_default(hb_grid_settings *settings);
+/* Solves from tau = 0 to tau(time). at[n_at][dim] (may be NULL) are points that the box must hold.
+ * HB_ERROR_ARGUMENT: dim > 3, a box that misses a point or the initial mass; HB_ERROR_MEMORY: the grid
+ * does not fit; HB_ERROR_NUMERICAL: the integration failed, with the reason. */
+HB_API hb_status hb_grid_solve(hb_context *context, const hb_problem *problem, double time,
+                               const hb_grid_settings *settings, size_t n_at, const double *at,
+                               hb_grid **out);
+HB_API void hb_grid_destroy(hb_grid *grid);
+HB_API void hb_grid_info_get(const hb_grid *grid, hb_grid_info *out);
+
+/* v = ln u and its gradient at n points and one tau (the end, or any tau >= keep_from), each with an
+ * error estimate from refinement; any output may be NULL. */
+HB_API hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, double tau, size_t n,
+                                  const double *x, double *v, double *v_error, double *gradient,
+                                  double *gradient_error);
+/* The grid solution as a field on [keep_from, end]; valid while the grid lives. */
+HB_API void hb_grid_field(const hb_grid *grid, hb_field *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

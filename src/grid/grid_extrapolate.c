@@ -1,0 +1,173 @@
+/* Three meshes, one answer, and an honest error.
+ *
+ * a, b, c are v on the meshes h, 2h, 4h (every node of a coarser mesh is one of the finer). The error
+ * of the scheme is even in h, so that
+ *     a + (a - b)/3   and   b + (b - c)/3      are right to O(h^4); call their difference D;
+ *     v = a + (a - b)/3 + D/15                 is right to O(h^6).
+ * The corrections are known on the coarser nodes only; both are smooth and small, and quintic splines
+ * carry them to the others. The error reported is that of the middle line, |D|/15, that is the size of
+ * the last correction, taken as the largest among neighbouring nodes so that a change of sign of D
+ * does not feign accuracy. To it are added
+ *     interpolation: v is interpolated from every second node to the others; a spline of order 6 on the
+ *                    full mesh is 64 times better, half of that gain is claimed;
+ *     time:          TIME_FACTOR (1 + depth) times the tolerance at that depth (time_stepper.c).
+ * Slopes: the same from differences of D, and for interpolation and time 4/h and 1/width-like factors. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "grid/grid_kept.h"
+#include "grid/time_stepper.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double TIME_FACTOR = 15;        /* global against local error of the integration */
+static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
+
+/* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
+static size_t same_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)
+{
+    size_t node = 0;
+    for (int a = coarse->dim - 1; a >= 0; a--) {
+        const size_t n = (size_t)coarse->nodes[a];
+        node += i % n * (size_t)ratio * hb_mesh_stride(fine, a);
+        i /= n;
+    }
+    return node;
+}
+
+/* The node of `coarse` next to node i of `fine`. */
+static size_t near_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)
+{
+    size_t node = 0;
+    for (int a = fine->dim - 1; a >= 0; a--) {
+        const size_t n = (size_t)fine->nodes[a], k = i % n;
+        node += (k + (size_t)ratio / 2) / (size_t)ratio * hb_mesh_stride(coarse, a);
+        i /= n;
+    }
+    return node;
+}
+
+/* out[i] += factor * spline(coefficients) at every node of `fine`. */
+static void prolong(const hb_mesh *fine, const hb_mesh *coarse, const double *coefficients,
+                    double factor, double *out)
+{
+    for (size_t i = 0; i < fine->size; i++) {
+        double x[3];
+        hb_spline_place place;
+        hb_mesh_point(fine, i, x);
+        hb_spline_locate(coarse, x, &place);
+        out[i] += factor * hb_spline_value(coarse, coefficients, &place, NULL);
+    }
+}
+
+/* values[i] = max over the node and its neighbours along each axis, axis after axis. */
+static void spread_maximum(const hb_mesh *mesh, size_t width, double *values, double *scratch)
+{
+    for (int a = 0; a < mesh->dim; a++) {
+        const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
+        memcpy(scratch, values, mesh->size * width * sizeof(double));
+        for (size_t i = 0; i < mesh->size; i++) {
+            const size_t k = i / stride % n;
+            for (size_t w = 0; w < width; w++) {
+                double most = scratch[i * width + w];
+                if (k > 0) most = fmax(most, scratch[(i - stride) * width + w]);
+                if (k + 1 < n) most = fmax(most, scratch[(i + stride) * width + w]);
+                values[i * width + w] = most;
+            }
+        }
+    }
+}
+
+/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh. */
+static void difference_errors(const hb_mesh *mesh, const double *D, double *v_error, double *slope)
+{
+    const size_t d = (size_t)mesh->dim;
+    for (size_t i = 0; i < mesh->size; i++) {
+        v_error[i] = fabs(D[i]) / 15;
+        for (int a = 0; a < mesh->dim; a++) {
+            const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
+            const size_t k = i / stride % n;
+            const size_t above = k + 1 < n ? i + stride : i, below = k > 0 ? i - stride : i;
+            const double run = mesh->h[a] * (double)((above - below) / stride);
+            slope[i * d + (size_t)a] = fabs(D[above] - D[below]) / run / 15;
+        }
+    }
+}
+
+/* Adds what the spline loses between nodes; middle is overwritten. v is still values at nodes. */
+static hb_status interpolation_errors(hb_grid *grid, int level, const double *v, double *middle,
+                                      double *lost)
+{
+    const hb_mesh *fine = &grid->mesh[0], *half = &grid->mesh[1], *coarse = &grid->mesh[2];
+    const size_t d = (size_t)fine->dim;
+    for (size_t i = 0; i < half->size; i++) middle[i] = v[same_node(fine, half, 2, i)];
+    HB_TRY(hb_spline_fit(grid->context, half, middle));
+    memcpy(lost, v, fine->size * sizeof(double));
+    prolong(fine, half, middle, -1, lost);
+    for (size_t i = 0; i < fine->size; i++) {
+        const size_t node = near_node(fine, coarse, 4, i);
+        const double error = fabs(lost[i]) / INTERPOLATION_GAIN;
+        grid->v_error[level][node] = fmax(grid->v_error[level][node], error);
+        for (size_t a = 0; a < d; a++) {
+            double *slope = &grid->slope_error[level][node * d + a];
+            *slope = fmax(*slope, 4 * error / fine->h[a]);
+        }
+    }
+    return HB_OK;
+}
+
+static void add_time_errors(hb_grid *grid, int level, const double *v)
+{
+    const hb_mesh *fine = &grid->mesh[0], *coarse = &grid->mesh[2];
+    const size_t d = (size_t)fine->dim;
+    double top = -INFINITY;
+    for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
+    for (size_t i = 0; i < coarse->size; i++) {
+        const double depth = top - v[same_node(fine, coarse, 4, i)];
+        const double error =
+            TIME_FACTOR * (1 + depth) * hb_stepper_tolerance(grid->tolerance, depth);
+        grid->v_error[level][i] += error;
+        for (size_t a = 0; a < d; a++)
+            grid->slope_error[level][i * d + a] += error / (8 * coarse->h[a]);
+    }
+}
+
+/* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c. */
+static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle, double *coarse)
+{
+    const hb_mesh *m = grid->mesh;
+    for (size_t i = 0; i < m[2].size; i++) {
+        const double a = v[same_node(&m[0], &m[2], 4, i)];
+        const double b = middle[same_node(&m[1], &m[2], 2, i)], c = coarse[i];
+        coarse[i] = a + (a - b) / 3 - (b + (b - c) / 3);
+    }
+    difference_errors(&m[2], coarse, grid->v_error[level], grid->slope_error[level]);
+    for (size_t i = 0; i < m[1].size; i++)
+        middle[i] = (v[same_node(&m[0], &m[1], 2, i)] - middle[i]) / 3;
+    HB_TRY(hb_spline_fit(grid->context, &m[1], middle));
+    HB_TRY(hb_spline_fit(grid->context, &m[2], coarse));
+    prolong(&m[0], &m[1], middle, 1, v);
+    prolong(&m[0], &m[2], coarse, 1.0 / 15, v);
+    return HB_OK;
+}
+
+static hb_status combine(hb_grid *grid, int level, double *v, double *middle, double *coarse,
+                         double *scratch)
+{
+    const size_t d = (size_t)grid->info.dim;
+    HB_TRY(extrapolate(grid, level, v, middle, coarse));
+    HB_TRY(interpolation_errors(grid, level, v, middle, scratch));
+    spread_maximum(&grid->mesh[2], 1, grid->v_error[level], scratch);
+    spread_maximum(&grid->mesh[2], d, grid->slope_error[level], scratch);
+    add_time_errors(grid, level, v);
+    return hb_spline_fit(grid->context, &grid->mesh[0], v);
+}
+
+hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse)
+{
+    void *scratch; // (mesh[0].size), also holds (mesh[2].size, dim)
+    HB_TRY(hb_allocate(grid->context, grid->mesh[0].size, sizeof(double), &scratch));
+    hb_status status = combine(grid, level, grid->v[level], middle, coarse, scratch);
+    hb_release(grid->context, scratch);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* grid/grid_kept.h: a solved grid, and how its three meshes become one answer with an error. */
+#ifndef HB_GRID_GRID_KEPT_H
+#define HB_GRID_GRID_KEPT_H
+
+#include "grid/quintic_spline.h"
+
+#include <heatball/grid.h>
+
+enum { HB_GRID_MESHES = 3, HB_GRID_MAX_LEVELS = 25 };
+
+struct hb_grid {
+    hb_context *context;
+    hb_grid_info info;
+    hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
+    double tolerance;
+    int n_levels; /* kept values of tau, ascending */
+    double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];
+    double shift;                            /* place = ln(tau + shift) */
+    double *v[HB_GRID_MAX_LEVELS];           // (mesh[0].size) spline coefficients
+    double *v_error[HB_GRID_MAX_LEVELS];     // (mesh[2].size)
+    double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)
+};
+
+/* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace v[0], and
+ * the error estimates are filled. mass and boundary of `info` are set from the finest mesh. */
+hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse);
+
+#endif

@@ -1,0 +1,312 @@
+/* From a problem to v(x, tau) on a grid: box, points, three runs, extrapolation.
+ *
+ * The same equation is solved with h, 2h and 4h (fitted_scheme.c, time_stepper.c), each from its own
+ * start (grid_start.c), and combined (grid_extrapolate.c). When the solution is kept from tau_0 on, the
+ * levels are Chebyshev points of the second kind in ln(tau + shift), the shift being half the square of
+ * the initial width: there a Gaussian's ln u is analytic far beyond the interval.
+ *
+ * Must reproduce: F = -x, u0 = N(0, 1): v = -x^2/2 - ln(2 pi)/2 at every tau. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "grid/grid_box.h"
+#include "grid/grid_kept.h"
+#include "grid/grid_start.h"
+#include "grid/time_stepper.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEAST_CELLS = 32 };
+
+static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
+static const double WALL_DEPTH = -20;   /* a note is given when v on the walls is above this */
+
+/* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
+static const struct {
+    double per_width;
+    int least, most, levels;
+    double tolerance;
+} DEFAULTS[] = {{40, 1024, 8192, 25, 1e-9}, {10, 96, 256, 21, 1e-8}, {4, 48, 64, 13, 1e-7}};
+
+void hb_grid_settings_default(hb_grid_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    for (int a = 0; a < 3; a++) settings->low[a] = settings->high[a] = NAN;
+    settings->keep_from = NAN;
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------ */
+
+typedef struct request {
+    hb_context *context;
+    const hb_problem *problem;
+    hb_grid_settings settings;
+    double tau_end;
+    size_t n_at;
+    const double *at;
+} request;
+
+static hb_status check_settings(const request *r, int dim)
+{
+    const hb_grid_settings *s = &r->settings;
+    HB_CHECK(r->context, s->tolerance >= 0 && s->tolerance <= 0.1, HB_ERROR_ARGUMENT,
+             "tolerance is %g; it must be 0 to 0.1, 0 for the default", s->tolerance);
+    HB_CHECK(r->context, isnan(s->keep_from) || (s->keep_from >= 0 && s->keep_from < r->tau_end),
+             HB_ERROR_ARGUMENT,
+             "keep_from is tau = %g; it must be at least 0 and below the end, %g", s->keep_from,
+             r->tau_end);
+    for (int a = 0; a < dim; a++) {
+        HB_CHECK(r->context,
+                 s->points[a] == 0 || (s->points[a] >= LEAST_CELLS && s->points[a] <= 1 << 20),
+                 HB_ERROR_ARGUMENT, "points of axis %d is %d; it must be %d to %d, or 0 to choose",
+                 a + 1, s->points[a], LEAST_CELLS, 1 << 20);
+        HB_CHECK(r->context, !isinf(s->low[a]) && !isinf(s->high[a]) && !(s->low[a] >= s->high[a]),
+                 HB_ERROR_ARGUMENT,
+                 "the box of axis %d is [%g, %g]; it must be finite, with low below high", a + 1,
+                 s->low[a], s->high[a]);
+    }
+    for (size_t i = 0; i < r->n_at * (size_t)dim; i++)
+        HB_CHECK(r->context, isfinite(r->at[i]), HB_ERROR_ARGUMENT,
+                 "coordinate %zu of point %zu is %g; it must be finite", i % (size_t)dim + 1,
+                 i / (size_t)dim + 1, r->at[i]);
+    return HB_OK;
+}
+
+/* 1 when nothing is left to choose: the particles are spared. */
+static int all_is_given(const request *r, int dim, hb_grid_box *box)
+{
+    const hb_grid_settings *s = &r->settings;
+    int given = isnan(s->keep_from);
+    for (int a = 0; a < dim; a++) {
+        given = given && s->points[a] && !isnan(s->low[a]) && !isnan(s->high[a]);
+        box->width[a] = s->high[a] - s->low[a];
+    }
+    return given;
+}
+
+/* The box and the cells per axis; what the user gives wins. */
+static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *cells)
+{
+    if (!all_is_given(r, dim, box))
+        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->tau_end, r->n_at, r->at, box));
+    for (int a = 0; a < dim; a++) {
+        if (!isnan(r->settings.low[a])) box->low[a] = r->settings.low[a];
+        if (!isnan(r->settings.high[a])) box->high[a] = r->settings.high[a];
+        HB_CHECK(r->context, box->low[a] < box->high[a], HB_ERROR_ARGUMENT,
+                 "the box of axis %d is [%g, %g]; low must be below high", a + 1, box->low[a],
+                 box->high[a]);
+        const double span = box->high[a] - box->low[a];
+        double wanted = ceil(DEFAULTS[dim - 1].per_width * span / box->width[a]);
+        wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most);
+        cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
+        cells[a] = (cells[a] + 3) / 4 * 4;
+    }
+    for (size_t i = 0; i < r->n_at * (size_t)dim; i++) {
+        const size_t a = i % (size_t)dim;
+        HB_CHECK(r->context, r->at[i] >= box->low[a] && r->at[i] <= box->high[a], HB_ERROR_ARGUMENT,
+                 "point %zu has coordinate %zu = %g outside the box [%g, %g]", i / (size_t)dim + 1,
+                 a + 1, r->at[i], box->low[a], box->high[a]);
+    }
+    return HB_OK;
+}
+
+static hb_status check_memory(hb_context *context, const hb_grid *grid)
+{
+    double sizes = 0;
+    for (int m = 0; m < HB_GRID_MESHES; m++) sizes += (double)grid->mesh[m].size;
+    const double bytes = sizes * (double)sizeof(double) * (grid->n_levels + 2) +
+                         hb_scheme_bytes(&grid->mesh[0]) + hb_stepper_bytes(grid->mesh[0].size);
+    const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    HB_CHECK(context, bytes <= MEMORY_SHARE * there, HB_ERROR_MEMORY,
+             "the grid of %zu points needs %.3g GB and this machine has %.3g GB; give fewer points",
+             grid->mesh[0].size, bytes * 1e-9, there * 1e-9);
+    return HB_OK;
+}
+
+/* ---- the levels of tau ------------------------------------------------------------------------ */
+
+static void set_levels(hb_grid *grid, double keep_from, double tau_end, double shift)
+{
+    grid->shift = shift;
+    grid->n_levels = isnan(keep_from) ? 1 : DEFAULTS[grid->info.dim - 1].levels;
+    const double last = log(tau_end + shift);
+    for (int k = 0; k < grid->n_levels; k++) {
+        grid->tau[k] = tau_end;
+        grid->place[k] = last;
+        if (k + 1 == grid->n_levels) break;
+        const double first = log(keep_from + shift);
+        const double part = 0.5 * (1 - cos(M_PI * k / (grid->n_levels - 1)));
+        grid->place[k] = first + part * (last - first);
+        grid->tau[k] = k ? exp(grid->place[k]) - shift : keep_from;
+    }
+}
+
+/* ---- the three runs --------------------------------------------------------------------------- */
+
+/* v on one mesh at all levels: out[level][size]. */
+static hb_status solve_mesh(const request *r, hb_grid *grid, int m, int rough, double *log_mass,
+                            double *const *out)
+{
+    const hb_mesh *mesh = &grid->mesh[m];
+    double done = 0, all = 0, tau_start;
+    for (int k = 0; k < HB_GRID_MESHES; k++) all += (double)grid->mesh[k].size;
+    for (int k = 0; k < m; k++) done += (double)grid->mesh[k].size;
+    const hb_stepper_share share = {.before = done / all, .share = (double)mesh->size / all};
+    hb_scheme *scheme = NULL;
+    void *start;
+    HB_TRY(hb_allocate(r->context, mesh->size, sizeof(double), &start));
+    hb_status status =
+        hb_grid_start(r->context, r->problem, mesh, rough, log_mass, start, &tau_start);
+    if (status == HB_OK) status = hb_scheme_create(r->context, r->problem, mesh, &scheme);
+    if (status == HB_OK)
+        status = hb_stepper_run(r->context, scheme, mesh->size, tau_start, start, grid->tolerance,
+                                grid->n_levels, grid->tau, share, out, &grid->info.steps);
+    hb_scheme_destroy(scheme);
+    hb_release(r->context, start);
+    return status;
+}
+
+/* Arrays [level][size] of one mesh carved from one block. */
+static hb_status allocate_levels(hb_context *context, int n_levels, size_t size, double **out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, size * (size_t)n_levels, sizeof(double), &memory));
+    for (int k = 0; k < n_levels; k++) out[k] = (double *)memory + (size_t)k * size;
+    return HB_OK;
+}
+
+static hb_status allocate_answer(hb_grid *grid)
+{
+    const size_t coarse = grid->mesh[2].size, d = (size_t)grid->info.dim;
+    HB_TRY(allocate_levels(grid->context, grid->n_levels, grid->mesh[0].size, grid->v));
+    HB_TRY(allocate_levels(grid->context, grid->n_levels, coarse, grid->v_error));
+    return allocate_levels(grid->context, grid->n_levels, coarse * d, grid->slope_error);
+}
+
+/* Whether the data need the rough start is decided on the coarsest mesh, for all three alike. */
+static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, int *rough)
+{
+    const hb_mesh *coarse = &grid->mesh[2];
+    HB_TRY(hb_grid_start_is_rough(r->context, r->problem, coarse, scratch, rough));
+    const double start = *rough ? hb_grid_start_tau(coarse) : 0;
+    HB_CHECK(
+        r->context, start <= grid->tau[0], HB_ERROR_NUMERICAL,
+        "the grid cannot resolve the initial density before tau = %.4g and tau = %.4g is asked "
+        "for; give more points or a smaller box",
+        start, grid->tau[0]);
+    return HB_OK;
+}
+
+static void set_info(hb_grid *grid, const double *v)
+{
+    const hb_mesh *mesh = &grid->mesh[0];
+    double top = -INFINITY, wall = -INFINITY;
+    for (size_t i = 0; i < mesh->size; i++) {
+        int at_wall = 0;
+        for (int a = 0; a < mesh->dim; a++) {
+            const size_t n = (size_t)mesh->nodes[a], k = i / hb_mesh_stride(mesh, a) % n;
+            at_wall |= k == 0 || k == n - 1;
+        }
+        top = fmax(top, v[i]);
+        if (at_wall) wall = fmax(wall, v[i]);
+    }
+    grid->info.mass_error = fabs(expm1(hb_mesh_log_mass(mesh, v)));
+    grid->info.boundary_log = wall - top;
+    if (wall - top > WALL_DEPTH)
+        hb_note(grid->context,
+                "the density on the walls of the grid is e^%.1f of its maximum; a larger box would "
+                "hold more of it",
+                wall - top);
+}
+
+static hb_status solve_all(const request *r, hb_grid *grid)
+{
+    double *middle[HB_GRID_MAX_LEVELS] = {0}, *coarse[HB_GRID_MAX_LEVELS] = {0};
+    double log_mass = NAN;
+    int rough = 0;
+    hb_status status = allocate_answer(grid);
+    if (status == HB_OK)
+        status = allocate_levels(r->context, grid->n_levels, grid->mesh[1].size, middle);
+    if (status == HB_OK)
+        status = allocate_levels(r->context, grid->n_levels, grid->mesh[2].size, coarse);
+    if (status == HB_OK) status = decide_start(r, grid, coarse[0], &rough);
+    if (status == HB_OK) status = solve_mesh(r, grid, 0, rough, &log_mass, grid->v);
+    if (status == HB_OK) status = solve_mesh(r, grid, 1, rough, &log_mass, middle);
+    if (status == HB_OK) status = solve_mesh(r, grid, 2, rough, &log_mass, coarse);
+    if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
+    for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
+        status = hb_grid_combine(grid, k, middle[k], coarse[k]);
+    hb_release(r->context, middle[0]);
+    hb_release(r->context, coarse[0]);
+    return status;
+}
+
+static hb_status build(const request *r, hb_grid *grid)
+{
+    const int dim = hb_problem_dim(r->problem);
+    hb_grid_box box;
+    int cells[3];
+    HB_TRY(check_settings(r, dim));
+    HB_TRY(choose_mesh(r, dim, &box, cells));
+    grid->info.dim = dim;
+    grid->info.tau = r->tau_end;
+    grid->tolerance =
+        r->settings.tolerance > 0 ? r->settings.tolerance : DEFAULTS[dim - 1].tolerance;
+    double width = INFINITY;
+    for (int a = 0; a < dim; a++) {
+        grid->info.points[a] = cells[a];
+        grid->info.low[a] = box.low[a];
+        grid->info.high[a] = box.high[a];
+        width = fmin(width, box.width[a]);
+    }
+    for (int m = 0; m < HB_GRID_MESHES; m++) {
+        const int coarser[3] = {cells[0] >> m, cells[1] >> m, cells[2] >> m};
+        hb_mesh_set(&grid->mesh[m], dim, coarser, box.low, box.high);
+    }
+    set_levels(grid, r->settings.keep_from, r->tau_end, 0.5 * width * width);
+    HB_TRY(check_memory(r->context, grid));
+    return solve_all(r, grid);
+}
+
+hb_status hb_grid_solve(hb_context *context, const hb_problem *problem, double time,
+                        const hb_grid_settings *settings, size_t n_at, const double *at,
+                        hb_grid **out)
+{
+    *out = NULL;
+    const int dim = hb_problem_dim(problem);
+    HB_CHECK(context, dim <= 3, HB_ERROR_ARGUMENT,
+             "the problem has %d dimensions; a grid takes 1 to 3", dim);
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+             "the problem has no initial density; a grid needs one");
+    HB_CHECK(context, time > 0 && isfinite(time), HB_ERROR_ARGUMENT,
+             "time is %g; it must be above 0", time);
+    request r = {.context = context, .problem = problem, .n_at = at ? n_at : 0, .at = at};
+    hb_grid_settings_default(&r.settings);
+    if (settings) r.settings = *settings;
+    HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_grid), &memory));
+    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
+    grid->context = context;
+    hb_status status = build(&r, grid);
+    if (status == HB_OK)
+        *out = grid;
+    else
+        hb_grid_destroy(grid);
+    return status;
+}
+
+void hb_grid_destroy(hb_grid *grid)
+{
+    if (!grid) return;
+    hb_release(grid->context, grid->v[0]);
+    hb_release(grid->context, grid->v_error[0]);
+    hb_release(grid->context, grid->slope_error[0]);
+    hb_release(grid->context, grid);
+}
+
+void hb_grid_info_get(const hb_grid *grid, hb_grid_info *out)
+{
+    *out = grid->info;
+}

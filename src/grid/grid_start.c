@@ -1,0 +1,200 @@
+/* Where the time integration starts.
+ *
+ * Smooth initial data are taken at the nodes, at tau = 0. Data with jumps or zeros (a uniform box), or
+ * narrower than the mesh, have no usable logarithm; they are carried by the heat flow without drift to
+ * a small tau = s and the integration starts there:
+ *     u(., s) = u0 * Phi(., s),     s = W^2 h^2/2 per axis: a Gaussian of W = 4 spacings
+ * (axes with different h get their own width; the clock starts at the mean of their s). What the drift
+ * would have done in that time is an error of order s = O(h^2), smooth after the flow, which the
+ * extrapolation over h, h/2, h/4 removes to leading order and counts in its error estimate. Nothing
+ * vanishes and nothing rings: all is done on logarithms. For a uniform box the flow is known,
+ *     u = product over axes of (erf((x - low)/2 sqrt(s)) - erf((x - high)/2 sqrt(s)))/(2 (high - low)),
+ * otherwise cell averages are taken and summed against the Gaussian axis by axis.
+ *
+ * The finest mesh says what the mass of smooth data is; coarser ones are scaled to the same.
+ *
+ * Must reproduce: at the edge of a uniform box of width L, u(., s) = 1/(2 L). */
+#include "grid/grid_start.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 4, BATCH = 4096 };
+
+static const double MAX_RISE = 20;      /* of v from node to node */
+static const double MAX_BEND = 4;       /* second difference of v */
+static const double MASS_SLACK = 1e-3;  /* of smooth data that are taken as they are */
+static const double ROUGH_SLACK = 2e-2; /* of averages, which are normalised */
+
+double hb_grid_start_tau(const hb_mesh *mesh)
+{
+    double sum = 0;
+    for (int a = 0; a < mesh->dim; a++) sum += mesh->h[a] * mesh->h[a];
+    return 0.5 * WIDTH * WIDTH * sum / mesh->dim;
+}
+
+static hb_status node_values(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                             double *v)
+{
+    double x[BATCH * 3]; // (BATCH, dim)
+    const size_t d = (size_t)mesh->dim;
+    for (size_t first = 0; first < mesh->size; first += BATCH) {
+        const size_t count = mesh->size - first < BATCH ? mesh->size - first : BATCH;
+        for (size_t i = 0; i < count; i++) hb_mesh_point(mesh, first + i, x + d * i);
+        HB_TRY(hb_problem_initial(context, problem, count, x, v + first, NULL));
+    }
+    return HB_OK;
+}
+
+static int is_rough(const hb_mesh *mesh, const double *v)
+{
+    for (int a = 0; a < mesh->dim; a++) {
+        const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
+        for (size_t i = 0; i < mesh->size; i++) {
+            const size_t k = i / stride % n;
+            if (!isfinite(v[i])) return 1;
+            if (k + 1 == n) continue;
+            if (!(fabs(v[i + stride] - v[i]) <= MAX_RISE)) return 1;
+            if (k > 0 && !(fabs(v[i + stride] - 2 * v[i] + v[i - stride]) <= MAX_BEND)) return 1;
+        }
+    }
+    return 0;
+}
+
+hb_status hb_grid_start_is_rough(hb_context *context, const hb_problem *problem,
+                                 const hb_mesh *mesh, double *v, int *rough)
+{
+    HB_TRY(node_values(context, problem, mesh, v));
+    *rough = is_rough(mesh, v);
+    return HB_OK;
+}
+
+/* ---- a uniform box ---------------------------------------------------------------------------- */
+
+static double log_erfc(double z)
+{
+    if (z < 20) return log(erfc(z));
+    const double q = 1 / (2 * z * z);
+    return -z * z - log(z * sqrt(M_PI)) + log1p(-q * (1 - 3 * q * (1 - 5 * q)));
+}
+
+/* ln((erf(a) - erf(b))/2), a > b, without loss in the tails. */
+static double log_erf_difference(double a, double b)
+{
+    if (a < 0) return log_erf_difference(-b, -a);
+    if (b <= 0) return log(0.5 * (erf(a) - erf(b)));
+    const double near = log_erfc(b), far = log_erfc(a);
+    return near + log1p(-exp(far - near)) - M_LN2;
+}
+
+static void flow_of_box(const hb_mesh *mesh, const double *low, const double *high, double *v)
+{
+    for (size_t i = 0; i < mesh->size; i++) {
+        double x[3];
+        hb_mesh_point(mesh, i, x);
+        v[i] = 0;
+        for (int a = 0; a < mesh->dim; a++) {
+            const double width = M_SQRT2 * WIDTH * mesh->h[a]; /* 2 sqrt(s) */
+            v[i] += log_erf_difference((x[a] - low[a]) / width, (x[a] - high[a]) / width) -
+                    log(high[a] - low[a]);
+        }
+    }
+}
+
+/* ---- anything else ---------------------------------------------------------------------------- */
+
+/* ln of the mean of u0 over each node's cell, from q^dim points in it. */
+static hb_status cell_averages(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                               double *v)
+{
+    static const int per_axis[] = {64, 8, 4};
+    const int q = per_axis[mesh->dim - 1], d = mesh->dim;
+    const size_t count = (size_t)(d == 1 ? q : d == 2 ? q * q : q * q * q);
+    double x[64 * 3], values[64]; // (count, dim), (count)
+    for (size_t i = 0; i < mesh->size; i++) {
+        for (size_t p = 0; p < count; p++) {
+            double *y = x + p * (size_t)d;
+            hb_mesh_point(mesh, i, y);
+            size_t rest = p;
+            for (int a = 0; a < d; a++, rest /= (size_t)q)
+                y[a] += mesh->h[a] * (((double)(rest % (size_t)q) + 0.5) / q - 0.5);
+        }
+        HB_TRY(hb_problem_initial(context, problem, count, x, values, NULL));
+        double top = -INFINITY, sum = 0;
+        for (size_t p = 0; p < count; p++) top = fmax(top, values[p]);
+        for (size_t p = 0; p < count && isfinite(top); p++) sum += exp(values[p] - top);
+        v[i] = isfinite(top) ? top + log(sum / (double)count) : -INFINITY;
+    }
+    return HB_OK;
+}
+
+/* ln of the sum over k of exp(line[k]) times the Gaussian of WIDTH spacings at i - k. */
+static double flow_at(const double *line, size_t n, size_t i)
+{
+    double top = -INFINITY, sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        const double away = (double)i - (double)k;
+        top = fmax(top, line[k] - away * away / (2 * WIDTH * WIDTH));
+    }
+    if (!isfinite(top)) return top;
+    for (size_t k = 0; k < n; k++) {
+        const double away = (double)i - (double)k;
+        const double term = line[k] - away * away / (2 * WIDTH * WIDTH) - top;
+        if (term > -40) sum += exp(term);
+    }
+    return top + log(sum / (WIDTH * sqrt(2 * M_PI)));
+}
+
+static hb_status flow_along(hb_context *context, const hb_mesh *mesh, int axis, double *v)
+{
+    const size_t n = (size_t)mesh->nodes[axis], stride = hb_mesh_stride(mesh, axis);
+    void *memory;
+    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
+    double *line = memory;
+    for (size_t c = 0; c < mesh->size / n; c++) {
+        double *start = v + c / stride * n * stride + c % stride;
+        for (size_t k = 0; k < n; k++) line[k] = start[k * stride];
+        for (size_t k = 0; k < n; k++) start[k * stride] = flow_at(line, n, k);
+    }
+    hb_release(context, line);
+    return HB_OK;
+}
+
+/* ---- both ------------------------------------------------------------------------------------- */
+
+static hb_status rough_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                             double *v)
+{
+    double low[3], high[3];
+    if (hb_problem_initial_kind(problem) == HB_INITIAL_UNIFORM) {
+        HB_TRY(hb_problem_initial_box(context, problem, low, high));
+        flow_of_box(mesh, low, high, v);
+        return HB_OK;
+    }
+    HB_TRY(cell_averages(context, problem, mesh, v));
+    for (int a = 0; a < mesh->dim; a++) HB_TRY(flow_along(context, mesh, a, v));
+    return HB_OK;
+}
+
+hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                        int rough, double *log_mass, double *v, double *tau)
+{
+    *tau = rough ? hb_grid_start_tau(mesh) : 0;
+    if (rough)
+        HB_TRY(rough_start(context, problem, mesh, v));
+    else
+        HB_TRY(node_values(context, problem, mesh, v));
+    const double found = hb_mesh_log_mass(mesh, v);
+    if (isnan(*log_mass)) {
+        HB_CHECK(
+            context, fabs(expm1(found)) <= (rough ? ROUGH_SLACK : MASS_SLACK), HB_ERROR_ARGUMENT,
+            "the box holds %.6g of the initial mass; it must hold all of it: give a larger box "
+            "or more points",
+            exp(found));
+        *log_mass = rough ? 0 : found;
+    }
+    for (size_t i = 0; i < mesh->size; i++) v[i] += *log_mass - found;
+    return HB_OK;
+}
