@@ -13,6 +13,7 @@
  * A number to reproduce: kappa, dim 2, degree 4: 11 nodes, E[sigma] = C1/4 = 0.00994718394324346.
  */
 #include "ball/check.h"
+#include "ball/cubature_law.h"
 #include "ball/shells.h"
 #include "ball/sphere_rule.h"
 #include "base/context.h"
@@ -162,17 +163,23 @@ hb_status hb_cubature_product(hb_context *context, hb_measure measure, int dim, 
     return status;
 }
 
+hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, int dim, int lift,
+                                int degree, hb_cubature **out)
+{
+    hb_shells shells;
+    HB_TRY(hb_shells_exact(context, law, degree / 2, &shells));
+    hb_status status = assemble(context, &shells, dim, lift, degree, out);
+    hb_shells_destroy(&shells);
+    return status;
+}
+
 hb_status hb_cubature_exact(hb_context *context, hb_measure measure, int dim, int lift, int degree,
                             hb_cubature **out)
 {
     HB_TRY(check_rule(context, measure, dim, lift, degree, MAX_EXACT_DEGREE, out));
     hb_shell_law law;
-    hb_shells shells;
     hb_shells_law(measure, dim, lift, &law);
-    HB_TRY(hb_shells_exact(context, &law, degree / 2, &shells));
-    hb_status status = assemble(context, &shells, dim, lift, degree, out);
-    hb_shells_destroy(&shells);
-    return status;
+    return hb_cubature_exact_law(context, &law, dim, lift, degree, out);
 }
 
 /* ---- nodes, turned -------------------------------------------------------------------------- */
