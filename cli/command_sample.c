@@ -11,6 +11,7 @@
  * The file is written under a temporary name and renamed at the end, so it is whole or not there.
  * For kappa, |z|^2/(2 sigma) is chi-square with D+2 degrees of freedom: mean 9 for --dim 7. */
 #include "commands.h"
+#include "points.h"
 #include "report.h"
 
 #include <heatball/ball.h>
@@ -96,16 +97,10 @@ static const hb_option sample_options[] = {
      .offset = offsetof(sample_values, path)},
     {0}};
 
-static int has_extension(const char *path, const char *extension)
-{
-    const size_t length = strlen(path), tail = strlen(extension);
-    return length > tail && strcmp(path + length - tail, extension) == 0;
-}
-
 static hb_status check_values(hb_session *session, const sample_values *v)
 {
     const uint64_t row_bytes = ((uint64_t)v->dim + 1) * dtype_sizes[v->dtype];
-    if (!has_extension(v->path, ".npy") && !has_extension(v->path, ".csv"))
+    if (!hb_points_has_extension(v->path, ".npy") && !hb_points_has_extension(v->path, ".csv"))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "-o is %.200s; the name must end in .npy or .csv", v->path);
     if (v->n > INT64_MAX / row_bytes)
@@ -143,7 +138,7 @@ static hb_status write_csv_header(hb_writer *writer, int dim)
 static hb_status write_header(hb_writer *writer, const sample_values *v)
 {
     const uint64_t shape[] = {v->n, (uint64_t)v->dim + 1};
-    if (has_extension(v->path, ".csv")) return write_csv_header(writer, v->dim);
+    if (hb_points_has_extension(v->path, ".csv")) return write_csv_header(writer, v->dim);
     return hb_npy_begin(writer, dtype_codes[v->dtype], 2, shape);
 }
 
@@ -174,7 +169,7 @@ static void *write_block(void *user)
 {
     block *b = user;
     const size_t columns = (size_t)b->v->dim + 1;
-    if (has_extension(b->v->path, ".csv"))
+    if (hb_points_has_extension(b->v->path, ".csv"))
         b->status = hb_csv_rows(b->writer, dtype_codes[b->v->dtype], b->n, (int)columns, b->rows);
     else
         b->status = hb_writer_write(b->writer, b->rows, b->n * columns * dtype_sizes[b->v->dtype]);

@@ -61,12 +61,13 @@ static void synopsis(const hb_option *option, int both_forms, size_t size, char 
 
 static void usage_line(FILE *out, const hb_help *help, const hb_option_section *section)
 {
-    char words[160], item[164];
+    char words[160], item[170];
     int at = fprintf(out, "usage: heatball %s", help->command);
     for (const hb_option *option = section->options; option->help; option++) {
         synopsis(option, 0, sizeof words, words);
         const int required = (option->rules & HB_OPTION_REQUIRED) != 0;
-        snprintf(item, sizeof item, required ? "%s" : "[%s]", words);
+        const int repeats = option->kind == HB_OPTION_TEXTS;
+        snprintf(item, sizeof item, required ? "%s" : repeats ? "[%s ...]" : "[%s]", words);
         /* an option and its value stay on one line */
         if (at + 1 + (int)strlen(item) > WIDTH) at = fprintf(out, "\n       ") - 1;
         at += fprintf(out, " %s", item);

@@ -5,7 +5,8 @@
  *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable
  *     2  bad input: options, paths, file formats, an instruction set that the machine lacks
  *
- * Every failure prints exactly one line on stderr, here. */
+ * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text and
+ * a caret below. */
 #include "commands.h"
 
 #include <errno.h>
@@ -13,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const hb_command *const commands[] = {&hb_command_sample, &hb_command_constants,
-                                             &hb_command_budget, &hb_command_study,
-                                             &hb_command_reproduce};
+static const hb_command *const commands[] = {
+    &hb_command_sample,   &hb_command_constants, &hb_command_budget,   &hb_command_solve,
+    &hb_command_residual, &hb_command_study,     &hb_command_reproduce};
 enum { N_COMMANDS = sizeof commands / sizeof *commands, EXIT_RUN = 1, EXIT_INPUT = 2 };
 
 static int exit_code(hb_status status)
@@ -124,6 +125,7 @@ static int refuse_command(const char *name)
     else
         snprintf(message, sizeof message, "unknown %s %.80s; heatball --help lists the commands",
                  what, name);
+    hb_options_clean(message);
     hb_session_complain("", message);
     return EXIT_INPUT;
 }

@@ -36,6 +36,12 @@ typedef struct label {
     char text[64];
 } label;
 
+void hb_options_clean(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c)) *c = '?';
+}
+
 static hb_status refuse(const parser *p, const char *format, ...) HB_PRINTF(2, 3);
 static hb_status refuse(const parser *p, const char *format, ...)
 {
@@ -43,6 +49,7 @@ static hb_status refuse(const parser *p, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(p->message, HB_OPTIONS_MESSAGE, format, arguments);
     va_end(arguments);
+    hb_options_clean(p->message);
     return HB_ERROR_ARGUMENT;
 }
 
@@ -222,7 +229,8 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out)
     out[0] = 0;
     switch (option->kind) {
     case HB_OPTION_FLAG:
-    case HB_OPTION_TEXT: break;
+    case HB_OPTION_TEXT:
+    case HB_OPTION_TEXTS: break;
     case HB_OPTION_CHOICE: allowed_choices(option, size, out); break;
     case HB_OPTION_REAL:
     case HB_OPTION_REALS: allowed_reals(option, size, out); break;
@@ -342,6 +350,15 @@ static int store_reals(const hb_option *option, const char *text, hb_reals *out)
     return 1;
 }
 
+static int store_text(const char *text, hb_texts *out)
+{
+    const char **longer = realloc(out->values, (out->n + 1) * sizeof *longer);
+    if (!longer) return 0;
+    out->values = longer;
+    out->values[out->n++] = text;
+    return *text != 0;
+}
+
 static int store_choice(const hb_option *option, const char *text, int *out)
 {
     for (*out = 0; option->choices[*out]; (*out)++)
@@ -359,6 +376,7 @@ static int store(const hb_option *option, const char *text, void *target)
     case HB_OPTION_TEXT: *(const char **)target = text; return *text != 0;
     case HB_OPTION_CHOICE: return store_choice(option, text, target);
     case HB_OPTION_REALS: return store_reals(option, text, target);
+    case HB_OPTION_TEXTS: return store_text(text, target);
     }
     return 0;
 }
@@ -390,7 +408,7 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 static hb_status accept(parser *p, const entry *found, const char *text)
 {
     const uint64_t bit = (uint64_t)1 << found->index;
-    if (p->given[found->section] & bit)
+    if ((p->given[found->section] & bit) && found->option->kind != HB_OPTION_TEXTS)
         return refuse(p, "%s is given twice; give it once", label_of(found->option).text);
     p->given[found->section] |= bit;
     if (!store(found->option, text, found->target)) return refuse_value(p, found->option, text);
@@ -483,9 +501,14 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
 void hb_options_release(const hb_option_section *sections)
 {
     for (entry at = {0}; next_entry(sections, &at);) {
-        if (at.option->kind != HB_OPTION_REALS) continue;
-        hb_reals *reals = at.target;
-        free(reals->values);
-        *reals = (hb_reals){0};
+        if (at.option->kind == HB_OPTION_REALS) {
+            hb_reals *reals = at.target;
+            free(reals->values);
+            *reals = (hb_reals){0};
+        } else if (at.option->kind == HB_OPTION_TEXTS) {
+            hb_texts *texts = at.target;
+            free(texts->values);
+            *texts = (hb_texts){0};
+        }
     }
 }

@@ -30,13 +30,19 @@ typedef enum hb_option_kind {
     HB_OPTION_REAL,     /* double; NaN when neither given nor defaulted */
     HB_OPTION_TEXT,     /* const char *, a piece of argv; NULL when neither given nor defaulted */
     HB_OPTION_CHOICE,   /* int, an index into choices; -1 when neither given nor defaulted */
-    HB_OPTION_REALS     /* hb_reals: numbers separated by commas; empty likewise */
+    HB_OPTION_REALS,    /* hb_reals: numbers separated by commas; empty likewise */
+    HB_OPTION_TEXTS     /* hb_texts: may be given several times; empty likewise */
 } hb_option_kind;
 
 typedef struct hb_reals {
     size_t n;
     double *values; // (n)
 } hb_reals;
+
+typedef struct hb_texts {
+    size_t n;
+    const char **values; // (n), pieces of argv, in the order of the line
+} hb_texts;
 
 enum hb_option_rule {
     HB_OPTION_REQUIRED = 1,
@@ -77,6 +83,9 @@ void hb_options_release(const hb_option_section *sections);
 
 /* The word nearest to text among n, or NULL when none is near enough to suggest. */
 const char *hb_options_nearest(const char *text, size_t n, const char *const *words);
+
+/* Replaces control characters, line breaks among them, by '?': for what a user typed. */
+void hb_options_clean(char *text);
 
 /* What an option may be, as "a whole number from 1 to 1000000"; "" for a flag or a text. */
 void hb_options_allowed(const hb_option *option, size_t size, char *out);

@@ -115,10 +115,10 @@ hb_status hb_report_print(const hb_report *report, int as_json, FILE *out)
     return HB_OK;
 }
 
-hb_quantity hb_report_quantity(double value)
+hb_short_number hb_report_quantity(double value)
 {
     static const char *const units[] = {"", " k", " M", " G", " T", " P"};
-    hb_quantity out;
+    hb_short_number out;
     int unit = 0;
     /* 999.5 would be shown as 1e+03 with three digits */
     for (; value >= 999.5 && unit < 5; unit++) value /= 1000;

@@ -26,9 +26,9 @@ void hb_report_text(hb_report *report, const char *key, const char *value, const
 /* HB_ERROR_MEMORY when the report was not complete; errors of the stream are left to its owner. */
 hb_status hb_report_print(const hb_report *report, int as_json, FILE *out);
 
-typedef struct hb_quantity {
+typedef struct hb_short_number {
     char text[32];
-} hb_quantity;
-hb_quantity hb_report_quantity(double value); /* 12345678 as "12.3 M" */
+} hb_short_number;
+hb_short_number hb_report_quantity(double value); /* 12345678 as "12.3 M" */
 
 #endif

@@ -226,6 +226,7 @@ hb_status hb_session_fail(hb_session *session, hb_status status, const char *for
     va_start(arguments, format);
     vsnprintf(session->message, sizeof session->message, format, arguments);
     va_end(arguments);
+    hb_options_clean(session->message);
     return status;
 }
 
@@ -242,6 +243,6 @@ void hb_session_complain(const char *command, const char *message)
     char line[HB_OPTIONS_MESSAGE + 200];
     snprintf(line, sizeof line, "heatball%s%s: %s", *command ? " " : "", command, message);
     for (char *c = line; *c; c++)
-        if (iscntrl((unsigned char)*c)) *c = '?';
+        if (iscntrl((unsigned char)*c) && *c != '\n') *c = '?';
     fprintf(stderr, "%s\n", line);
 }

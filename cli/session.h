@@ -47,7 +47,7 @@ void hb_session_close(hb_session *session); /* NULL is fine */
 hb_context *hb_session_context(const hb_session *session);
 int hb_session_quiet(const hb_session *session);
 
-/* Stores the message of this failure and returns status. */
+/* Stores the message of this failure, one line, and returns status. */
 hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)
     HB_PRINTF(3, 4);
 /* The sentence to print for a failed status: the session's, else the context's, else the status's.
@@ -65,7 +65,8 @@ void hb_session_clear(hb_session *session);
 
 double hb_session_clock(void); /* seconds since some moment in the past */
 
-/* Prints "heatball COMMAND: message" as one line on stderr; control characters become '?'. */
+/* Prints "heatball COMMAND: message" on stderr; control characters become '?', but a line break of
+ * the library stays: below a wrong expression stand its text and a caret. */
 void hb_session_complain(const char *command, const char *message);
 
 #endif

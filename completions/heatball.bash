@@ -2,12 +2,17 @@
 
 _heatball_common='--threads --isa -q --quiet -h --help --version'
 
+_heatball_problem='--problem --drift --noise --initial --param --dim --time --at --samples --lift
+    --degree --seed --points --box'
+
 _heatball_options()
 {
     case $1 in
     sample) echo "--measure --dim --lift --radius -n --seed --first --dtype --json -o" ;;
     constants) echo "--dim --lift --json" ;;
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
+    solve) echo "$_heatball_problem --method --radius --json -o --plot" ;;
+    residual) echo "$_heatball_problem --radii --quantity --json -o" ;;
     study) echo "--quick --seeds --resume --seed -o" ;;
     reproduce) echo "--quick --only --resume --seed -o" ;;
     esac
@@ -15,7 +20,7 @@ _heatball_options()
 
 _heatball()
 {
-    local commands='sample constants budget study reproduce'
+    local commands='sample constants budget solve residual study reproduce'
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]}
     COMPREPLY=()
@@ -35,18 +40,24 @@ _heatball()
     --measure) COMPREPLY=($(compgen -W 'kappa source gradient' -- "$word")) ;;
     --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
     --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
-    --only | study) COMPREPLY=($(compgen -W 'sampler' -- "$word")) ;;
-    -o)
+    --method) COMPREPLY=($(compgen -W 'auto grid meanvalue' -- "$word")) ;;
+    --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
+    --only | study) COMPREPLY=($(compgen -W 'sampler bistable' -- "$word")) ;;
+    -o | --plot | --problem | --at)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null
-        if [[ $command == sample ]]; then
+        if [[ $command == budget ]]; then
+            :
+        elif [[ $command == sample || $command == solve || $command == residual ]]; then
             COMPREPLY=($(compgen -f -- "$word"))
         else
             COMPREPLY=($(compgen -d -- "$word"))
         fi
         ;;
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
-    --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad | --at) ;;
+    --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
+    --drift | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
+    --radii) ;;
     *) COMPREPLY=($(compgen -W "$(_heatball_options "$command") $_heatball_common" -- "$word")) ;;
     esac
 }

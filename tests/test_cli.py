@@ -21,7 +21,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = os.environ.get("HEATBALL_COMMAND", str(ROOT / "build" / "heatball"))
-COMMANDS = ["sample", "constants", "budget", "study", "reproduce"]
+COMMANDS = ["sample", "constants", "budget", "solve", "residual", "study", "reproduce"]
 SAMPLE = ["sample", "--measure", "kappa", "--dim", "3", "-n", "11"]
 
 
@@ -169,7 +169,7 @@ def test_wrong_input_keeps_an_old_file(tmp_path):
     (["constants", "--dim", "2.5"], "heatball constants: ", WHOLE),
     (["constants", "--dim", "2", "--seed", "1"], "heatball constants: ", "unknown option --seed"),
     (["study"], "heatball study: ", "NAME is missing"),
-    (["study", "smapler"], "heatball study: ", "there is: sampler"),
+    (["study", "smapler"], "heatball study: ", "there is: sampler, bistable"),
     (["study", "sampler", "extra"], "heatball study: ", "unexpected argument extra"),
     (["study", "sampler", "--seeds", "0"], "heatball study: ", "--seeds is 0; it must be"),
     (["reproduce", "--only", "smapler"], "heatball reproduce: ", "smapler"),
@@ -612,8 +612,10 @@ def test_completion(tmp_path):
     assert complete("heatball", "sample", "--measure", "") == {"kappa", "source", "gradient"}
     assert complete("heatball", "sample", "--measure", "=", "g") == {"gradient"}
     assert complete("heatball", "sample", "--dtype", "f") == {"f64", "f32"}
+    assert complete("heatball", "solve", "--method", "") == {"auto", "grid", "meanvalue"}
+    assert complete("heatball", "residual", "--quantity", "") == {"u", "v", "w"}
     assert complete("heatball", "constants", "--isa", "avx") == {"avx2", "avx512"}
-    assert complete("heatball", "study", "") == {"sampler"}
+    assert complete("heatball", "study", "") == {"sampler", "bistable"}
     (tmp_path / "rows.npy").touch()
     assert complete("heatball", "sample", "-o", "ro", cwd=tmp_path) == {"rows.npy"}
 
@@ -624,7 +626,7 @@ DRIVER = r"""
 #include "options.h"
 #include <math.h>
 typedef struct values { int level; double limit, open; hb_reals taus; const char *name; int mode;
-                        uint64_t small; } values;
+                        uint64_t small; hb_texts sets; } values;
 static const char *const modes[] = {"fast", "exact", NULL};
 static const hb_option options[] = {
     {.name = "level", .kind = HB_OPTION_INTEGER, .placeholder = "L", .help = "l",
@@ -642,6 +644,8 @@ static const hb_option options[] = {
      .offset = offsetof(values, mode)},
     {.name = "small", .kind = HB_OPTION_UNSIGNED, .placeholder = "N", .help = "n", .min = 2,
      .max = 9, .fallback = "4", .offset = offsetof(values, small)},
+    {.name = "set", .kind = HB_OPTION_TEXTS, .placeholder = "A=B", .help = "s",
+     .offset = offsetof(values, sets)},
     {0}};
 int main(int argc, char **argv)
 {
@@ -654,7 +658,9 @@ int main(int argc, char **argv)
         printf("%d %g %g %s %d %d [", v.level, v.limit, v.open, v.name ? v.name : "none", v.mode,
                (int)v.small);
         for (size_t i = 0; i < v.taus.n; i++) printf(" %.17g", v.taus.values[i]);
-        puts(" ]");
+        printf(" ]");
+        for (size_t i = 0; i < v.sets.n; i++) printf(" {%s}", v.sets.values[i]);
+        puts("");
     }
     hb_options_release(sections);
     return status;
@@ -690,6 +696,7 @@ def driver(tmp_path_factory):
     (["--", "--level"], "0 inf nan --level -1 4 [ ]"),
     (["-", "--mode", "exact"], "0 inf nan - 1 4 [ ]"),
     (["--small", "9"], "0 inf nan none -1 9 [ ]"),
+    (["--set", "a=2", "--small", "9", "--set=b=-3"], "0 inf nan none -1 9 [ ] {a=2} {b=-3}"),
 ])
 def test_option_kinds(driver, words, expected):
     done = driver(*words)
@@ -717,6 +724,8 @@ def test_option_kinds(driver, words, expected):
     (["--small", "10"], "--small is 10"),
     (["a", "b"], "unexpected argument b"),
     ([""], "MODEL is empty"),
+    (["--set", "a", "--set", ""], "--set is empty"),
+    (["--set", "a", "--set"], "--set needs a value"),
     (["--lvel", "3"], "did you mean --level?"),
     (["--leve", "3"], "did you mean --level?"),
     (["--" + "x" * 5000], "unknown option --xxx"),

@@ -1,6 +1,8 @@
 /* The plot room: the numbers reach the .csv unchanged, the pictures are pictures, and without
- * gnuplot the .csv and .gp stay. Oracles: values typed in here; the magic bytes of PNG, SVG, PDF.
+ * gnuplot the .csv and .gp stay. Oracles: values typed in here; the magic bytes of PNG, SVG, PDF;
+ * circles as contours of x^2 + y^2 and as lines along (-y, x).
  */
+#include "plot/figure.h"
 #include "support.h"
 
 #include <dirent.h>
@@ -65,7 +67,19 @@ static int has_gnuplot(void)
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
 
-/* Every style once, in two panels. */
+static void draw_second_panel(fixture *f)
+{
+    const double x[] = {4, 8, 16}, y[] = {2.385, 0.1, 70}, low[] = {1.5, 0.05, 60};
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.y_max = 100.5;
+    assert_ok(f->context, hb_figure_panel(f->figure, &panel));
+    assert_ok(f->context, hb_figure_series(f->figure, NULL, HB_STYLE_BAND, 9, 3, x, NULL, low, y));
+    assert_ok(f->context, hb_figure_series(f->figure, "h", HB_STYLE_HISTOGRAM, 2, 3, x, y, 0, 0));
+    assert_ok(f->context, hb_figure_series(f->figure, "l", HB_STYLE_DASHED, 3, 3, x, y, 0, 0));
+}
+
+/* Every style of a line once, in two panels. */
 static void draw(fixture *f)
 {
     hb_panel panel;
@@ -81,12 +95,7 @@ static void draw(fixture *f)
     assert_ok(f->context, hb_figure_series(f->figure, "measured, \"M\"", HB_STYLE_POINTS, 0, 3, x,
                                            y, low, high));
     assert_ok(f->context, hb_figure_series(f->figure, "exact", HB_STYLE_LINE, 1, 3, x, y, 0, 0));
-    hb_panel_default(&panel);
-    panel.y_max = 100.5;
-    assert_ok(f->context, hb_figure_panel(f->figure, &panel));
-    assert_ok(f->context, hb_figure_series(f->figure, NULL, HB_STYLE_BAND, 9, 3, x, NULL, low, y));
-    assert_ok(f->context, hb_figure_series(f->figure, "h", HB_STYLE_HISTOGRAM, 2, 3, x, y, 0, 0));
-    assert_ok(f->context, hb_figure_series(f->figure, "l", HB_STYLE_DASHED, 3, 3, x, y, 0, 0));
+    draw_second_panel(f);
 }
 
 static hb_status write_figure(fixture *f, int formats)
@@ -234,6 +243,151 @@ static void wrong_arguments_are_refused(void **state)
     assert_fails(c, hb_figure_write(f->figure, "/nonexistent/x", 1), HB_ERROR_PATH, "/nonexistent");
 }
 
+/* ---- functions of the plane ---- */
+
+enum { NX = 61, NY = 81 };
+
+/* x^2 + y^2, -y and x on [-1.5, 1.5] x [-2, 2]. */
+static const hb_lattice plane = {NX, NY, -1.5, 1.5, -2, 2};
+static double square[NX * NY], minus_y[NX * NY], plus_x[NX * NY];
+
+static void fill_plane(void)
+{
+    for (int k = 0; k < NX * NY; k++) {
+        const double x = -1.5 + 3.0 * (k % NX) / (NX - 1), y = -2 + 4.0 * (k / NX) / (NY - 1);
+        square[k] = x * x + y * y;
+        minus_y[k] = -y;
+        plus_x[k] = x;
+    }
+}
+
+static hb_series *start_plane(fixture *f)
+{
+    hb_panel panel;
+    hb_panel_default(&panel);
+    fill_plane();
+    assert_ok(f->context, hb_figure_panel(f->figure, &panel));
+    assert_ok(f->context, hb_figure_image(f->figure, "u", &plane, square));
+    return f->figure->cells[f->figure->n_panels - 1].first;
+}
+
+static void images_hold_every_value(void **state)
+{
+    const hb_series *image = start_plane(*state);
+    assert_int_equal(image->style, HB_STYLE_IMAGE);
+    assert_int_equal(image->n, NX * NY);
+    for (size_t k = 0; k < image->n; k++) {
+        const double x = image->x[k], y = image->y[k];
+        assert_true(fabs(image->low[k] - x * x - y * y) < 1e-13);
+    }
+    assert_true(image->x[NX - 1] == 1.5 && image->y[NX - 1] == -2 && image->y[NX * NY - 1] == 2);
+}
+
+static void contours_are_where_the_level_is(void **state)
+{
+    fixture *f = *state;
+    const hb_series *image = start_plane(f);
+    const double levels[] = {1.21};
+    assert_ok(f->context, hb_figure_contours(f->figure, NULL, 0, &plane, square, 1, levels));
+    const hb_series *line = image->next;
+    double length = 0;
+    for (size_t k = 0; k < line->n; k += 3) {
+        for (size_t i = k; i < k + 2; i++) /* linear between points h = 0.05 apart */
+            assert_true(fabs(hypot(line->x[i], line->y[i]) - 1.1) < 0.05 * 0.05 / 8 / 1.1 + 1e-12);
+        assert_true(isnan(line->x[k + 2]));
+        length += hypot(line->x[k + 1] - line->x[k], line->y[k + 1] - line->y[k]);
+    }
+    assert_true(fabs(length - 2 * M_PI * 1.1) < 0.005); /* the whole circle, once */
+    const double none[] = {77};
+    assert_ok(f->context, hb_figure_contours(f->figure, NULL, 0, &plane, square, 1, none));
+    assert_null(line->next);
+}
+
+/* Along (-y, x) every line keeps its distance from the middle, and turns to the left. */
+static void streamlines_follow_the_field(void **state)
+{
+    fixture *f = *state;
+    const hb_series *image = start_plane(f);
+    assert_ok(f->context, hb_figure_streamlines(f->figure, "s", 1, &plane, minus_y, plus_x));
+    const hb_series *line = image->next, *heads = line->next;
+    double radius = NAN;
+    int lines = 0;
+    for (size_t k = 0; k < line->n; k++) {
+        const double r = hypot(line->x[k], line->y[k]);
+        if (isnan(r))
+            lines++;
+        else if (!isnan(radius))
+            assert_true(fabs(r - radius) < 1e-5);
+        radius = r;
+    }
+    assert_true(lines >= 15 && (size_t)lines == heads->n);
+    for (size_t k = 0; k < heads->n; k++) {
+        const double along =
+            -heads->y[k] * heads->low[k] + heads->x[k] * heads->high[k]; /* (dx, dy).(-y, x) */
+        const double sizes = hypot(heads->x[k], heads->y[k]) * hypot(heads->low[k], heads->high[k]);
+        assert_true(along > 0.99 * sizes);
+    }
+}
+
+static void planes_become_pictures(void **state)
+{
+    fixture *f = *state;
+    static char text[1 << 21];
+    start_plane(f);
+    const double levels[] = {0.3, 1.21};
+    assert_ok(f->context, hb_figure_contours(f->figure, NULL, 0, &plane, square, 2, levels));
+    assert_ok(f->context, hb_figure_streamlines(f->figure, "s", 1, &plane, minus_y, plus_x));
+    draw_second_panel(f);
+    if (!has_gnuplot()) skip();
+    assert_ok(f->context, write_figure(f, HB_PLOT_SVG | HB_PLOT_PNG | HB_PLOT_PDF));
+    read_text(f, "it's.gp", text, sizeof text);
+    assert_non_null(strstr(text, "every ::0::4940 using 4:5:6 with image")); /* 61 x 81 rows */
+    read_text(f, "it's.svg", text, sizeof text);
+    assert_non_null(strstr(text, "data:image/png;base64"));
+}
+
+static void wrong_planes_are_refused(void **state)
+{
+    fixture *f = *state;
+    hb_context *c = f->context;
+    const hb_status bad = HB_ERROR_ARGUMENT;
+    start_plane(f);
+    hb_lattice wrong = plane;
+    assert_fails(c, hb_figure_image(f->figure, "u", &plane, square), bad, "first series");
+    wrong.nx = 1;
+    assert_fails(c, hb_figure_streamlines(f->figure, "u", 0, &wrong, square, square), bad,
+                 "1 x 81 points");
+    wrong = plane;
+    wrong.y1 = -2;
+    assert_fails(c, hb_figure_contours(f->figure, "u", 0, &wrong, square, 1, square), bad,
+                 "increasing");
+    assert_fails(
+        c, hb_figure_series(f->figure, "a", HB_STYLE_IMAGE, 0, 2, square, square, square, square),
+        bad, "hb_figure_image");
+    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_ARROWS, 0, 2, square, square, 0, 0),
+                 bad, "low and high");
+}
+
+static void axes_carry_names_and_few_decades(void **state)
+{
+    fixture *f = *state;
+    char text[8192], stem[128];
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.x_names = "core; it's the tail";
+    panel.log_y = 10;
+    const double x[] = {1, 2}, y[] = {2e-17, 2.385};
+    assert_ok(f->context, hb_figure_panel(f->figure, &panel));
+    assert_ok(f->context,
+              hb_figure_series(f->figure, "a", HB_STYLE_POINTS, 0, 2, x, y, NULL, NULL));
+    snprintf(stem, sizeof stem, "%s/names", f->directory);
+    assert_ok(f->context, hb_figure_write(f->figure, stem, 0));
+    assert_true(read_text(f, "names.gp", text, sizeof text) > 0);
+    assert_non_null(strstr(text, "set xtics ('core' 1, 'it''s the tail' 2)\n"));
+    /* 17 decades: every second one is written. */
+    assert_non_null(strstr(text, ",100\nset mytics"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -244,6 +398,12 @@ int main(void)
         TEST(without_gnuplot_the_numbers_stay),
         TEST(a_failing_gnuplot_is_quoted),
         TEST(wrong_arguments_are_refused),
+        TEST(images_hold_every_value),
+        TEST(contours_are_where_the_level_is),
+        TEST(streamlines_follow_the_field),
+        TEST(planes_become_pictures),
+        TEST(wrong_planes_are_refused),
+        TEST(axes_carry_names_and_few_decades),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

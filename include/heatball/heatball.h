@@ -5,8 +5,13 @@
 #include <heatball/ball.h>
 #include <heatball/base.h>
 #include <heatball/budget.h>
+#include <heatball/estimate.h>
+#include <heatball/field.h>
 #include <heatball/file.h>
+#include <heatball/grid.h>
 #include <heatball/plot.h>
+#include <heatball/problem.h>
 #include <heatball/random.h>
+#include <heatball/solve.h>
 
 #endif

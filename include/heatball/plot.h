@@ -1,7 +1,8 @@
 /* heatball/plot.h: figures through gnuplot, each with the numbers behind it.
  *
  * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, "dir/name") leaves
- *     dir/name.csv   the numbers: panel, series, label, x, y, low, high
+ *     dir/name.csv   the numbers: panel, series, label, x, y, low, high (an image has its value, an
+ *                    arrow its two components, in low and high)
  *     dir/name.gp    the gnuplot script, which reads the .csv
  *     dir/name.svg, dir/name.png, dir/name.pdf   as asked for
  * Without gnuplot the .csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a message
@@ -22,7 +23,10 @@ typedef enum hb_style {
     HB_STYLE_DASHED,    /* the same, dashed: limits and exact curves */
     HB_STYLE_POINTS,    /* markers; with low/high: error bars */
     HB_STYLE_HISTOGRAM, /* filled boxes of equal width centred at x */
-    HB_STYLE_BAND       /* filled between low and high */
+    HB_STYLE_BAND,      /* filled between low and high */
+    HB_STYLE_THIN,      /* a thin line; NaN in x or y separates the pieces of one series */
+    HB_STYLE_ARROWS,    /* heads at (x, y) that point along (low, high) */
+    HB_STYLE_IMAGE      /* made by hb_figure_image only */
 } hb_style;
 
 enum { HB_PLOT_SVG = 1, HB_PLOT_PNG = 2, HB_PLOT_PDF = 4 };
@@ -31,7 +35,8 @@ typedef struct hb_panel {
     const char *title, *x_label, *y_label; /* NULL: none */
     int log_x, log_y;                      /* 0: linear; 1 or 10: decades 10^n; 2: powers of two */
     double x_min, x_max, y_min, y_max;     /* NaN: chosen from the data */
-    const char *key; /* gnuplot's place of the legend: "top left"; NULL: top right */
+    const char *key;     /* gnuplot's place of the legend: "top left"; NULL: top right */
+    const char *x_names; /* names instead of numbers at x = 1, 2, ..: "core; tail"; NULL: numbers */
 } hb_panel;
 
 HB_API void hb_panel_default(hb_panel *panel);
@@ -47,6 +52,27 @@ HB_API hb_status hb_figure_panel(hb_figure *figure, const hb_panel *panel);
 HB_API hb_status hb_figure_series(hb_figure *figure, const char *label, hb_style style, int color,
                                   size_t n, const double *x, const double *y, const double *low,
                                   const double *high);
+
+/* A function of the plane, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i (x1 -
+ * x0)/(nx - 1), y_j likewise; nx, ny >= 2. */
+typedef struct hb_lattice {
+    int nx, ny;
+    double x0, x1, y0, y1;
+} hb_lattice;
+
+/* Colours with a colour key; label is written beside the key. At most one in a panel, before its other
+ * series. */
+HB_API hb_status hb_figure_image(hb_figure *figure, const char *label, const hb_lattice *lattice,
+                                 const double *values);
+/* Thin lines of equal value, linear between the points of the lattice. */
+HB_API hb_status hb_figure_contours(hb_figure *figure, const char *label, int color,
+                                    const hb_lattice *lattice, const double *values, int n_levels,
+                                    const double *levels);
+/* Lines along the field (along_x, along_y), about evenly spaced, each with one arrow head. */
+HB_API hb_status hb_figure_streamlines(hb_figure *figure, const char *label, int color,
+                                       const hb_lattice *lattice, const double *along_x,
+                                       const double *along_y);
+
 /* formats: an OR of HB_PLOT_SVG, HB_PLOT_PNG, HB_PLOT_PDF. stem: path without extension. */
 HB_API hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats);
 

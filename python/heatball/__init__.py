@@ -9,6 +9,8 @@ is its value at the anchor; with a second measure the same holds for equations w
     kernel      the kernels themselves
     constants   every constant of the representation
     budget      how long a drift of a given size is safe
+    solve       an SDE: density, log-density, score and entropy density at points
+    residual    how well a solution satisfies the mean-value identity
     random      counter-based uniforms and normals
 
 Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone,
@@ -19,7 +21,8 @@ from heatball import random
 from heatball._errors import ArgumentError, Error
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
+from heatball.sde import Solution, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Error", "__version__", "budget", "constants", "cubature", "kernel",
-           "random", "sample"]
+__all__ = ["ArgumentError", "Error", "Solution", "__version__", "budget", "constants", "cubature",
+           "kernel", "random", "residual", "sample", "solve"]

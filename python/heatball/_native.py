@@ -73,12 +73,48 @@ class Style(enum.IntEnum):
     STYLE_POINTS = 2
     STYLE_HISTOGRAM = 3
     STYLE_BAND = 4
+    STYLE_THIN = 5
+    STYLE_ARROWS = 6
+    STYLE_IMAGE = 7
 
 
 class PlotFormat(enum.IntFlag):
     PLOT_SVG = 1
     PLOT_PNG = 2
     PLOT_PDF = 4
+
+
+class InitialKind(enum.IntEnum):
+    INITIAL_NONE = 0
+    INITIAL_GAUSSIAN = 1
+    INITIAL_MIXTURE = 2
+    INITIAL_STATIONARY = 3
+    INITIAL_SAMPLES = 4
+    INITIAL_UNIFORM = 5
+    INITIAL_CALLBACK = 6
+
+
+class Quantity(enum.IntEnum):
+    QUANTITY_U = 0
+    QUANTITY_V = 1
+    QUANTITY_W = 2
+
+
+class Method(enum.IntEnum):
+    METHOD_AUTO = 0
+    METHOD_GRID = 1
+    METHOD_MEANVALUE = 2
+
+
+class Column(enum.IntEnum):
+    DENSITY = 0
+    DENSITY_SE = 1
+    LOG_DENSITY = 2
+    LOG_DENSITY_SE = 3
+    SCORE = 4
+    SCORE_SE = 5
+    ENTROPY_DENSITY = 6
+    ENTROPY_DENSITY_SE = 7
 
 
 # C name -> enum here; a member's C name is HB_ and its own name. None: an enum without a name in C.
@@ -89,6 +125,10 @@ ENUMS = {
     "hb_kernel": Kernel,
     "hb_dtype": Dtype,
     "hb_style": Style,
+    "hb_initial_kind": InitialKind,
+    "hb_quantity": Quantity,
+    "hb_method": Method,
+    "hb_column": Column,
     None: PlotFormat,
 }
 
@@ -100,6 +140,12 @@ RELEASE = CFUNCTYPE(None, c_void_p, c_void_p)
 PROGRESS = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
 LOG = CFUNCTYPE(None, c_void_p, c_char_p)
 SUP = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double), POINTER(c_double))
+DRIFT = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double, POINTER(c_double),
+                  POINTER(c_double))
+INITIAL_DENSITY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
+                            POINTER(c_double))
+FIELD = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
+                  POINTER(c_double), POINTER(c_double))
 
 
 class Context(ctypes.Structure):
@@ -116,6 +162,22 @@ class Writer(ctypes.Structure):
 
 class Figure(ctypes.Structure):
     """hb_figure: opaque."""
+
+
+class Expression(ctypes.Structure):
+    """hb_expression: opaque."""
+
+
+class Problem(ctypes.Structure):
+    """hb_problem: opaque."""
+
+
+class Grid(ctypes.Structure):
+    """hb_grid: opaque."""
+
+
+class Solution(ctypes.Structure):
+    """hb_solution: opaque."""
 
 
 class Settings(ctypes.Structure):
@@ -178,6 +240,89 @@ class Panel(ctypes.Structure):
         ("y_min", c_double),
         ("y_max", c_double),
         ("key", c_char_p),
+        ("x_names", c_char_p),
+    ]
+
+
+class Lattice(ctypes.Structure):
+    _fields_ = [("nx", c_int), ("ny", c_int)] + [
+        (name, c_double) for name in ("x0", "x1", "y0", "y1")]
+
+
+class ProblemSettings(ctypes.Structure):
+    _fields_ = [
+        ("dim", c_int),
+        ("drift", c_char_p),
+        ("potential", c_char_p),
+        ("drift_callback", DRIFT),
+        ("drift_has_jacobian", c_int),
+        ("drift_user", c_void_p),
+        ("noise", c_char_p),
+        ("initial", c_char_p),
+        ("initial_callback", INITIAL_DENSITY),
+        ("initial_user", c_void_p),
+        ("n_parameters", c_int),
+        ("parameter_names", POINTER(c_char_p)),
+        ("parameter_values", POINTER(c_double)),
+        ("time", c_double),
+        ("directory", c_char_p),
+    ]
+
+
+class Field(ctypes.Structure):
+    _fields_ = [
+        ("dim", c_int),
+        ("tau_min", c_double),
+        ("tau_max", c_double),
+        ("evaluate", FIELD),
+        ("user", c_void_p),
+    ]
+
+
+class GridSettings(ctypes.Structure):
+    _fields_ = [
+        ("points", c_int * 3),
+        ("low", c_double * 3),
+        ("high", c_double * 3),
+        ("tolerance", c_double),
+        ("keep_from", c_double),
+    ]
+
+
+class GridInfo(ctypes.Structure):
+    _fields_ = [
+        ("dim", c_int),
+        ("points", c_int * 3),
+        ("low", c_double * 3),
+        ("high", c_double * 3),
+        ("tau", c_double),
+        ("mass_error", c_double),
+        ("boundary_log", c_double),
+        ("steps", c_int),
+    ]
+
+
+class MeanSettings(ctypes.Structure):
+    _fields_ = [
+        ("radius", c_double),
+        ("lift", c_int),
+        ("samples", c_uint64),
+        ("degree", c_int),
+        ("seed", c_uint64),
+    ]
+
+
+class MeanValues(ctypes.Structure):
+    _fields_ = [(name, POINTER(c_double))
+                for name in ("u", "u_se", "v", "v_se", "w", "w_se", "score", "score_se", "radius")]
+
+
+class SolveSettings(ctypes.Structure):
+    _fields_ = [
+        ("method", c_int),
+        ("time", c_double),
+        ("mean", MeanSettings),
+        ("grid", GridSettings),
     ]
 
 
@@ -187,12 +332,24 @@ STRUCTS = {
     "hb_budget_settings": BudgetSettings,
     "hb_budget": Budget,
     "hb_panel": Panel,
+    "hb_lattice": Lattice,
+    "hb_problem_settings": ProblemSettings,
+    "hb_field": Field,
+    "hb_grid_settings": GridSettings,
+    "hb_grid_info": GridInfo,
+    "hb_mean_settings": MeanSettings,
+    "hb_mean_values": MeanValues,
+    "hb_solve_settings": SolveSettings,
 }
 OPAQUE = {
     "hb_context": Context,
     "hb_cubature": Cubature,
     "hb_writer": Writer,
     "hb_figure": Figure,
+    "hb_expression": Expression,
+    "hb_problem": Problem,
+    "hb_grid": Grid,
+    "hb_solution": Solution,
 }
 
 
@@ -205,6 +362,10 @@ _context = POINTER(Context)
 _cubature = POINTER(Cubature)
 _writer = POINTER(Writer)
 _figure = POINTER(Figure)
+_expression = POINTER(Expression)
+_problem = POINTER(Problem)
+_grid = POINTER(Grid)
+_solution = POINTER(Solution)
 _status = c_int
 _draws = (_context, c_uint64, c_uint64, c_uint64, c_size_t)
 _sample = (_context, c_int, c_int, c_int, c_double, c_uint64, c_uint64, c_size_t)
@@ -257,6 +418,9 @@ SIGNATURES = {
     "hb_npy_begin": (_status, (_writer, c_int, c_int, POINTER(c_uint64))),
     "hb_csv_header": (_status, (_writer, c_int, POINTER(c_char_p))),
     "hb_csv_rows": (_status, (_writer, c_int, c_size_t, c_int, c_void_p)),
+    "hb_table_read": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64),
+                                POINTER(_doubles))),
+    "hb_table_release": (None, (_context, _doubles)),
     # plot.h
     "hb_panel_default": (None, (POINTER(Panel),)),
     "hb_figure_create": (_status, (_context, c_int, c_int, c_int, c_int, POINTER(_figure))),
@@ -264,7 +428,69 @@ SIGNATURES = {
     "hb_figure_panel": (_status, (_figure, POINTER(Panel))),
     "hb_figure_series": (_status, (_figure, c_char_p, c_int, c_int, c_size_t, _doubles, _doubles,
                                    _doubles, _doubles)),
+    "hb_figure_image": (_status, (_figure, c_char_p, POINTER(Lattice), _doubles)),
+    "hb_figure_contours": (_status, (_figure, c_char_p, c_int, POINTER(Lattice), _doubles, c_int,
+                                     _doubles)),
+    "hb_figure_streamlines": (_status, (_figure, c_char_p, c_int, POINTER(Lattice), _doubles,
+                                        _doubles)),
     "hb_figure_write": (_status, (_figure, c_char_p, c_int)),
+    # problem.h
+    "hb_expression_parse": (_status, (_context, c_char_p, c_int, c_int, POINTER(c_char_p), _doubles,
+                                      POINTER(_expression))),
+    "hb_expression_destroy": (None, (_expression,)),
+    "hb_expression_derivative": (_status, (_context, _expression, c_int, POINTER(_expression))),
+    "hb_expression_evaluate": (_status, (_context, _expression, c_size_t, _doubles, c_double,
+                                         _doubles)),
+    "hb_problem_settings_default": (None, (POINTER(ProblemSettings),)),
+    "hb_problem_create": (_status, (_context, POINTER(ProblemSettings), POINTER(_problem))),
+    "hb_problem_parse": (_status, (_context, c_char_p, c_char_p, c_char_p, POINTER(_problem))),
+    "hb_problem_load": (_status, (_context, c_char_p, POINTER(ProblemSettings), POINTER(_problem))),
+    "hb_problem_destroy": (None, (_problem,)),
+    "hb_problem_dim": (c_int, (_problem,)),
+    "hb_problem_time": (c_double, (_problem,)),
+    "hb_problem_initial_kind": (c_int, (_problem,)),
+    "hb_problem_is_gradient": (c_int, (_problem,)),
+    "hb_problem_is_autonomous": (c_int, (_problem,)),
+    "hb_problem_tau_of_t": (_status, (_context, _problem, c_double, _doubles)),
+    "hb_problem_t_of_tau": (_status, (_context, _problem, c_double, _doubles)),
+    "hb_problem_drift": (_status, (_context, _problem, c_double, c_size_t, _doubles, _doubles,
+                                   _doubles, _doubles, _doubles)),
+    "hb_problem_initial": (_status, (_context, _problem, c_size_t, _doubles, _doubles, _doubles)),
+    "hb_problem_initial_box": (_status, (_context, _problem, _doubles, _doubles)),
+    "hb_problem_initial_sample": (_status, (_context, _problem, c_uint64, c_uint64, c_size_t,
+                                            _doubles)),
+    # grid.h
+    "hb_grid_settings_default": (None, (POINTER(GridSettings),)),
+    "hb_grid_solve": (_status, (_context, _problem, c_double, POINTER(GridSettings), c_size_t,
+                                _doubles, POINTER(_grid))),
+    "hb_grid_destroy": (None, (_grid,)),
+    "hb_grid_info_get": (None, (_grid, POINTER(GridInfo))),
+    "hb_grid_evaluate": (_status, (_context, _grid, c_double, c_size_t, _doubles, _doubles,
+                                   _doubles, _doubles, _doubles)),
+    "hb_grid_field": (None, (_grid, POINTER(Field))),
+    # estimate.h
+    "hb_mean_settings_default": (None, (POINTER(MeanSettings),)),
+    "hb_mean_value": (_status, (_context, _problem, POINTER(Field), POINTER(MeanSettings), c_double,
+                                c_size_t, _doubles, POINTER(MeanValues))),
+    "hb_monotonicity": (_status, (_context, _problem, POINTER(Field), POINTER(MeanSettings),
+                                  c_double, _doubles, c_int, _doubles, _doubles, _doubles)),
+    "hb_residual": (_status, (_context, _problem, POINTER(Field), c_int, POINTER(MeanSettings),
+                              c_double, c_size_t, _doubles, c_int, _doubles, _doubles, _doubles,
+                              _doubles, _doubles)),
+    # solve.h
+    "hb_solve_settings_default": (None, (POINTER(SolveSettings),)),
+    "hb_solve": (_status, (_context, _problem, POINTER(SolveSettings), c_size_t, _doubles,
+                           POINTER(_solution))),
+    "hb_solution_destroy": (None, (_solution,)),
+    "hb_solution_size": (c_size_t, (_solution,)),
+    "hb_solution_dim": (c_int, (_solution,)),
+    "hb_solution_tau": (c_double, (_solution,)),
+    "hb_solution_method": (c_char_p, (_solution,)),
+    "hb_solution_note": (c_char_p, (_solution,)),
+    "hb_solution_values": (_doubles, (_solution, c_int)),
+    "hb_solve_residual": (_status, (_context, _problem, POINTER(SolveSettings), c_int, c_size_t,
+                                    _doubles, c_int, _doubles, _doubles, _doubles, _doubles,
+                                    _doubles)),
 }
 
 

@@ -62,8 +62,8 @@ static void release_series(hb_context *context, hb_series *series)
 static void release_cell(hb_context *context, hb_figure_cell *cell)
 {
     const char *texts[] = {cell->panel.title, cell->panel.x_label, cell->panel.y_label,
-                           cell->panel.key};
-    for (int i = 0; i < 4; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
+                           cell->panel.key, cell->panel.x_names};
+    for (int i = 0; i < 5; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
     for (hb_series *series = cell->first, *next; series; series = next) {
         next = series->next;
         release_series(context, series);
@@ -94,9 +94,10 @@ static hb_status own_text(hb_context *context, const char **text)
 
 static hb_status own_panel(hb_context *context, hb_panel *panel)
 {
-    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label, &panel->key};
+    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label, &panel->key,
+                            &panel->x_names};
     hb_status status = HB_OK;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         if (status == HB_OK)
             status = own_text(context, texts[i]);
         else
@@ -155,19 +156,32 @@ static hb_status create_series(hb_context *context, const char *label, size_t n,
     return HB_OK;
 }
 
+static int needs_bounds(hb_style style)
+{
+    return style == HB_STYLE_BAND || style == HB_STYLE_ARROWS || style == HB_STYLE_IMAGE;
+}
+
 hb_status hb_figure_series(hb_figure *figure, const char *label, hb_style style, int color,
                            size_t n, const double *x, const double *y, const double *low,
                            const double *high)
 {
+    HB_CHECK(figure->context, style != HB_STYLE_IMAGE, HB_ERROR_ARGUMENT,
+             "style is HB_STYLE_IMAGE; hb_figure_image draws images");
+    return hb_figure_add(figure, label, style, color, n, x, y, low, high);
+}
+
+hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, int color, size_t n,
+                        const double *x, const double *y, const double *low, const double *high)
+{
     hb_context *context = figure->context;
     HB_CHECK(context, figure->n_panels > 0, HB_ERROR_ARGUMENT,
              "a series needs a panel; call hb_figure_panel first");
-    HB_CHECK(context, style >= HB_STYLE_LINE && style <= HB_STYLE_BAND, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, style >= HB_STYLE_LINE && style <= HB_STYLE_IMAGE, HB_ERROR_ARGUMENT,
              "style is %d; it must be one of hb_style", (int)style);
     HB_CHECK(context, color >= 0, HB_ERROR_ARGUMENT, "color is %d; it must be 0 or more", color);
     HB_CHECK(context, n >= 1 && x, HB_ERROR_ARGUMENT, "a series needs at least one point");
     HB_CHECK(context, !low == !high, HB_ERROR_ARGUMENT, "low and high must be given together");
-    HB_CHECK(context, style == HB_STYLE_BAND ? low != NULL : y != NULL, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, needs_bounds(style) ? low != NULL : y != NULL, HB_ERROR_ARGUMENT,
              "a series needs y, and a band needs low and high");
     hb_series *series;
     HB_TRY(create_series(context, label, n, &series));

@@ -26,6 +26,12 @@ struct hb_figure {
     hb_figure_cell *cells; // (rows * columns)
 };
 
+/* HB_ERROR_ARGUMENT unless the lattice has at least 2 x 2 points and finite, increasing ends. */
+hb_status hb_lattice_check(hb_context *context, const hb_lattice *lattice);
+/* hb_figure_series for every style, HB_STYLE_IMAGE among them. */
+hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, int color, size_t n,
+                        const double *x, const double *y, const double *low, const double *high);
+
 /* The numbers, and the script that draws them from the file `csv_name` beside it. */
 hb_status hb_figure_write_csv(const hb_figure *figure, const char *path);
 hb_status hb_figure_write_script(const hb_figure *figure, const char *path, const char *csv_name);

@@ -12,6 +12,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
@@ -109,6 +110,7 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "set autoscale xfix\n"
         "set datafile separator comma\n"
         "pick(p, s, c) = (column(1) == p && column(2) == s) ? column(c) : NaN\n"
+        "piece(p, s, c) = valid(c) ? pick(p, s, c) : NaN\n"
         "bound(p, s, c) = valid(c) ? pick(p, s, c) : pick(p, s, 5)\n"
         "set border 3 linewidth 1.2 linecolor rgb '#404040'\n"
         "set tics nomirror out scale 0.7,0.4 textcolor rgb '#202020'\n"
@@ -138,18 +140,36 @@ static void positive_range(const hb_figure_cell *cell, int vertical, double *low
 /* Ticks of a logarithmic axis, from the last power of the base below the data: left to itself, gnuplot
  * starts a geometric series of ticks at a multiple of the base. Decades are written 10^n; an axis that
  * crosses fewer than two of them would be left almost bare, and gets plain numbers at gnuplot's own
- * ticks instead. */
+ * ticks instead; one that crosses more than nine gets every second, third, .. decade. */
 static hb_status write_log_ticks(hb_writer *writer, char axis, int base, double low, double high)
 {
-    const double step = base == 2 ? 2 : 10;
-    const double first = pow(step, floor(log(low) / log(step) + 1e-9));
+    const double radix = base == 2 ? 2 : 10;
+    const double first = pow(radix, floor(log(low) / log(radix) + 1e-9));
     const int crossed = (int)(floor(log10(high)) - ceil(log10(low))) + 1;
-    HB_TRY(hb_writer_printf(writer, "set logscale %c %g\n", axis, step));
+    const double step = base == 2 || crossed < 10 ? radix : pow(10, 1 + (crossed - 1) / 9);
+    HB_TRY(hb_writer_printf(writer, "set logscale %c %g\n", axis, radix));
     if (!(low <= high) || (base != 2 && crossed < 2))
         return hb_writer_printf(writer, "set format %c '%%g'\nset %ctics autofreq\n", axis, axis);
     return hb_writer_printf(writer, "set format %c '%s'\nset %ctics %.17g,%g\nset m%ctics %s\n",
                             axis, base == 2 ? "%g" : "10^{%T}", axis, first, step, axis,
                             base == 2 ? "1" : "default");
+}
+
+/* Names at x = 1, 2, .., from a list separated by semicolons. */
+static hb_status write_names(hb_writer *writer, const char *names)
+{
+    HB_TRY(hb_writer_printf(writer, "set xtics ("));
+    for (int place = 1; *names; place++) {
+        char name[128];
+        names += strspn(names, " ");
+        const size_t length = strcspn(names, ";");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        names += length + (names[length] == ';');
+        if (place > 1) HB_TRY(hb_writer_printf(writer, ", "));
+        HB_TRY(write_quoted(writer, name));
+        HB_TRY(hb_writer_printf(writer, " %d", place));
+    }
+    return hb_writer_printf(writer, ")\n");
 }
 
 static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int vertical)
@@ -170,6 +190,7 @@ static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int v
                                 "unset logscale %c\nset format %c '%%g'\nset %ctics autofreq\n",
                                 axis, axis, axis));
     }
+    if (!vertical && panel->x_names) HB_TRY(write_names(writer, panel->x_names));
     HB_TRY(hb_writer_printf(writer, "set %crange [", axis));
     if (isfinite(from)) HB_TRY(hb_writer_printf(writer, "%.17g", from));
     HB_TRY(hb_writer_printf(writer, ":"));
@@ -178,12 +199,29 @@ static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int v
 }
 
 /* gnuplot's words for one series, after the data file: columns and look. A point without bounds
- * keeps its marker among points with error bars. */
-static hb_status write_look(hb_writer *writer, const hb_series *series, int panel, int number)
+ * keeps its marker among points with error bars. An image is taken by its rows, from `first` on, since
+ * gnuplot wants nothing but its points. */
+static hb_status write_look(hb_writer *writer, const hb_series *series, int panel, int number,
+                            size_t first)
 {
     const char *color = PALETTE[series->color % N_COLORS];
     const int marker = MARKERS[series->color % N_COLORS];
     const double width = series->n > 1 ? series->x[1] - series->x[0] : 1;
+    if (series->style == HB_STYLE_IMAGE)
+        return hb_writer_printf(writer, " skip 1 every ::%zu::%zu using 4:5:6 with image", first,
+                                first + series->n - 1);
+    if (series->style == HB_STYLE_ARROWS)
+        return hb_writer_printf(
+            writer,
+            " skip 1 using (pick(%d,%d,4)):(pick(%d,%d,5)):(pick(%d,%d,6)):"
+            "(pick(%d,%d,7)) with vectors head filled size screen 0.010,20 fixed "
+            "linewidth 1 linecolor rgb '%s'",
+            panel, number, panel, number, panel, number, panel, number, color);
+    if (series->style == HB_STYLE_THIN)
+        return hb_writer_printf(writer,
+                                " skip 1 using (piece(%d,%d,4)):(piece(%d,%d,5)) with lines "
+                                "linewidth 1 linecolor rgb '%s'",
+                                panel, number, panel, number, color);
     HB_TRY(hb_writer_printf(writer, " skip 1 using (pick(%d,%d,4))", panel, number));
     for (int column = 5; column <= 7; column++) {
         const int bounds = column > 5, band = series->style == HB_STYLE_BAND;
@@ -212,11 +250,30 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
             writer,
             " with filledcurves fillstyle transparent solid 0.2 noborder linecolor rgb '%s'",
             color);
+    case HB_STYLE_THIN:
+    case HB_STYLE_ARROWS:
+    case HB_STYLE_IMAGE: break;
     }
     return HB_OK;
 }
 
-static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int number)
+/* The key of colours: light where little is, dark where much is, readable when printed in grey. */
+static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
+{
+    const hb_series *image = cell->first;
+    if (!image || image->style != HB_STYLE_IMAGE)
+        return hb_writer_printf(writer, "set rmargin 2\n");
+    HB_TRY(hb_writer_printf(
+        writer, "set rmargin 13\nset tics front\n"
+                "set palette defined (0 '#ffffff', 1 '#dbe9f6', 2 '#bad6eb', 3 '#89bedc', "
+                "4 '#539ecd', 5 '#2b7bba', 6 '#0b559f', 7 '#08306b')\n"
+                "set colorbox user origin graph 1.03,graph 0 size graph 0.035,graph 1 noborder\n"
+                "set cbtics scale 0.4 autofreq\nset cbrange [*:*]\n"));
+    return write_setting(writer, "cblabel", image->label[0] ? image->label : NULL, " offset 0.5,0");
+}
+
+/* *row: how many rows of the .csv stand before this panel's; on return, before the next one's. */
+static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int number, size_t *row)
 {
     const hb_panel *panel = &cell->panel;
     HB_TRY(hb_writer_printf(writer, "\n"));
@@ -227,14 +284,17 @@ static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int 
                             panel->key ? panel->key : "top right"));
     HB_TRY(write_axis(writer, cell, 0));
     HB_TRY(write_axis(writer, cell, 1));
+    HB_TRY(write_colors(writer, cell));
     if (!cell->first) return hb_writer_printf(writer, "set multiplot next\n");
     HB_TRY(hb_writer_printf(writer, "plot "));
     int count = 1;
     for (const hb_series *s = cell->first; s; s = s->next, count++) {
         HB_TRY(hb_writer_printf(writer, "%sdata", count > 1 ? ", \\\n     " : ""));
-        HB_TRY(write_look(writer, s, number, count));
-        HB_TRY(hb_writer_printf(writer, s->label[0] ? " title " : " notitle"));
-        if (s->label[0]) HB_TRY(write_quoted(writer, s->label));
+        HB_TRY(write_look(writer, s, number, count, *row));
+        *row += s->n;
+        const int titled = s->label[0] && s->style != HB_STYLE_IMAGE;
+        HB_TRY(hb_writer_printf(writer, titled ? " title " : " notitle"));
+        if (titled) HB_TRY(write_quoted(writer, s->label));
     }
     return hb_writer_printf(writer, "\n");
 }
@@ -242,8 +302,9 @@ static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int 
 static hb_status write_script(const hb_figure *figure, hb_writer *writer, const char *csv_name)
 {
     HB_TRY(write_prologue(figure, writer, csv_name));
+    size_t row = 0;
     for (int p = 0; p < figure->n_panels; p++)
-        HB_TRY(write_panel(writer, &figure->cells[p], p + 1));
+        HB_TRY(write_panel(writer, &figure->cells[p], p + 1, &row));
     return hb_writer_printf(writer, "unset multiplot\n");
 }
 

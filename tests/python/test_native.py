@@ -38,7 +38,7 @@ def squeeze(text):
 
 
 def argument_type(text):
-    text = squeeze(text)
+    text = re.sub(r"(\w+)\[\d*\]$", r"*\1", squeeze(text))  # shape[4] is a pointer
     return text if text == "..." else squeeze(re.sub(r"\w+$", "", text))
 
 

@@ -1,0 +1,158 @@
+/* heatball residual: how well the solution of a problem satisfies the mean-value identity.
+ *
+ * R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] for F = u, ln u or u ln u at each point and radius; it
+ * is zero for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to the residual of the
+ * differential equation as r goes to 0; C1 = 0.0204196 in one dimension. */
+#include "commands.h"
+#include "problem_options.h"
+#include "rows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct residual_values {
+    hb_problem_values problem;
+    hb_reals radii;
+    int quantity, json;
+    const char *path;
+} residual_values;
+
+static const char *const quantity_names[] = {"u", "v", "w", NULL};
+static const hb_quantity quantity_codes[] = {HB_QUANTITY_U, HB_QUANTITY_V, HB_QUANTITY_W};
+
+static const hb_option residual_options[] = {
+    HB_PROBLEM_OPTIONS(residual_values, problem),
+    {.name = "radii",
+     .kind = HB_OPTION_REALS,
+     .placeholder = "LIST",
+     .help = "radii of the heat balls",
+     .max = INFINITY,
+     .rules = HB_OPTION_REQUIRED | HB_OPTION_ABOVE,
+     .offset = offsetof(residual_values, radii)},
+    {.name = "quantity",
+     .kind = HB_OPTION_CHOICE,
+     .help = "of the density u, of v = ln u or of w = u ln u",
+     .choices = quantity_names,
+     .fallback = "v",
+     .offset = offsetof(residual_values, quantity)},
+    HB_OPTION_JSON(residual_values, json),
+    {.letter = 'o',
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "FILE",
+     .help = "write the rows to this file, .csv or .npy by its name",
+     .offset = offsetof(residual_values, path)},
+    {0}};
+
+/* One row per point and radius; one block holds the columns. */
+typedef struct residual_table {
+    size_t n;
+    double *x;                                                    // (n, dim), owns the block
+    double *radius, *residual, *residual_se, *scaled, *scaled_se; // (n) each
+} residual_table;
+
+static hb_status create_table(const hb_points *points, const hb_reals *radii, residual_table *out)
+{
+    const size_t n = points->n * radii->n, dim = (size_t)points->dim;
+    *out = (residual_table){.n = n, .x = malloc(n * (dim + 5) * sizeof(double))};
+    if (!out->x) return HB_ERROR_MEMORY;
+    double **columns[] = {&out->radius, &out->residual, &out->residual_se, &out->scaled,
+                          &out->scaled_se};
+    for (size_t c = 0; c < 5; c++) *columns[c] = out->x + n * (dim + c);
+    for (size_t i = 0; i < n; i++) {
+        out->radius[i] = radii->values[i % radii->n];
+        for (size_t k = 0; k < dim; k++) out->x[i * dim + k] = points->x[i / radii->n * dim + k];
+    }
+    return HB_OK;
+}
+
+static hb_status print_json(const residual_values *v, const hb_rows *rows, double time, double tau,
+                            int dim)
+{
+    json_t *object =
+        json_pack("{s:s, s:f, s:f, s:I, s:i}", "quantity", quantity_names[v->quantity], "time",
+                  time, "tau", tau, "seed", (json_int_t)v->problem.seed, "dim", dim);
+    if (object && v->path) json_object_set_new(object, "file", json_string(v->path));
+    if (object && !v->path) json_object_set_new(object, "points", hb_rows_json(rows));
+    return hb_rows_print_json(object, stdout);
+}
+
+static hb_status show(hb_session *session, const residual_values *v, int dim, double time,
+                      double tau, const residual_table *table)
+{
+    const hb_rows_column columns[] = {
+        {"x", NULL, dim, table->x},
+        {"radius", NULL, 0, table->radius},
+        {"residual", NULL, 0, table->residual},
+        {"residual", "_se", 0, table->residual_se},
+        {"scaled", NULL, 0, table->scaled},
+        {"scaled", "_se", 0, table->scaled_se},
+    };
+    const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
+    hb_session_clear(session);
+    if (v->path) {
+        hb_status status = hb_rows_write(session, &rows, v->path);
+        if (status != HB_OK) return status;
+    }
+    if (v->json) return print_json(v, &rows, time, tau, dim);
+    if (v->path && hb_session_quiet(session)) return HB_OK;
+    if (v->path) printf("%s: %zu rows\n", v->path, table->n);
+    if (!hb_session_quiet(session))
+        printf("# residual of %s, time %.9g, tau %.9g, seed %" PRIu64 "\n",
+               quantity_names[v->quantity], time, tau, v->problem.seed);
+    if (!v->path) hb_rows_print(&rows, stdout);
+    return HB_OK;
+}
+
+static hb_status compute(hb_session *session, const residual_values *v, const hb_problem *problem,
+                         const hb_points *points, residual_table *table)
+{
+    hb_context *context = hb_session_context(session);
+    hb_solve_settings settings;
+    hb_status status = hb_problem_fill_settings(session, &v->problem, problem, &settings);
+    if (status != HB_OK) return status;
+    const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
+    double tau;
+    status = hb_problem_tau_of_t(context, problem, time, &tau);
+    if (status == HB_OK)
+        status =
+            hb_solve_residual(context, problem, &settings, quantity_codes[v->quantity], points->n,
+                              points->x, (int)v->radii.n, v->radii.values, table->residual,
+                              table->residual_se, table->scaled, table->scaled_se);
+    return status == HB_OK ? show(session, v, points->dim, time, tau, table) : status;
+}
+
+static hb_status run_residual(hb_session *session, const void *values)
+{
+    const residual_values *v = values;
+    hb_problem *problem = NULL;
+    hb_points points = {0};
+    residual_table table = {0};
+    hb_status status = hb_rows_check_path(session, v->path);
+    if (status == HB_OK) status = hb_problem_from_options(session, &v->problem, &problem);
+    if (status == HB_OK)
+        status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
+    if (status == HB_OK) status = create_table(&points, &v->radii, &table);
+    if (status == HB_OK)
+        status = hb_problem_judge(session, compute(session, v, problem, &points, &table));
+    free(table.x);
+    hb_points_destroy(&points);
+    hb_problem_destroy(problem);
+    return status;
+}
+
+const hb_command hb_command_residual = {
+    .name = "residual",
+    .summary = "print the mean-value residual of a problem's solution for several radii",
+    .text =
+        "Solves a problem on a grid, as heatball solve does, and prints at each point and radius "
+        "the "
+        "mean-value residual R = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] of F = u, ln u or "
+        "u ln u, which is zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to "
+        "the residual of the differential equation as r goes to 0. Columns are x_1 .., radius, "
+        "residual, residual_se, scaled, scaled_se.",
+    .example =
+        "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
+        "--time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
+    .options = residual_options,
+    .size = sizeof(residual_values),
+    .run = run_residual};

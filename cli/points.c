@@ -1,0 +1,165 @@
+/* Points on the command line and in files.
+ *
+ * A text is read number by number: after each, a comma goes on with the point, a semicolon ends it, and
+ * the end of the text ends the last one; blanks may stand anywhere between. So "-2.5;-1;0" is three
+ * points of one coordinate and "1,2; 0,1" two points of two. A number that does not follow this form is
+ * quoted in the refusal together with the point that it belongs to. */
+#include "points.h"
+
+#include <ctype.h>
+#include <heatball/file.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int hb_points_has_extension(const char *path, const char *extension)
+{
+    const size_t length = strlen(path), tail = strlen(extension);
+    return length > tail && strcmp(path + length - tail, extension) == 0;
+}
+
+static const char *skip_blanks(const char *text)
+{
+    while (isspace((unsigned char)*text)) text++;
+    return text;
+}
+
+/* One finite decimal number; *text moves behind it and the blanks that follow. */
+static int read_number(const char **text, double *out)
+{
+    char *rest;
+    const char *begin = skip_blanks(*text);
+    *out = strtod(begin, &rest);
+    if (rest == begin || !isfinite(*out)) return 0;
+    for (const char *c = begin; c < rest; c++)
+        if (*c == 'x' || *c == 'X') return 0;
+    *text = skip_blanks(rest);
+    return 1;
+}
+
+static hb_status refuse_number(hb_session *session, const char *text, size_t point)
+{
+    text = skip_blanks(text);
+    const int length = (int)strcspn(text, ",;");
+    if (length == 0)
+        return hb_session_fail(
+            session, HB_ERROR_ARGUMENT,
+            "--at: point %zu lacks a number; points are separated by semicolons, "
+            "their coordinates by commas, as in \"1,2; 0,1\"",
+            point);
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "--at: point %zu has %.*s; it must be finite numbers, coordinates "
+                           "separated by commas and points by semicolons, or the name of a .npy or "
+                           ".csv file",
+                           point, length > 60 ? 60 : length, text);
+}
+
+static hb_status refuse_dimension(hb_session *session, size_t point, uint64_t found, int dim)
+{
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "--at: point %zu has %llu coordinate%s; the problem has dimension %d "
+                           "(points are separated by semicolons)",
+                           point, (unsigned long long)found, found == 1 ? "" : "s", dim);
+}
+
+static hb_status read_text(hb_session *session, const char *text, hb_points *out)
+{
+    size_t room = 1;
+    for (const char *c = text; *c; c++) room += *c == ';' || *c == ',';
+    out->x = malloc(room * sizeof(double));
+    if (!out->x) return HB_ERROR_MEMORY;
+    size_t count = 0, coordinates = 0;
+    for (int more = 1; more;) {
+        if (!read_number(&text, &out->x[count++])) return refuse_number(session, text, out->n + 1);
+        coordinates++;
+        if (*text == ',') {
+            text++;
+            continue;
+        }
+        if (*text != ';' && *text != 0) return refuse_number(session, text, out->n + 1);
+        if (coordinates != (size_t)out->dim)
+            return refuse_dimension(session, out->n + 1, coordinates, out->dim);
+        out->n++;
+        coordinates = 0;
+        more = *text == ';';
+        text += more;
+    }
+    return HB_OK;
+}
+
+/* A table of numbers as points: [n][dim], or [n] and [n][1] for dim = 1. */
+static hb_status take_table(hb_session *session, const char *path, int n_axes,
+                            const uint64_t *shape, const double *values, hb_points *out)
+{
+    const uint64_t columns = n_axes == 1 ? 1 : shape[1];
+    if (n_axes > 2)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--at: %.200s has %d axes; points are an array [n][dim]", path,
+                               n_axes);
+    if (columns != (uint64_t)out->dim) return refuse_dimension(session, 1, columns, out->dim);
+    if (shape[0] == 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--at: %.200s holds no point", path);
+    const size_t count = (size_t)shape[0] * (size_t)columns;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "--at: point %zu of %.200s has %g; it must be finite numbers",
+                                   i / (size_t)columns + 1, path, values[i]);
+    out->x = malloc(count * sizeof(double));
+    if (!out->x) return HB_ERROR_MEMORY;
+    memcpy(out->x, values, count * sizeof(double));
+    out->n = (size_t)shape[0];
+    return HB_OK;
+}
+
+static hb_status read_file(hb_session *session, const char *path, hb_points *out)
+{
+    int n_axes;
+    uint64_t shape[4];
+    double *values;
+    hb_context *context = hb_session_context(session);
+    hb_status status = hb_table_read(context, path, &n_axes, shape, &values);
+    if (status != HB_OK) return status;
+    status = take_table(session, path, n_axes, shape, values, out);
+    hb_table_release(context, values);
+    return status;
+}
+
+hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_points *out)
+{
+    *out = (hb_points){.dim = dim};
+    if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
+        return read_file(session, text, out);
+    return read_text(session, text, out);
+}
+
+void hb_points_destroy(hb_points *points)
+{
+    free(points->x);
+    *points = (hb_points){0};
+}
+
+static hb_status refuse_box(hb_session *session, const char *text, int dim)
+{
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "--box is %.100s; it must be low and high of each axis, as \"-4 4\" for "
+                           "all or %d such pairs separated by commas, low below high",
+                           text, dim);
+}
+
+hb_status hb_points_box(hb_session *session, const char *text, int dim, double *low, double *high)
+{
+    const char *at = text;
+    for (int axis = 0; axis < dim; axis++) {
+        if (!read_number(&at, &low[axis]) || !read_number(&at, &high[axis]) ||
+            !(low[axis] < high[axis]))
+            return refuse_box(session, text, dim);
+        if (axis == 0 && *at == 0) { /* one pair stands for all */
+            for (axis = 1; axis < dim; axis++) low[axis] = low[0], high[axis] = high[0];
+            return HB_OK;
+        }
+        if (*at != (axis + 1 < dim ? ',' : 0)) return refuse_box(session, text, dim);
+        at++;
+    }
+    return HB_OK;
+}

@@ -1,0 +1,131 @@
+/* The options of a problem, turned into an hb_problem and the settings of a solution.
+ *
+ * With --problem the other options override what the file says; --drift would replace the very problem
+ * and is refused beside it. A drift that is not finite or a density that does not normalise is bad input
+ * for a command, whichever status the library has for it: exit code 2. */
+#include "problem_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* NAME=VALUE of --param; one block holds the pointers, the values and the names. */
+typedef struct parameters {
+    const char **names; // (n), owns the block
+    double *values;     // (n)
+} parameters;
+
+static hb_status read_parameter(hb_session *session, const char *text, char *name, double *value)
+{
+    char *rest;
+    const char *sign = strchr(text, '=');
+    if (sign) *value = strtod(sign + 1, &rest);
+    if (!sign || sign == text || rest == sign + 1 || *rest || !isfinite(*value))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--param is %.80s; it must be NAME=NUMBER, as a=2", text);
+    memcpy(name, text, (size_t)(sign - text));
+    name[sign - text] = 0;
+    return HB_OK;
+}
+
+static hb_status read_parameters(hb_session *session, const hb_texts *texts, parameters *out)
+{
+    size_t bytes = texts->n * (sizeof(char *) + sizeof(double)) + 1;
+    for (size_t i = 0; i < texts->n; i++) bytes += strlen(texts->values[i]) + 1;
+    *out = (parameters){.names = malloc(bytes)};
+    if (!out->names) return HB_ERROR_MEMORY;
+    out->values = (double *)(out->names + texts->n);
+    char *name = (char *)(out->values + texts->n);
+    for (size_t i = 0; i < texts->n; i++) {
+        hb_status status = read_parameter(session, texts->values[i], name, &out->values[i]);
+        if (status != HB_OK) return status;
+        out->names[i] = name;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(out->names[k], name) == 0)
+                return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                       "--param %.60s is given twice; give it once", name);
+        name += strlen(name) + 1;
+    }
+    return HB_OK;
+}
+
+static hb_status check_source(hb_session *session, const hb_problem_values *v)
+{
+    if (v->problem && v->drift)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--problem and --drift are both given; give one of them");
+    if (!v->problem && !v->drift)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--drift is missing; give --problem FILE.ini, or --drift, --noise "
+                               "and --initial");
+    if (v->drift && !v->initial)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--initial is missing; it must be an initial density such as "
+                               "\"gaussian(mean=0, var=1)\"");
+    if (v->drift && isnan(v->time))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--time is missing; it must be a number of at least 0");
+    return HB_OK;
+}
+
+static hb_status make_problem(hb_session *session, const hb_problem_values *v,
+                              const parameters *given, hb_problem **out)
+{
+    hb_context *context = hb_session_context(session);
+    hb_problem_settings settings;
+    hb_problem_settings_default(&settings);
+    settings.dim = v->dim;
+    settings.drift = v->drift;
+    if (v->noise || v->problem) settings.noise = v->noise;
+    settings.initial = v->initial;
+    settings.n_parameters = (int)v->params.n;
+    settings.parameter_names = given->names;
+    settings.parameter_values = given->values;
+    if (v->time > 0) settings.time = v->time;
+    hb_status status = v->problem ? hb_problem_load(context, v->problem, &settings, out)
+                                  : hb_problem_create(context, &settings, out);
+    if (status != HB_OK) return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
+    if (hb_problem_initial_kind(*out) != HB_INITIAL_NONE) return HB_OK;
+    hb_problem_destroy(*out);
+    *out = NULL;
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "%.200s has no initial density; give --initial", v->problem);
+}
+
+hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v, hb_problem **out)
+{
+    *out = NULL;
+    hb_status status = check_source(session, v);
+    if (status != HB_OK) return status;
+    parameters given;
+    status = read_parameters(session, &v->params, &given);
+    if (status == HB_OK) status = make_problem(session, v, &given, out);
+    free(given.names);
+    return status;
+}
+
+/* The library has one status for numbers that failed; only its message tells the drift's. */
+hb_status hb_problem_judge(hb_session *session, hb_status status)
+{
+    static const char opening[] = "the drift is ";
+    const char *message = hb_session_message(session, status);
+    const int of_drift = strncmp(message, opening, sizeof opening - 1) == 0;
+    return status == HB_ERROR_NUMERICAL && of_drift ? HB_ERROR_ARGUMENT : status;
+}
+
+hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
+                                   const hb_problem *problem, hb_solve_settings *settings)
+{
+    hb_solve_settings_default(settings);
+    settings->time = v->time;
+    settings->mean.lift = v->lift;
+    settings->mean.samples = v->samples;
+    settings->mean.degree = v->degree;
+    settings->mean.seed = v->seed;
+    const int dim = hb_problem_dim(problem);
+    for (int axis = 0; axis < 3 && axis < dim; axis++) settings->grid.points[axis] = v->points;
+    if (v->points % 2)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--points is %d; it must be even",
+                               v->points);
+    if (!v->box || dim > 3) return HB_OK;
+    return hb_points_box(session, v->box, dim, settings->grid.low, settings->grid.high);
+}

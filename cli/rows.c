@@ -1,0 +1,168 @@
+/* Rows of numbers for people, for programs and for files.
+ *
+ * The table has nine significant digits, columns aligned at the right; JSON and .csv have seventeen, so
+ * that reading gives the same bits. A .npy file holds the same columns as the .csv, without names. */
+#include "rows.h"
+#include "points.h"
+
+#include <heatball/file.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 40 };
+
+static int width_of(const hb_rows_column *column)
+{
+    return column->width ? column->width : 1;
+}
+
+static int count_cells(const hb_rows *rows)
+{
+    int n = 0;
+    for (int c = 0; c < rows->n_columns; c++) n += width_of(&rows->columns[c]);
+    return n;
+}
+
+static void name_cell(const hb_rows_column *column, int index, char out[CELL])
+{
+    const char *suffix = column->suffix ? column->suffix : "";
+    if (column->width)
+        snprintf(out, CELL, "%s_%d%s", column->name, index + 1, suffix);
+    else
+        snprintf(out, CELL, "%s%s", column->name, suffix);
+}
+
+static double cell_of(const hb_rows_column *column, size_t row, int index)
+{
+    return column->values[row * (size_t)width_of(column) + (size_t)index];
+}
+
+static int widest(const hb_rows *rows, const hb_rows_column *column, int index)
+{
+    char text[CELL];
+    name_cell(column, index, text);
+    int width = (int)strlen(text);
+    for (size_t i = 0; i < rows->n; i++) {
+        const int length = snprintf(text, sizeof text, "%.9g", cell_of(column, i, index));
+        if (length > width) width = length;
+    }
+    return width;
+}
+
+void hb_rows_print(const hb_rows *rows, FILE *out)
+{
+    int *widths = malloc((size_t)count_cells(rows) * sizeof *widths);
+    if (!widths) return;
+    int cell = 0;
+    char name[CELL];
+    for (int c = 0; c < rows->n_columns; c++)
+        for (int k = 0; k < width_of(&rows->columns[c]); k++, cell++) {
+            widths[cell] = widest(rows, &rows->columns[c], k);
+            name_cell(&rows->columns[c], k, name);
+            fprintf(out, "%s%*s", cell ? "  " : "", widths[cell], name);
+        }
+    fprintf(out, "\n");
+    for (size_t i = 0; i < rows->n; i++, fprintf(out, "\n")) {
+        cell = 0;
+        for (int c = 0; c < rows->n_columns; c++)
+            for (int k = 0; k < width_of(&rows->columns[c]); k++, cell++)
+                fprintf(out, "%s%*.9g", cell ? "  " : "", widths[cell],
+                        cell_of(&rows->columns[c], i, k));
+    }
+    free(widths);
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *row_object(const hb_rows *rows, size_t row)
+{
+    json_t *object = json_object();
+    for (int c = 0; object && c < rows->n_columns; c++) {
+        const hb_rows_column *column = &rows->columns[c];
+        char key[CELL];
+        snprintf(key, sizeof key, "%s%s", column->name, column->suffix ? column->suffix : "");
+        json_t *value = column->width ? json_array() : number(cell_of(column, row, 0));
+        for (int k = 0; k < column->width; k++)
+            json_array_append_new(value, number(cell_of(column, row, k)));
+        json_object_set_new(object, key, value);
+    }
+    return object;
+}
+
+json_t *hb_rows_json(const hb_rows *rows)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < rows->n; i++)
+        if (json_array_append_new(list, row_object(rows, i)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+hb_status hb_rows_print_json(json_t *object, FILE *out)
+{
+    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    if (!text) return HB_ERROR_MEMORY;
+    fprintf(out, "%s\n", text);
+    free(text);
+    return HB_OK;
+}
+
+hb_status hb_rows_check_path(hb_session *session, const char *path)
+{
+    if (!path || hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
+        return HB_OK;
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "-o is %.200s; the name must end in .csv or .npy", path);
+}
+
+static hb_status write_header(const hb_rows *rows, hb_writer *writer, int cells, int is_csv)
+{
+    const uint64_t shape[] = {rows->n, (uint64_t)cells};
+    if (!is_csv) return hb_npy_begin(writer, HB_F64, 2, shape);
+    const char **names = malloc((size_t)cells * (sizeof *names + CELL));
+    if (!names) return HB_ERROR_MEMORY;
+    char *text = (char *)(names + cells);
+    for (int c = 0, cell = 0; c < rows->n_columns; c++)
+        for (int k = 0; k < width_of(&rows->columns[c]); k++, text += CELL) {
+            name_cell(&rows->columns[c], k, text);
+            names[cell++] = text;
+        }
+    hb_status status = hb_csv_header(writer, cells, names);
+    free(names);
+    return status;
+}
+
+static hb_status write_rows(const hb_rows *rows, hb_writer *writer, int cells, int is_csv)
+{
+    double *line = malloc((size_t)cells * sizeof *line); // (cells)
+    hb_status status = line ? HB_OK : HB_ERROR_MEMORY;
+    for (size_t i = 0; status == HB_OK && i < rows->n; i++) {
+        for (int c = 0, cell = 0; c < rows->n_columns; c++)
+            for (int k = 0; k < width_of(&rows->columns[c]); k++)
+                line[cell++] = cell_of(&rows->columns[c], i, k);
+        status = is_csv ? hb_csv_rows(writer, HB_F64, 1, cells, line)
+                        : hb_writer_write(writer, line, (size_t)cells * sizeof *line);
+    }
+    free(line);
+    return status;
+}
+
+hb_status hb_rows_write(hb_session *session, const hb_rows *rows, const char *path)
+{
+    const int cells = count_cells(rows), is_csv = hb_points_has_extension(path, ".csv");
+    hb_writer *writer;
+    hb_status status = hb_writer_create(hb_session_context(session), path, &writer);
+    if (status != HB_OK) return status;
+    status = write_header(rows, writer, cells, is_csv);
+    if (status == HB_OK) status = write_rows(rows, writer, cells, is_csv);
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
+}

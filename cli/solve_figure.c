@@ -1,0 +1,322 @@
+/* The figure of `heatball solve --plot`.
+ *
+ * One dimension: density, log-density and score over N_LINE points, each with a band of two errors and
+ * the asked points as markers. Two dimensions: the density as colours with contour lines, and the score
+ * as streamlines, from N_PLANE x N_PLANE points of the grid's solution.
+ *
+ * The window holds the asked points and the bulk, where ln u is within BULK of its largest value on the
+ * grid. For a standard normal BULK = 10 gives |x| < sqrt(20) = 4.5. */
+#include "solve_figure.h"
+
+#include <heatball/plot.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_LINE = 201, N_PLANE = 161, N_SEARCH = 101, N_LEVELS = 11 };
+static const double BULK = 10, MARGIN = 0.04;
+static const double LEVELS[N_LEVELS] = {0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+
+typedef struct window {
+    double low[2], high[2];
+} window;
+
+static int format_of(const char *path)
+{
+    return hb_points_has_extension(path, ".svg")   ? HB_PLOT_SVG
+           : hb_points_has_extension(path, ".png") ? HB_PLOT_PNG
+           : hb_points_has_extension(path, ".pdf") ? HB_PLOT_PDF
+                                                   : 0;
+}
+
+hb_status hb_solve_figure_check(hb_session *session, const char *path, const char *results, int dim)
+{
+    if (!path) return HB_OK;
+    if (!format_of(path))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
+    if (dim > 2)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--plot draws problems of dimension 1 and 2; this one has %d", dim);
+    const size_t stem = strlen(path) - 4;
+    if (results && strlen(results) == stem + 4 && memcmp(path, results, stem) == 0 &&
+        strcmp(results + stem, ".csv") == 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "-o is %.200s, which is also the name of the numbers behind --plot; "
+                               "choose another name",
+                               results);
+    return HB_OK;
+}
+
+/* ---- the window ---- */
+
+static double between(double low, double high, int i, int n)
+{
+    return low + (high - low) * i / (n - 1);
+}
+
+/* Point k of a regular lattice of n points per axis, x fastest. */
+static void lattice_point(const window *w, int dim, int n, int k, double *x)
+{
+    for (int axis = 0; axis < dim; axis++, k /= n)
+        x[axis] = between(w->low[axis], w->high[axis], k % n, n);
+}
+
+static int lattice_size(int dim, int n)
+{
+    return dim == 1 ? n : n * n;
+}
+
+static void shrink_to_bulk(int dim, int count, const double *x, const double *v, window *w)
+{
+    double largest = -INFINITY;
+    for (int k = 0; k < count; k++) largest = fmax(largest, v[k]);
+    for (int axis = 0; axis < dim; axis++) {
+        const double step = (w->high[axis] - w->low[axis]) / (N_SEARCH - 1);
+        double low = INFINITY, high = -INFINITY;
+        for (int k = 0; k < count; k++) {
+            if (!(v[k] > largest - BULK)) continue;
+            low = fmin(low, x[k * dim + axis]);
+            high = fmax(high, x[k * dim + axis]);
+        }
+        if (!(low <= high)) continue;
+        w->low[axis] = fmax(w->low[axis], low - step);
+        w->high[axis] = fmin(w->high[axis], high + step);
+    }
+}
+
+/* Widens the window to the points and a margin, but not beyond box (NULL: no limit). */
+static void include_points(const hb_points *points, const window *box, window *w)
+{
+    for (int axis = 0; axis < points->dim; axis++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t i = 0; i < points->n; i++) {
+            low = fmin(low, points->x[i * (size_t)points->dim + (size_t)axis]);
+            high = fmax(high, points->x[i * (size_t)points->dim + (size_t)axis]);
+        }
+        const double margin = MARGIN * (fmax(high, w->high[axis]) - fmin(low, w->low[axis]));
+        w->low[axis] = fmin(w->low[axis], low - margin);
+        w->high[axis] = fmax(w->high[axis], high + margin);
+        if (!box) continue;
+        w->low[axis] = fmax(w->low[axis], box->low[axis]);
+        w->high[axis] = fmin(w->high[axis], box->high[axis]);
+    }
+}
+
+static hb_status search_grid(hb_context *context, const hb_grid *grid, const hb_points *points,
+                             window *w)
+{
+    const int dim = points->dim;
+    hb_grid_info info;
+    hb_grid_info_get(grid, &info);
+    for (int axis = 0; axis < dim; axis++) {
+        w->low[axis] = info.low[axis];
+        w->high[axis] = info.high[axis];
+    }
+    const int count = lattice_size(dim, N_SEARCH);
+    double *x = malloc((size_t)(count * (dim + 1)) * sizeof *x); // (count, dim), then v (count)
+    if (!x) return HB_ERROR_MEMORY;
+    double *v = x + count * dim;
+    for (int k = 0; k < count; k++) lattice_point(w, dim, N_SEARCH, k, x + k * dim);
+    hb_status status =
+        hb_grid_evaluate(context, grid, info.tau, (size_t)count, x, v, NULL, NULL, NULL);
+    const window box = *w;
+    if (status == HB_OK) {
+        shrink_to_bulk(dim, count, x, v, w);
+        include_points(points, &box, w);
+    }
+    free(x);
+    return status;
+}
+
+/* Solves on the grid and finds the window; at time 0 there is no grid and the window is the initial
+ * density's box. */
+static hb_status find_bulk(hb_context *context, const hb_problem *problem,
+                           const hb_solve_settings *settings, double time, const hb_points *points,
+                           hb_grid **grid, window *w)
+{
+    hb_status status;
+    if (time == 0) {
+        status = hb_problem_initial_box(context, problem, w->low, w->high);
+        if (status == HB_OK) include_points(points, NULL, w);
+        return status;
+    }
+    status = hb_grid_solve(context, problem, time, &settings->grid, points->n, points->x, grid);
+    if (status != HB_OK) return status;
+    return search_grid(context, *grid, points, w);
+}
+
+/* ---- one dimension ---- */
+
+static double finite_or_nan(double value)
+{
+    return isfinite(value) ? value : NAN;
+}
+
+/* A panel of one quantity: band, curve, points. work has room for 3 N_LINE numbers. */
+static hb_status draw_quantity(hb_figure *figure, const hb_panel *panel, hb_column column,
+                               const double *x, const hb_solution *line, const hb_points *points,
+                               const hb_solution *at_points, double *work)
+{
+    const double *y = hb_solution_values(line, column);
+    const double *se = hb_solution_values(line, (hb_column)(column + 1));
+    double *middle = work, *low = work + N_LINE, *high = work + 2 * N_LINE;
+    for (int i = 0; i < N_LINE; i++) {
+        middle[i] = finite_or_nan(y[i]);
+        low[i] = finite_or_nan(y[i] - 2 * se[i]);
+        high[i] = finite_or_nan(y[i] + 2 * se[i]);
+    }
+    const int named = column == HB_LOG_DENSITY; /* one legend serves the three panels */
+    hb_status status = hb_figure_panel(figure, panel);
+    if (status == HB_OK)
+        status = hb_figure_series(figure, named ? "± 2 errors" : NULL, HB_STYLE_BAND, 1, N_LINE, x,
+                                  NULL, low, high);
+    if (status == HB_OK)
+        status = hb_figure_series(figure, named ? hb_solution_method(line) : NULL, HB_STYLE_LINE, 0,
+                                  N_LINE, x, middle, NULL, NULL);
+    if (status != HB_OK) return status;
+    return hb_figure_series(figure, named ? "points asked for" : NULL, HB_STYLE_POINTS, 1,
+                            points->n, points->x, hb_solution_values(at_points, column), NULL,
+                            NULL);
+}
+
+static hb_status draw_line(hb_figure *figure, double time, const window *w, const double *x,
+                           const hb_solution *line, const hb_points *points,
+                           const hb_solution *at_points)
+{
+    static const struct {
+        hb_column column;
+        const char *title, *label, *key;
+    } parts[] = {
+        {HB_DENSITY, "Density", "{/:Italic u}({/:Italic x})", "top right"},
+        {HB_LOG_DENSITY, "Log-density", "ln {/:Italic u}({/:Italic x})", "bottom center"},
+        {HB_SCORE, "Score", "∂_{{/:Italic x}} ln {/:Italic u}({/:Italic x})", "top right"}};
+    double *work = malloc(3 * N_LINE * sizeof *work);
+    hb_status status = work ? HB_OK : HB_ERROR_MEMORY;
+    for (int k = 0; k < 3 && status == HB_OK; k++) {
+        char title[80];
+        snprintf(title, sizeof title, "%s at {/:Italic t} = %.6g", parts[k].title, time);
+        hb_panel panel;
+        hb_panel_default(&panel);
+        panel.title = title;
+        panel.x_label = "{/:Italic x}";
+        panel.y_label = parts[k].label;
+        panel.key = parts[k].key;
+        panel.x_min = w->low[0];
+        panel.x_max = w->high[0];
+        status = draw_quantity(figure, &panel, parts[k].column, x, line, points, at_points, work);
+    }
+    free(work);
+    return status;
+}
+
+static hb_status solve_line(hb_context *context, const hb_problem *problem,
+                            const hb_solve_settings *settings, double time, const window *w,
+                            const hb_points *points, const hb_solution *at_points,
+                            hb_figure *figure)
+{
+    double x[N_LINE];
+    hb_solution *line;
+    for (int k = 0; k < N_LINE; k++) lattice_point(w, 1, N_LINE, k, x + k);
+    hb_status status = hb_solve(context, problem, settings, N_LINE, x, &line);
+    if (status != HB_OK) return status;
+    status = draw_line(figure, time, w, x, line, points, at_points);
+    hb_solution_destroy(line);
+    return status;
+}
+
+/* ---- two dimensions ---- */
+
+enum { PLANE = N_PLANE * N_PLANE };
+
+typedef struct plane {
+    double x[PLANE][2], v[PLANE], score[PLANE][2];
+    double density[PLANE], along[2][PLANE];
+} plane;
+
+static hb_status draw_plane(hb_figure *figure, double time, const window *w, const plane *p)
+{
+    double largest = 0, levels[N_LEVELS];
+    for (int k = 0; k < PLANE; k++) largest = fmax(largest, p->density[k]);
+    for (int k = 0; k < N_LEVELS; k++) levels[k] = LEVELS[k] * largest;
+    const hb_lattice lattice = {N_PLANE, N_PLANE, w->low[0], w->high[0], w->low[1], w->high[1]};
+    char title[80];
+    snprintf(title, sizeof title, "Density and lines of the score at {/:Italic t} = %.6g", time);
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.x_label = "{/:Italic x}_1";
+    panel.y_label = "{/:Italic x}_2";
+    panel.x_min = w->low[0];
+    panel.x_max = w->high[0];
+    panel.y_min = w->low[1];
+    panel.y_max = w->high[1];
+    hb_status status = hb_figure_panel(figure, &panel);
+    if (status == HB_OK)
+        status = hb_figure_image(figure, "density {/:Italic u}", &lattice, p->density);
+    if (status == HB_OK)
+        status = hb_figure_contours(figure, NULL, 0, &lattice, p->density, N_LEVELS, levels);
+    if (status == HB_OK)
+        status = hb_figure_streamlines(figure, NULL, 1, &lattice, p->along[0], p->along[1]);
+    return status;
+}
+
+/* The grid serves every method here: averages at so many points would cost minutes and look the same. */
+static hb_status solve_plane(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                             double time, const window *w, hb_figure *figure)
+{
+    plane *p = malloc(sizeof *p);
+    if (!p) return HB_ERROR_MEMORY;
+    for (int k = 0; k < PLANE; k++) lattice_point(w, 2, N_PLANE, k, p->x[k]);
+    hb_status status;
+    if (grid) {
+        hb_grid_info info;
+        hb_grid_info_get(grid, &info);
+        status = hb_grid_evaluate(context, grid, info.tau, PLANE, p->x[0], p->v, NULL, p->score[0],
+                                  NULL);
+    } else
+        status = hb_problem_initial(context, problem, PLANE, p->x[0], p->v, p->score[0]);
+    for (int k = 0; status == HB_OK && k < PLANE; k++) {
+        p->density[k] = exp(p->v[k]);
+        for (int axis = 0; axis < 2; axis++) p->along[axis][k] = p->score[k][axis];
+    }
+    if (status == HB_OK) status = draw_plane(figure, time, w, p);
+    free(p);
+    return status;
+}
+
+/* ---- both ---- */
+
+static hb_status write_figure(hb_figure *figure, const char *path)
+{
+    char *stem = strdup(path);
+    if (!stem) return HB_ERROR_MEMORY;
+    stem[strlen(stem) - 4] = 0;
+    hb_status status = hb_figure_write(figure, stem, format_of(path));
+    free(stem);
+    return status;
+}
+
+hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
+                                const hb_solve_settings *settings, const hb_points *points,
+                                const hb_solution *at_points, const char *path)
+{
+    hb_context *context = hb_session_context(session);
+    const int in_line = points->dim == 1;
+    const double time = isnan(settings->time) ? hb_problem_time(problem) : settings->time;
+    window w;
+    hb_grid *grid = NULL;
+    hb_figure *figure = NULL;
+    hb_status status = find_bulk(context, problem, settings, time, points, &grid, &w);
+    if (status == HB_OK)
+        status = in_line ? hb_figure_create(context, 1, 3, 0, 0, &figure)
+                         : hb_figure_create(context, 1, 1, 760, 620, &figure);
+    if (status == HB_OK)
+        status = in_line
+                     ? solve_line(context, problem, settings, time, &w, points, at_points, figure)
+                     : solve_plane(context, problem, grid, time, &w, figure);
+    if (status == HB_OK) status = write_figure(figure, path);
+    hb_figure_destroy(figure);
+    hb_grid_destroy(grid);
+    return status;
+}

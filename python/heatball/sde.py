@@ -1,0 +1,363 @@
+"""Stochastic differential equations: solutions at points, and the mean-value residual."""
+
+import ctypes
+import math
+import os
+import textwrap
+
+import numpy as np
+
+from heatball._arguments import INT_MAX, c_int, choice, pointer, real, uint64
+from heatball._context import context
+from heatball._errors import ArgumentError, Error, check
+from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, Method, Problem,
+                              ProblemSettings, Quantity, Solution as NativeSolution, SolveSettings,
+                              library)
+
+__all__ = ["Solution", "residual", "solve"]
+
+METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
+QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
+              for quantity in Quantity}
+
+
+class Solution:
+    """Density, log-density, score and entropy density at points, each with its error.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n, dim)
+    density, density_se, log_density, log_density_se : ndarray of shape (n,)
+    score, score_se : ndarray of shape (n, dim)
+        The gradient of the log-density.
+    entropy_density, entropy_density_se : ndarray of shape (n,)
+        u ln u.
+    time, tau : float
+        The time, and the cumulative variance (integral of g^2/2) up to it.
+    method, note : str
+        What was done, and why.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> s = heatball.solve(drift="-x", noise="sqrt(2)", initial="gaussian(mean=0, var=1)", time=0.7,
+    ...                    at=[[0.0], [1.5]])
+    >>> s.method, s.score.shape
+    ('grid', (2, 1))
+    """
+
+    def __init__(self, x, columns, time, tau, method, note):
+        self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
+        for name, values in columns.items():
+            setattr(self, name, values)
+
+    def __repr__(self):
+        n, dim = self.x.shape
+        head = (f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at time {self.time:g} "
+                f"(tau {self.tau:g}), {self.method}")
+        lines = [f"{'x':>24} {'density':>14} {'log_density':>14} {'score':>24}"]
+        for i in range(min(n, 6)):
+            lines.append(f"{_row(self.x[i]):>24} {self.density[i]:>14.6g} "
+                         f"{self.log_density[i]:>14.6g} {_row(self.score[i]):>24}")
+        if n > 6:
+            lines.append(f"... and {n - 6} more")
+        return head + "\n" + textwrap.indent("\n".join(lines), "  ")
+
+
+Solution.__module__ = "heatball"
+
+
+def _row(values):
+    shown = ", ".join(f"{value:.4g}" for value in values[:3])
+    return shown + (", ..." if len(values) > 3 else "")
+
+
+def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
+          method="auto", samples=10000, radius=None, lift=0, degree=0, seed=1, threads=0,
+          problem=None):
+    """Solve dx = f(x,t) dt + g(t) dW from an initial density, at points.
+
+    Parameters
+    ----------
+    drift : str, list of str, or callable
+        The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3),
+        t, pi and the names of `params`; or a function f(x, t) of x with shape (n, dim) that returns
+        an array of the same shape. docs/expressions.md.
+    noise : str or float
+        g(t) > 0; default 1.
+    initial : str or callable
+        "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
+        "uniform(low high, ...)"; or a function of x with shape (n, dim) that returns the n
+        log-densities, up to a constant.
+    time : float
+        The time t; with `problem`, default the file's.
+    at : array_like of shape (n, dim), or (n,) for dim = 1
+        The points.
+    dim : int
+        Default: the number of drift components; for a callable drift the last axis of `at`.
+    params : dict
+        Named numbers of the expressions.
+    method : str
+        "auto", "grid" (dim 1 to 3) or "meanvalue": averages over heat balls on the grid's solution.
+    samples, radius, lift, degree, seed : int, float, int, int, int
+        Of "meanvalue": antithetic pairs per point, radius of the balls (default: chosen), lift,
+        cubature of this degree instead of draws, seed.
+    threads : int
+        0: one per core. The result does not depend on it.
+    problem : path
+        A problem file (.ini) instead of `drift`; what else is given overrides the file.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    The Ornstein-Uhlenbeck process dx = -x dt + sqrt(2) dW from N(1, 0.4) at t = 0.5 is Gaussian with
+    mean e^-0.5 and variance 1 - 0.6 e^-1:
+
+    >>> import numpy as np, heatball
+    >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7])
+    >>> mean, var = np.exp(-0.5), 1 - 0.6 * np.exp(-1)
+    >>> bool(np.allclose(s.score[:, 0], -(s.x[:, 0] - mean) / var, rtol=1e-4))
+    True
+
+    A drift as a function, and points of two coordinates:
+
+    >>> turn = lambda x, t: np.stack([-x[:, 0] + x[:, 1], -x[:, 1] - x[:, 0]], axis=1)
+    >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.3, [[0.5, -0.2]])
+    >>> bool(np.allclose(s.score, -s.x, rtol=1e-3))
+    True
+    """
+    with _Call(drift, noise, initial, time, at, dim, params, threads, problem) as run:
+        settings = _settings(run.time, samples, radius, lift, degree, seed)
+        settings.method = choice("method", method, METHODS)
+        return run.solve(settings)
+
+
+def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.1, 0.2, 0.4), *,
+             quantity="v", dim=None, params=None, samples=10000, lift=0, degree=0, seed=1,
+             threads=0, problem=None):
+    """Return the mean-value residual of a problem's solution at points, for several radii.
+
+    R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
+    scaled residual, tends to that of the differential equation as r goes to 0.
+
+    Parameters
+    ----------
+    drift, noise, initial, time, at, dim, params, samples, lift, degree, seed, threads, problem
+        As in `solve`; the solution is that of the grid.
+    radii : array_like of shape (k,)
+        Each below sqrt(4 pi tau).
+    quantity : str
+        F: "u" (the density), "v" (its logarithm) or "w" (u ln u).
+
+    Returns
+    -------
+    dict
+        radius of shape (k,); residual, residual_se, scaled, scaled_se of shape (n, k).
+
+    Examples
+    --------
+    >>> import heatball
+    >>> r = heatball.residual("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, [0.3, 1.7],
+    ...                       [0.2, 0.4], degree=7)
+    >>> r["scaled"].shape, bool(abs(r["residual"]).max() < 1e-6)
+    ((2, 2), True)
+    """
+    with _Call(drift, noise, initial, time, at, dim, params, threads, problem) as run:
+        settings = _settings(run.time, samples, None, lift, degree, seed)
+        return run.residual(settings, choice("quantity", quantity, QUANTITIES),
+                            _array("radii", radii, 1))
+
+
+def _array(name, values, axes):
+    try:
+        values = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {values!r}; it must be an array of numbers") from None
+    if values.ndim != axes:
+        raise ArgumentError(f"{name} has {values.ndim} axes; it must have {axes}")
+    return values
+
+
+def _points(at):
+    if at is None:
+        raise TypeError("at is missing; it must be an array of points, of shape (n, dim)")
+    values = np.asarray(at)
+    return _array("at", values[:, None] if values.ndim == 1 else values, 2)
+
+
+def _settings(time, samples, radius, lift, degree, seed):
+    settings = SolveSettings()
+    library.hb_solve_settings_default(ctypes.byref(settings))
+    settings.time = time
+    settings.mean.samples = uint64("samples", samples)
+    settings.mean.radius = 0 if radius is None else real("radius", radius)
+    settings.mean.lift = c_int("lift", lift, 0, MAX_DIM)
+    settings.mean.degree = c_int("degree", degree, 0, INT_MAX)
+    settings.mean.seed = uint64("seed", seed)
+    return settings
+
+
+class _Call:
+    """One call of the library: the problem, its callbacks, and what they raised."""
+
+    def __init__(self, drift, noise, initial, time, at, dim, params, threads, problem):
+        self.context, self.failures, self.keep = context(threads), [], []
+        self.x = _points(at)
+        self.time = math.nan if time is None else real("time", time)
+        if time is None and problem is None:
+            raise TypeError("time is missing; it must be a number of at least 0")
+        if (drift is None) == (problem is None):
+            raise TypeError("give either drift or problem")
+        if initial is None and problem is None:
+            raise TypeError("initial is missing; it must be an initial density")
+        settings = self._problem_settings(drift, noise, initial, dim, params, problem)
+        self.problem = ctypes.POINTER(Problem)()
+        if problem is None:
+            self._check(library.hb_problem_create(self.context, ctypes.byref(settings),
+                                                  ctypes.byref(self.problem)))
+        else:
+            path = os.fsencode(problem)
+            self._check(library.hb_problem_load(self.context, path, ctypes.byref(settings),
+                                                ctypes.byref(self.problem)))
+
+    def __enter__(self):
+        self.dim = library.hb_problem_dim(self.problem)
+        if self.x.shape[1] != self.dim:
+            library.hb_problem_destroy(self.problem)
+            raise ArgumentError(f"at has points of {self.x.shape[1]} coordinates; the problem has "
+                                f"dimension {self.dim}")
+        return self
+
+    def __exit__(self, *raised):
+        library.hb_problem_destroy(self.problem)
+
+    def _check(self, status):
+        """Raise what a callback raised, else the library's own error."""
+        if self.failures:
+            raise self.failures[0]
+        check(self.context, status)
+
+    def _problem_settings(self, drift, noise, initial, dim, params, problem):
+        settings = ProblemSettings()
+        library.hb_problem_settings_default(ctypes.byref(settings))
+        if dim is not None:
+            settings.dim = c_int("dim", dim, 1, MAX_DIM)
+        if callable(drift):
+            settings.dim = self.x.shape[1] if dim is None else settings.dim
+            settings.drift_callback = self._drift_callback(drift)
+        elif drift is not None:
+            parts = drift if isinstance(drift, (list, tuple)) else [drift]
+            settings.drift = b", ".join(_text("drift", part) for part in parts)
+        if noise is not None:
+            settings.noise = _text("noise", noise)
+        elif problem is not None:
+            settings.noise = None
+        if callable(initial):
+            settings.initial_callback = self._initial_callback(initial)
+        elif initial is not None:
+            settings.initial = _text("initial", initial)
+        if self.time > 0:
+            settings.time = self.time
+        self._parameters(settings, params or {})
+        return settings
+
+    def _parameters(self, settings, params):
+        names = (ctypes.c_char_p * len(params))(*[_text("params", name) for name in params])
+        values = (ctypes.c_double * len(params))(*[real(f"params[{name!r}]", value)
+                                                   for name, value in params.items()])
+        settings.n_parameters = len(params)
+        settings.parameter_names, settings.parameter_values = names, values
+        self.keep += [names, values]
+
+    def _drift_callback(self, drift):
+        def call(user, n, x, t, f, jacobian):
+            points = np.ctypeslib.as_array(x, (n, self._dim()))
+            return self._store("drift", lambda: drift(points.copy(), t), f, points.shape)
+
+        self.keep.append(DRIFT(call))
+        return self.keep[-1]
+
+    def _initial_callback(self, initial):
+        def call(user, n, x, log_density, gradient):
+            points = np.ctypeslib.as_array(x, (n, self._dim()))
+            failed = self._store("initial", lambda: initial(points.copy()), log_density, (n,))
+            if gradient and not failed:
+                slopes = np.ctypeslib.as_array(gradient, points.shape)
+                failed = self._guard(lambda: slopes.__setitem__(..., _slopes(initial, points)))
+            return failed
+
+        self.keep.append(INITIAL_DENSITY(call))
+        return self.keep[-1]
+
+    def _dim(self):
+        return self.x.shape[1]
+
+    def _store(self, name, make, out, shape):
+        """Fill the C array `out` with what make() returns; 1 when that fails."""
+        def fill():
+            values = np.asarray(make(), np.float64)
+            if values.shape != shape:
+                raise ArgumentError(f"{name} returned an array of shape {values.shape}; it must be "
+                                    f"{shape}")
+            np.ctypeslib.as_array(out, shape)[...] = values
+
+        return self._guard(fill)
+
+    def _guard(self, action):
+        try:
+            action()
+            return 0
+        except BaseException as error:  # also KeyboardInterrupt: raised again by _check
+            self.failures.append(error)
+            return 1
+
+    def solve(self, settings):
+        handle = ctypes.POINTER(NativeSolution)()
+        self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
+                                     len(self.x), pointer(self.x), ctypes.byref(handle)))
+        try:
+            columns = {column.name.lower(): self._column(handle, column) for column in Column}
+            tau = library.hb_solution_tau(handle)
+            method = library.hb_solution_method(handle).decode()
+            note = library.hb_solution_note(handle).decode()
+        finally:
+            library.hb_solution_destroy(handle)
+        time = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
+        return Solution(self.x.copy(), columns, time, tau, method, note)
+
+    def _column(self, handle, column):
+        shape = self.x.shape if column in (Column.SCORE, Column.SCORE_SE) else (len(self.x),)
+        return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
+
+    def residual(self, settings, quantity, radii):
+        names = ("residual", "residual_se", "scaled", "scaled_se")
+        out = {name: np.empty((len(self.x), len(radii))) for name in names}
+        self._check(library.hb_solve_residual(
+            self.context, self.problem, ctypes.byref(settings), quantity, len(self.x),
+            pointer(self.x), len(radii), pointer(radii), *(pointer(out[name]) for name in names)))
+        return {"radius": radii.copy(), **out}
+
+
+def _text(name, value):
+    if isinstance(value, (str, float, int)) and not isinstance(value, bool):
+        return (value if isinstance(value, str) else repr(value)).encode()
+    raise TypeError(f"{name} is {value!r}; it must be text")
+
+
+STEP = 1e-5  # of the central differences of a log-density, relative to 1 + |x|
+
+
+def _slopes(log_density, points):
+    """Return the gradient of a log-density by central differences."""
+    out = np.empty_like(points)
+    for axis in range(points.shape[1]):
+        step = STEP * (1 + np.abs(points[:, axis]))
+        high, low = points.copy(), points.copy()
+        high[:, axis] += step
+        low[:, axis] -= step
+        change = np.asarray(log_density(high), float) - np.asarray(log_density(low), float)
+        out[:, axis] = change / (high[:, axis] - low[:, axis])
+    return out
