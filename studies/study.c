@@ -3,6 +3,7 @@
  * To add a study: write studies/NAME/NAME_study.c with an hb_study, add it to STUDIES here and its
  * sources to CMakeLists.txt. The page shows whatever its NAME.json says (report_page.c). */
 #include "study.h"
+#include "bistable/bistable.h"
 #include "report_page.h"
 #include "sampler/sampler.h"
 #include "study_tools.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const hb_study *const STUDIES[] = {&hb_sampler_study, NULL};
+static const hb_study *const STUDIES[] = {&hb_sampler_study, &hb_bistable_study, NULL};
 
 const hb_study *const *hb_study_list(void)
 {

@@ -39,7 +39,7 @@ def heatball(*arguments, **options):
 def page(tmp_path_factory):
     """The directory of `heatball reproduce`, and what it printed."""
     directory = tmp_path_factory.mktemp("reproduce") / "deep" / "er"
-    text = heatball("reproduce", "--seed", SEED, "--threads", 1, "-o", directory)
+    text = heatball("reproduce", "--only", "sampler", "--seed", SEED, "--threads", 1, "-o", directory)
     return directory, text
 
 
@@ -279,7 +279,7 @@ def test_the_page_is_whole(page):
 def test_without_gnuplot_the_study_goes_on(tmp_path):
     (tmp_path / "sampler").mkdir()
     (tmp_path / "sampler" / "sampler_variance.svg").write_text("of an earlier run")
-    text = heatball("reproduce", "--seed", SEED, "-o", tmp_path, env={**os.environ, "PATH": "/nonexistent"})
+    text = heatball("reproduce", "--only", "sampler", "--seed", SEED, "-o", tmp_path, env={**os.environ, "PATH": "/nonexistent"})
     assert text.count("note: no figures: gnuplot cannot be started") == 1
     names = {path.name for path in (tmp_path / "sampler").iterdir()}
     assert {"sampler.csv", "sampler.json", "sampler_variance.csv", "sampler_variance.gp"} < names

@@ -1,0 +1,319 @@
+/* The figures of the bistable study: the paper's six panels, once for each start, and the heat ball's
+ * error against radius and lift. Curves of random methods are those of the first run; errors in bars
+ * and against the noise are means over the runs with their standard errors. */
+#include "bistable.h"
+
+#include <math.h>
+
+enum { BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, SHOWN = 31 };
+
+/* Where a logarithmic axis ends: an error of zero is drawn here. */
+#define FLOOR 1e-30
+
+static hb_status start_panel(hb_figure *figure, const char *title, const char *x_label,
+                             const char *y_label, const char *key, double x_min, double x_max,
+                             double y_min, double y_max, int log_y)
+{
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.x_label = x_label;
+    panel.y_label = y_label;
+    panel.key = key;
+    panel.x_min = x_min;
+    panel.x_max = x_max;
+    panel.y_min = y_min;
+    panel.y_max = y_max;
+    panel.log_y = log_y;
+    return hb_figure_panel(figure, &panel);
+}
+
+/* A curve over the points of [-3, 3]. */
+static hb_status add_curve(hb_figure *figure, const char *label, hb_style style, int color,
+                           const hb_bistable_result *result, const double *y)
+{
+    return hb_figure_series(figure, label, style, color, BISTABLE_POINTS, result->x, y, NULL, NULL);
+}
+
+/* Points with standard errors on a logarithmic axis; a missing error is no bar. */
+static hb_status add_points(hb_figure *figure, const char *label, int color, int n, const double *x,
+                            const double *y, const double *se)
+{
+    double low[BISTABLE_NOISES + BISTABLE_RADII], high[BISTABLE_NOISES + BISTABLE_RADII];
+    for (int i = 0; i < n; i++) {
+        low[i] = isnan(se[i]) ? NAN : fmax(y[i] - se[i], 0.1 * y[i]);
+        high[i] = isnan(se[i]) ? NAN : y[i] + se[i];
+    }
+    return hb_figure_series(figure, label, HB_STYLE_POINTS, color, (size_t)n, x, y, low, high);
+}
+
+static hb_status draw_density(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    const hb_bistable_case *c = &result->cases[start];
+    HB_STUDY_TRY(start_panel(figure, "(A) Density", "{/:Italic x}", "density", "top right", -3, 3,
+                             0, 0.62, 0));
+    if (start == BISTABLE_STATIONARY)
+        return add_curve(figure, "stationary: {/:Italic t} = 0 and 1", HB_STYLE_LINE, BLACK, result,
+                         c->density);
+    HB_STUDY_TRY(
+        add_curve(figure, "start, {/:Italic t} = 0", HB_STYLE_LINE, SKY, result, c->start_density));
+    HB_STUDY_TRY(add_curve(figure, "{/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->density));
+    return add_curve(figure, "stationary", HB_STYLE_DASHED, ORANGE, result,
+                     result->cases[BISTABLE_STATIONARY].density);
+}
+
+static hb_status draw_scores(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    const hb_bistable_case *c = &result->cases[start];
+    double x[SHOWN], ball[SHOWN];
+    for (int i = 0; i < SHOWN; i++) {
+        const int at = i * (BISTABLE_POINTS - 1) / (SHOWN - 1);
+        x[i] = result->x[at];
+        ball[i] = c->curves[BISTABLE_BALL].score[at];
+    }
+    HB_STUDY_TRY(
+        start_panel(figure, "(B) Score", "{/:Italic x}", "score", "top right", -3, 3, -55, 55, 0));
+    HB_STUDY_TRY(
+        add_curve(figure, "exact, {/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->exact));
+    if (start != BISTABLE_STATIONARY)
+        HB_STUDY_TRY(add_curve(figure, "stationary, 2{/:Italic x} − 2{/:Italic x}^3",
+                               HB_STYLE_DASHED, ORANGE, result, result->stationary));
+    HB_STUDY_TRY(
+        add_curve(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score));
+    return hb_figure_series(figure, "heat ball", HB_STYLE_POINTS, BLUE, SHOWN, x, ball, NULL, NULL);
+}
+
+static hb_status add_error(hb_figure *figure, const char *label, hb_style style, int color,
+                           const hb_bistable_result *result, const double *score,
+                           const double *exact)
+{
+    double error[BISTABLE_POINTS];
+    for (int i = 0; i < BISTABLE_POINTS; i++) error[i] = fmax(fabs(score[i] - exact[i]), FLOOR);
+    return add_curve(figure, label, style, color, result, error);
+}
+
+static hb_status draw_errors(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    const hb_bistable_case *c = &result->cases[start];
+    HB_STUDY_TRY(start_panel(figure, "(C) Absolute error of the score", "{/:Italic x}",
+                             "|estimate − exact|", "bottom right", -3, 3, 1e-20, 1e3, 10));
+    HB_STUDY_TRY(add_error(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score,
+                           c->exact));
+    HB_STUDY_TRY(add_error(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, result,
+                           c->curves[BISTABLE_DSM_LIMIT].score, c->exact));
+    HB_STUDY_TRY(add_error(figure, "heat ball, Monte Carlo", HB_STYLE_THIN, BLUE, result,
+                           c->curves[BISTABLE_BALL].score, c->exact));
+    return add_error(figure, "heat ball, cubature", HB_STYLE_THIN, GREEN, result,
+                     c->curves[BISTABLE_CUBATURE].score, c->exact);
+}
+
+/* The methods that panels D and E show. */
+static const struct {
+    hb_bistable_method method;
+    const char *label;
+    int color;
+} SHOWN_METHODS[] = {{BISTABLE_DSM, "DSM", RED},
+                     {BISTABLE_BALL, "heat ball, Monte Carlo", BLUE},
+                     {BISTABLE_CUBATURE, "heat ball, cubature", GREEN}};
+enum { N_SHOWN = sizeof SHOWN_METHODS / sizeof *SHOWN_METHODS };
+
+static hb_status start_regions(hb_figure *figure, const char *title, const char *names,
+                               double x_max, const char *key)
+{
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.y_label = "mean squared error";
+    panel.key = key;
+    panel.x_names = names;
+    panel.x_min = 0.5;
+    panel.x_max = x_max;
+    panel.y_min = 1e-23;
+    panel.y_max = 1e3;
+    panel.log_y = 10;
+    return hb_figure_panel(figure, &panel);
+}
+
+/* One method in one region at place x of the axis: our error against the exact score. */
+static hb_status add_region(hb_figure *figure, const hb_bistable_result *result, int start, int k,
+                            int region, double x, const char *label)
+{
+    const hb_bistable_row *row = hb_bistable_find(result, SHOWN_METHODS[k].method,
+                                                  (hb_bistable_start)start, BISTABLE_TO_EXACT);
+    const double y = fmax(row->error.mse[region], FLOOR);
+    return add_points(figure, label, SHOWN_METHODS[k].color, 1, &x, &y, &row->error.se[region]);
+}
+
+/* The paper's positive numbers; it gives the core of the heat ball as about 0. */
+static hb_status add_paper(hb_figure *figure, const hb_bistable_result *result, int n,
+                           const int *methods, const int *regions, const double *x)
+{
+    double y[BISTABLE_REGIONS * N_SHOWN];
+    for (int i = 0; i < n; i++)
+        y[i] = hb_bistable_find(result, SHOWN_METHODS[methods[i]].method, BISTABLE_GAUSSIAN,
+                                BISTABLE_TO_STATIONARY)
+                   ->paper[regions[i]];
+    return hb_figure_series(figure, "paper", HB_STYLE_POINTS, BLACK, (size_t)n, x, y, NULL, NULL);
+}
+
+static hb_status draw_overall(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    static const int methods[] = {0, 1}, regions[] = {BISTABLE_OVERALL, BISTABLE_OVERALL};
+    static const double x[] = {1.12, 2.12};
+    HB_STUDY_TRY(start_regions(figure, "(D) Overall error on [−3, 3]",
+                               "DSM; ball, Monte Carlo; ball, cubature", 3.6, "top right"));
+    for (int k = 0; k < N_SHOWN; k++)
+        HB_STUDY_TRY(add_region(figure, result, start, k, BISTABLE_OVERALL, k + 1, ""));
+    return add_paper(figure, result, 2, methods, regions, x);
+}
+
+static hb_status draw_regions(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    static const int methods[] = {0, 0, 1};
+    static const int regions[] = {BISTABLE_CORE, BISTABLE_TAIL, BISTABLE_TAIL};
+    static const double x[] = {0.87, 1.87, 2.07};
+    HB_STUDY_TRY(start_regions(figure, "(E) Error by region",
+                               "core |{/:Italic x}| < 1; tail |{/:Italic x}| ≥ 1", 4.4,
+                               "center right"));
+    for (int k = 0; k < N_SHOWN; k++)
+        for (int region = BISTABLE_CORE; region <= BISTABLE_TAIL; region++)
+            HB_STUDY_TRY(add_region(figure, result, start, k, region, region + 0.2 * (k - 1),
+                                    region == BISTABLE_CORE ? SHOWN_METHODS[k].label : ""));
+    return add_paper(figure, result, 3, methods, regions, x);
+}
+
+static hb_status draw_noise(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    const hb_bistable_case *c = &result->cases[start];
+    const hb_bistable_row *ball =
+        hb_bistable_find(result, BISTABLE_BALL, (hb_bistable_start)start, BISTABLE_TO_EXACT);
+    double rule[BISTABLE_NOISES], se[BISTABLE_NOISES], best[BISTABLE_NOISES];
+    double best_se[BISTABLE_NOISES], limit[BISTABLE_NOISES], level[BISTABLE_NOISES];
+    for (int i = 0; i < BISTABLE_NOISES; i++) {
+        const hb_bistable_noise_point *p = &c->noise[i];
+        int least = 0;
+        for (int width = 1; width < BISTABLE_WIDTHS; width++)
+            if (p->mse[width] < p->mse[least]) least = width;
+        rule[i] = p->mse[BISTABLE_RULE_WIDTH];
+        se[i] = p->se[BISTABLE_RULE_WIDTH];
+        best[i] = p->mse[least];
+        best_se[i] = p->se[least];
+        limit[i] = p->limit;
+        level[i] = ball->error.mse[BISTABLE_OVERALL];
+    }
+    const double *x = hb_bistable_noises;
+    HB_STUDY_TRY(start_panel(figure, "(F) DSM against its noise", "noise {/:Italic σ}",
+                             "overall mean squared error", "center right", 0, 0.55, 1e-9, 1e6, 10));
+    HB_STUDY_TRY(add_points(figure, "DSM, bandwidth by rule", RED, BISTABLE_NOISES, x, rule, se));
+    HB_STUDY_TRY(
+        add_points(figure, "DSM, best bandwidth", PINK, BISTABLE_NOISES, x, best, best_se));
+    HB_STUDY_TRY(hb_figure_series(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE,
+                                  BISTABLE_NOISES, x, limit, NULL, NULL));
+    return hb_figure_series(figure, "heat ball, {/:Italic r} = 0.3", HB_STYLE_LINE, BLUE,
+                            BISTABLE_NOISES, x, level, NULL, NULL);
+}
+
+static hb_status draw_six(hb_figure *figure, const hb_bistable_result *result, int start)
+{
+    HB_STUDY_TRY(draw_density(figure, result, start));
+    HB_STUDY_TRY(draw_scores(figure, result, start));
+    HB_STUDY_TRY(draw_errors(figure, result, start));
+    HB_STUDY_TRY(draw_overall(figure, result, start));
+    HB_STUDY_TRY(draw_regions(figure, result, start));
+    return draw_noise(figure, result, start);
+}
+
+/* Measured and claimed error of one lift against the radius. */
+static hb_status add_lift(hb_figure *figure, const hb_bistable_case *c, int lift, int cubature)
+{
+    double y[BISTABLE_RADII], se[BISTABLE_RADII], claimed[BISTABLE_RADII];
+    char label[16];
+    for (int i = 0; i < BISTABLE_RADII; i++) {
+        const hb_bistable_radius_point *p = &c->radius[lift][i];
+        y[i] = fmax(cubature ? p->cubature : p->mse, FLOOR);
+        se[i] = cubature ? NAN : p->mse_se;
+        claimed[i] = fmax(cubature ? p->cubature_claimed : p->claimed, FLOOR);
+    }
+    snprintf(label, sizeof label, "lift %d", hb_bistable_lifts[lift]);
+    HB_STUDY_TRY(add_points(figure, label, lift, BISTABLE_RADII, hb_bistable_radii, y, se));
+    return hb_figure_series(figure, lift + 1 < BISTABLE_LIFTS ? "" : "claimed", HB_STYLE_DASHED,
+                            lift, BISTABLE_RADII, hb_bistable_radii, claimed, NULL, NULL);
+}
+
+static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result)
+{
+    for (int cubature = 0; cubature < 2; cubature++) {
+        hb_panel panel;
+        hb_panel_default(&panel);
+        panel.title = cubature ? "(b) Cubature" : "(a) Monte Carlo";
+        panel.x_label = "radius {/:Italic r}";
+        panel.y_label = "mean squared error on [−3, 3]";
+        panel.key = cubature ? "center left" : "top left";
+        panel.log_x = panel.log_y = 10;
+        panel.x_min = 0.04;
+        panel.x_max = 1.5;
+        panel.y_min = cubature ? 1e-20 : 1e-11;
+        panel.y_max = cubature ? 1e-5 : 1;
+        HB_STUDY_TRY(hb_figure_panel(figure, &panel));
+        for (int lift = 0; lift < BISTABLE_LIFTS; lift++)
+            HB_STUDY_TRY(add_lift(figure, &result->cases[BISTABLE_GAUSSIAN], lift, cubature));
+    }
+    return HB_OK;
+}
+
+static const struct {
+    const char *name, *caption;
+} FIGURES[] = {{"bistable_stationary",
+                "The score at t = 1 of dX = (X − X³) dt + dW from the stationary density. "
+                "(A) Densities. (B) Scores: exact, DSM (10⁴ trajectories, noise 0.15, first "
+                "run) and heat ball (r = 0.3, Monte Carlo). (C) Absolute error against the "
+                "exact score at t = 1; dashed: DSM with infinitely many trajectories. (D) "
+                "Overall mean squared error over 601 points of [−3, 3], mean over runs with "
+                "standard errors; black squares: the paper's numbers, which are against the "
+                "stationary score. (E) The same by region; the paper gives the heat ball's core "
+                "error as about 0. (F) DSM against its noise, for the bandwidth of the rule and "
+                "the best of four, with the limit of infinite data and the heat ball's level."},
+               {"bistable_gaussian",
+                "The score at t = 1 of dX = (X − X³) dt + dW from a standard Gaussian; "
+                "orange in A and B: the stationary density and score. (A) Densities. (B) "
+                "Scores: exact, DSM (10⁴ trajectories, noise 0.15, first run) and heat ball "
+                "(r = 0.3, Monte Carlo). (C) Absolute error against the exact score at t = 1; "
+                "dashed: DSM with infinitely many trajectories. (D) Overall mean squared error "
+                "over 601 points of [−3, 3], mean over runs with standard errors; black "
+                "squares: the paper's numbers, which are against the stationary score. (E) The "
+                "same by region; the paper gives the heat ball's core error as about 0. (F) DSM "
+                "against its noise, for the bandwidth of the rule and the best of four, with "
+                "the limit of infinite data and the heat ball's level."},
+               {"bistable_radius",
+                "Mean squared error of the heat-ball score on [−3, 3] (61 points) against the "
+                "exact score at t = 1, Gaussian start, by radius and lift: (a) Monte Carlo, "
+                "mean over runs with standard errors; (b) cubature. Dashed: the mean of the "
+                "squared claimed errors, which join the error of the average and the error "
+                "estimate of the grid."}};
+
+json_t *hb_bistable_captions(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
+        json_array_append_new(
+            list, json_pack("{s:s,s:s}", "name", FIGURES[i].name, "caption", FIGURES[i].caption));
+    return list;
+}
+
+hb_status hb_bistable_figures(hb_context *context, const hb_bistable_result *result,
+                              const char *directory, FILE *table)
+{
+    hb_status status = HB_OK;
+    int noted = 0;
+    for (int i = 0; i < 3 && status == HB_OK; i++) {
+        const int six = i < BISTABLE_STARTS;
+        hb_figure *figure;
+        HB_STUDY_TRY(hb_figure_create(context, six ? 2 : 1, six ? 3 : 2, 0, 0, &figure));
+        status = six ? draw_six(figure, result, i) : draw_radius(figure, result);
+        if (status == HB_OK)
+            status =
+                hb_study_write_figure(context, figure, directory, FIGURES[i].name, table, &noted);
+        hb_figure_destroy(figure);
+    }
+    return status;
+}
