@@ -25,21 +25,26 @@ def output(*command, code=0):
     return done.stdout
 
 
+def compiled(tmp_path_factory, name):
+    path = tmp_path_factory.mktemp("examples") / name
+    output("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
+           "-Werror", f"-I{ROOT / 'include'}", ROOT / f"examples/c/{name}.c", "-o", path,
+           f"-L{BUILD}", "-lheatball", "-lm")
+    return path
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """Compile the C example without a warning."""
-    path = tmp_path_factory.mktemp("examples") / "sample_heat_ball"
-    output("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
-           f"-I{ROOT / 'include'}", ROOT / "examples/c/sample_heat_ball.c", "-o", path,
-           f"-L{BUILD}", "-lheatball", "-lm")
-    return path
+    return compiled(tmp_path_factory, "sample_heat_ball")
 
 
 def test_every_example_is_in_this_file_and_in_the_readme():
     text = (ROOT / "examples/README.md").read_text()
     found = {p.relative_to(ROOT / "examples").as_posix() for p in (ROOT / "examples").glob("*/*.*")
              if p.suffix in (".c", ".py")}
-    assert found == {"c/sample_heat_ball.c", "python/mean_value.py"}
+    assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c",
+                     "python/mean_value.py"}
     assert all(f"`{path}`" in text for path in found)
 
 
@@ -54,6 +59,16 @@ def test_c_example(program, n):
 
 def test_c_example_refuses_nonsense(program):
     output(program, 0, code=1)
+
+
+def test_c_example_of_a_field(tmp_path_factory):
+    text = output(compiled(tmp_path_factory, "mean_value_of_a_field"))
+    rows = re.findall(NUMBER + r" \+- " + NUMBER + r" \(" + NUMBER + r"\)", text)
+    assert len(rows) == 6  # log-density and score at three points
+    assert all(abs(float(value) - float(exact)) < 5 * float(error) for value, error, exact in rows)
+    limit = float(re.search("limit " + NUMBER, text).group(1))
+    off = [abs(float(v) - limit) for v in re.findall(r"r = \d\.\d +" + NUMBER, text)]
+    assert len(off) == 3 and off[1] < off[0] / 3.5 and off[2] < off[1] / 3.5
 
 
 def test_python_example():

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-SHARED = {"README.md", "CMakeLists.txt", "__init__.py", "conftest.py", ".gitignore"}
+SHARED = {"README.md", ".clang-tidy", "CMakeLists.txt", "__init__.py", "conftest.py", ".gitignore"}
 NOT_SOURCE = {"__pycache__", "build", "heatball-demo"}  # and what starts with a dot
 COMMENTED = ("src", "cli", "studies")
 SHORTEST_COMMENT = 60  # characters of text
