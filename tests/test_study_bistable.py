@@ -11,7 +11,6 @@ import filecmp
 import json
 import os
 import pathlib
-import resource
 import shutil
 import subprocess
 
@@ -41,11 +40,10 @@ def study(directory, *arguments):
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
-    """Directory, printed table, seconds of computing."""
+    """Directory and printed table."""
     directory = tmp_path_factory.mktemp("bistable") / "b"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     text = study(directory, "--threads", 1)
-    return directory, text, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    return directory, text
 
 
 @pytest.fixture(scope="module")
@@ -126,10 +124,6 @@ def test_the_files_are_there(result):
     assert result[1].count("heat-ball-cubature |") == 3
 
 
-def test_a_quick_run_takes_seconds(result):
-    assert result[2] < 20  # seconds of computing on one thread, not of waiting
-
-
 def test_the_exact_score_is_scipys(result, exact):
     x, score = series(result[0], "bistable_gaussian", 2, "exact, {/:Italic t} = 1")
     assert np.array_equal(x, X)
@@ -161,6 +155,28 @@ def test_errors_of_the_heat_ball_meet_the_goals(rows, start):
         assert rows[method, start, "exact"]["overall"] <= 25 * rows[method, start, "exact"]["claimed"]
     assert 0.5 < row["overall"] / row["claimed"] < 2  # Monte Carlo: the claimed error is the real one
     assert row["paper_overall"] is None and rows["heat-ball", start, "stationary"]["paper_overall"] == 0.5415
+
+
+def test_the_spread_of_the_heat_ball_is_that_of_its_radius(rows, summary):
+    """The mean is right for every radius; the variance of one antithetic pair tells r = 0.3 from another.
+
+    Stationary start, closed forms: grad v = F, h_v = -F'. One dimension: kappa needs 5 normals, gradient 4.
+    """
+    rng, r, n = np.random.default_rng(2385), 0.3, 20000
+
+    def draw(normals, rate, share):
+        g = rng.standard_normal((n, normals))
+        sigma = np.exp(-np.square(g).sum(axis=1) / rate) / (4 * np.pi)
+        return np.sqrt(2 * sigma / rate * np.square(g[:, :share]).sum(axis=1))
+    z, c_g = draw(5, 1, 3), 0.0795775
+    y = rng.random(n) * draw(4, 2, 2)
+    variance = []
+    for x in X[::10]:
+        value = sum((x + k * r * z) - (x + k * r * z)**3 for k in (1, -1))
+        source = c_g * r * ((6 * (x + r * y)**2 - 2) - (6 * (x - r * y)**2 - 2)) / 2
+        variance.append(value.var() + source.var())
+    expected = np.mean(variance) / summary["settings"]["pairs"]
+    assert rows["heat-ball", "stationary", "exact"]["overall"] == pytest.approx(expected, rel=0.3)
 
 
 @pytest.mark.parametrize("start", STARTS)
