@@ -52,7 +52,8 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, const cha
 
 static double between(double low, double high, int i, int n)
 {
-    return low + (high - low) * i / (n - 1);
+    return i == n - 1 ? high
+                      : low + (high - low) * i / (n - 1); /* the end exactly: it may be a wall */
 }
 
 /* Point k of a regular lattice of n points per axis, x fastest. */

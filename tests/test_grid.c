@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include "grid/fitted_scheme.h"
+#include "grid/grid_start.h"
 #include "grid/quintic_spline.h"
 
 static hb_problem *make_problem(hb_context *context, const char *drift, const char *noise,
@@ -583,6 +584,65 @@ static void uniform_start(void **state)
     hb_context_destroy(context);
 }
 
+/* After the short heat flow the density at the edge of the box is half of that inside, and the clock
+ * shows the time that the flow took. */
+static void rough_start_is_the_heat_flow(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *problem = make_problem(context, "-0.7*x", "1", "uniform(-0.75 1.25)");
+    const int cells = 160;
+    const double low = -5, high = 5, h = 0.0625;
+    hb_mesh mesh;
+    double v[161], tau, log_mass = NAN;
+    hb_mesh_set(&mesh, 1, &cells, &low, &high);
+    assert_ok(context, hb_grid_start(context, problem, &mesh, 1, &log_mass, v, &tau));
+    assert_near(tau, 8 * h * h, 1e-15);
+    for (int i = 0; i <= cells; i++) {
+        const double x = low + i * h, width = 2 * sqrt(tau);
+        if (x < -2 || x > 2.5) continue;
+        const double u = (erf((x + 0.75) / width) - erf((x - 1.25) / width)) / 4;
+        assert_relative(exp(v[i]), u, 1e-8);
+    }
+    assert_near(exp(v[68]), 0.25, 1e-8); /* x = -0.75 */
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
+static int box_density(void *user, size_t n, const double *x, double *log_density, double *gradient)
+{
+    (void)user;
+    for (size_t i = 0; i < n; i++) {
+        log_density[i] = x[i] >= -0.8 && x[i] <= 1.3 ? 0 : -INFINITY;
+        if (gradient) gradient[i] = 0;
+    }
+    return 0;
+}
+
+/* The same box, but as a callback that says nothing of its edges: cell averages and sums. */
+static void rough_callback_start(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem_settings settings;
+    hb_problem_settings_default(&settings);
+    settings.drift = "-0.7*x";
+    settings.initial_callback = box_density;
+    hb_problem *problem;
+    assert_ok(context, hb_problem_create(context, &settings, &problem));
+    hb_grid *grid = solve(context, problem, 1.1, 512, 1e-7, NAN);
+    for (int k = -15; k <= 15; k++) {
+        const double x = 0.131 * k;
+        double v, exact_S;
+        assert_ok(context,
+                  hb_grid_evaluate(context, grid, end_of(grid), 1, &x, &v, NULL, NULL, NULL));
+        assert_near(v, uniform_exact(x, &exact_S), 2e-3);
+    }
+    hb_grid_destroy(grid);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
 /* ---- what does not depend on threads, and what is refused -------------------------------------- */
 
 static void same_bits_on_two_threads(void **state)
@@ -831,6 +891,8 @@ int main(void)
         cmocka_unit_test(bistable_against_collocation),
         cmocka_unit_test(stationary_start_stays),
         cmocka_unit_test(uniform_start),
+        cmocka_unit_test(rough_start_is_the_heat_flow),
+        cmocka_unit_test(rough_callback_start),
         cmocka_unit_test(same_bits_on_two_threads),
         cmocka_unit_test(wrong_requests_are_refused),
         cmocka_unit_test(wrong_evaluations_are_refused),

@@ -20,7 +20,7 @@ typedef struct hb_grid_settings {
     int points[3];          /* cells per axis of the finest grid, at least 32, rounded up to a
                                   multiple of 4; 0 (default): chosen */
     double low[3], high[3]; /* the box; NaN (default): chosen from the problem and `at` */
-    double tolerance;       /* of the time integration, in v; 0 (default): 1e-9, 1e-8 and 1e-7 in
+    double tolerance;       /* of the time integration, in v; 0 (default): 1e-9, 1e-7 and 1e-6 in
                                   one, two and three dimensions */
     double keep_from;       /* keep the solution from this tau on, for evaluation in between;
                                   NaN (default): keep the end only */

@@ -27,7 +27,7 @@ static const struct {
     double per_width;
     int least, most, levels;
     double tolerance;
-} DEFAULTS[] = {{40, 1024, 8192, 25, 1e-9}, {10, 96, 256, 21, 1e-8}, {4, 48, 64, 13, 1e-7}};
+} DEFAULTS[] = {{40, 1024, 8192, 25, 1e-9}, {10, 96, 256, 21, 1e-7}, {4, 48, 64, 13, 1e-6}};
 
 void hb_grid_settings_default(hb_grid_settings *settings)
 {
