@@ -17,6 +17,7 @@ os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
 
 import numpy as np  # noqa: E402  (after the environment is set)
 
+import peer_grid  # noqa: E402
 import peer_numpy  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -24,6 +25,10 @@ ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 DIMS = (2, 16, 256)
 DOUBLES = 1 << 20
 FILE_ROWS = {2: 8_000_000, 16: 2_000_000, 256: 150_000}
+FORMULAS = ("bistable", "van der pol", "functions", "chain")
+LINE_POINTS = (500, 1000, 2000, 4000, 8000)
+PLANE_POINTS = (64, 128, 256)
+GRID_ROUNDS = min(ROUNDS, 3)  # the peer takes seconds
 best = {}
 
 
@@ -112,6 +117,33 @@ def row(what, ours_name, peer_name, target):
             "other_million_per_s": rate(peer_name), "ratio": ratio, "target": target}
 
 
+def grid_peer():
+    """The explicit solver at the 2000 points that ours is asked for."""
+    keep("numpy grid, 2000 points", peer_grid.bistable(2000)[0])
+
+
+def seconds_row(what, ours_name, peer_name, target):
+    """Times of one solution; the ratio is ours : other, and its target an upper bound."""
+    return {"what": what, "ours_seconds": best[ours_name], "other_seconds": best[peer_name],
+            "ratio": best[ours_name] / best[peer_name], "target": target}
+
+
+def grid_table():
+    def name(dim, points):
+        return f"grid d={dim}, {points} points, 1 threads"
+
+    rows = [seconds_row("grid d=1, 2000 points to t=1 : explicit NumPy", name(1, 2000),
+                        "numpy grid, 2000 points", 0.2)]
+    for dim, points in ((1, LINE_POINTS), (2, PLANE_POINTS)):
+        for fewer, more in zip(points, points[1:]):
+            rows.append(seconds_row(f"grid d={dim}, {more} points : {fewer} points per axis",
+                                    name(dim, more), name(dim, fewer), None))
+    for dim, points in ((1, 2000), (2, 128)):
+        rows.append(seconds_row(f"grid d={dim}, default settings : {points} points per axis",
+                                f"grid d={dim}, default, 1 threads", name(dim, points), None))
+    return rows
+
+
 def table():
     rows = [row("normals f64, in cache : NumPy", "normal f64, 1 threads", "numpy normal", 4),
             row("normals f64, in cache : own bits (limit)", "normal f64, 1 threads",
@@ -132,7 +164,18 @@ def table():
     for name in ("normal f64, 64 MB", "kappa d=2, 64 MB", "kappa d=16, 64 MB", "kappa d=256, 64 MB"):
         rows.append(row(f"{name}, 2 threads : 1 thread", f"{name}, 2 threads", f"{name}, 1 threads",
                         1.8))
+    for name in FORMULAS:
+        rows.append(row(f"expression '{name}', points : the same in C at -O2",
+                        f"expression {name}, 1 threads", f"C {name}, 1 threads", 0.33))
     return rows
+
+
+def print_table(heading, unit, rows, columns):
+    print(f"{heading:58}{'ours':>10}{'other':>10}{'ratio':>8}{'target':>8}")
+    print(f"{unit:58}")
+    for r in rows:
+        target = "" if r["target"] is None else f"{r['target']:g}"
+        print(f"{r['what']:58}{r[columns[0]]:10.4g}{r[columns[1]]:10.4g}{r['ratio']:8.2f}{target:>8}")
 
 
 def main():
@@ -145,15 +188,18 @@ def main():
             numpy_in_memory(rng)
         for _ in range(ROUNDS):
             files(rng, directory)
-    rows = table()
-    print(f"{'':58}{'ours':>10}{'other':>10}{'ratio':>8}{'target':>8}")
-    print(f"{'(million items per second)':58}")
-    for r in rows:
-        target = "" if r["target"] is None else f"{r['target']:g}"
-        print(f"{r['what']:58}{r['ours_million_per_s']:10.2f}{r['other_million_per_s']:10.2f}"
-              f"{r['ratio']:8.2f}{target:>8}")
+    for _ in range(GRID_ROUNDS):
+        ours("bench_grid")
+        ours("bench_expression")
+        grid_peer()
+    rows, grid_rows = table(), grid_table()
+    print_table("", "(million items per second; ratio: ours to other)", rows,
+                ("ours_million_per_s", "other_million_per_s"))
+    print()
+    print_table("", "(seconds of a solution; ratio: ours to other)", grid_rows,
+                ("ours_seconds", "other_seconds"))
     with open(os.path.join(ROOT, "build", "bench.json"), "w", encoding="utf-8") as file:
-        json.dump({"rounds": ROUNDS, "rows": rows}, file, indent=1)
+        json.dump({"rounds": ROUNDS, "rows": rows, "grid_rows": grid_rows}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -80,12 +80,12 @@ static hb_status show(hb_session *session, const residual_values *v, int dim, do
                       double tau, const residual_table *table)
 {
     const hb_rows_column columns[] = {
-        {"x", NULL, dim, table->x},
-        {"radius", NULL, 0, table->radius},
-        {"residual", NULL, 0, table->residual},
-        {"residual", "_se", 0, table->residual_se},
-        {"scaled", NULL, 0, table->scaled},
-        {"scaled", "_se", 0, table->scaled_se},
+        {"x", NULL, dim, table->x, NULL},
+        {"radius", NULL, 0, table->radius, NULL},
+        {"residual", NULL, 0, table->residual, NULL},
+        {"residual", "_se", 0, table->residual_se, NULL},
+        {"scaled", NULL, 0, table->scaled, NULL},
+        {"scaled", "_se", 0, table->scaled_se, NULL},
     };
     const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
     hb_session_clear(session);
@@ -132,8 +132,7 @@ static hb_status run_residual(hb_session *session, const void *values)
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
     if (status == HB_OK) status = create_table(&points, &v->radii, &table);
-    if (status == HB_OK)
-        status = hb_problem_judge(session, compute(session, v, problem, &points, &table));
+    if (status == HB_OK) status = compute(session, v, problem, &points, &table);
     free(table.x);
     hb_points_destroy(&points);
     hb_problem_destroy(problem);

@@ -1,38 +1,84 @@
 /* heatball solve: density, log-density, score and entropy density of dx = f dt + g dW at points.
  *
- * The options make an hb_problem and settings, hb_solve does the rest, and the columns go out as a
- * table, as JSON or into a file. The bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.187... */
+ * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows the
+ * columns. --method all calls hb_solve once for each method; what refuses is named with its reason. The
+ * bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
 #include "commands.h"
 #include "problem_options.h"
 #include "rows.h"
 #include "solve_figure.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
+#include "solve_output.h"
+#include "user_paths.h"
 
 typedef struct solve_values {
     hb_problem_values problem;
-    int method, json;
-    double radius;
-    const char *path, *plot;
+    int method, json, resume;
+    double radius, stderr_density, stderr_score, max_time;
+    const char *path, *plot, *paths, *path_times, *state;
 } solve_values;
 
-static const char *const method_names[] = {"auto", "grid", "meanvalue", NULL};
-static const hb_method method_codes[] = {HB_METHOD_AUTO, HB_METHOD_GRID, HB_METHOD_MEANVALUE};
+enum { ALL = -1 }; /* beside hb_method */
+
+static const char *const method_names[] = {"auto",      "grid", "particles", "walk",
+                                           "meanvalue", "all",  NULL};
+static const int method_codes[] = {HB_METHOD_AUTO, HB_METHOD_GRID,      HB_METHOD_PARTICLES,
+                                   HB_METHOD_WALK, HB_METHOD_MEANVALUE, ALL};
 
 static const hb_option solve_options[] = {
     HB_PROBLEM_OPTIONS(solve_values, problem),
     {.name = "method",
      .kind = HB_OPTION_CHOICE,
-     .help = "how to solve: auto takes the grid, which exists for dimension 1 to 3; meanvalue "
-             "averages over heat balls on the grid's solution",
+     .help =
+         "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), by "
+         "averages over heat balls on the grid's solution; auto chooses, all runs every one "
+         "that applies",
      .choices = method_names,
      .fallback = "auto",
      .offset = offsetof(solve_values, method)},
+    {.name = "stderr",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "E",
+     .help = "sample until density_se/density is at most this at every point",
+     .max = INFINITY,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(solve_values, stderr_density)},
+    {.name = "stderr-score",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "E",
+     .help = "sample until the score's error is at most this, relative to the score",
+     .max = INFINITY,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(solve_values, stderr_score)},
+    {.name = "max-time",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "S",
+     .help = "sample for at most so many seconds",
+     .max = INFINITY,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(solve_values, max_time)},
+    {.name = "paths",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "FILE.npy",
+     .help = "particles from these trajectories, an array [path][time][dim]",
+     .offset = offsetof(solve_values, paths)},
+    {.name = "path-times",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "LIST|FILE",
+     .help = "times of --paths, separated by commas or in a file; without it, evenly from 0 to T",
+     .offset = offsetof(solve_values, path_times)},
+    {.name = "state",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "FILE",
+     .help = "keep the state of the sampling in this file",
+     .offset = offsetof(solve_values, state)},
+    {.name = "resume",
+     .kind = HB_OPTION_FLAG,
+     .help = "go on from the state file if it is there",
+     .offset = offsetof(solve_values, resume)},
     {.name = "radius",
      .kind = HB_OPTION_REAL,
      .placeholder = "R",
-     .help = "radius of the heat balls of meanvalue; without it, chosen",
+     .help = "radius of the heat balls of meanvalue and particles; without it, chosen",
      .max = INFINITY,
      .rules = HB_OPTION_ABOVE,
      .offset = offsetof(solve_values, radius)},
@@ -50,83 +96,148 @@ static const hb_option solve_options[] = {
      .offset = offsetof(solve_values, plot)},
     {0}};
 
-enum { N_COLUMNS = 9 };
+/* ---- what the options ask for ---- */
 
-static hb_rows rows_of(const hb_points *points, const hb_solution *solution,
-                       hb_rows_column columns[N_COLUMNS])
+static hb_status check_all(hb_session *session, const solve_values *v)
 {
-    static const struct {
-        const char *name, *suffix;
-        hb_column column;
-        int is_vector;
-    } parts[] = {{"density", NULL, HB_DENSITY, 0},
-                 {"density", "_se", HB_DENSITY_SE, 0},
-                 {"log_density", NULL, HB_LOG_DENSITY, 0},
-                 {"log_density", "_se", HB_LOG_DENSITY_SE, 0},
-                 {"score", NULL, HB_SCORE, 1},
-                 {"score", "_se", HB_SCORE_SE, 1},
-                 {"entropy_density", NULL, HB_ENTROPY_DENSITY, 0},
-                 {"entropy_density", "_se", HB_ENTROPY_DENSITY_SE, 0}};
-    columns[0] = (hb_rows_column){"x", NULL, points->dim, points->x};
-    for (int c = 1; c < N_COLUMNS; c++)
-        columns[c] = (hb_rows_column){parts[c - 1].name, parts[c - 1].suffix,
-                                      parts[c - 1].is_vector ? points->dim : 0,
-                                      hb_solution_values(solution, parts[c - 1].column)};
-    return (hb_rows){points->n, N_COLUMNS, columns};
-}
-
-static hb_status print_json(const solve_values *v, const hb_rows *rows, double time,
-                            const hb_solution *solution)
-{
-    json_t *object =
-        json_pack("{s:s, s:s, s:f, s:f, s:I, s:i}", "method", hb_solution_method(solution), "note",
-                  hb_solution_note(solution), "time", time, "tau", hb_solution_tau(solution),
-                  "seed", (json_int_t)v->problem.seed, "dim", hb_solution_dim(solution));
-    if (object && v->path) json_object_set_new(object, "file", json_string(v->path));
-    if (object && !v->path) json_object_set_new(object, "points", hb_rows_json(rows));
-    return hb_rows_print_json(object, stdout);
-}
-
-static hb_status show(hb_session *session, const solve_values *v, const hb_points *points,
-                      double time, const hb_solution *solution)
-{
-    hb_rows_column columns[N_COLUMNS];
-    const hb_rows rows = rows_of(points, solution, columns);
-    hb_session_clear(session);
-    if (v->path) {
-        hb_status status = hb_rows_write(session, &rows, v->path);
-        if (status != HB_OK) return status;
-    }
-    if (v->json) return print_json(v, &rows, time, solution);
-    if (v->path && hb_session_quiet(session)) return HB_OK;
-    if (v->path) printf("%s: %zu points\n", v->path, points->n);
-    if (!hb_session_quiet(session))
-        printf("# %s, time %.9g, tau %.9g, seed %" PRIu64 ": %s\n", hb_solution_method(solution),
-               time, hb_solution_tau(solution), v->problem.seed, hb_solution_note(solution));
-    if (!v->path) hb_rows_print(&rows, stdout);
+    const struct {
+        const char *name, *value;
+    } alone[] = {{"-o", v->path}, {"--plot", v->plot}, {"--state", v->state}};
+    if (method_codes[v->method] != ALL) return HB_OK;
+    for (int k = 0; k < 3; k++)
+        if (alone[k].value)
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "%s is for one method; --method all prints a table or --json",
+                                   alone[k].name);
     return HB_OK;
+}
+
+static hb_status check_options(hb_session *session, const solve_values *v)
+{
+    const int method = method_codes[v->method];
+    const int samples = method != HB_METHOD_GRID && method != HB_METHOD_MEANVALUE;
+    const struct {
+        const char *name;
+        int given;
+    } of_sampling[] = {{"--stderr", !isnan(v->stderr_density)},
+                       {"--stderr-score", !isnan(v->stderr_score)},
+                       {"--max-time", !isnan(v->max_time)},
+                       {"--state", v->state != NULL}};
+    for (int k = 0; k < 4; k++)
+        if (of_sampling[k].given && !samples)
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "%s is for methods that sample; --method %s does not",
+                                   of_sampling[k].name, method_names[v->method]);
+    if (v->resume && !v->state)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--resume is given without --state; give the file");
+    if (v->paths && method != HB_METHOD_PARTICLES && method != HB_METHOD_AUTO && method != ALL)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--paths is for --method particles; --method %s does not use them",
+                               method_names[v->method]);
+    return check_all(session, v);
+}
+
+static double zero_if_nan(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+static void fill_sampling(const solve_values *v, hb_solve_settings *settings)
+{
+    settings->mean.radius = settings->sampling.radius = zero_if_nan(v->radius);
+    settings->sampling.density_error = zero_if_nan(v->stderr_density);
+    settings->sampling.score_error = zero_if_nan(v->stderr_score);
+    settings->sampling.max_time = zero_if_nan(v->max_time);
+    settings->sampling.state = v->state;
+    settings->sampling.resume = v->resume;
+}
+
+/* ---- solving ---- */
+
+static hb_status interrupted(hb_session *session, const solve_values *v, hb_status status)
+{
+    if (status != HB_ERROR_INTERRUPTED || !v->state) return status;
+    return hb_session_fail(session, status, "%s", hb_context_message(hb_session_context(session)));
+}
+
+static hb_status solve_one(hb_session *session, const solve_values *v, const hb_problem *problem,
+                           const hb_solve_settings *settings, hb_solve_shown *shown)
+{
+    hb_solution *solution;
+    const hb_points *points = shown->points;
+    hb_status status =
+        hb_solve(hb_session_context(session), problem, settings, points->n, points->x, &solution);
+    if (status != HB_OK) return interrupted(session, v, status);
+    shown->tau = hb_solution_tau(solution);
+    if (v->plot)
+        status = hb_solve_figure_write(session, problem, shown->time, points, solution, v->plot);
+    if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
+        const hb_status result = hb_solve_show(session, shown, solution);
+        if (result != HB_OK) status = result;
+    }
+    hb_solution_destroy(solution);
+    return status;
+}
+
+static hb_status try_method(hb_session *session, const hb_problem *problem,
+                            hb_solve_settings settings, const hb_points *points, int method,
+                            hb_solve_try *out)
+{
+    hb_context *context = hb_session_context(session);
+    const double start = hb_session_clock();
+    settings.method = method;
+    if (method != HB_METHOD_PARTICLES) settings.sampling.paths = NULL;
+    const hb_status status =
+        hb_solve(context, problem, &settings, points->n, points->x, &out->solution);
+    out->seconds = hb_session_clock() - start;
+    if (status != HB_OK)
+        snprintf(out->reason, sizeof out->reason, "%s", hb_session_message(session, status));
+    return status;
+}
+
+/* Fails with the first refusal when no method applies, and when it is stopped. */
+static hb_status solve_all(hb_session *session, const hb_problem *problem,
+                           const hb_solve_settings *settings, hb_solve_shown *shown)
+{
+    static const int order[] = {HB_METHOD_GRID, HB_METHOD_PARTICLES, HB_METHOD_WALK,
+                                HB_METHOD_MEANVALUE};
+    enum { N_TRIES = sizeof order / sizeof *order };
+    hb_solve_try tries[N_TRIES] = {
+        {.name = "grid"}, {.name = "particles"}, {.name = "walk"}, {.name = "meanvalue"}};
+    hb_status first = HB_OK, status = HB_OK;
+    int n_good = 0;
+    for (int k = 0; k < N_TRIES && status != HB_ERROR_INTERRUPTED; k++) {
+        status = try_method(session, problem, *settings, shown->points, order[k], &tries[k]);
+        if (status == HB_OK) shown->tau = hb_solution_tau(tries[k].solution);
+        if (status != HB_OK && first == HB_OK) first = status;
+        n_good += status == HB_OK;
+    }
+    if (status != HB_ERROR_INTERRUPTED)
+        status = n_good > 0 ? hb_solve_show_tries(session, shown, N_TRIES, tries)
+                            : hb_session_fail(session, first, "%s", tries[0].reason);
+    for (int k = 0; k < N_TRIES; k++) hb_solution_destroy(tries[k].solution);
+    return status;
 }
 
 static hb_status solve_problem(hb_session *session, const solve_values *v,
                                const hb_problem *problem, const hb_points *points)
 {
     hb_solve_settings settings;
+    hb_user_paths paths = {0};
     hb_status status = hb_problem_fill_settings(session, &v->problem, problem, &settings);
     if (status != HB_OK) return status;
-    settings.method = method_codes[v->method];
-    if (!isnan(v->radius)) settings.mean.radius = v->radius;
+    fill_sampling(v, &settings);
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
-    hb_solution *solution;
-    status =
-        hb_solve(hb_session_context(session), problem, &settings, points->n, points->x, &solution);
-    if (status != HB_OK) return status;
-    if (v->plot)
-        status = hb_solve_figure_write(session, problem, &settings, points, solution, v->plot);
-    if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
-        const hb_status shown = show(session, v, points, time, solution);
-        if (shown != HB_OK) status = shown;
-    }
-    hb_solution_destroy(solution);
+    hb_solve_shown shown = {
+        .points = points, .time = time, .seed = v->problem.seed, .path = v->path, .json = v->json};
+    status = hb_user_paths_read(session, v->paths, v->path_times, points->dim, time,
+                                &settings.sampling, &paths);
+    settings.method = method_codes[v->method];
+    if (status == HB_OK)
+        status = settings.method == ALL ? solve_all(session, problem, &settings, &shown)
+                                        : solve_one(session, v, problem, &settings, &shown);
+    hb_user_paths_destroy(session, &paths);
     return status;
 }
 
@@ -136,13 +247,14 @@ static hb_status run_solve(hb_session *session, const void *values)
     hb_problem *problem = NULL;
     hb_points points = {0};
     hb_status status = hb_rows_check_path(session, v->path);
+    if (status == HB_OK) status = check_options(session, v);
     if (status == HB_OK) status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
-        status = hb_solve_figure_check(session, v->plot, v->path, hb_problem_dim(problem));
+        status = hb_solve_figure_check(session, v->plot, v->path, hb_problem_dim(problem),
+                                       method_codes[v->method]);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
-    if (status == HB_OK)
-        status = hb_problem_judge(session, solve_problem(session, v, problem, &points));
+    if (status == HB_OK) status = solve_problem(session, v, problem, &points);
     hb_points_destroy(&points);
     hb_problem_destroy(problem);
     return status;
@@ -156,7 +268,8 @@ const hb_command hb_command_solve = {
             "the score grad ln u and u ln u at the given points, each with an error. The problem "
             "comes from a problem file or from --drift, --noise and --initial. A line that begins "
             "with # says what was done; columns are x_1 .., density, density_se, log_density, "
-            "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se.",
+            "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
+            "error that cannot be trusted is inf, and a line below the table says why.",
     .example =
         "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
         "--time 1 --at \"-2.5;-1;0;0.5;2.5\"",

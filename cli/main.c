@@ -26,6 +26,7 @@ static int exit_code(hb_status status)
     case HB_ERROR_ARGUMENT:
     case HB_ERROR_PATH:
     case HB_ERROR_FORMAT:
+    case HB_ERROR_DOMAIN:
     case HB_ERROR_UNAVAILABLE: return EXIT_INPUT;
     case HB_ERROR_MEMORY:
     case HB_ERROR_FILE:

@@ -133,6 +133,50 @@ hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_poin
     return read_text(session, text, out);
 }
 
+static hb_status refuse_list(hb_session *session, const char *option, const char *text)
+{
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "%s is %.100s; it must be finite numbers separated by commas, or the "
+                           "name of a .npy or .csv file with one row or column of them",
+                           option, text);
+}
+
+static hb_status list_from_file(hb_session *session, const char *option, const char *path,
+                                hb_points *out)
+{
+    int n_axes;
+    uint64_t shape[4];
+    double *values;
+    hb_context *context = hb_session_context(session);
+    hb_status status = hb_table_read(context, path, &n_axes, shape, &values);
+    if (status != HB_OK) return status;
+    const uint64_t count = n_axes == 1 ? shape[0] : shape[0] * shape[1];
+    if (n_axes > 2 || (n_axes == 2 && shape[0] != 1 && shape[1] != 1))
+        status = refuse_list(session, option, path);
+    if (status == HB_OK) out->x = malloc((size_t)count * sizeof *out->x);
+    if (status == HB_OK && !out->x) status = HB_ERROR_MEMORY;
+    if (status == HB_OK) memcpy(out->x, values, (size_t)count * sizeof *values);
+    if (status == HB_OK) out->n = (size_t)count;
+    hb_table_release(context, values);
+    return status;
+}
+
+hb_status hb_points_list(hb_session *session, const char *option, const char *text, hb_points *out)
+{
+    *out = (hb_points){.dim = 1};
+    if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
+        return list_from_file(session, option, text, out);
+    size_t room = 1;
+    for (const char *c = text; *c; c++) room += *c == ',';
+    out->x = malloc(room * sizeof *out->x);
+    if (!out->x) return HB_ERROR_MEMORY;
+    for (const char *at = text;;) {
+        if (!read_number(&at, &out->x[out->n++])) return refuse_list(session, option, text);
+        if (*at == 0) return HB_OK;
+        if (*at++ != ',') return refuse_list(session, option, text);
+    }
+}
+
 void hb_points_destroy(hb_points *points)
 {
     free(points->x);

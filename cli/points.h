@@ -19,6 +19,9 @@ typedef struct hb_points {
 hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_points *out);
 void hb_points_destroy(hb_points *points);
 
+/* Numbers by commas, or a file of them: x[n], dim 1. `option` names them in a refusal. */
+hb_status hb_points_list(hb_session *session, const char *option, const char *text, hb_points *out);
+
 /* low[dim] and high[dim]; dim is at most 3. */
 hb_status hb_points_box(hb_session *session, const char *text, int dim, double *low, double *high);
 

@@ -1,8 +1,7 @@
 /* The options of a problem, turned into an hb_problem and the settings of a solution.
  *
  * With --problem the other options override what the file says; --drift would replace the very problem
- * and is refused beside it. A drift that is not finite or a density that does not normalise is bad input
- * for a command, whichever status the library has for it: exit code 2. */
+ * and is refused beside it. */
 #include "problem_options.h"
 
 #include <stdlib.h>
@@ -83,6 +82,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
     if (v->time > 0) settings.time = v->time;
     hb_status status = v->problem ? hb_problem_load(context, v->problem, &settings, out)
                                   : hb_problem_create(context, &settings, out);
+    /* a density that does not normalise is bad input for a command */
     if (status != HB_OK) return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
     if (hb_problem_initial_kind(*out) != HB_INITIAL_NONE) return HB_OK;
     hb_problem_destroy(*out);
@@ -103,24 +103,18 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
     return status;
 }
 
-/* The library has one status for numbers that failed; only its message tells the drift's. */
-hb_status hb_problem_judge(hb_session *session, hb_status status)
-{
-    static const char opening[] = "the drift is ";
-    const char *message = hb_session_message(session, status);
-    const int of_drift = strncmp(message, opening, sizeof opening - 1) == 0;
-    return status == HB_ERROR_NUMERICAL && of_drift ? HB_ERROR_ARGUMENT : status;
-}
-
 hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
                                    const hb_problem *problem, hb_solve_settings *settings)
 {
     hb_solve_settings_default(settings);
     settings->time = v->time;
-    settings->mean.lift = v->lift;
-    settings->mean.samples = v->samples;
+    settings->mean.lift = v->lift < 0 ? 0 : v->lift;
+    if (v->samples > 0) settings->mean.samples = v->samples;
     settings->mean.degree = v->degree;
     settings->mean.seed = v->seed;
+    settings->sampling.lift = v->lift;
+    settings->sampling.samples = v->samples;
+    settings->sampling.seed = v->seed;
     const int dim = hb_problem_dim(problem);
     for (int axis = 0; axis < 3 && axis < dim; axis++) settings->grid.points[axis] = v->points;
     if (v->points % 2)

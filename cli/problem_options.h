@@ -73,17 +73,19 @@ typedef struct hb_problem_values {
         {.name = "samples",                                                                        \
          .kind = HB_OPTION_UNSIGNED,                                                               \
          .placeholder = "N",                                                                       \
-         .help = "antithetic pairs per point and average",                                         \
+         .help = "walks per point, trajectories, or antithetic pairs per point and average; "      \
+                 "without it 100000 walks, 32768 trajectories, 10000 pairs",                       \
          .min = 2,                                                                                 \
          .max = 1e15,                                                                              \
-         .fallback = "10000",                                                                      \
          .offset = HB_OPTION_OF(type, member, samples)},                                           \
         {.name = "lift",                                                                           \
          .kind = HB_OPTION_INTEGER,                                                                \
          .placeholder = "M",                                                                       \
-         .help = "average over the heat ball in D+M dimensions",                                   \
+         .help = "use the heat ball in D+M dimensions; -1 for the method's own choice, which is "  \
+                 "0 for averages",                                                                 \
+         .min = -1,                                                                                \
          .max = 1000000,                                                                           \
-         .fallback = "0",                                                                          \
+         .fallback = "-1",                                                                         \
          .offset = HB_OPTION_OF(type, member, lift)},                                              \
         {.name = "degree",                                                                         \
          .kind = HB_OPTION_INTEGER,                                                                \
@@ -109,10 +111,7 @@ typedef struct hb_problem_values {
 /* The problem that the options name. Everything that is wrong with it is HB_ERROR_ARGUMENT. */
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v,
                                   hb_problem **out);
-/* A drift that is not finite where the solver meets it is bad input too: HB_ERROR_ARGUMENT then, else the
- * status itself. */
-hb_status hb_problem_judge(hb_session *session, hb_status status);
-/* time, mean (without radius) and grid of the settings; the points of --at. */
+/* time, mean and sampling (without radius) and grid of the settings. */
 hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
                                    const hb_problem *problem, hb_solve_settings *settings);
 

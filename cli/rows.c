@@ -38,13 +38,19 @@ static double cell_of(const hb_rows_column *column, size_t row, int index)
     return column->values[row * (size_t)width_of(column) + (size_t)index];
 }
 
+static int format_cell(const hb_rows_column *column, size_t row, int index, char out[CELL])
+{
+    if (column->texts) return snprintf(out, CELL, "%s", column->texts[row]);
+    return snprintf(out, CELL, "%.9g", cell_of(column, row, index));
+}
+
 static int widest(const hb_rows *rows, const hb_rows_column *column, int index)
 {
     char text[CELL];
     name_cell(column, index, text);
     int width = (int)strlen(text);
     for (size_t i = 0; i < rows->n; i++) {
-        const int length = snprintf(text, sizeof text, "%.9g", cell_of(column, i, index));
+        const int length = format_cell(column, i, index, text);
         if (length > width) width = length;
     }
     return width;
@@ -66,9 +72,10 @@ void hb_rows_print(const hb_rows *rows, FILE *out)
     for (size_t i = 0; i < rows->n; i++, fprintf(out, "\n")) {
         cell = 0;
         for (int c = 0; c < rows->n_columns; c++)
-            for (int k = 0; k < width_of(&rows->columns[c]); k++, cell++)
-                fprintf(out, "%s%*.9g", cell ? "  " : "", widths[cell],
-                        cell_of(&rows->columns[c], i, k));
+            for (int k = 0; k < width_of(&rows->columns[c]); k++, cell++) {
+                format_cell(&rows->columns[c], i, k, name);
+                fprintf(out, "%s%*s", cell ? "  " : "", widths[cell], name);
+            }
     }
     free(widths);
 }
@@ -85,7 +92,9 @@ static json_t *row_object(const hb_rows *rows, size_t row)
         const hb_rows_column *column = &rows->columns[c];
         char key[CELL];
         snprintf(key, sizeof key, "%s%s", column->name, column->suffix ? column->suffix : "");
-        json_t *value = column->width ? json_array() : number(cell_of(column, row, 0));
+        json_t *value = column->texts   ? json_string(column->texts[row])
+                        : column->width ? json_array()
+                                        : number(cell_of(column, row, 0));
         for (int k = 0; k < column->width; k++)
             json_array_append_new(value, number(cell_of(column, row, k)));
         json_object_set_new(object, key, value);

@@ -13,6 +13,7 @@ typedef struct hb_rows_column {
     const char *name, *suffix; /* suffix may be NULL */
     int width;                 /* 0: one number, no index in its name */
     const double *values;      // (n, width), or (n)
+    const char *const *texts;  // (n), instead of values; not for files
 } hb_rows_column;
 
 typedef struct hb_rows {

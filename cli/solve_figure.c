@@ -1,8 +1,9 @@
 /* The figure of `heatball solve --plot`.
  *
- * One dimension: density, log-density and score over N_LINE points, each with a band of two errors and
- * the asked points as markers. Two dimensions: the density as colours with contour lines, and the score
- * as streamlines, from N_PLANE x N_PLANE points of the grid's solution.
+ * One dimension: density, log-density and score over N_LINE points of the grid behind the solution, each
+ * with a band of two errors, and the asked points as markers; of a solution by sampling, which has no
+ * grid, the asked points with bars of two errors. Two dimensions: the density as colours with contour
+ * lines, and the score as streamlines, from N_PLANE x N_PLANE points of the grid.
  *
  * The window holds the asked points and the bulk, where ln u is within BULK of its largest value on the
  * grid. For a standard normal BULK = 10 gives |x| < sqrt(20) = 4.5. */
@@ -29,7 +30,8 @@ static int format_of(const char *path)
                                                    : 0;
 }
 
-hb_status hb_solve_figure_check(hb_session *session, const char *path, const char *results, int dim)
+hb_status hb_solve_figure_check(hb_session *session, const char *path, const char *results, int dim,
+                                int method)
 {
     if (!path) return HB_OK;
     if (!format_of(path))
@@ -38,6 +40,11 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, const cha
     if (dim > 2)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot draws problems of dimension 1 and 2; this one has %d", dim);
+    if (dim == 2 && (method == HB_METHOD_PARTICLES || method == HB_METHOD_WALK))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--plot in two dimensions is drawn from the grid, which --method %s "
+                               "has not; leave one of them out",
+                               method == HB_METHOD_WALK ? "walk" : "particles");
     const size_t stem = strlen(path) - 4;
     if (results && strlen(results) == stem + 4 && memcmp(path, results, stem) == 0 &&
         strcmp(results + stem, ".csv") == 0)
@@ -130,60 +137,91 @@ static hb_status search_grid(hb_context *context, const hb_grid *grid, const hb_
     return status;
 }
 
-/* Solves on the grid and finds the window; at time 0 there is no grid and the window is the initial
- * density's box. */
-static hb_status find_bulk(hb_context *context, const hb_problem *problem,
-                           const hb_solve_settings *settings, double time, const hb_points *points,
-                           hb_grid **grid, window *w)
+/* Without a grid: the initial density's box at time 0, else the points themselves. */
+static hb_status find_window(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                             double time, const hb_points *points, window *w)
 {
-    hb_status status;
+    if (grid) return search_grid(context, grid, points, w);
+    *w = (window){.low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
     if (time == 0) {
-        status = hb_problem_initial_box(context, problem, w->low, w->high);
-        if (status == HB_OK) include_points(points, NULL, w);
-        return status;
+        const hb_status status = hb_problem_initial_box(context, problem, w->low, w->high);
+        if (status != HB_OK) return status;
     }
-    status = hb_grid_solve(context, problem, time, &settings->grid, points->n, points->x, grid);
-    if (status != HB_OK) return status;
-    return search_grid(context, *grid, points, w);
+    include_points(points, NULL, w);
+    if (!(w->low[0] < w->high[0])) /* one point */
+        w->low[0] -= 1, w->high[0] += 1;
+    return HB_OK;
+}
+
+/* v, its gradient and their errors at x[n][dim]: the grid's, or at time 0 the initial density's. */
+static hb_status evaluate(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                          size_t n, const double *x, double *v, double *v_se, double *score,
+                          double *score_se)
+{
+    if (!grid) return hb_problem_initial(context, problem, n, x, v, score);
+    hb_grid_info info;
+    hb_grid_info_get(grid, &info);
+    return hb_grid_evaluate(context, grid, info.tau, n, x, v, v_se, score, score_se);
 }
 
 /* ---- one dimension ---- */
+
+/* A curve: values and errors by hb_column, in pairs. */
+typedef struct line {
+    double x[N_LINE], values[HB_SCORE_SE + 1][N_LINE];
+    double low[N_LINE], high[N_LINE];
+} line;
 
 static double finite_or_nan(double value)
 {
     return isfinite(value) ? value : NAN;
 }
 
-/* A panel of one quantity: band, curve, points. work has room for 3 N_LINE numbers. */
-static hb_status draw_quantity(hb_figure *figure, const hb_panel *panel, hb_column column,
-                               const double *x, const hb_solution *line, const hb_points *points,
-                               const hb_solution *at_points, double *work)
+/* The points of the user with bars of two errors. work has room for three columns of them. */
+static hb_status draw_points(hb_figure *figure, hb_column column, const char *label,
+                             const hb_points *points, const hb_solution *solution, double *work)
 {
-    const double *y = hb_solution_values(line, column);
-    const double *se = hb_solution_values(line, (hb_column)(column + 1));
-    double *middle = work, *low = work + N_LINE, *high = work + 2 * N_LINE;
-    for (int i = 0; i < N_LINE; i++) {
+    const size_t n = points->n;
+    const double *y = hb_solution_values(solution, column);
+    const double *se = hb_solution_values(solution, (hb_column)(column + 1));
+    double *middle = work, *low = work + n, *high = work + 2 * n;
+    for (size_t i = 0; i < n; i++) {
         middle[i] = finite_or_nan(y[i]);
-        low[i] = finite_or_nan(y[i] - 2 * se[i]);
-        high[i] = finite_or_nan(y[i] + 2 * se[i]);
+        low[i] = isfinite(se[i]) ? finite_or_nan(y[i] - 2 * se[i]) : middle[i];
+        high[i] = isfinite(se[i]) ? finite_or_nan(y[i] + 2 * se[i]) : middle[i];
     }
-    const int named = column == HB_LOG_DENSITY; /* one legend serves the three panels */
-    hb_status status = hb_figure_panel(figure, panel);
-    if (status == HB_OK)
-        status = hb_figure_series(figure, named ? "± 2 errors" : NULL, HB_STYLE_BAND, 1, N_LINE, x,
-                                  NULL, low, high);
-    if (status == HB_OK)
-        status = hb_figure_series(figure, named ? hb_solution_method(line) : NULL, HB_STYLE_LINE, 0,
-                                  N_LINE, x, middle, NULL, NULL);
-    if (status != HB_OK) return status;
-    return hb_figure_series(figure, named ? "points asked for" : NULL, HB_STYLE_POINTS, 1,
-                            points->n, points->x, hb_solution_values(at_points, column), NULL,
-                            NULL);
+    return hb_figure_series(figure, label, HB_STYLE_POINTS, 1, n, points->x, middle, low, high);
 }
 
-static hb_status draw_line(hb_figure *figure, double time, const window *w, const double *x,
-                           const hb_solution *line, const hb_points *points,
-                           const hb_solution *at_points)
+/* A panel of one quantity: band, curve, points. */
+static hb_status draw_quantity(hb_figure *figure, const hb_panel *panel, hb_column column, line *l,
+                               const char *name, const hb_points *points,
+                               const hb_solution *solution, double *work)
+{
+    const int named = column == HB_LOG_DENSITY; /* one legend serves the three panels */
+    hb_status status = hb_figure_panel(figure, panel);
+    if (status == HB_OK && l) {
+        double *y = l->values[column], *se = l->values[column + 1];
+        for (int i = 0; i < N_LINE; i++) {
+            l->low[i] = finite_or_nan(y[i] - 2 * se[i]);
+            l->high[i] = finite_or_nan(y[i] + 2 * se[i]);
+            y[i] = finite_or_nan(y[i]);
+        }
+        status = hb_figure_series(figure, named ? "± 2 errors" : NULL, HB_STYLE_BAND, 1, N_LINE,
+                                  l->x, NULL, l->low, l->high);
+        if (status == HB_OK)
+            status = hb_figure_series(figure, named ? name : NULL, HB_STYLE_LINE, 0, N_LINE, l->x,
+                                      y, NULL, NULL);
+    }
+    if (status != HB_OK) return status;
+    char label[80];
+    snprintf(label, sizeof label, l ? "points asked for" : "%s, ± 2 errors",
+             hb_solution_method(solution));
+    return draw_points(figure, column, named ? label : NULL, points, solution, work);
+}
+
+static hb_status draw_line(hb_figure *figure, double time, const window *w, line *l,
+                           const char *name, const hb_points *points, const hb_solution *solution)
 {
     static const struct {
         hb_column column;
@@ -192,7 +230,7 @@ static hb_status draw_line(hb_figure *figure, double time, const window *w, cons
         {HB_DENSITY, "Density", "{/:Italic u}({/:Italic x})", "top right"},
         {HB_LOG_DENSITY, "Log-density", "ln {/:Italic u}({/:Italic x})", "bottom center"},
         {HB_SCORE, "Score", "∂_{{/:Italic x}} ln {/:Italic u}({/:Italic x})", "top right"}};
-    double *work = malloc(3 * N_LINE * sizeof *work);
+    double *work = malloc(3 * points->n * sizeof *work);
     hb_status status = work ? HB_OK : HB_ERROR_MEMORY;
     for (int k = 0; k < 3 && status == HB_OK; k++) {
         char title[80];
@@ -205,24 +243,30 @@ static hb_status draw_line(hb_figure *figure, double time, const window *w, cons
         panel.key = parts[k].key;
         panel.x_min = w->low[0];
         panel.x_max = w->high[0];
-        status = draw_quantity(figure, &panel, parts[k].column, x, line, points, at_points, work);
+        status = draw_quantity(figure, &panel, parts[k].column, l, name, points, solution, work);
     }
     free(work);
     return status;
 }
 
-static hb_status solve_line(hb_context *context, const hb_problem *problem,
-                            const hb_solve_settings *settings, double time, const window *w,
-                            const hb_points *points, const hb_solution *at_points,
-                            hb_figure *figure)
+static hb_status solve_line(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                            double time, const window *w, const hb_points *points,
+                            const hb_solution *solution, hb_figure *figure)
 {
-    double x[N_LINE];
-    hb_solution *line;
-    for (int k = 0; k < N_LINE; k++) lattice_point(w, 1, N_LINE, k, x + k);
-    hb_status status = hb_solve(context, problem, settings, N_LINE, x, &line);
-    if (status != HB_OK) return status;
-    status = draw_line(figure, time, w, x, line, points, at_points);
-    hb_solution_destroy(line);
+    if (!grid && time > 0) return draw_line(figure, time, w, NULL, NULL, points, solution);
+    line *l = calloc(1, sizeof *l);
+    if (!l) return HB_ERROR_MEMORY;
+    for (int k = 0; k < N_LINE; k++) lattice_point(w, 1, N_LINE, k, l->x + k);
+    double *v = l->values[HB_LOG_DENSITY], *v_se = l->values[HB_LOG_DENSITY_SE];
+    hb_status status = evaluate(context, problem, grid, N_LINE, l->x, v, v_se, l->values[HB_SCORE],
+                                l->values[HB_SCORE_SE]);
+    for (int k = 0; k < N_LINE; k++) {
+        l->values[HB_DENSITY][k] = exp(v[k]);
+        l->values[HB_DENSITY_SE][k] = exp(v[k]) * v_se[k];
+    }
+    if (status == HB_OK)
+        status = draw_line(figure, time, w, l, grid ? "grid" : "initial", points, solution);
+    free(l);
     return status;
 }
 
@@ -262,21 +306,14 @@ static hb_status draw_plane(hb_figure *figure, double time, const window *w, con
     return status;
 }
 
-/* The grid serves every method here: averages at so many points would cost minutes and look the same. */
 static hb_status solve_plane(hb_context *context, const hb_problem *problem, const hb_grid *grid,
                              double time, const window *w, hb_figure *figure)
 {
     plane *p = malloc(sizeof *p);
     if (!p) return HB_ERROR_MEMORY;
     for (int k = 0; k < PLANE; k++) lattice_point(w, 2, N_PLANE, k, p->x[k]);
-    hb_status status;
-    if (grid) {
-        hb_grid_info info;
-        hb_grid_info_get(grid, &info);
-        status = hb_grid_evaluate(context, grid, info.tau, PLANE, p->x[0], p->v, NULL, p->score[0],
-                                  NULL);
-    } else
-        status = hb_problem_initial(context, problem, PLANE, p->x[0], p->v, p->score[0]);
+    hb_status status =
+        evaluate(context, problem, grid, PLANE, p->x[0], p->v, NULL, p->score[0], NULL);
     for (int k = 0; status == HB_OK && k < PLANE; k++) {
         p->density[k] = exp(p->v[k]);
         for (int axis = 0; axis < 2; axis++) p->along[axis][k] = p->score[k][axis];
@@ -298,26 +335,26 @@ static hb_status write_figure(hb_figure *figure, const char *path)
     return status;
 }
 
-hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
-                                const hb_solve_settings *settings, const hb_points *points,
-                                const hb_solution *at_points, const char *path)
+hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem, double time,
+                                const hb_points *points, const hb_solution *solution,
+                                const char *path)
 {
     hb_context *context = hb_session_context(session);
+    const hb_grid *grid = hb_solution_grid(solution);
     const int in_line = points->dim == 1;
-    const double time = isnan(settings->time) ? hb_problem_time(problem) : settings->time;
+    if (!in_line && !grid && time > 0)
+        return hb_session_fail(session, HB_ERROR_UNAVAILABLE,
+                               "--plot in two dimensions is drawn from the grid, which refused");
     window w;
-    hb_grid *grid = NULL;
     hb_figure *figure = NULL;
-    hb_status status = find_bulk(context, problem, settings, time, points, &grid, &w);
+    hb_status status = find_window(context, problem, grid, time, points, &w);
     if (status == HB_OK)
         status = in_line ? hb_figure_create(context, 1, 3, 0, 0, &figure)
                          : hb_figure_create(context, 1, 1, 760, 620, &figure);
     if (status == HB_OK)
-        status = in_line
-                     ? solve_line(context, problem, settings, time, &w, points, at_points, figure)
-                     : solve_plane(context, problem, grid, time, &w, figure);
+        status = in_line ? solve_line(context, problem, grid, time, &w, points, solution, figure)
+                         : solve_plane(context, problem, grid, time, &w, figure);
     if (status == HB_OK) status = write_figure(figure, path);
     hb_figure_destroy(figure);
-    hb_grid_destroy(grid);
     return status;
 }

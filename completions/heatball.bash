@@ -11,7 +11,10 @@ _heatball_options()
     sample) echo "--measure --dim --lift --radius -n --seed --first --dtype --json -o" ;;
     constants) echo "--dim --lift --json" ;;
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
-    solve) echo "$_heatball_problem --method --radius --json -o --plot" ;;
+    solve)
+        echo "$_heatball_problem --method --stderr --stderr-score --max-time --paths --path-times
+            --state --resume --radius --json -o --plot"
+        ;;
     residual) echo "$_heatball_problem --radii --quantity --json -o" ;;
     study) echo "--quick --seeds --resume --seed -o" ;;
     reproduce) echo "--quick --only --resume --seed -o" ;;
@@ -40,10 +43,10 @@ _heatball()
     --measure) COMPREPLY=($(compgen -W 'kappa source gradient' -- "$word")) ;;
     --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
     --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
-    --method) COMPREPLY=($(compgen -W 'auto grid meanvalue' -- "$word")) ;;
+    --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue all' -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
     --only | study) COMPREPLY=($(compgen -W 'sampler bistable' -- "$word")) ;;
-    -o | --plot | --problem | --at)
+    -o | --plot | --problem | --at | --paths | --path-times | --state)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null
         if [[ $command == budget ]]; then
@@ -57,7 +60,7 @@ _heatball()
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
     --drift | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
-    --radii) ;;
+    --radii | --stderr | --stderr-score | --max-time) ;;
     *) COMPREPLY=($(compgen -W "$(_heatball_options "$command") $_heatball_common" -- "$word")) ;;
     esac
 }

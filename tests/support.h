@@ -1,4 +1,5 @@
-/* What the C tests share: cmocka, a context by instruction set, distances in ulp. */
+/* What the C tests share: cmocka, contexts by instruction set and with an allocator that fails,
+ * distances in ulp. */
 #ifndef HB_TESTS_SUPPORT_H
 #define HB_TESTS_SUPPORT_H
 
@@ -11,6 +12,7 @@
 
 #include <heatball/heatball.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,38 @@ static inline hb_context *make_context(hb_isa isa, int threads)
     hb_context *context = NULL;
     hb_status status = hb_context_create(&context, &settings);
     assert_true(status == HB_OK || status == HB_ERROR_UNAVAILABLE);
+    return context;
+}
+
+/* An allocator that counts, and fails when its allowance is used up. */
+typedef struct memory_count {
+    atomic_int live, allowance;
+} memory_count;
+
+static inline void *counting_allocate(void *user, size_t bytes)
+{
+    memory_count *c = user;
+    if (atomic_fetch_sub(&c->allowance, 1) <= 0) return NULL;
+    atomic_fetch_add(&c->live, 1);
+    return malloc(bytes);
+}
+
+static inline void counting_release(void *user, void *memory)
+{
+    atomic_fetch_sub(&((memory_count *)user)->live, 1);
+    free(memory);
+}
+
+/* NULL when the allowance is 0: the context itself is the first thing alive. */
+static inline hb_context *counting_context(memory_count *c)
+{
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.allocate = counting_allocate;
+    settings.release = counting_release;
+    settings.allocator_user = c;
+    hb_context *context = NULL;
+    hb_context_create(&context, &settings);
     return context;
 }
 

@@ -1,24 +1,8 @@
 /* Geometry, constants and kernels of the heat ball, against values of mpmath at 50 digits,
  * brute-force integrals over the ball, and finite differences. */
-#include "support.h"
+#include "shared_context.h"
 
 #include "ball_integral.h"
-
-static hb_context *CTX;
-
-static int setup(void **state)
-{
-    (void)state;
-    CTX = make_context(HB_ISA_AUTO, 1);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    hb_context_destroy(CTX);
-    return 0;
-}
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
@@ -435,5 +419,5 @@ int main(void)
         cmocka_unit_test(kernels_survive_powers_out_of_range),
         cmocka_unit_test(wrong_arguments_are_named),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }

@@ -43,46 +43,14 @@ static void contexts_check_their_settings(void **state)
     assert_string_equal(hb_context_message(NULL), "");
 }
 
-/* An allocator that counts, and fails when its allowance is used up. */
-typedef struct counter {
-    int live, allowance;
-} counter;
-
-static void *counting_allocate(void *user, size_t bytes)
-{
-    counter *c = user;
-    if (c->allowance == 0) return NULL;
-    c->allowance--;
-    c->live++;
-    return malloc(bytes);
-}
-
-static void counting_release(void *user, void *memory)
-{
-    ((counter *)user)->live--;
-    free(memory);
-}
-
-static hb_context *counting_context(counter *c)
-{
-    hb_settings settings;
-    hb_settings_default(&settings);
-    settings.allocate = counting_allocate;
-    settings.release = counting_release;
-    settings.allocator_user = c;
-    hb_context *context = NULL;
-    hb_context_create(&context, &settings);
-    return context;
-}
-
 /* Whatever call runs out of memory, it says so, and nothing stays allocated. */
 static void no_memory_is_reported_and_nothing_leaks(void **state)
 {
     (void)state;
-    counter none = {0, 0};
+    memory_count none = {0, 0};
     assert_null(counting_context(&none));
     for (int allowance = 1; allowance < 40; allowance++) {
-        counter c = {0, allowance};
+        memory_count c = {0, allowance};
         hb_context *context = counting_context(&c);
         double z[30], sigma[10];
         hb_cubature *rule = NULL;

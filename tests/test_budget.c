@@ -1,25 +1,9 @@
 /* The drift budget: its two constants by quadrature, T0 against mpmath and against its
  * definition, the root find on cases with a known root, and the bounds on solutions that are
  * known or computed. */
-#include "support.h"
+#include "shared_context.h"
 
 #include "ball_integral.h"
-
-static hb_context *CTX;
-
-static int setup(void **state)
-{
-    (void)state;
-    CTX = make_context(HB_ISA_AUTO, 1);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    hb_context_destroy(CTX);
-    return 0;
-}
 
 static hb_budget_settings settings_of(int dim, double drift_sup, double div_sup, double theta)
 {
@@ -473,5 +457,5 @@ int main(void)
         cmocka_unit_test(bounds_are_nan_where_they_do_not_hold),
         cmocka_unit_test(wrong_arguments_are_named),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }

@@ -612,7 +612,7 @@ def test_completion(tmp_path):
     assert complete("heatball", "sample", "--measure", "") == {"kappa", "source", "gradient"}
     assert complete("heatball", "sample", "--measure", "=", "g") == {"gradient"}
     assert complete("heatball", "sample", "--dtype", "f") == {"f64", "f32"}
-    assert complete("heatball", "solve", "--method", "") == {"auto", "grid", "meanvalue"}
+    assert complete("heatball", "solve", "--method", "w") == {"walk"}
     assert complete("heatball", "residual", "--quantity", "") == {"u", "v", "w"}
     assert complete("heatball", "constants", "--isa", "avx") == {"avx2", "avx512"}
     assert complete("heatball", "study", "") == {"sampler", "bistable"}

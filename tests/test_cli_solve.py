@@ -301,6 +301,7 @@ def test_plot_refusals(tmp_path):
 
 GOOD = {"--drift": "-x", "--noise": "1", "--initial": "gaussian(mean=0,var=1)", "--time": "1",
         "--at": "0.5"}
+FIVE = {"--dim": "5", "--drift": "-x[i]", "--at": "0,0,0,0,0"}
 REFUSED = [  # what is changed (None: left out), then what the first line must say
     ({"--drift": "x +* 2"}, "drift"),
     ({"--drift": "foo(x)"}, "foo"),
@@ -339,7 +340,8 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--at": "missing.npy"}, "missing.npy"),
     ({"--at": "nan.csv"}, "point 2 of nan.csv has nan"),
     ({"--at": "wide.csv"}, "2 coordinates; the problem has dimension 1"),
-    ({"--method": "gird"}, "--method is gird; it must be auto, grid or meanvalue (did you mean grid?)"),
+    ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, walk, meanvalue or all "
+                           "(did you mean grid?)"),
     ({"--method": "meanvalue", "--radius": "3"}, "it must be below sqrt(4 pi tau) = 2.50663"),
     ({"--radius": "0"}, "--radius is 0"),
     ({"--param": "a"}, "--param is a; it must be NAME=NUMBER"),
@@ -350,7 +352,32 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--box": "1 -1"}, "--box is 1 -1"),
     ({"--box": "-1 1, -1 1"}, "--box is -1 1, -1 1"),
     ({"--box": "-1 1", "--at": "5"}, "box"),
-    ({"--dim": "5", "--drift": "-x[i]", "--at": "0,0,0,0,0"}, "dim is 5; the methods grid and meanvalue"),
+    ({**FIVE, "--method": "grid"}, "dim is 5; the methods grid and meanvalue"),
+    ({**FIVE, "--method": "meanvalue"}, "dim is 5; the methods grid and meanvalue"),
+    ({"--stderr": "0"}, "--stderr is 0; it must be a number above 0"),
+    ({"--stderr": "nan"}, "--stderr is nan"),
+    ({"--stderr-score": "-1"}, "--stderr-score is -1; it must be a number above 0"),
+    ({"--max-time": "0"}, "--max-time is 0; it must be a number above 0"),
+    ({"--samples": "1"}, "--samples is 1; it must be a whole number from 2"),
+    ({"--lift": "-2"}, "--lift is -2"),
+    ({"--stderr": "0.1", "--method": "grid"}, "--stderr is for methods that sample; --method grid"),
+    ({"--state": "s", "--method": "meanvalue"}, "--state is for methods that sample"),
+    ({"--resume": True, "--method": "walk"}, "--resume is given without --state"),
+    ({"--method": "walk", "--state": "nan.csv"}, "nan.csv is not the state of a sampling"),
+    ({"--method": "walk", "--state": "missing/s"}, "missing/s"),
+    ({"--method": "all", "--state": "s"}, "--state is for one method"),
+    ({"--method": "all", "-o": "s.csv"}, "-o is for one method"),
+    ({"--method": "all", "--plot": "s.svg"}, "--plot is for one method"),
+    ({"--method": "all", "--drift": "1/(x-x)"}, "drift"),
+    ({"--paths": "missing.npy"}, "missing.npy"),
+    ({"--paths": "wide.csv", "--method": "walk"}, "--paths is for --method particles"),
+    ({"--paths": "three.npy"}, "it must be an array [path][time][1]"),
+    ({"--paths": "wide.csv", "--path-times": "0,0.5,1"}, "--path-times has 3 times; wide.csv has 2"),
+    ({"--paths": "wide.csv", "--path-times": "0,a"}, "--path-times is 0,a; it must be finite numbers"),
+    ({"--paths": "wide.csv", "--path-times": "0,0.5"}, "it must be the time that is asked for, 1"),
+    ({"--paths": "wide.csv", "--path-times": "1,0"}, "the times must rise"),
+    ({"--paths": "nan.csv"}, "path 2 is nan at its time 1; it must be finite"),
+    ({"--path-times": "0,1"}, "--path-times is given without --paths"),
 ]
 
 
@@ -359,15 +386,17 @@ def test_wrong_problems_are_refused(tmp_path, changes, expected):
     (tmp_path / "nan.csv").write_text("0.5\nnan\n")
     (tmp_path / "wide.csv").write_text("0.5,1\n")
     (tmp_path / "p.ini").write_text(PROBLEM)
+    np.save(tmp_path / "three.npy", np.zeros((5, 4, 3)))
     options = {**GOOD, **changes}
-    words = [word for name, value in options.items() if value is not None for word in (name, value)]
+    words = [word for name, value in options.items() if value is not None
+             for word in ((name,) if value is True else (name, value))]
     done = run("solve", *words, cwd=tmp_path)
     assert done.returncode == 2, (done.returncode, done.stderr)
     assert done.stdout == ""
     first, *rest = done.stderr.rstrip("\n").split("\n")
     assert first.startswith("heatball solve: ") and expected in first + " ".join(rest), done.stderr
     assert not rest or "^" in rest[-1] or "^" in done.stderr  # only a mark makes it longer
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_a_wrong_expression_is_marked():

@@ -1,210 +1,12 @@
-/* Gauss rules, sphere rules and cubature on the heat ball, against SciPy's nodes, closed-form
- * moments, brute-force integrals of the densities, and caloric polynomials. */
-#include "support.h"
+/* Cubature on the heat ball, against closed-form moments, brute-force integrals of the densities, and
+ * caloric polynomials. */
+#include "shared_context.h"
 
-#include "ball/quadrature.h"
 #include "ball/shells.h"
-#include "ball/sphere_rule.h"
 #include "ball_integral.h"
+#include "monomials.h"
 
-static hb_context *CTX;
-
-static int setup(void **state)
-{
-    (void)state;
-    CTX = make_context(HB_ISA_AUTO, 1);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    hb_context_destroy(CTX);
-    return 0;
-}
-
-/* ---- Gauss rules ---------------------------------------------------------------------------- */
-
-typedef struct gauss_case {
-    int beta; // 1: Beta(p, q), 0: Gamma(shape p, rate q)
-    int n;
-    double p, q;
-    double node[5], weight[5];
-} gauss_case;
-
-/* scipy 1.10: roots_genlaguerre(n, shape-1) with x/rate, and roots_jacobi(n, q-1, p-1) with
- * (1+x)/2; weights divided by their sum. */
-static const gauss_case GAUSS[] = {
-    {0,
-     5,
-     2.5,
-     1,
-     {0.81763176297506068, 2.4723339257285213, 5.11600612296718, 9.044146511367595,
-      15.049881676961641},
-     {0.29791548523692518, 0.52258093907260372, 0.16792358229180637, 0.011481584149848206,
-      9.840924881652832e-05}},
-    {0,
-     4,
-     8.75,
-     3.25,
-     {1.4298030512268407, 2.5936008039192133, 4.1271178609821444, 6.3110167454102628},
-     {0.20115764871857822, 0.59151943443099153, 0.20050919543687457, 0.006813721413555577}},
-    {1,
-     5,
-     2.5,
-     0.75,
-     {0.1290123327725386, 0.34863301500201649, 0.60526375435787394, 0.83291087246978157,
-      0.9730689142866783},
-     {0.013566800943502745, 0.089244189849336797, 0.23528889834096287, 0.35759097338601126,
-      0.30430913748018645}},
-    {1,
-     4,
-     1,
-     2,
-     {0.057104196114517725, 0.2768430136381238, 0.58359043236891683, 0.86024013565621948},
-     {0.27101382686297704, 0.4069291360205422, 0.25969509521646467, 0.06236194190001617}},
-};
-
-static hb_status gauss_rule(const gauss_case *c, int n, double *nodes, double *weights)
-{
-    return c->beta ? hb_quadrature_beta(CTX, c->p, c->q, n, nodes, weights)
-                   : hb_quadrature_gamma(CTX, c->p, c->q, n, nodes, weights);
-}
-
-static void gauss_rules_match_scipy(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof GAUSS / sizeof *GAUSS; i++) {
-        double nodes[5], weights[5];
-        assert_ok(CTX, gauss_rule(&GAUSS[i], GAUSS[i].n, nodes, weights));
-        for (int j = 0; j < GAUSS[i].n; j++) {
-            assert_near(nodes[j], GAUSS[i].node[j], 1e-13 * GAUSS[i].node[j]);
-            assert_near(weights[j], GAUSS[i].weight[j], 1e-13);
-        }
-    }
-}
-
-/* E[x^k] of the law, k = 0 .. 2n-1, by the recurrences of its moments */
-static void assert_gauss_moments(const gauss_case *c, int n, double tolerance)
-{
-    double nodes[40], weights[40], exact = 1;
-    assert_ok(CTX, gauss_rule(c, n, nodes, weights));
-    for (int k = 0; k < 2 * n; k++) {
-        double sum = 0;
-        for (int j = 0; j < n; j++) sum += weights[j] * pow(nodes[j], k);
-        assert_near(sum / exact, 1, tolerance);
-        exact *= c->beta ? (c->p + k) / (c->p + c->q + k) : (c->p + k) / c->q;
-    }
-}
-
-static void gauss_rules_are_exact(void **state)
-{
-    (void)state;
-    const gauss_case cases[] = {{0, 0, 2.5, 0.5, {0}, {0}},   {0, 0, 1e6 + 2, 1e6, {0}, {0}},
-                                {1, 0, 0.5, 0.5, {0}, {0}},   {1, 0, 1, 1e6, {0}, {0}},
-                                {1, 0, 1e6 + 1, 1, {0}, {0}}, {1, 0, 0.5, 1.5, {0}, {0}},
-                                {1, 0, 3.385, 0.25, {0}, {0}}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int n = 1; n <= 9; n++) assert_gauss_moments(&cases[i], n, 1e-12);
-}
-
-static void gauss_rules_refuse_bad_counts(void **state)
-{
-    (void)state;
-    double x, w;
-    assert_fails(CTX, hb_quadrature_gamma(CTX, 2, 1, 0, &x, &w), HB_ERROR_ARGUMENT,
-                 "a Gauss rule of 0 nodes is wanted; it must be 1 to 512");
-    assert_fails(CTX, hb_quadrature_beta(CTX, 2, 1, 513, &x, &w), HB_ERROR_ARGUMENT, "513");
-}
-
-/* ---- sphere rules --------------------------------------------------------------------------- */
-
-/* The mean of omega^alpha over the unit sphere of R^d: zero when a power is odd, else
- * Gamma(d/2)/Gamma((d+|alpha|)/2) prod Gamma((alpha_i+1)/2)/Gamma(1/2). */
-static double sphere_moment(int d, const int *alpha)
-{
-    double log_moment = lgamma(0.5 * d);
-    int total = 0;
-    for (int i = 0; i < d; i++) {
-        if (alpha[i] % 2) return 0;
-        log_moment += lgamma(0.5 * (alpha[i] + 1)) - lgamma(0.5);
-        total += alpha[i];
-    }
-    return exp(log_moment - lgamma(0.5 * (d + total)));
-}
-
-/* The next multi-index of |alpha| <= degree; 0 after the last. */
-static int next_index(int d, int degree, int *alpha)
-{
-    int total = 0;
-    for (int i = 0; i < d; i++) total += alpha[i];
-    for (int i = 0; i < d; i++) {
-        if (total < degree) {
-            alpha[i]++;
-            return 1;
-        }
-        total -= alpha[i];
-        alpha[i] = 0;
-    }
-    return 0;
-}
-
-static double monomial(int d, const int *alpha, const double *x)
-{
-    double product = 1;
-    for (int i = 0; i < d; i++)
-        for (int k = 0; k < alpha[i]; k++) product *= x[i];
-    return product;
-}
-
-static void assert_sphere_rule(int d, int degree)
-{
-    size_t size;
-    assert_ok(CTX, hb_sphere_rule_size(CTX, d, degree, &size));
-    double *nodes = malloc(size * (size_t)d * sizeof *nodes),
-           *weights = malloc(size * sizeof *weights);
-    assert_ok(CTX, hb_sphere_rule_fill(CTX, d, degree, nodes, weights));
-    for (size_t i = 0; i < size; i++) {
-        double norm = 0;
-        for (int c = 0; c < d; c++) norm += pow(nodes[i * (size_t)d + (size_t)c], 2);
-        assert_near(norm, 1, 1e-14);
-        assert_true(weights[i] > 0);
-    }
-    int alpha[8] = {0};
-    do {
-        double sum = 0;
-        for (size_t i = 0; i < size; i++)
-            sum += weights[i] * monomial(d, alpha, nodes + i * (size_t)d);
-        assert_near(sum, sphere_moment(d, alpha), 2e-14);
-    } while (next_index(d, degree, alpha));
-    free(nodes);
-    free(weights);
-}
-
-static void sphere_rules_are_exact(void **state)
-{
-    (void)state;
-    for (int degree = 0; degree <= 9; degree++) {
-        for (int d = 1; d <= 4; d++) assert_sphere_rule(d, degree);
-        if (degree <= 5) assert_sphere_rule(6, degree);
-    }
-}
-
-static void sphere_rules_are_small(void **state)
-{
-    (void)state;
-    const int expected[][3] = {{1, 7, 2}, {2, 4, 5}, {3, 3, 6}, {3, 4, 15}, {9, 2, 18}, {4, 5, 54}};
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        size_t size;
-        assert_ok(CTX, hb_sphere_rule_size(CTX, expected[i][0], expected[i][1], &size));
-        assert_int_equal(size, expected[i][2]);
-    }
-    size_t size;
-    assert_fails(
-        CTX, hb_sphere_rule_size(CTX, 20, 4, &size), HB_ERROR_ARGUMENT,
-        "the sphere rule of degree 4 in 20 dimensions has 1.937e+09 nodes; at most 10000000");
-    assert_fails(CTX, hb_sphere_rule_size(CTX, 3, -1, &size), HB_ERROR_ARGUMENT, "is -1");
-}
+#include <limits.h>
 
 /* ---- a rule, opened ------------------------------------------------------------------------- */
 
@@ -721,47 +523,20 @@ static void wrong_arguments_are_named(void **state)
     assert_int_equal(hb_cubature_dim(NULL), 0);
 }
 
-/* Counts what is alive and refuses the allocation number `fail_at`. */
-typedef struct counting_allocator {
-    int alive, calls, fail_at;
-} counting_allocator;
-
-static void *counted_allocate(void *user, size_t bytes)
-{
-    counting_allocator *a = user;
-    if (a->calls++ == a->fail_at) return NULL;
-    a->alive++;
-    return malloc(bytes);
-}
-
-static void counted_release(void *user, void *memory)
-{
-    ((counting_allocator *)user)->alive--;
-    free(memory);
-}
-
 /* Whichever allocation fails: HB_ERROR_MEMORY, no rule, nothing leaked. */
 static void failed_allocations_leak_nothing(void **state)
 {
     (void)state;
-    counting_allocator counter = {0};
-    hb_settings settings;
-    hb_settings_default(&settings);
-    settings.allocate = counted_allocate;
-    settings.release = counted_release;
-    settings.allocator_user = &counter;
-    settings.threads = 1;
-    hb_context *context;
-    counter.fail_at = -1;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    memory_count c = {.allowance = INT_MAX};
+    hb_context *context = counting_context(&c);
+    assert_non_null(context);
     hb_status status = HB_ERROR_MEMORY;
     int failures = 0;
     for (; status != HB_OK && failures < 100; failures++) {
         hb_cubature *rule = NULL;
-        counter.calls = 0;
-        counter.fail_at = failures;
+        c.allowance = failures;
         status = hb_cubature_exact(context, HB_KAPPA, 2, 1, 4, &rule);
-        counter.fail_at = -1;
+        c.allowance = INT_MAX;
         if (status == HB_OK) {
             double *z = malloc(hb_cubature_size(rule) * 2 * sizeof *z);
             assert_int_equal(hb_cubature_nodes(context, rule, 1, 0, 0, z, NULL, NULL), HB_OK);
@@ -771,7 +546,7 @@ static void failed_allocations_leak_nothing(void **state)
             assert_int_equal(status, HB_ERROR_MEMORY);
             assert_null(rule);
         }
-        assert_int_equal(counter.alive, 1); // the context
+        assert_int_equal(c.live, 1); // the context
     }
     assert_true(failures > 8 && failures < 100);
     hb_context_destroy(context);
@@ -780,11 +555,6 @@ static void failed_allocations_leak_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gauss_rules_match_scipy),
-        cmocka_unit_test(gauss_rules_are_exact),
-        cmocka_unit_test(gauss_rules_refuse_bad_counts),
-        cmocka_unit_test(sphere_rules_are_exact),
-        cmocka_unit_test(sphere_rules_are_small),
         cmocka_unit_test(closed_form_moments_match_integrals),
         cmocka_unit_test(kept_share_matches_its_integral),
         cmocka_unit_test(exact_rules_have_all_moments),
@@ -802,5 +572,5 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(failed_allocations_leak_nothing),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }

@@ -20,7 +20,7 @@ NUMBER = r"(-?\d+\.\d+(?:e[-+]\d+)?)"
 
 def output(*command, code=0):
     done = subprocess.run([str(c) for c in command], env=ENVIRONMENT, capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=300)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
@@ -43,8 +43,9 @@ def test_every_example_is_in_this_file_and_in_the_readme():
     text = (ROOT / "examples/README.md").read_text()
     found = {p.relative_to(ROOT / "examples").as_posix() for p in (ROOT / "examples").glob("*/*.*")
              if p.suffix in (".c", ".py")}
-    assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c",
-                     "python/mean_value.py"}
+    assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c", "c/solve_without_a_mesh.c",
+                     "python/mean_value.py", "python/van_der_pol_picture.py",
+                     "python/double_well_chain.py", "python/ou_20d.py"}
     assert all(f"`{path}`" in text for path in found)
 
 
@@ -79,3 +80,52 @@ def test_python_example():
     assert all(abs(float(mean) - exact) < 5 * float(error) for mean, error in draws)
     errors = [abs(float(e)) for e in re.findall(r"off by " + NUMBER, text)]
     assert len(errors) == 3 and errors[1] < errors[0] / 10 and errors[2] < errors[1] / 10
+
+
+def measured(text, name=""):
+    """Pairs (value, error) printed as `name value +- error`."""
+    return [tuple(map(float, pair)) for pair in re.findall(name + r" +" + NUMBER + r" \+- " + NUMBER,
+                                                           text)]
+
+
+def test_solve_without_a_mesh(tmp_path_factory):
+    """Particles and walks know nothing of each other."""
+    text = output(compiled(tmp_path_factory, "solve_without_a_mesh"))
+    assert "warning" not in text
+    for name in ("log-density", "score_1"):
+        pairs = measured(text, name)
+        assert len(pairs) == 6
+        for (a, a_se), (b, b_se) in zip(pairs[:3], pairs[3:]):
+            assert abs(a - b) < 5 * (a_se**2 + b_se**2)**0.5
+            assert 0 < a_se < 0.3 and 0 < b_se < 0.3
+
+
+def is_png(path):
+    return path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and path.stat().st_size > 8000
+
+
+def test_van_der_pol_picture(tmp_path):
+    text = output(sys.executable, ROOT / "examples/python/van_der_pol_picture.py", tmp_path)
+    spread = [float(n) for n in re.findall(r"rms of .*? +" + NUMBER, text)]
+    assert len(spread) == 2 and all(0.4 < s < 2 for s in spread)
+    assert float(re.search(r"largest .*? +" + NUMBER, text).group(1)) < 6
+    assert is_png(tmp_path / "van_der_pol.png")
+
+
+def test_double_well_chain(tmp_path):
+    text = output(sys.executable, ROOT / "examples/python/double_well_chain.py", tmp_path)
+    rows = [list(map(float, re.findall(NUMBER, line))) for line in text.splitlines() if "+-" in line]
+    assert len(rows) == 9 and all(0 < row[2] < 0.1 for row in rows)
+    checked = [row for row in rows if len(row) == 6]
+    assert len(checked) == 3
+    assert all(abs(free - exact) < 5 * error for *_, free, error, exact in checked)
+    assert is_png(tmp_path / "double_well_chain.png")
+
+
+def test_ou_in_twenty_dimensions():
+    text = output(sys.executable, ROOT / "examples/python/ou_20d.py")
+    rows = re.findall("log-density " + NUMBER + r" \+- " + NUMBER + r" \(" + NUMBER + r"\) +score off by "
+                      + NUMBER + ", claimed " + NUMBER, text)
+    assert len(rows) == 6
+    for v, v_se, exact, off, claimed in (map(float, row) for row in rows):
+        assert abs(v - exact) < 5 * v_se + 1e-4 and off < 5 * claimed + 1e-4

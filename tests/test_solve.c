@@ -172,6 +172,107 @@ static void residuals_of_a_solution_vanish(void **state)
     }
 }
 
+/* Each method against the closed form; auto in one dimension is the grid. */
+static void sampling_is_right_within_its_errors(void **state)
+{
+    fixture *f = *state;
+    const int methods[] = {HB_METHOD_PARTICLES, HB_METHOD_WALK};
+    const char *const names[] = {"particles", "walk"};
+    for (int k = 0; k < 2; k++) {
+        hb_solution *s;
+        f->settings.method = methods[k];
+        assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, N_POINTS, POINTS, &s));
+        assert_exact(s, N_POINTS, POINTS, TIME, 5);
+        assert_string_equal(hb_solution_method(s), names[k]);
+        assert_null(hb_solution_grid(s));
+        for (size_t i = 0; i < N_POINTS; i++) {
+            assert_string_equal(hb_solution_point_method(s, i), names[k]);
+            assert_null(hb_solution_warning(s, i));
+            assert_true(hb_solution_samples(s, i) >= 32768);
+            assert_true(hb_solution_values(s, HB_LOG_DENSITY_SE)[i] < 0.05);
+        }
+        assert_null(hb_solution_point_method(s, N_POINTS));
+        assert_null(hb_solution_warning(s, N_POINTS));
+        assert_true(hb_solution_samples(s, N_POINTS) == 0);
+        hb_solution_destroy(s);
+    }
+}
+
+/* Where no trajectory comes, the errors are infinite and a sentence says why. */
+static void errors_that_cannot_be_trusted_are_infinite(void **state)
+{
+    fixture *f = *state;
+    hb_solution *s;
+    const double far[] = {0.4, 60};
+    f->settings.method = HB_METHOD_PARTICLES;
+    assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, 2, far, &s));
+    assert_null(hb_solution_warning(s, 0));
+    assert_non_null(hb_solution_warning(s, 1));
+    for (int c = HB_DENSITY_SE; c <= HB_ENTROPY_DENSITY_SE; c += 2) {
+        assert_true(isfinite(hb_solution_values(s, (hb_column)c)[0]));
+        assert_true(isinf(hb_solution_values(s, (hb_column)c)[1]));
+    }
+    hb_solution_destroy(s);
+}
+
+/* The grid behind a solution can be asked elsewhere. */
+static void the_grid_is_handed_out(void **state)
+{
+    fixture *f = *state;
+    hb_solution *s;
+    double v, gradient, exact_v, exact_score;
+    const double x = 0.123;
+    assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, N_POINTS, POINTS, &s));
+    assert_non_null(hb_solution_grid(s));
+    assert_ok(f->context, hb_grid_evaluate(f->context, hb_solution_grid(s), hb_solution_tau(s), 1,
+                                           &x, &v, NULL, &gradient, NULL));
+    exact(x, TIME, &exact_v, &exact_score);
+    assert_near(v, exact_v, 1e-5);
+    assert_near(gradient, exact_score, 1e-4);
+    hb_solution_destroy(s);
+}
+
+static void wrong_sampling_is_refused(void **state)
+{
+    fixture *f = *state;
+    hb_context *c = f->context;
+    hb_solution *s;
+    hb_sampling_settings *sampling = &f->settings.sampling;
+    const hb_sampling_settings good = *sampling;
+    const hb_status bad = HB_ERROR_ARGUMENT;
+    const double paths[] = {0.1, 0.2, 0.3, NAN}, times[] = {0, TIME}, wrong[] = {0, 2 * TIME};
+    f->settings.method = HB_METHOD_PARTICLES;
+    sampling->density_error = -0.1;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
+                 "density_error is -0.1");
+    *sampling = good;
+    sampling->score_error = NAN;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
+                 "score_error is nan");
+    *sampling = good;
+    sampling->max_time = -1;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "max_time is -1");
+    *sampling = good;
+    sampling->lift = -2;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "lift is -2");
+    *sampling = good;
+    sampling->resume = 1;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "without a state");
+    *sampling = good;
+    sampling->paths = paths;
+    sampling->path_times = times;
+    sampling->n_times = 2;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "0 trajectories");
+    sampling->n_paths = 2;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
+                 "path 2 is nan at its time 2");
+    sampling->path_times = wrong;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "the last time of");
+    f->settings.method = HB_METHOD_WALK;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
+                 "only the method particles");
+}
+
 static void wrong_calls_are_refused(void **state)
 {
     fixture *f = *state;
@@ -213,7 +314,11 @@ static void wrong_calls_are_refused(void **state)
     settings.drift = "-x[i]";
     settings.initial = "gaussian(mean=0, var=1)";
     assert_ok(c, hb_problem_create(c, &settings, &other));
+    f->settings.method = HB_METHOD_GRID;
     assert_fails(c, hb_solve(c, other, &f->settings, 1, zeros, &s), bad, "dim is 5; the methods");
+    f->settings.method = HB_METHOD_MEANVALUE;
+    assert_fails(c, hb_solve(c, other, &f->settings, 1, zeros, &s), bad, "dim is 5; the methods");
+    f->settings.method = HB_METHOD_AUTO;
     hb_problem_destroy(other);
     settings.dim = 1;
     settings.initial = NULL;
@@ -234,6 +339,10 @@ int main(void)
         TEST(time_zero_is_the_initial_density),
         TEST(a_density_below_double_is_zero),
         TEST(residuals_of_a_solution_vanish),
+        TEST(sampling_is_right_within_its_errors),
+        TEST(errors_that_cannot_be_trusted_are_infinite),
+        TEST(the_grid_is_handed_out),
+        TEST(wrong_sampling_is_refused),
         TEST(wrong_calls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

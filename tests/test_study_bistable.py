@@ -312,18 +312,43 @@ def test_claims(summary, rows):
     assert f"differ by {gap:.3g} overall" in claim["ours"]
 
 
-def test_the_page_and_the_same_bytes_for_two_threads(result, summary, tmp_path):
-    done = subprocess.run([COMMAND, "reproduce", "--quick", "--only", "bistable", "--seed", str(SEED), "--threads", "2",
-                           "-o", str(tmp_path)], capture_output=True, text=True, timeout=300)
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """`heatball reproduce --quick` with all studies: the directory, and what it printed."""
+    directory = tmp_path_factory.mktemp("reproduce")
+    done = subprocess.run([COMMAND, "reproduce", "--quick", "--seed", str(SEED), "--threads", "2", "-o", str(directory)],
+                          capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    names = sorted(path.name for path in (tmp_path / "bistable").iterdir())
-    same, different, broken = filecmp.cmpfiles(result[0], tmp_path / "bistable", names, shallow=False)
+    return directory, done.stdout
+
+
+def test_the_same_bytes_for_two_threads(result, reproduced):
+    here = reproduced[0] / "bistable"
+    names = sorted(path.name for path in here.iterdir())
+    same, different, broken = filecmp.cmpfiles(result[0], here, names, shallow=False)
     assert (sorted(same), different, broken) == (names, [], [])
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    for claim in summary["claims"]:
-        assert f"bistable, {claim['id']}: {claim['verdict']}\n" in done.stdout
-        assert claim["why"].split("'")[0][:60] in page
-    assert page.count("<svg") == (len(FIGURES) if HAS_GNUPLOT else 0)
+
+
+def test_reproduce_puts_both_studies_on_one_page(reproduced, summary):
+    directory, printed = reproduced
+    assert {path.name for path in directory.iterdir()} == {"index.html", "results.json", "sampler", "bistable"}
+    results = json.loads((directory / "results.json").read_text())
+    assert [study["study"] for study in results["studies"]] == ["sampler", "bistable"]
+    assert results["seed"] == str(SEED) and results["quick"] is True
+    assert results["studies"][1] == summary
+    page = (directory / "index.html").read_text(encoding="utf-8")
+    figures = 0
+    for study in results["studies"]:
+        assert study == json.loads((directory / study["study"] / f"{study['study']}.json").read_text())
+        assert f'id="{study["study"]}"' in page and study["title"] in page
+        for claim in study["claims"]:
+            assert f"{study['study']}, {claim['id']}: {claim['verdict']}\n" in printed
+            assert claim["why"].split("'")[0][:60] in page
+        for figure in study["figures"]:
+            assert f'id="{figure["name"]}"' in page
+            figures += 1
+    assert figures == 6 and page.count("<svg") == (figures if HAS_GNUPLOT else 0)
+    assert printed.splitlines()[-1] == str(directory / "index.html")
 
 
 def test_seeds_sets_the_number_of_runs(tmp_path):

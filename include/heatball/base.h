@@ -48,7 +48,8 @@ extern "C" {
     X(HB_ERROR_INTERRUPTED, 6, "the progress callback asked to stop")                              \
     X(HB_ERROR_NUMERICAL, 7, "a computation did not converge or left the range of double")         \
     X(HB_ERROR_UNAVAILABLE, 8, "a program or an instruction set that is needed is missing")        \
-    X(HB_ERROR_CALLBACK, 9, "a callback reported failure")
+    X(HB_ERROR_CALLBACK, 9, "a callback reported failure")                                         \
+    X(HB_ERROR_DOMAIN, 10, "a drift is not finite at a point where it is needed")
 
 typedef enum hb_status {
 #define HB_STATUS_ENUM(name, value, text) name = (value),
@@ -66,7 +67,7 @@ typedef struct hb_settings {
     int threads; /* 0 (default): one per core that the process may use; at most HB_MAX_THREADS */
     int isa;     /* hb_isa; HB_ISA_AUTO (default): the widest that this processor has */
     /* Allocator. Must return memory aligned for any type, or NULL; release(NULL) is never called.
-     */
+     * Both may be called from several threads at once. */
     void *(*allocate)(void *user, size_t bytes);
     void (*release)(void *user, void *memory);
     void *allocator_user;

@@ -40,9 +40,9 @@ HB_API hb_status hb_expression_evaluate(hb_context *context, const hb_expression
 
 typedef struct hb_problem hb_problem;
 
-/* f[n][d] at x[n][d] and time t; jacobian[n][d][d] = df_i/dx_j, NULL when it is not wanted. A
- * non-zero return is an error. May be called from one thread at a time only. */
-typedef int (*hb_drift_callback)(void *user, size_t n, const double *x, double t, double *f,
+/* f[n][d] at x[n][d] and the times t[n]; jacobian[n][d][d] = df_i/dx_j, NULL when it is not wanted. A
+ * non-zero return is an error. It is called from any thread, by one at a time. */
+typedef int (*hb_drift_callback)(void *user, size_t n, const double *x, const double *t, double *f,
                                  double *jacobian);
 /* log_density[n] (need not be normalised) and gradient[n][d] of it, NULL when it is not wanted. */
 typedef int (*hb_density_callback)(void *user, size_t n, const double *x, double *log_density,
@@ -117,11 +117,19 @@ HB_API hb_status hb_problem_t_of_tau(hb_context *context, const hb_problem *prob
 
 /* The normalised drift at n points and one tau; any output may be NULL:
  * F[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d] (dF_i/dx_j).
- * HB_ERROR_NUMERICAL, with the point, when a value is not finite. Safe to call from several threads
- * for drifts given as text; with a callback, from one at a time. */
+ * HB_ERROR_DOMAIN, with the point, when a value is not finite. Safe to call from several threads;
+ * a callback then serves one after the other. */
 HB_API hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, double tau,
                                   size_t n, const double *x, double *F, double *divergence,
                                   double *grad_divergence, double *jacobian);
+
+/* The same at n points that have a tau each, tau[n]. A value that is not finite is handed out as it is:
+ * a walk that has left the domain of the drift is the caller's to judge. HB_ERROR_ARGUMENT for a tau
+ * that has no time. Threads as above. */
+HB_API hb_status hb_problem_drift_each(hb_context *context, const hb_problem *problem, size_t n,
+                                       const double *x, const double *tau, double *F,
+                                       double *divergence, double *grad_divergence,
+                                       double *jacobian);
 
 /* ln u(x,0)[n] (normalised; -inf outside a uniform box) and its gradient[n][d] (may be NULL). */
 HB_API hb_status hb_problem_initial(hb_context *context, const hb_problem *problem, size_t n,

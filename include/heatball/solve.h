@@ -9,13 +9,46 @@
 extern "C" {
 #endif
 
-typedef enum hb_method { HB_METHOD_AUTO, HB_METHOD_GRID, HB_METHOD_MEANVALUE } hb_method;
+typedef enum hb_method {
+    HB_METHOD_AUTO,
+    HB_METHOD_GRID,
+    HB_METHOD_MEANVALUE,
+    HB_METHOD_PARTICLES,
+    HB_METHOD_WALK
+} hb_method;
+
+/* Of the methods that sample, particles and walks. Sampling goes in rounds. It ends when every point has
+ * its samples and, if errors are wanted, has met them; or when the time is spent: then the note names the
+ * points that have not. A point whose errors cannot be trusted is given up at 16 times the default
+ * number of samples, unless there is a limit on the time. */
+typedef struct hb_sampling_settings {
+    uint64_t samples; /* walks per point, or trajectories, rounded up to whole rounds; 0 (default):
+                                  100000 walks, 32768 trajectories; with a wanted error at least so
+                                  many, and for 0 at least a tenth of these */
+    double density_error; /* wanted density_se/density at every point; 0 (default): none */
+    double score_error;   /* wanted |score_se|/|score| at every point, where |score| is replaced by
+                                  1/sqrt(2 tau) when that is larger; 0 (default): none */
+    double max_time;      /* seconds; 0 (default): no limit */
+    double radius;        /* of the heat ball of particles; 0 (default): chosen */
+    int lift;             /* of that ball; -1 (default): chosen */
+    uint64_t seed;        /* default 1 */
+    const char *state; /* file that holds the state of the sampling, written at the end, when it is
+                                  interrupted, and about every minute; NULL (default): none. A file that
+                                  is there and is no state is not overwritten */
+    int resume; /* go on from `state` if it is there; with the same number of rounds the result has the
+                        same bits as without the interruption */
+    /* Trajectories of the user instead of simulated ones, for particles: paths[n_paths][n_times][dim]
+     * at the times path_times[n_times] (t, rising, the last one the time that is asked for). */
+    size_t n_paths, n_times;
+    const double *paths, *path_times;
+} hb_sampling_settings;
 
 typedef struct hb_solve_settings {
     int method;            /* hb_method; default HB_METHOD_AUTO */
     double time;           /* t at which to solve; NaN (default): the problem's own */
     hb_mean_settings mean; /* radius, lift, samples, degree, seed of meanvalue */
     hb_grid_settings grid;
+    hb_sampling_settings sampling;
 } hb_solve_settings;
 
 typedef struct hb_solution hb_solution;
@@ -33,7 +66,9 @@ typedef enum hb_column {
 } hb_column;
 
 HB_API void hb_solve_settings_default(hb_solve_settings *settings);
-/* points is [n][dim]. The `_se` columns of the grid are errors from refinement, those of meanvalue the
+/* points is [n][dim]. auto takes the grid for dim 1 to 3; where that does not fit or fails, and above,
+ * particles and walks, each where it is better (docs/commands/solve.md has the rule); with paths,
+ * particles. The `_se` columns of the grid are errors from refinement, those of meanvalue the
  * standard errors of the averages combined with the grid's. Where the density is below the range of
  * double it is 0, and its logarithm is right. */
 HB_API hb_status hb_solve(hb_context *context, const hb_problem *problem,
@@ -43,9 +78,19 @@ HB_API void hb_solution_destroy(hb_solution *solution);
 HB_API size_t hb_solution_size(const hb_solution *solution);
 HB_API int hb_solution_dim(const hb_solution *solution);
 HB_API double hb_solution_tau(const hb_solution *solution);
-/* "grid", "meanvalue"; "initial" at time 0 */
+/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "particles and walk" when auto took both */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */
+/* The same for one point. */
+HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t point);
+/* Why the errors of this point (or of its score alone) cannot be trusted, in one sentence; NULL when they
+ * can. Such errors are infinite. */
+HB_API const char *hb_solution_warning(const hb_solution *solution, size_t point);
+/* Walks or trajectories behind this point; 0 for grid and meanvalue. */
+HB_API uint64_t hb_solution_samples(const hb_solution *solution, size_t point);
+/* The grid behind "grid" and "meanvalue", to evaluate it elsewhere; NULL for other methods. It lives
+ * as long as the solution. */
+HB_API const hb_grid *hb_solution_grid(const hb_solution *solution);
 /* [size] or, for scores, [size][dim]; valid while the solution lives; NULL for an unknown column. */
 HB_API const double *hb_solution_values(const hb_solution *solution, hb_column column);
 

@@ -37,6 +37,7 @@ class Status(enum.IntEnum):
     ERROR_NUMERICAL = 7
     ERROR_UNAVAILABLE = 8
     ERROR_CALLBACK = 9
+    ERROR_DOMAIN = 10
 
 
 class Isa(enum.IntEnum):
@@ -104,6 +105,8 @@ class Method(enum.IntEnum):
     METHOD_AUTO = 0
     METHOD_GRID = 1
     METHOD_MEANVALUE = 2
+    METHOD_PARTICLES = 3
+    METHOD_WALK = 4
 
 
 class Column(enum.IntEnum):
@@ -140,8 +143,8 @@ RELEASE = CFUNCTYPE(None, c_void_p, c_void_p)
 PROGRESS = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
 LOG = CFUNCTYPE(None, c_void_p, c_char_p)
 SUP = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double), POINTER(c_double))
-DRIFT = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double, POINTER(c_double),
-                  POINTER(c_double))
+DRIFT = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
+                  POINTER(c_double), POINTER(c_double))
 INITIAL_DENSITY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
                             POINTER(c_double))
 FIELD = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
@@ -317,12 +320,31 @@ class MeanValues(ctypes.Structure):
                 for name in ("u", "u_se", "v", "v_se", "w", "w_se", "score", "score_se", "radius")]
 
 
+class SamplingSettings(ctypes.Structure):
+    _fields_ = [
+        ("samples", c_uint64),
+        ("density_error", c_double),
+        ("score_error", c_double),
+        ("max_time", c_double),
+        ("radius", c_double),
+        ("lift", c_int),
+        ("seed", c_uint64),
+        ("state", c_char_p),
+        ("resume", c_int),
+        ("n_paths", c_size_t),
+        ("n_times", c_size_t),
+        ("paths", POINTER(c_double)),
+        ("path_times", POINTER(c_double)),
+    ]
+
+
 class SolveSettings(ctypes.Structure):
     _fields_ = [
         ("method", c_int),
         ("time", c_double),
         ("mean", MeanSettings),
         ("grid", GridSettings),
+        ("sampling", SamplingSettings),
     ]
 
 
@@ -339,6 +361,7 @@ STRUCTS = {
     "hb_grid_info": GridInfo,
     "hb_mean_settings": MeanSettings,
     "hb_mean_values": MeanValues,
+    "hb_sampling_settings": SamplingSettings,
     "hb_solve_settings": SolveSettings,
 }
 OPAQUE = {
@@ -455,6 +478,8 @@ SIGNATURES = {
     "hb_problem_t_of_tau": (_status, (_context, _problem, c_double, _doubles)),
     "hb_problem_drift": (_status, (_context, _problem, c_double, c_size_t, _doubles, _doubles,
                                    _doubles, _doubles, _doubles)),
+    "hb_problem_drift_each": (_status, (_context, _problem, c_size_t, _doubles, _doubles, _doubles,
+                                        _doubles, _doubles, _doubles)),
     "hb_problem_initial": (_status, (_context, _problem, c_size_t, _doubles, _doubles, _doubles)),
     "hb_problem_initial_box": (_status, (_context, _problem, _doubles, _doubles)),
     "hb_problem_initial_sample": (_status, (_context, _problem, c_uint64, c_uint64, c_size_t,
@@ -487,6 +512,10 @@ SIGNATURES = {
     "hb_solution_tau": (c_double, (_solution,)),
     "hb_solution_method": (c_char_p, (_solution,)),
     "hb_solution_note": (c_char_p, (_solution,)),
+    "hb_solution_point_method": (c_char_p, (_solution, c_size_t)),
+    "hb_solution_warning": (c_char_p, (_solution, c_size_t)),
+    "hb_solution_samples": (c_uint64, (_solution, c_size_t)),
+    "hb_solution_grid": (_grid, (_solution,)),
     "hb_solution_values": (_doubles, (_solution, c_int)),
     "hb_solve_residual": (_status, (_context, _problem, POINTER(SolveSettings), c_int, c_size_t,
                                     _doubles, c_int, _doubles, _doubles, _doubles, _doubles,

@@ -1,6 +1,7 @@
 """Stochastic differential equations: solutions at points, and the mean-value residual."""
 
 import ctypes
+import inspect
 import math
 import os
 import textwrap
@@ -36,6 +37,12 @@ class Solution:
         The time, and the cumulative variance (integral of g^2/2) up to it.
     method, note : str
         What was done, and why.
+    methods : list of str
+        The method of each point.
+    samples : ndarray of shape (n,)
+        Walks or trajectories behind each point; 0 for methods that do not sample.
+    warnings : dict of int to str
+        Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
 
     Examples
     --------
@@ -46,8 +53,9 @@ class Solution:
     ('grid', (2, 1))
     """
 
-    def __init__(self, x, columns, time, tau, method, note):
+    def __init__(self, x, columns, time, tau, method, note, methods, samples, warnings):
         self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
+        self.methods, self.samples, self.warnings = methods, samples, warnings
         for name, values in columns.items():
             setattr(self, name, values)
 
@@ -61,10 +69,40 @@ class Solution:
                          f"{self.log_density[i]:>14.6g} {_row(self.score[i]):>24}")
         if n > 6:
             lines.append(f"... and {n - 6} more")
+        lines += [f"point {i}: {text}" for i, text in list(self.warnings.items())[:6]]
         return head + "\n" + textwrap.indent("\n".join(lines), "  ")
 
 
 Solution.__module__ = "heatball"
+
+
+def _takes_two(function):
+    """Whether a drift is f(x, t), which is also assumed when its signature is not known."""
+    if isinstance(function, np.ufunc):
+        return function.nin > 1
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
+
+
+def _drift_at(drift, points, times):
+    """drift(x, t) at points that have a time each, by one call for each time."""
+    if (times == times[0]).all():
+        return drift(points, float(times[0]))
+    values = np.empty_like(points)
+    distinct, which = np.unique(times, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which))
+    for t, chosen in zip(distinct, np.split(order, ends[:-1])):
+        part = np.asarray(drift(points[chosen], float(t)), np.float64)
+        if part.shape != (len(chosen), points.shape[1]):
+            return part  # refused, with its shape, by the caller
+        values[chosen] = part
+    return values
 
 
 def _row(values):
@@ -73,16 +111,17 @@ def _row(values):
 
 
 def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
-          method="auto", samples=10000, radius=None, lift=0, degree=0, seed=1, threads=0,
-          problem=None):
+          method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
+          path_times=None, state=None, resume=False, radius=None, lift=None, degree=0, seed=1,
+          threads=0, problem=None):
     """Solve dx = f(x,t) dt + g(t) dW from an initial density, at points.
 
     Parameters
     ----------
     drift : str, list of str, or callable
         The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3),
-        t, pi and the names of `params`; or a function f(x, t) of x with shape (n, dim) that returns
-        an array of the same shape. docs/expressions.md.
+        t, pi and the names of `params`; or a function f(x, t), or f(x) when t does not matter, of x
+        with shape (n, dim) that returns an array of the same shape. docs/expressions.md.
     noise : str or float
         g(t) > 0; default 1.
     initial : str or callable
@@ -98,10 +137,30 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     params : dict
         Named numbers of the expressions.
     method : str
-        "auto", "grid" (dim 1 to 3) or "meanvalue": averages over heat balls on the grid's solution.
-    samples, radius, lift, degree, seed : int, float, int, int, int
-        Of "meanvalue": antithetic pairs per point, radius of the balls (default: chosen), lift,
-        cubature of this degree instead of draws, seed.
+        "auto"; "grid" (dim 1 to 3); "particles" or "walk": by sampling, in any dimension; "meanvalue":
+        averages over heat balls on the grid's solution. "auto" takes the grid where there is one, else
+        particles and walks, each where it is better.
+    samples : int
+        Walks per point, trajectories, or of "meanvalue" antithetic pairs per point; default 100000,
+        32768 and 10000. With `stderr` or `stderr_score` at least so many.
+    stderr, stderr_score : float
+        Sample until the relative errors of density and score are at most this at every point.
+    max_time : float
+        Sample for at most so many seconds; `note` names the points that did not reach the error.
+    paths : array_like of shape (paths, times, dim), or (paths, times) for dim = 1
+        Trajectories for "particles" instead of simulated ones.
+    path_times : array_like of shape (times,)
+        Their times, the last one `time`; default evenly from 0 to `time`.
+    state : path
+        A file that keeps the state of the sampling.
+    resume : bool
+        Go on from `state` if it is there.
+    radius, lift : float, int
+        Of the heat balls of "meanvalue" and "particles"; default: chosen, for "meanvalue" lift 0.
+    degree : int
+        Of "meanvalue": cubature of this degree instead of draws.
+    seed : int
+        Of all that is drawn.
     threads : int
         0: one per core. The result does not depend on it.
     problem : path
@@ -128,15 +187,24 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     >>> s = heatball.solve(turn, "sqrt(2)", "gaussian(mean=0, var=1)", 0.3, [[0.5, -0.2]])
     >>> bool(np.allclose(s.score, -s.x, rtol=1e-3))
     True
+
+    Ten dimensions, by walks until the error is at most 1 %:
+
+    >>> s = heatball.solve("sin(x[i])", 1.2, "gaussian(mean=0, var=0.3)", 0.2, np.full((1, 10), 0.1),
+    ...                    dim=10, method="walk", stderr=0.01)
+    >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
+    ({}, True)
     """
     with _Call(drift, noise, initial, time, at, dim, params, threads, problem) as run:
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         settings.method = choice("method", method, METHODS)
+        _fill_sampling(settings.sampling, stderr, stderr_score, max_time, state, resume)
+        run.take_paths(settings.sampling, paths, path_times)
         return run.solve(settings)
 
 
 def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.1, 0.2, 0.4), *,
-             quantity="v", dim=None, params=None, samples=10000, lift=0, degree=0, seed=1,
+             quantity="v", dim=None, params=None, samples=None, lift=None, degree=0, seed=1,
              threads=0, problem=None):
     """Return the mean-value residual of a problem's solution at points, for several radii.
 
@@ -192,12 +260,30 @@ def _settings(time, samples, radius, lift, degree, seed):
     settings = SolveSettings()
     library.hb_solve_settings_default(ctypes.byref(settings))
     settings.time = time
-    settings.mean.samples = uint64("samples", samples)
-    settings.mean.radius = 0 if radius is None else real("radius", radius)
-    settings.mean.lift = c_int("lift", lift, 0, MAX_DIM)
+    if samples is not None:
+        settings.mean.samples = settings.sampling.samples = uint64("samples", samples)
+    if radius is not None:
+        settings.mean.radius = settings.sampling.radius = real("radius", radius)
+    if lift is not None:
+        settings.mean.lift = settings.sampling.lift = c_int("lift", lift, 0, MAX_DIM)
     settings.mean.degree = c_int("degree", degree, 0, INT_MAX)
-    settings.mean.seed = uint64("seed", seed)
+    settings.mean.seed = settings.sampling.seed = uint64("seed", seed)
     return settings
+
+
+def _fill_sampling(sampling, stderr, stderr_score, max_time, state, resume):
+    for name, field, value in (("stderr", "density_error", stderr),
+                               ("stderr_score", "score_error", stderr_score),
+                               ("max_time", "max_time", max_time)):
+        if value is None:
+            continue
+        value = real(name, value)
+        if not 0 < value < math.inf:
+            raise ArgumentError(f"{name} is {value:g}; it must be a number above 0")
+        setattr(sampling, field, value)
+    if state is not None:
+        sampling.state = os.fsencode(state)
+    sampling.resume = bool(resume)
 
 
 class _Call:
@@ -273,9 +359,14 @@ class _Call:
         self.keep += [names, values]
 
     def _drift_callback(self, drift):
+        needs_time = _takes_two(drift)
+
         def call(user, n, x, t, f, jacobian):
-            points = np.ctypeslib.as_array(x, (n, self._dim()))
-            return self._store("drift", lambda: drift(points.copy(), t), f, points.shape)
+            points = np.ctypeslib.as_array(x, (n, self._dim())).copy()
+            if not needs_time:
+                return self._store("drift", lambda: drift(points), f, points.shape)
+            times = np.ctypeslib.as_array(t, (n,))
+            return self._store("drift", lambda: _drift_at(drift, points, times), f, points.shape)
 
         self.keep.append(DRIFT(call))
         return self.keep[-1]
@@ -314,6 +405,27 @@ class _Call:
             self.failures.append(error)
             return 1
 
+    def take_paths(self, sampling, paths, path_times):
+        """Put the user's trajectories into the settings, with times evenly from 0 by default."""
+        if paths is None:
+            if path_times is not None:
+                raise TypeError("path_times is given without paths")
+            return
+        paths = np.asarray(paths)
+        paths = _array("paths", paths[:, :, None] if paths.ndim == 2 else paths, 3)
+        if paths.shape[2] != self.dim:
+            raise ArgumentError(f"paths has places of {paths.shape[2]} coordinates; the problem has "
+                                f"dimension {self.dim}")
+        if path_times is None:
+            last = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
+            path_times = np.linspace(0, last, paths.shape[1]) if paths.shape[1] > 1 else [last]
+        times = _array("path_times", path_times, 1)
+        if len(times) != paths.shape[1]:
+            raise ArgumentError(f"path_times has {len(times)} times; paths has {paths.shape[1]}")
+        sampling.n_paths, sampling.n_times = paths.shape[:2]
+        sampling.paths, sampling.path_times = pointer(paths), pointer(times)
+        self.keep += [paths, times]
+
     def solve(self, settings):
         handle = ctypes.POINTER(NativeSolution)()
         self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
@@ -322,11 +434,20 @@ class _Call:
             columns = {column.name.lower(): self._column(handle, column) for column in Column}
             tau = library.hb_solution_tau(handle)
             method = library.hb_solution_method(handle).decode()
-            note = library.hb_solution_note(handle).decode()
+            note = library.hb_solution_note(handle).decode(errors="replace")
+            marks = self._marks(handle)
         finally:
             library.hb_solution_destroy(handle)
         time = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
-        return Solution(self.x.copy(), columns, time, tau, method, note)
+        return Solution(self.x.copy(), columns, time, tau, method, note, *marks)
+
+    def _marks(self, handle):
+        """Return methods, samples and warnings of the points."""
+        points = range(len(self.x))
+        methods = [library.hb_solution_point_method(handle, i).decode() for i in points]
+        samples = np.array([library.hb_solution_samples(handle, i) for i in points], np.uint64)
+        texts = {i: library.hb_solution_warning(handle, i) for i in points}
+        return methods, samples, {i: text.decode() for i, text in texts.items() if text}
 
     def _column(self, handle, column):
         shape = self.x.shape if column in (Column.SCORE, Column.SCORE_SE) else (len(self.x),)

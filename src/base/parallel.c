@@ -30,7 +30,7 @@ static hb_status run_tasks(hb_context *context, const char *what, size_t n, size
         while (!atomic_load(&stop) && (index = atomic_fetch_add(&next, 1)) < n) {
             hb_status status = task(user, index, thread);
             size_t finished = atomic_fetch_add(&done, 1) + 1;
-            if (status == HB_OK && thread == 0)
+            if (status == HB_OK && what && thread == 0)
                 status = hb_progress(context, what, (double)(before + finished), (double)total);
             if (status == HB_OK) continue;
             atomic_store(&stop, 1);
@@ -42,7 +42,7 @@ static hb_status run_tasks(hb_context *context, const char *what, size_t n, size
         }
     }
     /* Thread 0 may have got no task at all: the caller still hears of the end, and may stop there. */
-    if (first_status == HB_OK && n > 0)
+    if (first_status == HB_OK && what && n > 0)
         first_status = hb_progress(context, what, (double)(before + n), (double)total);
     return first_status;
 }

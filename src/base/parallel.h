@@ -9,7 +9,8 @@
 typedef hb_status (*hb_task)(void *user, size_t index, int thread);
 
 /* Runs tasks 0 .. n-1, each once, in any order. On failure the remaining tasks are skipped and the
- * status of the failed task with the lowest index is returned. what names the work for progress. */
+ * status of the failed task with the lowest index is returned. what names the work for progress;
+ * with NULL none is reported. */
 hb_status hb_parallel_for(hb_context *context, const char *what, size_t n, hb_task task,
                           void *user);
 

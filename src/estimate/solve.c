@@ -1,30 +1,23 @@
 /* One call from a problem to density, log-density, score and entropy density at points.
  *
- *     grid        Fokker-Planck on a grid to tau(t), evaluated at the points: v = ln u and its gradient
- *                 with errors e_v, e_s from refinement; u = e^v, w = u v, and to first order
- *                     e_u = u e_v,      e_w = |dw/dv| e_v = |1 + v| u e_v
- *     meanvalue   the same grid kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to
- *                 tau; at each point the representation of estimate.h averages over that ball. The error
- *                 is sqrt(e_average^2 + e_grid^2): the average smooths the grid's error, it does not
- *                 remove it.
- *     auto        the grid, which exists for one to three dimensions.
+ *     grid, meanvalue     dim 1 to 3; solve_grid.c
+ *     particles, walk     any dimension, by sampling; solve_sampling.c
+ *     auto                the grid where dim is at most 3; where it refuses (its memory, or an integration
+ *                         that fails) and above, particles and walks, each where it is better. With
+ *                         trajectories of the user, particles.
+ * A drift that is not finite is refused by auto as by the grid: that is the problem, not the method.
  *
- * At t = 0 the answer is the initial density itself, with no error. Ornstein-Uhlenbeck from N(0,1) with f
- * = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2 pi)/2 = -0.918939. */
+ * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density is
+ * -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
-#include "base/memory.h"
-#include "estimate/solution.h"
+#include "estimate/solve_parts.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_GRID_DIM = 3 };
-
-/* Part of [0, tau] that is kept for balls whose radius is not given. */
-static const double KEPT_SHARE = 0.5;
-/* The field is kept a little longer than the ball needs, in units of its span. */
-static const double SLACK = 0.05;
+/* The last time of paths may differ from the asked one by rounding. */
+static const double TIME_SLACK = 1e-9;
 
 void hb_solve_settings_default(hb_solve_settings *settings)
 {
@@ -33,11 +26,18 @@ void hb_solve_settings_default(hb_solve_settings *settings)
     settings->time = NAN;
     hb_mean_settings_default(&settings->mean);
     hb_grid_settings_default(&settings->grid);
+    settings->sampling.lift = -1;
+    settings->sampling.seed = 1;
+}
+
+double hb_solve_time(const hb_problem *problem, const hb_solve_settings *settings)
+{
+    return isnan(settings->time) ? hb_problem_time(problem) : settings->time;
 }
 
 /* ---- what is refused ---- */
 
-static hb_status check_points(hb_context *context, int dim, size_t n, const double *points)
+hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points)
 {
     HB_CHECK(context, n >= 1 && points, HB_ERROR_ARGUMENT, "there is no point; give at least one");
     for (size_t i = 0; i < n; i++)
@@ -48,30 +48,79 @@ static hb_status check_points(hb_context *context, int dim, size_t n, const doub
     return HB_OK;
 }
 
-static hb_status check_problem(hb_context *context, const hb_problem *problem, double time)
+hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time)
 {
-    const int dim = hb_problem_dim(problem);
     HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be a number of at least 0", time);
     HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
              "the problem has no initial density; give one");
-    HB_CHECK(
-        context, time == 0 || dim <= MOST_GRID_DIM, HB_ERROR_ARGUMENT,
-        "dim is %d; the methods grid and meanvalue both solve on a grid, which exists for dim 1 "
-        "to %d",
-        dim, MOST_GRID_DIM);
     return HB_OK;
 }
 
-static double time_of(const hb_problem *problem, const hb_solve_settings *settings)
+hb_status hb_solve_check_dim(hb_context *context, int dim)
 {
-    return isnan(settings->time) ? hb_problem_time(problem) : settings->time;
+    HB_CHECK(
+        context, dim <= HB_MOST_GRID_DIM, HB_ERROR_ARGUMENT,
+        "dim is %d; the methods grid and meanvalue both solve on a grid, which exists for dim 1 "
+        "to %d",
+        dim, HB_MOST_GRID_DIM);
+    return HB_OK;
 }
 
-/* ---- columns from v and its gradient ---- */
+static hb_status check_times(hb_context *context, const hb_sampling_settings *s, double time)
+{
+    const double *t = s->path_times, last = t[s->n_times - 1];
+    for (size_t k = 0; k < s->n_times; k++)
+        HB_CHECK(context, t[k] >= 0 && isfinite(t[k]) && (k == 0 || t[k] > t[k - 1]),
+                 HB_ERROR_ARGUMENT,
+                 "time %zu of the paths is %g; the times must rise, from 0 or later", k + 1, t[k]);
+    HB_CHECK(context, fabs(last - time) <= TIME_SLACK * time, HB_ERROR_ARGUMENT,
+             "the last time of the paths is %g; it must be the time that is asked for, %g", last,
+             time);
+    return HB_OK;
+}
 
-/* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
-static void fill_from_log(hb_solution *s)
+static hb_status check_paths(hb_context *context, const hb_sampling_settings *s, int method,
+                             double time, int dim)
+{
+    if (!s->paths) return HB_OK;
+    HB_CHECK(context, method == HB_METHOD_AUTO || method == HB_METHOD_PARTICLES, HB_ERROR_ARGUMENT,
+             "paths are given, which only the method particles uses");
+    HB_CHECK(context, s->n_paths >= 1 && s->n_times >= 1 && s->path_times, HB_ERROR_ARGUMENT,
+             "paths have %zu trajectories and %zu times; there must be at least one of each, and "
+             "the times",
+             s->n_paths, s->n_times);
+    HB_TRY(check_times(context, s, time));
+    const size_t row = s->n_times * (size_t)dim;
+    for (size_t i = 0; i < s->n_paths * row; i++)
+        HB_CHECK(context, isfinite(s->paths[i]), HB_ERROR_ARGUMENT,
+                 "path %zu is %g at its time %zu; it must be finite", i / row + 1, s->paths[i],
+                 i % row / (size_t)dim + 1);
+    return HB_OK;
+}
+
+static hb_status check_sampling(hb_context *context, const hb_sampling_settings *s)
+{
+    const struct {
+        const char *name;
+        double value;
+    } parts[] = {{"density_error", s->density_error},
+                 {"score_error", s->score_error},
+                 {"max_time", s->max_time},
+                 {"radius", s->radius}};
+    for (int k = 0; k < 4; k++)
+        HB_CHECK(context, parts[k].value >= 0 && isfinite(parts[k].value), HB_ERROR_ARGUMENT,
+                 "%s is %g; it must be a number of at least 0", parts[k].name, parts[k].value);
+    HB_CHECK(context, s->lift >= -1, HB_ERROR_ARGUMENT, "lift is %d; it must be at least -1",
+             s->lift);
+    HB_CHECK(context, !s->resume || s->state, HB_ERROR_ARGUMENT,
+             "resume is asked for without a state file; give state");
+    return HB_OK;
+}
+
+/* ---- the calls ---- */
+
+void hb_solve_fill_from_log(hb_solution *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         const double v = s->columns[HB_LOG_DENSITY][i], e = s->columns[HB_LOG_DENSITY_SE][i];
@@ -90,160 +139,41 @@ static hb_status solve_initial(hb_context *context, const hb_problem *problem, c
     snprintf(out->note, sizeof out->note, "time 0: the initial density itself");
     HB_TRY(hb_problem_initial(context, problem, out->n, points, out->columns[HB_LOG_DENSITY],
                               out->columns[HB_SCORE]));
-    fill_from_log(out);
+    hb_solve_fill_from_log(out);
     return HB_OK;
 }
 
-static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
-                               hb_solution *out)
+/* The grid, and samples where it cannot. */
+static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
 {
-    HB_TRY(hb_grid_evaluate(context, grid, out->tau, out->n, points, out->columns[HB_LOG_DENSITY],
-                            out->columns[HB_LOG_DENSITY_SE], out->columns[HB_SCORE],
-                            out->columns[HB_SCORE_SE]));
-    fill_from_log(out);
-    return HB_OK;
-}
-
-static void note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
-{
-    hb_grid_info info;
-    hb_grid_info_get(grid, &info);
-    size_t used = (size_t)snprintf(out, size, "%s; cells", opening);
-    for (int axis = 0; axis < info.dim && used < size; axis++)
-        used += (size_t)snprintf(out + used, size - used, "%s %d on [%.4g, %.4g]", axis ? "," : "",
-                                 info.points[axis], info.low[axis], info.high[axis]);
-    if (used < size)
-        snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,
-                 info.steps);
-}
-
-static hb_status solve_grid(hb_context *context, const hb_problem *problem,
-                            const hb_solve_settings *settings, double time, const double *points,
-                            hb_solution *out)
-{
-    hb_grid *grid;
-    HB_TRY(hb_grid_solve(context, problem, time, &settings->grid, out->n, points, &grid));
-    hb_status status = evaluate_grid(context, grid, points, out);
-    out->method = "grid";
-    char opening[120];
-    snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
-             settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3" : "");
-    note_grid(grid, opening, out->note, sizeof out->note);
-    hb_grid_destroy(grid);
-    return status;
-}
-
-/* ---- averages over heat balls on the grid's field ---- */
-
-/* Solves on a grid that is kept from before the ball of this radius (0: chosen later) at tau. */
-static hb_status solve_field(hb_context *context, const hb_problem *problem,
-                             const hb_solve_settings *settings, double time, double tau,
-                             double radius, size_t n, const double *points, hb_grid **out)
-{
-    const double span = radius * radius / (4 * M_PI);
-    HB_CHECK(context, radius >= 0 && isfinite(radius), HB_ERROR_ARGUMENT,
-             "radius is %g; it must be a number above 0", radius);
-    HB_CHECK(
-        context, span < tau, HB_ERROR_ARGUMENT,
-        "radius is %g; at tau = %g it must be below sqrt(4 pi tau) = %g, so that the heat ball "
-        "stays in tau > 0",
-        radius, tau, sqrt(4 * M_PI * tau));
-    hb_grid_settings kept = settings->grid;
-    kept.keep_from =
-        radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2) : (1 - KEPT_SHARE) * tau;
-    return hb_grid_solve(context, problem, time, &kept, n, points, out);
-}
-
-/* e becomes sqrt(e^2 + other^2), value by value. */
-static void add_errors(size_t n, const double *other, double *e)
-{
-    for (size_t i = 0; i < n; i++) e[i] = hypot(e[i], other[i]);
-}
-
-static hb_status average_field(hb_context *context, const hb_problem *problem, const hb_grid *grid,
-                               const hb_mean_settings *settings, const double *points,
-                               const hb_solution *from_grid, double *radius, hb_solution *out)
-{
-    hb_field field;
-    hb_grid_field(grid, &field);
-    hb_mean_values means = {.u = out->columns[HB_DENSITY],
-                            .u_se = out->columns[HB_DENSITY_SE],
-                            .v = out->columns[HB_LOG_DENSITY],
-                            .v_se = out->columns[HB_LOG_DENSITY_SE],
-                            .w = out->columns[HB_ENTROPY_DENSITY],
-                            .w_se = out->columns[HB_ENTROPY_DENSITY_SE],
-                            .score = out->columns[HB_SCORE],
-                            .score_se = out->columns[HB_SCORE_SE],
-                            .radius = radius};
-    HB_TRY(hb_mean_value(context, problem, &field, settings, out->tau, out->n, points, &means));
-    static const hb_column errors[] = {HB_DENSITY_SE, HB_LOG_DENSITY_SE, HB_ENTROPY_DENSITY_SE};
-    for (int k = 0; k < 3; k++)
-        add_errors(out->n, from_grid->columns[errors[k]], out->columns[errors[k]]);
-    add_errors(out->n * (size_t)out->dim, from_grid->columns[HB_SCORE_SE],
-               out->columns[HB_SCORE_SE]);
-    return HB_OK;
-}
-
-static void note_average(const hb_grid *grid, const hb_mean_settings *settings, size_t n,
-                         const double *radius, hb_solution *out)
-{
-    double low = radius[0], high = radius[0];
-    for (size_t i = 1; i < n; i++) {
-        low = fmin(low, radius[i]);
-        high = fmax(high, radius[i]);
+    char why[HB_NOTE / 2];
+    if (task->settings->sampling.paths)
+        return hb_solve_by_samples(task, "particles, because paths are given", out);
+    if (out->dim > HB_MOST_GRID_DIM) {
+        snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
+                 HB_MOST_GRID_DIM);
+        return hb_solve_by_samples(task, why, out);
     }
-    char opening[240], how[80], range[60];
-    if (settings->degree > 0)
-        snprintf(how, sizeof how, "cubature of degree %d", settings->degree);
-    else
-        snprintf(how, sizeof how, "%llu antithetic pairs", (unsigned long long)settings->samples);
-    if (low < high)
-        snprintf(range, sizeof range, "%.4g to %.4g", low, high);
-    else
-        snprintf(range, sizeof range, "%.4g", low);
-    snprintf(opening, sizeof opening,
-             "averages over heat balls of radius %s, lift %d, by %s, on a grid solution", range,
-             settings->lift, how);
-    note_grid(grid, opening, out->note, sizeof out->note);
+    const hb_status status = hb_solve_by_grid(task, out);
+    if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
+    snprintf(why, sizeof why, "sampling, because the grid refused (%s)",
+             hb_context_message(task->context));
+    hb_grid_destroy(out->grid);
+    out->grid = NULL;
+    return hb_solve_by_samples(task, why, out);
 }
 
-static hb_status solve_meanvalue(hb_context *context, const hb_problem *problem,
-                                 const hb_solve_settings *settings, double time,
-                                 const double *points, hb_solution *out)
+static hb_status fill_solution(const hb_solve_task *task, hb_solution *out)
 {
-    hb_grid *grid;
-    hb_solution *from_grid = NULL;
-    void *memory = NULL;
-    HB_TRY(solve_field(context, problem, settings, time, out->tau, settings->mean.radius, out->n,
-                       points, &grid));
-    hb_status status = hb_solution_create(context, out->n, out->dim, &from_grid);
-    if (status == HB_OK) status = hb_allocate(context, out->n, sizeof(double), &memory);
-    if (status != HB_OK) goto done;
-    from_grid->tau = out->tau;
-    status = evaluate_grid(context, grid, points, from_grid);
-    if (status == HB_OK)
-        status =
-            average_field(context, problem, grid, &settings->mean, points, from_grid, memory, out);
-    if (status == HB_OK) note_average(grid, &settings->mean, out->n, memory, out);
-    out->method = "meanvalue";
-done:
-    hb_release(context, memory);
-    hb_solution_destroy(from_grid);
-    hb_grid_destroy(grid);
-    return status;
-}
-
-/* ---- the calls ---- */
-
-static hb_status fill_solution(hb_context *context, const hb_problem *problem,
-                               const hb_solve_settings *settings, double time, const double *points,
-                               hb_solution *out)
-{
-    HB_TRY(hb_problem_tau_of_t(context, problem, time, &out->tau));
-    if (time == 0) return solve_initial(context, problem, points, out);
-    if (settings->method == HB_METHOD_MEANVALUE)
-        return solve_meanvalue(context, problem, settings, time, points, out);
-    return solve_grid(context, problem, settings, time, points, out);
+    HB_TRY(hb_problem_tau_of_t(task->context, task->problem, task->time, &out->tau));
+    if (task->time == 0) return solve_initial(task->context, task->problem, task->points, out);
+    switch (task->settings->method) {
+    case HB_METHOD_GRID: return hb_solve_by_grid(task, out);
+    case HB_METHOD_MEANVALUE: return hb_solve_by_means(task, out);
+    case HB_METHOD_PARTICLES:
+    case HB_METHOD_WALK: return hb_solve_by_samples(task, "", out);
+    default: return solve_auto(task, out);
+    }
 }
 
 hb_status hb_solve(hb_context *context, const hb_problem *problem,
@@ -251,49 +181,21 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
                    hb_solution **out)
 {
     const int dim = hb_problem_dim(problem);
-    const double time = time_of(problem, settings);
+    const double time = hb_solve_time(problem, settings);
     *out = NULL;
-    HB_CHECK(context, settings->method >= HB_METHOD_AUTO && settings->method <= HB_METHOD_MEANVALUE,
+    HB_CHECK(context, settings->method >= HB_METHOD_AUTO && settings->method <= HB_METHOD_WALK,
              HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", settings->method);
-    HB_TRY(check_problem(context, problem, time));
-    HB_TRY(check_points(context, dim, n, points));
+    HB_TRY(hb_solve_check_problem(context, problem, time));
+    HB_TRY(hb_solve_check_points(context, dim, n, points));
+    HB_TRY(check_sampling(context, &settings->sampling));
+    HB_TRY(check_paths(context, &settings->sampling, settings->method, time, dim));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
-    hb_status status = fill_solution(context, problem, settings, time, points, solution);
-    if (status != HB_OK) {
+    const hb_solve_task task = {context, problem, settings, time, points};
+    const hb_status status = fill_solution(&task, solution);
+    if (status == HB_OK)
+        *out = solution;
+    else
         hb_solution_destroy(solution);
-        return status;
-    }
-    *out = solution;
-    return HB_OK;
-}
-
-hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
-                            const hb_solve_settings *settings, hb_quantity quantity, size_t n,
-                            const double *points, int n_radii, const double *radii,
-                            double *residual, double *residual_se, double *scaled,
-                            double *scaled_se)
-{
-    const double time = time_of(problem, settings);
-    double tau, largest = 0;
-    HB_TRY(check_problem(context, problem, time));
-    HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
-             "time is 0; a residual needs a time above 0, since its balls reach back");
-    HB_TRY(check_points(context, hb_problem_dim(problem), n, points));
-    HB_CHECK(context, n_radii >= 1, HB_ERROR_ARGUMENT, "there is no radius; give at least one");
-    for (int k = 0; k < n_radii; k++) {
-        HB_CHECK(context, radii[k] > 0 && isfinite(radii[k]), HB_ERROR_ARGUMENT,
-                 "radius %d is %g; it must be a number above 0", k + 1, radii[k]);
-        largest = fmax(largest, radii[k]);
-    }
-    HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
-    hb_grid *grid;
-    HB_TRY(solve_field(context, problem, settings, time, tau, largest, n, points, &grid));
-    hb_field field;
-    hb_grid_field(grid, &field);
-    hb_status status =
-        hb_residual(context, problem, &field, quantity, &settings->mean, tau, n, points, n_radii,
-                    radii, residual, residual_se, scaled, scaled_se);
-    hb_grid_destroy(grid);
     return status;
 }

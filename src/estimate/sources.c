@@ -34,16 +34,17 @@ hb_status hb_equation_create(hb_context *context, const hb_problem *problem, con
     HB_CHECK(context, field->tau_min < field->tau_max, HB_ERROR_ARGUMENT,
              "the field is known from tau %g to %g; the first must be smaller", field->tau_min,
              field->tau_max);
-    *out = (hb_equation){problem, field, dim, hb_problem_is_autonomous(problem)};
+    *out = (hb_equation){problem, field, dim};
     return HB_OK;
 }
 
-static hb_status check_finite(hb_context *context, const char *what, size_t n, size_t columns,
-                              const double *values, size_t dim, const double *x, const double *tau)
+static hb_status check_finite(hb_context *context, hb_status failure, const char *what, size_t n,
+                              size_t columns, const double *values, size_t dim, const double *x,
+                              const double *tau)
 {
     for (size_t i = 0; i < n * columns; i++) {
         const size_t row = i / columns;
-        HB_CHECK(context, isfinite(values[i]), HB_ERROR_NUMERICAL,
+        HB_CHECK(context, isfinite(values[i]), failure,
                  "%s is %g at tau = %g, x1 = %g%s; it must be finite in the whole heat ball", what,
                  values[i], tau[row], x[row * dim], dim > 1 ? ", .." : "");
     }
@@ -58,36 +59,21 @@ hb_status hb_field_values(hb_context *context, const hb_equation *equation, size
     const int code = field->evaluate(field->user, n, x, tau, v, gradient);
     HB_CHECK(context, code == 0, HB_ERROR_CALLBACK,
              "the field's callback returned %d for %zu points from tau = %g on", code, n, tau[0]);
-    HB_TRY(check_finite(context, "the field's v", n, 1, v, d, x, tau));
+    HB_TRY(check_finite(context, HB_ERROR_NUMERICAL, "the field's v", n, 1, v, d, x, tau));
     if (!gradient) return HB_OK;
-    return check_finite(context, "the field's gradient", n, d, gradient, d, x, tau);
-}
-
-/* Runs of equal tau go in one call: antithetic pairs, shells of a cubature rule. */
-static hb_status drift_by_runs(hb_context *context, const hb_equation *equation, size_t n,
-                               const double *x, const double *tau, double *drift,
-                               double *divergence)
-{
-    const size_t d = (size_t)equation->dim;
-    for (size_t first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && tau[end] == tau[first];) end++;
-        HB_TRY(hb_problem_drift(context, equation->problem, tau[first], end - first, x + first * d,
-                                drift + first * d, divergence + first, NULL, NULL));
-    }
-    return HB_OK;
+    return check_finite(context, HB_ERROR_NUMERICAL, "the field's gradient", n, d, gradient, d, x,
+                        tau);
 }
 
 hb_status hb_drift_values(hb_context *context, const hb_equation *equation, size_t n,
                           const double *x, const double *tau, double *drift, double *divergence)
 {
-    if (equation->autonomous)
-        return hb_problem_drift(context, equation->problem, tau[0], n, x, drift, divergence, NULL,
-                                NULL);
-    hb_status status;
-    /* a drift that is a callback may be called from one thread at a time only */
-#pragma omp critical(hb_estimate_drift)
-    status = drift_by_runs(context, equation, n, x, tau, drift, divergence);
-    return status;
+    const size_t d = (size_t)equation->dim;
+    HB_TRY(hb_problem_drift_each(context, equation->problem, n, x, tau, drift, divergence, NULL,
+                                 NULL));
+    HB_TRY(check_finite(context, HB_ERROR_DOMAIN, "the drift", n, d, drift, d, x, tau));
+    return check_finite(context, HB_ERROR_DOMAIN, "the divergence of the drift", n, 1, divergence,
+                        d, x, tau);
 }
 
 static double dot(size_t d, const double *a, const double *b)

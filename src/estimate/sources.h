@@ -9,7 +9,6 @@ typedef struct hb_equation {
     const hb_problem *problem;
     const hb_field *field;
     int dim;
-    int autonomous; /* F does not depend on tau */
 } hb_equation;
 
 /* Nodes, their field and drift; all arrays have room for `capacity` rows. */

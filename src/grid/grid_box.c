@@ -136,7 +136,7 @@ static hb_status follow_inflated(cloud *c, const double *widths)
         c->x[i] += added * widths[i % c->d] * c->normals[i];
     for (int step = 0; step < STEPS; step++) {
         const hb_status status = move(c, step, inflation);
-        if (status == HB_ERROR_NUMERICAL) return HB_OK;
+        if (status == HB_ERROR_DOMAIN) return HB_OK;
         HB_TRY(status);
         if (2 * step >= STEPS) observe(c);
     }

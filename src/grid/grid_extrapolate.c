@@ -5,22 +5,32 @@
  *     a + (a - b)/3   and   b + (b - c)/3      are right to O(h^4); call their difference D;
  *     v = a + (a - b)/3 + D/15                 is right to O(h^6).
  * The corrections are known on the coarser nodes only; both are smooth and small, and quintic splines
- * carry them to the others. The error reported is that of the middle line, |D|/15, that is the size of
- * the last correction, taken as the largest among neighbouring nodes so that a change of sign of D
- * does not feign accuracy. To it are added
+ * carry them to the others. The error reported is the size of the last correction, |D|/15, taken as the
+ * largest among neighbouring nodes so that a change of sign of D does not feign accuracy. In tests
+ * the error is a tenth to all of that: not less, so that a claim of order h^6 would not be honest. To it
+ * are added
+ *     doubt:         where the corrections do not fall fast, r = |D|/15 : |a - b|/3 above 0.1, the mesh
+ *                    is too coarse for the series; the claim is (10 r)^2 times larger there, up to
+ *                    twice the first correction;
  *     interpolation: v is interpolated from every second node to the others; a spline of order 6 on the
  *                    full mesh is 64 times better, half of that gain is claimed;
- *     time:          TIME_FACTOR (1 + depth) times the tolerance at that depth (time_stepper.c).
+ *     time:          (TIME_FACTOR + depth) tolerances: what the integration was seen to lose at most. Its
+ *                    own tolerance grows much faster with the depth (time_stepper.c), but tails follow
+ *                    the bulk, and forget their own errors; below DEEP, where v moves fastest, they do
+ *                    not, and TIME_FACTOR of the local tolerances are added.
  * Slopes: the same from differences of D, and for interpolation and time 4/h and 1/width-like factors. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
 #include "grid/time_stepper.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-static const double TIME_FACTOR = 15;        /* global against local error of the integration */
+static const double DEEP = 60;               /* below this depth time errors are local */
+static const double TIME_FACTOR = 8;         /* global error against tolerance, in the bulk */
+static const double FAST = 0.1;              /* ratio of corrections that raises no doubt */
 static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
@@ -78,18 +88,35 @@ static void spread_maximum(const hb_mesh *mesh, size_t width, double *values, do
     }
 }
 
-/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh. */
-static void difference_errors(const hb_mesh *mesh, const double *D, double *v_error, double *slope)
+/* max(1, (r/FAST)^2) with r the ratio of the second correction to the first, each the largest within two
+ * nodes; limited so that the claim stays below twice the first. first[size] and second[size], both
+ * overwritten by their maxima. */
+static void doubt_factors(const hb_mesh *mesh, double *first, double *second, double *scratch,
+                          double *factors)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        spread_maximum(mesh, 1, first, scratch);
+        spread_maximum(mesh, 1, second, scratch);
+    }
+    for (size_t i = 0; i < mesh->size; i++) {
+        const double ratio = second[i] / fmax(first[i], DBL_MIN), slow = ratio / FAST;
+        factors[i] = ratio > 0 ? fmax(1, fmin(slow * slow, 2 / ratio)) : 1;
+    }
+}
+
+/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh, times the factors of doubt. */
+static void difference_errors(const hb_mesh *mesh, const double *D, const double *factors,
+                              double *v_error, double *slope)
 {
     const size_t d = (size_t)mesh->dim;
     for (size_t i = 0; i < mesh->size; i++) {
-        v_error[i] = fabs(D[i]) / 15;
+        v_error[i] = factors[i] * fabs(D[i]) / 15;
         for (int a = 0; a < mesh->dim; a++) {
             const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
             const size_t k = i / stride % n;
             const size_t above = k + 1 < n ? i + stride : i, below = k > 0 ? i - stride : i;
             const double run = mesh->h[a] * (double)((above - below) / stride);
-            slope[i * d + (size_t)a] = fabs(D[above] - D[below]) / run / 15;
+            slope[i * d + (size_t)a] = factors[i] * fabs(D[above] - D[below]) / run / 15;
         }
     }
 }
@@ -124,24 +151,31 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
     for (size_t i = 0; i < coarse->size; i++) {
         const double depth = top - v[same_node(fine, coarse, 4, i)];
-        const double error =
-            TIME_FACTOR * (1 + depth) * hb_stepper_tolerance(grid->tolerance, depth);
-        grid->v_error[level][i] += error;
+        const double error = (TIME_FACTOR + depth) * grid->tolerance;
+        const double deep =
+            depth > DEEP ? TIME_FACTOR * hb_stepper_tolerance(grid->tolerance, depth) : 0;
+        grid->v_error[level][i] += error + deep;
         for (size_t a = 0; a < d; a++)
-            grid->slope_error[level][i * d + a] += error / (8 * coarse->h[a]);
+            grid->slope_error[level][i * d + a] += (error / 8 + deep) / coarse->h[a];
     }
 }
 
-/* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c. */
-static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle, double *coarse)
+/* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c;
+ * scratch[mesh[0].size] has room for three arrays of the coarsest mesh. */
+static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle, double *coarse,
+                             double *scratch)
 {
     const hb_mesh *m = grid->mesh;
+    double *first = grid->v_error[level], *second = scratch, *factors = scratch + m[2].size;
     for (size_t i = 0; i < m[2].size; i++) {
         const double a = v[same_node(&m[0], &m[2], 4, i)];
         const double b = middle[same_node(&m[1], &m[2], 2, i)], c = coarse[i];
         coarse[i] = a + (a - b) / 3 - (b + (b - c) / 3);
+        first[i] = fabs(a - b) / 3;
+        second[i] = fabs(coarse[i]) / 15;
     }
-    difference_errors(&m[2], coarse, grid->v_error[level], grid->slope_error[level]);
+    doubt_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
+    difference_errors(&m[2], coarse, factors, grid->v_error[level], grid->slope_error[level]);
     for (size_t i = 0; i < m[1].size; i++)
         middle[i] = (v[same_node(&m[0], &m[1], 2, i)] - middle[i]) / 3;
     HB_TRY(hb_spline_fit(grid->context, &m[1], middle));
@@ -155,7 +189,7 @@ static hb_status combine(hb_grid *grid, int level, double *v, double *middle, do
                          double *scratch)
 {
     const size_t d = (size_t)grid->info.dim;
-    HB_TRY(extrapolate(grid, level, v, middle, coarse));
+    HB_TRY(extrapolate(grid, level, v, middle, coarse, scratch));
     HB_TRY(interpolation_errors(grid, level, v, middle, scratch));
     spread_maximum(&grid->mesh[2], 1, grid->v_error[level], scratch);
     spread_maximum(&grid->mesh[2], d, grid->slope_error[level], scratch);

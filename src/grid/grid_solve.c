@@ -11,13 +11,14 @@
 #include "grid/grid_box.h"
 #include "grid/grid_kept.h"
 #include "grid/grid_start.h"
-#include "grid/time_stepper.h"
+#include "grid/mesh_runs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_CELLS = 32 };
+enum { LEAST_CELLS = 32, MOST_CELLS = 1 << 20 };
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double WALL_DEPTH = -20;   /* a note is given when v on the walls is above this */
@@ -58,9 +59,9 @@ static hb_status check_settings(const request *r, int dim)
              r->tau_end);
     for (int a = 0; a < dim; a++) {
         HB_CHECK(r->context,
-                 s->points[a] == 0 || (s->points[a] >= LEAST_CELLS && s->points[a] <= 1 << 20),
+                 s->points[a] == 0 || (s->points[a] >= LEAST_CELLS && s->points[a] <= MOST_CELLS),
                  HB_ERROR_ARGUMENT, "points of axis %d is %d; it must be %d to %d, or 0 to choose",
-                 a + 1, s->points[a], LEAST_CELLS, 1 << 20);
+                 a + 1, s->points[a], LEAST_CELLS, MOST_CELLS);
         HB_CHECK(r->context, !isinf(s->low[a]) && !isinf(s->high[a]) && !(s->low[a] >= s->high[a]),
                  HB_ERROR_ARGUMENT,
                  "the box of axis %d is [%g, %g]; it must be finite, with low below high", a + 1,
@@ -115,8 +116,8 @@ static hb_status check_memory(hb_context *context, const hb_grid *grid)
 {
     double sizes = 0;
     for (int m = 0; m < HB_GRID_MESHES; m++) sizes += (double)grid->mesh[m].size;
-    const double bytes = sizes * (double)sizeof(double) * (grid->n_levels + 2) +
-                         hb_scheme_bytes(&grid->mesh[0]) + hb_stepper_bytes(grid->mesh[0].size);
+    const double bytes =
+        sizes * (double)sizeof(double) * (grid->n_levels + 2) + hb_grid_run_bytes(grid);
     const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     HB_CHECK(context, bytes <= MEMORY_SHARE * there, HB_ERROR_MEMORY,
              "the grid of %zu points needs %.3g GB and this machine has %.3g GB; give fewer points",
@@ -144,29 +145,6 @@ static void set_levels(hb_grid *grid, double keep_from, double tau_end, double s
 
 /* ---- the three runs --------------------------------------------------------------------------- */
 
-/* v on one mesh at all levels: out[level][size]. */
-static hb_status solve_mesh(const request *r, hb_grid *grid, int m, int rough, double *log_mass,
-                            double *const *out)
-{
-    const hb_mesh *mesh = &grid->mesh[m];
-    double done = 0, all = 0, tau_start;
-    for (int k = 0; k < HB_GRID_MESHES; k++) all += (double)grid->mesh[k].size;
-    for (int k = 0; k < m; k++) done += (double)grid->mesh[k].size;
-    const hb_stepper_share share = {.before = done / all, .share = (double)mesh->size / all};
-    hb_scheme *scheme = NULL;
-    void *start;
-    HB_TRY(hb_allocate(r->context, mesh->size, sizeof(double), &start));
-    hb_status status =
-        hb_grid_start(r->context, r->problem, mesh, rough, log_mass, start, &tau_start);
-    if (status == HB_OK) status = hb_scheme_create(r->context, r->problem, mesh, &scheme);
-    if (status == HB_OK)
-        status = hb_stepper_run(r->context, scheme, mesh->size, tau_start, start, grid->tolerance,
-                                grid->n_levels, grid->tau, share, out, &grid->info.steps);
-    hb_scheme_destroy(scheme);
-    hb_release(r->context, start);
-    return status;
-}
-
 /* Arrays [level][size] of one mesh carved from one block. */
 static hb_status allocate_levels(hb_context *context, int n_levels, size_t size, double **out)
 {
@@ -185,17 +163,19 @@ static hb_status allocate_answer(hb_grid *grid)
 }
 
 /* Whether the data need the rough start is decided on the coarsest mesh, for all three alike. */
-static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, int *rough)
+static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, hb_start_plan *plan)
 {
     const hb_mesh *coarse = &grid->mesh[2];
-    HB_TRY(hb_grid_start_is_rough(r->context, r->problem, coarse, scratch, rough));
-    const double start = *rough ? hb_grid_start_tau(coarse) : 0;
-    HB_CHECK(
-        r->context, start <= grid->tau[0], HB_ERROR_NUMERICAL,
-        "the grid cannot resolve the initial density before tau = %.4g and tau = %.4g is asked "
-        "for; give more points or a smaller box",
-        start, grid->tau[0]);
-    return HB_OK;
+    HB_TRY(hb_grid_start_decide(r->context, r->problem, coarse, scratch, plan));
+    const double start = plan->rough ? hb_grid_start_tau(coarse) : 0;
+    if (start <= grid->tau[0]) return HB_OK;
+    const double more = sqrt(start / grid->tau[0]) * grid->info.points[0];
+    char enough[64] = "more points";
+    if (more <= MOST_CELLS) snprintf(enough, sizeof enough, "%.0f points", 4 * ceil(more / 4));
+    return hb_fail(r->context, HB_ERROR_NUMERICAL,
+                   "a grid of %d points per axis cannot resolve the initial density before tau = "
+                   "%.4g and tau = %.4g is asked for; give %s or a smaller box",
+                   grid->info.points[0], start, grid->tau[0], enough);
 }
 
 static void set_info(hb_grid *grid, const double *v)
@@ -223,17 +203,15 @@ static void set_info(hb_grid *grid, const double *v)
 static hb_status solve_all(const request *r, hb_grid *grid)
 {
     double *middle[HB_GRID_MAX_LEVELS] = {0}, *coarse[HB_GRID_MAX_LEVELS] = {0};
-    double log_mass = NAN;
-    int rough = 0;
+    hb_start_plan plan;
     hb_status status = allocate_answer(grid);
     if (status == HB_OK)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[1].size, middle);
     if (status == HB_OK)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[2].size, coarse);
-    if (status == HB_OK) status = decide_start(r, grid, coarse[0], &rough);
-    if (status == HB_OK) status = solve_mesh(r, grid, 0, rough, &log_mass, grid->v);
-    if (status == HB_OK) status = solve_mesh(r, grid, 1, rough, &log_mass, middle);
-    if (status == HB_OK) status = solve_mesh(r, grid, 2, rough, &log_mass, coarse);
+    if (status == HB_OK) status = decide_start(r, grid, coarse[0], &plan);
+    double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
+    if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
         status = hb_grid_combine(grid, k, middle[k], coarse[k]);

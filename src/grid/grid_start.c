@@ -11,6 +11,11 @@
  *     u = product over axes of (erf((x - low)/2 sqrt(s)) - erf((x - high)/2 sqrt(s)))/(2 (high - low)),
  * otherwise cell averages are taken and summed against the Gaussian axis by axis.
  *
+ * Far out, where u0 is below e^-45 of its maximum, even smooth data may fall by more than the coarsest
+ * mesh can follow from node to node. There a steeper slope than MAX_RISE per node is not followed: v is
+ * replaced by the least function above it with that slope, max over y of v(y) - sum steepest_a |x_a - y_a|.
+ * That adds e^-45 of the mass at most.
+ *
  * The finest mesh says what the mass of smooth data is; coarser ones are scaled to the same.
  *
  * Must reproduce: at the edge of a uniform box of width L, u(., s) = 1/(2 L). */
@@ -23,7 +28,8 @@
 
 enum { WIDTH = 4, BATCH = 4096 };
 
-static const double MAX_RISE = 20;      /* of v from node to node */
+static const double MAX_RISE = 20;      /* of v from node to node of the coarsest mesh */
+static const double SHALLOW = 45;       /* below the top: where data must be resolved */
 static const double MAX_BEND = 4;       /* second difference of v */
 static const double MASS_SLACK = 1e-3;  /* of smooth data that are taken as they are */
 static const double ROUGH_SLACK = 2e-2; /* of averages, which are normalised */
@@ -48,27 +54,47 @@ static hb_status node_values(hb_context *context, const hb_problem *problem, con
     return HB_OK;
 }
 
+/* Whether v, which is not -inf here, cannot be followed from node i to its neighbours along an axis. */
+static int is_rough_at(const double *v, size_t i, size_t stride, size_t k, size_t n)
+{
+    const double left = k > 0 ? v[i - stride] : v[i], right = k + 1 < n ? v[i + stride] : v[i];
+    if (!(fabs(right - v[i]) <= MAX_RISE && fabs(left - v[i]) <= MAX_RISE)) return 1;
+    return k > 0 && k + 1 < n && !(fabs(right - 2 * v[i] + left) <= MAX_BEND);
+}
+
 static int is_rough(const hb_mesh *mesh, const double *v)
 {
+    double top = -INFINITY;
+    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
+    if (!isfinite(top)) return 1;
     for (int a = 0; a < mesh->dim; a++) {
         const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
-        for (size_t i = 0; i < mesh->size; i++) {
-            const size_t k = i / stride % n;
-            if (!isfinite(v[i])) return 1;
-            if (k + 1 == n) continue;
-            if (!(fabs(v[i + stride] - v[i]) <= MAX_RISE)) return 1;
-            if (k > 0 && !(fabs(v[i + stride] - 2 * v[i] + v[i - stride]) <= MAX_BEND)) return 1;
-        }
+        for (size_t i = 0; i < mesh->size; i++)
+            if (top - v[i] < SHALLOW && is_rough_at(v, i, stride, i / stride % n, n)) return 1;
     }
     return 0;
 }
 
-hb_status hb_grid_start_is_rough(hb_context *context, const hb_problem *problem,
-                                 const hb_mesh *mesh, double *v, int *rough)
+hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
+                               const hb_mesh *coarsest, double *v, hb_start_plan *out)
 {
-    HB_TRY(node_values(context, problem, mesh, v));
-    *rough = is_rough(mesh, v);
+    HB_TRY(node_values(context, problem, coarsest, v));
+    out->rough = is_rough(coarsest, v);
+    for (int a = 0; a < coarsest->dim; a++) out->steepest[a] = MAX_RISE / coarsest->h[a];
     return HB_OK;
+}
+
+/* The least function above v that is no steeper than asked, axis after axis, up and down. */
+static void limit_slopes(const hb_mesh *mesh, const double *steepest, double *v)
+{
+    for (int a = 0; a < mesh->dim; a++) {
+        const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
+        const double rise = steepest[a] * mesh->h[a];
+        for (size_t i = 0; i < mesh->size; i++)
+            if (i / stride % n > 0) v[i] = fmax(v[i], v[i - stride] - rise);
+        for (size_t i = mesh->size; i-- > 0;)
+            if (i / stride % n + 1 < n) v[i] = fmax(v[i], v[i + stride] - rise);
+    }
 }
 
 /* ---- a uniform box ---------------------------------------------------------------------------- */
@@ -179,13 +205,16 @@ static hb_status rough_start(hb_context *context, const hb_problem *problem, con
 }
 
 hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                        int rough, double *log_mass, double *v, double *tau)
+                        const hb_start_plan *plan, double *log_mass, double *v, double *tau)
 {
+    const int rough = plan->rough;
     *tau = rough ? hb_grid_start_tau(mesh) : 0;
-    if (rough)
+    if (rough) {
         HB_TRY(rough_start(context, problem, mesh, v));
-    else
+    } else {
         HB_TRY(node_values(context, problem, mesh, v));
+        limit_slopes(mesh, plan->steepest, v);
+    }
     const double found = hb_mesh_log_mass(mesh, v);
     if (isnan(*log_mass)) {
         HB_CHECK(

@@ -1,6 +1,5 @@
-/* Time integration of v by CVODE: BDF of order 1 to 5 with variable step, Newton's method, and the
- * Jacobian and the line preconditioner of fitted_scheme.c: by themselves in d = 1, where they are exact,
- * within GMRES in d = 2, 3.
+/* Time integration of v by CVODE: BDF of order 1 to 5 with variable step, Newton's method with the
+ * linear systems of krylov_solver.c.
  *
  * The equation for u is linear, so a relative error delta of u at a place where u is e^-D of its
  * maximum moves the bulk by e^-D delta at most. Tails, where v moves fastest, may therefore be followed
@@ -10,37 +9,38 @@
  * A. C. Hindmarsh et al., SUNDIALS, ACM Trans. Math. Software 31, 2005. */
 #include "grid/time_stepper.h"
 #include "base/context.h"
+#include "base/memory.h"
+#include "grid/krylov_solver.h"
 #include "grid/line_vectors.h"
 
 #include <cvode/cvode.h>
 #include <cvode/cvode_ls.h>
 #include <math.h>
+#include <string.h>
 #include <sundials/sundials_context.h>
-#include <sunlinsol/sunlinsol_spgmr.h>
 
 enum {
-    KRYLOV = 15,         /* GMRES directions */
     MAX_STEPS = 200000,  /* of one run */
     PROGRESS_EVERY = 32, /* rates between two reports */
-    VECTORS = 18 + KRYLOV
+    VECTORS = 18         /* of CVODE */
 };
 
 static const double LOCAL_SHARE = 0.2; /* of the tolerance, for the error of one step */
 /* Beyond this, neighbouring nodes would differ by noise that Newton's method feels in exp(v_j - v_i). */
 static const double DEEP_TOLERANCE = 1e-3;
 
-typedef struct stepper {
+struct hb_stepper {
     hb_context *context;
     hb_scheme *scheme;
+    hb_stepper_settings settings;
     hb_status status; /* of the last failure inside a callback */
-    hb_stepper_share share;
-    double tau_start, tau_end, tolerance;
     long rates;
+    size_t size;
     SUNContext sun;
     void *cvode;
     N_Vector v;
     SUNLinearSolver solver;
-} stepper;
+};
 
 double hb_stepper_tolerance(double tolerance, double depth)
 {
@@ -50,25 +50,26 @@ double hb_stepper_tolerance(double tolerance, double depth)
     return tolerance > DEEP_TOLERANCE ? tolerance : DEEP_TOLERANCE;
 }
 
-double hb_stepper_bytes(size_t size)
+double hb_stepper_bytes(const hb_mesh *mesh)
 {
-    return (double)VECTORS * (double)size * (double)sizeof(double);
+    return VECTORS * (double)mesh->size * (double)sizeof(double) + hb_krylov_bytes(mesh);
 }
 
 /* ---- callbacks: 0 success, > 0 try a smaller step, < 0 give up -------------------------------- */
 
-static int report_progress(stepper *s, double tau)
+static int report_progress(hb_stepper *s, double tau)
 {
+    const hb_stepper_settings *set = &s->settings;
     if (s->rates++ % PROGRESS_EVERY != 0) return 0;
-    const double part = (tau - s->tau_start) / (s->tau_end - s->tau_start);
-    const double done = s->share.before + s->share.share * fmin(fmax(part, 0), 1);
-    s->status = hb_progress(s->context, "Fokker-Planck grid", done, 1);
-    return s->status == HB_OK ? 0 : -1;
+    const double part = (tau - set->tau_start) / (set->tau_end - set->tau_start);
+    if (!set->report(set->user, fmin(fmax(part, 0), 1))) return 0;
+    s->status = HB_ERROR_INTERRUPTED;
+    return -1;
 }
 
 static int rate(double tau, N_Vector v, N_Vector out, void *user)
 {
-    stepper *s = user;
+    hb_stepper *s = user;
     int finite = 0;
     if (report_progress(s, tau)) return -1;
     s->status =
@@ -77,46 +78,16 @@ static int rate(double tau, N_Vector v, N_Vector out, void *user)
     return finite ? 0 : 1;
 }
 
-/* Called before every linear solve, whose Newton iterate v is the one of the last rate. Tails move by
- * many units of v in a few steps and their weights are exponentials of it, so that a Jacobian of an
- * earlier step would not do. */
-static int factor(double tau, N_Vector v, N_Vector rates, void *user)
-{
-    stepper *s = user;
-    double gamma = 0;
-    (void)tau, (void)v, (void)rates;
-    CVodeGetCurrentGamma(s->cvode, &gamma);
-    hb_scheme_factor(s->scheme, gamma);
-    return 0;
-}
-
-static int precondition(double tau, N_Vector v, N_Vector rates, N_Vector x, N_Vector out,
-                        double gamma, double delta, int side, void *user)
-{
-    const stepper *s = user;
-    (void)tau, (void)v, (void)rates, (void)gamma, (void)delta, (void)side;
-    hb_scheme_precondition(s->scheme, N_VGetArrayPointer(x), N_VGetArrayPointer(out));
-    return 0;
-}
-
-static int jacobian_times(N_Vector x, N_Vector out, double tau, N_Vector v, N_Vector rates,
-                          void *user, N_Vector scratch)
-{
-    const stepper *s = user;
-    (void)tau, (void)v, (void)rates, (void)scratch;
-    hb_scheme_apply(s->scheme, N_VGetArrayPointer(x), N_VGetArrayPointer(out));
-    return 0;
-}
-
 static int error_weights(N_Vector v, N_Vector out, void *user)
 {
-    const stepper *s = user;
+    const hb_stepper *s = user;
     const double *values = N_VGetArrayPointer(v);
     double *weights = N_VGetArrayPointer(out), top = -INFINITY;
+    const double tolerance = LOCAL_SHARE * s->settings.tolerance;
     const sunindextype size = N_VGetLength(v);
     for (sunindextype i = 0; i < size; i++) top = values[i] > top ? values[i] : top;
     for (sunindextype i = 0; i < size; i++)
-        weights[i] = 1 / hb_stepper_tolerance(s->tolerance, top - values[i]);
+        weights[i] = 1 / hb_stepper_tolerance(tolerance, top - values[i]);
     return 0;
 }
 
@@ -129,43 +100,60 @@ static void stay_silent(int code, const char *module, const char *function, char
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
-static hb_status create(stepper *s, size_t size, const double *v)
+static hb_status start(hb_stepper *s, const double *v)
 {
     HB_CHECK(s->context, SUNContext_Create(NULL, &s->sun) == 0, HB_ERROR_MEMORY,
              "SUNDIALS cannot start: no memory");
-    s->v = hb_grid_vector_create(size, s->sun);
+    s->v = hb_grid_vector_create(s->size, s->sun);
     s->cvode = CVodeCreate(CV_BDF, s->sun);
     HB_CHECK(s->context, s->v && s->cvode, HB_ERROR_MEMORY,
-             "no memory for the time integration of %zu grid points", size);
-    for (size_t i = 0; i < size; i++) N_VGetArrayPointer(s->v)[i] = v[i];
-    const int line = hb_scheme_dim(s->scheme) == 1;
-    s->solver = line ? hb_grid_line_solver_create(s->scheme, s->sun)
-                     : SUNLinSol_SPGMR(s->v, SUN_PREC_LEFT, KRYLOV, s->sun);
+             "no memory for the time integration of %zu grid points", s->size);
+    memcpy(N_VGetArrayPointer(s->v), v, s->size * sizeof(double));
+    s->solver = hb_krylov_create(s->context, s->scheme, s->cvode, s->sun);
     int code = s->solver ? CVodeSetErrHandlerFn(s->cvode, stay_silent, NULL) : CV_MEM_FAIL;
-    if (!code) code = CVodeInit(s->cvode, rate, s->tau_start, s->v);
+    if (!code) code = CVodeInit(s->cvode, rate, s->settings.tau_start, s->v);
     if (!code) code = CVodeWFtolerances(s->cvode, error_weights);
     if (!code) code = CVodeSetUserData(s->cvode, s);
     if (!code) code = CVodeSetLinearSolver(s->cvode, s->solver, NULL);
-    if (!code && !line) code = CVodeSetPreconditioner(s->cvode, NULL, precondition);
-    if (!code) code = CVodeSetJacTimes(s->cvode, factor, jacobian_times);
     if (!code) code = CVodeSetMaxNumSteps(s->cvode, MAX_STEPS);
-    if (!code) code = CVodeSetStopTime(s->cvode, s->tau_end);
+    if (!code) code = CVodeSetStopTime(s->cvode, s->settings.tau_end);
     HB_CHECK(s->context, !code, HB_ERROR_MEMORY,
-             "no memory for the time integration of %zu grid points", size);
+             "no memory for the time integration of %zu grid points", s->size);
     return HB_OK;
 }
 
-static void destroy(stepper *s)
+void hb_stepper_destroy(hb_stepper *s)
 {
+    if (!s) return;
     if (s->cvode) CVodeFree(&s->cvode);
     if (s->solver) SUNLinSolFree(s->solver);
     if (s->v) N_VDestroy(s->v);
     if (s->sun) SUNContext_Free(&s->sun);
+    hb_release(s->context, s);
 }
 
-static hb_status explain(const stepper *s, int code)
+hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
+                            const hb_stepper_settings *settings, const double *v, hb_stepper **out)
 {
-    double tau = s->tau_start;
+    *out = NULL;
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_stepper), &memory));
+    hb_stepper *s = memset(memory, 0, sizeof(hb_stepper));
+    s->context = context;
+    s->scheme = scheme;
+    s->settings = *settings;
+    s->size = hb_scheme_mesh(scheme)->size;
+    const hb_status status = start(s, v);
+    if (status == HB_OK)
+        *out = s;
+    else
+        hb_stepper_destroy(s);
+    return status;
+}
+
+static hb_status explain(const hb_stepper *s, int code)
+{
+    double tau = s->settings.tau_start;
     CVodeGetCurrentTime(s->cvode, &tau);
     if (s->status != HB_OK) return s->status;
     const char *why = "CVODE failed", *advice = "give a coarser tolerance or a smaller box";
@@ -187,39 +175,25 @@ static hb_status explain(const stepper *s, int code)
     }
     return hb_fail(s->context, HB_ERROR_NUMERICAL,
                    "the time integration stopped at tau = %.6g of %.6g: %s (CVODE code %d); %s",
-                   tau, s->tau_end, why, code, advice);
+                   tau, s->settings.tau_end, why, code, advice);
 }
 
-static hb_status march(stepper *s, size_t size, int n_levels, const double *levels,
-                       double *const *out, int *steps)
+hb_status hb_stepper_march(hb_stepper *s, int n_levels, const double *levels, double *const *out)
 {
     for (int k = 0; k < n_levels; k++) {
         double tau = levels[k];
-        if (levels[k] > s->tau_start) {
+        if (levels[k] > s->settings.tau_start) {
             const int code = CVode(s->cvode, levels[k], s->v, &tau, CV_NORMAL);
             if (code < 0) return explain(s, code);
         }
-        const double *v = N_VGetArrayPointer(s->v);
-        for (size_t i = 0; i < size; i++) out[k][i] = v[i];
+        memcpy(out[k], N_VGetArrayPointer(s->v), s->size * sizeof(double));
     }
-    long taken = 0;
-    CVodeGetNumSteps(s->cvode, &taken);
-    *steps += (int)taken;
     return HB_OK;
 }
 
-hb_status hb_stepper_run(hb_context *context, hb_scheme *scheme, size_t size, double tau_start,
-                         const double *v, double tolerance, int n_levels, const double *levels,
-                         hb_stepper_share share, double *const *out, int *steps)
+int hb_stepper_steps(const hb_stepper *s)
 {
-    stepper s = {.context = context,
-                 .scheme = scheme,
-                 .share = share,
-                 .tau_start = tau_start,
-                 .tau_end = levels[n_levels - 1],
-                 .tolerance = LOCAL_SHARE * tolerance};
-    hb_status status = create(&s, size, v);
-    if (status == HB_OK) status = march(&s, size, n_levels, levels, out, steps);
-    destroy(&s);
-    return status;
+    long taken = 0;
+    if (s) CVodeGetNumSteps(s->cvode, &taken);
+    return (int)taken;
 }

@@ -4,19 +4,26 @@
 
 #include "grid/fitted_scheme.h"
 
-/* What progress says while a stepper runs: parts done before it and its own share of the whole. */
-typedef struct hb_stepper_share {
-    double before, share;
-} hb_stepper_share;
+typedef struct hb_stepper hb_stepper;
 
-/* From v[size] at tau_start through levels (ascending, >= tau_start): out[n_levels][size].
- * tolerance is that of v where v is largest; it grows with the depth below (grid docs). */
-hb_status hb_stepper_run(hb_context *context, hb_scheme *scheme, size_t size, double tau_start,
-                         const double *v, double tolerance, int n_levels, const double *levels,
-                         hb_stepper_share share, double *const *out, int *steps);
+typedef struct hb_stepper_settings {
+    double tau_start, tau_end;
+    double tolerance; /* of v where v is largest; it grows with the depth below (docs/grid.md) */
+    int (*report)(void *user, double part); /* of the way that is done; non-zero: stop */
+    void *user;
+} hb_stepper_settings;
+
+/* Starts from v[size], which is copied; takes all memory that the steps need. The scheme is not owned. */
+hb_status hb_stepper_create(hb_context *context, hb_scheme *scheme,
+                            const hb_stepper_settings *settings, const double *v, hb_stepper **out);
+void hb_stepper_destroy(hb_stepper *stepper); /* NULL is fine */
+/* Through levels (ascending, from tau_start to tau_end): out[n_levels][size]. */
+hb_status hb_stepper_march(hb_stepper *stepper, int n_levels, const double *levels,
+                           double *const *out);
+int hb_stepper_steps(const hb_stepper *stepper); /* taken so far; 0 for NULL */
 /* The tolerance at depth = max v - v, when the one in the bulk is given. */
 double hb_stepper_tolerance(double tolerance, double depth);
-/* Bytes that a run takes. */
-double hb_stepper_bytes(size_t size);
+/* Bytes that a stepper takes. */
+double hb_stepper_bytes(const hb_mesh *mesh);
 
 #endif

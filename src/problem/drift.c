@@ -4,10 +4,13 @@
  * the same factor. Each value that is asked for must be finite; the first that is not is reported with
  * its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 - 0.125) = 0.75. */
 #include "base/context.h"
+#include "base/memory.h"
 #include "problem/problem_parts.h"
 
 #include <math.h>
 #include <stdio.h>
+
+enum { FEW = 256 }; /* points whose times fit the stack */
 
 const char *hb_point_text(int dim, const double *x, char *text)
 {
@@ -33,11 +36,18 @@ static hb_status scale(hb_context *context, const hb_problem *problem, const cha
         if (isfinite(values[k])) continue;
         char point[HB_POINT_TEXT];
         hb_point_text(problem->dim, x + k / width * (size_t)problem->dim, point);
-        return hb_fail(context, HB_ERROR_NUMERICAL,
-                       "%s is %g at x = %s, t = %.6g; it must be finite", what,
-                       hb_printable(values[k]), point, t);
+        return hb_fail(context, HB_ERROR_DOMAIN, "%s is %g at x = %s, t = %.6g; it must be finite",
+                       what, hb_printable(values[k]), point, t);
     }
     return HB_OK;
+}
+
+static hb_status evaluate(hb_context *context, const hb_problem *problem, const double *t,
+                          size_t t_step, size_t n, const double *x, double *f, double *divergence,
+                          double *grad_divergence, double *jacobian)
+{
+    return (problem->drift.callback ? hb_drift_callback_evaluate : hb_drift_text_evaluate)(
+        context, &problem->drift, t, t_step, n, x, f, divergence, grad_divergence, jacobian);
 }
 
 hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, double tau, size_t n,
@@ -50,12 +60,80 @@ hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, doubl
     double t, rate;
     HB_TRY(hb_time_change_t(context, problem->change, tau, &t));
     HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
-    HB_TRY((problem->drift.callback ? hb_drift_callback_evaluate : hb_drift_text_evaluate)(
-        context, &problem->drift, t, n, x, F, divergence, grad_divergence, jacobian));
+    HB_TRY(evaluate(context, problem, &t, 0, n, x, F, divergence, grad_divergence, jacobian));
     const double s = 1 / rate;
     HB_TRY(scale(context, problem, "the drift", t, s, n, x, d, F));
     HB_TRY(scale(context, problem, "the divergence of the drift", t, s, n, x, 1, divergence));
     HB_TRY(scale(context, problem, "the gradient of the drift's divergence", t, s, n, x, d,
                  grad_divergence));
     return scale(context, problem, "the Jacobian of the drift", t, s, n, x, d * d, jacobian);
+}
+
+/* values[n][width], row i divided by rate[i]. */
+static void scale_each(size_t n, size_t width, const double *rate, double *values)
+{
+    if (!values) return;
+    for (size_t i = 0; i < n; i++) {
+        const double factor = 1 / rate[i];
+        for (size_t k = 0; k < width; k++) values[i * width + k] *= factor;
+    }
+}
+
+static void scale_all(size_t n, double factor, double *values)
+{
+    if (!values) return;
+    for (size_t k = 0; k < n; k++) values[k] *= factor;
+}
+
+/* times: room for t[n] and g^2/2, rate[n]. */
+static hb_status drift_at_times(hb_context *context, const hb_problem *problem, size_t n,
+                                const double *x, const double *tau, double *F, double *divergence,
+                                double *grad_divergence, double *jacobian, double *times)
+{
+    const size_t d = (size_t)problem->dim;
+    double *t = times, *rate = times + n; // (n)
+    HB_TRY(hb_time_change_times(context, problem->change, n, tau, t, rate));
+    HB_TRY(evaluate(context, problem, t, 1, n, x, F, divergence, grad_divergence, jacobian));
+    scale_each(n, d, rate, F);
+    scale_each(n, 1, rate, divergence);
+    scale_each(n, d, rate, grad_divergence);
+    scale_each(n, d * d, rate, jacobian);
+    return HB_OK;
+}
+
+/* Any time will do; each tau must still be one. */
+static hb_status autonomous_drift(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, const double *tau, double *F, double *divergence,
+                                  double *grad_divergence, double *jacobian)
+{
+    const size_t d = (size_t)problem->dim;
+    double t = 0, rate;
+    for (size_t i = 0; i < n; i++)
+        if (!(tau[i] >= 0 && isfinite(tau[i])))
+            return hb_time_change_t(context, problem->change, tau[i], &t);
+    HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
+    HB_TRY(evaluate(context, problem, &t, 0, n, x, F, divergence, grad_divergence, jacobian));
+    scale_all(n * d, 1 / rate, F);
+    scale_all(n, 1 / rate, divergence);
+    scale_all(n * d, 1 / rate, grad_divergence);
+    scale_all(n * d * d, 1 / rate, jacobian);
+    return HB_OK;
+}
+
+hb_status hb_problem_drift_each(hb_context *context, const hb_problem *problem, size_t n,
+                                const double *x, const double *tau, double *F, double *divergence,
+                                double *grad_divergence, double *jacobian)
+{
+    HB_CHECK(context, problem && ((x && tau) || n == 0), HB_ERROR_ARGUMENT,
+             "the problem, the points or the tau of a drift are NULL");
+    if (hb_problem_is_autonomous(problem))
+        return autonomous_drift(context, problem, n, x, tau, F, divergence, grad_divergence,
+                                jacobian);
+    double few[2 * FEW];
+    void *memory = NULL;
+    if (n > FEW) HB_TRY(hb_allocate(context, n, 2 * sizeof(double), &memory));
+    const hb_status status = drift_at_times(context, problem, n, x, tau, F, divergence,
+                                            grad_divergence, jacobian, memory ? memory : few);
+    hb_release(context, memory);
+    return status;
 }

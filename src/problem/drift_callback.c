@@ -5,7 +5,7 @@
  * with h = 2^-6 max(1, |x_j|): for functions that vary on the scale 1 a Jacobian df_i/dx_j made so is
  * right to about 1e-13. The gradient of the divergence differentiates the divergence in the same way,
  * also when that is itself a difference, and about 1e-11 is left.
- * All shifted points of a block go to the callback in one call.
+ * All shifted points of a block go to the callback in one call; each point has its time.
  * A number to reproduce: f = sin at x = 0.8 gives cos(0.8) to 1e-12. */
 #include "base/context.h"
 #include "base/memory.h"
@@ -21,7 +21,10 @@ static const double STEP = 0x1p-6;
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift)
 {
-    (void)context;
+    void *lock;
+    HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &lock));
+    drift->lock = lock;
+    omp_init_lock(drift->lock);
     drift->dim = dim;
     drift->is_gradient = dim == 1;
     drift->callback = settings->drift_callback;
@@ -30,19 +33,22 @@ hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings 
     return HB_OK;
 }
 
-static hb_status call(hb_context *context, const hb_drift *drift, double t, size_t n,
+static hb_status call(hb_context *context, const hb_drift *drift, const double *t, size_t n,
                       const double *x, double *f, double *jacobian)
 {
+    omp_set_lock(drift->lock);
     const int failure = drift->callback(drift->user, n, x, t, f, jacobian);
+    omp_unset_lock(drift->lock);
     HB_CHECK(context, failure == 0, HB_ERROR_CALLBACK,
-             "the callback for the drift returned %d at t = %g; 0 means success", failure, t);
+             "the callback for the drift returned %d at t = %g; 0 means success", failure, *t);
     return HB_OK;
 }
 
-/* shifted[d][6][d]: x with its coordinate j moved by +h, -h, +h/2, -h/2, +h/4, -h/4. */
-static void shift_point(size_t d, const double *x, double *shifted)
+/* shifted[d][6][d]: x with its coordinate j moved by +h, -h, +h/2, -h/2, +h/4, -h/4. times[d][6]: t. */
+static void shift_point(size_t d, const double *x, double t, double *shifted, double *times)
 {
     static const double moves[SHIFTS] = {1, -1, 0.5, -0.5, 0.25, -0.25};
+    for (size_t k = 0; k < d * SHIFTS; k++) times[k] = t;
     for (size_t j = 0; j < d; j++)
         for (int k = 0; k < SHIFTS; k++, shifted += d) {
             memcpy(shifted, x, d * sizeof *x);
@@ -80,20 +86,24 @@ static size_t points_per_block(size_t n, size_t doubles)
     return n < points ? n : points;
 }
 
-static hb_status jacobian_by_differences(hb_context *context, const hb_drift *drift, double t,
-                                         size_t n, const double *x, double *jacobian)
+static hb_status jacobian_by_differences(hb_context *context, const hb_drift *drift,
+                                         const double *t, size_t n, const double *x,
+                                         double *jacobian)
 {
     const size_t d = (size_t)drift->dim, each = SHIFTS * d * d;
     const size_t block = points_per_block(n, each);
     void *memory;
-    HB_TRY(hb_allocate(context, 2 * block * each, sizeof(double), &memory));
+    HB_TRY(hb_allocate(context, block * SHIFTS * d * (2 * d + 1), sizeof(double), &memory));
     double *shifted = memory;           // (block, d, 6, d)
     double *f = shifted + block * each; // the same
+    double *times = f + block * each;   // (block, d, 6)
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
-        for (size_t i = 0; i < count; i++) shift_point(d, x + (first + i) * d, shifted + i * each);
-        status = call(context, drift, t, count * d * SHIFTS, shifted, f, NULL);
+        for (size_t i = 0; i < count; i++)
+            shift_point(d, x + (first + i) * d, t[first + i], shifted + i * each,
+                        times + i * d * SHIFTS);
+        status = call(context, drift, times, count * d * SHIFTS, shifted, f, NULL);
         for (size_t i = 0; i < count && status == HB_OK; i++)
             combine_jacobian(d, shifted + i * each, f + i * each, jacobian + (first + i) * d * d);
     }
@@ -102,8 +112,8 @@ static hb_status jacobian_by_differences(hb_context *context, const hb_drift *dr
 }
 
 /* f (may be NULL) and jacobian. */
-static hb_status value_and_jacobian(hb_context *context, const hb_drift *drift, double t, size_t n,
-                                    const double *x, double *f, double *jacobian)
+static hb_status value_and_jacobian(hb_context *context, const hb_drift *drift, const double *t,
+                                    size_t n, const double *x, double *f, double *jacobian)
 {
     if (!drift->has_jacobian) {
         if (f) HB_TRY(call(context, drift, t, n, x, f, NULL));
@@ -118,8 +128,8 @@ static hb_status value_and_jacobian(hb_context *context, const hb_drift *drift, 
 }
 
 /* divergence = trace of the Jacobian; f may be NULL. */
-static hb_status divergence_of(hb_context *context, const hb_drift *drift, double t, size_t n,
-                               const double *x, double *f, double *divergence)
+static hb_status divergence_of(hb_context *context, const hb_drift *drift, const double *t,
+                               size_t n, const double *x, double *f, double *divergence)
 {
     const size_t d = (size_t)drift->dim, block = points_per_block(n, d * d);
     void *memory;
@@ -128,7 +138,7 @@ static hb_status divergence_of(hb_context *context, const hb_drift *drift, doubl
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
-        status = value_and_jacobian(context, drift, t, count, x + first * d,
+        status = value_and_jacobian(context, drift, t + first, count, x + first * d,
                                     f ? f + first * d : NULL, memory);
         for (size_t i = 0; i < count && status == HB_OK; i++) {
             divergence[first + i] = 0;
@@ -139,18 +149,19 @@ static hb_status divergence_of(hb_context *context, const hb_drift *drift, doubl
     return status;
 }
 
-static hb_status gradient_of_divergence(hb_context *context, const hb_drift *drift, double t,
+static hb_status gradient_of_divergence(hb_context *context, const hb_drift *drift, const double *t,
                                         size_t n, const double *x, double *gradient)
 {
     const size_t d = (size_t)drift->dim;
     void *memory;
-    HB_TRY(hb_allocate(context, SHIFTS * d * (d + 1), sizeof(double), &memory));
+    HB_TRY(hb_allocate(context, SHIFTS * d * (d + 2), sizeof(double), &memory));
     double *shifted = memory;                      // (d, 6, d)
     double *divergence = shifted + SHIFTS * d * d; // (d, 6)
+    double *times = divergence + SHIFTS * d;       // (d, 6)
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i++) {
-        shift_point(d, x + i * d, shifted);
-        status = divergence_of(context, drift, t, SHIFTS * d, shifted, NULL, divergence);
+        shift_point(d, x + i * d, t[i], shifted, times);
+        status = divergence_of(context, drift, times, SHIFTS * d, shifted, NULL, divergence);
         for (size_t j = 0; j < d && status == HB_OK; j++) {
             double place[SHIFTS];
             for (size_t k = 0; k < SHIFTS; k++) place[k] = shifted[(j * SHIFTS + k) * d + j];
@@ -161,11 +172,10 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
     return status;
 }
 
-hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
-                                     const double *x, double *f, double *divergence,
-                                     double *grad_divergence, double *jacobian)
+static hb_status evaluate(hb_context *context, const hb_drift *drift, const double *t, size_t n,
+                          const double *x, double *f, double *divergence, double *grad_divergence,
+                          double *jacobian)
 {
-    if (n == 0) return HB_OK;
     if (divergence)
         HB_TRY(divergence_of(context, drift, t, n, x, f, divergence));
     else if (f && !jacobian)
@@ -174,4 +184,20 @@ hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift,
         HB_TRY(value_and_jacobian(context, drift, t, n, x, divergence ? NULL : f, jacobian));
     if (grad_divergence) HB_TRY(gradient_of_divergence(context, drift, t, n, x, grad_divergence));
     return HB_OK;
+}
+
+hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
+                                     size_t t_step, size_t n, const double *x, double *f,
+                                     double *divergence, double *grad_divergence, double *jacobian)
+{
+    if (n == 0) return HB_OK;
+    if (t_step) return evaluate(context, drift, t, n, x, f, divergence, grad_divergence, jacobian);
+    void *memory;
+    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
+    double *times = memory; // (n)
+    for (size_t i = 0; i < n; i++) times[i] = *t;
+    const hb_status status =
+        evaluate(context, drift, times, n, x, f, divergence, grad_divergence, jacobian);
+    hb_release(context, memory);
+    return status;
 }

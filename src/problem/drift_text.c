@@ -184,8 +184,8 @@ static hb_status symmetric_by_values(building *b, int *yes)
     double *jacobian = x + PROBES * point; // (PROBES, d, d)
     hb_status status = hb_random_normal(b->context, 1, PROBE_STREAM, 0, PROBES * point, x);
     if (status == HB_OK)
-        status = hb_drift_text_evaluate(b->context, b->drift, 0.37, PROBES, x, NULL, NULL, NULL,
-                                        jacobian);
+        status = hb_drift_text_evaluate(b->context, b->drift, &(double){0.37}, 0, PROBES, x, NULL,
+                                        NULL, NULL, jacobian);
     *yes = status == HB_OK;
     for (size_t k = 0; k < PROBES && *yes; k++)
         *yes = symmetric_at(d, jacobian + k * point * point);
@@ -242,6 +242,8 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
     hb_program_destroy(drift->potential);
     hb_release(context, drift->entries);
     hb_graph_destroy(drift->graph);
+    if (drift->lock) omp_destroy_lock(drift->lock);
+    hb_release(context, drift->lock);
     memset(drift, 0, sizeof *drift);
 }
 
@@ -265,9 +267,9 @@ static size_t rows_per_block(size_t n, size_t width)
     return n < rows ? n : rows;
 }
 
-static hb_status run_with_divergence(hb_context *context, const hb_drift *drift, double t, size_t n,
-                                     const double *x, double *f, double *divergence,
-                                     double *grad_divergence)
+static hb_status run_with_divergence(hb_context *context, const hb_drift *drift, const double *t,
+                                     size_t t_step, size_t n, const double *x, double *f,
+                                     double *divergence, double *grad_divergence)
 {
     const size_t d = (size_t)drift->dim, width = grad_divergence ? 2 * d + 1 : d + 1;
     const hb_program *program = grad_divergence ? drift->with_gradient : drift->with_divergence;
@@ -277,7 +279,8 @@ static hb_status run_with_divergence(hb_context *context, const hb_drift *drift,
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += block) {
         const size_t count = n - i < block ? n - i : block;
-        status = hb_program_run(context, program, count, x + i * d, t, rows);
+        status =
+            hb_program_run_times(context, program, count, x + i * d, t + i * t_step, t_step, rows);
         if (status == HB_OK)
             scatter(count, d, width, rows, f ? f + i * d : NULL, divergence ? divergence + i : NULL,
                     grad_divergence ? grad_divergence + i * d : NULL);
@@ -286,8 +289,8 @@ static hb_status run_with_divergence(hb_context *context, const hb_drift *drift,
     return status;
 }
 
-static hb_status run_jacobian(hb_context *context, const hb_drift *drift, double t, size_t n,
-                              const double *x, double *jacobian)
+static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const double *t,
+                              size_t t_step, size_t n, const double *x, double *jacobian)
 {
     const size_t d = (size_t)drift->dim, width = drift->n_entries;
     memset(jacobian, 0, n * d * d * sizeof *jacobian);
@@ -299,7 +302,8 @@ static hb_status run_jacobian(hb_context *context, const hb_drift *drift, double
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += block) {
         const size_t count = n - i < block ? n - i : block;
-        status = hb_program_run(context, drift->jacobian, count, x + i * d, t, memory);
+        status = hb_program_run_times(context, drift->jacobian, count, x + i * d, t + i * t_step,
+                                      t_step, memory);
         for (size_t k = 0; k < count * width && status == HB_OK; k++)
             jacobian[(i + k / width) * d * d + drift->entries[k % width]] = rows[k];
     }
@@ -307,14 +311,15 @@ static hb_status run_jacobian(hb_context *context, const hb_drift *drift, double
     return status;
 }
 
-hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
-                                 const double *x, double *f, double *divergence,
-                                 double *grad_divergence, double *jacobian)
+hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
+                                 size_t t_step, size_t n, const double *x, double *f,
+                                 double *divergence, double *grad_divergence, double *jacobian)
 {
     if (n == 0) return HB_OK;
     if (divergence || grad_divergence)
-        HB_TRY(run_with_divergence(context, drift, t, n, x, f, divergence, grad_divergence));
+        HB_TRY(
+            run_with_divergence(context, drift, t, t_step, n, x, f, divergence, grad_divergence));
     else if (f)
-        HB_TRY(hb_program_run(context, drift->value, n, x, t, f));
-    return jacobian ? run_jacobian(context, drift, t, n, x, jacobian) : HB_OK;
+        HB_TRY(hb_program_run_times(context, drift->value, n, x, t, t_step, f));
+    return jacobian ? run_jacobian(context, drift, t, t_step, n, x, jacobian) : HB_OK;
 }

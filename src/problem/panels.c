@@ -3,9 +3,10 @@
  * On a panel [a,b] the function h is sampled at the 17 Chebyshev points x_k = cos(k pi/16) and written
  * as a sum of c_k T_k (L. N. Trefethen, Approximation Theory and Approximation Practice, 2013, chapters
  * 3 and 4). When the last coefficients are not at rounding level the panel is cut in two. Then
- *     int_a^s h = (s - a) sum_j w_j h(a + (s-a) xi_j),
+ *     int_a^s h = (s - a) q(s),     q(s) = sum_j w_j h(a + (s-a) xi_j),
  * with a Gauss-Legendre rule that is exact for the polynomial: no difference of large numbers, so the
- * integral keeps its relative accuracy down to s -> a. The inverse is Newton's method kept inside a
+ * integral keeps its relative accuracy down to s -> a. The mean q is a polynomial of the same degree,
+ * and its coefficients are a fixed matrix times those of h. The inverse is Newton's method kept inside a
  * bracket. A jump or a kink ends up in a panel of 2^-44 of the span, which is accepted as it is.
  * A number to reproduce: h = exp(-s)/2 on [0, 3] integrates to (1 - exp(-3))/2 with error below 1e-15. */
 #include "problem/panels.h"
@@ -26,52 +27,62 @@ enum {
 static const double RESOLVED = 1e-13;   /* last coefficients against the largest value */
 static const double NOISE = 1e-6;       /* the same, for functions with rounding of their own */
 static const double JUMP = 1e6;         /* factor by which a positive function may jump */
+static const double NOTHING = 1e-20;    /* steep and below this part of the largest value: a zero */
 static const double SMALLEST = 0x1p-44; /* width of a panel against the span */
 
 typedef struct panel {
     double a, b;
     double before;   /* integral from low to a */
     double c[NODES]; /* of T_0 .. T_DEGREE on [a,b] */
+    double q[NODES]; /* of the mean over [a,s] */
 } panel;
 
 struct hb_panels {
     hb_panels_settings settings;
     double low, high, total;
-    double x[NODES];                     /* Chebyshev points, from -1 to 1 */
-    double cosine[NODES][NODES];         /* cos(j k pi/DEGREE), with the weights of the sum */
-    double nodes[GAUSS], weights[GAUSS]; /* on [0,1] */
+    double x[NODES];             /* Chebyshev points, from -1 to 1 */
+    double cosine[NODES][NODES]; /* cos(j k pi/DEGREE), with the weights of the sum */
+    double mean[NODES][NODES];   /* q from c */
     size_t n, room;
     panel *panel; // (n)
 };
 
 /* ---- one panel ------------------------------------------------------------------------------ */
 
-static double value_in(const panel *p, double s)
+/* sum of c_k T_k(x), by Clenshaw's recursion */
+static double series(const double c[NODES], double x)
 {
-    const double x = (2 * s - p->a - p->b) / (p->b - p->a);
-    double b1 = 0, b2 = 0; // Clenshaw's recursion
+    double b1 = 0, b2 = 0;
     for (int k = DEGREE; k >= 1; k--) {
-        const double b0 = p->c[k] + 2 * x * b1 - b2;
+        const double b0 = c[k] - b2 + 2 * x * b1;
         b2 = b1;
         b1 = b0;
     }
-    return p->c[0] + x * b1 - b2;
+    return c[0] + x * b1 - b2;
 }
 
-static double integral_in(const hb_panels *panels, const panel *p, double s)
+static double place_in(const panel *p, double s)
 {
-    double sum = 0;
-    for (int j = 0; j < GAUSS; j++)
-        sum += panels->weights[j] * value_in(p, p->a + (s - p->a) * panels->nodes[j]);
-    return (s - p->a) * sum;
+    return (2 * s - p->a - p->b) / (p->b - p->a);
 }
 
-static void coefficients(const hb_panels *panels, const double *y, panel *p)
+static double value_in(const panel *p, double s)
+{
+    return series(p->c, place_in(p, s));
+}
+
+static double integral_in(const panel *p, double s)
+{
+    return (s - p->a) * series(p->q, place_in(p, s));
+}
+
+/* c = matrix y, the matrix row by row */
+static void multiply(const double *matrix, const double y[NODES], double c[NODES])
 {
     for (int k = 0; k < NODES; k++) {
         double sum = 0;
-        for (int j = 0; j < NODES; j++) sum += panels->cosine[k][j] * y[j];
-        p->c[k] = sum;
+        for (int j = 0; j < NODES; j++) sum += matrix[k * NODES + j] * y[j];
+        c[k] = sum;
     }
 }
 
@@ -107,20 +118,22 @@ static hb_status sample(hb_context *context, const hb_panels *panels, panel *p, 
         range[0] = fmin(range[0], fabs(y[k]));
         range[1] = fmax(range[1], fabs(y[k]));
     }
-    coefficients(panels, y, p);
+    multiply(panels->cosine[0], y, p->c);
     return HB_OK;
 }
 
 /* Wants h inside the panel to be nearly constant in factor, and resolved; else it has to be cut.
- * tail_before is the tail of the panel that this one was cut from. */
+ * tail_before is the tail of the panel that this one was cut from, largest the largest value so far. */
 static hb_status judge(hb_context *context, const hb_panels *panels, const panel *p,
-                       const double range[2], double tail_before, double span, int *cut)
+                       const double range[2], double tail_before, double largest, double span,
+                       int *cut)
 {
     const hb_panels_settings *set = &panels->settings;
     const int steep = set->ratio > 0 && !(range[1] <= set->ratio * range[0]);
     *cut =
         p->b - p->a > SMALLEST * span && (steep || !is_resolved(panels, p, range[1], tail_before));
-    HB_CHECK(context, *cut || !steep || range[1] <= JUMP * range[0], HB_ERROR_ARGUMENT,
+    const int jump = range[1] <= JUMP * range[0] && range[1] > NOTHING * largest;
+    HB_CHECK(context, *cut || !steep || jump, HB_ERROR_ARGUMENT,
              "%s reaches 0 or infinity near %s = %.10g; it must be positive and finite", set->name,
              set->variable, 0.5 * (p->a + p->b));
     return HB_OK;
@@ -129,15 +142,14 @@ static hb_status judge(hb_context *context, const hb_panels *panels, const panel
 /* ---- many panels ---------------------------------------------------------------------------- */
 
 /* Called for each panel from left to right; sets *stop when it has seen enough. */
-typedef hb_status (*panel_visit)(hb_context *context, const hb_panels *panels, const panel *p,
-                                 void *user, int *stop);
+typedef hb_status (*panel_visit)(hb_context *context, const panel *p, void *user, int *stop);
 
 /* Goes from a to b (a < b) by panels as wide as the function allows. */
 static hb_status walk(hb_context *context, const hb_panels *panels, double a, double b,
                       panel_visit visit, void *user)
 {
     const double span = b - a;
-    double width = span / FIRST_PANELS, before = 0;
+    double width = span / FIRST_PANELS, before = 0, largest = 0;
     int stop = 0;
     for (int count = 0; a < b && !stop; count++) {
         panel p = {.a = a, .before = before};
@@ -148,20 +160,21 @@ static hb_status walk(hb_context *context, const hb_panels *panels, double a, do
             p.b = a + 1.001 * width < b ? a + width : b;
             HB_TRY(sample(context, panels, &p, range));
             tail = tail_of(&p);
-            HB_TRY(judge(context, panels, &p, range, tail_before, span, &cut));
+            HB_TRY(judge(context, panels, &p, range, tail_before, largest, span, &cut));
         }
         HB_CHECK(context, count < MAX_PANELS, HB_ERROR_NUMERICAL,
                  "%s is too rough between %s = %.10g and %.10g: %d panels do not resolve it",
                  panels->settings.name, panels->settings.variable, a, b, MAX_PANELS);
-        HB_TRY(visit(context, panels, &p, user, &stop));
-        before += integral_in(panels, &p, p.b);
+        largest = fmax(largest, range[1]);
+        multiply(panels->mean[0], p.c, p.q);
+        HB_TRY(visit(context, &p, user, &stop));
+        before += integral_in(&p, p.b);
         a = p.b;
     }
     return HB_OK;
 }
 
-static hb_status keep(hb_context *context, const hb_panels *panels, const panel *p, void *user,
-                      int *stop)
+static hb_status keep(hb_context *context, const panel *p, void *user, int *stop)
 {
     (void)stop;
     hb_panels *own = user;
@@ -175,11 +188,12 @@ static hb_status keep(hb_context *context, const hb_panels *panels, const panel 
         own->room = room;
     }
     own->panel[own->n++] = *p;
-    own->total = p->before + integral_in(panels, p, p->b);
+    own->total = p->before + integral_in(p, p->b);
     return HB_OK;
 }
 
-static hb_status tabulate(hb_context *context, hb_panels *panels)
+/* cosine: Chebyshev coefficients from the values at the points. */
+static void tabulate_cosines(hb_panels *panels)
 {
     for (int k = 0; k < NODES; k++) {
         panels->x[k] = -cos(M_PI * k / DEGREE);
@@ -191,7 +205,24 @@ static hb_status tabulate(hb_context *context, hb_panels *panels)
                 sign * ends * 2.0 / DEGREE * cos(M_PI * ((j * k) % (2 * DEGREE)) / DEGREE);
         }
     }
-    return hb_quadrature_beta(context, 1, 1, GAUSS, panels->nodes, panels->weights);
+}
+
+/* mean: column k are the coefficients of the mean of T_k over [-1, x]. */
+static hb_status tabulate_means(hb_context *context, hb_panels *panels)
+{
+    double nodes[GAUSS], weights[GAUSS]; // on [0,1]
+    HB_TRY(hb_quadrature_beta(context, 1, 1, GAUSS, nodes, weights));
+    for (int k = 0; k < NODES; k++) {
+        const double *x = panels->x;
+        double unit[NODES] = {0}, mean[NODES] = {0}, c[NODES];
+        unit[k] = 1;
+        for (int i = 0; i < NODES; i++)
+            for (int j = 0; j < GAUSS; j++)
+                mean[i] += weights[j] * series(unit, -1 + (x[i] + 1) * nodes[j]);
+        multiply(panels->cosine[0], mean, c);
+        for (int i = 0; i < NODES; i++) panels->mean[i][k] = c[i];
+    }
+    return HB_OK;
 }
 
 hb_status hb_panels_create(hb_context *context, const hb_panels_settings *settings, double low,
@@ -204,7 +235,8 @@ hb_status hb_panels_create(hb_context *context, const hb_panels_settings *settin
     panels->settings = *settings;
     panels->low = low;
     panels->high = high;
-    hb_status status = tabulate(context, panels);
+    tabulate_cosines(panels);
+    hb_status status = tabulate_means(context, panels);
     if (status == HB_OK) status = walk(context, panels, low, high, keep, panels);
     if (status != HB_OK) {
         hb_panels_destroy(context, panels);
@@ -228,12 +260,11 @@ double hb_panels_total(const hb_panels *panels)
 
 /* ---- integral and inverse ------------------------------------------------------------------- */
 
-static hb_status add_whole(hb_context *context, const hb_panels *panels, const panel *p, void *user,
-                           int *stop)
+static hb_status add_whole(hb_context *context, const panel *p, void *user, int *stop)
 {
     (void)context;
     (void)stop;
-    *(double *)user += integral_in(panels, p, p->b);
+    *(double *)user += integral_in(p, p->b);
     return HB_OK;
 }
 
@@ -254,19 +285,19 @@ hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, doubl
         *(panels->panel[middle].a <= s ? &first : &last) = middle;
     }
     const panel *p = panels->panel + first;
-    *integral = p->before + integral_in(panels, p, s);
+    *integral = p->before + integral_in(p, s);
     return HB_OK;
 }
 
 /* s in the panel with integral_in = value, by Newton's method inside the bracket [low, high]. */
-static double solve_in(const hb_panels *panels, const panel *p, double value)
+static double solve_in(const panel *p, double value)
 {
     if (value <= 0) return p->a;
     double low = p->a, high = p->b;
     double s = p->a + value / value_in(p, p->a);
     for (int i = 0; i < 100; i++) {
         if (!(s > low && s < high)) s = 0.5 * (low + high);
-        const double excess = integral_in(panels, p, s) - value;
+        const double excess = integral_in(p, s) - value;
         if (excess == 0) return s;
         *(excess > 0 ? &high : &low) = s;
         const double next = s - excess / value_in(p, s);
@@ -282,14 +313,13 @@ typedef struct search {
     int found;
 } search;
 
-static hb_status seek(hb_context *context, const hb_panels *panels, const panel *p, void *user,
-                      int *stop)
+static hb_status seek(hb_context *context, const panel *p, void *user, int *stop)
 {
     (void)context;
     search *wanted = user;
-    const double whole = integral_in(panels, p, p->b);
+    const double whole = integral_in(p, p->b);
     wanted->found = *stop = wanted->value <= whole;
-    if (wanted->found) wanted->s = solve_in(panels, p, wanted->value);
+    if (wanted->found) wanted->s = solve_in(p, wanted->value);
     wanted->value -= whole;
     return HB_OK;
 }
@@ -320,6 +350,6 @@ hb_status hb_panels_inverse(hb_context *context, const hb_panels *panels, double
         *(panels->panel[middle].before <= value ? &first : &last) = middle;
     }
     const panel *p = panels->panel + first;
-    *s = solve_in(panels, p, value - p->before);
+    *s = solve_in(p, value - p->before);
     return HB_OK;
 }

@@ -45,11 +45,10 @@ static hb_status check_dim(hb_context *context, const hb_problem_settings *s, in
     return HB_OK;
 }
 
-static hb_status noise_at(void *user, double t, double *g)
+static hb_status noise_at(void *user, size_t n, const double *t, double *g)
 {
     const hb_problem *problem = user;
-    const double nowhere = 0;
-    return hb_program_run(problem->context, problem->noise, 1, &nowhere, t, g);
+    return hb_program_run_times(problem->context, problem->noise, n, NULL, t, 1, g);
 }
 
 static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
@@ -97,7 +96,7 @@ static hb_status check_drift(hb_context *context, const hb_problem *problem)
         status = hb_problem_drift(context, problem, 0, PROBES, x, F, NULL, NULL, NULL);
     hb_release(context, memory);
     /* At creation this is a wrong problem, not a failed computation. */
-    return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
+    return status == HB_ERROR_DOMAIN ? HB_ERROR_ARGUMENT : status;
 }
 
 static hb_status build(hb_context *context, const hb_problem_settings *s, hb_problem *problem)

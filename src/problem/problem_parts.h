@@ -7,6 +7,7 @@
 #include "problem/time_change.h"
 
 #include <heatball/problem.h>
+#include <omp.h>
 
 /* ---- the drift f(x,t), not yet normalised ---- */
 
@@ -25,6 +26,7 @@ typedef struct hb_drift {
     hb_drift_callback callback;
     int has_jacobian;
     void *user;
+    omp_lock_t *lock; /* the user's function is called by one thread at a time */
 } hb_drift;
 
 /* dim is already known. Both leave a half-built drift for hb_drift_destroy when they fail. */
@@ -37,13 +39,14 @@ hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *se
                               hb_graph *graph);
 void hb_drift_destroy(hb_context *context, hb_drift *drift);
 
-/* f[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d] at time t; any may be NULL. */
-hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
-                                 const double *x, double *f, double *divergence,
-                                 double *grad_divergence, double *jacobian);
-hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, double t, size_t n,
-                                     const double *x, double *f, double *divergence,
-                                     double *grad_divergence, double *jacobian);
+/* f[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d]; any may be NULL. t_step 0: at the
+ * one time *t; 1: at t[n]. */
+hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
+                                 size_t t_step, size_t n, const double *x, double *f,
+                                 double *divergence, double *grad_divergence, double *jacobian);
+hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
+                                     size_t t_step, size_t n, const double *x, double *f,
+                                     double *divergence, double *grad_divergence, double *jacobian);
 
 /* "(1, -0.5, ...)" for messages. */
 #define HB_POINT_TEXT 128

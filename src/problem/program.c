@@ -6,8 +6,9 @@
  * block is the longer, the fewer registers there are). Powers are products: a^n = (a^(n/2))^2 for
  * even n, a^(n-1) a for odd n, 1/a^|n| for n < 0.
  *
- * What does not depend on x (numbers, t, sin(t), ...) is a scalar: it is computed once per run, by
- * the same instructions on a block that holds the one value.
+ * What does not depend on x (numbers, t, sin(t), ...) is a scalar: it is computed once per run. Where
+ * t occurs a second program is made, for points that have a time each: there t is a column, and
+ * only numbers are scalars.
  *
  * A product that only one sum or difference uses is part of that instruction (rounded as before).
  *
@@ -18,26 +19,7 @@
 
 #include <string.h>
 
-enum {
-    CACHE_DOUBLES =
-        4096, /* of a block's registers, points and results: 32 kB, a small first cache */
-    STACK_DOUBLES = CACHE_DOUBLES + 512, /* with scalars; up to this size they live on the stack */
-    LONGEST_BLOCK = 256,
-    SHORTEST_BLOCK = 16
-};
-
-struct hb_program {
-    hb_context *context;
-    int dim, n_outputs;
-    int n_scalars, n_registers;
-    size_t width;         /* points of a block */
-    double *scalars;      // (n_scalars): numbers; the places of computed ones are 0
-    int time;             /* the scalar that holds t, or -1 */
-    hb_instruction *once; // (n_once): scalars from scalars
-    int n_once, once_capacity;
-    hb_instruction *code; // (n_code)
-    int n_code, code_capacity;
-};
+enum { LONGEST_BLOCK = 256, SHORTEST_BLOCK = 16 };
 
 /* ---- the order of nodes ---- */
 
@@ -52,6 +34,7 @@ typedef struct compiler {
     int n_stack, stack_capacity;
     int scalar_capacity;
     int n_values;
+    int time_is_column;
 } compiler;
 
 static hb_status push(compiler *c, hb_node node)
@@ -141,7 +124,7 @@ static int reference(const compiler *c, hb_node node)
 static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, const hb_node *operand)
 {
     const hb_graph_node *p = &c->graph->nodes[node];
-    const int is_scalar = p->depends >> 1 == 0; /* no x below */
+    const int is_scalar = c->time_is_column ? p->depends == 0 : p->depends >> 1 == 0;
     int place;
     if (is_scalar)
         HB_TRY(new_scalar(c, p->value, &place));
@@ -149,7 +132,7 @@ static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, con
         place = ++c->n_values;
     c->place[node] = place;
     if (op == HB_OP_CONSTANT) return HB_OK;
-    if (op == HB_OP_VARIABLE && p->a == 0) {
+    if (op == HB_OP_VARIABLE && is_scalar) {
         c->program->time = -1 - place;
         return HB_OK;
     }
@@ -190,7 +173,7 @@ static hb_status emit_output(compiler *c, hb_node node, int column)
     return append(c->program, 0, store);
 }
 
-static int operands_of(const hb_instruction *in)
+int hb_instruction_operands(const hb_instruction *in)
 {
     switch (in->op) {
     case HB_PROGRAM_NOTHING: return 0;
@@ -208,7 +191,7 @@ static void count_uses(const hb_program *program, int *uses, int *maker)
 {
     for (int i = 0; i < program->n_code; i++) {
         const hb_instruction *in = &program->code[i];
-        const int use[3] = {in->a, in->b, in->c}, arity = operands_of(in);
+        const int use[3] = {in->a, in->b, in->c}, arity = hb_instruction_operands(in);
         for (int k = 0; k < arity; k++)
             if (use[k] >= 0) uses[use[k]]++;
         if (in->op != HB_PROGRAM_STORE) maker[in->out] = i;
@@ -256,7 +239,7 @@ static void find_last_uses(const hb_program *program, int *last)
 {
     for (int i = 0; i < program->n_code; i++) {
         const hb_instruction *in = &program->code[i];
-        const int use[3] = {in->a, in->b, in->c}, arity = operands_of(in);
+        const int use[3] = {in->a, in->b, in->c}, arity = hb_instruction_operands(in);
         for (int k = 0; k < arity; k++)
             if (use[k] >= 0) last[use[k]] = i;
     }
@@ -270,7 +253,7 @@ static void assign_registers(hb_program *program, const int *last, int *register
     for (int i = 0; i < program->n_code; i++) {
         hb_instruction *in = &program->code[i];
         int *use[3] = {&in->a, &in->b, &in->c};
-        const int arity = operands_of(in);
+        const int arity = hb_instruction_operands(in);
         for (int k = 0; k < arity; k++) {
             const int value = *use[k];
             if (value < 0) continue;
@@ -305,7 +288,7 @@ static hb_status allocate_registers(compiler *c)
     const size_t doubles = (size_t)program->n_registers + (size_t)program->dim +
                            (size_t)program->n_outputs; /* that a point takes */
     program->width = LONGEST_BLOCK;
-    while (program->width > SHORTEST_BLOCK && program->width * doubles > CACHE_DOUBLES)
+    while (program->width > SHORTEST_BLOCK && program->width * doubles > HB_PROGRAM_CACHE)
         program->width /= 2;
     return HB_OK;
 }
@@ -318,7 +301,8 @@ static hb_status compile(compiler *c, int n_outputs, const hb_node *nodes)
     return allocate_registers(c);
 }
 
-hb_status hb_program_compile(hb_graph *graph, int n_outputs, const hb_node *nodes, hb_program **out)
+static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, int time_is_column,
+                        hb_program **out)
 {
     void *memory;
     *out = NULL;
@@ -328,7 +312,7 @@ hb_status hb_program_compile(hb_graph *graph, int n_outputs, const hb_node *node
     program->dim = graph->dim;
     program->n_outputs = n_outputs;
     program->time = -1;
-    compiler c = {.graph = graph, .program = program};
+    compiler c = {.graph = graph, .program = program, .time_is_column = time_is_column};
     hb_status status = compile(&c, n_outputs, nodes);
     hb_release(graph->context, c.place);
     hb_release(graph->context, c.stack);
@@ -339,79 +323,23 @@ hb_status hb_program_compile(hb_graph *graph, int n_outputs, const hb_node *node
     return status;
 }
 
+hb_status hb_program_compile(hb_graph *graph, int n_outputs, const hb_node *nodes, hb_program **out)
+{
+    HB_TRY(create(graph, n_outputs, nodes, 0, out));
+    if ((*out)->time < 0) return HB_OK;
+    const hb_status status = create(graph, n_outputs, nodes, 1, &(*out)->each);
+    if (status == HB_OK) return HB_OK;
+    hb_program_destroy(*out);
+    *out = NULL;
+    return status;
+}
+
 void hb_program_destroy(hb_program *program)
 {
     if (!program) return;
+    hb_program_destroy(program->each);
     hb_release(program->context, program->scalars);
     hb_release(program->context, program->once);
     hb_release(program->context, program->code);
     hb_release(program->context, program);
-}
-
-/* ---- run ---- */
-
-static hb_program_kernel kernel_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return hb_program_kernel_sse2;
-    case HB_ISA_AVX2: return hb_program_kernel_avx2;
-    case HB_ISA_AVX512: return hb_program_kernel_avx512;
-#endif
-    default: return hb_program_kernel_scalar;
-    }
-}
-
-/* Scalars that are computed: each instruction runs on registers filled with its operands. */
-static void compute_scalars(const hb_program *program, hb_program_kernel kernel, double *scalars)
-{
-    double registers[4][HB_PROGRAM_LANES];
-    const hb_block block = {.n = HB_PROGRAM_LANES,
-                            .width = HB_PROGRAM_LANES,
-                            .scalars = scalars,
-                            .registers = registers[0]};
-    for (int i = 0; i < program->n_once; i++) {
-        const hb_instruction *in = &program->once[i];
-        const int use[3] = {in->a, in->b, in->c}, arity = operands_of(in);
-        for (int k = 0; k < arity; k++)
-            for (int lane = 0; lane < HB_PROGRAM_LANES; lane++)
-                registers[k][lane] = scalars[-1 - use[k]];
-        const hb_instruction alone = {in->op, 3, 0, 1, 2};
-        kernel(1, &alone, &block);
-        scalars[-1 - in->out] = registers[3][0];
-    }
-}
-
-static void run_blocks(const hb_program *program, hb_program_kernel kernel, size_t n,
-                       const double *x, double t, double *scratch, double *out)
-{
-    double *scalars = scratch + (size_t)program->n_registers * program->width;
-    if (program->n_scalars)
-        memcpy(scalars, program->scalars, (size_t)program->n_scalars * sizeof(double));
-    if (program->time >= 0) scalars[program->time] = t;
-    compute_scalars(program, kernel, scalars);
-    hb_block block = {.width = program->width,
-                      .dim = (size_t)program->dim,
-                      .scalars = scalars,
-                      .registers = scratch,
-                      .n_outputs = (size_t)program->n_outputs};
-    for (size_t done = 0; done < n; done += block.n) {
-        block.n = n - done < program->width ? n - done : program->width;
-        block.x = x ? x + done * block.dim : NULL;
-        block.out = out + done * block.n_outputs;
-        kernel((size_t)program->n_code, program->code, &block);
-    }
-}
-
-hb_status hb_program_run(hb_context *context, const hb_program *program, size_t n, const double *x,
-                         double t, double *out)
-{
-    _Alignas(HB_ALIGNMENT) double stack[STACK_DOUBLES];
-    const size_t doubles =
-        (size_t)program->n_registers * program->width + (size_t)program->n_scalars;
-    void *memory = NULL;
-    if (doubles > STACK_DOUBLES) HB_TRY(hb_allocate(context, doubles, sizeof(double), &memory));
-    run_blocks(program, kernel_of(context->isa), n, x, t, memory ? memory : stack, out);
-    hb_release(context, memory);
-    return HB_OK;
 }

@@ -8,7 +8,11 @@
 
 #include "problem/graph.h"
 
-enum { HB_PROGRAM_LANES = 8 }; /* loops run over a multiple of this many points */
+enum {
+    HB_PROGRAM_LANES = 8,    /* loops run over a multiple of this many points */
+    HB_PROGRAM_CACHE = 4096, /* doubles of a block's registers, points and results: 32 kB, a small
+                                first cache */
+};
 
 /* Operations beside those of nodes. In the fused ones a product takes part in a sum without a
  * register of its own; it is rounded as if it had one. */
@@ -21,7 +25,7 @@ enum {
 };
 
 typedef struct hb_instruction {
-    int op; /* hb_operation, where VARIABLE loads column a-1 of x; or one of the above */
+    int op; /* hb_operation, where VARIABLE loads column a-1 of x, or t when a = 0; or one of the above */
     int out, a, b, c;
 } hb_instruction;
 
@@ -29,12 +33,29 @@ typedef struct hb_instruction {
 typedef struct hb_block {
     size_t n, width;
     const double *x; // (n, dim)
+    const double *t; // (n); not read by programs for one time
     size_t dim;
     const double *scalars;
     double *registers; // (n_registers, width)
     double *out;       // (n, n_outputs)
     size_t n_outputs;
 } hb_block;
+
+struct hb_program {
+    hb_context *context;
+    int dim, n_outputs;
+    int n_scalars, n_registers;
+    size_t width;         /* points of a block */
+    double *scalars;      // (n_scalars): numbers; the places of computed ones are 0
+    int time;             /* the scalar that holds t, or -1 */
+    hb_program *each;     /* the same with t a column; NULL when t does not occur */
+    hb_instruction *once; // (n_once): scalars from scalars
+    int n_once, once_capacity;
+    hb_instruction *code; // (n_code)
+    int n_code, code_capacity;
+};
+
+int hb_instruction_operands(const hb_instruction *in); /* how many of a, b, c are operands */
 
 typedef void (*hb_program_kernel)(size_t count, const hb_instruction *code, const hb_block *block);
 

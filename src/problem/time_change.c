@@ -2,8 +2,10 @@
  *
  * A constant g has tau = (g^2/2) t. Any other g is laid on panels over [0, time] (panels.c), cut until
  * g^2/2 varies by at most a factor RATIO on each: then a g that touches 0, or leaves the doubles, cannot
- * hide between the samples, and tau keeps 1e-13 relative accuracy for small t too. Beyond `time` the
- * same panels are made on the fly. docs/time-change.md.
+ * hide between the samples, and tau keeps 1e-13 relative accuracy for small t too. The inverse is laid
+ * on panels as well, t(tau) = int_0^tau 1/(g(t(s))^2/2) ds, so that a walk which asks for t at each
+ * step pays for one polynomial. Beyond `time` the panels are made on the fly, and t(tau) is found by
+ * Newton's method. docs/time-change.md.
  * A number to reproduce: g = sqrt(1+t) gives tau(2) = (2 + 2)/2 = 2, and t(2) = 2. */
 #include "problem/time_change.h"
 #include "base/context.h"
@@ -20,26 +22,57 @@ struct hb_time_change {
     hb_context *context; /* of the creation; messages of g only */
     hb_noise_function noise;
     void *user;
-    double constant;   /* g^2/2, 0 when g depends on t */
-    hb_panels *panels; /* NULL when it is constant */
+    double constant;    /* g^2/2, 0 when g depends on t */
+    hb_panels *panels;  /* NULL when it is constant */
+    hb_panels *inverse; /* t(tau) on [0, tau(time)]; NULL when constant, or too rough for panels */
 };
 
-static hb_status rate_at(hb_context *context, const hb_time_change *change, double t, double *rate)
+static hb_status rates_at(hb_context *context, const hb_time_change *change, size_t n,
+                          const double *t, double *rate)
 {
-    double g = NAN;
-    HB_TRY(change->noise(change->user, t, &g));
-    HB_CHECK(context, g >= LEAST && g <= MOST, HB_ERROR_ARGUMENT,
-             "the noise g(t) is %g at t = %.10g; it must be positive, from %g to %g",
-             hb_printable(g), t, LEAST, MOST);
-    *rate = 0.5 * g * g;
+    HB_TRY(change->noise(change->user, n, t, rate));
+    for (size_t i = 0; i < n; i++) {
+        const double g = rate[i];
+        HB_CHECK(context, g >= LEAST && g <= MOST, HB_ERROR_ARGUMENT,
+                 "the noise g(t) is %g at t = %.10g; it must be positive, from %g to %g",
+                 hb_printable(g), t[i], LEAST, MOST);
+        rate[i] = 0.5 * g * g;
+    }
     return HB_OK;
 }
 
 static hb_status rates(void *user, size_t n, const double *t, double *rate)
 {
     const hb_time_change *change = user;
-    for (size_t i = 0; i < n; i++) HB_TRY(rate_at(change->context, change, t[i], rate + i));
+    return rates_at(change->context, change, n, t, rate);
+}
+
+/* dt/dtau */
+static hb_status slopes(void *user, size_t n, const double *tau, double *slope)
+{
+    const hb_time_change *change = user;
+    for (size_t i = 0; i < n; i++) {
+        double t, rate;
+        HB_TRY(hb_panels_inverse(change->context, change->panels, tau[i], &t));
+        HB_TRY(rates_at(change->context, change, 1, &t, &rate));
+        slope[i] = 1 / rate;
+    }
     return HB_OK;
+}
+
+static hb_status create_panels(hb_context *context, double time, hb_time_change *change)
+{
+    hb_panels_settings settings = {.function = rates,
+                                   .user = change,
+                                   .ratio = RATIO,
+                                   .name = "the noise g(t)",
+                                   .variable = "t"};
+    HB_TRY(hb_panels_create(context, &settings, 0, time, &change->panels));
+    settings.function = slopes;
+    settings.variable = "tau";
+    const hb_status status =
+        hb_panels_create(context, &settings, 0, hb_panels_total(change->panels), &change->inverse);
+    return status == HB_ERROR_MEMORY ? status : HB_OK;
 }
 
 hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, void *user,
@@ -52,14 +85,9 @@ hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, vo
     HB_TRY(hb_allocate(context, 1, sizeof(hb_time_change), &memory));
     hb_time_change *change = memset(memory, 0, sizeof *change);
     *change = (hb_time_change){.context = context, .noise = noise, .user = user};
-    const hb_panels_settings settings = {.function = rates,
-                                         .user = change,
-                                         .ratio = RATIO,
-                                         .name = "the noise g(t)",
-                                         .variable = "t"};
     const hb_status status = is_constant
-                                 ? rate_at(context, change, 0, &change->constant)
-                                 : hb_panels_create(context, &settings, 0, time, &change->panels);
+                                 ? rates_at(context, change, 1, &(double){0}, &change->constant)
+                                 : create_panels(context, time, change);
     if (status != HB_OK) {
         hb_time_change_destroy(context, change);
         return status;
@@ -72,6 +100,7 @@ void hb_time_change_destroy(hb_context *context, hb_time_change *change)
 {
     if (!change) return;
     hb_panels_destroy(context, change->panels);
+    hb_panels_destroy(context, change->inverse);
     hb_release(context, change);
 }
 
@@ -90,10 +119,18 @@ hb_status hb_time_change_tau(hb_context *context, const hb_time_change *change, 
     return HB_OK;
 }
 
-hb_status hb_time_change_t(hb_context *context, const hb_time_change *change, double tau, double *t)
+static hb_status check_tau(hb_context *context, double tau)
 {
     HB_CHECK(context, tau >= 0 && isfinite(tau), HB_ERROR_ARGUMENT,
-             "tau is %g; it must be at least 0 and finite", tau);
+             "tau is %g; it must be at least 0 and finite", hb_printable(tau));
+    return HB_OK;
+}
+
+hb_status hb_time_change_t(hb_context *context, const hb_time_change *change, double tau, double *t)
+{
+    HB_TRY(check_tau(context, tau));
+    if (change->inverse && tau <= hb_panels_total(change->panels))
+        return hb_panels_integral(context, change->inverse, tau, t);
     if (change->panels) return hb_panels_inverse(context, change->panels, tau, t);
     *t = tau / change->constant;
     return HB_OK;
@@ -102,7 +139,21 @@ hb_status hb_time_change_t(hb_context *context, const hb_time_change *change, do
 hb_status hb_time_change_rate(hb_context *context, const hb_time_change *change, double t,
                               double *rate)
 {
-    if (change->panels) return rate_at(context, change, t, rate);
+    if (change->panels) return rates_at(context, change, 1, &t, rate);
     *rate = change->constant;
+    return HB_OK;
+}
+
+hb_status hb_time_change_times(hb_context *context, const hb_time_change *change, size_t n,
+                               const double *tau, double *t, double *rate)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && tau[i] == tau[i - 1])
+            t[i] = t[i - 1];
+        else
+            HB_TRY(hb_time_change_t(context, change, tau[i], t + i));
+    }
+    if (change->panels) return rates_at(context, change, n, t, rate);
+    for (size_t i = 0; i < n; i++) rate[i] = change->constant;
     return HB_OK;
 }

@@ -4,8 +4,8 @@
 
 #include <heatball/base.h>
 
-/* g(t). */
-typedef hb_status (*hb_noise_function)(void *user, double t, double *g);
+/* g[n] at t[n]. */
+typedef hb_status (*hb_noise_function)(void *user, size_t n, const double *t, double *g);
 
 typedef struct hb_time_change hb_time_change;
 
@@ -23,5 +23,8 @@ hb_status hb_time_change_t(hb_context *context, const hb_time_change *change, do
 /* g^2/2 at t. */
 hb_status hb_time_change_rate(hb_context *context, const hb_time_change *change, double t,
                               double *rate);
+/* t[n] and g^2/2, rate[n], at tau[n]. */
+hb_status hb_time_change_times(hb_context *context, const hb_time_change *change, size_t n,
+                               const double *tau, double *t, double *rate);
 
 #endif

@@ -96,7 +96,7 @@ static hb_status draw_errors(hb_figure *figure, const hb_bistable_result *result
 {
     const hb_bistable_case *c = &result->cases[start];
     HB_STUDY_TRY(start_panel(figure, "(C) Absolute error of the score", "{/:Italic x}",
-                             "|estimate − exact|", "bottom right", -3, 3, 1e-20, 1e3, 10));
+                             "|estimate − exact|", "bottom right", -3, 3, 1e-25, 1e3, 10));
     HB_STUDY_TRY(add_error(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score,
                            c->exact));
     HB_STUDY_TRY(add_error(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, result,
@@ -128,7 +128,7 @@ static hb_status start_regions(hb_figure *figure, const char *title, const char 
     panel.x_names = names;
     panel.x_min = 0.5;
     panel.x_max = x_max;
-    panel.y_min = 1e-23;
+    panel.y_min = 1e-27;
     panel.y_max = 1e3;
     panel.log_y = 10;
     return hb_figure_panel(figure, &panel);
@@ -245,7 +245,7 @@ static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result
     for (int cubature = 0; cubature < 2; cubature++) {
         hb_panel panel;
         hb_panel_default(&panel);
-        panel.title = cubature ? "(b) Cubature" : "(a) Monte Carlo";
+        panel.title = cubature ? "(B) Cubature" : "(A) Monte Carlo";
         panel.x_label = "radius {/:Italic r}";
         panel.y_label = "mean squared error on [−3, 3]";
         panel.key = cubature ? "center left" : "top left";
@@ -286,8 +286,8 @@ static const struct {
                 "the limit of infinite data and the heat ball's level."},
                {"bistable_radius",
                 "Mean squared error of the heat-ball score on [−3, 3] (61 points) against the "
-                "exact score at t = 1, Gaussian start, by radius and lift: (a) Monte Carlo, "
-                "mean over runs with standard errors; (b) cubature. Dashed: the mean of the "
+                "exact score at t = 1, Gaussian start, by radius and lift: (A) Monte Carlo, "
+                "mean over runs with standard errors; (B) cubature. Dashed: the mean of the "
                 "squared claimed errors, which join the error of the average and the error "
                 "estimate of the grid."}};
 

@@ -147,16 +147,95 @@ def test_repr():
     ({"at": np.empty((0, 1))}, heatball.ArgumentError, "there is no point"),
     ({"at": [[[0.5]]]}, heatball.ArgumentError, "at has 3 axes; it must have 2"),
     ({"at": "0.5"}, (TypeError, heatball.ArgumentError), "at"),
-    ({"method": "gird"}, heatball.ArgumentError, "method is 'gird'; it must be auto, grid or mean"),
+    ({"method": "gird"}, heatball.ArgumentError, "method is 'gird'; it must be auto, grid, mean"),
     ({"method": "meanvalue", "radius": 3}, heatball.ArgumentError, r"below sqrt\(4 pi tau\)"),
     ({"method": "meanvalue", "radius": -1}, heatball.ArgumentError, "radius is -1"),
     ({"samples": -1}, heatball.ArgumentError, "samples is -1"),
     ({"params": {"a": "b"}}, TypeError, "params"),
-    ({"drift": "-x[i]", "dim": 5, "at": [[0.0] * 5]}, heatball.ArgumentError, "dim is 5; the methods"),
+    ({"drift": "-x[i]", "dim": 5, "at": [[0.0] * 5], "method": "grid"}, heatball.ArgumentError,
+     "dim is 5; the methods"),
+    ({"stderr": 0}, heatball.ArgumentError, "stderr is 0; it must be a number above 0"),
+    ({"stderr_score": math.nan}, heatball.ArgumentError, "stderr_score is nan"),
+    ({"max_time": -1}, heatball.ArgumentError, "max_time is -1; it must be a number above 0"),
+    ({"max_time": "long"}, TypeError, "max_time is 'long'"),
+    ({"method": "walk", "resume": True}, heatball.ArgumentError, "resume is asked for without"),
+    ({"method": "walk", "state": "missing/state"}, heatball.Error, "missing/state"),
+    ({"path_times": [0, 1]}, TypeError, "path_times is given without paths"),
+    ({"paths": np.zeros((3, 2, 2))}, heatball.ArgumentError, "paths has places of 2 coordinates"),
+    ({"paths": np.zeros((3, 2)), "path_times": [0.8]}, heatball.ArgumentError, "path_times has 1 times"),
+    ({"paths": np.zeros((3, 2)), "path_times": [0, 1]}, heatball.ArgumentError, "asked for, 0.8"),
+    ({"paths": [[0, math.nan]]}, heatball.ArgumentError, "path 1 is nan at its time 2"),
+    ({"paths": np.zeros(3)}, heatball.ArgumentError, "paths has 1 axes; it must have 3"),
 ])
 def test_refusals(changes, kind, says):
     with pytest.raises(kind, match=says):
         heatball.solve(**{**OU, "at": AT, **changes})
+
+
+@pytest.mark.parametrize("method", ["particles", "walk"])
+def test_sampling(method):
+    s = heatball.solve(at=AT, method=method, **OU)
+    check_ou(s, 0.8, factor=5)
+    assert s.method == method and s.methods == [method] * 3 and s.warnings == {}
+    assert s.samples.dtype == np.uint64 and s.samples.min() >= 32768
+    other = heatball.solve(at=AT, method=method, threads=1, **OU)
+    assert other.density.tobytes() == s.density.tobytes()
+    assert other.score_se.tobytes() == s.score_se.tobytes()
+
+
+def test_wanted_errors_and_time():
+    bistable = {**OU, "drift": "x - x^3"}
+    s = heatball.solve(at=AT, method="walk", stderr=0.01, stderr_score=0.1, **bistable)
+    assert np.all(s.density_se <= 0.01 * s.density)
+    assert np.all(s.score_se <= 0.1 * np.maximum(np.abs(s.score), 1 / math.sqrt(2 * s.tau)))
+    s = heatball.solve(at=AT, method="walk", stderr=1e-5, max_time=0.3, **bistable)
+    assert "not reached at 3 of 3 points" in s.note
+
+
+def test_warnings():
+    s = heatball.solve(at=[0.3, 70.0], method="particles", **OU)
+    assert list(s.warnings) == [1] and np.isinf(s.density_se[1]) and np.isfinite(s.density_se[0])
+    assert f"point 1: {s.warnings[1]}" in repr(s)
+
+
+def test_state(tmp_path):
+    options = {**OU, "drift": "x - x^3", "at": AT, "method": "walk"}
+    whole = heatball.solve(samples=16000, **options)
+    heatball.solve(samples=8000, state=tmp_path / "s", **options)
+    s = heatball.solve(samples=16000, state=tmp_path / "s", resume=True, **options)
+    assert s.score.tobytes() == whole.score.tobytes()
+    with pytest.raises(heatball.ArgumentError, match="is the state of another run"):
+        heatball.solve(samples=16000, state=tmp_path / "s", resume=True, seed=3, **options)
+
+
+def test_paths_of_the_user():
+    """Exact transitions drawn with NumPy, at times of one's own and at even ones."""
+    generator = np.random.Generator(np.random.Philox(8))
+    for times in (np.array([0, 0.2, 0.5, 0.8]), None):
+        t = np.linspace(0, 0.8, 6) if times is None else times
+        x = [0.7 + math.sqrt(0.35) * generator.standard_normal(15000)]
+        for step in np.diff(t):
+            decay = math.exp(-1.3 * step)
+            spread = math.sqrt(1.1**2 / 2.6 * (1 - decay**2))
+            x.append(decay * x[-1] + spread * generator.standard_normal(15000))
+        s = heatball.solve(at=AT, paths=np.array(x).T, path_times=times, **OU)
+        assert s.method == "particles"
+        check_ou(s, 0.8, factor=5)
+
+
+@pytest.mark.parametrize("drift", [lambda x: -x + 0.1 * np.sin(x), lambda x, t: -x + 0.1 * np.sin(x)])
+def test_a_function_in_four_dimensions(drift):
+    """A drift without formulas, with and without time: what the same drift as text gives."""
+    at = np.array([[0.1, 0.2, -0.3, 0.4]])
+    options = {"noise": "sqrt(2)", "initial": "gaussian(mean=0, var=0.5)", "time": 0.3, "at": at,
+               "method": "walk", "samples": 8000}
+    s = heatball.solve(drift, **options)
+    text = heatball.solve("-x[i] + 0.1*sin(x[i])", dim=4, seed=2, **options)
+    for name in ("log_density", "score"):
+        spread = np.hypot(getattr(s, name + "_se"), getattr(text, name + "_se"))
+        assert np.all(np.abs(getattr(s, name) - getattr(text, name)) <= 5 * spread), name
+        assert np.all(spread < 0.2)
+    assert s.method == "walk" and s.warnings == {}
 
 
 def test_residual():

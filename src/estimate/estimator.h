@@ -1,0 +1,34 @@
+/* estimate/estimator.h: what particles and walks have in common: they add rounds to tallies.
+ *
+ * Round k is a function of (problem, settings, seed, k) and, for walks, of the point alone; so rounds can
+ * be stopped and gone on with at any time, and the number of threads changes no bit. */
+#ifndef HB_ESTIMATE_ESTIMATOR_H
+#define HB_ESTIMATE_ESTIMATOR_H
+
+#include "estimate/tally.h"
+
+#include <heatball/solve.h>
+
+typedef struct hb_estimator {
+    void *self;
+    const char *name;           /* "walk", "particles" */
+    const char *unit;           /* "walks", "trajectories" */
+    uint64_t samples_per_round; /* walks per point, or trajectories */
+    uint64_t rounds;            /* that there are; UINT64_MAX, but fewer for paths of the user */
+    double *log_scale;          // (n), fixed at creation
+    char note[512];             /* what was chosen and why, one line */
+    /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
+     * reported under the name `unit`. */
+    hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    void (*destroy)(void *self); /* frees log_scale too */
+} hb_estimator;
+
+/* points[n][dim] live as long as the estimator. What is refused is refused here. */
+hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
+                            const hb_sampling_settings *settings, size_t n, const double *points,
+                            hb_estimator *out);
+hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, double tau,
+                                const hb_sampling_settings *settings, size_t n,
+                                const double *points, hb_estimator *out);
+
+#endif

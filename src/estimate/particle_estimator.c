@@ -1,0 +1,325 @@
+/* Forward particles: density and score at points from trajectories of the SDE, without smoothing bias.
+ *
+ * At creation a pilot chooses a kernel for each point and the step of the trajectories (particle_pilot.c).
+ * Round k then makes trajectories k N .. k N + N-1 at the times that the chosen kernels look at, in 128
+ * batches; each batch gives each point one value of u and of grad u, which the tally counts as one unit, so
+ * that snapshots of one trajectory, and kernels that overlap, need no further care. The round goes in parts
+ * that fit in memory and is forgotten. docs/particles.md derives everything.
+ * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without error. */
+#include "base/context.h"
+#include "base/parallel.h"
+#include "estimate/estimator.h"
+#include "estimate/particle_pilot.h"
+
+#include <heatball/random.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SEED_STREAM (UINT64_C(0xF9C) << 52)
+
+enum { BATCHES = 128, USUAL_ROUND = 8192, PART_DOUBLES = 1 << 21, MOST_DIM = 1000 };
+
+typedef struct particles {
+    hb_particle_task task;
+    hb_particle_rules rules;
+    hb_particle_kernel *kernels; // (n)
+    int *winner;                 // (n)
+    double step, bias;
+    size_t batch_size, part; /* trajectories in a batch, batches in a part */
+    uint64_t skipped;        /* of the user's trajectories: those of the pilot */
+    hb_swarm swarm;
+    size_t width;
+    double *work; // (threads, width)
+    double *log_scale;
+    double *path_tau; // (given.n_times)
+    const unsigned char *wanted;
+    double *tallies;
+} particles;
+
+static void destroy(void *self)
+{
+    particles *p = self;
+    hb_context *context = p->task.context;
+    for (size_t i = 0; i < p->task.n && p->kernels; i++) hb_kernel_destroy(context, p->kernels + i);
+    hb_swarm_destroy(&p->swarm);
+    hb_release(context, p->kernels);
+    hb_release(context, p->winner);
+    hb_release(context, p->rules.times);
+    hb_release(context, p->task.linear.A);
+    hb_release(context, p->work);
+    hb_release(context, p->log_scale);
+    hb_release(context, p->path_tau);
+    hb_release(context, p);
+}
+
+/* ---- rounds -------------------------------------------------------------------------------------- */
+
+static hb_status add_point(void *user, size_t i, int thread)
+{
+    particles *p = user;
+    if (!p->wanted[i]) return HB_OK;
+    const size_t d = p->task.dim, units = p->swarm.filled;
+    double *work = p->work + (size_t)thread * p->width;
+    double *a = work + hb_kernel_work(d), *b = a + BATCHES;
+    double *tally = p->tallies + i * hb_tally_size((int)d), lost = 0;
+    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, a, b, work);
+    hb_tally_add((int)d, tally, units, a, b);
+    for (size_t k = 0; k < units; k++) lost += p->swarm.lost[k] / (double)p->batch_size;
+    hb_tally_lose(tally, p->kernels[i].untimely ? (double)units : lost);
+    return HB_OK;
+}
+
+static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    particles *p = self;
+    const uint64_t first = p->skipped + k * BATCHES * p->batch_size;
+    p->wanted = wanted;
+    p->tallies = tallies;
+    for (size_t done = 0; done < BATCHES; done += p->part) {
+        const size_t batches = BATCHES - done < p->part ? BATCHES - done : p->part;
+        HB_TRY(hb_swarm_fill(&p->swarm, first + done * p->batch_size, batches));
+        HB_TRY(hb_parallel_for(p->task.context, "kernels", p->task.n, add_point, p));
+    }
+    return HB_OK;
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------- */
+
+static hb_status check_settings(hb_context *context, const hb_problem *problem, double tau,
+                                const hb_sampling_settings *s)
+{
+    HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
+             "tau is %g; particles need a time above 0", tau);
+    HB_CHECK(context, hb_problem_dim(problem) <= MOST_DIM, HB_ERROR_ARGUMENT,
+             "dim is %d; for particles it must be 1 to %d", hb_problem_dim(problem), MOST_DIM);
+    HB_CHECK(context, s->radius >= 0 && isfinite(s->radius), HB_ERROR_ARGUMENT,
+             "radius is %g; it must be a number above 0, or 0 for a choice", s->radius);
+    HB_CHECK(context, s->n_paths > 0 || hb_problem_initial_kind(problem) != HB_INITIAL_NONE,
+             HB_ERROR_ARGUMENT,
+             "the problem has no initial density; give one, or trajectories of your own");
+    HB_CHECK(context, s->n_paths == 0 || (s->radius == 0 && s->lift < 0), HB_ERROR_ARGUMENT,
+             "radius and lift cannot be chosen with trajectories of your own: their times fix the "
+             "fixed lag");
+    return HB_OK;
+}
+
+/* The user's times as tau; the last is the time that is asked for. */
+static hb_status convert_times(hb_context *context, const hb_problem *problem, double tau,
+                               const hb_sampling_settings *s, double *out)
+{
+    HB_CHECK(context, s->paths && s->path_times && s->n_times >= 2, HB_ERROR_ARGUMENT,
+             "trajectories need at least 2 times; there are %zu", s->n_times);
+    HB_CHECK(context, s->n_paths >= 1024, HB_ERROR_ARGUMENT,
+             "there are %zu trajectories; at least 1024 are needed for an error", s->n_paths);
+    for (size_t k = 0; k < s->n_times; k++) {
+        HB_CHECK(
+            context, s->path_times[k] >= 0 && (k == 0 || s->path_times[k] > s->path_times[k - 1]),
+            HB_ERROR_ARGUMENT, "time %zu of the trajectories is %g; times must rise from 0 or more",
+            k + 1, s->path_times[k]);
+        HB_TRY(hb_problem_tau_of_t(context, problem, s->path_times[k], out + k));
+    }
+    HB_CHECK(context, fabs(out[s->n_times - 1] - tau) <= 1e-9 * tau, HB_ERROR_ARGUMENT,
+             "the last time of the trajectories is %g, which is not the time that is asked for",
+             s->path_times[s->n_times - 1]);
+    out[s->n_times - 1] = tau;
+    return HB_OK;
+}
+
+/* ---- creation ------------------------------------------------------------------------------------ */
+
+static hb_status allocate(hb_context *context, size_t n, size_t size, void *out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, n, size, &memory));
+    memset(memory, 0, n * size);
+    memcpy(out, &memory, sizeof memory);
+    return HB_OK;
+}
+
+/* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that a
+ * run that goes on with a few more has the same step. */
+static double nominal_samples(uint64_t samples)
+{
+    double nominal = 0x1p17;
+    while (nominal < (double)samples) nominal *= 4;
+    return nominal;
+}
+
+static hb_status make_task(hb_context *context, const hb_problem *problem, double tau,
+                           const hb_sampling_settings *settings, size_t n, const double *points,
+                           particles *p)
+{
+    uint32_t words[2];
+    p->task.context = context;
+    p->task.problem = problem;
+    p->task.tau = tau;
+    p->task.dim = (size_t)hb_problem_dim(problem);
+    p->task.n = n;
+    p->task.points = points;
+    p->task.density_error = settings->density_error;
+    HB_TRY(hb_random_words(context, settings->seed, SEED_STREAM, 0, 2, words));
+    p->task.seed = words[0] | (uint64_t)words[1] << 32; // the pilot's own
+    HB_TRY(hb_linear_drift_find(context, problem, &p->task.linear));
+    if (settings->n_paths > 0) {
+        HB_TRY(allocate(context, settings->n_times ? settings->n_times : 1, sizeof(double),
+                        &p->path_tau));
+        HB_TRY(convert_times(context, problem, tau, settings, p->path_tau));
+        p->task.given =
+            (hb_given_paths){settings->n_paths, settings->n_times, settings->paths, p->path_tau};
+    }
+    p->task.samples =
+        settings->n_paths ? (double)settings->n_paths : nominal_samples(settings->samples);
+    return HB_OK;
+}
+
+/* Kernels of the pilot look at its times; these are the times of the winners alone. */
+static hb_status keep_winners(particles *p)
+{
+    unsigned char used[HB_MOST_RULES] = {0};
+    for (size_t i = 0; i < p->task.n; i++) used[p->winner[i]] = 1;
+    HB_TRY(hb_pilot_times(&p->task, used, &p->rules));
+    for (size_t i = 0; i < p->task.n; i++)
+        for (int j = 0; j < p->kernels[i].n; j++)
+            p->kernels[i].nodes[j].snapshot = p->rules.snapshot[p->winner[i]][j];
+    return HB_OK;
+}
+
+static hb_status choose(const hb_sampling_settings *settings, particles *p)
+{
+    const hb_particle_task *task = &p->task;
+    const int exact = task->linear.A || task->given.n_paths;
+    p->step = task->tau / 64;
+    HB_TRY(hb_pilot_rules(task, settings, &p->rules));
+    if (task->given.n_paths) p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
+    HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner));
+    HB_TRY(keep_winners(p));
+    if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias));
+    return HB_OK;
+}
+
+static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
+{
+    hb_particle_task *task = &p->task;
+    const size_t d = task->dim, threads = (size_t)hb_context_threads(task->context);
+    const size_t round = settings->samples > 0 && settings->samples < USUAL_ROUND
+                             ? (size_t)settings->samples
+                             : USUAL_ROUND;
+    p->batch_size = (round + BATCHES - 1) / BATCHES;
+    if (task->given.n_paths) {
+        const size_t left = (task->given.n_paths - (size_t)p->skipped) / BATCHES;
+        if (p->batch_size > left) p->batch_size = left;
+    }
+    p->part = PART_DOUBLES / (p->rules.n_times * p->batch_size * d);
+    p->part = p->part < 1 ? 1 : p->part > BATCHES ? BATCHES : p->part;
+    const hb_path_plan plan = {.problem = task->problem,
+                               .seed = settings->seed,
+                               .dim = d,
+                               .n_times = p->rules.n_times,
+                               .times = p->rules.times,
+                               .step = p->step,
+                               .linear = task->linear};
+    int with_drift = 0;
+    for (size_t i = 0; i < task->n; i++) with_drift |= p->kernels[i].corrected;
+    HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL, p->part,
+                           p->batch_size, 0, with_drift, &p->swarm));
+    p->width = hb_kernel_work(d) + BATCHES * (d + 1);
+    HB_TRY(allocate(task->context, threads * p->width, sizeof(double), &p->work));
+    for (size_t i = 0; i < task->n; i++) p->log_scale[i] = p->kernels[i].log_scale;
+    return HB_OK;
+}
+
+/* Points whose rule has this lag and lift. */
+static size_t count_points(const particles *p, const hb_particle_rule *rule)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->task.n; i++) {
+        const hb_particle_rule *own = p->rules.rule + p->winner[i];
+        count += own->lag == rule->lag && own->lift == rule->lift;
+    }
+    return count;
+}
+
+/* "fixed lag tau (3 points), fixed lag 0.25 tau (12 points), ...". The rules of one lag are neighbours. */
+static size_t note_winners(const particles *p, char *out, size_t size)
+{
+    size_t used = 0;
+    for (int r = 0; r < p->rules.n && used < size; r++) {
+        const hb_particle_rule *rule = p->rules.rule + r;
+        const size_t count = count_points(p, rule);
+        if (count == 0 || (r > 0 && rule[-1].lag == rule->lag && rule[-1].lift == rule->lift))
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s", used ? ", " : "");
+        if (used < size && rule->lift)
+            used += (size_t)snprintf(out + used, size - used, "heat ball of radius %.4g, lift %d",
+                                     sqrt(4 * M_PI * rule->lag), rule->lift);
+        else if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "fixed lag %.3g tau",
+                                     rule->lag / p->task.tau);
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, " (%zu point%s)", count,
+                                     count == 1 ? "" : "s");
+    }
+    return used < size ? used : size - 1;
+}
+
+static void write_note(const particles *p, char *out, size_t size)
+{
+    size_t used = note_winners(p, out, size - 240);
+    size_t untimely = 0;
+    for (size_t i = 0; i < p->task.n; i++) untimely += p->kernels[i].untimely != 0;
+    if (untimely > 0)
+        used += (size_t)snprintf(out + used, size - used,
+                                 "; for %zu point%s the times are too few for the integral over "
+                                 "the lag, so no error is given",
+                                 untimely, untimely == 1 ? "" : "s");
+    if (p->task.given.n_paths)
+        used += (size_t)snprintf(out + used, size - used, "; trajectories of the user");
+    else if (p->task.linear.A)
+        used += (size_t)snprintf(out + used, size - used, "; linear drift, exact transitions");
+    else
+        used += (size_t)snprintf(
+            out + used, size - used,
+            "; Heun steps of %.2g in tau, bias estimated at %.2g standard errors of %.0f "
+            "trajectories",
+            p->step, p->bias, p->task.samples);
+}
+
+static hb_status create(hb_context *context, const hb_problem *problem, double tau,
+                        const hb_sampling_settings *settings, size_t n, const double *points,
+                        particles *p)
+{
+    HB_TRY(make_task(context, problem, tau, settings, n, points, p));
+    HB_TRY(allocate(context, n, sizeof *p->kernels, &p->kernels));
+    HB_TRY(allocate(context, n, sizeof *p->winner, &p->winner));
+    HB_TRY(allocate(context, n, sizeof *p->log_scale, &p->log_scale));
+    HB_TRY(choose(settings, p));
+    return make_swarm(settings, p);
+}
+
+hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, double tau,
+                                const hb_sampling_settings *settings, size_t n,
+                                const double *points, hb_estimator *out)
+{
+    particles *p;
+    HB_TRY(check_settings(context, problem, tau, settings));
+    HB_TRY(allocate(context, 1, sizeof *p, &p));
+    p->task.context = context;
+    const hb_status status = create(context, problem, tau, settings, n, points, p);
+    if (status != HB_OK) {
+        destroy(p);
+        return status;
+    }
+    const size_t round = BATCHES * p->batch_size;
+    *out = (hb_estimator){.self = p,
+                          .name = "particles",
+                          .unit = "trajectories",
+                          .samples_per_round = round,
+                          .rounds = UINT64_MAX,
+                          .log_scale = p->log_scale,
+                          .round = round_of,
+                          .destroy = destroy};
+    if (p->task.given.n_paths) out->rounds = (p->task.given.n_paths - p->skipped) / round;
+    write_note(p, out->note, sizeof out->note);
+    return HB_OK;
+}

@@ -1,0 +1,57 @@
+/* estimate/particle_pilot.h: choosing, on draws of its own, the kernel of each point and the step of the
+ * trajectories. */
+#ifndef HB_ESTIMATE_PARTICLE_PILOT_H
+#define HB_ESTIMATE_PARTICLE_PILOT_H
+
+#include "estimate/particle_kernel.h"
+#include "estimate/particle_swarm.h"
+
+#include <heatball/solve.h>
+
+enum { HB_PILOT_BATCHES = 128, HB_MOST_RULES = 64, HB_HIGH_DIM = 6 };
+
+/* What particles are made from, and for what. */
+typedef struct hb_particle_task {
+    hb_context *context;
+    const hb_problem *problem;
+    double tau;
+    size_t dim, n;
+    const double *points;   // (n, dim)
+    double samples;         /* trajectories that are to be made */
+    double density_error;   /* wanted; 0: none */
+    hb_linear_drift linear; /* A = NULL when the drift is not linear */
+    hb_given_paths given;   /* n_paths = 0: none */
+    uint64_t seed;
+} hb_particle_task;
+
+/* Rules that compete; a rule with a partner is compared with it, for the error in time. */
+typedef struct hb_particle_rules {
+    int n;
+    hb_particle_rule rule[HB_MOST_RULES];
+    int partner[HB_MOST_RULES]; /* the finer rule of the same lag, -1 for none */
+    size_t n_times;
+    double *times;                                 // (n_times), tau, rising
+    size_t snapshot[HB_MOST_RULES][HB_RULE_NODES]; /* into times */
+} hb_particle_rules;
+
+/* Rules for the settings; times is released by the caller. */
+hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_settings *settings,
+                         hb_particle_rules *out);
+/* times and snapshot from the rules that are used[n] (NULL: all). */
+hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used,
+                         hb_particle_rules *rules);
+
+/* The kernel of each point, kernels[n], and which rule won, winner[n]. Snapshots are those of rules. */
+hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
+                           double step, hb_particle_kernel *kernels, int *winner);
+
+/* The step of Heun's scheme for these kernels; *bias: its estimated part of the standard error. */
+hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *rules,
+                        const hb_particle_kernel *kernels, double *step, double *bias);
+
+/* The largest sum of absolute values of a row of A (d, d). */
+double hb_pilot_norm(size_t d, const double *A);
+/* Trajectories in a batch of the pilot. */
+size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times);
+
+#endif

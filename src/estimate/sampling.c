@@ -1,0 +1,282 @@
+/* Rounds until enough.
+ *
+ * An estimator adds round k = 0, 1, 2 ... to the tallies of the points that are wanted. Round k is a
+ * function of the problem, the seed and k alone, so the answer is a function of the number of rounds at
+ * each point, whoever stopped and went on in between.
+ *
+ * A point is wanted until it has its samples and, when errors are asked for, until
+ *     density_se/density <= density_error,
+ *     |score_se| <= score_error max(|score|, 1/sqrt(2 tau))     (at a mode the score is 0)
+ * and no doubt of tally.h is left. Errors are looked at only after LEAST_PART of the usual samples: a
+ * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
+ * point that is doubted after GIVE_UP times the usual samples is left as it is.
+ *
+ * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
+ * leaves no trace. With several runs each may use an equal part of the time that is left.
+ * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance 1,
+ * sampling stops at about 10000 units. */
+#include "estimate/sampling.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static const double SAVE_PERIOD = 60; /* seconds */
+static const double LEAST_PART = 0.1, GIVE_UP = 16;
+
+double hb_sampling_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- making and unmaking ---- */
+
+hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
+                             int dim, double tau, hb_sampling *out)
+{
+    void *memory;
+    *out = (hb_sampling){.context = context, .settings = settings, .n = n, .dim = dim};
+    out->score_scale = 1 / sqrt(2 * tau);
+    out->start = out->saved = hb_sampling_clock();
+    HB_TRY(hb_allocate(context, 2 * (size_t)dim, sizeof(double), &memory));
+    out->score = memory;
+    return HB_OK;
+}
+
+void hb_sampling_remove(hb_sampling *s)
+{
+    hb_sampling_run *run = &s->runs[--s->n_runs];
+    if (run->estimator.destroy) run->estimator.destroy(run->estimator.self);
+    hb_release(s->context, run->tallies);
+    hb_release(s->context, run->fresh);
+    hb_release(s->context, run->rounds);
+    *run = (hb_sampling_run){0};
+}
+
+void hb_sampling_destroy(hb_sampling *s)
+{
+    while (s->n_runs > 0) hb_sampling_remove(s);
+    if (s->context) hb_release(s->context, s->score);
+    *s = (hb_sampling){0};
+}
+
+static size_t tally_bytes(const hb_sampling *s)
+{
+    return hb_tally_size(s->dim) * sizeof(double);
+}
+
+hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_t usual)
+{
+    hb_sampling_run *run = &s->runs[s->n_runs++];
+    *run = (hb_sampling_run){.estimator = *estimator, .usual = usual};
+    void *tallies, *fresh, *marks;
+    HB_TRY(hb_allocate(s->context, s->n, tally_bytes(s), &tallies));
+    run->tallies = memset(tallies, 0, s->n * tally_bytes(s));
+    HB_TRY(hb_allocate(s->context, s->n, tally_bytes(s), &fresh));
+    run->fresh = fresh;
+    HB_TRY(hb_allocate(s->context, s->n, sizeof(uint64_t) + 2, &marks));
+    run->rounds = memset(marks, 0, s->n * (sizeof(uint64_t) + 2));
+    run->chosen = memset(run->rounds + s->n, 1, s->n);
+    run->wanted = run->chosen + s->n;
+    return HB_OK;
+}
+
+/* ---- one round ---- */
+
+/* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
+ * inside, only ask whether to stop. A round also ends at the deadline. */
+static int report_part(void *user, const char *what, double done, double total)
+{
+    hb_sampling_report *r = user;
+    r->is_late = hb_sampling_clock() > r->deadline;
+    if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
+    const double now = r->done + r->share * r->part;
+    const int stop = r->progress && r->progress(r->user, r->what, now, fmax(now, r->total));
+    return stop || r->is_late;
+}
+
+static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k)
+{
+    const size_t size = hb_tally_size(s->dim);
+    for (size_t i = 0; i < s->n; i++)
+        if (run->wanted[i]) hb_tally_clear(s->dim, run->fresh + i * size);
+    HB_TRY(run->estimator.round(run->estimator.self, k, run->wanted, run->fresh));
+    for (size_t i = 0; i < s->n; i++)
+        if (run->wanted[i]) hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
+    return HB_OK;
+}
+
+hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k,
+                            hb_sampling_report *report)
+{
+    hb_settings *settings = &s->context->settings;
+    report->what = run->estimator.unit;
+    report->share = (double)run->estimator.samples_per_round;
+    report->progress = settings->progress;
+    report->user = settings->progress_user;
+    settings->progress = report_part;
+    settings->progress_user = report;
+    const hb_status status = count_round(s, run, k);
+    settings->progress = report->progress;
+    settings->progress_user = report->user;
+    HB_TRY(status);
+    const double done = report->done + report->share;
+    return hb_progress(s->context, report->what, done, fmax(report->total, done));
+}
+
+/* ---- when is it enough? ---- */
+
+static int wants_error(const hb_sampling *s)
+{
+    return s->settings->density_error > 0 || s->settings->score_error > 0;
+}
+
+/* Samples that a run is asked for at each point, before errors are looked at. */
+static uint64_t samples_asked(const hb_sampling *s, const hb_sampling_run *run)
+{
+    if (s->settings->samples > 0) return s->settings->samples;
+    return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->usual) : run->usual;
+}
+
+static double norm(int dim, const double *x)
+{
+    double sum = 0;
+    for (int k = 0; k < dim; k++) sum += x[k] * x[k];
+    return sqrt(sum);
+}
+
+/* The largest of what the errors are in units of what is asked for; 0 when nothing is asked for. */
+static double excess_of(const hb_sampling *s, const hb_tally_answer *answer)
+{
+    const hb_sampling_settings *asked = s->settings;
+    double excess = 0;
+    if (asked->density_error > 0) excess = answer->relative / asked->density_error;
+    if (asked->score_error > 0) {
+        const double size = fmax(norm(s->dim, s->score), s->score_scale);
+        excess = fmax(excess, norm(s->dim, s->score + s->dim) / size / asked->score_error);
+    }
+    return excess;
+}
+
+/* A doubt of the score counts where its error is asked for. */
+static int is_doubted(const hb_sampling *s, const hb_tally_answer *answer)
+{
+    return answer->doubt != HB_TALLY_FINE ||
+           (s->settings->score_error > 0 && answer->score_doubt != HB_TALLY_FINE);
+}
+
+static void answer_at(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                      hb_tally_answer *answer)
+{
+    hb_tally_answer_of(s->dim, run->tallies + point * hb_tally_size(s->dim),
+                       run->estimator.log_scale[point], answer, s->score, s->score + s->dim);
+}
+
+int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer)
+{
+    hb_tally_answer own;
+    if (!answer) answer = &own;
+    answer_at(s, run, point, answer);
+    return !is_doubted(s, answer) && excess_of(s, answer) <= 1;
+}
+
+/* Rounds that a point still needs, as far as one can tell; 0: enough. */
+static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+{
+    const double done = (double)run->rounds[point], size = (double)run->estimator.samples_per_round;
+    const double rounds_there_are = (double)(run->estimator.rounds - run->first) - done;
+    const double missing = ceil((double)samples_asked(s, run) / size) - done;
+    hb_tally_answer answer;
+    if (!run->chosen[point]) return 0;
+    if (missing > 0) return fmin(missing, rounds_there_are);
+    if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
+    const double last = ceil(GIVE_UP * (double)run->usual / size) - done;
+    const double excess = excess_of(s, &answer);
+    if (is_doubted(s, &answer)) {
+        if (s->settings->max_time == 0 && last < 1) return 0;
+        return fmin(fmax(last, 1), rounds_there_are);
+    }
+    return fmin(fmax(ceil(done * (excess * excess - 1)), 1), rounds_there_are);
+}
+
+/* The next round of a run and the points that want it; 0 when no point wants any. */
+static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, double *left)
+{
+    *left = 0;
+    *next = UINT64_MAX;
+    for (size_t i = 0; i < s->n; i++) {
+        const double own = rounds_left(s, run, i);
+        run->wanted[i] = own > 0;
+        if (own > 0 && run->rounds[i] < *next) *next = run->rounds[i];
+        *left = fmax(*left, own);
+    }
+    for (size_t i = 0; i < s->n; i++) run->wanted[i] = run->wanted[i] && run->rounds[i] == *next;
+    return *left > 0;
+}
+
+/* No point may be left without any sample: then there is no answer at all. */
+static int some_point_is_empty(const hb_sampling *s, const hb_sampling_run *run)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (run->chosen[i] && run->rounds[i] == 0) return 1;
+    return 0;
+}
+
+/* ---- all rounds ---- */
+
+static hb_status perform_run(hb_sampling *s, hb_sampling_run *run, double deadline)
+{
+    const double size = (double)run->estimator.samples_per_round;
+    const double start = hb_sampling_clock();
+    double rounds_done = 0, left;
+    uint64_t next;
+    while (plan_round(s, run, &next, &left)) {
+        const double now = hb_sampling_clock();
+        const int must_go_on = some_point_is_empty(s, run);
+        if (now > deadline && !must_go_on) break;
+        if (rounds_done > 0) /* no more than the time allows */
+            left = fmin(left, fmax((deadline - now) * rounds_done / (now - start), 1));
+        hb_sampling_report report = {.done = (double)next * size,
+                                     .total = ((double)next + left) * size,
+                                     .deadline = must_go_on ? INFINITY : deadline};
+        const hb_status status = hb_sampling_round(s, run, run->first + next, &report);
+        if (status == HB_ERROR_INTERRUPTED && report.is_late) break;
+        HB_TRY(status);
+        for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
+        rounds_done++;
+        if (s->settings->state && hb_sampling_clock() > s->saved + SAVE_PERIOD)
+            HB_TRY(hb_sampling_save(s));
+    }
+    return HB_OK;
+}
+
+static hb_status perform_runs(hb_sampling *s)
+{
+    const double limit = s->settings->max_time;
+    for (int k = 0; k < s->n_runs; k++) {
+        const double now = hb_sampling_clock(), left = s->start + limit - now;
+        HB_TRY(perform_run(s, &s->runs[k], limit > 0 ? now + left / (s->n_runs - k) : INFINITY));
+    }
+    return HB_OK;
+}
+
+/* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */
+hb_status hb_sampling_perform(hb_sampling *s)
+{
+    const hb_status status = perform_runs(s);
+    if (!s->settings->state) return status;
+    if (status == HB_OK) return hb_sampling_save(s);
+    char message[sizeof s->context->message];
+    memcpy(message, s->context->message, sizeof message);
+    const hb_status saved = hb_sampling_save(s);
+    if (saved != HB_OK || status != HB_ERROR_INTERRUPTED)
+        return hb_fail(s->context, status, "%s", message);
+    return hb_fail(s->context, status,
+                   "interrupted; the state is saved in %s, and resume goes on from there",
+                   s->settings->state);
+}

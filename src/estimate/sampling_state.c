@@ -1,0 +1,259 @@
+/* The state of a sampling in a file, so that it can be gone on with.
+ *
+ * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + hb_tally_size(dim)
+ * columns. Row 0:
+ *     MAGIC, VERSION, fingerprint (high and low 32 bits), check (likewise), dim, n, runs, then zeros
+ * Row 1 + r n + i, for run r and point i:
+ *     first round, rounds done, chosen (0 or 1), 0, then the tally as it is.
+ * The check is FNV-1a of all rows below row 0, byte by byte: a damaged file is refused. The fingerprint
+ * is the same of all that determines the rounds: the points, seed, method, radius, lift and user's paths,
+ * bit by bit; tau, the drift and the initial density by their values at fixed places, printed with nine
+ * digits, so that it does not depend on the instruction set; and the estimators' notes, which tell what
+ * they chose, as the step of trajectories, which follows the error that is asked for.
+ * FNV-1a of "a" is af63dc4c8601ec8c. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "estimate/sampling.h"
+#include "file/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMN_FIRST, COLUMN_ROUNDS, COLUMN_CHOSEN, COLUMN_SPARE, N_LEADING };
+enum { HEAD_MAGIC, HEAD_VERSION, HEAD_PRINT, HEAD_CHECK = 4, HEAD_DIM = 6, HEAD_N, HEAD_RUNS };
+enum { N_PROBES = 16 };
+
+static const double MAGIC = 1752130932, VERSION = 1; /* "hot4" as a number */
+static const uint64_t FNV_START = 0xcbf29ce484222325u, FNV_FACTOR = 0x100000001b3u;
+
+/* ---- the fingerprint ---- */
+
+static uint64_t fnv(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ at[i]) * FNV_FACTOR;
+    return hash;
+}
+
+/* Numbers that were computed: only nine digits of them. */
+static uint64_t fnv_values(uint64_t hash, size_t n, const double *values)
+{
+    char text[40];
+    for (size_t i = 0; i < n; i++) {
+        const int length = snprintf(text, sizeof text, "%.8e ", values[i] == 0 ? 0 : values[i]);
+        hash = fnv(hash, text, (size_t)length);
+    }
+    return hash;
+}
+
+static uint64_t fnv_settings(uint64_t hash, const hb_sampling_settings *s, int dim)
+{
+    hash = fnv(hash, &s->seed, sizeof s->seed);
+    hash = fnv(hash, &s->radius, sizeof s->radius);
+    hash = fnv(hash, &s->lift, sizeof s->lift);
+    if (!s->paths) return hash;
+    hash = fnv(hash, s->path_times, s->n_times * sizeof(double));
+    return fnv(hash, s->paths, s->n_paths * s->n_times * (size_t)dim * sizeof(double));
+}
+
+/* The drift at three times and the initial density, at the rows of x. What fails, fails always. */
+static uint64_t fnv_problem(uint64_t hash, const hb_solve_task *task, double tau, size_t n, int dim,
+                            const double *x, double *work)
+{
+    const size_t d = (size_t)dim;
+    for (int k = 0; k < 3; k++) {
+        memset(work, 0, n * d * sizeof *work);
+        const hb_status status = hb_problem_drift(task->context, task->problem, tau * k / 2, n, x,
+                                                  work, NULL, NULL, NULL);
+        hash = status == HB_OK ? fnv_values(hash, n * d, work) : fnv(hash, "none", 4);
+    }
+    if (hb_problem_initial(task->context, task->problem, n, x, work, NULL) == HB_OK)
+        hash = fnv_values(hash, n, work);
+    return hash;
+}
+
+hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_sampling *s)
+{
+    const size_t d = (size_t)s->dim, n = s->n < N_PROBES ? s->n : N_PROBES;
+    void *memory;
+    HB_TRY(hb_allocate(s->context, 2 * N_PROBES * d, sizeof(double), &memory));
+    double *x = memory, *work = x + N_PROBES * d; // (N_PROBES, d) each
+    uint64_t hash = fnv(FNV_START, &task->settings->method, sizeof task->settings->method);
+    hash = fnv(hash, &s->n, sizeof s->n);
+    hash = fnv(hash, task->points, s->n * d * sizeof(double));
+    hash = fnv_values(hash, 1, &tau);
+    hash = fnv_settings(hash, s->settings, s->dim);
+    for (int r = 0; r < s->n_runs; r++) {
+        const hb_estimator *e = &s->runs[r].estimator;
+        hash = fnv(hash, e->name, strlen(e->name));
+        hash = fnv(hash, e->note, strlen(e->note)); /* what it chose: kernels, the step */
+        hash = fnv(hash, &e->samples_per_round, sizeof e->samples_per_round);
+        hash = fnv_values(hash, s->n, e->log_scale);
+    }
+    hash = fnv_problem(hash, task, tau, n, s->dim, task->points, work);
+    if (hb_problem_initial_sample(s->context, task->problem, 1, 0, N_PROBES, x) == HB_OK)
+        hash = fnv_problem(hash, task, tau, N_PROBES, s->dim, x, work);
+    s->fingerprint = hash;
+    hb_release(s->context, memory);
+    return HB_OK;
+}
+
+/* ---- writing ---- */
+
+static void split(uint64_t word, double *high, double *low)
+{
+    *high = (double)(word >> 32);
+    *low = (double)(word & 0xffffffffu);
+}
+
+static void fill_row(const hb_sampling *s, int r, size_t i, double *row)
+{
+    const hb_sampling_run *run = &s->runs[r];
+    const size_t size = hb_tally_size(s->dim);
+    row[COLUMN_FIRST] = (double)run->first;
+    row[COLUMN_ROUNDS] = (double)run->rounds[i];
+    row[COLUMN_CHOSEN] = run->chosen[i];
+    row[COLUMN_SPARE] = 0;
+    memcpy(row + N_LEADING, run->tallies + i * size, size * sizeof *row);
+}
+
+static uint64_t check_of(const hb_sampling *s, size_t width, double *row)
+{
+    uint64_t check = FNV_START;
+    for (int r = 0; r < s->n_runs; r++)
+        for (size_t i = 0; i < s->n; i++) {
+            fill_row(s, r, i, row);
+            check = fnv(check, row, width * sizeof *row);
+        }
+    return check;
+}
+
+static hb_status write_rows(const hb_sampling *s, hb_writer *writer, size_t width, double *row)
+{
+    const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, width};
+    const uint64_t check = check_of(s, width, row);
+    HB_TRY(hb_npy_begin(writer, HB_F64, 2, shape));
+    memset(row, 0, width * sizeof *row);
+    row[HEAD_MAGIC] = MAGIC;
+    row[HEAD_VERSION] = VERSION;
+    split(s->fingerprint, &row[HEAD_PRINT], &row[HEAD_PRINT + 1]);
+    split(check, &row[HEAD_CHECK], &row[HEAD_CHECK + 1]);
+    row[HEAD_DIM] = s->dim;
+    row[HEAD_N] = (double)s->n;
+    row[HEAD_RUNS] = s->n_runs;
+    HB_TRY(hb_writer_write(writer, row, width * sizeof *row));
+    for (int r = 0; r < s->n_runs; r++)
+        for (size_t i = 0; i < s->n; i++) {
+            fill_row(s, r, i, row);
+            HB_TRY(hb_writer_write(writer, row, width * sizeof *row));
+        }
+    return HB_OK;
+}
+
+hb_status hb_sampling_save(hb_sampling *s)
+{
+    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    void *row;
+    hb_writer *writer;
+    HB_TRY(hb_allocate(s->context, width, sizeof(double), &row));
+    hb_status status = hb_writer_create(s->context, s->settings->state, &writer);
+    if (status == HB_OK) {
+        status = write_rows(s, writer, width, row);
+        if (status == HB_OK)
+            status = hb_writer_commit(writer);
+        else
+            hb_writer_abort(writer);
+    }
+    hb_release(s->context, row);
+    s->saved = hb_sampling_clock();
+    return status;
+}
+
+/* ---- reading ---- */
+
+static hb_status read_table(hb_context *context, const char *path, uint64_t *shape, double **values,
+                            int *found)
+{
+    int n_axes;
+    FILE *file = fopen(path, "rb");
+    *found = file != NULL;
+    *values = NULL;
+    if (!file && errno == ENOENT) return HB_OK;
+    HB_CHECK(context, file, HB_ERROR_PATH, "cannot open the state file %s: %s", path,
+             strerror(errno));
+    const hb_status status = hb_npy_read(context, path, file, &n_axes, shape, values);
+    fclose(file);
+    if (status == HB_OK && n_axes == 2 && shape[1] > HEAD_RUNS && (*values)[HEAD_MAGIC] == MAGIC)
+        return HB_OK;
+    if (status == HB_ERROR_MEMORY || status == HB_ERROR_FILE) return status;
+    char reason[sizeof context->message] = "it holds something else";
+    if (status != HB_OK) snprintf(reason, sizeof reason, "%s", context->message);
+    hb_release(context, *values);
+    *values = NULL;
+    return hb_fail(context, HB_ERROR_FORMAT, "%.200s is not the state of a sampling: %.250s", path,
+                   reason);
+}
+
+hb_status hb_sampling_check_path(hb_context *context, const char *path)
+{
+    uint64_t shape[HB_TABLE_AXES];
+    double *values;
+    int found;
+    HB_TRY(read_table(context, path, shape, &values, &found));
+    hb_release(context, values);
+    return HB_OK;
+}
+
+static hb_status check_head(const hb_sampling *s, const uint64_t *shape, const double *head)
+{
+    const char *path = s->settings->state;
+    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    double high, low;
+    HB_CHECK(s->context, head[HEAD_VERSION] == VERSION, HB_ERROR_FORMAT,
+             "%s has version %g of the state's format; this program reads version %g", path,
+             head[HEAD_VERSION], VERSION);
+    split(s->fingerprint, &high, &low);
+    HB_CHECK(s->context, head[HEAD_PRINT] == high && head[HEAD_PRINT + 1] == low, HB_ERROR_ARGUMENT,
+             "%s is the state of another run: the problem, the time, the points, the method, its "
+             "settings or the seed differ, or the step of the trajectories, which follows the "
+             "samples and errors that are asked for",
+             path);
+    HB_CHECK(s->context,
+             shape[1] == width && shape[0] == 1 + (uint64_t)s->n_runs * s->n &&
+                 head[HEAD_DIM] == s->dim && head[HEAD_N] == (double)s->n &&
+                 head[HEAD_RUNS] == s->n_runs,
+             HB_ERROR_FORMAT, "%s is damaged: it has %" PRIu64 " rows of %" PRIu64 " numbers", path,
+             shape[0], shape[1]);
+    split(fnv(FNV_START, head + width, (size_t)(shape[0] - 1) * width * sizeof *head), &high, &low);
+    HB_CHECK(s->context, head[HEAD_CHECK] == high && head[HEAD_CHECK + 1] == low, HB_ERROR_FORMAT,
+             "%s is damaged: its numbers do not give its check sum", path);
+    return HB_OK;
+}
+
+static void take_rows(hb_sampling *s, const double *row)
+{
+    const size_t size = hb_tally_size(s->dim);
+    for (int r = 0; r < s->n_runs; r++)
+        for (size_t i = 0; i < s->n; i++, row += N_LEADING + size) {
+            hb_sampling_run *run = &s->runs[r];
+            run->first = (uint64_t)row[COLUMN_FIRST];
+            run->rounds[i] = (uint64_t)row[COLUMN_ROUNDS];
+            run->chosen[i] = row[COLUMN_CHOSEN] != 0;
+            memcpy(run->tallies + i * size, row + N_LEADING, size * sizeof *row);
+        }
+}
+
+hb_status hb_sampling_load(hb_sampling *s, int *found)
+{
+    uint64_t shape[HB_TABLE_AXES];
+    double *values;
+    HB_TRY(read_table(s->context, s->settings->state, shape, &values, found));
+    if (!*found) return HB_OK;
+    const hb_status status = check_head(s, shape, values);
+    if (status == HB_OK) take_rows(s, values + N_LEADING + hb_tally_size(s->dim));
+    hb_release(s->context, values);
+    return status;
+}

@@ -1,0 +1,219 @@
+/* Running moments of (a, b) over independent units, and the answer with its errors.
+ *
+ * u = E a, grad u = E b. With A, B_k the means over n units, s_aa, s_ab, s_bb their sample covariances:
+ *     density    A                  se  sqrt(s_aa/n);    e = se/A
+ *     log        ln A + e^2/2       se  e                (the mean of ln A is ln u - e^2/2)
+ *     score_k    S - (S s_aa - s_ab)/(n A^2), S = B_k/A       (the mean of S is too large by that)
+ *                                   se  sqrt((s_bb - 2 S s_ab + S^2 s_aa)/n)/A
+ *     entropy    A ln A - A e^2/2   se  A sqrt((1 + ln A)^2 e^2 + e^4/2)
+ * by the delta method; the last square root keeps its second order, which is all there is where
+ * 1 + ln u = 0.
+ *
+ * When is such an error believable? It is a guess from the units that were seen. It is not believed
+ *     - with fewer than 30 effective units, (sum |a|)^2/sum a^2;
+ *     - when the largest of them make up more than a twentieth of all, or the tail index of the largest
+ *       |a|, by Hill's estimate with its own error 1/sqrt(k), is below 2: then there is no second moment;
+ *     - when the mean is within two errors of 0: then its logarithm is not known;
+ *     - when lost units could move the mean by more than half an error;
+ *     - when a value is not finite.
+ * The score is a ratio of two means: it is not believed either when the first two rules fail for |b|.
+ * B. M. Hill, Annals of Statistics 3 (1975).
+ * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455. */
+#include "estimate/tally.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Layout: units, lost, sizes of a, sizes of b, mean a, mean b[d], aa, ab[d], bb[d]. The sizes of a are
+ * sum |a|, sum a^2 and the largest |a|, rising; of b the same of its norm. */
+enum { ABSOLUTE, SQUARE, TOP, SIZES = TOP + HB_TALLY_TOP };
+enum { UNITS, LOST, SIZES_A, SIZES_B = SIZES_A + SIZES, MEAN = SIZES_B + SIZES };
+
+static const double LEAST_EFFECTIVE = 30;
+static const double MOST_SHARE = 0.05;
+static const double ROUNDING = 1e-13; /* no relative error is claimed below this */
+
+size_t hb_tally_size(int dim)
+{
+    return MEAN + 2 + 3 * (size_t)dim;
+}
+
+void hb_tally_clear(int dim, double *tally)
+{
+    memset(tally, 0, hb_tally_size(dim) * sizeof *tally);
+}
+
+double hb_tally_units(const double *tally)
+{
+    return tally[UNITS];
+}
+
+void hb_tally_lose(double *tally, double lost)
+{
+    tally[LOST] += lost;
+}
+
+/* top[0] is the least of the largest; a value rarely enters. */
+static void keep_top(double *top, double value)
+{
+    if (value <= top[0]) return;
+    int k = 0;
+    while (k + 1 < HB_TALLY_TOP && top[k + 1] < value) {
+        top[k] = top[k + 1];
+        k++;
+    }
+    top[k] = value;
+}
+
+static void add_size(double *sizes, double size)
+{
+    sizes[ABSOLUTE] += size;
+    sizes[SQUARE] += size * size;
+    keep_top(sizes + TOP, size);
+}
+
+static double norm(size_t d, const double *b)
+{
+    double sum = 0;
+    for (size_t k = 0; k < d; k++) sum += b[k] * b[k];
+    return sqrt(sum);
+}
+
+void hb_tally_add(int dim, double *tally, size_t n, const double *a, const double *b)
+{
+    const size_t d = (size_t)dim;
+    double *mean = tally + MEAN, *spread = mean + 1 + d; // a, b[d]; aa, ab[d], bb[d]
+    for (size_t i = 0; i < n; i++) {
+        const double *row = b + i * d;
+        tally[UNITS]++;
+        add_size(tally + SIZES_A, fabs(a[i]));
+        add_size(tally + SIZES_B, norm(d, row));
+        const double before = a[i] - mean[0];
+        mean[0] += before / tally[UNITS];
+        spread[0] += before * (a[i] - mean[0]);
+        for (size_t k = 0; k < d; k++) {
+            const double rise = row[k] - mean[1 + k];
+            mean[1 + k] += rise / tally[UNITS];
+            spread[1 + k] += before * (row[k] - mean[1 + k]);
+            spread[1 + d + k] += rise * (row[k] - mean[1 + k]);
+        }
+    }
+}
+
+static void merge_sizes(double *sizes, const double *other)
+{
+    sizes[ABSOLUTE] += other[ABSOLUTE];
+    sizes[SQUARE] += other[SQUARE];
+    for (int k = 0; k < HB_TALLY_TOP; k++) keep_top(sizes + TOP, other[TOP + k]);
+}
+
+void hb_tally_merge(int dim, double *tally, const double *other)
+{
+    const size_t d = (size_t)dim;
+    const double n = tally[UNITS], m = other[UNITS];
+    if (m == 0) return;
+    if (n == 0) {
+        memcpy(tally, other, hb_tally_size(dim) * sizeof *tally);
+        return;
+    }
+    double *mean = tally + MEAN, *spread = mean + 1 + d;
+    const double *mean2 = other + MEAN, *spread2 = mean2 + 1 + d;
+    const double both = n * m / (n + m), gap = mean2[0] - mean[0];
+    spread[0] += spread2[0] + both * gap * gap;
+    for (size_t k = 0; k < d; k++) {
+        const double rise = mean2[1 + k] - mean[1 + k];
+        spread[1 + k] += spread2[1 + k] + both * gap * rise;
+        spread[1 + d + k] += spread2[1 + d + k] + both * rise * rise;
+        mean[1 + k] += rise * m / (n + m);
+    }
+    mean[0] += gap * m / (n + m);
+    tally[UNITS] += m;
+    tally[LOST] += other[LOST];
+    merge_sizes(tally + SIZES_A, other + SIZES_A);
+    merge_sizes(tally + SIZES_B, other + SIZES_B);
+}
+
+/* Hill's estimate plus two of its errors; infinite when the largest values are alike, or with fewer than
+ * ten times as many units as kept ones, where they are not a tail. */
+static double tail_index(double units, const double *sizes)
+{
+    const double *top = sizes + TOP;
+    if (units < 10 * HB_TALLY_TOP || !(top[0] > 0)) return INFINITY;
+    double sum = 0;
+    for (int k = 1; k < HB_TALLY_TOP; k++) sum += log(top[k] / top[0]);
+    return sum > 0 ? (HB_TALLY_TOP - 1) / sum * (1 + 2 / sqrt(HB_TALLY_TOP - 1)) : INFINITY;
+}
+
+static double effective(const double *sizes)
+{
+    return sizes[SQUARE] > 0 ? sizes[ABSOLUTE] / sizes[SQUARE] * sizes[ABSOLUTE] : 0;
+}
+
+/* Whether a mean of values of these sizes has an error that one can tell. */
+static hb_tally_doubt doubt_of_sizes(double units, const double *sizes)
+{
+    const double share = sizes[TOP + HB_TALLY_TOP - 1] / sizes[ABSOLUTE];
+    if (!isfinite(sizes[ABSOLUTE]) || !isfinite(sizes[SQUARE])) return HB_TALLY_HEAVY;
+    if (effective(sizes) < LEAST_EFFECTIVE) return HB_TALLY_FEW;
+    if (share > MOST_SHARE && units * share > 3) return HB_TALLY_HEAVY;
+    return tail_index(units, sizes) < 2 ? HB_TALLY_HEAVY : HB_TALLY_FINE;
+}
+
+static hb_tally_doubt doubt_of(const double *tally, const hb_tally_answer *answer)
+{
+    if (tally[SIZES_A + ABSOLUTE] == 0) return HB_TALLY_NOTHING;
+    const hb_tally_doubt doubt = doubt_of_sizes(answer->units, tally + SIZES_A);
+    if (doubt != HB_TALLY_FINE) return doubt;
+    if (!(answer->relative < 0.5)) return HB_TALLY_NEGATIVE;
+    if (answer->lost > 0.5 * answer->relative * answer->units) return HB_TALLY_LOST;
+    return HB_TALLY_FINE;
+}
+
+/* Gradients that are all 0 are no doubt: a flat density has them. */
+static hb_tally_doubt doubt_of_score(const double *tally, const hb_tally_answer *answer)
+{
+    if (answer->doubt != HB_TALLY_FINE) return answer->doubt;
+    if (tally[SIZES_B + ABSOLUTE] == 0) return HB_TALLY_FINE;
+    return doubt_of_sizes(answer->units, tally + SIZES_B);
+}
+
+/* score[dim] and its error from the moments; scale turns sums of squares into variances of means. */
+static void score_of(size_t d, const double *mean, const double *spread, double scale,
+                     double *score, double *score_se)
+{
+    const double A = mean[0];
+    for (size_t k = 0; k < d; k++) {
+        const double ratio = mean[1 + k] / A;
+        const double square =
+            spread[1 + d + k] - 2 * ratio * spread[1 + k] + ratio * ratio * spread[0];
+        score[k] = ratio - (ratio * spread[0] - spread[1 + k]) * scale / (A * A);
+        score_se[k] = sqrt(fmax(square, 0) * scale) / fabs(A) + ROUNDING * fabs(ratio);
+    }
+}
+
+void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally_answer *out,
+                        double *score, double *score_se)
+{
+    const size_t d = (size_t)dim;
+    const double n = tally[UNITS], *mean = tally + MEAN, *spread = mean + 1 + d, A = mean[0];
+    const double scale = n > 1 ? 1 / (n * (n - 1)) : INFINITY; // to the variance of a mean
+    const double e = fmax(sqrt(spread[0] * scale) / fabs(A), ROUNDING), v = log(A) + log_scale;
+    const double u = exp(v);
+    *out = (hb_tally_answer){.units = n,
+                             .lost = tally[LOST],
+                             .effective = effective(tally + SIZES_A),
+                             .tail_index = tail_index(n, tally + SIZES_A),
+                             .relative = A > 0 ? e : INFINITY};
+    out->density = A * exp(log_scale);
+    out->density_se = fabs(out->density) * e;
+    out->log_density = A == 0 ? -INFINITY : v + e * e / 2;
+    out->log_density_se = e;
+    out->entropy = u > 0 ? u * v - u * e * e / 2 : 0;
+    out->entropy_se = u > 0 ? u * sqrt((1 + v) * (1 + v) * e * e + e * e * e * e / 2) : 0;
+    score_of(d, mean, spread, scale, score, score_se);
+    out->doubt = doubt_of(tally, out);
+    out->score_doubt = doubt_of_score(tally, out);
+    if (out->doubt != HB_TALLY_FINE)
+        out->density_se = out->log_density_se = out->entropy_se = INFINITY;
+    for (size_t k = 0; out->score_doubt != HB_TALLY_FINE && k < d; k++) score_se[k] = INFINITY;
+}

@@ -1,0 +1,47 @@
+/* estimate/tally.h: what sampling methods count at one point, and what follows from it.
+ *
+ * A unit is what is independent of all other units: a walk, or a batch of whole trajectories. Each unit
+ * gives a (its value of u) and b[dim] (its value of grad u), both divided by e^log_scale, so that a
+ * density of 1e-300 is counted with numbers near 1. A tally is a flat array of doubles: it is merged in
+ * a fixed order, saved and restored as it is. */
+#ifndef HB_ESTIMATE_TALLY_H
+#define HB_ESTIMATE_TALLY_H
+
+#include <heatball/base.h>
+
+enum { HB_TALLY_TOP = 32 }; /* largest |a|, and |b|, that are kept, for the index of the tail */
+
+size_t hb_tally_size(int dim); /* doubles */
+void hb_tally_clear(int dim, double *tally);
+/* Adds n units: a[n], b[n][dim]. */
+void hb_tally_add(int dim, double *tally, size_t n, const double *a, const double *b);
+/* Of the units that were added (with a = b = 0 or less), so many were lost: they left the domain of the
+ * drift, or exploded. */
+void hb_tally_lose(double *tally, double lost);
+void hb_tally_merge(int dim, double *tally, const double *other);
+double hb_tally_units(const double *tally);
+
+typedef enum hb_tally_doubt {
+    HB_TALLY_FINE,
+    HB_TALLY_NOTHING,  /* every a is 0 */
+    HB_TALLY_NEGATIVE, /* the mean of a is 0 or less, or within 2 standard errors of 0 */
+    HB_TALLY_FEW,      /* few effective units */
+    HB_TALLY_HEAVY,    /* the tail has no second moment, one unit outweighs the rest, or one is not
+                            finite */
+    HB_TALLY_LOST,     /* too many units were lost */
+    HB_TALLY_DOUBTS
+} hb_tally_doubt;
+
+typedef struct hb_tally_answer {
+    double units, effective, lost, tail_index;
+    double density, density_se, log_density, log_density_se, entropy, entropy_se;
+    double relative; /* density_se/density, also where the density underflows, before doubts */
+    hb_tally_doubt doubt;
+    hb_tally_doubt score_doubt; /* that of the rest, or one of the score's own */
+} hb_tally_answer;
+
+/* score[dim], score_se[dim]. With a doubt all errors are infinite; with one of the score, its. */
+void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally_answer *out,
+                        double *score, double *score_se);
+
+#endif

@@ -1,0 +1,349 @@
+/* Backward walks: u, its logarithm, its score at single points, in any dimension, without a time
+ * step's error.
+ *
+ * docs/walks.md has the derivation; walk_parametrix.c, walk_gauge.c the steps, walk_block.c the
+ * lockstep. This file decides how to walk, and counts.
+ *
+ * Per point, a pilot tries the plans below with up to 1024 walks of its own seed each, and keeps
+ * the one with the smallest variance/mean^2 x steps; a plan with longer steps must be better by
+ * PREFERENCE, since few walks show the rare large weights of long steps too seldom. The pilot also
+ * gives log_scale. Its walks do not enter the estimate, so the choice makes no bias.
+ *
+ * A round is WALKS_PER_ROUND walks per wanted point. A task is one block of one point; the tallies
+ * of the blocks are merged in the order of their index.
+ * A number to reproduce: F = -x, u0 = N(1, 0.5), tau = 0.5, x = 0.7 has u = 0.4392625993098471. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "estimate/estimator.h"
+#include "estimate/trajectories.h"
+#include "estimate/walk_block.h"
+#include "problem/initial_average.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WALKS_PER_ROUND = 8192,
+    BLOCKS = WALKS_PER_ROUND / HB_WALK_BLOCK,
+    PILOT_BLOCKS = 2,
+    FULL_FRAME_DIM = 12, /* up to here the frame is a matrix: d^3 operations a step */
+    MOST_PLANS = 8
+};
+static const double PREFERENCE = 0.75;
+static const double HOPELESS = 8;
+static const double LARGEST = 300; /* ln of the largest value that is counted, over the scale */
+static const uint64_t PILOT_SALT = UINT64_C(0x9e3779b97f4a7c15);
+
+typedef struct walk_estimator {
+    hb_context *context;
+    hb_walk_problem shared;
+    double *exact; // of hb_walk_exact_frame, or NULL
+    uint64_t seed;
+    size_t n;
+    const double *points; // (n, d)
+    double *log_scale;    // (n)
+    hb_walk_plan *plans;  // (n)
+    int n_threads;
+    hb_walk_block **blocks; // (n_threads)
+    double *values;         // (n_threads, HB_WALK_BLOCK, 1 + d)
+    double *parts;          // (n, BLOCKS, tally)
+    uint64_t round;         /* that is under way */
+    const unsigned char *wanted;
+} walk_estimator;
+
+/* ---- one block ------------------------------------------------------------------------------ */
+
+/* A seed of the point's own: FNV-1a over seed, salt and coordinates, then mixed. */
+static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double *x)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (size_t k = 0; k < d + 1; k++) {
+        uint64_t bits = salt;
+        const double coordinate = k < d ? x[k] + 0.0 : 0; // -0 is 0
+        if (k < d) memcpy(&bits, &coordinate, sizeof bits);
+        hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+    }
+    hash *= UINT64_C(0xbf58476d1ce4e5b9);
+    return hash ^ hash >> 32;
+}
+
+/* All walks are the same. */
+static int draws_nothing(const walk_estimator *w)
+{
+    return w->shared.linear && w->shared.closed_form;
+}
+
+static hb_status run_block(const walk_estimator *w, int thread, const hb_walk_plan *plan,
+                           const double *x0, uint64_t seed, uint64_t first, double *steps)
+{
+    const int once = draws_nothing(w);
+    hb_walk_block *block = w->blocks[thread];
+    const hb_status status =
+        hb_walk_block_run(block, plan, x0, seed, first, once ? 1 : HB_WALK_BLOCK, steps);
+    if (status != HB_OK) hb_fail(w->context, status, "%s", hb_walk_block_message(block));
+    return status;
+}
+
+/* The same into a tally, over e^scale. */
+static void count_block(const walk_estimator *w, int thread, double scale, double *tally)
+{
+    const size_t d = w->shared.d, n = HB_WALK_BLOCK;
+    const int once = draws_nothing(w);
+    double *a = w->values + (size_t)thread * n * (1 + d), *b = a + n, lost = 0;
+    for (size_t i = 0; i < n; i++) {
+        const hb_walk_result result = hb_walk_block_result(w->blocks[thread], once ? 0 : i);
+        a[i] = result.sign * exp(fmin(result.size - scale, LARGEST));
+        for (size_t k = 0; k < d; k++) b[i * d + k] = a[i] == 0 ? 0 : a[i] * result.slope[k];
+        lost += result.lost;
+    }
+    hb_tally_add((int)d, tally, n, a, b);
+    hb_tally_lose(tally, lost);
+}
+
+/* ---- the pilot ------------------------------------------------------------------------------ */
+
+/* From short steps to long ones. */
+static int plans_of(const hb_walk_problem *shared, hb_walk_plan *plans)
+{
+    int n = 0;
+    if (shared->linear) {
+        plans[n++] = (hb_walk_plan){.finesse = 1};
+        return n;
+    }
+    if (shared->gauge) {
+        plans[n++] = (hb_walk_plan){.gauge = 1, .balls = 1, .finesse = 8};
+        plans[n++] = (hb_walk_plan){.gauge = 1, .finesse = 12};
+        plans[n++] = (hb_walk_plan){.gauge = 1, .finesse = 8};
+    }
+    for (int k = 0; k < 3; k++) plans[n++] = (hb_walk_plan){.finesse = (double[]){4, 2, 1}[k]};
+    return n;
+}
+
+/* ln of the mean size of the walks in the block. */
+static double mean_size(const hb_walk_block *block, size_t n)
+{
+    double top = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; i++) top = fmax(top, hb_walk_block_result(block, i).size);
+    if (!(top > -INFINITY)) return 0;
+    for (size_t i = 0; i < n; i++) sum += exp(hb_walk_block_result(block, i).size - top);
+    return top + log(sum / (double)n);
+}
+
+/* Relative variance of a plan times its steps; infinite when the mean is not above 0. A plan that
+ * is far behind after its first block is not looked at further. */
+static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_plan *plan, size_t i,
+                          double best, double *cost, double *scale)
+{
+    const size_t d = w->shared.d;
+    const double *x0 = w->points + i * d;
+    const uint64_t seed = point_seed(w->seed, PILOT_SALT, d, x0);
+    double *tally = w->parts + i * BLOCKS * hb_tally_size((int)d), steps = 0, total = 0;
+    double *score = tally + hb_tally_size((int)d);
+    hb_tally_clear((int)d, tally);
+    hb_tally_answer answer;
+    *cost = 0;
+    for (uint64_t k = 0; k < PILOT_BLOCKS && *cost <= HOPELESS * best; k++) {
+        HB_TRY(run_block(w, thread, plan, x0, seed, k * HB_WALK_BLOCK, &steps));
+        if (k == 0) *scale = mean_size(w->blocks[thread], draws_nothing(w) ? 1 : HB_WALK_BLOCK);
+        count_block(w, thread, *scale, tally);
+        total += steps;
+        hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
+        *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
+    }
+    return HB_OK;
+}
+
+static hb_status pilot_task(void *user, size_t i, int thread)
+{
+    walk_estimator *w = user;
+    hb_walk_plan plans[MOST_PLANS];
+    const int n = plans_of(&w->shared, plans);
+    double best = INFINITY;
+    for (int k = 0; k < n; k++) {
+        double cost, scale = 0;
+        HB_TRY(try_plan(w, thread, plans + k, i, best, &cost, &scale));
+        if (k > 0 && !(cost < PREFERENCE * best)) continue;
+        best = cost;
+        w->plans[i] = plans[k];
+        w->log_scale[i] = scale;
+    }
+    return HB_OK;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+static hb_status block_task(void *user, size_t index, int thread)
+{
+    const walk_estimator *w = user;
+    const size_t d = w->shared.d, i = index / BLOCKS, block = index % BLOCKS;
+    const double *x0 = w->points + i * d;
+    double *tally = w->parts + index * hb_tally_size((int)d), steps;
+    if (!w->wanted[i]) return HB_OK;
+    hb_tally_clear((int)d, tally);
+    HB_TRY(run_block(w, thread, w->plans + i, x0, point_seed(w->seed, 0, d, x0),
+                     w->round * WALKS_PER_ROUND + block * HB_WALK_BLOCK, &steps));
+    count_block(w, thread, w->log_scale[i], tally);
+    return HB_OK;
+}
+
+static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const int dim = (int)w->shared.d;
+    const size_t size = hb_tally_size(dim);
+    w->round = k;
+    w->wanted = wanted;
+    HB_TRY(hb_parallel_for(w->context, "walks", w->n * BLOCKS, block_task, w));
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t block = 0; wanted[i] && block < BLOCKS; block++)
+            hb_tally_merge(dim, tallies + i * size, w->parts + (i * BLOCKS + block) * size);
+    return HB_OK;
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+static void destroy(void *self)
+{
+    walk_estimator *w = self;
+    if (!w) return;
+    for (int t = 0; w->blocks && t < w->n_threads; t++) hb_walk_block_destroy(w->blocks[t]);
+    hb_release(w->context, w->blocks);
+    hb_release(w->context, w->log_scale);
+    hb_release(w->context, w->plans);
+    hb_release(w->context, w->parts);
+    hb_release(w->context, w->values);
+    hb_release(w->context, w->exact);
+    hb_release(w->context, w);
+}
+
+static hb_status check(hb_context *context, const hb_problem *problem, double tau, size_t n,
+                       const double *points)
+{
+    HB_CHECK(context, problem && (points || n == 0), HB_ERROR_ARGUMENT,
+             "the problem or the points of walks are NULL");
+    HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
+             "tau is %g; walks need it above 0", tau);
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+             "walks end in the initial density, but the problem has none; give `initial`");
+    for (size_t k = 0; k < n * (size_t)hb_problem_dim(problem); k++)
+        HB_CHECK(context, isfinite(points[k]), HB_ERROR_ARGUMENT,
+                 "a coordinate of point %zu is %g; it must be finite",
+                 k / (size_t)hb_problem_dim(problem), points[k]);
+    return HB_OK;
+}
+
+static int is_diagonal(size_t d, const double *A)
+{
+    for (size_t k = 0; k < d * d; k++)
+        if (k / d != k % d && A[k] != 0) return 0;
+    return 1;
+}
+
+/* What is linear: *diagonal says whether each coordinate goes its own way. */
+static hb_status find_linear(walk_estimator *w, const hb_problem *problem, double tau, int *linear,
+                             int *diagonal)
+{
+    const size_t d = (size_t)hb_problem_dim(problem);
+    hb_linear_drift constant;
+    HB_TRY(hb_linear_drift_find(w->context, problem, &constant));
+    *linear = constant.A != NULL;
+    *diagonal = constant.A && is_diagonal(d, constant.A);
+    hb_release(w->context, constant.A);
+    if (hb_problem_is_autonomous(problem)) return HB_OK;
+    HB_TRY(hb_walk_exact_frame(w->context, problem, tau, &w->exact));
+    *linear = w->exact != NULL;
+    *diagonal = w->exact && is_diagonal(d, w->exact) && is_diagonal(d, w->exact + d * d);
+    return HB_OK;
+}
+
+/* A uniform start is averaged in closed form under diagonal frames only; and its gradient, a spike
+ * at the walls, is had in closed form only. */
+static hb_status describe(walk_estimator *w, const hb_problem *problem, double tau)
+{
+    const size_t d = (size_t)hb_problem_dim(problem);
+    const int uniform = hb_problem_initial_kind(problem) == HB_INITIAL_UNIFORM;
+    hb_walk_problem *shared = &w->shared;
+    int linear, diagonal;
+    HB_TRY(find_linear(w, problem, tau, &linear, &diagonal));
+    *shared = (hb_walk_problem){.problem = problem, .d = d, .tau = tau};
+    shared->linear = linear && (!uniform || diagonal);
+    shared->exact = shared->linear ? w->exact : NULL;
+    shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= FULL_FRAME_DIM);
+    shared->gauge =
+        !shared->linear && hb_problem_is_gradient(problem) && hb_problem_is_autonomous(problem);
+    shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
+    return HB_OK;
+}
+
+static hb_status create_rooms(walk_estimator *w)
+{
+    const size_t d = w->shared.d, tally = hb_tally_size((int)d);
+    void *memory;
+    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(double), &memory));
+    w->log_scale = memory;
+    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(hb_walk_plan), &memory));
+    w->plans = memory;
+    HB_TRY(hb_allocate(w->context, w->n * BLOCKS + 1, tally * sizeof(double), &memory));
+    w->parts = memory;
+    w->n_threads = hb_context_threads(w->context);
+    HB_TRY(hb_allocate(w->context, (size_t)w->n_threads * HB_WALK_BLOCK, (1 + d) * sizeof(double),
+                       &memory));
+    w->values = memory;
+    HB_TRY(hb_allocate(w->context, (size_t)w->n_threads, sizeof(hb_walk_block *), &memory));
+    memset(memory, 0, (size_t)w->n_threads * sizeof(hb_walk_block *));
+    w->blocks = memory;
+    for (int t = 0; t < w->n_threads; t++)
+        HB_TRY(hb_walk_block_create(w->context, &w->shared, w->blocks + t));
+    return HB_OK;
+}
+
+static void write_note(const walk_estimator *w, char *note, size_t size)
+{
+    size_t gauge = 0;
+    for (size_t i = 0; i < w->n; i++) gauge += w->plans[i].gauge != 0;
+    const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
+                        : w->shared.full_frame ? "parametrix in the linear frame"
+                        : w->shared.d == 1     ? "parametrix in the linear frame"
+                                               : "parametrix in the diagonal frame";
+    int used = snprintf(note, size, "%s", frame);
+    if (gauge > 0)
+        used +=
+            snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
+    used +=
+        snprintf(note + used, size - (size_t)used, "; %s",
+                 w->shared.closed_form ? "the last step in closed form" : "the last step drawn");
+    if (hb_problem_initial_kind(w->shared.problem) == HB_INITIAL_SAMPLES)
+        snprintf(note + used, size - (size_t)used,
+                 "; the samples are smoothed by Gaussians of Scott's width");
+}
+
+hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
+                            const hb_sampling_settings *settings, size_t n, const double *points,
+                            hb_estimator *out)
+{
+    void *memory;
+    HB_TRY(check(context, problem, tau, n, points));
+    HB_TRY(hb_allocate(context, 1, sizeof(walk_estimator), &memory));
+    walk_estimator *w = memory;
+    *w = (walk_estimator){.context = context, .seed = settings->seed, .n = n, .points = points};
+    hb_status status = describe(w, problem, tau);
+    if (status == HB_OK) status = create_rooms(w);
+    if (status == HB_OK) status = hb_parallel_for(context, "pilot walks", n, pilot_task, w);
+    if (status != HB_OK) {
+        destroy(w);
+        return status;
+    }
+    *out = (hb_estimator){.self = w,
+                          .name = "walk",
+                          .unit = "walks",
+                          .samples_per_round = WALKS_PER_ROUND,
+                          .rounds = UINT64_MAX / WALKS_PER_ROUND / w->shared.d / 2,
+                          .log_scale = w->log_scale,
+                          .round = add_round,
+                          .destroy = destroy};
+    write_note(w, out->note, sizeof out->note);
+    return HB_OK;
+}

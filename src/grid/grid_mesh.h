@@ -1,0 +1,45 @@
+/* grid/grid_mesh.h: a box of nodes, and its lines in strands. */
+#ifndef HB_GRID_GRID_MESH_H
+#define HB_GRID_GRID_MESH_H
+
+#include <heatball/base.h>
+
+/* Nodes low + k h, k = 0 .. nodes-1 per axis; the last axis runs fastest. */
+typedef struct hb_mesh {
+    int dim;
+    int nodes[3];
+    double low[3], h[3];
+    size_t size; /* all nodes */
+} hb_mesh;
+
+/* cells[dim] intervals per axis of the box [low, high]. */
+void hb_mesh_set(hb_mesh *mesh, int dim, const int *cells, const double *low, const double *high);
+/* The distance in memory of two neighbours along an axis. */
+size_t hb_mesh_stride(const hb_mesh *mesh, int axis);
+/* The point of a node: x[dim]. */
+void hb_mesh_point(const hb_mesh *mesh, size_t node, double *x);
+/* ln of the integral of e^v over the box (the trapezoidal rule, which the scheme conserves). */
+double hb_mesh_log_mass(const hb_mesh *mesh, const double *v);
+
+/* Lines along an axis that are worked on side by side. In a strand's own arrays, entry k * pad + r is
+ * node k of line r; `pad` is `width` rounded up to whole vectors, and what is beyond is 0. */
+enum { HB_STRAND_WIDTH = 32, HB_STRAND_LANES = 8 };
+
+typedef struct hb_strand {
+    size_t n;           /* nodes of a line */
+    size_t width, pad;  /* lines, and room for them */
+    size_t node;        /* the first node of the first line */
+    size_t step, apart; /* distance of two nodes of a line, and of two lines */
+    size_t offset;      /* of the strand's entries in an array of the axis */
+} hb_strand;
+
+size_t hb_mesh_strands(const hb_mesh *mesh, int axis);
+hb_strand hb_mesh_strand(const hb_mesh *mesh, int axis, size_t index);
+/* Entries of an array over all strands of an axis, and of the longest strand. */
+size_t hb_mesh_strand_entries(const hb_mesh *mesh, int axis);
+size_t hb_mesh_strand_most(const hb_mesh *mesh);
+/* Between an array over the nodes and the strand's own entries. */
+void hb_strand_gather(const hb_strand *strand, const double *nodes, double *entries);
+void hb_strand_scatter(const hb_strand *strand, const double *entries, double *nodes);
+
+#endif

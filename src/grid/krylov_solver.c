@@ -1,0 +1,241 @@
+/* The linear systems of CVODE's Newton iterations, (I - gamma J) x = b.
+ *
+ * J is that of the last rate: tails move by many units of v in a few steps and their weights are
+ * exponentials of it, so that a Jacobian of an earlier step would not do; the lines are factored before
+ * every solve. In d = 1 one elimination along the line is the solution. In d = 2, 3 let L = I - gamma J
+ * along the last axis and P = the product of I - gamma J_a over the others. GMRES (Saad and Schultz,
+ * SIAM J. Sci. Stat. Comput. 7, 1986) solves
+ *     (I + C) y = P^-1 b,    x = L^-1 y,     I + C = P^-1 (I - gamma J) L^-1
+ * where C = hb_scheme_change is of the size of the splitting error gamma^2 J_a J_b; one to three
+ * directions are enough. Inner products carry CVODE's weights w: <x, y> = sum w^2 x y. The directions
+ * y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are s_k = L^-1 y_k,
+ * which come with C y_k: the solution is a sum of them.
+ *
+ * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/test_grid_scheme.c). */
+#include "grid/krylov_solver.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <cvode/cvode.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST = HB_KRYLOV_MOST, LANES = 8, BLOCK = 1024 };
+
+typedef struct krylov {
+    hb_context *context;
+    hb_scheme *scheme;
+    void *cvode;
+    const double *weights;           /* CVODE's, set before each solve */
+    double *y[MOST + 1];             // (size) orthogonal directions
+    double *s[MOST];                 // (size) L^-1 y
+    double square[MOST + 1];         /* <y, y> */
+    double H[MOST + 1][MOST];        /* Hessenberg matrix of I + C, rotated to a triangle */
+    double cosine[MOST], sine[MOST]; /* of the rotations */
+    double right[MOST + 1];          /* right side, rotated */
+    double factors[MOST];            /* of a combination */
+    size_t size;
+    hb_workspace work;
+} krylov;
+
+/* ---- passes over the arrays ------------------------------------------------------------------- */
+
+/* <x, y> in LANES interleaved sums. */
+static double inner_product(size_t n, const double *w, const double *x, const double *y)
+{
+    const size_t whole = n / LANES * LANES;
+    double sums[LANES] = {0}, total = 0;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t l = 0; l < LANES; l++) sums[l] += w[i + l] * x[i + l] * (w[i + l] * y[i + l]);
+    for (size_t i = whole; i < n; i++) total += w[i] * x[i] * (w[i] * y[i]);
+    for (int l = 0; l < LANES; l++) total += sums[l];
+    return total;
+}
+
+/* products[j] = <y_k, y_j>, j = 0 .. k; block by block, so that memory is read once. */
+static void inner_products(const krylov *s, int k, double *products)
+{
+    memset(products, 0, (size_t)(k + 1) * sizeof *products);
+    for (size_t i = 0; i < s->size; i += BLOCK) {
+        const size_t n = s->size - i < BLOCK ? s->size - i : BLOCK;
+        for (int j = 0; j <= k; j++)
+            products[j] += inner_product(n, s->weights + i, s->y[k] + i, s->y[j] + i);
+    }
+}
+
+/* y_k -= sum of factors_j y_j, j < k. */
+static void orthogonalise(krylov *s, int k)
+{
+    double *restrict x = s->y[k];
+    for (int j = 0; j < k; j++) {
+        const double factor = s->factors[j], *restrict y = s->y[j];
+        for (size_t i = 0; i < s->size; i++) x[i] -= factor * y[i];
+    }
+}
+
+/* x = sum of factors_j s_j, j < used. */
+static void add_up(const krylov *s, int used, double *restrict x)
+{
+    for (int j = 0; j < used; j++) {
+        const double factor = s->factors[j], *restrict part = s->s[j];
+        for (size_t i = 0; i < s->size; i++) x[i] += factor * part[i];
+    }
+}
+
+/* ---- GMRES ------------------------------------------------------------------------------------ */
+
+/* Rotates column k of H to a triangle and the right side with it; its last entry is the residual. */
+static double rotate(krylov *s, int k)
+{
+    for (int j = 0; j < k; j++) {
+        const double upper = s->H[j][k], lower = s->H[j + 1][k];
+        s->H[j][k] = s->cosine[j] * upper + s->sine[j] * lower;
+        s->H[j + 1][k] = s->cosine[j] * lower - s->sine[j] * upper;
+    }
+    const double length = hypot(s->H[k][k], s->H[k + 1][k]);
+    s->cosine[k] = length > 0 ? s->H[k][k] / length : 1;
+    s->sine[k] = length > 0 ? s->H[k + 1][k] / length : 0;
+    s->H[k][k] = length;
+    s->right[k + 1] = -s->sine[k] * s->right[k];
+    s->right[k] *= s->cosine[k];
+    return fabs(s->right[k + 1]);
+}
+
+/* Extends the space by C y_k; returns the residual of the best y in it. */
+static double extend(krylov *s, int k)
+{
+    double products[MOST + 1];
+    hb_scheme_change(s->scheme, s->y[k], s->s[k], s->y[k + 1]);
+    inner_products(s, k + 1, products);
+    double square = products[k + 1];
+    for (int j = 0; j <= k; j++) {
+        s->factors[j] = products[j] / s->square[j];
+        s->H[j][k] = products[j] / sqrt(s->square[j] * s->square[k]) + (j == k);
+        square -= products[j] * s->factors[j];
+    }
+    s->square[k + 1] = fmax(square, 0);
+    s->H[k + 1][k] = sqrt(s->square[k + 1] / s->square[k]);
+    return rotate(s, k);
+}
+
+static void combine(krylov *s, int used, double *x)
+{
+    for (int k = used - 1; k >= 0; k--) {
+        double value = s->right[k];
+        for (int j = k + 1; j < used; j++) value -= s->H[k][j] * s->factors[j];
+        s->factors[k] = value / s->H[k][k];
+    }
+    for (int k = 0; k < used; k++) s->factors[k] /= sqrt(s->square[k]);
+    add_up(s, used, x);
+}
+
+/* 1 when the residual came below the tolerance. */
+static int gmres(krylov *s, const double *b, double tolerance, double *x)
+{
+    int used = 0;
+    hb_scheme_solve(s->scheme, 0, b, s->y[0]);
+    if (hb_scheme_mesh(s->scheme)->dim == 3) hb_scheme_solve(s->scheme, 1, s->y[0], s->y[0]);
+    inner_products(s, 0, s->square);
+    double residual = s->right[0] = sqrt(s->square[0]);
+    while (used < MOST && s->square[used] > 0 && (used == 0 || residual > tolerance)) {
+        if (used > 0) orthogonalise(s, used);
+        residual = extend(s, used++);
+    }
+    memset(x, 0, s->size * sizeof *x);
+    combine(s, used, x);
+    return residual <= tolerance;
+}
+
+/* ---- as CVODE's linear solver ----------------------------------------------------------------- */
+
+static SUNLinearSolver_Type solver_type(SUNLinearSolver solver)
+{
+    (void)solver;
+    return SUNLINEARSOLVER_ITERATIVE; /* in CVODE's words: no matrix is stored */
+}
+
+/* CVODE offers its product with I - gamma J; the scheme has its own. */
+static int ignore_product(SUNLinearSolver solver, void *data, SUNATimesFn product)
+{
+    (void)solver, (void)data, (void)product;
+    return SUNLS_SUCCESS;
+}
+
+static int set_weights(SUNLinearSolver solver, N_Vector weights, N_Vector same)
+{
+    krylov *s = solver->content;
+    (void)same;
+    s->weights = N_VGetArrayPointer(weights);
+    return SUNLS_SUCCESS;
+}
+
+static int solve(SUNLinearSolver solver, SUNMatrix matrix, N_Vector x, N_Vector b, double tolerance)
+{
+    krylov *s = solver->content;
+    double gamma = 0;
+    int converged = 1;
+    (void)matrix;
+    CVodeGetCurrentGamma(s->cvode, &gamma);
+    hb_scheme_factor(s->scheme, gamma);
+    if (hb_scheme_mesh(s->scheme)->dim == 1)
+        hb_scheme_solve(s->scheme, 0, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
+    else
+        converged = gmres(s, N_VGetArrayPointer(b), tolerance, N_VGetArrayPointer(x));
+    return converged ? SUNLS_SUCCESS : SUNLS_RES_REDUCED;
+}
+
+static int free_solver(SUNLinearSolver solver)
+{
+    krylov *s = solver->content;
+    hb_workspace_destroy(&s->work);
+    hb_release(s->context, s);
+    SUNLinSolFreeEmpty(solver);
+    return SUNLS_SUCCESS;
+}
+
+/* ---- creation --------------------------------------------------------------------------------- */
+
+double hb_krylov_bytes(const hb_mesh *mesh)
+{
+    return mesh->dim == 1 ? 0 : (2.0 * MOST + 1) * (double)mesh->size * (double)sizeof(double);
+}
+
+static hb_status allocate(krylov *s)
+{
+    const hb_mesh *mesh = hb_scheme_mesh(s->scheme);
+    if (mesh->dim == 1) return HB_OK;
+    size_t need = 0;
+    for (int k = 0; k < 2 * MOST + 1; k++)
+        need = hb_workspace_add(need, hb_workspace_need(mesh->size, sizeof(double)));
+    HB_TRY(hb_workspace_create(s->context, need, &s->work));
+    for (int k = 0; k <= MOST; k++)
+        s->y[k] = hb_workspace_take(&s->work, mesh->size, sizeof(double));
+    for (int k = 0; k < MOST; k++)
+        s->s[k] = hb_workspace_take(&s->work, mesh->size, sizeof(double));
+    return HB_OK;
+}
+
+SUNLinearSolver hb_krylov_create(hb_context *context, hb_scheme *scheme, void *cvode,
+                                 SUNContext sun)
+{
+    void *memory;
+    if (hb_allocate(context, 1, sizeof(krylov), &memory) != HB_OK) return NULL;
+    krylov *s = memset(memory, 0, sizeof(krylov));
+    s->context = context;
+    s->scheme = scheme;
+    s->cvode = cvode;
+    s->size = hb_scheme_mesh(scheme)->size;
+    SUNLinearSolver solver = allocate(s) == HB_OK ? SUNLinSolNewEmpty(sun) : NULL;
+    if (!solver) {
+        hb_workspace_destroy(&s->work);
+        hb_release(context, s);
+        return NULL;
+    }
+    solver->ops->gettype = solver_type;
+    solver->ops->setatimes = ignore_product;
+    solver->ops->setscalingvectors = set_weights;
+    solver->ops->solve = solve;
+    solver->ops->free = free_solver;
+    solver->content = s;
+    return solver;
+}

@@ -1,0 +1,141 @@
+/* The same equation on the meshes h, 2h and 4h, side by side.
+ *
+ * The runs share nothing but the problem, so that each may have a thread: the calling thread takes the
+ * finest, which needs the most time, another one the two coarser ones. (Threads within a mesh would have
+ * to meet after every pass of some ten microseconds, tens of thousands of times, which costs far more
+ * than it gains when the machine has other work to do.) All memory is taken before and given back after.
+ * Each run has a context of its own for its message; the one of the finest mesh that failed is kept.
+ *
+ * Progress counts the sizes of the meshes, and is reported by the calling thread alone. */
+#include "grid/mesh_runs.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "grid/time_stepper.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct mesh_runs mesh_runs;
+
+typedef struct mesh_run {
+    mesh_runs *all;
+    int calls_back; /* runs on the calling thread */
+    hb_context context;
+    hb_status status;
+    double share;        /* of the whole work */
+    _Atomic double part; /* of its own that is done */
+    atomic_int taken;
+    void *start; // (size)
+    hb_scheme *scheme;
+    hb_stepper *stepper;
+    double *const *out;
+} mesh_run;
+
+struct mesh_runs {
+    hb_grid *grid;
+    atomic_int stop;
+    mesh_run run[HB_GRID_MESHES];
+};
+
+/* The stepper's report: non-zero asks it to stop. */
+static int report(void *user, double part)
+{
+    mesh_run *run = user;
+    mesh_runs *all = run->all;
+    run->part = part;
+    if (run->calls_back && !all->stop) {
+        double done = 0;
+        for (int m = 0; m < HB_GRID_MESHES; m++) done += all->run[m].share * all->run[m].part;
+        run->status = hb_progress(&run->context, "Fokker-Planck grid", fmin(done, 1), 1);
+        if (run->status != HB_OK) all->stop = 1;
+    }
+    return all->stop;
+}
+
+static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
+                         const hb_start_plan *plan, double *log_mass)
+{
+    hb_grid *grid = all->grid;
+    mesh_run *run = &all->run[m];
+    const hb_mesh *mesh = &grid->mesh[m];
+    hb_stepper_settings settings = {.tolerance = grid->tolerance,
+                                    .tau_end = grid->tau[grid->n_levels - 1],
+                                    .report = report,
+                                    .user = run};
+    double sizes = 0;
+    for (int k = 0; k < HB_GRID_MESHES; k++) sizes += (double)grid->mesh[k].size;
+    run->all = all;
+    run->share = (double)mesh->size / sizes;
+    run->context = *grid->context;
+    HB_TRY(hb_allocate(&run->context, mesh->size, sizeof(double), &run->start));
+    HB_TRY(hb_grid_start(&run->context, problem, mesh, plan, log_mass, run->start,
+                         &settings.tau_start));
+    HB_TRY(hb_scheme_create(&run->context, problem, mesh, &run->scheme));
+    return hb_stepper_create(&run->context, run->scheme, &settings, run->start, &run->stepper);
+}
+
+/* The calling thread takes the finest mesh that is left, others prefer the coarser ones. */
+static hb_status run_task(void *user, size_t index, int thread)
+{
+    mesh_runs *all = user;
+    int m = thread == 0 ? 0 : 1;
+    (void)index; /* there are as many tasks as runs */
+    while (atomic_exchange(&all->run[m].taken, 1)) m = (m + 1) % HB_GRID_MESHES;
+    mesh_run *run = &all->run[m];
+    run->calls_back = thread == 0;
+    const hb_status status =
+        hb_stepper_march(run->stepper, all->grid->n_levels, all->grid->tau, run->out);
+    if (run->status == HB_OK) run->status = status;
+    if (status != HB_OK) all->stop = 1;
+    return HB_OK; /* kept in the run, so that the finest one's failure is told */
+}
+
+/* The failure of the finest mesh that failed by itself, not because another one did. */
+static hb_status outcome(mesh_runs *all)
+{
+    hb_status status = HB_OK;
+    for (int m = HB_GRID_MESHES - 1; m >= 0; m--) {
+        const mesh_run *run = &all->run[m];
+        if (run->status == HB_OK) continue;
+        if (status != HB_OK && run->status == HB_ERROR_INTERRUPTED && !run->calls_back) continue;
+        status = run->status;
+        memcpy(all->grid->context->message, run->context.message, sizeof run->context.message);
+    }
+    return status;
+}
+
+hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_start_plan *plan,
+                             double *const *const out[HB_GRID_MESHES])
+{
+    mesh_runs all = {.grid = grid};
+    double log_mass = NAN;
+    hb_status status = HB_OK;
+    for (int m = 0; m < HB_GRID_MESHES && status == HB_OK; m++) {
+        all.run[m].out = out[m];
+        status = prepare(&all, m, problem, plan, &log_mass);
+        if (status != HB_OK)
+            memcpy(grid->context->message, all.run[m].context.message,
+                   sizeof grid->context->message);
+    }
+    if (status == HB_OK)
+        status = hb_parallel_for(grid->context, NULL, HB_GRID_MESHES, run_task, &all);
+    if (status == HB_OK) status = outcome(&all);
+    for (int m = 0; m < HB_GRID_MESHES; m++) {
+        grid->info.steps += hb_stepper_steps(all.run[m].stepper);
+        hb_stepper_destroy(all.run[m].stepper);
+        hb_scheme_destroy(all.run[m].scheme);
+        hb_release(grid->context, all.run[m].start);
+    }
+    return status;
+}
+
+double hb_grid_run_bytes(const hb_grid *grid)
+{
+    double bytes = 0;
+    for (int m = 0; m < HB_GRID_MESHES; m++)
+        bytes += (double)grid->mesh[m].size * (double)sizeof(double) +
+                 hb_scheme_bytes(&grid->mesh[m]) + hb_stepper_bytes(&grid->mesh[m]);
+    return bytes;
+}

@@ -1,0 +1,14 @@
+/* grid/mesh_runs.h: the same equation on three meshes, side by side. */
+#ifndef HB_GRID_MESH_RUNS_H
+#define HB_GRID_MESH_RUNS_H
+
+#include "grid/grid_kept.h"
+#include "grid/grid_start.h"
+
+/* v at the grid's levels on its three meshes: out[mesh][level][size]. grid->info.steps is set. */
+hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_start_plan *plan,
+                             double *const *const out[HB_GRID_MESHES]);
+/* Bytes that the runs take. */
+double hb_grid_run_bytes(const hb_grid *grid);
+
+#endif

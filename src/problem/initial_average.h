@@ -1,0 +1,23 @@
+/* problem/initial_average.h: the mean of an initial density under a Gaussian, in closed form. */
+#ifndef HB_PROBLEM_INITIAL_AVERAGE_H
+#define HB_PROBLEM_INITIAL_AVERAGE_H
+
+#include <heatball/problem.h>
+
+/* x ~ N(mean, C): variance[d] when C is diagonal, else covariance[d][d] (the other is NULL). */
+typedef struct hb_bell {
+    const double *mean;       // (d)
+    const double *variance;   // (d)
+    const double *covariance; // (d, d)
+} hb_bell;
+
+/* 1 when E[u(x,0)] has a closed form: sums of Gaussians for every C, uniform for diagonal C. */
+int hb_initial_average_is_closed(const hb_problem *problem, int diagonal);
+/* Doubles of work that hb_initial_average needs. */
+size_t hb_initial_average_work(const hb_problem *problem);
+/* ln E[u(x,0)] and its gradient[d] by the mean. -inf with a zero gradient where it is below double
+ * (uniform only). NaN when C plus the initial covariance is not positive definite. */
+void hb_initial_average(const hb_problem *problem, const hb_bell *bell, double *work,
+                        double *log_value, double *gradient);
+
+#endif

@@ -1,0 +1,80 @@
+"""The errors that particles and walks claim are the real ones.
+
+Each case is solved many times with other seeds. z = (answer - truth)/claimed error of density, log-density,
+entropy density and each component of the score should be standard normal: the long test counts how often
+|z| <= 1.96 (90 to 99 % of 200 repetitions), the short one looks at the mean and the spread of z. Truth is a
+closed form (linear drifts) or the grid. Walks
+under a linear drift are exact; there the answer must be the truth to rounding.
+"""
+
+import numpy as np
+import pytest
+
+import estimate_problems as problems
+import heatball
+
+CASES = {
+    "isotropic": (problems.ou(2), None),
+    "anisotropic": (problems.anisotropic(3), None),
+    "rotating": (problems.rotating(2), None),
+    "mixture": (problems.two_bumps(2), None),
+    "uniform": (problems.boxed(2), None),
+    "bistable": (problems.bistable(), problems.BISTABLE_AT),
+    "van_der_pol": (problems.van_der_pol(), problems.VAN_DER_POL_AT),
+    "soft_wells": (problems.SoftWells(3), None),
+}
+NEEDS_GRID = ("bistable", "van_der_pol", "soft_wells")  # nonlinear, so slower
+SAMPLES = {"particles": 4096, "walk": 16384}
+MOST_REFUSED = 0.5  # share of the repetitions in which no error may be claimed (it is infinite)
+EXACT = 1e-7  # below it, relative to the value, an error is rounding: the method was exact
+
+
+def z_scores(name, method, repetitions, directory, samples, points=None):
+    """z of (repetitions, points, quantities), nan where no error was claimed, and the density's error."""
+    problem, at = CASES[name]
+    at = problem.place([0.2, 0.9]) if at is None else at
+    at = at[:points]
+    v, score = problem.exact(at)
+    u, arguments = np.exp(v), problem.problem(directory)
+    truth = np.column_stack([u, v, u * v, score])
+    found, claimed = [], []
+    for seed in range(repetitions):
+        s = heatball.solve(at=at, method=method, samples=samples, seed=1000 + seed, **arguments)
+        found.append(np.column_stack([s.density, s.log_density, s.entropy_density, s.score]))
+        claimed.append(np.column_stack([s.density_se, s.log_density_se, s.entropy_density_se,
+                                        s.score_se]))
+    found, claimed = np.array(found), np.array(claimed)
+    relative = np.median(claimed[:, :, 0] / u, axis=0).max()
+    refused = ~np.isfinite(claimed)
+    assert np.all(refused.mean(0) <= MOST_REFUSED), refused.mean(0)
+    if relative < EXACT:
+        assert np.allclose(found, truth, rtol=1e-6, atol=1e-9)
+        return None, relative
+    return np.where(refused, np.nan, found - truth) / claimed, relative
+
+
+@pytest.mark.parametrize("method", ["particles", "walk"])
+@pytest.mark.parametrize("name", CASES)
+def test_claimed_errors_are_real(name, method, tmp_path):
+    repetitions = 4 if name in NEEDS_GRID else 16
+    z, relative = z_scores(name, method, repetitions, tmp_path, SAMPLES[method] // 2, 2)
+    assert relative < 0.25
+    if z is None:
+        return
+    counted = np.isfinite(z).sum(0)
+    mean, spread = np.nanmean(z, 0), np.sqrt(np.nanmean(z**2, 0))
+    assert np.all(np.abs(mean) < 5 / np.sqrt(counted)), mean
+    assert np.all(spread < 1 + 5 / np.sqrt(2 * counted)), spread
+    assert np.median(spread) > 0.5, spread
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["particles", "walk"])
+@pytest.mark.parametrize("name", CASES)
+def test_coverage(name, method, tmp_path):
+    z, relative = z_scores(name, method, 200, tmp_path, SAMPLES[method])
+    assert relative < 0.1
+    if z is None:
+        return
+    held = np.nanmean(np.where(np.isnan(z), np.nan, np.abs(z) <= 1.96), axis=0)
+    assert np.all((held >= 0.90) & (held <= 0.99)), held

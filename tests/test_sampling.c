@@ -1,0 +1,488 @@
+/* The driver of the sampling methods on an estimator that is made here: units with a known mean and
+ * spread, so that numbers of rounds, errors, files and choices are known beforehand. */
+#include "support.h"
+
+#include "base/context.h"
+#include "base/parallel.h"
+#include "estimate/sampling.h"
+
+#include <unistd.h>
+
+enum { DIM = 2, POINTS = 4, PER_ROUND = 1000, TASKS = 8 };
+
+/* Point i has units with mean mean[i] and standard deviation spread[i]; b = (0.5 a, noise). */
+typedef struct fake {
+    hb_context *context;
+    double log_scale[POINTS], mean[POINTS], spread[POINTS], lost[POINTS];
+    int calls;
+    double seconds; /* that a round sleeps */
+    uint64_t stream;
+    const unsigned char *wanted;
+    double *tallies;
+    uint64_t k;
+} fake;
+
+static hb_status fake_task(void *user, size_t index, int thread)
+{
+    fake *f = user;
+    const size_t point = index / TASKS, part = index % TASKS, n = PER_ROUND / TASKS;
+    double z[2 * PER_ROUND / TASKS], a[PER_ROUND / TASKS], b[DIM * PER_ROUND / TASKS];
+    (void)thread;
+    if (!f->wanted[point]) return HB_OK;
+    HB_TRY(hb_random_normal(f->context, 11, f->stream + point,
+                            2 * ((uint64_t)PER_ROUND * f->k + part * n), 2 * n, z));
+    double *tally = f->tallies + (point * TASKS + part) * hb_tally_size(DIM);
+    for (size_t i = 0; i < n; i++) {
+        a[i] = f->mean[point] + f->spread[point] * z[2 * i];
+        b[2 * i] = 0.5 * a[i];
+        b[2 * i + 1] = z[2 * i + 1];
+    }
+    hb_tally_clear(DIM, tally);
+    hb_tally_add(DIM, tally, n, a, b);
+    return HB_OK;
+}
+
+static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    fake *f = self;
+    const size_t size = hb_tally_size(DIM);
+    double *parts = malloc(POINTS * TASKS * size * sizeof *parts);
+    f->wanted = wanted;
+    f->k = k;
+    f->tallies = parts;
+    if (f->seconds > 0) usleep((useconds_t)(1e6 * f->seconds));
+    f->calls++;
+    hb_status status = hb_parallel_for(f->context, "units", POINTS * TASKS, fake_task, f);
+    for (size_t i = 0; i < POINTS * TASKS; i++)
+        if (wanted[i / TASKS]) hb_tally_merge(DIM, tallies + i / TASKS * size, parts + i * size);
+    for (size_t i = 0; i < POINTS; i++)
+        if (wanted[i]) hb_tally_lose(tallies + i * size, f->lost[i]);
+    free(parts);
+    return status; /* also after a failure the tallies were touched: the driver must not keep them */
+}
+
+static void fake_destroy(void *self)
+{
+    (void)self;
+}
+
+static fake make_fake(hb_context *context)
+{
+    fake f = {.context = context};
+    for (int i = 0; i < POINTS; i++) {
+        f.log_scale[i] = -3.0 * i;
+        f.mean[i] = 1 + 0.3 * i;
+        f.spread[i] = 0.6 * f.mean[i];
+    }
+    return f;
+}
+
+static hb_estimator estimator_of(fake *f, const char *name)
+{
+    return (hb_estimator){.self = f,
+                          .name = name,
+                          .unit = "units",
+                          .samples_per_round = PER_ROUND,
+                          .rounds = UINT64_MAX,
+                          .log_scale = f->log_scale,
+                          .round = fake_round,
+                          .destroy = fake_destroy};
+}
+
+static void start(hb_context *context, const hb_sampling_settings *settings, fake *f,
+                  hb_sampling *out)
+{
+    const hb_estimator estimator = estimator_of(f, "fake");
+    assert_ok(context, hb_sampling_create(context, settings, POINTS, DIM, 0.5, out));
+    assert_ok(context, hb_sampling_add(out, &estimator, 20 * PER_ROUND));
+}
+
+static hb_sampling_settings settings_of(void)
+{
+    hb_solve_settings all;
+    hb_solve_settings_default(&all);
+    return all.sampling;
+}
+
+static void assert_rounds(const hb_sampling *s, uint64_t expected)
+{
+    for (int i = 0; i < POINTS; i++) assert_int_equal(s->runs[0].rounds[i], expected);
+}
+
+/* ---- how long ---- */
+
+static void samples_are_reached(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    const struct {
+        uint64_t samples, rounds;
+    } cases[] = {{0, 20}, {5000, 5}, {5001, 6}, {2, 1}};
+    for (int k = 0; k < 4; k++) {
+        fake f = make_fake(context);
+        hb_sampling s;
+        settings.samples = cases[k].samples;
+        start(context, &settings, &f, &s);
+        assert_ok(context, hb_sampling_perform(&s));
+        assert_rounds(&s, cases[k].rounds);
+        assert_int_equal(f.calls, cases[k].rounds);
+        assert_true(hb_tally_units(s.runs[0].tallies) == (double)cases[k].rounds * PER_ROUND);
+        hb_sampling_destroy(&s);
+    }
+    hb_context_destroy(context);
+}
+
+/* Relative spread 0.6 (point 2: 1.5) and an error of 0.01: 3600 (22500) units, at least 2000. */
+static void errors_are_reached_point_by_point(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    f.spread[2] = 1.5 * f.mean[2];
+    settings.density_error = 0.01;
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    const uint64_t *rounds = s.runs[0].rounds;
+    assert_true(rounds[0] >= 3 && rounds[0] <= 5 && rounds[2] >= 20 && rounds[2] <= 26);
+    for (size_t i = 0; i < POINTS; i++) assert_true(hb_sampling_has_met(&s, &s.runs[0], i, NULL));
+    hb_sampling_destroy(&s);
+    settings.density_error = 0.5; /* met at once, but not before a tenth of the usual samples */
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_rounds(&s, 2);
+    hb_sampling_destroy(&s);
+    /* score (0.5, 0) +- (0, 1/mean sqrt(n)): |score| = 0.5 is below 1/sqrt(2 tau) = 1 */
+    settings.density_error = 0;
+    settings.score_error = 0.01;
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_true(s.runs[0].rounds[0] >= 9 && s.runs[0].rounds[0] <= 12);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+/* A point whose units are 0 is doubted for ever: given up at 16 times the usual samples. */
+static void a_hopeless_point_is_given_up(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    f.mean[1] = f.spread[1] = 0;
+    settings.density_error = 0.05;
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_int_equal(s.runs[0].rounds[1], 16 * 20);
+    assert_int_equal(s.runs[0].rounds[0], 2);
+    assert_false(hb_sampling_has_met(&s, &s.runs[0], 1, NULL));
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+static void rounds_that_there_are_end_it(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    start(context, &settings, &f, &s);
+    s.runs[0].estimator.rounds = 3;
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_rounds(&s, 3);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+static void time_ends_it(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    settings.density_error = 1e-9;
+    settings.max_time = 0.2;
+    f.seconds = 0.02;
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_true(s.runs[0].rounds[0] >= 1 && s.runs[0].rounds[0] <= 12);
+    assert_true(hb_sampling_clock() - s.start < 2);
+    hb_sampling_destroy(&s);
+    settings.max_time = 1e-6; /* one round all the same: else there is no answer */
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_rounds(&s, 1);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+/* ---- progress ---- */
+
+typedef struct watch {
+    double done, total;
+    int rises, backwards, beyond;
+    double stop_at; /* samples; 0: never */
+} watch;
+
+static int look(void *user, const char *what, double done, double total)
+{
+    watch *w = user;
+    if (strcmp(what, "units") != 0) return 0;
+    w->rises += done > w->done;
+    w->backwards += done < w->done;
+    w->beyond += done > total;
+    w->done = done;
+    w->total = total;
+    return w->stop_at > 0 && done > w->stop_at;
+}
+
+static hb_context *watched_context(watch *w, int threads)
+{
+    hb_settings settings;
+    hb_context *context;
+    hb_settings_default(&settings);
+    settings.threads = threads;
+    settings.progress = look;
+    settings.progress_user = w;
+    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    return context;
+}
+
+static void progress_counts_samples(void **state)
+{
+    (void)state;
+    watch w = {0};
+    hb_context *context = watched_context(&w, 1);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_true(w.done == 20000 && w.total == 20000);
+    assert_true(w.rises > 20 * POINTS * TASKS / 2); /* also within rounds */
+    assert_int_equal(w.backwards, 0);
+    assert_int_equal(w.beyond, 0);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+/* ---- the file ---- */
+
+static hb_problem *make_problem(hb_context *context, const char *drift)
+{
+    hb_problem *problem;
+    assert_ok(context, hb_problem_parse(context, drift, "1", "gaussian(mean=0, var=1)", &problem));
+    return problem;
+}
+
+static const double AT[POINTS * DIM] = {0.1, 0.2, -1.3, 0.4, 2.1, 2.2, 0.7, -0.6};
+
+static void print_of(hb_sampling *s, const char *drift, const double *points)
+{
+    hb_problem *problem = make_problem(s->context, drift);
+    hb_solve_settings settings;
+    hb_solve_settings_default(&settings);
+    settings.sampling = *s->settings;
+    const hb_solve_task task = {s->context, problem, &settings, 1, points};
+    assert_ok(s->context, hb_sampling_fingerprint(&task, 0.5, s));
+    hb_problem_destroy(problem);
+}
+
+static void make_path(char *path)
+{
+    strcpy(path, "/tmp/heatball-state-XXXXXX");
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    unlink(path);
+}
+
+/* Stopped in the middle of a round by the progress callback, gone on on other numbers of threads: the same
+ * bytes as in one go. */
+static void resuming_gives_the_same_bits(void **state)
+{
+    (void)state;
+    const size_t bytes = POINTS * hb_tally_size(DIM) * sizeof(double);
+    char path[64];
+    make_path(path);
+    hb_sampling_settings settings = settings_of();
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    fake f = make_fake(context);
+    hb_sampling whole, s;
+    start(context, &settings, &f, &whole);
+    assert_ok(context, hb_sampling_perform(&whole));
+    settings.state = path;
+    settings.resume = 1;
+    for (int part = 0; part < 3; part++) {
+        watch w = {.stop_at = part == 2 ? 0 : 6400 + 7200 * part};
+        hb_context *other = watched_context(&w, 1 + part % 2);
+        fake g = make_fake(other);
+        int found;
+        start(other, &settings, &g, &s);
+        print_of(&s, "-x, -2*y", AT);
+        assert_ok(other, hb_sampling_load(&s, &found));
+        assert_int_equal(found, part > 0);
+        if (part == 2) {
+            assert_rounds(&s, 13);
+            assert_ok(other, hb_sampling_perform(&s));
+            assert_rounds(&s, 20);
+            assert_memory_equal(s.runs[0].tallies, whole.runs[0].tallies, bytes);
+        } else
+            assert_fails(other, hb_sampling_perform(&s), HB_ERROR_INTERRUPTED,
+                         "interrupted; the state is saved in /tmp/heatball-state-");
+        hb_sampling_destroy(&s);
+        hb_context_destroy(other);
+    }
+    hb_sampling_destroy(&whole);
+    hb_context_destroy(context);
+    unlink(path);
+}
+
+/* Points that stopped at different rounds go on each from its own. */
+static void uneven_points_catch_up(void **state)
+{
+    (void)state;
+    const size_t bytes = POINTS * hb_tally_size(DIM) * sizeof(double);
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling uneven, even;
+    f.spread[2] = 1.5 * f.mean[2];
+    settings.density_error = 0.01;
+    start(context, &settings, &f, &uneven);
+    assert_ok(context, hb_sampling_perform(&uneven));
+    assert_true(uneven.runs[0].rounds[2] > uneven.runs[0].rounds[0]);
+    settings.density_error = 0;
+    settings.samples = 30 * PER_ROUND;
+    assert_ok(context, hb_sampling_perform(&uneven));
+    start(context, &settings, &f, &even);
+    assert_ok(context, hb_sampling_perform(&even));
+    assert_rounds(&uneven, 30);
+    assert_memory_equal(uneven.runs[0].tallies, even.runs[0].tallies, bytes);
+    hb_sampling_destroy(&uneven);
+    hb_sampling_destroy(&even);
+    hb_context_destroy(context);
+}
+
+static void other_states_are_refused(void **state)
+{
+    (void)state;
+    char path[64];
+    make_path(path);
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_sampling_settings settings = settings_of();
+    settings.state = path;
+    settings.samples = 3000;
+    fake f = make_fake(context);
+    hb_sampling s;
+    int found;
+    start(context, &settings, &f, &s);
+    print_of(&s, "-x, -2*y", AT);
+    const uint64_t print = s.fingerprint;
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_ok(context, hb_sampling_load(&s, &found));
+    assert_int_equal(found, 1);
+    double moved[POINTS * DIM];
+    memcpy(moved, AT, sizeof moved);
+    moved[5] += 1e-9;
+    print_of(&s, "-x, -2*y", moved);
+    assert_true(s.fingerprint != print);
+    print_of(&s, "-x, -2.00001*y", AT);
+    assert_true(s.fingerprint != print);
+    settings.seed = 2;
+    print_of(&s, "-x, -2*y", AT);
+    assert_true(s.fingerprint != print);
+    assert_fails(context, hb_sampling_load(&s, &found), HB_ERROR_ARGUMENT,
+                 "is the state of another");
+    settings.seed = 1;
+    print_of(&s, "-x, -2*y", AT);
+    assert_true(s.fingerprint == print);
+    /* one byte changed, then the end cut off, then something else in its place */
+    FILE *file = fopen(path, "r+b");
+    assert_int_equal(fseek(file, -100, SEEK_END), 0);
+    assert_true(fputc('#', file) != EOF);
+    fclose(file);
+    assert_fails(context, hb_sampling_load(&s, &found), HB_ERROR_FORMAT, "is damaged");
+    assert_int_equal(truncate(path, 700), 0);
+    assert_fails(context, hb_sampling_load(&s, &found), HB_ERROR_FORMAT,
+                 "is not the state of a sampling");
+    file = fopen(path, "wb");
+    fputs("x,y\n1,2\n", file);
+    fclose(file);
+    assert_fails(context, hb_sampling_check_path(context, path), HB_ERROR_FORMAT,
+                 "is not the state of a sampling");
+    const uint64_t shape[] = {3, 40}; /* an array, but of something else */
+    const double values[3 * 40] = {1.5};
+    hb_writer *writer;
+    assert_ok(context, hb_writer_create(context, path, &writer));
+    assert_ok(context, hb_npy_begin(writer, HB_F64, 2, shape));
+    assert_ok(context, hb_writer_write(writer, values, sizeof values));
+    assert_ok(context, hb_writer_commit(writer));
+    assert_fails(context, hb_sampling_check_path(context, path), HB_ERROR_FORMAT,
+                 "it holds something else");
+    unlink(path);
+    assert_ok(context, hb_sampling_check_path(context, path));
+    assert_ok(context, hb_sampling_load(&s, &found));
+    assert_int_equal(found, 0);
+    settings.state = "/tmp/no/such/directory/state";
+    assert_int_equal(hb_sampling_save(&s), HB_ERROR_PATH);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+/* ---- which of two ---- */
+
+/* Run 0 is worse at point 1, doubted at point 2, and precise enough at 0; at 3 both are doubted. */
+static void the_better_one_serves_a_point(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake first = make_fake(context), second = make_fake(context);
+    second.stream = 100;
+    first.spread[1] = 9 * first.mean[1];
+    first.lost[2] = 200; /* of 1000: its small error is not to be trusted */
+    first.mean[3] = first.spread[3] = second.mean[3] = second.spread[3] = 0;
+    second.spread[0] = 0.001;
+    hb_sampling s;
+    start(context, &settings, &first, &s);
+    const hb_estimator estimator = estimator_of(&second, "other");
+    assert_ok(context, hb_sampling_add(&s, &estimator, 20 * PER_ROUND));
+    assert_ok(context, hb_sampling_choose(&s));
+    const unsigned char expected[] = {0, 1, 1, 0};
+    for (int i = 0; i < POINTS; i++) {
+        assert_int_equal(s.runs[1].chosen[i], expected[i]);
+        assert_int_equal(s.runs[0].chosen[i], !expected[i]);
+    }
+    assert_int_equal(s.runs[0].first, 3); /* an eighth of 20 rounds, which are thrown away */
+    assert_true(hb_tally_units(s.runs[0].tallies) == 0);
+    assert_ok(context, hb_sampling_perform(&s));
+    for (int i = 0; i < POINTS; i++) {
+        assert_int_equal(s.runs[expected[i]].rounds[i], 20);
+        assert_int_equal(s.runs[!expected[i]].rounds[i], 0);
+    }
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_reached),
+        cmocka_unit_test(errors_are_reached_point_by_point),
+        cmocka_unit_test(a_hopeless_point_is_given_up),
+        cmocka_unit_test(rounds_that_there_are_end_it),
+        cmocka_unit_test(time_ends_it),
+        cmocka_unit_test(progress_counts_samples),
+        cmocka_unit_test(resuming_gives_the_same_bits),
+        cmocka_unit_test(uneven_points_catch_up),
+        cmocka_unit_test(other_states_are_refused),
+        cmocka_unit_test(the_better_one_serves_a_point),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

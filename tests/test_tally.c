@@ -1,0 +1,261 @@
+/* The tally of the sampling methods: moments against sums written out plainly, errors against the spread
+ * over repetitions, and each doubt provoked by a distribution that deserves it. */
+#include "support.h"
+
+#include "estimate/tally.h"
+
+enum { DIM = 2, N = 1000, MOST = 60 + 4 * 32 };
+
+/* a = s e^(sZ - s^2/2) and two gradients that go with it. */
+typedef struct units {
+    double *a, *b; // (n), (n, DIM)
+} units;
+
+static units draw(hb_context *context, uint64_t stream, size_t n, double s)
+{
+    units u = {malloc(n * sizeof(double)), malloc(n * DIM * sizeof(double))};
+    double *z = malloc(3 * n * sizeof(double));
+    assert_ok(context, hb_random_normal(context, 5, stream, 0, 3 * n, z));
+    for (size_t i = 0; i < n; i++) {
+        u.a[i] = 2.385 * exp(s * z[3 * i] - s * s / 2);
+        u.b[2 * i] = u.a[i] * (0.7 + 0.4 * z[3 * i + 1]);
+        u.b[2 * i + 1] = -1.3 * u.a[i] + 0.9 * z[3 * i + 2];
+    }
+    free(z);
+    return u;
+}
+
+static void drop(units u)
+{
+    free(u.a);
+    free(u.b);
+}
+
+static hb_tally_answer answer(const double *tally, double log_scale, double *score, double *se)
+{
+    hb_tally_answer out;
+    hb_tally_answer_of(DIM, tally, log_scale, &out, score, se);
+    return out;
+}
+
+static void four_units_by_hand(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3, 4}, b[] = {1, 2, 0.5, -1};
+    double tally[MOST], score, se;
+    hb_tally_answer out;
+    assert_true(hb_tally_size(1) <= MOST);
+    hb_tally_clear(1, tally);
+    hb_tally_add(1, tally, 4, a, b);
+    hb_tally_answer_of(1, tally, log(3.0), &out, &score, &se);
+    assert_relative(out.density, 7.5, 1e-14);
+    assert_relative(out.relative, sqrt(5.0 / 12) / 2.5, 1e-14);
+    assert_relative(out.effective, 100.0 / 30, 1e-14);
+    assert_int_equal(out.doubt, HB_TALLY_FEW);
+    assert_true(isinf(out.density_se) && isinf(se));
+    assert_true(hb_tally_units(tally) == 4);
+}
+
+/* Against the definitions, in two passes and long double. */
+static void moments_are_those_of_the_definition(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    units u = draw(context, 1, N, 0.4);
+    double tally[MOST], score[DIM], se[DIM];
+    hb_tally_clear(DIM, tally);
+    hb_tally_add(DIM, tally, N, u.a, u.b);
+    const double scale = -1.7;
+    hb_tally_answer out = answer(tally, scale, score, se);
+    long double A = 0, B[DIM] = {0}, aa = 0, ab[DIM] = {0}, bb[DIM] = {0};
+    for (int i = 0; i < N; i++) A += u.a[i] / (long double)N;
+    for (int i = 0; i < N * DIM; i++) B[i % DIM] += u.b[i] / (long double)N;
+    for (int i = 0; i < N; i++) {
+        aa += (u.a[i] - A) * (u.a[i] - A) / (N - 1);
+        for (int k = 0; k < DIM; k++) {
+            ab[k] += (u.a[i] - A) * (u.b[i * DIM + k] - B[k]) / (N - 1);
+            bb[k] += (u.b[i * DIM + k] - B[k]) * (u.b[i * DIM + k] - B[k]) / (N - 1);
+        }
+    }
+    const double e = (double)(sqrtl(aa / N) / A), v = (double)logl(A) + scale, density = exp(v);
+    assert_int_equal(out.doubt, HB_TALLY_FINE);
+    assert_int_equal(out.score_doubt, HB_TALLY_FINE);
+    assert_relative(out.density, density, 1e-13);
+    assert_relative(out.density_se, density * e, 1e-12);
+    assert_relative(out.log_density, v + e * e / 2, 1e-12);
+    assert_relative(out.log_density_se, e, 1e-12);
+    assert_relative(out.entropy, density * v - density * e * e / 2, 1e-12);
+    assert_relative(out.entropy_se, density * sqrt(e * e * (1 + v) * (1 + v) + e * e * e * e / 2),
+                    1e-12);
+    for (int k = 0; k < DIM; k++) {
+        const long double S = B[k] / A;
+        assert_relative(score[k], (double)(S - (S * aa - ab[k]) / (N * A * A)), 1e-12);
+        assert_relative(se[k], (double)(sqrtl((bb[k] - 2 * S * ab[k] + S * S * aa) / N) / A),
+                        1e-10);
+    }
+    drop(u);
+    hb_context_destroy(context);
+}
+
+static void merging_gives_what_adding_gives(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    units u = draw(context, 2, N, 0.6);
+    double whole[MOST], parts[MOST], part[MOST], score[2][DIM], se[2][DIM];
+    hb_tally_clear(DIM, whole);
+    hb_tally_add(DIM, whole, N, u.a, u.b);
+    hb_tally_lose(whole, 3);
+    hb_tally_clear(DIM, parts);
+    const size_t ends[] = {0, 1, 1, 137, 500, N};
+    for (int k = 0; k < 5; k++) {
+        hb_tally_clear(DIM, part);
+        hb_tally_add(DIM, part, ends[k + 1] - ends[k], u.a + ends[k], u.b + ends[k] * DIM);
+        if (k == 3) hb_tally_lose(part, 3);
+        hb_tally_merge(DIM, parts, part);
+    }
+    for (size_t k = 0; k < hb_tally_size(DIM); k++)
+        assert_near(parts[k], whole[k], 1e-11 * (1 + fabs(whole[k])));
+    hb_tally_answer a = answer(whole, 0, score[0], se[0]), b = answer(parts, 0, score[1], se[1]);
+    assert_true(b.units == N && b.lost == 3 && a.tail_index == b.tail_index);
+    drop(u);
+    hb_context_destroy(context);
+}
+
+/* Over REPEATS repetitions the claimed error is the real spread, and nothing is off by more than 5 errors
+ * of the mean: density 2.385 e^scale, scores 0.7 and -1.3. */
+static void claimed_errors_are_the_spread(void **state)
+{
+    (void)state;
+    enum { REPEATS = 400, PART = 250, QUANTITIES = 5 };
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    const double scale = 0.3, u = 2.385 * exp(scale);
+    const double truth[QUANTITIES] = {u, log(u), u * log(u), 0.7, -1.3};
+    double sum[QUANTITIES] = {0}, square[QUANTITIES] = {0}, claimed[QUANTITIES] = {0};
+    for (int r = 0; r < REPEATS; r++) {
+        units drawn = draw(context, 1000 + (uint64_t)r, PART, 0.5);
+        double tally[MOST], score[DIM], se[DIM];
+        hb_tally_clear(DIM, tally);
+        hb_tally_add(DIM, tally, PART, drawn.a, drawn.b);
+        const hb_tally_answer out = answer(tally, scale, score, se);
+        assert_int_equal(out.doubt, HB_TALLY_FINE);
+        const double value[] = {out.density, out.log_density, out.entropy, score[0], score[1]};
+        const double error[] = {out.density_se, out.log_density_se, out.entropy_se, se[0], se[1]};
+        for (int q = 0; q < QUANTITIES; q++) {
+            sum[q] += (value[q] - truth[q]) / REPEATS;
+            square[q] += (value[q] - truth[q]) * (value[q] - truth[q]) / REPEATS;
+            claimed[q] += error[q] * error[q] / REPEATS;
+        }
+        drop(drawn);
+    }
+    for (int q = 0; q < QUANTITIES; q++) {
+        assert_near(sum[q], 0, 5 * sqrt(square[q] / REPEATS));
+        assert_near(sqrt(claimed[q] / square[q]), 1, 5 / sqrt(2.0 * REPEATS));
+    }
+    hb_context_destroy(context);
+}
+
+static void a_tiny_density_keeps_its_logarithm(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    units u = draw(context, 3, N, 0.2);
+    double tally[MOST], score[DIM], se[DIM];
+    hb_tally_clear(DIM, tally);
+    hb_tally_add(DIM, tally, N, u.a, u.b);
+    const hb_tally_answer out = answer(tally, -2000, score, se);
+    assert_int_equal(out.doubt, HB_TALLY_FINE);
+    assert_near(out.log_density, log(2.385) - 2000, 0.05);
+    assert_true(out.density == 0 && out.entropy == 0 && out.density_se == 0 && out.relative < 0.01);
+    drop(u);
+    hb_context_destroy(context);
+}
+
+/* ---- doubts ---- */
+
+static hb_tally_answer answer_of_values(size_t n, const double *a, const double *b, double lost)
+{
+    double tally[MOST], score[DIM], se[DIM];
+    hb_tally_clear(DIM, tally);
+    hb_tally_add(DIM, tally, n, a, b);
+    hb_tally_lose(tally, lost);
+    const hb_tally_answer out = answer(tally, 0, score, se);
+    assert_true((out.doubt == HB_TALLY_FINE) == isfinite(out.density_se));
+    assert_true((out.doubt == HB_TALLY_FINE) == isfinite(out.log_density_se));
+    assert_true((out.score_doubt == HB_TALLY_FINE) == isfinite(se[0]));
+    return out;
+}
+
+/* a = U^(-1/index): a tail with this index. */
+static void fill_tail(hb_context *context, size_t n, double index, double *a)
+{
+    assert_ok(context, hb_random_uniform(context, 7, 1, 0, n, a));
+    for (size_t i = 0; i < n; i++) a[i] = pow(1 - a[i], -1 / index);
+}
+
+static void each_doubt_is_raised(void **state)
+{
+    (void)state;
+    enum { MANY = 100000 };
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    double *a = calloc(MANY, sizeof *a), *b = calloc(MANY * DIM, sizeof *b);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_NOTHING);
+    assert_int_equal(answer_of_values(0, a, b, 0).doubt, HB_TALLY_NOTHING);
+    for (int i = 0; i < 20; i++) a[i * 37] = 1.7; /* 20 of MANY count */
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FEW);
+    for (int i = 0; i < 200; i++) a[i * 37] = 1.7;
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FINE);
+    for (int i = 0; i < 200; i += 2) a[i * 37] = -1.6; /* the mean is 0.05 +- 0.12 */
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_NEGATIVE);
+    fill_tail(context, MANY, 1.2, a);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    for (int i = 0; i < MANY; i++) a[i] = pow((i + 0.5) / MANY, -1 / 1.35); /* none has 5 % */
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    fill_tail(context, MANY, 4, a);
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FINE);
+    a[5] = 1e4; /* a share of 7 % */
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    a[5] = NAN;
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    a[5] = 1e300;
+    assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_HEAVY);
+    a[5] = 1;
+    assert_int_equal(answer_of_values(MANY, a, b, 20).doubt, HB_TALLY_FINE);
+    assert_int_equal(answer_of_values(MANY, a, b, 2000).doubt, HB_TALLY_LOST);
+    free(a);
+    free(b);
+    hb_context_destroy(context);
+}
+
+/* A density that is well known, with gradients whose tail has no variance: only the score is doubted. */
+static void the_score_has_doubts_of_its_own(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    double *a = calloc(MANY, sizeof *a), *b = calloc(MANY * DIM, sizeof *b);
+    for (int i = 0; i < MANY; i++) a[i] = 1 + 0.1 * (i % 7);
+    hb_tally_answer out = answer_of_values(MANY, a, b, 0);
+    assert_int_equal(out.score_doubt, HB_TALLY_FINE); /* all gradients 0: flat */
+    fill_tail(context, MANY * DIM, 0.9, b);
+    out = answer_of_values(MANY, a, b, 0);
+    assert_int_equal(out.doubt, HB_TALLY_FINE);
+    assert_int_equal(out.score_doubt, HB_TALLY_HEAVY);
+    free(a);
+    free(b);
+    hb_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_units_by_hand),
+        cmocka_unit_test(moments_are_those_of_the_definition),
+        cmocka_unit_test(merging_gives_what_adding_gives),
+        cmocka_unit_test(claimed_errors_are_the_spread),
+        cmocka_unit_test(a_tiny_density_keeps_its_logarithm),
+        cmocka_unit_test(each_doubt_is_raised),
+        cmocka_unit_test(the_score_has_doubts_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
