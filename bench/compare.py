@@ -200,6 +200,8 @@ def main():
                 ("ours_seconds", "other_seconds"))
     with open(os.path.join(ROOT, "build", "bench.json"), "w", encoding="utf-8") as file:
         json.dump({"rounds": ROUNDS, "rows": rows, "grid_rows": grid_rows}, file, indent=1)
+    estimates = os.path.join(ROOT, "bench", "bench_estimate.py")
+    return subprocess.run([sys.executable, estimates, "--quick"], check=False).returncode
 
 
 if __name__ == "__main__":

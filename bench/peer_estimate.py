@@ -5,8 +5,9 @@ kde             Gaussian kernels of Scott's width, n^(-1/(d+4)) times the square
                 costs one pass over the coordinates and one exponential per particle.
 ends            the ends of trajectories: one exact draw for linear drifts, else Heun's scheme.
 feynman_kac     u(x, tau) = E[u0(X) exp(-int div F)], dX = -F ds + sqrt(2) dW from x, by Euler-Maruyama,
-                with the pathwise derivative for the score (feynman_kac_linear: F = A x); `gauge` the same after u = e^(-V/2) psi for
-                F = -grad V: Brownian paths, int Q by the trapezoid rule, Q = |F|^2/4 + div F/2.
+                with the pathwise derivative for the score (feynman_kac_linear: F = A x); `gauge` the same
+                after u = e^(-V/2) psi for F = -grad V: Brownian paths, int Q by the trapezoid rule,
+                Q = |F|^2/4 + div F/2.
 scheme_log      the exact expectation of these schemes at a given number of steps, so that their bias is
                 known and not measured: Gaussian algebra for linear drifts, repeated quadrature on
                 a fine mesh in one dimension otherwise.

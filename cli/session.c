@@ -138,11 +138,13 @@ static void show_progress(hb_session *session, const char *what, double done, do
     if (now < session->next_shown) return;
     session->next_shown = now + (session->terminal ? TERMINAL_PERIOD : PLAIN_PERIOD);
     const double rate = (done - session->start_done) / (now - session->start);
-    char left[32];
+    char left[32], speed[64] = ""; // none for work that is counted as a part of 1
     format_left((total - done) / rate, sizeof left, left);
-    fprintf(stderr, "%sheatball %s: %s %.1f %%, %s%s%s/s, %s left%s", session->terminal ? "\r" : "",
-            session->command, session->what, 100 * done / total, hb_report_quantity(rate).text,
-            session->unit ? " " : "", session->unit ? session->unit : "", left,
+    if (total > 1)
+        snprintf(speed, sizeof speed, " %s%s%s/s,", hb_report_quantity(rate).text,
+                 session->unit ? " " : "", session->unit ? session->unit : "");
+    fprintf(stderr, "%sheatball %s: %s %.1f %%,%s %s left%s", session->terminal ? "\r" : "",
+            session->command, session->what, 100 * done / total, speed, left,
             session->terminal ? "\033[K" : "\n");
     session->line_open = session->terminal;
     fflush(stderr);

@@ -5,6 +5,7 @@ Each step is a command; its passes and failures are counted from cmocka's and py
 lines, or as one test by its exit code. A failing step prints its output; the others go on.
 """
 import argparse
+import concurrent.futures
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = sys.executable
+# Minutes of sampling: run once in the dev build and once under the address sanitizer.
+STATISTICAL = {"test_particles", "test_walk", "test_walk_problems", "test_walk_reversed"}
 passed = failed = skipped = 0
 
 
@@ -38,25 +41,34 @@ def count_pytest(output):
     return find("passed"), find("failed") + find("error"), find("skipped")
 
 
-def step(name, command, count=None, environment=None):
-    """Runs one command, counts its tests, prints one line (and the output when it failed)."""
-    global passed, failed, skipped
+def run(command, environment=None):
+    """The finished command, and the seconds that it took."""
     start = time.monotonic()
-    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, errors="replace", env={**os.environ, **(environment or {})})
-    good, bad, missed = count(run.stdout) if count else (0, 0, 0)
-    if run.returncode != 0 and bad == 0:
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", env={**os.environ, **(environment or {})})
+    return done, time.monotonic() - start
+
+
+def report(name, done, seconds, count=None):
+    """Counts the tests of a command, prints one line (and the output when it failed)."""
+    global passed, failed, skipped
+    good, bad, missed = count(done.stdout) if count else (0, 0, 0)
+    if done.returncode != 0 and bad == 0:
         bad = 1  # a crash, or a tool that says no
-    if run.returncode == 0 and not count:
+    if done.returncode == 0 and not count:
         good = 1
-    if run.returncode == 0 and count and good == 0:
+    if done.returncode == 0 and count and good == 0:
         bad = 1  # no test ran: that is a failure too
     passed, failed, skipped = passed + good, failed + bad, skipped + missed
     print(f"{'ok  ' if bad == 0 else 'FAIL'} {name:<44} {good:4d} passed {bad:3d} failed "
-          f"{time.monotonic() - start:6.1f} s", flush=True)
+          f"{seconds:6.1f} s", flush=True)
     if bad:
-        print(run.stdout[-12000:], flush=True)
+        print(done.stdout[-12000:], flush=True)
     return bad == 0
+
+
+def step(name, command, count=None, environment=None):
+    return report(name, *run(command, environment), count)
 
 
 def build(preset):
@@ -66,12 +78,15 @@ def build(preset):
     return step(f"{preset}: builds without a warning", ["sh", "-c", script])
 
 
-def c_tests(preset, names=None, environment=None):
+def c_tests(preset, names=None, environment=None, leave_out=()):
+    """As many at once as there are cores; reported in the order of their names."""
     directory = os.path.join(ROOT, "build", preset, "tests")
-    for source in git_files("tests/test_*.c"):
-        name = os.path.basename(source)[:-2]
-        if names is None or name in names:
-            step(f"{preset}: {name}", [os.path.join(directory, name)], count_cmocka, environment)
+    tests = [os.path.basename(source)[:-2] for source in git_files("tests/test_*.c")]
+    tests = [name for name in tests if (names is None or name in names) and name not in leave_out]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = [pool.submit(run, [os.path.join(directory, name)], environment) for name in tests]
+        for name, finished in zip(tests, runs):
+            report(f"{preset}: {name}", *finished.result(), count_cmocka)
 
 
 def must_fail(preset, bug, environment=None):
@@ -103,11 +118,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="the long statistical tests as well")
     arguments = parser.parse_args()
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # several tests share the cores
     sources()
     if build("dev"):
         c_tests("dev")
     if build("clang"):
-        c_tests("clang")
+        c_tests("clang", leave_out=STATISTICAL)
         analyser()
     if build("asan"):
         for bug in ("address", "undefined"):
@@ -117,13 +133,14 @@ def main():
               "OMP_TOOL_LIBRARIES": "/usr/lib/llvm-14/lib/libarcher.so"}
     if build("tsan"):
         must_fail("tsan", "thread", thread)
-        c_tests("tsan", {"test_base", "test_random", "test_sample"}, thread)
+        c_tests("tsan", {"test_base", "test_random", "test_sample", "test_grid_errors"}, thread)
     environment = {"PYTHONPATH": os.path.join(ROOT, "python"),
                    "HEATBALL_BUILD": os.path.join(ROOT, "build"),
                    "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball")}
     marker = ["-m", ""] if arguments.long else []
     step("Python package, command, studies, install",
-         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marker, "tests"],
+         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count()),
+          "--dist", "loadfile", *marker, "tests"],
          count_pytest, environment)
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return failed != 0

@@ -115,9 +115,10 @@ def test_van_der_pol_picture(tmp_path):
 def test_double_well_chain(tmp_path):
     text = output(sys.executable, ROOT / "examples/python/double_well_chain.py", tmp_path)
     rows = [list(map(float, re.findall(NUMBER, line))) for line in text.splitlines() if "+-" in line]
-    assert len(rows) == 9 and all(0 < row[2] < 0.1 for row in rows)
+    assert 7 <= len(rows) <= 9  # doubted scores are left out
+    assert all(0 < row[2] < 0.1 for row in rows)
     checked = [row for row in rows if len(row) == 6]
-    assert len(checked) == 3
+    assert 2 <= len(checked) <= 3
     assert all(abs(free - exact) < 5 * error for *_, free, error, exact in checked)
     assert is_png(tmp_path / "double_well_chain.png")
 

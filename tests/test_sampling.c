@@ -470,6 +470,30 @@ static void the_better_one_serves_a_point(void **state)
     hb_context_destroy(context);
 }
 
+/* A second run that is exact serves all points, and neither run does a round for the choice. */
+static void an_exact_one_serves_every_point(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    const hb_sampling_settings settings = settings_of();
+    fake first = make_fake(context), second = make_fake(context);
+    hb_sampling s;
+    start(context, &settings, &first, &s);
+    hb_estimator estimator = estimator_of(&second, "other");
+    estimator.exact = 1;
+    snprintf(estimator.note, sizeof estimator.note, "one step");
+    assert_ok(context, hb_sampling_add(&s, &estimator, 20 * PER_ROUND));
+    assert_ok(context, hb_sampling_choose(&s));
+    assert_int_equal(first.calls + second.calls, 0);
+    for (int i = 0; i < POINTS; i++) assert_true(s.runs[1].chosen[i] && !s.runs[0].chosen[i]);
+    assert_string_equal(s.runs[1].estimator.note,
+                        "one step; walks are exact here, so particles were not tried");
+    assert_ok(context, hb_sampling_perform(&s));
+    assert_true(first.calls == 0 && s.runs[1].rounds[2] == 20);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +507,7 @@ int main(void)
         cmocka_unit_test(uneven_points_catch_up),
         cmocka_unit_test(other_states_are_refused),
         cmocka_unit_test(the_better_one_serves_a_point),
+        cmocka_unit_test(an_exact_one_serves_every_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

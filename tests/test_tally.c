@@ -49,7 +49,7 @@ static void four_units_by_hand(void **state)
     hb_tally_add(1, tally, 4, a, b);
     hb_tally_answer_of(1, tally, log(3.0), &out, &score, &se);
     assert_relative(out.density, 7.5, 1e-14);
-    assert_relative(out.relative, sqrt(5.0 / 12) / 2.5, 1e-14);
+    assert_relative(out.relative, 1.3925 * sqrt(5.0 / 12) / 2.5, 1e-14);
     assert_relative(out.effective, 100.0 / 30, 1e-14);
     assert_int_equal(out.doubt, HB_TALLY_FEW);
     assert_true(isinf(out.density_se) && isinf(se));
@@ -77,21 +77,27 @@ static void moments_are_those_of_the_definition(void **state)
             bb[k] += (u.b[i * DIM + k] - B[k]) * (u.b[i * DIM + k] - B[k]) / (N - 1);
         }
     }
-    const double e = (double)(sqrtl(aa / N) / A), v = (double)logl(A) + scale, density = exp(v);
+    long double fourth = 0;
+    for (int i = 0; i < N; i++) fourth += powl(u.a[i] - A, 4) / N;
+    const long double variance = aa * (N - 1) / N, nu = 2 * N / (fourth / variance / variance - 1);
+    const double wide = (double)(1 + 1.21L / nu + 1.44L / (nu * nu)); // Student's
+    const double plain = (double)(sqrtl(aa / N) / A), e = wide * plain;
+    const double v = (double)logl(A) + scale, density = exp(v);
+    assert_true(wide > 1.0005);
     assert_int_equal(out.doubt, HB_TALLY_FINE);
     assert_int_equal(out.score_doubt, HB_TALLY_FINE);
     assert_relative(out.density, density, 1e-13);
     assert_relative(out.density_se, density * e, 1e-12);
-    assert_relative(out.log_density, v + e * e / 2, 1e-12);
+    assert_relative(out.log_density, v + plain * plain / 2, 1e-12);
     assert_relative(out.log_density_se, e, 1e-12);
-    assert_relative(out.entropy, density * v - density * e * e / 2, 1e-12);
+    assert_relative(out.entropy, density * v - density * plain * plain / 2, 1e-12);
     assert_relative(out.entropy_se, density * sqrt(e * e * (1 + v) * (1 + v) + e * e * e * e / 2),
                     1e-12);
     for (int k = 0; k < DIM; k++) {
         const long double S = B[k] / A;
         assert_relative(score[k], (double)(S - (S * aa - ab[k]) / (N * A * A)), 1e-12);
-        assert_relative(se[k], (double)(sqrtl((bb[k] - 2 * S * ab[k] + S * S * aa) / N) / A),
-                        1e-10);
+        const double square = (double)((bb[k] - 2 * S * ab[k] + S * S * aa) / N);
+        assert_relative(se[k], wide * sqrt(square) / (double)A, 1e-10);
     }
     drop(u);
     hb_context_destroy(context);
@@ -183,6 +189,8 @@ static hb_tally_answer answer_of_values(size_t n, const double *a, const double 
     assert_true((out.doubt == HB_TALLY_FINE) == isfinite(out.density_se));
     assert_true((out.doubt == HB_TALLY_FINE) == isfinite(out.log_density_se));
     assert_true((out.score_doubt == HB_TALLY_FINE) == isfinite(se[0]));
+    for (int k = 0; k < DIM; k++) assert_false(isnan(score[k]) && signbit(score[k])); /* "-nan" */
+    assert_false(isnan(out.log_density) && signbit(out.log_density));
     return out;
 }
 
@@ -201,6 +209,8 @@ static void each_doubt_is_raised(void **state)
     double *a = calloc(MANY, sizeof *a), *b = calloc(MANY * DIM, sizeof *b);
     assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_NOTHING);
     assert_int_equal(answer_of_values(0, a, b, 0).doubt, HB_TALLY_NOTHING);
+    assert_int_equal(answer_of_values(MANY, a, b, MANY - 1).doubt, HB_TALLY_NOTHING);
+    assert_int_equal(answer_of_values(MANY, a, b, MANY).doubt, HB_TALLY_LOST);
     for (int i = 0; i < 20; i++) a[i * 37] = 1.7; /* 20 of MANY count */
     assert_int_equal(answer_of_values(MANY, a, b, 0).doubt, HB_TALLY_FEW);
     for (int i = 0; i < 200; i++) a[i * 37] = 1.7;
@@ -225,6 +235,44 @@ static void each_doubt_is_raised(void **state)
     free(a);
     free(b);
     hb_context_destroy(context);
+}
+
+/* 480 units of 0.05, 29 near 1.15, and three of `large`: no single one has 5 %, and the tail is not heavy by
+ * Hill's index, but with large = 3.2 the spread is that of the three: nu = 27. */
+static void an_error_that_rests_on_three_units_is_doubted(void **state)
+{
+    (void)state;
+    enum { MANY = 512 };
+    double a[MANY], b[MANY * DIM] = {0};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < MANY; i++)
+            a[i] = i < 3 ? (k ? 3.2 : 2.0) : i < 32 ? 1 + 0.01 * i : 0.05;
+        const hb_tally_answer out = answer_of_values(MANY, a, b, 0);
+        assert_true(out.tail_index > 3 && out.effective > 50);
+        assert_true((out.freedom < 30) == (k == 1));
+        assert_int_equal(out.doubt, k ? HB_TALLY_HEAVY : HB_TALLY_FINE);
+    }
+}
+
+/* Half of sum |a| is the bound, also when it comes from two parts. */
+static void strays_are_doubted(void **state)
+{
+    (void)state;
+    const double a[] = {1.5, 2.385, 1.9}, b[3 * DIM] = {0};
+    double tally[MOST], other[MOST], score[DIM], se[DIM], sum = 0;
+    hb_tally_clear(DIM, tally);
+    hb_tally_clear(DIM, other);
+    for (int k = 0; k < 500; k++) {
+        hb_tally_add(DIM, k % 2 ? tally : other, 3, a, b);
+        sum += a[0] + a[1] + a[2];
+    }
+    hb_tally_stray(tally, 0.3 * sum);
+    hb_tally_stray(other, 0.19 * sum);
+    hb_tally_merge(DIM, tally, other);
+    assert_int_equal(answer(tally, 0, score, se).doubt, HB_TALLY_FINE);
+    hb_tally_stray(tally, 0.02 * sum);
+    assert_int_equal(answer(tally, 0, score, se).doubt, HB_TALLY_STRAY);
+    assert_true(isinf(se[0]));
 }
 
 /* A density that is well known, with gradients whose tail has no variance: only the score is doubted. */
@@ -255,6 +303,8 @@ int main(void)
         cmocka_unit_test(claimed_errors_are_the_spread),
         cmocka_unit_test(a_tiny_density_keeps_its_logarithm),
         cmocka_unit_test(each_doubt_is_raised),
+        cmocka_unit_test(an_error_that_rests_on_three_units_is_doubted),
+        cmocka_unit_test(strays_are_doubted),
         cmocka_unit_test(the_score_has_doubts_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,15 @@ static void test_density_of_1e_300(void **state)
 
 /* ---- the same drifts by steps that are drawn ------------------------------------------------ */
 
-enum { PARAMETRIX, DRAWN_END, DIAGONAL_FRAME, GAUGE, BALLS, WAYS };
+/* By name: how each of them walks. */
+enum { PARAMETRIX, DRAWN_END, GAUGE, BALLS, REVERSED, MOSTLY_REVERSED, WAYS };
+static const hb_walk_plan STEPS[WAYS] = {
+    [PARAMETRIX] = {.finesse = 2},
+    [DRAWN_END] = {.finesse = 2},
+    [GAUGE] = {.way = HB_WALK_GAUGE, .finesse = 4},
+    [BALLS] = {.way = HB_WALK_GAUGE, .balls = 1, .finesse = 4},
+    [REVERSED] = {.way = HB_WALK_REVERSED, .part = 1, .finesse = 4, .finish = 1},
+    [MOSTLY_REVERSED] = {.way = HB_WALK_REVERSED, .part = 0.7, .finesse = 4, .finish = 1}};
 
 /* 10^6 walks at d = 1 by every kind of step: unbiased within 4 errors, density and score. */
 static void test_steps_are_unbiased(void **state)
@@ -248,12 +256,10 @@ static void test_steps_are_unbiased(void **state)
         const hb_walk_problem shared = {.problem = problem,
                                         .d = 1,
                                         .tau = 0.9,
-                                        .gauge = way >= GAUGE,
+                                        .gradient = way >= GAUGE,
                                         .closed_form = way != DRAWN_END};
-        const hb_walk_plan plan = {
-            .gauge = way >= GAUGE, .balls = way == BALLS, .finesse = way >= GAUGE ? 4 : 2};
         const walk_answer answer =
-            forced_walks(&shared, &plan, x, 5, way >= GAUGE ? 1 << 18 : 1 << 20);
+            forced_walks(&shared, STEPS + way, x, 5, way >= GAUGE ? 1 << 18 : 1 << 20);
         if (way >= GAUGE) assert_true(answer.steps > 2);
         assert_true(answer.at.relative < 0.01);
         assert_true(answer.at.relative > 1e-5); // there is something to cover
@@ -315,9 +321,13 @@ static void test_gauge_in_six_dimensions(void **state)
         walk_problem_of(6, "-(1.9 + 0.1*i)*x[i]", "sqrt(2)", "gaussian(mean=0.2,var=0.9)");
     const double v = exact_point(&exact, x, 0.5, gradient);
     for (int balls = 0; balls < 2; balls++) {
-        const hb_walk_problem shared = {
-            .problem = problem, .d = 6, .tau = 0.5, .full_frame = 1, .gauge = 1, .closed_form = 1};
-        const hb_walk_plan plan = {.gauge = 1, .balls = balls, .finesse = 8};
+        const hb_walk_problem shared = {.problem = problem,
+                                        .d = 6,
+                                        .tau = 0.5,
+                                        .full_frame = 1,
+                                        .gradient = 1,
+                                        .closed_form = 1};
+        const hb_walk_plan plan = {.way = HB_WALK_GAUGE, .balls = balls, .finesse = 8};
         const walk_answer answer = forced_walks(&shared, &plan, x, 3, 1 << 15);
         assert_true(answer.steps > 1.5);
         assert_true(answer.at.relative < 0.03);

@@ -2,33 +2,6 @@
  * and what they say when they fail. */
 #include "walk_support.h"
 
-/* ln u and its gradient from the grid at tau(time). */
-static void grid_answer(const hb_problem *problem, double time, size_t n, const double *x,
-                        double *v, double *gradient, double *tau)
-{
-    hb_grid_settings settings;
-    hb_grid *grid;
-    hb_grid_settings_default(&settings);
-    assert_ok(CTX, hb_problem_tau_of_t(CTX, problem, time, tau));
-    assert_ok(CTX, hb_grid_solve(CTX, problem, time, &settings, n, x, &grid));
-    assert_ok(CTX, hb_grid_evaluate(CTX, grid, *tau, n, x, v, NULL, gradient, NULL));
-    hb_grid_destroy(grid);
-}
-
-static void compare_with_grid(const hb_problem *problem, double time, int rounds, size_t n,
-                              const double *x, double most_relative, double known)
-{
-    const int dim = hb_problem_dim(problem);
-    double v[8], gradient[16], tau;
-    walk_answer answer[8];
-    grid_answer(problem, time, n, x, v, gradient, &tau);
-    estimate_walks(CTX, problem, tau, 3, rounds, n, x, answer, NULL);
-    for (size_t i = 0; i < n; i++) {
-        assert_true(answer[i].at.relative < most_relative);
-        assert_covers(answer + i, dim, v[i], gradient + i * (size_t)dim, 4, known);
-    }
-}
-
 static const char *const BISTABLE = "2*(x - x^3)";
 
 static void test_bistable(void **state)
@@ -48,11 +21,11 @@ static void test_long_steps(void **state)
     const double x[1] = {1.2};
     double v, gradient, tau;
     grid_answer(problem, 0.1, 1, x, &v, &gradient, &tau);
-    for (int gauge = 0; gauge < 2; gauge++) {
+    const hb_walk_plan plans[] = {{.finesse = 1}, {.way = HB_WALK_GAUGE, .finesse = 8}};
+    for (int k = 0; k < 2; k++) {
         const hb_walk_problem shared = {
-            .problem = problem, .d = 1, .tau = tau, .gauge = gauge, .closed_form = 1};
-        const hb_walk_plan plan = {.gauge = gauge, .finesse = gauge ? 8 : 1};
-        const walk_answer answer = forced_walks(&shared, &plan, x, 21, 1 << 18);
+            .problem = problem, .d = 1, .tau = tau, .gradient = k, .closed_form = 1};
+        const walk_answer answer = forced_walks(&shared, plans + k, x, 21, 1 << 18);
         assert_true(answer.at.relative < 0.004);
         assert_covers(&answer, 1, v, &gradient, 4, 1e-4);
     }
@@ -154,8 +127,23 @@ static void test_coverage_of_the_gauge(void **state)
     double v, gradient, tau;
     grid_answer(problem, 0.1, 1, x, &v, &gradient, &tau);
     const hb_walk_problem shared = {
-        .problem = problem, .d = 1, .tau = tau, .gauge = 1, .closed_form = 1};
-    assert_coverage(&shared, &(hb_walk_plan){.gauge = 1, .finesse = 8}, x, 1024, v, &gradient);
+        .problem = problem, .d = 1, .tau = tau, .gradient = 1, .closed_form = 1};
+    assert_coverage(&shared, &(hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8}, x, 1024, v,
+                    &gradient);
+    hb_problem_destroy(problem);
+}
+
+static void test_coverage_of_the_reversed_walk(void **state)
+{
+    (void)state;
+    hb_problem *problem = walk_problem_of(1, BISTABLE, "sqrt(2)", "gaussian(mean=0,var=1)");
+    const double x[1] = {0.9};
+    double v, gradient, tau;
+    grid_answer(problem, 0.15, 1, x, &v, &gradient, &tau);
+    const hb_walk_problem shared = {
+        .problem = problem, .d = 1, .tau = tau, .gradient = 1, .closed_form = 1};
+    const hb_walk_plan plan = {.way = HB_WALK_REVERSED, .part = 0.75, .finesse = 8, .finish = 2};
+    assert_coverage(&shared, &plan, x, 1024, v, &gradient);
     hb_problem_destroy(problem);
 }
 
@@ -237,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_time_dependent),
         cmocka_unit_test(test_van_der_pol),
         cmocka_unit_test(test_coverage_of_the_gauge),
+        cmocka_unit_test(test_coverage_of_the_reversed_walk),
         cmocka_unit_test(test_coverage_of_the_parametrix),
         cmocka_unit_test(test_failures_are_flagged),
         cmocka_unit_test(test_callback_drift),

@@ -94,4 +94,31 @@ static inline void assert_covers(const walk_answer *w, int dim, double v, const 
         assert_near(w->score[k], gradient[k], bars * w->score_se[k] + known);
 }
 
+/* ln u and its gradient from the grid at tau(time). */
+static inline void grid_answer(const hb_problem *problem, double time, size_t n, const double *x,
+                               double *v, double *gradient, double *tau)
+{
+    hb_grid_settings settings;
+    hb_grid *grid;
+    hb_grid_settings_default(&settings);
+    assert_ok(CTX, hb_problem_tau_of_t(CTX, problem, time, tau));
+    assert_ok(CTX, hb_grid_solve(CTX, problem, time, &settings, n, x, &grid));
+    assert_ok(CTX, hb_grid_evaluate(CTX, grid, *tau, n, x, v, NULL, gradient, NULL));
+    hb_grid_destroy(grid);
+}
+
+static inline void compare_with_grid(const hb_problem *problem, double time, int rounds, size_t n,
+                                     const double *x, double most_relative, double known)
+{
+    const int dim = hb_problem_dim(problem);
+    double v[8], gradient[16], tau;
+    walk_answer answer[8];
+    grid_answer(problem, time, n, x, v, gradient, &tau);
+    estimate_walks(CTX, problem, tau, 3, rounds, n, x, answer, NULL);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(answer[i].at.relative < most_relative);
+        assert_covers(answer + i, dim, v[i], gradient + i * (size_t)dim, 4, known);
+    }
+}
+
 #endif

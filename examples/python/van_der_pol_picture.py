@@ -29,14 +29,20 @@ set multiplot layout 1,2 title "Van der Pol oscillator at t = 1"
 set xrange [-0.9:2.3]; set yrange [-2.2:1.6]; set xlabel "x"; set ylabel "y" offset 1; set size ratio 1
 set palette defined (0 "#ffffff", 0.25 "#c6dbef", 0.5 "#6baed6", 0.75 "#2171b5", 1 "#08306b")
 set cbrange [0:*]; set cblabel "density, grid"
+set style arrow 1 head size 0.07,20 lw 2 lc rgb "#d95f02"
+set style arrow 2 head size 0.07,20 lc rgb "#000000"
 short(u,v) = 0.2/sqrt(1 + u*u + v*v)
 set key outside bottom center horizontal
 plot "van_der_pol_grid.csv" every ::1 using 1:2:3 with image notitle, \\
-     "van_der_pol.csv" every ::1 using 1:2:($3*short($3,$4)):($4*short($3,$4)) with vectors head size 0.07,20 lw 2 lc rgb "#d95f02" title "score, grid", \\
-     "" every ::1 using 1:2:($5*short($5,$6)):($6*short($5,$6)) with vectors head size 0.07,20 lc rgb "#000000" title "score, particles"
-set autoscale; set xlabel "density, grid"; set ylabel "density, particles, two errors"; set xrange [0:*]; set yrange [0:*]
+     "van_der_pol.csv" every ::1 using 1:2:($3*short($3,$4)):($4*short($3,$4)) \\
+        with vectors as 1 title "score, grid", \\
+     "" every ::1 using 1:2:($5*short($5,$6)):($6*short($5,$6)) \\
+        with vectors as 2 title "score, particles"
+set autoscale; set xlabel "density, grid"
+set ylabel "density, particles, two errors"; set xrange [0:*]; set yrange [0:*]
 set key inside top left; set grid lc rgb "#dddddd"
-plot "van_der_pol.csv" every ::1 using 7:8:(2*$9) with yerrorbars pt 7 ps 0.5 lc rgb "#2171b5" title "each point of the left side", \\
+plot "van_der_pol.csv" every ::1 using 7:8:(2*$9) \\
+        with yerrorbars pt 7 ps 0.5 lc rgb "#2171b5" title "each point of the left side", \\
      x with lines lc rgb "#000000" title "equal"
 unset multiplot
 """

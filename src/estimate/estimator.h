@@ -15,8 +15,12 @@ typedef struct hb_estimator {
     const char *unit;           /* "walks", "trajectories" */
     uint64_t samples_per_round; /* walks per point, or trajectories */
     uint64_t rounds;            /* that there are; UINT64_MAX, but fewer for paths of the user */
+    int exact;                  /* every sample is the answer itself: nothing is drawn */
     double *log_scale;          // (n), fixed at creation
-    char note[512];             /* what was chosen and why, one line */
+    const unsigned char
+        *untimely;  /* NULL, or (n): 1 where the times that there are do not resolve the
+                                    integral over time; all units of such a point count as lost */
+    char note[512]; /* what was chosen and why, one line */
     /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
      * reported under the name `unit`. */
     hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);

@@ -30,9 +30,10 @@ typedef struct particles {
     uint64_t skipped;        /* of the user's trajectories: those of the pilot */
     hb_swarm swarm;
     size_t width;
-    double *work; // (threads, width)
-    double *log_scale;
-    double *path_tau; // (given.n_times)
+    double *work;            // (threads, width)
+    double *log_scale;       // (n)
+    unsigned char *untimely; // (n)
+    double *path_tau;        // (given.n_times)
     const unsigned char *wanted;
     double *tallies;
 } particles;
@@ -49,6 +50,7 @@ static void destroy(void *self)
     hb_release(context, p->task.linear.A);
     hb_release(context, p->work);
     hb_release(context, p->log_scale);
+    hb_release(context, p->untimely);
     hb_release(context, p->path_tau);
     hb_release(context, p);
 }
@@ -66,7 +68,7 @@ static hb_status add_point(void *user, size_t i, int thread)
     hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, a, b, work);
     hb_tally_add((int)d, tally, units, a, b);
     for (size_t k = 0; k < units; k++) lost += p->swarm.lost[k] / (double)p->batch_size;
-    hb_tally_lose(tally, p->kernels[i].untimely ? (double)units : lost);
+    hb_tally_lose(tally, p->untimely[i] ? (double)units : lost);
     return HB_OK;
 }
 
@@ -225,7 +227,10 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
                            p->batch_size, 0, with_drift, &p->swarm));
     p->width = hb_kernel_work(d) + BATCHES * (d + 1);
     HB_TRY(allocate(task->context, threads * p->width, sizeof(double), &p->work));
-    for (size_t i = 0; i < task->n; i++) p->log_scale[i] = p->kernels[i].log_scale;
+    for (size_t i = 0; i < task->n; i++) {
+        p->log_scale[i] = p->kernels[i].log_scale;
+        p->untimely[i] = p->kernels[i].untimely != 0;
+    }
     return HB_OK;
 }
 
@@ -267,7 +272,7 @@ static void write_note(const particles *p, char *out, size_t size)
 {
     size_t used = note_winners(p, out, size - 240);
     size_t untimely = 0;
-    for (size_t i = 0; i < p->task.n; i++) untimely += p->kernels[i].untimely != 0;
+    for (size_t i = 0; i < p->task.n; i++) untimely += p->untimely[i];
     if (untimely > 0)
         used += (size_t)snprintf(out + used, size - used,
                                  "; for %zu point%s the times are too few for the integral over "
@@ -293,6 +298,7 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
     HB_TRY(allocate(context, n, sizeof *p->kernels, &p->kernels));
     HB_TRY(allocate(context, n, sizeof *p->winner, &p->winner));
     HB_TRY(allocate(context, n, sizeof *p->log_scale, &p->log_scale));
+    HB_TRY(allocate(context, n, sizeof *p->untimely, &p->untimely));
     HB_TRY(choose(settings, p));
     return make_swarm(settings, p);
 }
@@ -317,6 +323,7 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .samples_per_round = round,
                           .rounds = UINT64_MAX,
                           .log_scale = p->log_scale,
+                          .untimely = p->untimely,
                           .round = round_of,
                           .destroy = destroy};
     if (p->task.given.n_paths) out->rounds = (p->task.given.n_paths - p->skipped) / round;

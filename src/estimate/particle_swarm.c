@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { TOGETHER = 512 }; /* trajectories that move together, about */
+
 hb_status hb_swarm_rooms(hb_context *context, hb_context **out)
 {
     const size_t threads = (size_t)hb_context_threads(context);
@@ -107,10 +109,12 @@ static void copy_given(const hb_swarm *swarm, size_t first, size_t n, size_t str
                    d * sizeof(double));
 }
 
-static hb_status snapshot_drift(hb_swarm *swarm, hb_context *room, int twin, size_t offset)
+/* Of trajectories offset .. offset+n-1 of the fill. */
+static hb_status snapshot_drift(hb_swarm *swarm, hb_context *room, int twin, size_t offset,
+                                size_t n)
 {
-    const size_t d = swarm->plan.dim, n = swarm->batch_size;
-    const size_t paths = swarm->filled * n;
+    const size_t d = swarm->plan.dim;
+    const size_t paths = swarm->filled * swarm->batch_size;
     void *memory;
     HB_TRY(hb_allocate(room, n, sizeof(double), &memory));
     double *tau = memory;
@@ -141,22 +145,33 @@ static double count_lost(const hb_swarm *swarm, size_t offset)
     return lost;
 }
 
-static hb_status make_batch(void *user, size_t index, int thread)
+/* Batches that are made together: a drift is asked for at many points at once, which matters most where it
+ * is a function of the user. A function of the batch alone, so that threads change nothing. */
+static size_t group_of(const hb_swarm *swarm)
+{
+    return swarm->batch_size < TOGETHER ? TOGETHER / swarm->batch_size : 1;
+}
+
+static hb_status make_group(void *user, size_t index, int thread)
 {
     hb_swarm *swarm = user;
     hb_context *room = swarm->rooms + thread;
-    const size_t n = swarm->batch_size, offset = index * n, at = offset * swarm->plan.dim;
+    const size_t group = group_of(swarm), from = index * group;
+    const size_t to = from + group < swarm->filled ? from + group : swarm->filled;
+    const size_t n = (to - from) * swarm->batch_size, paths = swarm->filled * swarm->batch_size;
+    const size_t offset = from * swarm->batch_size, at = offset * swarm->plan.dim;
     const uint64_t first = swarm->first + offset;
     hb_status status = HB_OK;
     if (swarm->given.n_paths)
-        copy_given(swarm, first, n, swarm->filled * n, swarm->x[0] + at);
+        copy_given(swarm, first, n, paths, swarm->x[0] + at);
     else
-        status = hb_paths_simulate(room, &swarm->plan, first, n, swarm->filled * n,
-                                   swarm->x[0] + at, swarm->twins ? swarm->x[1] + at : NULL);
+        status = hb_paths_simulate(room, &swarm->plan, first, n, paths, swarm->x[0] + at,
+                                   swarm->twins ? swarm->x[1] + at : NULL);
     for (int k = 0; k <= swarm->twins && swarm->with_drift && status == HB_OK; k++)
-        status = snapshot_drift(swarm, room, k, offset);
+        status = snapshot_drift(swarm, room, k, offset, n);
     if (status != HB_OK) return hb_fail(swarm->context, status, "%s", room->message);
-    swarm->lost[index] = count_lost(swarm, offset);
+    for (size_t batch = from; batch < to; batch++)
+        swarm->lost[batch] = count_lost(swarm, batch * swarm->batch_size);
     return HB_OK;
 }
 
@@ -183,6 +198,8 @@ hb_status hb_swarm_fill(hb_swarm *swarm, uint64_t first, size_t batches)
 {
     swarm->first = first;
     swarm->filled = batches;
-    HB_TRY(hb_parallel_for(swarm->context, "trajectories", batches, make_batch, swarm));
+    const size_t group = group_of(swarm);
+    HB_TRY(hb_parallel_for(swarm->context, "trajectories", (batches + group - 1) / group,
+                           make_group, swarm));
     return hb_parallel_for(swarm->context, "sorting", swarm->plan.n_times, sort_snapshot, swarm);
 }

@@ -119,10 +119,19 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                 "seen says too little",
                                 samples, unit);
     case HB_TALLY_LOST:
+        if (run->estimator.untimely && run->estimator.untimely[i])
+            return hb_solution_warn(out, i,
+                                    "the times of the trajectories are too few for the integral "
+                                    "over the lag; give more of them");
         return hb_solution_warn(out, i,
-                                "%.0f values of %.0f were lost where the drift is not finite; they "
-                                "could move the mean",
-                                a->lost, a->units);
+                                "%.2g %% of %" PRIu64 " %s were lost where the drift is not finite "
+                                "or too steep; they could move the mean",
+                                100 * a->lost / a->units, samples, unit);
+    case HB_TALLY_STRAY:
+        return hb_solution_warn(out, i,
+                                "what counts here lies more than four deviations from where "
+                                "the %s go; the drift there was not seen",
+                                unit);
     default: break;
     }
     if (a->score_doubt == HB_TALLY_FINE) return HB_OK;

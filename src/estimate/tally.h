@@ -18,6 +18,9 @@ void hb_tally_add(int dim, double *tally, size_t n, const double *a, const doubl
 /* Of the units that were added (with a = b = 0 or less), so many were lost: they left the domain of the
  * drift, or exploded. */
 void hb_tally_lose(double *tally, double lost);
+/* Of sum |a|, so much is from strays: units whose value stands for places, by a closed form, that units do
+ * not come to, so that what the drift does there was not seen. */
+void hb_tally_stray(double *tally, double size);
 void hb_tally_merge(int dim, double *tally, const double *other);
 double hb_tally_units(const double *tally);
 
@@ -29,11 +32,13 @@ typedef enum hb_tally_doubt {
     HB_TALLY_HEAVY,    /* the tail has no second moment, one unit outweighs the rest, or one is not
                             finite */
     HB_TALLY_LOST,     /* too many units were lost */
+    HB_TALLY_STRAY,    /* what counts lies where no unit comes */
     HB_TALLY_DOUBTS
 } hb_tally_doubt;
 
 typedef struct hb_tally_answer {
     double units, effective, lost, tail_index;
+    double freedom; /* degrees of freedom that the error rests on */
     double density, density_se, log_density, log_density_se, entropy, entropy_se;
     double relative; /* density_se/density, also where the density underflows, before doubts */
     hb_tally_doubt doubt;

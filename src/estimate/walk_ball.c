@@ -66,7 +66,7 @@ void hb_ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_vi
 {
     const size_t d = shared->d, D = d + hb_walk_ball_lift(d);
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    const hb_walk_reference reference = hb_gauge_reference(shared, walk, view);
+    const hb_walk_reference reference = walk->seen;
     const double *q = row.arm, C1 = mean_lag_constant((double)D);
     const double r2 = fmin(4 / (C1 * rate), 4 * M_PI * most), M = 0.25 * C1 * r2;
     const double reach2 = r2 * (double)D / (2 * M_PI * M_E),

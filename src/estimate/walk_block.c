@@ -2,17 +2,18 @@
  *
  * One sweep: evaluate the drift where the walks are; settle what their last clocks have rung for;
  * probe the drift at two points beside each walk, which gives the rate of its next clock; let walks
- * that are near enough to tau = 0 leave the gauge; draw; step; finish. Walks that end leave the
- * block, and the last one takes their slot. Draws are numbers of streams that belong to a step:
- * normals (walk) d .. and one uniform (walk), so a walk's draws do not depend on other walks.
+ * that are near enough to tau = 0 leave the gauge or the reversed walk; draw; step; finish. Walks
+ * that end leave the block, and the last one takes their slot. Draws are numbers of streams that
+ * belong to a step: normals (walk) d .. and one uniform (walk), so a walk's draws do not depend on
+ * other walks.
  *
  * The probes stand 3 standard deviations of a step of length 1/rate away, in the direction of the
  * last draw, which is as good as a new one and depends on the past only.
  *
- * The gauge is used where rate left >= 1, rate that of the parametrix with finesse 2; a gauge step
- * never goes nearer to tau = 0 than rate left = 1/2, so that the last step is always a parametrix
- * step, which the initial density closes (problem/initial_average.h) or which is drawn as an
- * antithetic pair.
+ * The gauge and the reversed walk are used where rate left >= finish (1 or 2), rate that of the
+ * parametrix with finesse 2; their steps never go nearer to tau = 0 than half of that, so that the
+ * last step is always a parametrix step, which the initial density closes
+ * (problem/initial_average.h) or which is drawn as an antithetic pair.
  *
  * A walk that has more than FAR steps before it has run away, where u is next to nothing; then half
  * of such walks end, and the others count double. A walk is lost when its drift or its weight is
@@ -29,9 +30,8 @@
 
 enum { MOST_STEPS = 4000 };
 
-static const double PROBE_REACH = 3; /* standard deviations */
-static const double FIRST_RATE = 8;  /* of the first probes, over tau0 */
-static const double FINISH = 1;      /* rate left below which the parametrix goes to the end */
+static const double PROBE_REACH = 3;               /* standard deviations */
+static const double FIRST_RATE = 8;                /* of the first probes, over tau0 */
 static const double FAR = 64, FAR_IN_GAUGE = 2000; /* rate left where roulette is played */
 static const double FINISH_FINESSE = 2; /* of the parametrix that finishes a gauge walk */
 static const double BLIND_FACTOR = 4;   /* on the rate where a probe sees no finite drift */
@@ -62,12 +62,16 @@ static hb_status evaluate(hb_walk_block *b, int gauge)
 {
     const size_t d = b->shared.d;
     for (size_t i = 0; i < b->live; i++) {
-        memcpy(b->x + i * d, row_of(b, i).x, d * sizeof *b->x);
+        const double *x = b->walks[i].row; // its first array
+        for (size_t k = 0; k < d; k++) b->x[i * d + k] = x[k];
         b->tau[i] = b->walks[i].left;
     }
-    return hb_problem_drift_each(&b->context, b->shared.problem, b->live, b->x, b->tau, b->F,
+    const int line = d == 1 && gauge; // the divergence is the Jacobian
+    HB_TRY(hb_problem_drift_each(&b->context, b->shared.problem, b->live, b->x, b->tau, b->F,
                                  gauge ? b->divergence : NULL, gauge ? b->grad_divergence : NULL,
-                                 b->jacobian);
+                                 line ? NULL : b->jacobian));
+    if (line) memcpy(b->jacobian, b->divergence, b->live * sizeof(double));
+    return HB_OK;
 }
 
 static int sees(const hb_walk_block *b, size_t i, int gauge)
@@ -93,7 +97,8 @@ static void place_probes(hb_walk_block *b)
     for (size_t i = 0; i < b->live; i++) {
         const hb_walk *walk = b->walks + i;
         const hb_walk_row row = row_of(b, i);
-        const double lag = fmin(walk->left, 1 / walk->rate), reach = PROBE_REACH * sqrt(2 * lag);
+        const double lag = hb_walk_least(walk->left, 1 / walk->rate),
+                     reach = PROBE_REACH * sqrt(2 * lag);
         b->reach[i] = reach;
         for (int side = 0; side < 2; side++) {
             b->probe_tau[2 * i + (size_t)side] = walk->left - lag;
@@ -108,9 +113,16 @@ static hb_status probe(hb_walk_block *b, int gauge)
 {
     if (b->shared.linear) return HB_OK;
     place_probes(b);
-    return hb_problem_drift_each(&b->context, b->shared.problem, 2 * b->live, b->probe,
+    HB_TRY(hb_problem_drift_each(&b->context, b->shared.problem, 2 * b->live, b->probe,
                                  b->probe_tau, b->probe_F, gauge ? b->probe_divergence : NULL, NULL,
-                                 NULL);
+                                 NULL));
+    for (size_t i = 0; i < b->live; i++) {
+        const hb_walk_view view = view_of(b, i);
+        b->walks[i].pace = sees_probes(b, i, gauge)
+                               ? hb_parametrix_pace(&b->shared, b->walks + i, &view)
+                               : INFINITY;
+    }
+    return HB_OK;
 }
 
 /* ---- draws ---------------------------------------------------------------------------------- */
@@ -154,22 +166,25 @@ static void settle(hb_walk_block *b, size_t i, int gauge)
     if (walk->lost) return;
     if (walk->pending == HB_PENDING_PARAMETRIX) hb_parametrix_settle(&b->shared, walk, &view);
     if (walk->pending == HB_PENDING_GAUGE) hb_gauge_settle(&b->shared, walk, &view);
+    if (walk->pending == HB_PENDING_REVERSED) hb_reversed_settle(&b->shared, walk, &view);
     walk->pending = HB_PENDING_NOTHING;
     walk->lost |= isnan(walk->log_weight) || walk->log_weight == INFINITY;
 }
 
-/* From u to psi at x: W e^{-V(x)/2}; the other half of the difference comes when the gauge is left.
- * */
-static void enter_gauge(hb_walk_block *b, size_t i)
+/* From u to f = e^{part V} u: W e^{-part V(x)}; the other end of the difference comes when f is
+ * left. */
+static void enter(hb_walk_block *b, size_t i, const hb_walk_plan *plan)
 {
     const hb_walk_row row = row_of(b, i);
-    b->walks[i].stage = HB_WALK_GAUGE;
+    hb_walk *walk = b->walks + i;
+    walk->way = plan->way;
+    walk->part = plan->way == HB_WALK_GAUGE ? 0.5 : plan->part;
     memcpy(row.entry, row.x, b->shared.d * sizeof(double));
-    hb_walk_pull(&b->shared, row.tangent, 0.5, b->F + i * b->shared.d, row.slope);
+    hb_walk_pull(&b->shared, row.tangent, walk->part, b->F + i * b->shared.d, row.slope);
 }
 
-/* From psi to u: ln W += (V(x) - V(entry))/2 for all that leave. */
-static hb_status leave_gauge(hb_walk_block *b)
+/* And back to u: ln W += part (V(x) - V(entry)) for all that leave. */
+static hb_status leave(hb_walk_block *b)
 {
     const size_t d = b->shared.d;
     if (b->n_leaving == 0) return HB_OK;
@@ -183,45 +198,52 @@ static hb_status leave_gauge(hb_walk_block *b)
     for (size_t k = 0; k < b->n_leaving; k++) {
         hb_walk *walk = b->walks + b->leaving[k];
         const hb_walk_row row = row_of(b, b->leaving[k]);
-        walk->stage = HB_WALK_PARAMETRIX;
-        walk->log_weight += 0.5 * b->rise[k];
+        walk->way = HB_WALK_PARAMETRIX;
+        walk->log_weight += walk->part * b->rise[k];
         walk->lost |= !isfinite(b->rise[k]);
-        hb_walk_pull(&b->shared, row.tangent, -0.5, b->F + b->leaving[k] * d, row.slope);
+        hb_walk_pull(&b->shared, row.tangent, -walk->part, b->F + b->leaving[k] * d, row.slope);
     }
     return HB_OK;
+}
+
+/* Rate left below which the parametrix goes to the end. */
+static double finish_of(const hb_walk_plan *plan)
+{
+    return plan->finish > 0 ? plan->finish : 1;
 }
 
 /* Rate of the parametrix that would finish this walk. */
 static double finish_rate(const hb_walk_block *b, size_t i)
 {
-    const hb_walk_view view = view_of(b, i);
-    if (!sees_probes(b, i, 1)) return INFINITY;
-    return hb_parametrix_rate(&b->shared, b->walks + i, &view, FINISH_FINESSE);
+    return hb_parametrix_rate(&b->shared, b->walks + i, FINISH_FINESSE);
 }
 
-/* Near tau = 0 walks leave the gauge; a jump to a steep place brings them back. */
-static hb_status choose_stages(hb_walk_block *b)
+/* Near tau = 0 the parametrix takes over; a jump to a steep place ends that. */
+static hb_status choose_ways(hb_walk_block *b, const hb_walk_plan *plan)
 {
+    const double finish = finish_of(plan);
     b->n_leaving = 0;
     for (size_t i = 0; i < b->live; i++) {
         const hb_walk *walk = b->walks + i;
         if (walk->lost) continue;
         const double clocks = finish_rate(b, i) * walk->left;
-        if (walk->stage == HB_WALK_GAUGE && clocks < FINISH) b->leaving[b->n_leaving++] = i;
-        if (walk->stage == HB_WALK_PARAMETRIX && clocks >= FINISH) enter_gauge(b, i);
+        if (walk->way != HB_WALK_PARAMETRIX && clocks < finish) b->leaving[b->n_leaving++] = i;
+        if (walk->way == HB_WALK_PARAMETRIX && clocks >= finish) enter(b, i, plan);
     }
-    return leave_gauge(b);
+    return leave(b);
 }
 
-static double rate_of(const hb_walk_block *b, size_t i, const hb_walk_plan *plan)
+static double rate_of(hb_walk_block *b, size_t i, const hb_walk_plan *plan)
 {
-    const hb_walk *walk = b->walks + i;
+    hb_walk *walk = b->walks + i;
     const hb_walk_view view = view_of(b, i);
     if (b->shared.linear) return 0;
-    if (!sees_probes(b, i, walk->stage == HB_WALK_GAUGE)) return BLIND_FACTOR * walk->rate;
-    if (walk->stage == HB_WALK_GAUGE) return hb_gauge_rate(&b->shared, walk, &view, plan->finesse);
-    return hb_parametrix_rate(&b->shared, walk, &view,
-                              plan->gauge ? FINISH_FINESSE : plan->finesse);
+    if (walk->way == HB_WALK_GAUGE) walk->seen = hb_gauge_reference(&b->shared, walk, &view);
+    if (walk->pace == INFINITY) return BLIND_FACTOR * walk->rate;
+    if (walk->way == HB_WALK_GAUGE) return hb_gauge_rate(&b->shared, walk, plan->finesse);
+    if (walk->way == HB_WALK_REVERSED)
+        return hb_reversed_rate(&b->shared, walk, &view, plan->finesse);
+    return hb_parametrix_rate(&b->shared, walk, plan->way ? FINISH_FINESSE : plan->finesse);
 }
 
 /* Russian roulette: half of the walks end with the value 0, the others count double. What is left
@@ -247,14 +269,16 @@ static int step(hb_walk_block *b, size_t i, const hb_walk_plan *plan)
     }
     const double rate = rate_of(b, i, plan);
     walk->steps++;
-    if (rate * walk->left > (walk->stage == HB_WALK_GAUGE ? FAR_IN_GAUGE : FAR) &&
+    if (rate * walk->left > (walk->way == HB_WALK_PARAMETRIX ? FAR : FAR_IN_GAUGE) &&
         !survives(walk, &view.uniform)) {
         hb_walk_store(b, walk, -INFINITY, row.slope);
         return 1;
     }
-    if (walk->stage == HB_WALK_GAUGE) {
-        (plan->balls ? hb_ball_step : hb_gauge_step)(&b->shared, walk, &view, rate,
-                                                     walk->left - 0.5 * FINISH / finish_rate(b, i));
+    const double most = walk->left - 0.5 * finish_of(plan) / finish_rate(b, i);
+    if (walk->way == HB_WALK_GAUGE) {
+        (plan->balls ? hb_ball_step : hb_gauge_step)(&b->shared, walk, &view, rate, most);
+    } else if (walk->way == HB_WALK_REVERSED) {
+        hb_reversed_step(&b->shared, walk, &view, rate, most, b->spread);
     } else {
         last = hb_parametrix_step(&b->shared, walk, &view, rate, b->spread);
     }
@@ -275,9 +299,12 @@ static void compact(hb_walk_block *b, const unsigned char *ended)
     size_t kept = 0;
     for (size_t i = 0; i < b->live; i++) {
         if (ended[i]) continue;
-        const hb_walk moved = b->walks[i];
-        b->walks[i] = b->walks[kept];
-        b->walks[kept++] = moved;
+        if (i > kept) {
+            const hb_walk moved = b->walks[i];
+            b->walks[i] = b->walks[kept];
+            b->walks[kept] = moved;
+        }
+        kept++;
     }
     b->live = kept;
 }
@@ -286,7 +313,7 @@ static hb_status sweep(hb_walk_block *b, const hb_walk_plan *plan, uint64_t seed
                        size_t offset, size_t n, uint64_t number)
 {
     unsigned char ended[HB_WALK_BLOCK] = {0};
-    if (plan->gauge) HB_TRY(choose_stages(b));
+    if (plan->way != HB_WALK_PARAMETRIX) HB_TRY(choose_ways(b, plan));
     draw(b, seed, first, offset, n, number);
     b->n_leaving = 0;
     for (size_t i = 0; i < b->live; i++) ended[i] = (unsigned char)step(b, i, plan);
@@ -304,7 +331,7 @@ static void start(hb_walk_block *b, const hb_walk_plan *plan, const double *x0, 
     memset(b->rows, 0, n * width * sizeof(double));
     for (size_t i = 0; i < n; i++) {
         b->walks[i] = (hb_walk){.number = offset + i,
-                                .stage = HB_WALK_PARAMETRIX,
+                                .way = HB_WALK_PARAMETRIX,
                                 .sign = 1,
                                 .left = b->shared.tau,
                                 .rate = FIRST_RATE / b->shared.tau,
@@ -324,10 +351,10 @@ static hb_status run_together(hb_walk_block *b, const hb_walk_plan *plan, const 
 {
     start(b, plan, x0, offset, n);
     for (uint64_t number = 0; b->live > 0; number++) {
-        HB_TRY(evaluate(b, plan->gauge));
-        for (size_t i = 0; i < b->live; i++) settle(b, i, plan->gauge);
+        HB_TRY(evaluate(b, plan->way != HB_WALK_PARAMETRIX));
+        for (size_t i = 0; i < b->live; i++) settle(b, i, plan->way != HB_WALK_PARAMETRIX);
         *steps += (double)b->live;
-        HB_TRY(probe(b, plan->gauge));
+        HB_TRY(probe(b, plan->way != HB_WALK_PARAMETRIX));
         HB_TRY(sweep(b, plan, seed, first, offset, n, number));
     }
     return HB_OK;

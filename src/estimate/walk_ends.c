@@ -19,21 +19,17 @@ size_t hb_walk_row_size(const hb_walk_problem *shared)
     return 6 * d + 2 * matrix;
 }
 
-hb_walk_row hb_walk_row_of(const hb_walk_problem *shared, double *row)
-{
-    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
-    return (hb_walk_row){row,         row + d,     row + 2 * d,          row + 3 * d,
-                         row + 4 * d, row + 5 * d, row + 5 * d + matrix, row + 5 * d + 2 * matrix};
-}
-
 size_t hb_walk_step_work(const hb_walk_problem *shared)
 {
     const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
-    return matrix + 2 * d + (shared->full_frame ? 5 * d * d : d);
+    return matrix + 2 * d + (shared->full_frame ? 6 * d * d : d);
 }
 
 /* In large dimensions fewer walks step together: their Jacobians must fit. */
 enum { JACOBIAN_DOUBLES = 1 << 21, LEAST_TOGETHER = 8 };
+/* A closed form that stands for places this many deviations away knows nothing of the drift there: of
+ * 10^5 walks none comes so far. */
+static const double FAR = 4;
 
 typedef struct wish {
     double **array;
@@ -108,24 +104,17 @@ const char *hb_walk_block_message(const hb_walk_block *block)
 hb_walk_result hb_walk_block_result(const hb_walk_block *block, size_t i)
 {
     return (hb_walk_result){block->size[i], block->slope + i * block->shared.d, block->sign[i],
-                            block->lost[i]};
+                            block->lost[i], block->stray[i]};
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
-
-int hb_walk_all_finite(size_t n, const double *values)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(values[i])) return 0;
-    return 1;
-}
 
 void hb_walk_store(hb_walk_block *b, const hb_walk *walk, double size, const double *slope)
 {
     const size_t d = b->shared.d, k = walk->number;
     b->size[k] = size;
     b->sign[k] = walk->sign;
-    b->lost[k] = 0;
+    b->lost[k] = b->stray[k] = 0;
     memcpy(b->slope + k * d, slope, d * sizeof *slope);
 }
 
@@ -135,7 +124,22 @@ void hb_walk_lose(hb_walk_block *b, const hb_walk *walk)
     b->size[k] = -INFINITY;
     b->sign[k] = 1;
     b->lost[k] = 1;
+    b->stray[k] = 0;
     memset(b->slope + k * d, 0, d * sizeof *b->slope);
+}
+
+/* The square of how far, in deviations of the last Gaussian N(m, C), its product with u0 has its mean:
+ * m + C gamma, gamma the gradient of ln E[u0] by m; so gamma'C gamma. */
+static double distance2(const hb_walk_block *b, const double *gamma)
+{
+    const size_t d = b->shared.d;
+    double sum = 0;
+    for (size_t i = 0; i < d; i++) {
+        if (!b->shared.full_frame) sum += b->spread[i] * gamma[i] * gamma[i];
+        for (size_t j = 0; b->shared.full_frame && j < d; j++)
+            sum += gamma[i] * b->spread[i * d + j] * gamma[j];
+    }
+    return sum;
 }
 
 void hb_walk_finish_closed(hb_walk_block *b, hb_walk *walk)
@@ -152,6 +156,7 @@ void hb_walk_finish_closed(hb_walk_block *b, hb_walk *walk)
     }
     hb_walk_pull(&b->shared, row.tangent, 1, gradient, row.slope);
     hb_walk_store(b, walk, walk->log_weight + log_value, row.slope);
+    b->stray[walk->number] = !b->shared.linear && distance2(b, gradient) > FAR * FAR;
 }
 
 /* mean +- L g, C = L L' in b->spread; 0 when there is no L. */

@@ -1,8 +1,8 @@
 /* Backward walks: u, its logarithm, its score at single points, in any dimension, without a time
  * step's error.
  *
- * docs/walks.md has the derivation; walk_parametrix.c, walk_gauge.c the steps, walk_block.c the
- * lockstep. This file decides how to walk, and counts.
+ * docs/walks.md has the derivation; walk_parametrix.c, walk_gauge.c, walk_reversed.c the steps,
+ * walk_block.c the lockstep. This file decides how to walk, and counts.
  *
  * Per point, a pilot tries the plans below with up to 1024 walks of its own seed each, and keeps
  * the one with the smallest variance/mean^2 x steps; a plan with longer steps must be better by
@@ -28,8 +28,9 @@ enum {
     WALKS_PER_ROUND = 8192,
     BLOCKS = WALKS_PER_ROUND / HB_WALK_BLOCK,
     PILOT_BLOCKS = 2,
-    FULL_FRAME_DIM = 12, /* up to here the frame is a matrix: d^3 operations a step */
-    MOST_PLANS = 8
+    FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
+    GRADIENT_FRAME_DIM = 3, /* the same for gradients, whose steps need it less */
+    MOST_PLANS = 12
 };
 static const double PREFERENCE = 0.75;
 static const double HOPELESS = 8;
@@ -92,15 +93,17 @@ static void count_block(const walk_estimator *w, int thread, double scale, doubl
 {
     const size_t d = w->shared.d, n = HB_WALK_BLOCK;
     const int once = draws_nothing(w);
-    double *a = w->values + (size_t)thread * n * (1 + d), *b = a + n, lost = 0;
+    double *a = w->values + (size_t)thread * n * (1 + d), *b = a + n, lost = 0, stray = 0;
     for (size_t i = 0; i < n; i++) {
         const hb_walk_result result = hb_walk_block_result(w->blocks[thread], once ? 0 : i);
         a[i] = result.sign * exp(fmin(result.size - scale, LARGEST));
         for (size_t k = 0; k < d; k++) b[i * d + k] = a[i] == 0 ? 0 : a[i] * result.slope[k];
         lost += result.lost;
+        if (result.stray) stray += fabs(a[i]);
     }
     hb_tally_add((int)d, tally, n, a, b);
     hb_tally_lose(tally, lost);
+    hb_tally_stray(tally, stray);
 }
 
 /* ---- the pilot ------------------------------------------------------------------------------ */
@@ -113,10 +116,15 @@ static int plans_of(const hb_walk_problem *shared, hb_walk_plan *plans)
         plans[n++] = (hb_walk_plan){.finesse = 1};
         return n;
     }
-    if (shared->gauge) {
-        plans[n++] = (hb_walk_plan){.gauge = 1, .balls = 1, .finesse = 8};
-        plans[n++] = (hb_walk_plan){.gauge = 1, .finesse = 12};
-        plans[n++] = (hb_walk_plan){.gauge = 1, .finesse = 8};
+    if (shared->gradient) {
+        for (int k = 0; k < 4; k++)
+            plans[n++] = (hb_walk_plan){.way = HB_WALK_REVERSED,
+                                        .part = k % 2 ? 1 : 0.75,
+                                        .finesse = k < 2 ? 8 : 4,
+                                        .finish = 2};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .balls = 1, .finesse = 8};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 12};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8};
     }
     for (int k = 0; k < 3; k++) plans[n++] = (hb_walk_plan){.finesse = (double[]){4, 2, 1}[k]};
     return n;
@@ -152,6 +160,7 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
         total += steps;
         hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
         *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
+        if (answer.doubt == HB_TALLY_STRAY) *cost = INFINITY;
     }
     return HB_OK;
 }
@@ -271,9 +280,10 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     *shared = (hb_walk_problem){.problem = problem, .d = d, .tau = tau};
     shared->linear = linear && (!uniform || diagonal);
     shared->exact = shared->linear ? w->exact : NULL;
-    shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= FULL_FRAME_DIM);
-    shared->gauge =
+    shared->gradient =
         !shared->linear && hb_problem_is_gradient(problem) && hb_problem_is_autonomous(problem);
+    const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
+    shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
     return HB_OK;
 }
@@ -302,16 +312,19 @@ static hb_status create_rooms(walk_estimator *w)
 
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
-    size_t gauge = 0;
-    for (size_t i = 0; i < w->n; i++) gauge += w->plans[i].gauge != 0;
+    size_t ways[3] = {0};
+    for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way]++;
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
                                                : "parametrix in the diagonal frame";
     int used = snprintf(note, size, "%s", frame);
-    if (gauge > 0)
-        used +=
-            snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
+    if (ways[HB_WALK_REVERSED] > 0)
+        used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
+                         ways[HB_WALK_REVERSED], w->n);
+    if (ways[HB_WALK_GAUGE] > 0)
+        used += snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points",
+                         ways[HB_WALK_GAUGE], w->n);
     used +=
         snprintf(note + used, size - (size_t)used, "; %s",
                  w->shared.closed_form ? "the last step in closed form" : "the last step drawn");
@@ -341,6 +354,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                           .unit = "walks",
                           .samples_per_round = WALKS_PER_ROUND,
                           .rounds = UINT64_MAX / WALKS_PER_ROUND / w->shared.d / 2,
+                          .exact = draws_nothing(w),
                           .log_scale = w->log_scale,
                           .round = add_round,
                           .destroy = destroy};

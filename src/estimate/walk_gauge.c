@@ -70,12 +70,10 @@ hb_walk_reference hb_gauge_reference(const hb_walk_problem *shared, const hb_wal
                                .curvature = 2 * fmax(fabs(rest[0]), fabs(rest[1])) / reach2};
 }
 
-double hb_gauge_rate(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
-                     double finesse)
+double hb_gauge_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
 {
-    const double curvature = hb_gauge_reference(shared, walk, view).curvature;
-    const double rate = fmax(finesse * sqrt(curvature), LEAST / shared->tau);
-    return shared->d > 1 ? fmax(rate, MEMORY * walk->rate) : rate;
+    const double rate = hb_walk_most(finesse * sqrt(walk->seen.curvature), LEAST / shared->tau);
+    return shared->d > 1 ? hb_walk_most(rate, MEMORY * walk->rate) : rate;
 }
 
 void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
@@ -83,12 +81,13 @@ void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    const hb_walk_reference reference = hb_gauge_reference(shared, walk, view);
-    const double *q = row.arm, cap = fmin(most, REACH / rate), ring = -log(view->uniform) / rate;
-    const double s = fmin(ring, cap);
+    const hb_walk_reference reference = walk->seen;
+    const double *q = row.arm, cap = hb_walk_least(most, REACH / rate),
+                 ring = -log(view->uniform) / rate;
+    const double s = hb_walk_least(ring, cap), root = sqrt(2 * s);
     double along = 0; // q.y
     for (size_t i = 0; i < d; i++) {
-        const double y = -q[i] * s * s + sqrt(2 * s) * view->normals[i];
+        const double y = -q[i] * s * s + root * view->normals[i];
         row.x[i] += y;
         along += q[i] * y;
     }

@@ -22,7 +22,6 @@
  * first order, z.R of order |A - diag A|, which is added to l.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
  * the factor e^0.5. */
-#include "estimate/particle_frame.h"
 #include "estimate/walk_steps.h"
 
 #include <math.h>
@@ -53,13 +52,13 @@ static double remainder_size(size_t d, const hb_walk_view *view, const double *d
     return sqrt(squares);
 }
 
-double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
-                          const hb_walk_view *view, double finesse)
+double hb_parametrix_pace(const hb_walk_problem *shared, const hb_walk *walk,
+                          const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    const double size =
-        fmax(remainder_size(d, view, row.direction, 0), remainder_size(d, view, row.direction, 1));
+    const double size = hb_walk_most(remainder_size(d, view, row.direction, 0),
+                                     remainder_size(d, view, row.direction, 1));
     double all = 0, outside = 0; // squares of the Jacobian, and of what the frame leaves out
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
@@ -68,42 +67,15 @@ double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk,
             if (!shared->full_frame && i != j) outside += square;
         }
     const double curvature = 2 * MOMENT * size / (view->reach * view->reach);
-    const double rate =
-        finesse * (cbrt(curvature * curvature) + sqrt(outside) + BREATHE * sqrt(all / (double)d));
-    return fmax(rate, LEAST / shared->tau);
+    return cbrt(curvature * curvature) + sqrt(outside) + BREATHE * sqrt(all / (double)d);
 }
 
-/* ---- the frame ------------------------------------------------------------------------------ */
-
-/* (1 - e^-t)/t */
-static double falling(double t)
+double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
 {
-    return fabs(t) < 1e-9 ? 1 - 0.5 * t : -expm1(-t) / t;
+    return hb_walk_most(finesse * walk->pace, LEAST / shared->tau);
 }
 
-/* E, m and C as diagonals. */
-static void diagonal_frame(size_t d, const double *b, const double *jacobian, double s, double *E,
-                           double *m, double *C)
-{
-    for (size_t i = 0; i < d; i++) {
-        const double a = jacobian[i * d + i];
-        E[i] = exp(-a * s);
-        m[i] = -s * falling(a * s) * b[i];
-        C[i] = 2 * s * falling(2 * a * s);
-    }
-}
-
-/* E, m and C as matrices; work: (5, d, d). */
-static void full_frame(size_t d, const double *b, const double *jacobian, double s, double *E,
-                       double *m, double *C, double *work)
-{
-    double *K = work + HB_LINEAR_WORK(d);
-    hb_linear_functions(d, jacobian, s, E, K, C, work);
-    for (size_t i = 0; i < d; i++) {
-        m[i] = 0;
-        for (size_t j = 0; j < d; j++) m[i] -= K[i * d + j] * b[j];
-    }
-}
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Those of a drift that is linear at every tau, over the whole way; returns w. */
 static double exact_frame(const hb_walk_problem *shared, const double *x, double *E, double *m,
@@ -125,165 +97,47 @@ static double exact_frame(const hb_walk_problem *shared, const double *x, double
     return n[d];
 }
 
-int hb_walk_cholesky(size_t d, double *C)
-{
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = C[i * d + j];
-            for (size_t k = 0; k < j; k++) sum -= C[i * d + k] * C[j * d + k];
-            if (i == j && !(sum > 0 && isfinite(sum))) return 0;
-            C[i * d + j] = i == j ? sqrt(sum) : sum / C[j * d + j];
-        }
-    return 1;
-}
-
-/* y = L g, z = L'^-1 g */
-static void full_draw(size_t d, const double *L, const double *g, double *y, double *z)
-{
-    for (size_t i = 0; i < d; i++) {
-        y[i] = 0;
-        for (size_t j = 0; j <= i; j++) y[i] += L[i * d + j] * g[j];
-    }
-    for (size_t i = d; i-- > 0;) {
-        double rest = g[i];
-        for (size_t k = i + 1; k < d; k++) rest -= L[k * d + i] * z[k];
-        z[i] = rest / L[i * d + i];
-    }
-}
-
-/* tangent = E tangent */
-static void turn_tangent(const hb_walk_problem *shared, const double *E, double *tangent,
-                         double *work)
-{
-    const size_t d = shared->d;
-    if (!shared->full_frame) {
-        for (size_t i = 0; i < d; i++) tangent[i] *= E[i];
-        return;
-    }
-    memset(work, 0, d * d * sizeof *work);
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < d; k++)
-            for (size_t j = 0; j < d; j++) work[i * d + j] += E[i * d + k] * tangent[k * d + j];
-    memcpy(tangent, work, d * d * sizeof *work);
-}
-
-/* x += m + L g; the frame, z and b + A y are kept for settling. 0: the walk is lost. */
-static int move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                const double *m, double *C)
-{
-    const size_t d = shared->d;
-    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    double *y = row.expected;
-    if (shared->full_frame) {
-        if (!hb_walk_cholesky(d, C)) return 0;
-        full_draw(d, C, view->normals, y, row.arm);
-    } else {
-        for (size_t i = 0; i < d; i++) {
-            if (!(C[i] > 0 && isfinite(C[i]))) return 0;
-            const double sd = sqrt(C[i]);
-            y[i] = sd * view->normals[i];
-            row.arm[i] = view->normals[i] / sd;
-        }
-    }
-    for (size_t i = 0; i < d; i++) {
-        y[i] += m[i];
-        row.x[i] += y[i];
-    }
-    return 1;
-}
-
-static void keep_frame(const hb_walk_problem *shared, const hb_walk_view *view,
-                       const hb_walk_row *row, double *work)
-{
-    const size_t d = shared->d;
-    const double *y = row->expected;
-    for (size_t i = 0; i < d; i++) {
-        work[i] = view->F[i];
-        if (!shared->full_frame) {
-            row->frame[i] = view->jacobian[i * d + i];
-            work[i] += row->frame[i] * y[i];
-        }
-        for (size_t j = 0; shared->full_frame && j < d; j++)
-            work[i] += view->jacobian[i * d + j] * y[j];
-    }
-    if (shared->full_frame) memcpy(row->frame, view->jacobian, d * d * sizeof(double));
-    memcpy(row->expected, work, d * sizeof(double));
-}
-
 int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
                        double rate, double *spread)
 {
     const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *E = view->work, *m = E + matrix, *work = m + d;
-    const double cap = rate > 0 ? fmin(walk->left, REACH / rate) : walk->left;
-    const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY, s = fmin(ring, cap);
+    const double cap = rate > 0 ? hb_walk_least(walk->left, REACH / rate) : walk->left;
+    const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
+    const double s = hb_walk_least(ring, cap);
     const int last = ring >= cap && cap >= walk->left;
     double w = s * trace(d, view->jacobian);
     if (shared->exact)
         w = exact_frame(shared, row.x, E, m, spread);
-    else if (shared->full_frame)
-        full_frame(d, view->F, view->jacobian, s, E, m, spread, work);
     else
-        diagonal_frame(d, view->F, view->jacobian, s, E, m, spread);
+        hb_walk_frame(shared, view, 1, s, E, m, spread, work);
     walk->log_weight -= w;
     walk->left = last ? 0 : walk->left - s;
     walk->rate = rate;
-    turn_tangent(shared, E, row.tangent, work);
+    hb_walk_turn(shared, E, row.tangent, work);
     if (last) {
         for (size_t i = 0; i < d; i++) row.x[i] += m[i];
         return 1;
     }
-    walk->lost |= !move(shared, walk, view, m, spread);
+    walk->lost |= !hb_walk_move(shared, walk, view, m, spread);
     if (ring < cap) {
         walk->pending = HB_PENDING_PARAMETRIX;
-        keep_frame(shared, view, &row, work);
+        hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
 }
 
 /* ---- what a ring is worth ------------------------------------------------------------------- */
 
-void hb_walk_multiply(size_t d, hb_walk *walk, double *slope, double factor, const double *change)
-{
-    walk->log_weight += log(fabs(factor));
-    if (factor < 0) walk->sign = -walk->sign;
-    for (size_t i = 0; i < d; i++) slope[i] += change[i] / factor;
-}
-
-void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double share,
-                  const double *vector, double *out)
-{
-    const size_t d = shared->d;
-    for (size_t k = 0; k < d; k++) {
-        double sum = shared->full_frame ? 0 : tangent[k] * vector[k];
-        for (size_t j = 0; shared->full_frame && j < d; j++) sum += tangent[j * d + k] * vector[j];
-        out[k] += share * sum;
-    }
-}
-
-/* change = -tangent' (J - A)' z/rate */
-static void change_of(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
-                      const hb_walk_row *row, double *change, double *work)
-{
-    const size_t d = shared->d;
-    for (size_t j = 0; j < d; j++) {
-        work[j] = 0;
-        for (size_t i = 0; i < d; i++) work[j] += view->jacobian[i * d + j] * row->arm[i];
-        if (!shared->full_frame) work[j] -= row->frame[j] * row->arm[j];
-        for (size_t i = 0; shared->full_frame && i < d; i++)
-            work[j] -= row->frame[i * d + j] * row->arm[i];
-    }
-    memset(change, 0, d * sizeof *change);
-    hb_walk_pull(shared, row->tangent, -1 / walk->rate, work, change);
-}
-
 void hb_parametrix_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    double *change = view->work, dot = 0;
+    double *change = view->work, *gap = change + d, dot = 0;
     for (size_t i = 0; i < d; i++) dot += row.arm[i] * (view->F[i] - row.expected[i]);
-    change_of(shared, walk, view, &row, change, change + d);
+    hb_walk_arm_slope(shared, walk, view, gap);
+    memset(change, 0, d * sizeof *change);
+    hb_walk_pull(shared, row.tangent, -1 / walk->rate, gap, change);
     hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
 }

@@ -23,12 +23,11 @@ struct hb_walk_block {
     double *ends, *end_log, *end_slope;        // (together, 2, d), (together, 2), (together, 2, d)
     double *spread, *step_work, *average_work; // (matrix), ...
     double *size, *slope;                      // (BLOCK), (BLOCK, d): results
-    int sign[HB_WALK_BLOCK], lost[HB_WALK_BLOCK];
+    int sign[HB_WALK_BLOCK], lost[HB_WALK_BLOCK], stray[HB_WALK_BLOCK];
     size_t leaving[HB_WALK_BLOCK]; /* slots that leave the gauge, or that wait for a drawn end */
     size_t n_leaving;
 };
 
-int hb_walk_all_finite(size_t n, const double *values);
 /* Results of a walk that has ended. */
 void hb_walk_store(hb_walk_block *b, const hb_walk *walk, double size, const double *slope);
 void hb_walk_lose(hb_walk_block *b, const hb_walk *walk);

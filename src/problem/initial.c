@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Streams of the library's own, used by nothing else. */
-#define NORMAL_STREAM (UINT64_C(14) << 60)
+#define NORMAL_STREAM (UINT64_C(14) << 60 | 2)
 #define CHOICE_STREAM (UINT64_C(14) << 60 | 1)
 
 enum { CHOICE_BLOCK = 1024 };

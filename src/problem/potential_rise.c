@@ -6,7 +6,6 @@
  * for polynomials up to degree 23. A number to reproduce: F = 2 (x - x^3) from 0 to 1.6 has rise
  * 1.6^4/2 - 1.6^2 = 0.7168. */
 #include "problem/potential_rise.h"
-#include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
@@ -14,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NODES = 12, MAX_PIECES = 128 };
+enum { NODES = 12, MAX_PIECES = 128, ROWS = MAX_PIECES * NODES, TOGETHER = ROWS / (3 * NODES) };
 
 static const double AGREEMENT = 1e-12;
 
@@ -33,44 +32,91 @@ static hb_status program_rise(hb_context *context, const hb_problem *problem, si
     return status;
 }
 
-typedef struct line_rule {
-    double node[NODES], weight[NODES];
-    const double *from; // (d)
-    double *at, *F;     // (MAX_PIECES NODES, d) each
-    double *tau;        // (MAX_PIECES NODES), zeros
-} line_rule;
+/* Gauss's rule on (0, 1): the nodes above 1/2, and the weights, of which the mirrored ones have the
+ * same. */
+static const double NODE[NODES / 2] = {0.5626167042557344, 0.6839157494990901, 0.7936589771433087,
+                                       0.8849513370971523, 0.9520586281852375, 0.9907803171233596};
+static const double WEIGHT[NODES / 2] = {0.12457352290670134, 0.11674626826917732,
+                                         0.10158371336153282, 0.08003916427167306,
+                                         0.05346966299765944, 0.02358766819325601};
 
-static hb_status line_sum(hb_context *context, const hb_problem *problem, const line_rule *rule,
-                          const double *x, size_t pieces, double *sum)
+typedef struct line_room {
+    double *at, *F; // (ROWS, d) each
+    double *tau;    // (ROWS), zeros
+} line_room;
+
+static double node_of(size_t k)
 {
-    const size_t d = (size_t)problem->dim, n = pieces * NODES;
-    for (size_t k = 0; k < n * d; k++) {
-        const double s = ((double)(k / d / NODES) + rule->node[k / d % NODES]) / (double)pieces;
-        rule->at[k] = rule->from[k % d] + s * (x[k % d] - rule->from[k % d]);
-    }
-    HB_TRY(
-        hb_problem_drift_each(context, problem, n, rule->at, rule->tau, rule->F, NULL, NULL, NULL));
-    *sum = 0;
-    for (size_t k = 0; k < n * d; k++)
-        *sum -= rule->weight[k / d % NODES] / (double)pieces * rule->F[k] *
-                (x[k % d] - rule->from[k % d]);
-    return HB_OK;
+    return k % 2 ? 1 - NODE[k / 2] : NODE[k / 2];
 }
 
-static hb_status line_rise(hb_context *context, const hb_problem *problem, const line_rule *rule,
-                           const double *x, double *rise)
+static void place_nodes(size_t d, const double *from, const double *x, size_t pieces, double *at)
 {
-    double before = NAN;
-    HB_TRY(line_sum(context, problem, rule, x, 1, rise));
-    for (size_t pieces = 2; !(fabs(*rise - before) <= AGREEMENT * (1 + fabs(before)));
-         pieces *= 2) {
+    for (size_t piece = 0; piece < pieces; piece++)
+        for (size_t k = 0; k < NODES; k++) {
+            const double s = ((double)piece + node_of(k)) / (double)pieces;
+            double *row = at + (piece * NODES + k) * d;
+            for (size_t j = 0; j < d; j++) row[j] = from[j] + s * (x[j] - from[j]);
+        }
+}
+
+static double line_sum(size_t d, const double *from, const double *x, size_t pieces,
+                       const double *F)
+{
+    double sum = 0;
+    for (size_t piece = 0; piece < pieces; piece++)
+        for (size_t k = 0; k < NODES; k++) {
+            const double *row = F + (piece * NODES + k) * d;
+            double along = 0;
+            for (size_t j = 0; j < d; j++) along += row[j] * (x[j] - from[j]);
+            sum -= WEIGHT[k / 2] * along;
+        }
+    return sum / (double)pieces;
+}
+
+static int agree(double rise, double before)
+{
+    return fabs(rise - before) <= AGREEMENT * (1 + fabs(before));
+}
+
+/* One and two pieces have given before and *rise; more of them until two sums agree. */
+static hb_status refine(hb_context *context, const hb_problem *problem, const line_room *room,
+                        const double *from, const double *x, double before, double *rise)
+{
+    const size_t d = (size_t)problem->dim;
+    for (size_t pieces = 4; !agree(*rise, before); pieces *= 2) {
         if (pieces > MAX_PIECES || !isfinite(*rise)) {
             *rise = NAN;
             return HB_OK;
         }
         before = *rise;
-        HB_TRY(line_sum(context, problem, rule, x, pieces, rise));
+        place_nodes(d, from, x, pieces, room->at);
+        HB_TRY(hb_problem_drift_each(context, problem, pieces * NODES, room->at, room->tau, room->F,
+                                     NULL, NULL, NULL));
+        *rise = line_sum(d, from, x, pieces, room->F);
     }
+    return HB_OK;
+}
+
+/* n <= TOGETHER lines: one and two pieces of all in one call. */
+static hb_status rise_together(hb_context *context, const hb_problem *problem,
+                               const line_room *room, size_t n, const double *from, const double *x,
+                               double *rise)
+{
+    const size_t d = (size_t)problem->dim, width = 3 * NODES * d;
+    double before[TOGETHER];
+    for (size_t i = 0; i < n; i++) {
+        place_nodes(d, from + i * d, x + i * d, 1, room->at + i * width);
+        place_nodes(d, from + i * d, x + i * d, 2, room->at + i * width + NODES * d);
+    }
+    HB_TRY(hb_problem_drift_each(context, problem, n * 3 * NODES, room->at, room->tau, room->F,
+                                 NULL, NULL, NULL));
+    for (size_t i = 0; i < n; i++) {
+        before[i] = line_sum(d, from + i * d, x + i * d, 1, room->F + i * width);
+        rise[i] = line_sum(d, from + i * d, x + i * d, 2, room->F + i * width + NODES * d);
+    }
+    for (size_t i = 0; i < n; i++)
+        HB_TRY(refine(context, problem, room, from + i * d, x + i * d, before[i], rise + i));
     return HB_OK;
 }
 
@@ -78,20 +124,18 @@ hb_status hb_potential_rise(hb_context *context, const hb_problem *problem, size
                             const double *from, const double *x, double *rise)
 {
     if (problem->drift.potential) return program_rise(context, problem, n, from, x, rise);
-    const size_t d = (size_t)problem->dim, most = (size_t)MAX_PIECES * NODES;
-    line_rule rule;
+    const size_t d = (size_t)problem->dim;
+    line_room room;
     void *memory;
-    HB_TRY(hb_quadrature_beta(context, 1, 1, NODES, rule.node, rule.weight));
-    HB_TRY(hb_allocate(context, most * (2 * d + 1), sizeof(double), &memory));
-    rule.at = memory;
-    rule.F = rule.at + most * d;
-    rule.tau = rule.F + most * d;
-    memset(rule.tau, 0, most * sizeof(double));
+    HB_TRY(hb_allocate(context, ROWS * (2 * d + 1), sizeof(double), &memory));
+    room.at = memory;
+    room.F = room.at + ROWS * d;
+    room.tau = room.F + ROWS * d;
+    memset(room.tau, 0, ROWS * sizeof(double));
     hb_status status = HB_OK;
-    for (size_t i = 0; i < n && status == HB_OK; i++) {
-        rule.from = from + i * d;
-        status = line_rise(context, problem, &rule, x + i * d, rise + i);
-    }
+    for (size_t i = 0; i < n && status == HB_OK; i += TOGETHER)
+        status = rise_together(context, problem, &room, n - i < TOGETHER ? n - i : TOGETHER,
+                               from + i * d, x + i * d, rise + i);
     hb_release(context, memory);
     return status;
 }

@@ -76,7 +76,8 @@ def walk(problem, at, samples, directory, seed=7):
 
 WALK_CASES = [*(problems.ou(d) for d in (1, 3, 6, 10)), problems.rotating(2), problems.rotating(4),
               problems.anisotropic(3), problems.anisotropic(6),
-              *(problems.boxed(d) for d in (1, 3, 6, 10)), problems.two_bumps(3)]
+              *(problems.boxed(d) for d in (1, 3, 6, 10)), problems.two_bumps(3),
+              problems.SoftWells(1), problems.SoftWells(3)]
 
 
 @pytest.mark.parametrize("problem", WALK_CASES, ids=lambda p: p.name)

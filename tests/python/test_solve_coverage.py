@@ -24,7 +24,7 @@ CASES = {
     "soft_wells": (problems.SoftWells(3), None),
 }
 NEEDS_GRID = ("bistable", "van_der_pol", "soft_wells")  # nonlinear, so slower
-SAMPLES = {"particles": 4096, "walk": 16384}
+SAMPLES = {"particles": 4096, "walk": 8192}
 MOST_REFUSED = 0.5  # share of the repetitions in which no error may be claimed (it is infinite)
 EXACT = 1e-7  # below it, relative to the value, an error is rounding: the method was exact
 

@@ -74,7 +74,7 @@ def test_a_drift_that_is_not_defined_everywhere(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("drift", ["-1.3*x"])
+@pytest.mark.parametrize("drift", ["-1.3*x", "-1.3*x - 0.2*tanh(x)"])
 def test_a_density_of_1e_300(method, drift):
     """37 deviations out; with the tanh there is no closed form, but it changes ln u by little."""
     at, tau = np.array([34.0]), 0.6
