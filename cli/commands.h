@@ -11,6 +11,7 @@ extern const hb_command hb_command_constants;
 extern const hb_command hb_command_budget;
 extern const hb_command hb_command_solve;
 extern const hb_command hb_command_residual;
+extern const hb_command hb_command_data;
 extern const hb_command hb_command_study;
 extern const hb_command hb_command_reproduce;
 

@@ -8,8 +8,8 @@
  * The window holds the asked points and the bulk, where ln u is within BULK of its largest value on the
  * grid. For a standard normal BULK = 10 gives |x| < sqrt(20) = 4.5. */
 #include "solve_figure.h"
+#include "plot_path.h"
 
-#include <heatball/plot.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,37 +22,20 @@ typedef struct window {
     double low[2], high[2];
 } window;
 
-static int format_of(const char *path)
-{
-    return hb_points_has_extension(path, ".svg")   ? HB_PLOT_SVG
-           : hb_points_has_extension(path, ".png") ? HB_PLOT_PNG
-           : hb_points_has_extension(path, ".pdf") ? HB_PLOT_PDF
-                                                   : 0;
-}
-
 hb_status hb_solve_figure_check(hb_session *session, const char *path, const char *results, int dim,
                                 int method)
 {
-    if (!path) return HB_OK;
-    if (!format_of(path))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
-    if (dim > 2)
+    hb_status status = hb_plot_path_check(session, path, results);
+    if (status == HB_OK && path && dim > 2)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot draws problems of dimension 1 and 2; this one has %d", dim);
-    if (dim == 2 && (method == HB_METHOD_PARTICLES || method == HB_METHOD_WALK))
+    if (status == HB_OK && path && dim == 2 &&
+        (method == HB_METHOD_PARTICLES || method == HB_METHOD_WALK))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot in two dimensions is drawn from the grid, which --method %s "
                                "has not; leave one of them out",
                                method == HB_METHOD_WALK ? "walk" : "particles");
-    const size_t stem = strlen(path) - 4;
-    if (results && strlen(results) == stem + 4 && memcmp(path, results, stem) == 0 &&
-        strcmp(results + stem, ".csv") == 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s, which is also the name of the numbers behind --plot; "
-                               "choose another name",
-                               results);
-    return HB_OK;
+    return status;
 }
 
 /* ---- the window ---- */
@@ -325,16 +308,6 @@ static hb_status solve_plane(hb_context *context, const hb_problem *problem, con
 
 /* ---- both ---- */
 
-static hb_status write_figure(hb_figure *figure, const char *path)
-{
-    char *stem = strdup(path);
-    if (!stem) return HB_ERROR_MEMORY;
-    stem[strlen(stem) - 4] = 0;
-    hb_status status = hb_figure_write(figure, stem, format_of(path));
-    free(stem);
-    return status;
-}
-
 hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem, double time,
                                 const hb_points *points, const hb_solution *solution,
                                 const char *path)
@@ -354,7 +327,7 @@ hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem, 
     if (status == HB_OK)
         status = in_line ? solve_line(context, problem, grid, time, &w, points, solution, figure)
                          : solve_plane(context, problem, grid, time, &w, figure);
-    if (status == HB_OK) status = write_figure(figure, path);
+    if (status == HB_OK) status = hb_plot_path_write(figure, path);
     hb_figure_destroy(figure);
     return status;
 }

@@ -15,8 +15,10 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = sys.executable
-# Minutes of sampling: run once in the dev build and once under the address sanitizer.
+# Much sampling: run in the dev build; test_particles and test_walk under the address sanitizer too, the
+# others there by `make test-long`.
 STATISTICAL = {"test_particles", "test_walk", "test_walk_problems", "test_walk_reversed"}
+SLOW_UNDER_ASAN = {"test_walk_problems", "test_walk_reversed"}
 passed = failed = skipped = 0
 
 
@@ -71,9 +73,11 @@ def step(name, command, count=None, environment=None):
     return report(name, *run(command, environment), count)
 
 
-def build(preset):
+def build(preset, targets=()):
     configure = ["cmake", "--preset", preset]
     make = ["cmake", "--build", "--preset", preset]
+    if targets:
+        make += ["--target", *targets]
     script = " ".join(configure) + " > /dev/null && " + " ".join(make)
     return step(f"{preset}: builds without a warning", ["sh", "-c", script])
 
@@ -128,12 +132,13 @@ def main():
     if build("asan"):
         for bug in ("address", "undefined"):
             must_fail("asan", bug)
-        c_tests("asan")
+        c_tests("asan", leave_out=() if arguments.long else SLOW_UNDER_ASAN)
     thread = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
               "OMP_TOOL_LIBRARIES": "/usr/lib/llvm-14/lib/libarcher.so"}
-    if build("tsan"):
+    threaded = {"test_base", "test_random", "test_sample", "test_grid_errors"}
+    if build("tsan", ["seeded_bug", *sorted(threaded)]):
         must_fail("tsan", "thread", thread)
-        c_tests("tsan", {"test_base", "test_random", "test_sample", "test_grid_errors"}, thread)
+        c_tests("tsan", threaded, thread)
     environment = {"PYTHONPATH": os.path.join(ROOT, "python"),
                    "HEATBALL_BUILD": os.path.join(ROOT, "build"),
                    "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball")}

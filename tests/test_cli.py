@@ -21,7 +21,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = os.environ.get("HEATBALL_COMMAND", str(ROOT / "build" / "heatball"))
-COMMANDS = ["sample", "constants", "budget", "solve", "residual", "study", "reproduce"]
+COMMANDS = ["sample", "constants", "budget", "solve", "residual", "data", "study", "reproduce"]
 SAMPLE = ["sample", "--measure", "kappa", "--dim", "3", "-n", "11"]
 
 

@@ -68,6 +68,7 @@ def row_text(x, coupled, coupled_se, free, free_se, exact):
 
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    directory.mkdir(parents=True, exist_ok=True)
     coupled, free = solve(0.1, LINE), solve(0.0, LINE[CHECKED])
     print(coupled.note)
     for name, solution, line in (("0.1", coupled, LINE), ("0", free, LINE[CHECKED])):

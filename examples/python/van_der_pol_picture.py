@@ -85,6 +85,7 @@ def part(solution, chosen):
 
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    directory.mkdir(parents=True, exist_ok=True)
     fine, coarse = lattice(FINE), lattice(COARSE)
     both = heatball.solve(problem=PROBLEM, time=TIME, at=np.vstack([fine, coarse]), method="grid")
     bulk = np.flatnonzero(both.density[len(fine):] > 0.03)

@@ -5,13 +5,18 @@
 #include <heatball/ball.h>
 #include <heatball/base.h>
 #include <heatball/budget.h>
+#include <heatball/data.h>
 #include <heatball/estimate.h>
 #include <heatball/field.h>
 #include <heatball/file.h>
+#include <heatball/generate.h>
 #include <heatball/grid.h>
+#include <heatball/judge.h>
+#include <heatball/model.h>
 #include <heatball/plot.h>
 #include <heatball/problem.h>
 #include <heatball/random.h>
 #include <heatball/solve.h>
+#include <heatball/train.h>
 
 #endif

@@ -26,7 +26,8 @@ typedef enum hb_style {
     HB_STYLE_BAND,      /* filled between low and high */
     HB_STYLE_THIN,      /* a thin line; NaN in x or y separates the pieces of one series */
     HB_STYLE_ARROWS,    /* heads at (x, y) that point along (low, high) */
-    HB_STYLE_IMAGE      /* made by hb_figure_image only */
+    HB_STYLE_IMAGE,     /* made by hb_figure_image only */
+    HB_STYLE_DOTS       /* small dots, for clouds of thousands of points */
 } hb_style;
 
 enum { HB_PLOT_SVG = 1, HB_PLOT_PNG = 2, HB_PLOT_PDF = 4 };

@@ -10,6 +10,8 @@ is its value at the anchor; with a second measure the same holds for equations w
     constants   every constant of the representation
     budget      how long a drift of a given size is safe
     solve       an SDE: density, log-density, score and entropy density at points
+    dataset     the planar sets with exact densities and scores; Mixture for your own
+    mmd, curl, helmholtz   how good samples and fields are
     residual    how well a solution satisfies the mean-value identity
     random      counter-based uniforms and normals
 
@@ -21,8 +23,11 @@ from heatball import random
 from heatball._errors import ArgumentError, Error
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
+from heatball.data import Mixture, dataset
+from heatball.judge import curl, helmholtz, mmd
 from heatball.sde import Solution, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Error", "Solution", "__version__", "budget", "constants", "cubature",
-           "kernel", "random", "residual", "sample", "solve"]
+__all__ = ["ArgumentError", "Error", "Mixture", "Solution", "__version__", "budget", "constants",
+           "cubature", "curl", "dataset", "helmholtz", "kernel", "mmd", "random", "residual", "sample",
+           "solve"]

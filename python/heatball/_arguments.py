@@ -86,3 +86,14 @@ _C_TYPES = {
 def pointer(array):
     """Return the address of a contiguous array, typed for the table of signatures."""
     return array.ctypes.data_as(ctypes.POINTER(_C_TYPES[array.dtype]))
+
+
+def array(name, values, axes):
+    """Return `values` as a contiguous array of double with this number of axes."""
+    try:
+        values = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {values!r}; it must be an array of numbers") from None
+    if values.ndim != axes:
+        raise ArgumentError(f"{name} has {values.ndim} axes; it must have {axes}")
+    return values

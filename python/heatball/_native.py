@@ -11,8 +11,8 @@ import enum
 import os
 import pathlib
 import sysconfig
-from ctypes import (CFUNCTYPE, POINTER, c_char_p, c_double, c_float, c_int, c_size_t, c_uint32,
-                    c_uint64, c_void_p)
+from ctypes import (CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_float, c_int, c_size_t,
+                    c_uint32, c_uint64, c_void_p)
 
 from heatball._version import __version__
 
@@ -77,6 +77,13 @@ class Style(enum.IntEnum):
     STYLE_THIN = 5
     STYLE_ARROWS = 6
     STYLE_IMAGE = 7
+    STYLE_DOTS = 8
+
+
+class Process(enum.IntEnum):
+    PROCESS_OU = 0
+    PROCESS_VE = 1
+    PROCESS_DRIFT = 2
 
 
 class PlotFormat(enum.IntFlag):
@@ -120,6 +127,31 @@ class Column(enum.IntEnum):
     ENTROPY_DENSITY_SE = 7
 
 
+class Head(enum.IntEnum):
+    HEAD_SCORE = 0
+    HEAD_ENERGY = 1
+    HEAD_HELMHOLTZ = 2
+
+
+class Loss(enum.IntEnum):
+    LOSS_DSM = 0
+    LOSS_FP = 1
+    LOSS_HB = 2
+    LOSS_HB_PAPER = 3
+
+
+class Solver(enum.IntEnum):
+    SOLVER_SDE = 0
+    SOLVER_ODE = 1
+    SOLVER_HEUN = 2
+
+
+class Denoise(enum.IntEnum):
+    DENOISE_NONE = 0
+    DENOISE_MEAN = 1
+    DENOISE_FLOW = 2
+
+
 # C name -> enum here; a member's C name is HB_ and its own name. None: an enum without a name in C.
 ENUMS = {
     "hb_status": Status,
@@ -132,6 +164,11 @@ ENUMS = {
     "hb_quantity": Quantity,
     "hb_method": Method,
     "hb_column": Column,
+    "hb_process": Process,
+    "hb_head": Head,
+    "hb_loss": Loss,
+    "hb_solver": Solver,
+    "hb_denoise": Denoise,
     None: PlotFormat,
 }
 
@@ -149,6 +186,13 @@ INITIAL_DENSITY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTE
                             POINTER(c_double))
 FIELD = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
                   POINTER(c_double), POINTER(c_double))
+
+SCORE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double, POINTER(c_double))
+DIVERGENCE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double,
+                       POINTER(c_double), POINTER(c_double))
+
+# Callbacks that functions take as an argument, by their names in C.
+CALLBACKS = {"hb_score_callback": SCORE, "hb_divergence_callback": DIVERGENCE}
 
 
 class Context(ctypes.Structure):
@@ -181,6 +225,14 @@ class Grid(ctypes.Structure):
 
 class Solution(ctypes.Structure):
     """hb_solution: opaque."""
+
+
+class Mixture(ctypes.Structure):
+    """hb_mixture: opaque."""
+
+
+class Model(ctypes.Structure):
+    """hb_model: opaque."""
 
 
 class Settings(ctypes.Structure):
@@ -348,6 +400,91 @@ class SolveSettings(ctypes.Structure):
     ]
 
 
+class GenerateSettings(ctypes.Structure):
+    _fields_ = [
+        ("solver", c_int),
+        ("process", c_int),
+        ("n_steps", c_int),
+        ("n_correct", c_int),
+        ("snr", c_double),
+        ("det_tau", c_double),
+        ("tau_min", c_double),
+        ("tau_max", c_double),
+        ("rho", c_double),
+        ("denoise", c_int),
+        ("tolerance", c_double),
+        ("mean", POINTER(c_double)),
+        ("covariance", POINTER(c_double)),
+        ("seed", c_uint64),
+    ]
+
+
+class ScoreError(ctypes.Structure):
+    _fields_ = [(name, c_double)
+                for name in ("tau", "all", "all_se", "low", "low_se", "high", "high_se", "grid")]
+
+
+class Mmd(ctypes.Structure):
+    _fields_ = [(name, c_double) for name in ("mmd", "mmd2", "mmd2_se", "bandwidth")]
+
+
+class ModelInfo(ctypes.Structure):
+    _fields_ = [
+        ("dim", c_int),
+        ("classes", c_int),
+        ("head", c_int),
+        ("process", c_int),
+        ("width", c_int),
+        ("depth", c_int),
+        ("residual", c_int),
+        ("time_features", c_int),
+        ("scale", c_double),
+        ("tau_min", c_double),
+        ("tau_max", c_double),
+        ("parameters", c_size_t),
+        ("method", c_char * 16),
+        ("seed", c_uint64),
+        ("steps", c_uint64),
+    ]
+
+
+class TrainSettings(ctypes.Structure):
+    _fields_ = [
+        ("loss", c_int),
+        ("head", c_int),
+        ("process", c_int),
+        ("width", c_int),
+        ("depth", c_int),
+        ("residual", c_int),
+        ("time_features", c_int),
+        ("epochs", c_int),
+        ("batch", c_int),
+        ("steps", c_uint64),
+        ("max_time", c_double),
+        ("rate", c_double),
+        ("ema", c_double),
+        ("clip", c_double),
+        ("tau_min", c_double),
+        ("tau_max", c_double),
+        ("weight", c_double),
+        ("warmup", c_double),
+        ("ramp", c_double),
+        ("ball_share", c_double),
+        ("sigma_max", c_double),
+        ("anchors", c_int),
+        ("anchor_spread", c_double),
+        ("nodes", c_int),
+        ("target_rows", c_int),
+        ("standardise", c_int),
+        ("label_dropout", c_double),
+        ("seed", c_uint64),
+        ("checkpoint", c_char_p),
+        ("checkpoint_every", c_int),
+        ("resume", c_int),
+        ("log", c_char_p),
+    ]
+
+
 STRUCTS = {
     "hb_settings": Settings,
     "hb_ball_constants": BallConstants,
@@ -363,6 +500,11 @@ STRUCTS = {
     "hb_mean_values": MeanValues,
     "hb_sampling_settings": SamplingSettings,
     "hb_solve_settings": SolveSettings,
+    "hb_score_error": ScoreError,
+    "hb_mmd": Mmd,
+    "hb_generate_settings": GenerateSettings,
+    "hb_model_info": ModelInfo,
+    "hb_train_settings": TrainSettings,
 }
 OPAQUE = {
     "hb_context": Context,
@@ -373,6 +515,8 @@ OPAQUE = {
     "hb_problem": Problem,
     "hb_grid": Grid,
     "hb_solution": Solution,
+    "hb_mixture": Mixture,
+    "hb_model": Model,
 }
 
 
@@ -389,6 +533,10 @@ _expression = POINTER(Expression)
 _problem = POINTER(Problem)
 _grid = POINTER(Grid)
 _solution = POINTER(Solution)
+_mixture = POINTER(Mixture)
+_model = POINTER(Model)
+_sizes = POINTER(c_size_t)
+_ints = POINTER(c_int)
 _status = c_int
 _draws = (_context, c_uint64, c_uint64, c_uint64, c_size_t)
 _sample = (_context, c_int, c_int, c_int, c_double, c_uint64, c_uint64, c_size_t)
@@ -484,6 +632,43 @@ SIGNATURES = {
     "hb_problem_initial_box": (_status, (_context, _problem, _doubles, _doubles)),
     "hb_problem_initial_sample": (_status, (_context, _problem, c_uint64, c_uint64, c_size_t,
                                             _doubles)),
+    # data.h
+    "hb_mixture_create": (_status, (_context, c_int, c_size_t, _doubles, _doubles, _doubles,
+                                    POINTER(_mixture))),
+    "hb_mixture_named": (_status, (_context, c_char_p, POINTER(_mixture))),
+    "hb_mixture_destroy": (None, (_mixture,)),
+    "hb_mixture_dim": (c_int, (_mixture,)),
+    "hb_mixture_count": (c_size_t, (_mixture,)),
+    "hb_mixture_component": (_status, (_context, _mixture, c_size_t, _doubles, _doubles, _doubles)),
+    "hb_mixture_moments": (None, (_mixture, _doubles, _doubles)),
+    "hb_mixture_sample": (_status, (_context, _mixture, c_uint64, c_uint64, c_size_t, _doubles,
+                                    _ints)),
+    "hb_mixture_sample_at": (_status, (_context, _mixture, c_int, c_double, c_uint64, c_uint64,
+                                       c_size_t, _doubles, _ints)),
+    "hb_mixture_score": (_status, (_context, _mixture, c_int, c_double, c_size_t, _doubles,
+                                   _doubles, _doubles)),
+    "hb_mixture_modes": (c_int, (_mixture, _ints)),
+    "hb_data_names": (POINTER(c_char_p), ()),
+    "hb_data_describe": (c_char_p, (c_char_p,)),
+    "hb_data_read": (_status, (_context, c_char_p, _sizes, _ints, POINTER(_doubles))),
+    "hb_data_release": (None, (_context, _doubles)),
+    "hb_data_split": (_status, (_context, c_size_t, c_uint64, _sizes)),
+    # judge.h
+    "hb_judge_score": (_status, (_context, _mixture, c_int, c_double, c_uint64, c_size_t, SCORE,
+                                 c_void_p, POINTER(ScoreError))),
+    "hb_judge_mmd": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles, c_int,
+                               POINTER(Mmd))),
+    "hb_judge_modes": (_status, (_context, _mixture, c_size_t, _doubles, _sizes, _sizes, _ints)),
+    "hb_judge_curl": (_status, (_context, c_int, c_size_t, _doubles, c_double, c_uint64, c_int,
+                                SCORE, c_void_p, _doubles, _doubles)),
+    "hb_judge_helmholtz": (_status, (_context, c_int, c_int, c_double, c_double, _doubles, _doubles,
+                                     _doubles, _doubles, _doubles)),
+    # generate.h
+    "hb_generate_settings_default": (None, (POINTER(GenerateSettings),)),
+    "hb_generate": (_status, (_context, POINTER(GenerateSettings), c_int, SCORE, c_void_p, c_uint64,
+                              c_size_t, _doubles)),
+    "hb_likelihood": (_status, (_context, POINTER(GenerateSettings), c_int, DIVERGENCE, c_void_p,
+                                c_size_t, _doubles, _doubles)),
     # grid.h
     "hb_grid_settings_default": (None, (POINTER(GridSettings),)),
     "hb_grid_solve": (_status, (_context, _problem, c_double, POINTER(GridSettings), c_size_t,
@@ -520,6 +705,21 @@ SIGNATURES = {
     "hb_solve_residual": (_status, (_context, _problem, POINTER(SolveSettings), c_int, c_size_t,
                                     _doubles, c_int, _doubles, _doubles, _doubles, _doubles,
                                     _doubles)),
+    # model.h
+    "hb_model_load": (_status, (_context, c_char_p, POINTER(_model))),
+    "hb_model_save": (_status, (_context, _model, c_char_p)),
+    "hb_model_destroy": (None, (_model,)),
+    "hb_model_info_get": (None, (_model, POINTER(ModelInfo))),
+    "hb_model_score": (_status, (_context, _model, c_size_t, _doubles, _doubles, _ints, _doubles)),
+    "hb_model_log_density": (_status, (_context, _model, c_size_t, _doubles, _doubles, _ints,
+                                       _doubles, _doubles)),
+    "hb_model_divergence": (_status, (_context, _model, c_size_t, _doubles, _doubles, _ints, c_int,
+                                      c_uint64, _doubles, _doubles)),
+    "hb_model_field": (_status, (_context, _model, POINTER(Field))),
+    # train.h
+    "hb_train_settings_default": (None, (POINTER(TrainSettings),)),
+    "hb_train": (_status, (_context, POINTER(TrainSettings), c_int, c_size_t, _doubles, c_int,
+                           _ints, POINTER(_model))),
 }
 
 

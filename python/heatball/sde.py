@@ -8,7 +8,7 @@ import textwrap
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, c_int, choice, pointer, real, uint64
+from heatball._arguments import INT_MAX, array, c_int, choice, pointer, real, uint64
 from heatball._context import context
 from heatball._errors import ArgumentError, Error, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, Method, Problem,
@@ -236,24 +236,14 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     with _Call(drift, noise, initial, time, at, dim, params, threads, problem) as run:
         settings = _settings(run.time, samples, None, lift, degree, seed)
         return run.residual(settings, choice("quantity", quantity, QUANTITIES),
-                            _array("radii", radii, 1))
-
-
-def _array(name, values, axes):
-    try:
-        values = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {values!r}; it must be an array of numbers") from None
-    if values.ndim != axes:
-        raise ArgumentError(f"{name} has {values.ndim} axes; it must have {axes}")
-    return values
+                            array("radii", radii, 1))
 
 
 def _points(at):
     if at is None:
         raise TypeError("at is missing; it must be an array of points, of shape (n, dim)")
     values = np.asarray(at)
-    return _array("at", values[:, None] if values.ndim == 1 else values, 2)
+    return array("at", values[:, None] if values.ndim == 1 else values, 2)
 
 
 def _settings(time, samples, radius, lift, degree, seed):
@@ -412,14 +402,14 @@ class _Call:
                 raise TypeError("path_times is given without paths")
             return
         paths = np.asarray(paths)
-        paths = _array("paths", paths[:, :, None] if paths.ndim == 2 else paths, 3)
+        paths = array("paths", paths[:, :, None] if paths.ndim == 2 else paths, 3)
         if paths.shape[2] != self.dim:
             raise ArgumentError(f"paths has places of {paths.shape[2]} coordinates; the problem has "
                                 f"dimension {self.dim}")
         if path_times is None:
             last = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
             path_times = np.linspace(0, last, paths.shape[1]) if paths.shape[1] > 1 else [last]
-        times = _array("path_times", path_times, 1)
+        times = array("path_times", path_times, 1)
         if len(times) != paths.shape[1]:
             raise ArgumentError(f"path_times has {len(times)} times; paths has {paths.shape[1]}")
         sampling.n_paths, sampling.n_times = paths.shape[:2]

@@ -176,7 +176,7 @@ hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, in
     hb_context *context = figure->context;
     HB_CHECK(context, figure->n_panels > 0, HB_ERROR_ARGUMENT,
              "a series needs a panel; call hb_figure_panel first");
-    HB_CHECK(context, style >= HB_STYLE_LINE && style <= HB_STYLE_IMAGE, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, style >= HB_STYLE_LINE && style <= HB_STYLE_DOTS, HB_ERROR_ARGUMENT,
              "style is %d; it must be one of hb_style", (int)style);
     HB_CHECK(context, color >= 0, HB_ERROR_ARGUMENT, "color is %d; it must be 0 or more", color);
     HB_CHECK(context, n >= 1 && x, HB_ERROR_ARGUMENT, "a series needs at least one point");

@@ -250,6 +250,9 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
             writer,
             " with filledcurves fillstyle transparent solid 0.2 noborder linecolor rgb '%s'",
             color);
+    case HB_STYLE_DOTS:
+        return hb_writer_printf(
+            writer, " with points pointtype 7 pointsize 0.25 linecolor rgb '%s'", color);
     case HB_STYLE_THIN:
     case HB_STYLE_ARROWS:
     case HB_STYLE_IMAGE: break;

@@ -53,6 +53,8 @@ def ctype_of(c_type):
         return plain[c_type]
     if c_type in _native.ENUMS:
         return ctypes.c_int
+    if c_type in _native.CALLBACKS:
+        return _native.CALLBACKS[c_type]
     if c_type.endswith("*"):
         target = c_type[:-1].strip()
         target = target.removeprefix("const ") if "*" not in target else target

@@ -1,0 +1,77 @@
+/* heatball/generate.h: samples from a score, by the reverse-time SDE or the probability-flow ODE.
+ *
+ * The process is dx = F dtau + sqrt(2) dW with F = -x (OU) or 0 (VE), from tau = 0 (data) to
+ * tau_max (noise). Backward from tau_max:
+ *     SDE   dx = (2 s - F) |dtau| + sqrt(2) dW,          s = score(x, tau)
+ *     ODE   dx = (s - F) |dtau|
+ * The score is any callback; a model's is one of them. docs/generate.md has the formulas of the
+ * steps, the reasons, and a table of what each setting does.
+ *
+ *     hb_generate_settings settings;
+ *     hb_generate_settings_default(&settings);
+ *     hb_generate(ctx, &settings, 2, score, user, 0, 1000, x); */
+#ifndef HEATBALL_GENERATE_H
+#define HEATBALL_GENERATE_H
+
+#include <heatball/judge.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* SDE: predictor and corrector on a geometric grid of tau, the ODE below det_tau. ODE: the whole
+ * way by ARKODE, with steps of its choice. HEUN: two evaluations a step on EDM's grid. */
+typedef enum hb_solver { HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN } hb_solver;
+
+/* What is done with a sample at tau_min. NONE: nothing, it has the law at tau_min. MEAN: the
+ * posterior mean (Tweedie), which takes all noise away and, from data with a width, also a little
+ * of that. FLOW: half that way, a step of the ODE to 0, which keeps the width of data that is
+ * smooth on the scale of the noise. */
+typedef enum hb_denoise { HB_DENOISE_NONE, HB_DENOISE_MEAN, HB_DENOISE_FLOW } hb_denoise;
+
+typedef struct hb_generate_settings {
+    int solver;     /* hb_solver; default HB_SOLVER_SDE */
+    int process;    /* hb_process: OU (default) or VE */
+    int n_steps;    /* of SDE and HEUN; default 500 (HEUN needs far fewer) */
+    int n_correct;  /* SDE: Langevin steps after each step but the last; default 1 */
+    double snr;     /* SDE: the corrector's step is 2 snr^2 b_tau; default 0.16 */
+    double det_tau; /* SDE: the ODE takes over at the first tau <= det_tau; 0: never; 0.15 */
+    double tau_min, tau_max; /* default 1e-3, 3 */
+    double rho;              /* HEUN: exponent of EDM's grid; default 7 */
+    int denoise;             /* hb_denoise; default HB_DENOISE_MEAN */
+    double tolerance;        /* ODE: of the local error of every coordinate; default 1e-5 */
+    /* The law at tau_max is taken as that of Gaussian data, N(a m, a^2 C + b I): m[dim] the mean,
+     * C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0, I)). */
+    const double *mean, *covariance;
+    uint64_t seed; /* default 1 */
+} hb_generate_settings;
+
+HB_API void hb_generate_settings_default(hb_generate_settings *settings);
+
+/* Samples first .. first+n-1: x[n][dim]. Sample i is a function of (settings, dim, i) and the score
+ * alone: the same bits in pieces and on any number of threads, if the score of a row does not
+ * depend on the other rows (ODE: rows 256 k .. 256 k + 255 share their steps and are always
+ * computed together). The callback is called from the calling thread, with at most 16384 points at
+ * a time, and may use the context and all its threads; progress is reported in samples.
+ * HB_ERROR_CALLBACK: it returned non-zero; HB_ERROR_NUMERICAL: a score is not finite, or ARKODE
+ * gave up. */
+HB_API hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
+                             hb_score_callback score, void *user, uint64_t first, size_t n,
+                             double *x);
+
+/* score[n][dim] and its divergence[n] at x[n][dim] and one tau. A non-zero return is an error. */
+typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, double tau,
+                                      double *score, double *divergence);
+
+/* ln p(x, tau_min)[n] in nats, of the density that the probability-flow ODE carries from the law at
+ * tau_max (above) to tau_min, at x[n][dim]. Uses process, tau_min, tau_max, tolerance, mean and
+ * covariance of the settings. Rows go in blocks of 256 that share their steps: pieces that start at
+ * multiples of 256 give the same bits. The callback is called as that of hb_generate. */
+HB_API hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
+                               hb_divergence_callback score, void *user, size_t n, const double *x,
+                               double *log_likelihood);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* heatball/model.h: a score network with everything that is needed to use it.
+ *
+ * A model holds a network, the process that it was trained for, the scaling of the data and a
+ * Gaussian reference carried along by the process, so that its tails are right before it has learnt
+ * anything:
+ *     z = (x - shift)/scale                   rows as the network sees them; tau is theirs
+ *     v_ref(z,tau) = ln N(z; m_tau, C_tau)    the data's mean and covariance under the process
+ *     energy      v = v_ref + k(tau) N(z^, phi(tau)),  s = grad v,  z^ = (z - m_tau)/sigma_tau
+ *     score       s = grad v_ref + (k(tau)/sqrt(b_tau)) N,  b_tau: variance of the process's noise
+ *     helmholtz   dim 2: s = grad v_ref + grad(k N_1) + rot(k N_2),  rot f = (df/dy, -df/dx)
+ * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE; phi:
+ * features of ln tau. Scores and log-densities are those of x: divided by scale, minus dim ln
+ * scale. docs/models.md. */
+#ifndef HEATBALL_MODEL_H
+#define HEATBALL_MODEL_H
+
+#include <heatball/data.h>
+#include <heatball/field.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hb_model hb_model;
+
+typedef enum hb_head { HB_HEAD_SCORE, HB_HEAD_ENERGY, HB_HEAD_HELMHOLTZ } hb_head;
+
+typedef struct hb_model_info {
+    int dim, classes; /* classes 0: no labels */
+    int head;         /* hb_head */
+    int process;      /* hb_process */
+    int width, depth, residual, time_features;
+    double scale;            /* of the data: z = (x - shift)/scale; tau is that of z */
+    double tau_min, tau_max; /* trained range */
+    size_t parameters;
+    char method[16]; /* "dsm", "fp", "hb", "hb-paper" */
+    uint64_t seed, steps;
+} hb_model_info;
+
+/* Averaged weights of a finished training; .safetensors with all settings in its metadata. A file
+ * that is not one of ours, is cut short or was changed is refused with the reason. */
+HB_API hb_status hb_model_load(hb_context *context, const char *path, hb_model **out);
+HB_API hb_status hb_model_save(hb_context *context, const hb_model *model, const char *path);
+HB_API void hb_model_destroy(hb_model *model);
+HB_API void hb_model_info_get(const hb_model *model, hb_model_info *out);
+
+/* At x[n][dim] and tau[n]; labels[n] (NULL: none; -1: no class). Same bits for any number of
+ * threads. */
+HB_API hb_status hb_model_score(hb_context *context, const hb_model *model, size_t n,
+                                const double *x, const double *tau, const int *labels,
+                                double *score);
+/* ln u(x,tau)[n] and its gradient[n][dim] (may be NULL): energy head only. It is normalised as well
+ * as it was learnt. */
+HB_API hb_status hb_model_log_density(hb_context *context, const hb_model *model, size_t n,
+                                      const double *x, const double *tau, const int *labels,
+                                      double *log_density, double *gradient);
+/* score[n][dim] (may be NULL) and div s[n]: exact with probes 0, else the mean over so many random
+ * probes (Hutchinson; signs, a function of (seed, point)). For likelihoods. */
+HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t n,
+                                     const double *x, const double *tau, const int *labels,
+                                     int probes, uint64_t seed, double *score, double *divergence);
+/* The energy head as a field of hb_residual; valid while the model lives. A model trained on scaled
+ * data is a field of z only when its scale is 1: HB_ERROR_ARGUMENT otherwise. */
+HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

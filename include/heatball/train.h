@@ -1,0 +1,63 @@
+/* heatball/train.h: learning a score: denoising score matching, FP-Diffusion, the heat-ball loss.
+ *
+ *     dsm       E |sqrt(b) s(z_tau,tau) + noise|^2/dim,   z_tau = a z_0 + sqrt(b) noise
+ *     fp        dsm + weight * the pointwise Fokker-Planck residual (score head: its vector form)
+ *     hb        dsm + weight * the heat-ball residual, values only, in the frame without drift
+ *     hb-paper  dsm + weight * the paper's loss as printed, without its source
+ * docs/losses.md has the formulas, docs/training.md the loop. */
+#ifndef HEATBALL_TRAIN_H
+#define HEATBALL_TRAIN_H
+
+#include <heatball/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hb_loss { HB_LOSS_DSM, HB_LOSS_FP, HB_LOSS_HB, HB_LOSS_HB_PAPER } hb_loss;
+
+typedef struct hb_train_settings {
+    int loss;                                  /* hb_loss; default HB_LOSS_HB */
+    int head;                                  /* hb_head; default HB_HEAD_ENERGY */
+    int process;                               /* HB_PROCESS_OU (default) or HB_PROCESS_VE */
+    int width, depth, residual, time_features; /* 256, 3, 0, 8 */
+    int epochs;                                /* 600 */
+    int batch;                                 /* 256 */
+    uint64_t steps;          /* instead of epochs; 0 (default): epochs * ceil(n/batch) */
+    double max_time;         /* seconds of training after which it ends; 0 (default): none */
+    double rate;             /* peak learning rate, with a cosine to 0; 2e-3 */
+    double ema;              /* decay of the averaged weights; 0.998 */
+    double clip;             /* largest norm of the gradient; 0: none; default 1 */
+    double tau_min, tau_max; /* 1e-3, 3; log-uniform */
+    double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
+    double warmup, ramp;     /* shares of the steps without constraint, then rising; 0.1, 0.3 */
+    double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): 0.4 in dim <= 3, else 2/dim */
+    double sigma_max;        /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
+    int anchors;             /* of the constraint, per step; 64 */
+    double anchor_spread; /* anchors are data with (1 + spread^2) times the noise's variance; 1.5 */
+    int nodes;            /* antithetic pairs per ball where dim > 3, or probes of fp there; 8 */
+    /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
+     * (default): of the loss's own recipe, 512 for hb, 0 for the others. */
+    int target_rows;
+    int standardise;        /* 1: shift and scale the data; 0 (default): as they are */
+    double label_dropout;   /* share of rows that are shown without their label; 0.1 */
+    uint64_t seed;          /* 42 */
+    const char *checkpoint; /* file; NULL (default): none */
+    int checkpoint_every;   /* epochs; 0 (default): at the end or an interrupt only */
+    int resume;             /* go on from `checkpoint` if it is there */
+    const char *log;        /* .csv of step, losses, norm, rate, seconds; NULL (default): none */
+} hb_train_settings;
+
+HB_API void hb_train_settings_default(hb_train_settings *settings);
+/* data[n][dim], n >= 2, finite; labels[n] 0 .. classes-1 (may be NULL with classes 0). The model
+ * has the averaged weights. The same data, settings and kind of processor give the same weights,
+ * bit for bit, on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the
+ * step when a gradient is not finite; HB_ERROR_INTERRUPTED when the progress callback asks to stop:
+ * the checkpoint is written first. */
+HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, size_t n,
+                          const double *data, int classes, const int *labels, hb_model **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,229 @@
+"""Gaussian mixtures with exact densities and scores under noise, and the planar sets among them."""
+
+import contextlib
+import ctypes
+
+import numpy as np
+
+from heatball._arguments import array, choice, draws, pointer, real, uint64
+from heatball._context import call
+from heatball._errors import Error
+from heatball._native import SCORE, Mixture as _CMixture, Process, ScoreError, library
+
+__all__ = ["Mixture", "dataset"]
+
+PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
+
+
+def dataset(name=None):
+    """Return one of the planar sets by its name, or the names.
+
+    Parameters
+    ----------
+    name : str
+        One of the names; None: return the list of them.
+
+    Returns
+    -------
+    Mixture, or list of str
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.dataset()[:2]
+    ['asymmetric_gmm', 'sparse_dense_gmm']
+    >>> ring = heatball.dataset("ring")
+    >>> ring, ring.sample(5).shape
+    (Mixture of 96 Gaussians in dimension 2 (ring), (5, 2))
+    """
+    if name is None:
+        return list(_names())
+    return Mixture._named(name)
+
+
+def _names():
+    names, i = library.hb_data_names(), 0
+    while names[i]:
+        yield names[i].decode()
+        i += 1
+
+
+class Mixture:
+    """A Gaussian mixture, and its law at every tau of a process that adds noise.
+
+    The processes are "ou", dx = -x dtau + sqrt(2) dW, and "ve", dx = sqrt(2) dW; under both the
+    components stay Gaussian, so that density and score are exact.
+
+    Parameters
+    ----------
+    weights : array_like of shape (k,)
+        Positive; any scale.
+    means : array_like of shape (k, dim)
+    covariances : array_like of shape (k, dim, dim)
+
+    Attributes
+    ----------
+    weights, means, covariances : ndarray
+        The weights add up to 1.
+    mode_of : ndarray of shape (k,)
+        The part of the set (mode, arm, ring) that a component belongs to.
+    name, description : str
+        Of a named set; None otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> m = heatball.Mixture([1, 1], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+    >>> m.covariance()
+    array([[1.25]])
+    >>> x = m.sample(1000, seed=7, tau=0.3)
+    >>> x.shape, m.score(x, tau=0.3).shape
+    ((1000, 1), (1000, 1))
+    """
+
+    name = description = None
+
+    def __init__(self, weights, means, covariances):
+        self.weights = array("weights", weights, 1)
+        self.means = array("means", means, 2)
+        self.covariances = array("covariances", covariances, 3)
+        k, dim = self.means.shape
+        if self.weights.shape != (k,) or self.covariances.shape != (k, dim, dim):
+            raise ValueError(f"weights {self.weights.shape}, means {self.means.shape} and covariances "
+                             f"{self.covariances.shape} must have shapes (k,), (k, dim), (k, dim, dim)")
+        self.mode_of = np.arange(k, dtype=np.int32)
+        with self._open(0):
+            pass
+        self.weights = self.weights / self.weights.sum()
+
+    @classmethod
+    def _named(cls, name):
+        self = cls.__new__(cls)
+        self.name = name
+        with self._open(0) as handle:
+            k, dim = library.hb_mixture_count(handle), library.hb_mixture_dim(handle)
+            self.weights, self.means = np.empty(k), np.empty((k, dim))
+            self.covariances, self.mode_of = np.empty((k, dim, dim)), np.empty(k, np.int32)
+            for i in range(k):
+                call("hb_mixture_component", 0, handle, i, pointer(self.weights[i:]),
+                     pointer(self.means[i]), pointer(self.covariances[i]))
+            library.hb_mixture_modes(handle, _ints(self.mode_of))
+        self.description = library.hb_data_describe(name.encode()).decode()
+        return self
+
+    @contextlib.contextmanager
+    def _open(self, threads):
+        """The C mixture, made for one call: it belongs to the calling thread's context."""
+        handle = ctypes.POINTER(_CMixture)()
+        if self.name is not None:
+            call("hb_mixture_named", threads, str(self.name).encode(), ctypes.byref(handle))
+        else:
+            k, dim = self.means.shape
+            call("hb_mixture_create", threads, dim, k, pointer(self.weights), pointer(self.means),
+                 pointer(self.covariances), ctypes.byref(handle))
+        try:
+            yield handle
+        finally:
+            library.hb_mixture_destroy(handle)
+
+    def __repr__(self):
+        k, dim = self.means.shape
+        name = f" ({self.name})" if self.name else ""
+        return f"Mixture of {k} Gaussian{'s' * (k != 1)} in dimension {dim}{name}"
+
+    def mean(self):
+        """Return the mean, of shape (dim,)."""
+        return self.weights @ self.means
+
+    def covariance(self):
+        """Return the covariance, of shape (dim, dim)."""
+        away = self.means - self.mean()
+        return (np.einsum("k,kij->ij", self.weights, self.covariances)
+                + np.einsum("k,ki,kj->ij", self.weights, away, away))
+
+    def sample(self, n, *, seed=42, first=0, tau=0.0, process="ou", threads=0):
+        """Return draws first .. first+n-1 of the law at tau, of shape (n, dim)."""
+        first, n = draws(first, n)
+        x = np.empty((n, self.means.shape[1]))
+        with self._open(threads) as handle:
+            call("hb_mixture_sample_at", threads, handle, choice("process", process, PROCESSES),
+                 real("tau", tau), uint64("seed", seed), first, n, pointer(x), None)
+        return x
+
+    def log_density(self, x, tau=0.0, *, process="ou", threads=0):
+        """Return ln u(x, tau), of shape (n,); x is (n, dim)."""
+        x = self._points(x)
+        out = np.empty(len(x))
+        self._evaluate(x, tau, process, threads, pointer(out), None)
+        return out
+
+    def score(self, x, tau=0.0, *, process="ou", threads=0):
+        """Return the gradient of ln u at x (n, dim) and tau, of shape (n, dim)."""
+        x = self._points(x)
+        out = np.empty(x.shape)
+        self._evaluate(x, tau, process, threads, None, pointer(out))
+        return out
+
+    def _points(self, x):
+        x = array("x", x, 2)
+        if x.shape[1] != self.means.shape[1]:
+            raise ValueError(f"x has {x.shape[1]} columns; the mixture has dimension "
+                             f"{self.means.shape[1]}")
+        return x
+
+    def _evaluate(self, x, tau, process, threads, log_density, score):
+        with self._open(threads) as handle:
+            call("hb_mixture_score", threads, handle, choice("process", process, PROCESSES),
+                 real("tau", tau), len(x), pointer(x), log_density, score)
+
+    def modes(self, x):
+        """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on."""
+        x = self._points(x)
+        counts = np.zeros(self.mode_of.max() + 1, np.uintp)
+        outliers, found = ctypes.c_size_t(), ctypes.c_int()
+        with self._open(0) as handle:
+            call("hb_judge_modes", 0, handle, len(x), pointer(x),
+                 counts.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t)), ctypes.byref(outliers),
+                 ctypes.byref(found))
+        return {"counts": counts.astype(int), "outliers": outliers.value, "found": found.value}
+
+    def score_error(self, score, tau, *, process="ou", n=20000, seed=42):
+        """Return the mean squared error of ``score(x, tau)`` over draws of the law at tau.
+
+        Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each
+        with its error all_se, low_se, high_se; grid (over a lattice where u > 1e-4; 2-D only).
+        """
+        failures, out = [], ScoreError()
+        callback = field_callback(score, self.means.shape[1], failures)
+        with self._open(0) as handle:
+            try:
+                call("hb_judge_score", 0, handle, choice("process", process, PROCESSES),
+                     real("tau", tau), uint64("seed", seed), uint64("n", n), callback, None,
+                     ctypes.byref(out))
+            except Error:
+                if not failures:
+                    raise
+        if failures:
+            raise failures[0]
+        return {name: getattr(out, name) for name, _ in out._fields_}
+
+
+def field_callback(field, dim, failures):
+    """Return field(x, tau) as a C callback; what it raises goes to `failures`, and the call stops."""
+    def evaluate(user, n, x, tau, out):
+        try:
+            points = np.ctypeslib.as_array(x, (n, dim)).copy()
+            values = array("the field's value", field(points, tau), 2)
+            if values.shape != (n, dim):
+                raise ValueError(f"the field returned shape {values.shape}; it must be {(n, dim)}")
+            np.ctypeslib.as_array(out, (n, dim))[:] = values
+            return 0
+        except BaseException as error:  # also KeyboardInterrupt: raised again by the caller
+            failures.append(error)
+            return 1
+
+    return SCORE(evaluate)
+
+
+def _ints(values):
+    return values.ctypes.data_as(ctypes.POINTER(ctypes.c_int))

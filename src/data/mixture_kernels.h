@@ -1,0 +1,39 @@
+/* data/mixture_kernels.h: the sum over components at many points, once per instruction set. */
+#ifndef HB_DATA_MIXTURE_KERNELS_H
+#define HB_DATA_MIXTURE_KERNELS_H
+
+#include <heatball/base.h>
+
+enum { HB_MIXTURE_LANES = 8 }; /* points come in multiples of this */
+
+/* A mixture ready for evaluation. Component k takes hb_packed_size doubles:
+ *     ln w_k - ln det(2 pi C_k)/2,   m_k (dim),   A_k (dim, dim) with A_k^T A_k = C_k^-1. */
+typedef struct hb_packed_mixture {
+    size_t dim, count;
+    const double *components; // (count, 1 + dim + dim^2)
+} hb_packed_mixture;
+
+static inline size_t hb_packed_size(size_t dim)
+{
+    return 1 + dim + dim * dim;
+}
+
+/* Scratch that one call needs, in doubles. */
+static inline size_t hb_mixture_scratch(size_t dim, size_t count)
+{
+    return HB_MIXTURE_LANES * (count + 2 * dim);
+}
+
+/* At n points, n a multiple of HB_MIXTURE_LANES, in columns x (dim, n): ln u = largest[n] + ln sum[n];
+ * gradient (dim, n), not computed when NULL. */
+typedef void (*hb_mixture_kernel)(const hb_packed_mixture *mixture, size_t n, const double *x,
+                                  double *scratch, double *largest, double *sum, double *gradient);
+
+extern const hb_mixture_kernel hb_mixture_kernel_scalar;
+#if defined(__x86_64__)
+extern const hb_mixture_kernel hb_mixture_kernel_sse2;
+extern const hb_mixture_kernel hb_mixture_kernel_avx2;
+extern const hb_mixture_kernel hb_mixture_kernel_avx512;
+#endif
+
+#endif

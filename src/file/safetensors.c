@@ -1,0 +1,331 @@
+/* Writing and reading .safetensors (the format of Hugging Face's library of that name, version
+ * 0.4).
+ *
+ * A file is trusted in nothing: the header's length is compared with the file's before memory is
+ * asked for, every array must lie inside the file and have the bytes that its shape says, and the
+ * arrays together must cover the data without gap or overlap, which the format demands. Then the
+ * file cannot have been cut or lengthened. JSON is jansson's; names that occur twice are refused.
+ * Must reproduce: one array {1, 2} of F32 named "a" has "shape":[2] and 8 bytes of data. */
+#include "file/safetensors.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "file/writer.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "values are stored as they are in memory");
+
+enum { MAX_HEADER_BYTES = 1 << 26, HEADER_ALIGNMENT = 8 };
+
+static const char *const dtype_names[] = {[HB_F64] = "F64", [HB_F32] = "F32"};
+
+static size_t bytes_of(hb_dtype dtype)
+{
+    return dtype == HB_F64 ? 8 : 4;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static uint64_t tensor_bytes(const hb_tensor *tensor)
+{
+    return tensor->shape[0] * (tensor->axes == 2 ? tensor->shape[1] : 1) * bytes_of(tensor->dtype);
+}
+
+static json_t *tensor_json(const hb_tensor *tensor, uint64_t first)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < tensor->axes; i++)
+        json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_names[tensor->dtype], "shape", shape,
+                     "data_offsets", (json_int_t)first, (json_int_t)(first + tensor_bytes(tensor)));
+}
+
+/* The header, padded with blanks so that the arrays start on a multiple of 8 bytes; NULL: no
+ * memory. */
+static char *header_text(size_t n_metadata, const hb_metadata *metadata, size_t n_tensors,
+                         const hb_tensor *tensors)
+{
+    json_t *header = json_object(), *about = json_object();
+    uint64_t first = 0;
+    int failed = json_object_set_new(header, "__metadata__", about);
+    for (size_t i = 0; i < n_metadata; i++)
+        failed |= json_object_set_new(about, metadata[i].key, json_string(metadata[i].value));
+    for (size_t i = 0; i < n_tensors; i++) {
+        failed |= json_object_set_new(header, tensors[i].name, tensor_json(&tensors[i], first));
+        first += tensor_bytes(&tensors[i]);
+    }
+    char *text = failed ? NULL : json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(header);
+    return text;
+}
+
+static hb_status write_parts(hb_writer *writer, const char *header, size_t n_tensors,
+                             const hb_tensor *tensors)
+{
+    const size_t length = strlen(header);
+    const uint64_t padded = (length + HEADER_ALIGNMENT - 1) / HEADER_ALIGNMENT * HEADER_ALIGNMENT;
+    HB_TRY(hb_writer_write(writer, &padded, sizeof padded));
+    HB_TRY(hb_writer_write(writer, header, length));
+    HB_TRY(hb_writer_write(writer, "        ", padded - length));
+    for (size_t i = 0; i < n_tensors; i++)
+        HB_TRY(hb_writer_write(writer, tensors[i].data, tensor_bytes(&tensors[i])));
+    return HB_OK;
+}
+
+hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_metadata,
+                               const hb_metadata *metadata, size_t n_tensors,
+                               const hb_tensor *tensors)
+{
+    hb_writer *writer;
+    char *header = header_text(n_metadata, metadata, n_tensors, tensors);
+    HB_CHECK(context, header, HB_ERROR_MEMORY, "no memory for the header of %s", path);
+    hb_status status = hb_writer_create(context, path, &writer);
+    if (status == HB_OK) {
+        status = write_parts(writer, header, n_tensors, tensors);
+        if (status == HB_OK)
+            status = hb_writer_commit(writer);
+        else
+            hb_writer_abort(writer);
+    }
+    free(header);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+typedef struct found_tensor {
+    const char *name;
+    hb_dtype dtype;
+    uint64_t first, count;
+} found_tensor;
+
+struct hb_safetensors {
+    hb_context *context;
+    char *path;
+    json_t *header;
+    unsigned char *data; // (bytes)
+    uint64_t bytes;
+    found_tensor *tensors; // (n_tensors)
+    size_t n_tensors;
+};
+
+void hb_safetensors_destroy(hb_safetensors *file)
+{
+    if (!file) return;
+    json_decref(file->header);
+    hb_release(file->context, file->data);
+    hb_release(file->context, file->tensors);
+    hb_release(file->context, file->path);
+    hb_release(file->context, file);
+}
+
+static hb_status read_bytes(hb_safetensors *file, FILE *stream, char **header, uint64_t *length)
+{
+    hb_context *context = file->context;
+    struct stat about;
+    void *memory;
+    HB_CHECK(context, fstat(fileno(stream), &about) == 0 && S_ISREG(about.st_mode), HB_ERROR_FORMAT,
+             "%s is not a regular file", file->path);
+    const uint64_t size = (uint64_t)about.st_size;
+    HB_CHECK(context, size > 8 && fread(length, 8, 1, stream) == 1 && *length >= 2, HB_ERROR_FORMAT,
+             "%s is not a .safetensors file: it is too short", file->path);
+    HB_CHECK(context, *length <= MAX_HEADER_BYTES, HB_ERROR_FORMAT,
+             "%s is not a .safetensors file: its first 8 bytes are no length of a header",
+             file->path);
+    HB_CHECK(context, *length <= size - 8, HB_ERROR_FORMAT, "%s is cut short in its header",
+             file->path);
+    HB_TRY(hb_allocate(context, *length, 1, &memory));
+    *header = memory;
+    file->bytes = size - 8 - *length;
+    HB_TRY(hb_allocate(context, file->bytes, 1, &memory));
+    file->data = memory;
+    HB_CHECK(context,
+             fread(*header, 1, *length, stream) == *length &&
+                 fread(file->data, 1, file->bytes, stream) == file->bytes,
+             HB_ERROR_FILE, "%s: reading failed", file->path);
+    return HB_OK;
+}
+
+static hb_status parse_header(hb_safetensors *file, const char *header, uint64_t length)
+{
+    json_error_t error;
+    file->header = json_loadb(header, length, JSON_REJECT_DUPLICATES, &error);
+    HB_CHECK(file->context, file->header, HB_ERROR_FORMAT,
+             "%s: its header is not JSON (%s at byte %d)", file->path, error.text, error.position);
+    HB_CHECK(file->context, json_is_object(file->header), HB_ERROR_FORMAT,
+             "%s: its header is not a JSON object", file->path);
+    const char *key;
+    json_t *value, *about = json_object_get(file->header, "__metadata__");
+    HB_CHECK(file->context, !about || json_is_object(about), HB_ERROR_FORMAT,
+             "%s: its __metadata__ is not an object", file->path);
+    json_object_foreach(about, key, value)
+        HB_CHECK(file->context, json_is_string(value), HB_ERROR_FORMAT,
+                 "%s: metadata %s is not a text", file->path, key);
+    return HB_OK;
+}
+
+/* Product of the shape's lengths; HB_ERROR_FORMAT when one is no whole number or the product is
+ * large. */
+static hb_status count_values(const hb_safetensors *file, const char *name, const json_t *shape,
+                              uint64_t *count)
+{
+    *count = 1;
+    for (size_t i = 0; i < json_array_size(shape); i++) {
+        const json_t *length = json_array_get(shape, i);
+        const json_int_t value = json_integer_value(length);
+        HB_CHECK(file->context,
+                 json_is_integer(length) && value >= 0 &&
+                     (value == 0 || *count <= UINT64_MAX / 16 / (uint64_t)value),
+                 HB_ERROR_FORMAT, "%s: the shape of %s cannot be read", file->path, name);
+        *count *= (uint64_t)value;
+    }
+    return HB_OK;
+}
+
+static hb_status parse_tensor(const hb_safetensors *file, const char *name, json_t *entry,
+                              found_tensor *out)
+{
+    hb_context *context = file->context;
+    const char *dtype;
+    json_t *shape;
+    json_int_t first, end;
+    HB_CHECK(context,
+             json_unpack(entry, "{s:s, s:o, s:[I, I]}", "dtype", &dtype, "shape", &shape,
+                         "data_offsets", &first, &end) == 0 &&
+                 json_is_array(shape),
+             HB_ERROR_FORMAT, "%s: the entry of %s has no dtype, shape or data_offsets", file->path,
+             name);
+    *out = (found_tensor){.name = name, .first = (uint64_t)first};
+    HB_CHECK(context, !strcmp(dtype, "F32") || !strcmp(dtype, "F64"), HB_ERROR_FORMAT,
+             "%s: %s holds values of type %s; F32 and F64 are known", file->path, name, dtype);
+    out->dtype = strcmp(dtype, "F32") ? HB_F64 : HB_F32;
+    HB_TRY(count_values(file, name, shape, &out->count));
+    HB_CHECK(context, first >= 0 && end >= first && (uint64_t)end <= file->bytes, HB_ERROR_FORMAT,
+             "%s: %s ends at byte %lld of the data, which has %llu: the file was cut short",
+             file->path, name, (long long)end, (unsigned long long)file->bytes);
+    HB_CHECK(context, (uint64_t)(end - first) == out->count * bytes_of(out->dtype), HB_ERROR_FORMAT,
+             "%s: %s has %lld bytes, but its shape needs %llu", file->path, name,
+             (long long)(end - first), (unsigned long long)(out->count * bytes_of(out->dtype)));
+    return HB_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const found_tensor *x = a, *y = b;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return (x->count > 0) - (y->count > 0); /* empty ones first */
+}
+
+static hb_status parse_tensors(hb_safetensors *file)
+{
+    const char *key;
+    json_t *entry;
+    void *memory;
+    HB_TRY(hb_allocate(file->context, json_object_size(file->header) + 1, sizeof(found_tensor),
+                       &memory));
+    file->tensors = memory;
+    json_object_foreach(file->header, key, entry)
+    {
+        if (!strcmp(key, "__metadata__")) continue;
+        HB_TRY(parse_tensor(file, key, entry, &file->tensors[file->n_tensors]));
+        file->n_tensors++;
+    }
+    qsort(file->tensors, file->n_tensors, sizeof *file->tensors, by_place);
+    uint64_t end = 0;
+    for (size_t i = 0; i < file->n_tensors; i++) {
+        const found_tensor *t = &file->tensors[i];
+        HB_CHECK(file->context, t->first == end, HB_ERROR_FORMAT,
+                 "%s: %s starts at byte %llu of the data, but the array before it ends at %llu",
+                 file->path, t->name, (unsigned long long)t->first, (unsigned long long)end);
+        end = t->first + t->count * bytes_of(t->dtype);
+    }
+    HB_CHECK(file->context, end == file->bytes, HB_ERROR_FORMAT,
+             "%s: %llu bytes follow its last array", file->path,
+             (unsigned long long)(file->bytes - end));
+    return HB_OK;
+}
+
+static hb_status read_all(hb_safetensors *file, FILE *stream)
+{
+    char *header = NULL;
+    uint64_t length = 0;
+    hb_status status = read_bytes(file, stream, &header, &length);
+    if (status == HB_OK) status = parse_header(file, header, length);
+    if (status == HB_OK) status = parse_tensors(file);
+    hb_release(file->context, header);
+    return status;
+}
+
+hb_status hb_safetensors_read(hb_context *context, const char *path, hb_safetensors **out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_safetensors), &memory));
+    hb_safetensors *file = memory;
+    *file = (hb_safetensors){.context = context};
+    hb_status status = hb_copy_string(context, path, &file->path);
+    FILE *stream = status == HB_OK ? fopen(path, "rb") : NULL;
+    if (status == HB_OK && !stream)
+        status = hb_fail(context, HB_ERROR_PATH, "%s cannot be opened: %s", path, strerror(errno));
+    if (status == HB_OK) status = read_all(file, stream);
+    if (stream) fclose(stream);
+    if (status != HB_OK)
+        hb_safetensors_destroy(file);
+    else
+        *out = file;
+    return status;
+}
+
+const char *hb_safetensors_path(const hb_safetensors *file)
+{
+    return file->path;
+}
+
+const char *hb_safetensors_text(const hb_safetensors *file, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+}
+
+static const found_tensor *find(const hb_safetensors *file, const char *name)
+{
+    for (size_t i = 0; i < file->n_tensors; i++)
+        if (!strcmp(file->tensors[i].name, name)) return &file->tensors[i];
+    return NULL;
+}
+
+uint64_t hb_safetensors_count(const hb_safetensors *file, const char *name)
+{
+    const found_tensor *tensor = find(file, name);
+    return tensor ? tensor->count : 0;
+}
+
+hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, const char *name,
+                              hb_dtype dtype, uint64_t count, void *values)
+{
+    const found_tensor *tensor = find(file, name);
+    HB_CHECK(context, tensor, HB_ERROR_FORMAT, "%s has no array %s", file->path, name);
+    HB_CHECK(context, tensor->dtype == dtype, HB_ERROR_FORMAT,
+             "%s: %s is of type %s; it must be %s", file->path, name, dtype_names[tensor->dtype],
+             dtype_names[dtype]);
+    HB_CHECK(context, tensor->count == count, HB_ERROR_FORMAT,
+             "%s: %s has %llu values; it must have %llu", file->path, name,
+             (unsigned long long)tensor->count, (unsigned long long)count);
+    memcpy(values, file->data + tensor->first, count * bytes_of(dtype));
+    for (uint64_t i = 0; i < count; i++) {
+        const double value =
+            dtype == HB_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+        HB_CHECK(context, isfinite(value), HB_ERROR_FORMAT,
+                 "%s: value %llu of %s is %g; the file is "
+                 "damaged",
+                 file->path, (unsigned long long)i + 1, name, value);
+    }
+    return HB_OK;
+}

@@ -1,0 +1,44 @@
+/* file/safetensors.h: named arrays of numbers with text about them in one file (.safetensors).
+ *
+ *     8 bytes       length H of the header, little-endian
+ *     H bytes       JSON: {"__metadata__": {key: text, ...},
+ *                     name: {"dtype": "F32", "shape": [3, 5], "data_offsets": [first, end]}, ...}
+ *     the rest      the arrays, little-endian, row by row, without gaps
+ * F32 and F64 are known here. */
+#ifndef HB_FILE_SAFETENSORS_H
+#define HB_FILE_SAFETENSORS_H
+
+#include <heatball/file.h>
+
+typedef struct hb_tensor {
+    const char *name;
+    hb_dtype dtype;
+    int axes; /* 1 or 2 */
+    uint64_t shape[2];
+    const void *data;
+} hb_tensor;
+
+typedef struct hb_metadata {
+    const char *key, *value; /* UTF-8 */
+} hb_metadata;
+
+hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_metadata,
+                               const hb_metadata *metadata, size_t n_tensors,
+                               const hb_tensor *tensors);
+
+typedef struct hb_safetensors hb_safetensors;
+
+/* Reads the whole file and checks it: HB_ERROR_PATH when it cannot be opened, HB_ERROR_FORMAT, with
+ * the reason, when it is something else, cut short or damaged. */
+hb_status hb_safetensors_read(hb_context *context, const char *path, hb_safetensors **out);
+void hb_safetensors_destroy(hb_safetensors *file);
+const char *hb_safetensors_path(const hb_safetensors *file);
+const char *hb_safetensors_text(const hb_safetensors *file, const char *key); /* NULL: not there */
+/* The array of this name, dtype and number of values, copied to values; HB_ERROR_FORMAT when it is
+ * not there, is another or has a value that is not finite. */
+hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, const char *name,
+                              hb_dtype dtype, uint64_t count, void *values);
+/* Its number of values; 0 when there is none. */
+uint64_t hb_safetensors_count(const hb_safetensors *file, const char *name);
+
+#endif

@@ -1,0 +1,228 @@
+/* Samples from a score: draws of the law at tau_max, carried back to tau_min, and the noise taken
+ * away.
+ *
+ * Batches of rows go one after the other; inside a batch the score is asked once per step for all
+ * rows, from the calling thread, so that the callback may use all threads itself: a network does.
+ * Row i has the normals i dim .. of one stream per step and use, so the way that rows are cut into
+ * batches or calls does not show. The adaptive solver chooses its steps for blocks of HB_FLOW_ROWS
+ * rows that start at multiples of it, and computes them whole even if only a part is asked for.
+ * Taking the noise away, at level (a, b): (x + b s)/a is E[x_0 | x] (Tweedie). Half of it, (x + b
+ * s/2)/a, is Euler's step of the ODE in sigma^2 to 0. Data N(0, c) at y = x/a, sigma: the variance
+ * c + sigma^2 becomes c^2/(c + sigma^2) by the mean, c + (sigma^2/2)^2/(c + sigma^2) by the half
+ * step.
+ * A number to reproduce: data N(0, 0.01) at tau_min = 1e-3 (OU: sigma^2 = 0.0020020): variance
+ * 0.0083319 by the mean, 0.0100835 by the half step, 0.0119780 without. */
+#include "generate/reverse.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_STEPS = 1000000, MAX_CORRECT = 4000, CALL_DOUBLES = 1 << 21 };
+static const double LARGEST_TAU_OU = 10; /* what is left of the data there is e^-10 of it */
+static const double LARGEST_TAU_VE = 1e8, SMALLEST_TAU = 1e-12;
+
+void hb_generate_settings_default(hb_generate_settings *settings)
+{
+    *settings = (hb_generate_settings){.solver = HB_SOLVER_SDE,
+                                       .process = HB_PROCESS_OU,
+                                       .n_steps = 500,
+                                       .n_correct = 1,
+                                       .snr = 0.16,
+                                       .det_tau = 0.15,
+                                       .tau_min = 1e-3,
+                                       .tau_max = 3,
+                                       .rho = 7,
+                                       .denoise = HB_DENOISE_MEAN,
+                                       .tolerance = 1e-5,
+                                       .seed = 1};
+}
+
+/* ---- checks ---- */
+
+static hb_status check_process(hb_context *context, const hb_generate_settings *s)
+{
+    HB_CHECK(context, s->process == HB_PROCESS_OU || s->process == HB_PROCESS_VE, HB_ERROR_ARGUMENT,
+             "process is %d; samples are generated for HB_PROCESS_OU (%d) and HB_PROCESS_VE (%d)",
+             s->process, HB_PROCESS_OU, HB_PROCESS_VE);
+    const double largest = s->process == HB_PROCESS_OU ? LARGEST_TAU_OU : LARGEST_TAU_VE;
+    HB_CHECK(context, s->tau_min >= SMALLEST_TAU && s->tau_min < s->tau_max, HB_ERROR_ARGUMENT,
+             "tau_min is %g; it must be %g or more and below tau_max = %g", s->tau_min,
+             SMALLEST_TAU, s->tau_max);
+    HB_CHECK(context, s->tau_max <= largest, HB_ERROR_ARGUMENT,
+             "tau_max is %g; it must be at most %g for this process", s->tau_max, largest);
+    return HB_OK;
+}
+
+static hb_status check_steps(hb_context *context, const hb_generate_settings *s)
+{
+    HB_CHECK(context, s->solver >= HB_SOLVER_SDE && s->solver <= HB_SOLVER_HEUN, HB_ERROR_ARGUMENT,
+             "solver is %d; it must be HB_SOLVER_SDE (%d), HB_SOLVER_ODE (%d) or HB_SOLVER_HEUN "
+             "(%d)",
+             s->solver, HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN);
+    HB_CHECK(context, s->denoise >= HB_DENOISE_NONE && s->denoise <= HB_DENOISE_FLOW,
+             HB_ERROR_ARGUMENT,
+             "denoise is %d; it must be HB_DENOISE_NONE (%d), HB_DENOISE_MEAN (%d) or "
+             "HB_DENOISE_FLOW (%d)",
+             s->denoise, HB_DENOISE_NONE, HB_DENOISE_MEAN, HB_DENOISE_FLOW);
+    HB_CHECK(context, s->n_steps >= 1 && s->n_steps <= MAX_STEPS, HB_ERROR_ARGUMENT,
+             "n_steps is %d; it must be 1 to %d", s->n_steps, MAX_STEPS);
+    HB_CHECK(context, s->n_correct >= 0 && s->n_correct <= MAX_CORRECT, HB_ERROR_ARGUMENT,
+             "n_correct is %d; it must be 0 to %d", s->n_correct, MAX_CORRECT);
+    HB_CHECK(context, s->snr >= 0 && s->snr < 1, HB_ERROR_ARGUMENT,
+             "snr is %g; it must be 0 or more and below 1, where the corrector is unstable",
+             s->snr);
+    HB_CHECK(context, s->det_tau >= 0, HB_ERROR_ARGUMENT,
+             "det_tau is %g; it must be 0 (never) or more", s->det_tau);
+    HB_CHECK(context, s->rho >= 1 && s->rho <= 100, HB_ERROR_ARGUMENT,
+             "rho is %g; it must be 1 to 100", s->rho);
+    HB_CHECK(context, s->tolerance >= 1e-12 && s->tolerance <= 0.1, HB_ERROR_ARGUMENT,
+             "tolerance is %g; it must be 1e-12 to 0.1", s->tolerance);
+    return HB_OK;
+}
+
+hb_status hb_generate_check(hb_context *context, const hb_generate_settings *settings, int dim)
+{
+    HB_CHECK(context, settings, HB_ERROR_ARGUMENT, "settings is NULL");
+    HB_CHECK(context, dim >= 1 && dim <= 1000000, HB_ERROR_ARGUMENT,
+             "dim is %d; it must be 1 to 1000000", dim);
+    HB_TRY(check_process(context, settings));
+    return check_steps(context, settings);
+}
+
+/* ---- what the samplers call ---- */
+
+/* The callback may work with the same context; its own progress would mix with that of the run. */
+static int call(const hb_reverse *run, size_t n, const double *x, double tau, double *score,
+                double *divergence)
+{
+    hb_settings *settings = &run->context->settings;
+    int (*progress)(void *, const char *, double, double) = settings->progress;
+    settings->progress = NULL;
+    run->context->message[0] = '\0';
+    const int failed = run->divergence ? run->divergence(run->user, n, x, tau, score, divergence)
+                                       : run->score(run->user, n, x, tau, score);
+    settings->progress = progress;
+    return failed;
+}
+
+hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, double tau,
+                         double *score, double *divergence)
+{
+    const size_t d = run->dim;
+    if (call(run, n, x, tau, score, divergence)) {
+        char why[sizeof run->context->message];
+        memcpy(why, run->context->message, sizeof why);
+        return hb_fail(run->context, HB_ERROR_CALLBACK,
+                       "the score reported an error at tau = %g%s%s", tau, why[0] ? ": " : "", why);
+    }
+    for (size_t i = 0; i < n * d; i++)
+        HB_CHECK(run->context, isfinite(score[i]), HB_ERROR_NUMERICAL,
+                 "component %zu of the score is %g at a point with x%zu = %g, tau = %g", i % d + 1,
+                 score[i], i % d + 1, x[i], tau);
+    for (size_t i = 0; run->divergence && i < n; i++)
+        HB_CHECK(run->context, isfinite(divergence[i]), HB_ERROR_NUMERICAL,
+                 "the divergence of the score is %g at a point with x1 = %g, tau = %g",
+                 divergence[i], x[i * d], tau);
+    return HB_OK;
+}
+
+hb_status hb_reverse_progress(const hb_reverse *run, double share)
+{
+    return hb_progress(run->context, run->what, (double)run->done + share * (double)run->wanted,
+                       (double)run->n);
+}
+
+/* ---- batches ---- */
+
+static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *score)
+{
+    const hb_generate_settings *s = run->settings;
+    if (s->denoise == HB_DENOISE_NONE) return HB_OK;
+    const hb_level level = hb_level_at((hb_process)s->process, s->tau_min);
+    const double part = s->denoise == HB_DENOISE_MEAN ? 1 : 0.5;
+    const hb_affine step = {.keep = 1 / level.a, .push = part * level.b / level.a};
+    HB_TRY(hb_reverse_ask(run, rows, x, level.tau, score, NULL));
+    return hb_affine_step(run, &step, 0, rows, score, x);
+}
+
+static hb_status carry(const hb_reverse *run, const hb_prior *prior, uint64_t first, size_t rows,
+                       double *x, double *score)
+{
+    const hb_generate_settings *s = run->settings;
+    const hb_process process = (hb_process)s->process;
+    HB_TRY(hb_prior_draw(prior, run->quiet, s->seed, first, rows, x));
+    switch (s->solver) {
+    case HB_SOLVER_SDE: HB_TRY(hb_reverse_sde(run, first, rows, x)); break;
+    case HB_SOLVER_HEUN: HB_TRY(hb_reverse_heun(run, rows, x)); break;
+    default:
+        HB_TRY(hb_flow_integrate(run, hb_level_at(process, s->tau_max),
+                                 hb_level_at(process, s->tau_min), rows, x, NULL));
+    }
+    return denoise(run, rows, x, score);
+}
+
+/* Blocks of the adaptive solver are computed whole, then the wanted rows are copied. */
+static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch, uint64_t first,
+                               double *x, double *block, double *score)
+{
+    const size_t d = run->dim;
+    const int whole = run->settings->solver == HB_SOLVER_ODE;
+    size_t rows;
+    for (run->done = 0; run->done < run->n; run->done += rows) {
+        const uint64_t row = first + run->done;
+        const size_t skipped = whole ? (size_t)(row % batch) : 0, left = run->n - run->done;
+        double *out = x + run->done * d;
+        run->wanted = rows = left < batch - skipped ? left : batch - skipped;
+        HB_TRY(carry(run, prior, row - skipped, whole ? batch : rows, whole ? block : out, score));
+        if (whole) memcpy(out, block + skipped * d, rows * d * sizeof *x);
+        HB_TRY(hb_reverse_progress(run, 1));
+    }
+    return HB_OK;
+}
+
+static size_t batch_rows(const hb_reverse *run)
+{
+    if (run->settings->solver == HB_SOLVER_ODE) return HB_FLOW_ROWS;
+    const size_t fits = CALL_DOUBLES / run->dim + 1;
+    const size_t rows = fits < HB_CALL_ROWS ? fits : HB_CALL_ROWS;
+    return run->n < rows ? run->n : rows;
+}
+
+static hb_status generate(hb_reverse *run, hb_prior *prior, uint64_t first, double *x)
+{
+    const size_t batch = batch_rows(run);
+    hb_workspace work;
+    const size_t part = hb_workspace_need(batch * run->dim, sizeof(double));
+    HB_TRY(hb_workspace_create(run->context, hb_workspace_add(part, part), &work));
+    double *block = hb_workspace_take(&work, batch * run->dim, sizeof(double));
+    double *score = hb_workspace_take(&work, batch * run->dim, sizeof(double));
+    const hb_status status = carry_batches(run, prior, batch, first, x, block, score);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
+                      hb_score_callback score, void *user, uint64_t first, size_t n, double *x)
+{
+    HB_TRY(hb_generate_check(context, settings, dim));
+    HB_CHECK(context, score && (x || n == 0), HB_ERROR_ARGUMENT, "score or x is NULL");
+    const uint64_t most = UINT64_MAX / (uint64_t)dim - HB_FLOW_ROWS;
+    HB_CHECK(context, first <= most && n <= most - first, HB_ERROR_ARGUMENT,
+             "first is %llu; (first + n) times dim must be below 2^64", (unsigned long long)first);
+    if (n == 0) return HB_OK;
+    hb_context quiet = *context;
+    quiet.settings.progress = NULL;
+    hb_reverse run = {.context = context,
+                      .quiet = &quiet,
+                      .settings = settings,
+                      .what = "generating",
+                      .dim = (size_t)dim,
+                      .n = n,
+                      .score = score,
+                      .user = user};
+    hb_prior prior = {0};
+    hb_status status = hb_prior_create(context, settings, dim, &prior);
+    if (status == HB_OK) status = generate(&run, &prior, first, x);
+    hb_prior_destroy(&prior);
+    return status;
+}

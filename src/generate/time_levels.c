@@ -1,0 +1,47 @@
+/* The times that a sampler visits.
+ *
+ *     OU   a = e^-tau, b = 1 - e^-2tau, sigma^2 = e^2tau - 1        VE   a = 1, b = 2 tau = sigma^2
+ * Geometric grid: tau_i = tau_max (tau_min/tau_max)^(i/N). The score lives on the length sqrt(b) ~
+ * sqrt(2 tau) and turns over when tau changes by a factor, so equal ratios give equal errors per
+ * step; networks are trained at log-uniform tau for the same reason.
+ * EDM's grid (Karras, Aittala, Aila, Laine, NeurIPS 2022, eq. 5), here from sigma_max to sigma_min
+ * in N steps:
+ *     sigma_i = ( sigma_max^(1/rho) + (i/N)(sigma_min^(1/rho) - sigma_max^(1/rho)) )^rho
+ * A number to reproduce: OU, tau = ln 2: a = 1/2, b = 3/4, sigma = sqrt 3. */
+#include "generate/reverse.h"
+
+#include <math.h>
+
+hb_level hb_level_at(hb_process process, double tau)
+{
+    if (process == HB_PROCESS_VE) return (hb_level){tau, 1, 2 * tau, sqrt(2 * tau)};
+    return (hb_level){tau, exp(-tau), -expm1(-2 * tau), sqrt(expm1(2 * tau))};
+}
+
+hb_level hb_level_of_sigma(hb_process process, double sigma)
+{
+    const double square = sigma * sigma;
+    return hb_level_at(process, process == HB_PROCESS_VE ? square / 2 : log1p(square) / 2);
+}
+
+void hb_levels_geometric(const hb_generate_settings *settings, hb_level *levels)
+{
+    const int n = settings->n_steps;
+    const double high = log(settings->tau_max), low = log(settings->tau_min);
+    for (int i = 1; i < n; i++)
+        levels[i] = hb_level_at((hb_process)settings->process, exp(high + (low - high) * i / n));
+    levels[0] = hb_level_at((hb_process)settings->process, settings->tau_max);
+    levels[n] = hb_level_at((hb_process)settings->process, settings->tau_min);
+}
+
+void hb_levels_edm(const hb_generate_settings *settings, hb_level *levels)
+{
+    const int n = settings->n_steps;
+    const hb_process process = (hb_process)settings->process;
+    levels[0] = hb_level_at(process, settings->tau_max);
+    levels[n] = hb_level_at(process, settings->tau_min);
+    const double high = pow(levels[0].sigma, 1 / settings->rho);
+    const double low = pow(levels[n].sigma, 1 / settings->rho);
+    for (int i = 1; i < n; i++)
+        levels[i] = hb_level_of_sigma(process, pow(high + (low - high) * i / n, settings->rho));
+}

@@ -1,0 +1,24 @@
+/* judge/mmd_kernels.h: kernel sums of one point against many, once per instruction set. */
+#ifndef HB_JUDGE_MMD_KERNELS_H
+#define HB_JUDGE_MMD_KERNELS_H
+
+#include <heatball/base.h>
+
+enum { HB_MMD_LANES = 8 }; /* columns come in multiples of this, and sums have so many parts */
+
+/* Adds, for the point a (dim) and the points b in columns (dim, stride), count of them, k(a, b) into
+ * sum[HB_MMD_LANES] and k^2 into squares[HB_MMD_LANES], column j into part j mod HB_MMD_LANES.
+ * scale = 1/(2 h^2); single: k = exp(-scale |a-b|^2), else the mean over the five widths. A column of
+ * infinities adds 0. */
+typedef void (*hb_mmd_kernel)(size_t dim, const double *a, size_t count, size_t stride,
+                              const double *b, double scale, int single, double *sum,
+                              double *squares);
+
+extern const hb_mmd_kernel hb_mmd_kernel_scalar;
+#if defined(__x86_64__)
+extern const hb_mmd_kernel hb_mmd_kernel_sse2;
+extern const hb_mmd_kernel hb_mmd_kernel_avx2;
+extern const hb_mmd_kernel hb_mmd_kernel_avx512;
+#endif
+
+#endif

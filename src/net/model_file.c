@@ -1,0 +1,282 @@
+/* Models in .safetensors files.
+ *
+ * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order), reference.axes (F32),
+ * reference.mean, reference.variance and shift (F64). Texts of __metadata__: format = "heatball
+ * model 1" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
+ * written again is the same. Reading trusts nothing: every number is checked as hb_model_create
+ * checks it, every array's length against the network's, every value must be finite, the axes must
+ * be orthonormal. */
+#include "net/model_file.h"
+#include "base/context.h"
+#include "file/writer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char FORMAT[] = "heatball model 1";
+static const char *const head_names[] = {"score", "energy", "helmholtz"};
+static const char *const process_names[] = {"ou", "ve"};
+
+/* ---- the texts --------------------------------------------------------------------------------
+ */
+
+typedef enum field_kind { FIELD_INT, FIELD_DOUBLE, FIELD_COUNT } field_kind;
+
+/* The numbers of hb_model_info by name; the two enums and the method are texts of their own. */
+static const struct {
+    const char *name;
+    field_kind kind;
+    size_t offset;
+} fields[] = {
+    {"dim", FIELD_INT, offsetof(hb_model_info, dim)},
+    {"classes", FIELD_INT, offsetof(hb_model_info, classes)},
+    {"width", FIELD_INT, offsetof(hb_model_info, width)},
+    {"depth", FIELD_INT, offsetof(hb_model_info, depth)},
+    {"residual", FIELD_INT, offsetof(hb_model_info, residual)},
+    {"time_features", FIELD_INT, offsetof(hb_model_info, time_features)},
+    {"scale", FIELD_DOUBLE, offsetof(hb_model_info, scale)},
+    {"tau_min", FIELD_DOUBLE, offsetof(hb_model_info, tau_min)},
+    {"tau_max", FIELD_DOUBLE, offsetof(hb_model_info, tau_max)},
+    {"seed", FIELD_COUNT, offsetof(hb_model_info, seed)},
+    {"steps", FIELD_COUNT, offsetof(hb_model_info, steps)},
+};
+
+enum { N_FIELDS = sizeof fields / sizeof *fields, OTHER_TEXTS = 4, TEXT = 40 };
+
+static void print_field(const hb_model_info *info, size_t i, char *text)
+{
+    const char *member = (const char *)info + fields[i].offset;
+    const locale_t locale = hb_locale_enter();
+    if (fields[i].kind == FIELD_INT) snprintf(text, TEXT, "%d", *(const int *)(const void *)member);
+    if (fields[i].kind == FIELD_DOUBLE)
+        snprintf(text, TEXT, "%.17g", *(const double *)(const void *)member);
+    if (fields[i].kind == FIELD_COUNT)
+        snprintf(text, TEXT, "%llu", (unsigned long long)*(const uint64_t *)(const void *)member);
+    hb_locale_leave(locale);
+}
+
+static hb_status parse_field(hb_context *context, const hb_safetensors *file, size_t i,
+                             hb_model_info *info)
+{
+    char *member = (char *)info + fields[i].offset, *end;
+    const char *text = hb_safetensors_text(file, fields[i].name);
+    HB_CHECK(context, text, HB_ERROR_FORMAT, "%s has no metadata %s", hb_safetensors_path(file),
+             fields[i].name);
+    const locale_t locale = hb_locale_enter();
+    errno = 0;
+    if (fields[i].kind == FIELD_DOUBLE) {
+        *(double *)(void *)member = strtod(text, &end);
+    } else if (fields[i].kind == FIELD_COUNT) {
+        *(uint64_t *)(void *)member = strtoull(text, &end, 10);
+    } else {
+        const long value = strtol(text, &end, 10);
+        *(int *)(void *)member = (int)value;
+        if (value != (int)value) errno = ERANGE;
+    }
+    hb_locale_leave(locale);
+    HB_CHECK(context, end != text && *end == '\0' && errno == 0, HB_ERROR_FORMAT,
+             "%s: its metadata %s is '%.40s', which is no number", hb_safetensors_path(file),
+             fields[i].name, text);
+    return HB_OK;
+}
+
+/* Which of the names the text of this key is. */
+static hb_status parse_name(hb_context *context, const hb_safetensors *file, const char *key,
+                            int count, const char *const *names, int *out)
+{
+    const char *text = hb_safetensors_text(file, key);
+    HB_CHECK(context, text, HB_ERROR_FORMAT, "%s has no metadata %s", hb_safetensors_path(file),
+             key);
+    for (*out = 0; *out < count; ++*out)
+        if (!strcmp(names[*out], text)) return HB_OK;
+    return hb_fail(context, HB_ERROR_FORMAT, "%s: its metadata %s is '%.40s', which is not known",
+                   hb_safetensors_path(file), key, text);
+}
+
+static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_model_info *info)
+{
+    const char *format = hb_safetensors_text(file, "format");
+    HB_CHECK(context, format && !strcmp(format, FORMAT), HB_ERROR_FORMAT,
+             "%s is not a model of heatball: its metadata format is '%.40s', not '%s'",
+             hb_safetensors_path(file), format ? format : "", FORMAT);
+    int head, process;
+    HB_TRY(parse_name(context, file, "head", 3, head_names, &head));
+    HB_TRY(parse_name(context, file, "process", 2, process_names, &process));
+    info->head = head;
+    info->process = process;
+    for (size_t i = 0; i < N_FIELDS; i++) HB_TRY(parse_field(context, file, i, info));
+    const char *method = hb_safetensors_text(file, "method");
+    HB_CHECK(context, method && strlen(method) < sizeof info->method, HB_ERROR_FORMAT,
+             "%s has no metadata method", hb_safetensors_path(file));
+    snprintf(info->method, sizeof info->method, "%s", method);
+    HB_CHECK(context, info->scale > 0 && isfinite(info->scale), HB_ERROR_FORMAT,
+             "%s: its scale is %g; it must be positive", hb_safetensors_path(file), info->scale);
+    return HB_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+enum { REFERENCE_TENSORS = 4 };
+
+static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tensor *out)
+{
+    const uint64_t d = (uint64_t)model->info.dim;
+    const hb_tensor reference[REFERENCE_TENSORS] = {
+        {"shift", HB_F64, 1, {d}, model->shift},
+        {"reference.mean", HB_F64, 1, {d}, model->mean},
+        {"reference.variance", HB_F64, 1, {d}, model->variance},
+        {"reference.axes", HB_F32, 2, {d, d}, model->axes},
+    };
+    const int layers = hb_net_tensors(model->net);
+    memcpy(out, reference, sizeof reference);
+    for (int k = 0; k < layers; k++) {
+        hb_net_tensor_get(model->net, k, &named[k]);
+        out[REFERENCE_TENSORS + k] =
+            (hb_tensor){named[k].name,
+                        HB_F32,
+                        named[k].columns > 1 || strstr(named[k].name, "weight") ? 2 : 1,
+                        {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
+                        model->parameters + named[k].offset};
+    }
+    return (size_t)layers + REFERENCE_TENSORS;
+}
+
+static size_t list_texts(const hb_model *model, const hb_model_info *info, char (*texts)[TEXT],
+                         hb_metadata *out)
+{
+    out[0] = (hb_metadata){"format", FORMAT};
+    out[1] = (hb_metadata){"head", head_names[info->head]};
+    out[2] = (hb_metadata){"process", process_names[info->process]};
+    out[3] = (hb_metadata){"method", model->info.method};
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        print_field(info, i, texts[i]);
+        out[OTHER_TEXTS + i] = (hb_metadata){fields[i].name, texts[i]};
+    }
+    return OTHER_TEXTS + N_FIELDS;
+}
+
+hb_status hb_model_write(hb_context *context, const hb_model *model, const char *path,
+                         size_t n_more_metadata, const hb_metadata *more_metadata,
+                         size_t n_more_tensors, const hb_tensor *more_tensors)
+{
+    const size_t layers = (size_t)hb_net_tensors(model->net);
+    const size_t most_texts = OTHER_TEXTS + N_FIELDS + n_more_metadata;
+    const size_t most_tensors = REFERENCE_TENSORS + layers + n_more_tensors;
+    char texts[N_FIELDS][TEXT];
+    hb_workspace work;
+    HB_TRY(hb_workspace_create(context,
+                               hb_workspace_need(most_texts, sizeof(hb_metadata)) +
+                                   hb_workspace_need(most_tensors, sizeof(hb_tensor)) +
+                                   hb_workspace_need(layers, sizeof(hb_net_tensor)),
+                               &work));
+    hb_metadata *metadata = hb_workspace_take(&work, most_texts, sizeof(hb_metadata));
+    hb_tensor *tensors = hb_workspace_take(&work, most_tensors, sizeof(hb_tensor));
+    hb_net_tensor *named = hb_workspace_take(&work, layers, sizeof(hb_net_tensor));
+    hb_model_info info;
+    hb_model_info_get(model, &info);
+    size_t n_texts = list_texts(model, &info, texts, metadata);
+    size_t n_tensors = list_tensors(model, named, tensors);
+    for (size_t i = 0; i < n_more_metadata; i++) metadata[n_texts++] = more_metadata[i];
+    for (size_t i = 0; i < n_more_tensors; i++) tensors[n_tensors++] = more_tensors[i];
+    const hb_status status =
+        hb_safetensors_write(context, path, n_texts, metadata, n_tensors, tensors);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+hb_status hb_model_save(hb_context *context, const hb_model *model, const char *path)
+{
+    HB_CHECK(context, model && path, HB_ERROR_ARGUMENT, "the model or the path is NULL");
+    return hb_model_write(context, model, path, 0, NULL, 0, NULL);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static hb_status check_reference(hb_context *context, const hb_safetensors *file, hb_model *model)
+{
+    const size_t d = (size_t)model->info.dim;
+    model->spread = 0;
+    for (size_t r = 0; r < d; r++) {
+        double length = 0;
+        for (size_t j = 0; j < d; j++)
+            length += (double)model->axes[r * d + j] * (double)model->axes[r * d + j];
+        HB_CHECK(
+            context, model->variance[r] > 0 && fabs(length - 1) < 1e-4, HB_ERROR_FORMAT,
+            "%s: axis %zu of its reference has length^2 %g and variance %g; they must be 1 and "
+            "positive",
+            hb_safetensors_path(file), r + 1, length, model->variance[r]);
+        model->spread += model->variance[r] / (double)d;
+    }
+    return HB_OK;
+}
+
+static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model)
+{
+    const uint64_t d = (uint64_t)model->info.dim;
+    HB_TRY(hb_safetensors_copy(context, file, "shift", HB_F64, d, model->shift));
+    HB_TRY(hb_safetensors_copy(context, file, "reference.mean", HB_F64, d, model->mean));
+    HB_TRY(hb_safetensors_copy(context, file, "reference.variance", HB_F64, d, model->variance));
+    HB_TRY(hb_safetensors_copy(context, file, "reference.axes", HB_F32, d * d, model->axes));
+    for (int k = 0; k < hb_net_tensors(model->net); k++) {
+        hb_net_tensor tensor;
+        hb_net_tensor_get(model->net, k, &tensor);
+        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_F32,
+                                   (uint64_t)tensor.rows * (uint64_t)tensor.columns,
+                                   model->parameters + tensor.offset));
+    }
+    return check_reference(context, file, model);
+}
+
+/* Before memory is asked for: the file must be large enough for the numbers that its texts promise.
+ */
+static hb_status check_size(hb_context *context, const hb_safetensors *file,
+                            const hb_model_info *info)
+{
+    const uint64_t axes = hb_safetensors_count(file, "reference.axes");
+    const uint64_t weight =
+        hb_safetensors_count(file, info->depth > 1 ? "layer1.weight" : "layer0.weight");
+    HB_CHECK(context, info->dim > 0 && axes == (uint64_t)info->dim * (uint64_t)info->dim,
+             HB_ERROR_FORMAT, "%s: its dim is %d, but its reference has %llu values of axes",
+             hb_safetensors_path(file), info->dim, (unsigned long long)axes);
+    HB_CHECK(context, info->width > 0 && weight >= (uint64_t)info->width, HB_ERROR_FORMAT,
+             "%s: its width is %d, but its layers have %llu weights", hb_safetensors_path(file),
+             info->width, (unsigned long long)weight);
+    return HB_OK;
+}
+
+hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_model **out)
+{
+    hb_model_info info = {0};
+    hb_model *model = NULL;
+    *out = NULL;
+    HB_TRY(parse_info(context, file, &info));
+    HB_TRY(check_size(context, file, &info));
+    if (hb_model_create(context, &info, &model) != HB_OK) {
+        char reason[400];
+        snprintf(reason, sizeof reason, "%s", hb_context_message(context));
+        return hb_fail(context, HB_ERROR_FORMAT, "%s: %s", hb_safetensors_path(file), reason);
+    }
+    model->scale = info.scale;
+    const hb_status status = read_arrays(context, file, model);
+    if (status != HB_OK)
+        hb_model_destroy(model);
+    else
+        *out = model;
+    return status;
+}
+
+hb_status hb_model_load(hb_context *context, const char *path, hb_model **out)
+{
+    hb_safetensors *file = NULL;
+    HB_CHECK(context, path && out, HB_ERROR_ARGUMENT, "the path or the output is NULL");
+    *out = NULL;
+    hb_status status = hb_safetensors_read(context, path, &file);
+    if (status == HB_OK) status = hb_model_read(context, file, out);
+    hb_safetensors_destroy(file);
+    return status;
+}

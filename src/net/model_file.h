@@ -1,0 +1,15 @@
+/* net/model_file.h: a model as arrays and texts of a .safetensors file, for models and checkpoints.
+ */
+#ifndef HB_NET_MODEL_FILE_H
+#define HB_NET_MODEL_FILE_H
+
+#include "file/safetensors.h"
+#include "net/model_parts.h"
+
+/* A model with more beside it (a checkpoint): the texts and arrays follow its own. */
+hb_status hb_model_write(hb_context *context, const hb_model *model, const char *path,
+                         size_t n_more_metadata, const hb_metadata *more_metadata,
+                         size_t n_more_tensors, const hb_tensor *more_tensors);
+hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_model **out);
+
+#endif

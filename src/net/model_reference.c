@@ -1,0 +1,116 @@
+/* The Gaussian reference of a model: made from data, evaluated at points.
+ *
+ * The data's mean m and covariance C = sum_r variance_r axis_r axis_r^T (LAPACK's dsyevd) go along
+ * with OU and VE as N(a m, a^2 C + b I): the axes stay. With p = axes (z - a m) and V_r = a^2
+ * variance_r + b,
+ *     v_ref = -1/2 sum_r (ln(2 pi V_r) + p_r^2/V_r),     grad v_ref = -axes^T (p/V).
+ * Both turns are matrix products over all rows (float; the network's own precision). v_ref solves
+ * the Fokker-Planck equation of OU and VE exactly, whatever m and C are. A number to reproduce: the
+ * standard normal stays itself under OU; at z = (2, 0) v_ref = -3.8378771. */
+#include "base/context.h"
+#include "net/model_parts.h"
+#include "net/net_tape.h"
+
+#include <lapacke.h>
+#include <math.h>
+
+/* Variances below this part of the largest are lifted to it: a pixel that never changes. */
+static const double LEAST_VARIANCE = 1e-8;
+
+hb_status hb_model_reference(const hb_model *model, const hb_points *points, float *scratch,
+                             double *value, float *gradient)
+{
+    const size_t d = (size_t)model->info.dim, n = points->n;
+    const hb_net_layer turn = {.in = d, .out = d};
+    float *centred = scratch, *p = scratch + n * d; // (n, d)
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++)
+            centred[i * d + j] =
+                (float)(points->z[i * d + j] - points->clock[i].a * model->mean[j]);
+    HB_TRY(hb_net_to_outputs(model->context, &turn, n, model->axes, centred, p));
+    for (size_t i = 0; i < n; i++) {
+        const double a2 = points->clock[i].a * points->clock[i].a, b = points->clock[i].b;
+        double sum = (double)d * log(2 * M_PI);
+        for (size_t r = 0; r < d; r++) {
+            const double variance = a2 * model->variance[r] + b, q = (double)p[i * d + r];
+            if (value) sum += log(variance) + q * q / variance;
+            p[i * d + r] = (float)(-q / variance);
+        }
+        if (value) value[i] = -sum / 2;
+    }
+    if (!gradient) return HB_OK;
+    return hb_net_to_inputs(model->context, &turn, n, model->axes, p, 0, gradient);
+}
+
+static void mean_of(size_t n, size_t d, const double *x, double *mean)
+{
+    for (size_t j = 0; j < d; j++) mean[j] = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++) mean[j] += x[i * d + j];
+    for (size_t j = 0; j < d; j++) mean[j] /= (double)n;
+}
+
+/* The upper triangle of the covariance, row by row. */
+static void covariance_of(size_t n, size_t d, const double *x, const double *mean, double *C)
+{
+    for (size_t k = 0; k < d * d; k++) C[k] = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++) {
+            const double xj = x[i * d + j] - mean[j];
+            for (size_t l = j; l < d; l++) C[j * d + l] += xj * (x[i * d + l] - mean[l]);
+        }
+    for (size_t k = 0; k < d * d; k++) C[k] /= (double)n;
+}
+
+/* From C (d, d), overwritten: axes and variances; HB_ERROR_ARGUMENT when all rows are the same. */
+static hb_status take_axes(hb_context *context, hb_model *model, double *C)
+{
+    const size_t d = (size_t)model->info.dim;
+    const lapack_int n = (lapack_int)d;
+    const lapack_int info = LAPACKE_dsyevd(LAPACK_ROW_MAJOR, 'V', 'U', n, C, n, model->variance);
+    HB_CHECK(context, info == 0, HB_ERROR_NUMERICAL, "LAPACK's dsyevd returned %d", (int)info);
+    const double largest = model->variance[d - 1];
+    HB_CHECK(context, largest > 0 && isfinite(largest), HB_ERROR_ARGUMENT,
+             "the data's largest variance is %g; it must be positive and finite", largest);
+    model->spread = 0;
+    for (size_t r = 0; r < d; r++) {
+        model->variance[r] = fmax(model->variance[r], LEAST_VARIANCE * largest);
+        model->spread += model->variance[r] / (double)d;
+        for (size_t j = 0; j < d; j++) model->axes[r * d + j] = (float)C[j * d + r];
+    }
+    return HB_OK;
+}
+
+/* z = (x - shift)/scale: with standardise the data's mean and root mean variance, else 0 and 1. */
+static void standardise_moments(hb_model *model, int standardise)
+{
+    const size_t d = (size_t)model->info.dim;
+    const double scale = standardise ? sqrt(model->spread) : 1;
+    model->scale = scale;
+    model->spread /= scale * scale;
+    for (size_t j = 0; j < d; j++) {
+        model->shift[j] = standardise ? model->mean[j] : 0;
+        model->mean[j] -= model->shift[j];
+        model->variance[j] /= scale * scale;
+    }
+}
+
+hb_status hb_model_set_reference(hb_context *context, hb_model *model, int standardise, size_t n,
+                                 const double *x)
+{
+    const size_t d = (size_t)model->info.dim;
+    HB_CHECK(context, n >= 2, HB_ERROR_ARGUMENT,
+             "there are %zu rows of data; at least 2 are needed", n);
+    for (size_t i = 0; i < n * d; i++)
+        HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
+                 "row %zu, column %zu of the data is %g; it must be finite", i / d + 1, i % d + 1,
+                 x[i]);
+    void *C;
+    HB_TRY(hb_allocate(context, d * d, sizeof(double), &C));
+    mean_of(n, d, x, model->mean);
+    covariance_of(n, d, x, model->mean, C);
+    const hb_status status = take_axes(context, model, C);
+    if (status == HB_OK) standardise_moments(model, standardise);
+    hb_release(context, C);
+    return status;
+}

@@ -1,0 +1,168 @@
+/* Tapes: every array that a forward pass keeps for its backward pass, in one block sized once, so
+ * that a training step allocates nothing.
+ *
+ * SiLU's derivatives are kept as far as the backward pass needs them: silu' for values (over z,
+ * which is not needed again), silu'' with first derivatives or slopes, silu''' with second
+ * derivatives. */
+#include "net/net_tape.h"
+#include "base/context.h"
+
+#include <string.h>
+
+int hb_net_channels(const hb_net_jets *jets)
+{
+    return 1 + jets->first + jets->pairs + (jets->laplacian > 0);
+}
+
+static hb_status check_jets(hb_context *context, const hb_net_jets *jets)
+{
+    enum { MOST = 65536 };
+    HB_CHECK(context, jets->first >= 0 && jets->first <= MOST, HB_ERROR_ARGUMENT,
+             "the number of directions is %d; it must be 0 to %d", jets->first, MOST);
+    HB_CHECK(context, jets->pairs >= 0 && jets->pairs <= MOST, HB_ERROR_ARGUMENT,
+             "the number of pairs of directions is %d; it must be 0 to %d", jets->pairs, MOST);
+    HB_CHECK(
+        context, jets->laplacian >= 0 && jets->laplacian <= jets->first, HB_ERROR_ARGUMENT,
+        "the Laplacian is over %d directions; it must be over 0 to %d, the directions there are",
+        jets->laplacian, jets->first);
+    for (int p = 0; p < jets->pairs; p++)
+        for (int e = 0; e < 2; e++)
+            HB_CHECK(context, jets->pair[p][e] >= 0 && jets->pair[p][e] < jets->first,
+                     HB_ERROR_ARGUMENT, "pair %d has direction %d; it must be 0 to %d", p,
+                     jets->pair[p][e], jets->first - 1);
+    return HB_OK;
+}
+
+/* Arrays of the tape in the order in which they are carved; the block's size with work == NULL. */
+static size_t carve(hb_net_tape *tape, hb_workspace *work)
+{
+    const hb_net_shape *shape = &tape->net->shape;
+    const size_t depth = (size_t)shape->depth, inputs = (size_t)shape->inputs;
+    const size_t channels = (size_t)tape->channels;
+    const int seconds = tape->jets.pairs > 0 || tape->jets.laplacian > 0;
+    const int bends = tape->slope || channels > 1;
+    const struct {
+        float **array;
+        size_t count;
+    } wanted[] = {
+        {&tape->input, channels * tape->capacity * inputs},
+        {&tape->z, depth * tape->layer_stride},
+        {&tape->a, depth * tape->layer_stride},
+        {&tape->second, bends ? depth * tape->unit_stride : 0},
+        {&tape->third, seconds ? depth * tape->unit_stride : 0},
+        {&tape->a_cotangent, tape->layer_stride},
+        {&tape->z_cotangent, tape->layer_stride},
+        {&tape->above, tape->slope ? depth * tape->unit_stride : 0},
+        {&tape->below, tape->slope ? depth * tape->unit_stride : 0},
+        {&tape->bend, tape->slope ? depth * tape->unit_stride : 0},
+    };
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (wanted[i].count == 0) continue;
+        bytes = hb_workspace_add(bytes, hb_workspace_need(wanted[i].count, sizeof(float)));
+        if (work) *wanted[i].array = hb_workspace_take(work, wanted[i].count, sizeof(float));
+    }
+    return bytes;
+}
+
+static hb_status copy_pairs(hb_context *context, const hb_net_jets *jets, hb_net_tape *tape)
+{
+    tape->jets = *jets;
+    tape->jets.pair = NULL;
+    if (jets->pairs == 0) return HB_OK;
+    void *pairs;
+    HB_TRY(hb_allocate(context, (size_t)jets->pairs, sizeof *jets->pair, &pairs));
+    tape->jets.pair = memcpy(pairs, jets->pair, (size_t)jets->pairs * sizeof *jets->pair);
+    return HB_OK;
+}
+
+/* Sizes are counted in size_t, which this keeps far from overflow. */
+static hb_status check_size(hb_context *context, const hb_net_tape *tape)
+{
+    const hb_net_shape *shape = &tape->net->shape;
+    const double unit = (double)tape->channels * (double)tape->capacity;
+    const double numbers = unit * (shape->inputs + 2.0 * shape->width * (shape->depth + 1));
+    HB_CHECK(context, numbers < 1e15, HB_ERROR_MEMORY,
+             "a tape for %d channels of %zu rows needs %.1e numbers; take fewer rows",
+             tape->channels, tape->capacity, numbers);
+    return HB_OK;
+}
+
+static hb_status allocate(hb_context *context, const hb_net_jets *jets, hb_net_tape *tape)
+{
+    tape->channels = hb_net_channels(jets);
+    HB_TRY(check_size(context, tape));
+    HB_TRY(copy_pairs(context, jets, tape));
+    tape->unit_stride = tape->capacity * (size_t)tape->net->shape.width;
+    tape->layer_stride = (size_t)tape->channels * tape->unit_stride;
+    HB_TRY(hb_workspace_create(context, carve(tape, NULL), &tape->work));
+    carve(tape, &tape->work);
+    return HB_OK;
+}
+
+static hb_status create(hb_context *context, const hb_net *net, const hb_net_jets *jets,
+                        size_t rows, int slope, hb_net_tape **out)
+{
+    enum { MOST_ROWS = 1 << 24 };
+    *out = NULL;
+    HB_TRY(check_jets(context, jets));
+    HB_CHECK(context, rows >= 1 && rows <= MOST_ROWS, HB_ERROR_ARGUMENT,
+             "a tape for %zu rows is asked for; it must be for 1 to %d", rows, MOST_ROWS);
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_net_tape), &memory));
+    hb_net_tape *tape = memset(memory, 0, sizeof *tape);
+    tape->context = context;
+    tape->net = net;
+    tape->slope = slope;
+    tape->capacity = rows;
+    const hb_status status = allocate(context, jets, tape);
+    if (status == HB_OK)
+        *out = tape;
+    else
+        hb_net_tape_destroy(tape);
+    return status;
+}
+
+hb_status hb_net_tape_create(hb_context *context, const hb_net *net, const hb_net_jets *jets,
+                             size_t rows, hb_net_tape **out)
+{
+    return create(context, net, jets, rows, 0, out);
+}
+
+hb_status hb_net_slope_tape_create(hb_context *context, const hb_net *net, size_t rows,
+                                   hb_net_tape **out)
+{
+    *out = NULL;
+    HB_CHECK(context, net->shape.outputs == 1, HB_ERROR_ARGUMENT,
+             "a slope is asked of a network with %d outputs; it must have 1", net->shape.outputs);
+    const hb_net_jets values = {0, 0, NULL, 0};
+    return create(context, net, &values, rows, 1, out);
+}
+
+void hb_net_tape_destroy(hb_net_tape *tape)
+{
+    if (!tape) return;
+    hb_context *context = tape->context;
+    hb_workspace_destroy(&tape->work);
+    hb_release(context, (void *)tape->jets.pair);
+    hb_release(context, tape);
+}
+
+hb_status hb_net_tape_start(hb_net_tape *tape, int slope, size_t rows)
+{
+    hb_context *context = tape->context;
+    HB_CHECK(context, tape->slope == slope, HB_ERROR_ARGUMENT,
+             slope ? "a slope is asked of a tape for jets; make it with hb_net_slope_tape_create"
+                   : "jets are asked of a tape for slopes; make it with hb_net_tape_create");
+    HB_CHECK(context, rows >= 1 && rows <= tape->capacity, HB_ERROR_ARGUMENT,
+             "%zu rows are given to a tape; it holds 1 to %zu", rows, tape->capacity);
+    tape->rows = rows;
+    return HB_OK;
+}
+
+hb_status hb_net_tape_finished(const hb_net_tape *tape, int slope)
+{
+    HB_CHECK(tape->context, tape->rows > 0 && tape->slope == slope, HB_ERROR_ARGUMENT,
+             "a backward pass is asked of a tape without a forward pass of its kind");
+    return HB_OK;
+}

@@ -1,0 +1,62 @@
+/* net/net_tape.h: what the files of this room share: places in the parameter block, the arrays of a
+ * tape, and the matrix product. */
+#ifndef HB_NET_NET_TAPE_H
+#define HB_NET_NET_TAPE_H
+
+#include "base/memory.h"
+#include "net/net_kernels.h"
+
+struct hb_net {
+    hb_context *context;
+    hb_net_shape shape;
+    const hb_net_kernels *kernels;
+};
+
+/* Layer l of 0 .. depth: z = W a + b; W (out, in) is at `weight` of the block, b at `bias`. */
+typedef struct hb_net_layer {
+    size_t in, out, weight, bias;
+} hb_net_layer;
+
+hb_net_layer hb_net_layer_of(const hb_net *net, int l);
+
+/* Arrays of a hidden layer follow each other, `layer_stride` floats apart in all channels and
+ * `unit_stride` in one. Rows of the channels are stacked without gaps for the rows in use. */
+struct hb_net_tape {
+    hb_context *context;
+    const hb_net *net;
+    hb_net_jets jets; /* its pairs are a copy */
+    int channels, slope;
+    size_t capacity, rows; /* rows that fit, and of the last forward pass */
+    size_t layer_stride, unit_stride;
+    hb_workspace work;
+    float *input;                     // (channels, rows, inputs)
+    float *z, *a;                     // (depth, channels, rows, width)
+    float *second, *third;            // (depth, rows, width), or NULL
+    float *a_cotangent, *z_cotangent; // (channels, rows, width)
+    float *above, *below, *bend;      // (depth, rows, width), of a slope tape
+};
+
+/* rows of the next forward pass, checked. */
+hb_status hb_net_tape_start(hb_net_tape *tape, int slope, size_t rows);
+/* The tape must hold a forward pass of this kind. */
+hb_status hb_net_tape_finished(const hb_net_tape *tape, int slope);
+
+/* The hidden layers from tape->input on: z, a and SiLU's derivatives. */
+hb_status hb_net_hidden_forward(hb_net_tape *tape, const float *parameters);
+/* What hidden layer l reads, `width of it` floats a row: the tape's input, or the layer below. */
+const float *hb_net_layer_input(const hb_net_tape *tape, int l);
+int hb_net_layer_skips(const hb_net *net, int l); /* 1: hidden layer l adds its input */
+
+/* The three products with a layer's weight W (out, in), for n rows:
+ *     to_outputs   y (n, out) = x W^T
+ *     to_inputs    x (n, in)  = y W, added to x when `add` is 1
+ *     to_weights   W         += y^T x
+ * Each runs on the calling thread alone: its bits do not depend on the threads there are. */
+hb_status hb_net_to_outputs(hb_context *context, const hb_net_layer *layer, size_t n,
+                            const float *weight, const float *x, float *y);
+hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_t n,
+                           const float *weight, const float *y, int add, float *x);
+hb_status hb_net_to_weights(hb_context *context, const hb_net_layer *layer, size_t n,
+                            const float *y, const float *x, float *weight);
+
+#endif

@@ -1,0 +1,94 @@
+/* Nodes on heat balls behind anchors (train/balls.h), and Huber's function.
+ * A number to reproduce: OU at tau_0 = 0.5: s_0 = (e - 1)/2 = 0.8591409. */
+#include "train/balls.h"
+
+#include <heatball/random.h>
+#include <math.h>
+
+size_t hb_ball_rows_need(size_t rows, size_t dim)
+{
+    return hb_workspace_need(rows * dim, sizeof(double)) +
+           hb_workspace_need(rows, sizeof(hb_clock)) + hb_workspace_need(rows, sizeof(int));
+}
+
+void hb_ball_rows_take(const hb_shard *shard, hb_workspace *work, size_t rows, hb_ball_rows *out)
+{
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    *out = (hb_ball_rows){.rows = rows};
+    out->z = hb_workspace_take(work, rows * d, sizeof(double));
+    out->clock = hb_workspace_take(work, rows, sizeof(hb_clock));
+    int *labels = hb_workspace_take(work, rows, sizeof(int));
+    out->labels = shard->anchor.labels ? labels : NULL;
+}
+
+void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out)
+{
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    for (size_t k = 0; k < d; k++) out->z[i * d + k] = shard->anchor.z[i * d + k];
+    out->clock[i] = shard->anchor.clock[i];
+    if (out->labels) out->labels[i] = shard->anchor.labels[i];
+}
+
+/* s of the frame at an anchor. */
+static double frame_time(const hb_clock *c)
+{
+    return c->b / (2 * c->a * c->a);
+}
+
+double hb_ball_radius(const hb_shard *shard, size_t i)
+{
+    return sqrt(4 * M_PI * shard->trainer->ball_share * frame_time(&shard->anchor.clock[i]));
+}
+
+void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,
+                         size_t row, hb_ball_rows *out)
+{
+    const hb_model *model = shard->trainer->model;
+    const size_t d = (size_t)model->info.dim;
+    const hb_clock *c0 = &shard->anchor.clock[i];
+    const double s0 = frame_time(c0), r = hb_ball_radius(shard, i);
+    const double *z0 = shard->anchor.z + i * d;
+    for (size_t j = 0; j < n; j++, row++) {
+        hb_clock *c = &out->clock[row];
+        const double s = s0 - r * r * cloud->s[j];
+        hb_model_clock(model, model->info.process == HB_PROCESS_OU ? 0.5 * log1p(2 * s) : s, c);
+        for (size_t k = 0; k < d; k++)
+            out->z[row * d + k] = c->a * (z0[k] / c0->a + r * cloud->y[j * d + k]);
+        if (out->labels) out->labels[row] = shard->anchor.labels[i];
+    }
+}
+
+uint64_t hb_ball_number(const hb_shard *shard, size_t i)
+{
+    const hb_trainer *trainer = shard->trainer;
+    return trainer->state.step * (uint64_t)trainer->settings.anchors + shard->first_anchor + i;
+}
+
+hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn)
+{
+    HB_TRY(hb_random_words(&shard->alone, shard->trainer->settings.seed,
+                           HB_TRAIN_STREAM + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1, turn));
+    *turn %= HB_BALL_TURNS;
+    return HB_OK;
+}
+
+hb_status hb_ball_scale(const hb_trainer *trainer, double *out)
+{
+    hb_ball_constants constants;
+    HB_TRY(hb_ball_constants_get(trainer->context, trainer->model->info.dim, 0, &constants));
+    *out = 1 / (M_PI * trainer->ball_share * constants.C1);
+    return HB_OK;
+}
+
+double hb_huber(double r, double *slope)
+{
+    *slope = r > 1 ? 1 : r < -1 ? -1 : r;
+    return fabs(r) <= 1 ? 0.5 * r * r : fabs(r) - 0.5;
+}
+
+double hb_huber_of_product(double q, double *slope)
+{
+    const double size = fabs(q);
+    *slope = size <= 1 ? 0.5 : 0.5 / sqrt(size);
+    return size <= 1 ? q / 2 : copysign(sqrt(size) - 0.5, q);
+}

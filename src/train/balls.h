@@ -1,0 +1,45 @@
+/* train/balls.h: nodes on the heat balls behind a shard's anchors, in the frame without drift.
+ *
+ * OU and VE are the heat equation in y = z/a, s = b/(2 a^2). A node (y, sigma) of the unit ball
+ * stands at y_0 + r y, s_0 - r^2 sigma with r^2 = 4 pi f s_0, which is z = a y at the tau of that
+ * s. */
+#ifndef HB_TRAIN_BALLS_H
+#define HB_TRAIN_BALLS_H
+
+#include "estimate/clouds.h"
+#include "train/trainer.h"
+
+/* dim <= HB_BALL_SMALL_DIM: cubature, in one of HB_BALL_TURNS rotations; above: random pairs, in
+ * two independent halves. */
+enum { HB_BALL_SMALL_DIM = 3, HB_BALL_TURNS = 64, HB_BALL_HALVES = 2 };
+
+typedef struct hb_ball_rows {
+    size_t rows;
+    double *z;       // (rows, dim)
+    hb_clock *clock; // (rows)
+    int *labels;     // (rows), NULL without classes
+} hb_ball_rows;
+
+size_t hb_ball_rows_need(size_t rows, size_t dim);
+void hb_ball_rows_take(const hb_shard *shard, hb_workspace *work, size_t rows, hb_ball_rows *out);
+
+/* Row i: anchor i. */
+void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out);
+/* Rows row .. row+n-1: the first n nodes of a cloud behind anchor i. */
+void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,
+                         size_t row, hb_ball_rows *out);
+double hb_ball_radius(const hb_shard *shard, size_t i);
+
+/* The number of anchor i in the whole run: what its random draws depend on. */
+uint64_t hb_ball_number(const hb_shard *shard, size_t i);
+/* Which rotation it has. */
+hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn);
+
+/* The scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1). */
+hb_status hb_ball_scale(const hb_trainer *trainer, double *out);
+
+/* Huber's function of r^2 = the product of two residuals: q/2 for |q| <= 1, sign(q) (sqrt|q| - 1/2)
+ * beyond; slope: its derivative by q. */
+double hb_huber_of_product(double q, double *slope);
+
+#endif

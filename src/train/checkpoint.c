@@ -1,0 +1,144 @@
+/* Checkpoints: everything that a run needs to go on, in one .safetensors file, written whole.
+ *
+ * A checkpoint is a model file (net/model_file.h) with the weights of the step, and beside them
+ * adam.first, adam.second, average (F32) and log (F64); its texts say the step, the seconds spent,
+ * and `run`: all settings that the weights depend on and a sum of the data. A checkpoint of another
+ * run is refused with both texts in mind: the first setting that differs is named. */
+#include "net/model_file.h"
+#include "train/trainer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file/writer.h"
+
+enum { RUN_TEXT = 1024, N_TENSORS = 4 };
+
+/* FNV-1a over the bytes: enough to notice other data. */
+static uint64_t sum_of(size_t bytes, const void *data, uint64_t sum)
+{
+    const unsigned char *byte = data;
+    for (size_t i = 0; i < bytes; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+/* One setting per word: name=value. */
+static void print_run(const hb_trainer *t, char *text)
+{
+    const hb_train_settings *s = &t->settings;
+    const hb_model_info *info = &t->model->info;
+    uint64_t sum =
+        sum_of(t->n * (size_t)info->dim * sizeof *t->z, t->z, UINT64_C(0xcbf29ce484222325));
+    if (t->labels) sum = sum_of(t->n * sizeof *t->labels, t->labels, sum);
+    const locale_t locale = hb_locale_enter();
+    snprintf(text, RUN_TEXT,
+             "loss=%d head=%d process=%d width=%d depth=%d residual=%d time_features=%d batch=%d "
+             "steps=%llu rate=%.17g ema=%.17g clip=%.17g tau_min=%.17g tau_max=%.17g weight=%.17g "
+             "warmup=%.17g ramp=%.17g ball_share=%.17g sigma_max=%.17g anchors=%d "
+             "anchor_spread=%.17g nodes=%d target_rows=%zu standardise=%d label_dropout=%.17g "
+             "seed=%llu dim=%d "
+             "classes=%d rows=%zu data=%016llx",
+             s->loss, s->head, s->process, s->width, s->depth, s->residual, s->time_features,
+             s->batch, (unsigned long long)t->steps, s->rate, s->ema, s->clip, s->tau_min,
+             s->tau_max, t->weight, s->warmup, s->ramp, t->ball_share, s->sigma_max, s->anchors,
+             s->anchor_spread, s->nodes, t->target_rows, s->standardise, s->label_dropout,
+             (unsigned long long)s->seed, info->dim, info->classes, t->n, (unsigned long long)sum);
+    hb_locale_leave(locale);
+}
+
+hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds)
+{
+    char run[RUN_TEXT], step[32], spent[32];
+    const uint64_t parameters = trainer->model->info.parameters;
+    print_run(trainer, run);
+    const locale_t locale = hb_locale_enter();
+    snprintf(step, sizeof step, "%llu", (unsigned long long)trainer->state.step);
+    snprintf(spent, sizeof spent, "%.17g", seconds);
+    hb_locale_leave(locale);
+    const hb_metadata texts[] = {{"run", run}, {"step", step}, {"seconds", spent}};
+    const hb_tensor tensors[N_TENSORS] = {
+        {"adam.first", HB_F32, 1, {parameters}, trainer->state.first},
+        {"adam.second", HB_F32, 1, {parameters}, trainer->state.second},
+        {"average", HB_F32, 1, {parameters}, trainer->state.average},
+        {"log", HB_F64, 2, {trainer->log_rows, HB_LOG_COLUMNS}, trainer->log}};
+    return hb_model_write(trainer->context, trainer->model, trainer->settings.checkpoint, 3, texts,
+                          N_TENSORS, tensors);
+}
+
+/* The two runs must be the same, word by word. */
+static hb_status check_run(const hb_trainer *trainer, const hb_safetensors *file)
+{
+    char run[RUN_TEXT];
+    const char *theirs = hb_safetensors_text(file, "run"), *ours = run;
+    print_run(trainer, run);
+    HB_CHECK(trainer->context, theirs, HB_ERROR_FORMAT, "%s is not a checkpoint",
+             hb_safetensors_path(file));
+    while (*ours || *theirs) {
+        const size_t mine = strcspn(ours, " "), other = strcspn(theirs, " ");
+        HB_CHECK(trainer->context, mine == other && !memcmp(ours, theirs, mine), HB_ERROR_ARGUMENT,
+                 "the checkpoint %s is of another run: it has %.*s, this run has %.*s",
+                 hb_safetensors_path(file), (int)other, theirs, (int)mine, ours);
+        ours += mine + (ours[mine] == ' ');
+        theirs += other + (theirs[other] == ' ');
+    }
+    return HB_OK;
+}
+
+static hb_status read_numbers(hb_trainer *trainer, const hb_safetensors *file)
+{
+    const char *step = hb_safetensors_text(file, "step");
+    const char *seconds = hb_safetensors_text(file, "seconds");
+    char *end = NULL;
+    HB_CHECK(trainer->context, step && seconds, HB_ERROR_FORMAT, "%s is not a checkpoint",
+             hb_safetensors_path(file));
+    errno = 0;
+    trainer->state.step = strtoull(step, &end, 10);
+    HB_CHECK(trainer->context, *end == '\0' && errno == 0 && trainer->state.step <= trainer->steps,
+             HB_ERROR_FORMAT, "%s: its step is '%.40s'; it must be 0 to %llu",
+             hb_safetensors_path(file), step, (unsigned long long)trainer->steps);
+    const locale_t locale = hb_locale_enter();
+    trainer->seconds = strtod(seconds, NULL);
+    hb_locale_leave(locale);
+    return HB_OK;
+}
+
+static hb_status read_state(hb_trainer *trainer, const hb_safetensors *file)
+{
+    hb_context *context = trainer->context;
+    const uint64_t parameters = trainer->model->info.parameters;
+    hb_model *saved = NULL;
+    HB_TRY(check_run(trainer, file));
+    HB_TRY(read_numbers(trainer, file));
+    const uint64_t values = hb_safetensors_count(file, "log");
+    trainer->log_rows = values / HB_LOG_COLUMNS;
+    HB_CHECK(context, values <= HB_LOG_MOST_ROWS * HB_LOG_COLUMNS && values % HB_LOG_COLUMNS == 0,
+             HB_ERROR_FORMAT, "%s: its log has %llu values", hb_safetensors_path(file),
+             (unsigned long long)values);
+    if (values) HB_TRY(hb_safetensors_copy(context, file, "log", HB_F64, values, trainer->log));
+    HB_TRY(
+        hb_safetensors_copy(context, file, "adam.first", HB_F32, parameters, trainer->state.first));
+    HB_TRY(hb_safetensors_copy(context, file, "adam.second", HB_F32, parameters,
+                               trainer->state.second));
+    HB_TRY(
+        hb_safetensors_copy(context, file, "average", HB_F32, parameters, trainer->state.average));
+    HB_TRY(hb_model_read(context, file, &saved));
+    memcpy(trainer->model->parameters, saved->parameters, parameters * sizeof(float));
+    hb_model_destroy(saved);
+    return HB_OK;
+}
+
+hb_status hb_checkpoint_read(hb_trainer *trainer, int *resumed)
+{
+    const char *path = trainer->settings.checkpoint;
+    hb_safetensors *file = NULL;
+    *resumed = 0;
+    if (access(path, F_OK) != 0) return HB_OK;
+    HB_TRY(hb_safetensors_read(trainer->context, path, &file));
+    const hb_status status = read_state(trainer, file);
+    hb_safetensors_destroy(file);
+    *resumed = status == HB_OK;
+    return status;
+}

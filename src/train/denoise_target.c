@@ -1,0 +1,111 @@
+/* Denoising targets with less noise.
+ *
+ * The target of denoising score matching at z is -e/sqrt(b) of the one row z_0 that z was made
+ * from. Any row of the data could have made it; the mean over all of them, weighted with how likely
+ * they did,
+ *     e* = sum_j w_j (z - a x_j)/sqrt(b),     w_j prop. to exp(-|z - a x_j|^2/(2b)),
+ * is E[e | z], so the loss keeps its minimiser and loses the variance of e given z. With M < n
+ * rows, the shard's own rows among them, it is the stable target of Y. Xu, S. Tong, T. Jaakkola,
+ * ICLR 2023, whose bias falls as 1/M; M = n is exact. With labels only rows of the same label
+ * count. Both sums over rows are matrix products (float). A number to reproduce: two rows x = -1,
+ * 1, a = 1, z = 0: e* = 0 whatever b is. */
+#include "net/net_tape.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+struct hb_target_room {
+    size_t most, stride; /* rows of data; rounded up for the kernels */
+    float *rows;         // (stride, dim): 0 beyond `most`
+    float *half_squares; // (stride): |x|^2/2
+    int *labels;         // (most)
+    float *weight;       // (count, stride): first z.x
+    float *z, *mean;     // (count, dim)
+};
+
+hb_status hb_target_create(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t d = (size_t)trainer->model->info.dim, count = shard->count;
+    size_t most = trainer->target_rows > count ? trainer->target_rows : count;
+    if (most > trainer->n) most = trainer->n;
+    const size_t stride = (most + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
+    HB_TRY(hb_workspace_create(trainer->context,
+                               hb_workspace_need(1, sizeof(hb_target_room)) +
+                                   hb_workspace_need(stride * d, sizeof(float)) +
+                                   hb_workspace_need(stride, sizeof(float)) +
+                                   hb_workspace_need(most, sizeof(int)) +
+                                   hb_workspace_need(count * stride, sizeof(float)) +
+                                   2 * hb_workspace_need(count * d, sizeof(float)),
+                               &shard->target_work));
+    hb_workspace *work = &shard->target_work;
+    hb_target_room *room = shard->target = hb_workspace_take(work, 1, sizeof *room);
+    room->most = most;
+    room->stride = stride;
+    room->rows = hb_workspace_take(work, stride * d, sizeof(float));
+    memset(room->rows, 0, stride * d * sizeof(float));
+    room->half_squares = hb_workspace_take(work, stride, sizeof(float));
+    for (size_t j = 0; j < stride; j++) room->half_squares[j] = INFINITY; /* of weight 0 */
+    room->labels = hb_workspace_take(work, most, sizeof(int));
+    room->weight = hb_workspace_take(work, count * stride, sizeof(float));
+    room->z = hb_workspace_take(work, count * d, sizeof(float));
+    room->mean = hb_workspace_take(work, count * d, sizeof(float));
+    return HB_OK;
+}
+
+/* The window of the epoch's order that opens with the shard's own rows. */
+static void gather(const hb_shard *shard, hb_target_room *room)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t d = (size_t)trainer->model->info.dim;
+    const uint64_t first =
+        trainer->state.step % trainer->steps_per_epoch * (uint64_t)trainer->settings.batch +
+        shard->first;
+    for (size_t j = 0; j < room->most; j++) {
+        const size_t row = trainer->order[(first + j) % trainer->n];
+        double sum = 0;
+        for (size_t k = 0; k < d; k++) {
+            const double x = trainer->z[row * d + k];
+            room->rows[j * d + k] = (float)x;
+            sum += x * x;
+        }
+        room->half_squares[j] = (float)(sum / 2);
+        if (trainer->labels) room->labels[j] = trainer->labels[row];
+    }
+}
+
+/* Row i: z.x becomes -|z - a x|^2/(2b) + |z|^2/(2b), then w. */
+static void weigh(const hb_shard *shard, hb_target_room *room, size_t i)
+{
+    const hb_clock *c = &shard->rows.clock[i];
+    const int label = shard->rows.labels ? shard->rows.labels[i] : -1;
+    const float by_product = (float)(c->a / c->b), by_square = (float)(c->a * c->a / c->b);
+    float *restrict weight = room->weight + i * room->stride;
+    const float *restrict half_squares = room->half_squares;
+    for (size_t j = 0; j < room->stride; j++)
+        weight[j] = by_product * weight[j] - by_square * half_squares[j];
+    for (size_t j = 0; label >= 0 && j < room->most; j++)
+        if (room->labels[j] != label) weight[j] = -INFINITY;
+    hb_net_kernels_of(shard->alone.isa)->softmax(room->stride, weight);
+}
+
+hb_status hb_target_average(hb_shard *shard)
+{
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    hb_target_room *room = shard->target;
+    hb_rows *rows = &shard->rows;
+    const hb_net_layer products = {.in = d, .out = room->stride};
+    gather(shard, room);
+    for (size_t i = 0; i < rows->n * d; i++) room->z[i] = (float)rows->z[i];
+    HB_TRY(hb_net_to_outputs(&shard->alone, &products, rows->n, room->rows, room->z, room->weight));
+    for (size_t i = 0; i < rows->n; i++) weigh(shard, room, i);
+    HB_TRY(hb_net_to_inputs(&shard->alone, &products, rows->n, room->rows, room->weight, 0,
+                            room->mean));
+    for (size_t i = 0; i < rows->n; i++) {
+        const hb_clock *c = &rows->clock[i];
+        for (size_t k = i * d; k < (i + 1) * d; k++)
+            rows->noise[k] = (float)((rows->z[k] - c->a * (double)room->mean[k]) / sqrt(c->b));
+    }
+    return HB_OK;
+}

@@ -1,0 +1,95 @@
+/* What a step is taken at: rows of data, tau, noise.
+ *
+ *     z = a z_0 + sqrt(b) e,   ln tau uniform on [ln tau_min, ln tau_max]
+ * Row i of a batch of B has ln tau in the i-th of B equal parts: uniform still, with less variance.
+ * z_0 goes through the data in a new random order in each epoch; the last batch of an epoch goes on
+ * at its beginning. Anchors of a constraint are rows of data drawn at random with more noise, z = a
+ * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
+ * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
+ * (tests/test_train.c). */
+#include "train/trainer.h"
+
+#include <heatball/random.h>
+#include <math.h>
+
+hb_status hb_draw_order(hb_trainer *trainer)
+{
+    const uint64_t epoch = trainer->state.step / trainer->steps_per_epoch;
+    if (trainer->order_epoch == epoch + 1) return HB_OK;
+    trainer->order_epoch = epoch + 1;
+    const uint64_t seed = trainer->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1);
+    return hb_data_split(trainer->context, trainer->n, seed, trainer->order);
+}
+
+/* ln tau of rows first .. first+n-1 of a step with `total` of them. */
+static hb_status draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const double low = log(trainer->settings.tau_min);
+    const double span = log(trainer->settings.tau_max) - low;
+    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
+                             HB_TRAIN_STREAM + (uint64_t)stream,
+                             trainer->state.step * total + first, rows->n, shard->uniform));
+    for (size_t i = 0; i < rows->n; i++) {
+        const double part = ((double)(first + i) + shard->uniform[i]) / (double)total;
+        hb_model_clock(trainer->model, exp(low + span * part), &rows->clock[i]);
+    }
+    return HB_OK;
+}
+
+/* z of one row from the data's row and its noise. */
+static void place_row(const hb_trainer *trainer, size_t row, double reach, size_t i, hb_rows *rows)
+{
+    const size_t d = (size_t)trainer->model->info.dim;
+    const hb_clock *c = &rows->clock[i];
+    const double spread = reach * sqrt(c->b);
+    for (size_t j = 0; j < d; j++)
+        rows->z[i * d + j] =
+            c->a * trainer->z[row * d + j] + spread * (double)rows->noise[i * d + j];
+    if (rows->labels) rows->labels[i] = trainer->labels[row];
+}
+
+static hb_status draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t d = (size_t)trainer->model->info.dim;
+    return hb_random_normal_f32(
+        &shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + (uint64_t)stream,
+        (trainer->state.step * total + first) * d, rows->n * d, rows->noise);
+}
+
+hb_status hb_draw_rows(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t batch = (size_t)trainer->settings.batch;
+    const uint64_t step = trainer->state.step, in_epoch = step % trainer->steps_per_epoch;
+    hb_rows *rows = &shard->rows;
+    HB_TRY(draw_clocks(shard, HB_STREAM_TAU, shard->first, batch, rows));
+    HB_TRY(draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, rows));
+    for (size_t i = 0; i < rows->n; i++)
+        place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n], 1, i,
+                  rows);
+    if (!rows->labels) return HB_OK;
+    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
+                             HB_TRAIN_STREAM + HB_STREAM_LABEL, step * batch + shard->first,
+                             rows->n, shard->uniform));
+    for (size_t i = 0; i < rows->n; i++)
+        if (shard->uniform[i] < trainer->settings.label_dropout) rows->labels[i] = -1;
+    return HB_OK;
+}
+
+hb_status hb_draw_anchors(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t total = (size_t)trainer->settings.anchors, first = shard->first_anchor;
+    const double spread = trainer->settings.anchor_spread, reach = sqrt(1 + spread * spread);
+    hb_rows *rows = &shard->anchor;
+    HB_TRY(draw_clocks(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
+    HB_TRY(draw_noise(shard, HB_STREAM_ANCHOR_NOISE, first, total, rows));
+    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
+                             HB_TRAIN_STREAM + HB_STREAM_ANCHOR_ROW,
+                             trainer->state.step * total + first, rows->n, shard->uniform));
+    for (size_t i = 0; i < rows->n; i++)
+        place_row(trainer, (size_t)(shard->uniform[i] * (double)trainer->n), reach, i, rows);
+    return HB_OK;
+}

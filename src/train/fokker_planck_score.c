@@ -1,0 +1,204 @@
+/* The Fokker-Planck residual of a score (C.-H. Lai et al., FP-Diffusion, ICML 2023, vector form)
+ * with exact derivatives, for the score head in dim <= 3.
+ *
+ * s = s_ref + q, s_ref = grad v_ref an exact solution of d_tau s = grad(div s + |s|^2 - F.s - div
+ * F), F = c z with c = -1 (OU) or 0 (VE), H the Hessian of v_ref:
+ *     e_i = d_tau q_i - sum_j d_i d_j q_j - 2 sum_j H_ij q_j
+ *           - sum_j (2 s_ref,j + 2 q_j - F_j) d_i q_j + c q_i
+ *     rho_i = (b^(3/2)/2) e_i,    loss = weight * mean of (b/dim) sum_i huber(rho_i).
+ * q = g N(x^, ln tau), g = k/sqrt(b): d_i q = (g/sigma) N_i, d_i d_j q = (g/sigma^2) N_ij, d_tau q
+ * = (g' N + g N_t)/tau. All are channels of one pass: value, dim directions, ln tau, dim (dim+1)/2
+ * pairs. A number to reproduce: q = 0 gives e = 0 exactly. */
+#include "train/trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_DIM = 3, MOST_PAIRS = 6 };
+
+/* (i, j), i <= j, in the order of the network's channels; dim 1 uses the first, dim 2 the first
+ * three. */
+static const int pairs[MOST_PAIRS][2] = {{0, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 2}};
+
+typedef struct vector_room {
+    hb_net_tape *jets;
+    hb_workspace work;
+    size_t channels, n_pairs;
+    float *input;               // (channels, anchors, inputs)
+    float *output, *cotangent;  // (channels, anchors, dim)
+    float *reference, *scratch; // (anchors, dim), (2, anchors, dim)
+} vector_room;
+
+static hb_status prepare(hb_trainer *trainer)
+{
+    const hb_model_info *info = &trainer->model->info;
+    HB_CHECK(trainer->context, info->head == HB_HEAD_SCORE, HB_ERROR_ARGUMENT,
+             "the fp loss needs the energy or the score head");
+    HB_CHECK(
+        trainer->context, info->dim <= MOST_DIM, HB_ERROR_ARGUMENT,
+        "the fp loss of the score head needs data in at most %d dimensions; these have %d; take "
+        "the energy head",
+        MOST_DIM, info->dim);
+    return HB_OK;
+}
+
+static void discard(hb_trainer *trainer)
+{
+    (void)trainer;
+}
+
+static void destroy(hb_shard *shard)
+{
+    vector_room *room = shard->room;
+    hb_net_tape_destroy(room->jets);
+    hb_workspace_destroy(&room->work);
+    hb_release(shard->trainer->context, room);
+    shard->room = NULL;
+}
+
+static hb_status create(hb_shard *shard)
+{
+    hb_trainer *trainer = shard->trainer;
+    const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
+    const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
+    void *memory;
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(vector_room), &memory));
+    vector_room *room = shard->room = memory;
+    *room = (vector_room){.n_pairs = d * (d + 1) / 2};
+    if (m == 0) return HB_OK;
+    const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)room->n_pairs, .pair = pairs};
+    const size_t channels = room->channels = (size_t)hb_net_channels(&jets);
+    HB_TRY(hb_workspace_create(trainer->context,
+                               hb_workspace_need(channels * m * inputs, sizeof(float)) +
+                                   2 * hb_workspace_need(channels * m * d, sizeof(float)) +
+                                   hb_workspace_need(m * d, sizeof(float)) +
+                                   hb_workspace_need(2 * m * d, sizeof(float)),
+                               &room->work));
+    room->input = hb_workspace_take(&room->work, channels * m * inputs, sizeof(float));
+    room->output = hb_workspace_take(&room->work, channels * m * d, sizeof(float));
+    room->cotangent = hb_workspace_take(&room->work, channels * m * d, sizeof(float));
+    room->reference = hb_workspace_take(&room->work, m * d, sizeof(float));
+    room->scratch = hb_workspace_take(&room->work, 2 * m * d, sizeof(float));
+    return hb_net_tape_create(&shard->alone, trainer->model->net, &jets, m, &room->jets);
+}
+
+/* Everything about one anchor, in double. */
+typedef struct anchor_terms {
+    double N[MOST_DIM], N_t[MOST_DIM], N_i[MOST_DIM][MOST_DIM]; /* N_i[i][j] = dN_j/dx^_i */
+    double N_ii[MOST_PAIRS][MOST_DIM];
+    double q[MOST_DIM], push[MOST_DIM]; /* push_j = 2 s_ref,j + 2 q_j - F_j */
+    double H[MOST_DIM][MOST_DIM];
+    double g, g_rate, first, second, drift;
+} anchor_terms;
+
+static void take_channels(const vector_room *room, size_t m, size_t i, size_t d, anchor_terms *t)
+{
+    for (size_t j = 0; j < d; j++) {
+        const float *out = room->output + i * d + j;
+        t->N[j] = (double)out[0];
+        for (size_t k = 0; k < d; k++) t->N_i[k][j] = (double)out[(1 + k) * m * d];
+        t->N_t[j] = (double)out[(1 + d) * m * d];
+        for (size_t p = 0; p < room->n_pairs; p++) t->N_ii[p][j] = (double)out[(2 + d + p) * m * d];
+    }
+}
+
+static void take_terms(const hb_model *model, const vector_room *room, const hb_points *points,
+                       size_t i, anchor_terms *t)
+{
+    const hb_clock *c = &points->clock[i];
+    const size_t d = (size_t)model->info.dim;
+    const int ou = model->info.process == HB_PROCESS_OU;
+    const double b_rate = 2 * c->tau * (ou ? c->a * c->a : 1), root = sqrt(c->b);
+    take_channels(room, points->n, i, d, t);
+    t->drift = ou ? -1 : 0;
+    t->g = c->k / root;
+    t->g_rate = (c->k_rate - c->k * b_rate / (2 * c->b)) / root;
+    t->first = t->g / c->sigma;
+    t->second = t->g / (c->sigma * c->sigma);
+    for (size_t j = 0; j < d; j++) {
+        t->q[j] = t->g * t->N[j];
+        t->push[j] =
+            2 * (double)room->reference[i * d + j] + 2 * t->q[j] - t->drift * points->z[i * d + j];
+        for (size_t k = 0; k < d; k++) {
+            t->H[j][k] = 0;
+            for (size_t r = 0; r < d; r++)
+                t->H[j][k] -= (double)model->axes[r * d + j] * (double)model->axes[r * d + k] /
+                              (c->a * c->a * model->variance[r] + c->b);
+        }
+    }
+}
+
+static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double tau, size_t i)
+{
+    double e = (t->g_rate * t->N[i] + t->g * t->N_t[i]) / tau + t->drift * t->q[i];
+    for (size_t j = 0; j < d; j++)
+        e -= 2 * t->H[i][j] * t->q[j] + t->push[j] * t->first * t->N_i[i][j];
+    for (size_t p = 0; p < n_pairs; p++) {
+        const size_t a = (size_t)pairs[p][0], b = (size_t)pairs[p][1];
+        if (a == i) e -= t->second * t->N_ii[p][b];
+        if (b == i && a != b) e -= t->second * t->N_ii[p][a];
+    }
+    return e;
+}
+
+/* Cotangents of the channels from P_i = dL/de_i. */
+static void write_cotangents(const anchor_terms *t, vector_room *room, size_t m, size_t i, size_t d,
+                             double tau, const double *P)
+{
+    for (size_t j = 0; j < d; j++) {
+        float *out = room->cotangent + i * d + j;
+        double value = t->g_rate / tau * P[j] + t->g * t->drift * P[j];
+        for (size_t k = 0; k < d; k++) {
+            value -= 2 * t->g * P[k] * (t->H[k][j] + t->first * t->N_i[k][j]);
+            out[(1 + k) * m * d] = (float)(-t->first * t->push[j] * P[k]);
+        }
+        out[0] = (float)value;
+        out[(1 + d) * m * d] = (float)(t->g / tau * P[j]);
+        for (size_t p = 0; p < room->n_pairs; p++) {
+            const size_t a = (size_t)pairs[p][0], b = (size_t)pairs[p][1];
+            out[(2 + d + p) * m * d] = (float)(-t->second * (j == b ? P[a] : j == a ? P[b] : 0));
+        }
+    }
+}
+
+static void add_anchor(hb_shard *shard, vector_room *room, const hb_points *points, size_t i)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_clock *c = &points->clock[i];
+    const size_t d = (size_t)trainer->model->info.dim;
+    const double share = 1 / ((double)d * trainer->settings.anchors);
+    const double factor = trainer->weight * trainer->ramp * c->b * share;
+    const double scale = 0.5 * c->b * sqrt(c->b);
+    anchor_terms t;
+    double P[MOST_DIM] = {0};
+    take_terms(trainer->model, room, points, i, &t);
+    for (size_t k = 0; k < d; k++) {
+        double slope;
+        const double rho = scale * residual(&t, d, room->n_pairs, c->tau, k);
+        shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
+        shard->losses[HB_LOSS_RESIDUAL2] += share * rho * rho;
+        P[k] = factor * slope * scale;
+    }
+    write_cotangents(&t, room, points->n, i, d, c->tau, P);
+}
+
+static hb_status add(hb_shard *shard)
+{
+    const hb_model *model = shard->trainer->model;
+    vector_room *room = shard->room;
+    const hb_rows *anchor = &shard->anchor;
+    const hb_points points = {anchor->n, anchor->z, anchor->clock, anchor->labels};
+    const size_t d = (size_t)model->info.dim;
+    const size_t channel = points.n * (size_t)hb_model_inputs_count(model);
+    hb_model_inputs(model, &points, room->input);
+    for (size_t k = 0; k < d; k++)
+        hb_model_inputs_along(model, points.n, (int)k, room->input + (1 + k) * channel);
+    hb_model_inputs_log_tau(model, &points, room->input, room->input + (1 + d) * channel);
+    memset(room->input + (2 + d) * channel, 0, room->n_pairs * channel * sizeof(float));
+    HB_TRY(hb_net_forward(room->jets, model->parameters, points.n, room->input, room->output));
+    HB_TRY(hb_model_reference(model, &points, room->scratch, NULL, room->reference));
+    for (size_t i = 0; i < points.n; i++) add_anchor(shard, room, &points, i);
+    return hb_net_backward(room->jets, model->parameters, room->cotangent, shard->gradient, NULL);
+}
+
+const hb_constraint hb_constraint_fp_score = {"fp", 3, 0, prepare, discard, create, add, destroy};

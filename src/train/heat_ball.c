@@ -1,0 +1,242 @@
+/* The heat-ball loss for the energy head: values of the network only.
+ *
+ * OU and VE are the heat equation in y = z/a, s = b/(2 a^2): p~(y,s) = a^d p(z,tau) solves dp~/ds =
+ * Lap p~, so that p~ at an anchor is its kappa average over the heat ball of radius r behind it,
+ * without any source. With v = v_ref + w and v_ref an exact solution (net/model_reference.c), for
+ * nodes j of weights omega_j,
+ *     R = w_0 - ln( sum_j omega_j e^(a_j + w_j) / sum_j omega_j e^(a_j) ),
+ *     a_j = v~_ref(j) - v~_ref(0),
+ * which is 0 at w = 0 whatever the nodes. r^2 = 4 pi f s_0. The scaled residual
+ *     rho = R 4 s_0/(C1 r^2) = R/(pi f C1)
+ * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
+ * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
+ *
+ * dim <= 3: nodes that are exact for polynomials of parabolic degree 4 (11 in the plane), in one of
+ * 64 random rotations for each anchor. Above: two independent sets of antithetic pairs; the
+ * product of their residuals takes the place of rho^2, whose expectation would carry the variance
+ * of the nodes. docs/losses.md.
+ * A number to reproduce: in the plane with f = 0.4, rho = 20 R. */
+#include "train/balls.h"
+
+#include <math.h>
+
+enum { DEGREE = 4 };
+
+/* Shared by all shards. */
+typedef struct ball_common {
+    hb_cloud turned[HB_BALL_TURNS]; /* dim <= 3 */
+    size_t nodes;                   /* of one ball and one half */
+    int halves;
+    double to_scaled; /* rho/R */
+} ball_common;
+
+/* Rows: the anchors, then for each anchor its nodes, half by half. */
+typedef struct ball_room {
+    hb_model_tape *tape;
+    hb_workspace work;
+    hb_ball_rows at;
+    double *value;          // (rows): v~_ref
+    float *w, *w_cotangent; // (rows)
+    float *scratch;         // (2, rows, dim)
+    const double **weight;  // (anchors): of the nodes, NULL: all the same
+    double *share;          // (nodes)
+    hb_cloud cloud;         /* Monte Carlo: one set of pairs */
+    hb_cloud_draw draw;
+} ball_room;
+
+/* ---- made and destroyed -----------------------------------------------------------------------
+ */
+
+static void discard(hb_trainer *trainer)
+{
+    ball_common *common = trainer->common;
+    if (!common) return;
+    for (int i = 0; i < HB_BALL_TURNS; i++) hb_cloud_destroy(trainer->context, &common->turned[i]);
+    hb_release(trainer->context, common);
+    trainer->common = NULL;
+}
+
+static hb_status prepare(hb_trainer *trainer)
+{
+    const int dim = trainer->model->info.dim;
+    void *memory;
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(ball_common), &memory));
+    ball_common *common = trainer->common = memory;
+    *common = (ball_common){.nodes = 2 * (size_t)trainer->settings.nodes, .halves = HB_BALL_HALVES};
+    HB_TRY(hb_ball_scale(trainer, &common->to_scaled));
+    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    HB_TRY(hb_cloud_cubature(trainer->context, HB_CLOUD_VALUE, dim, 0, DEGREE,
+                             trainer->settings.seed, HB_BALL_TURNS, common->turned));
+    common->nodes = common->turned[0].n;
+    common->halves = 1;
+    return HB_OK;
+}
+
+static void destroy(hb_shard *shard)
+{
+    ball_room *room = shard->room;
+    hb_model_tape_destroy(room->tape);
+    hb_workspace_destroy(&room->work);
+    hb_release(shard->trainer->context, room);
+    shard->room = NULL;
+}
+
+static hb_status create_arrays(hb_shard *shard, ball_room *room, size_t rows)
+{
+    const ball_common *common = shard->trainer->common;
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const size_t m = shard->anchors, nodes = common->nodes;
+    const size_t doubles[] = {rows, nodes, nodes * d, nodes, nodes * d, nodes, nodes};
+    size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows, sizeof(float)) +
+                   hb_workspace_need(2 * rows * d, sizeof(float)) +
+                   hb_workspace_need(m, sizeof(double *));
+    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
+        bytes = hb_workspace_add(bytes, hb_workspace_need(doubles[i], sizeof(double)));
+    hb_workspace *work = &room->work;
+    HB_TRY(hb_workspace_create(shard->trainer->context, bytes, work));
+    hb_ball_rows_take(shard, work, rows, &room->at);
+    room->value = hb_workspace_take(work, rows, sizeof(double));
+    room->share = hb_workspace_take(work, nodes, sizeof(double));
+    room->cloud.y = hb_workspace_take(work, nodes * d, sizeof(double));
+    room->cloud.s = hb_workspace_take(work, nodes, sizeof(double));
+    room->draw.z = hb_workspace_take(work, nodes * d, sizeof(double));
+    room->draw.sigma = hb_workspace_take(work, nodes, sizeof(double));
+    room->draw.uniform = hb_workspace_take(work, nodes, sizeof(double));
+    room->draw.dim = (int)d;
+    room->w = hb_workspace_take(work, rows, sizeof(float));
+    room->w_cotangent = hb_workspace_take(work, rows, sizeof(float));
+    room->scratch = hb_workspace_take(work, 2 * rows * d, sizeof(float));
+    room->weight = hb_workspace_take(work, m, sizeof(double *));
+    return HB_OK;
+}
+
+static hb_status create(hb_shard *shard)
+{
+    const ball_common *common = shard->trainer->common;
+    const size_t rows = shard->anchors * (1 + common->nodes * (size_t)common->halves);
+    void *memory;
+    HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(ball_room), &memory));
+    ball_room *room = shard->room = memory;
+    *room = (ball_room){0};
+    if (rows == 0) return HB_OK;
+    HB_TRY(create_arrays(shard, room, rows));
+    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
+                                &room->tape);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+static hb_status place_nodes(hb_shard *shard, ball_room *room, size_t i)
+{
+    ball_common *common = shard->trainer->common;
+    const size_t nodes = common->nodes;
+    size_t row = shard->anchors + i * nodes * (size_t)common->halves;
+    room->weight[i] = NULL;
+    if (common->halves == 1) {
+        uint32_t turn;
+        HB_TRY(hb_ball_turn(shard, i, &turn));
+        room->weight[i] = common->turned[turn].weight;
+        hb_ball_place_cloud(shard, i, &common->turned[turn], nodes, row, &room->at);
+        return HB_OK;
+    }
+    HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
+                          room->draw.seeds));
+    for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes) {
+        HB_TRY(hb_cloud_random(&shard->alone, &room->draw, HB_CLOUD_VALUE, half * nodes / 2,
+                               nodes / 2, &room->cloud));
+        hb_ball_place_cloud(shard, i, &room->cloud, nodes, row, &room->at);
+    }
+    return HB_OK;
+}
+
+/* ---- the residual -----------------------------------------------------------------------------
+ */
+
+/* R of anchor i over the n nodes from `row` on; share[j] = -dR/dw_j. */
+static double residual(const ball_room *room, size_t i, size_t row, size_t n, double *share)
+{
+    const double *weight = room->weight[i], base = room->value[i];
+    double most = -INFINITY, sum = 0, sum_reference = 0;
+    for (size_t j = 0; j < n; j++) {
+        share[j] = room->value[row + j] - base;
+        most = fmax(most, share[j] + fmax(0, (double)room->w[row + j]));
+    }
+    for (size_t j = 0; j < n; j++) {
+        const double omega = weight ? weight[j] : 1;
+        sum_reference += omega * exp(share[j] - most);
+        share[j] = omega * exp(share[j] - most + (double)room->w[row + j]);
+        sum += share[j];
+    }
+    for (size_t j = 0; j < n; j++) share[j] /= sum;
+    return (double)room->w[i] - log(sum / sum_reference);
+}
+
+/* Adds `pull` = dL/dR times the derivatives of R to the cotangents. */
+static void pull_nodes(ball_room *room, size_t i, size_t row, size_t n, const double *share,
+                       double pull)
+{
+    room->w_cotangent[i] += (float)pull;
+    for (size_t j = 0; j < n; j++) room->w_cotangent[row + j] += (float)(-pull * share[j]);
+}
+
+/* One set of nodes: factor * huber(rho). */
+static void add_ball(hb_shard *shard, ball_room *room, size_t i, double factor)
+{
+    const ball_common *common = shard->trainer->common;
+    const size_t n = common->nodes, row = shard->anchors + i * n;
+    double slope;
+    const double rho = common->to_scaled * residual(room, i, row, n, room->share);
+    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
+    shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / shard->trainer->settings.anchors;
+    pull_nodes(room, i, row, n, room->share, factor * slope * common->to_scaled);
+}
+
+/* Two sets: rho_1 rho_2 takes the place of rho^2. */
+static void add_halves(hb_shard *shard, ball_room *room, size_t i, double factor)
+{
+    const ball_common *common = shard->trainer->common;
+    const size_t n = common->nodes, first = shard->anchors + HB_BALL_HALVES * i * n;
+    double rho[HB_BALL_HALVES], slope;
+    for (size_t h = 0; h < HB_BALL_HALVES; h++)
+        rho[h] = common->to_scaled * residual(room, i, first + h * n, n, room->share);
+    const double q = rho[0] * rho[1];
+    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber_of_product(q, &slope);
+    shard->losses[HB_LOSS_RESIDUAL2] += q / shard->trainer->settings.anchors;
+    for (size_t h = 0; h < HB_BALL_HALVES; h++) {
+        residual(room, i, first + h * n, n, room->share);
+        pull_nodes(room, i, first + h * n, n, room->share,
+                   factor * slope * rho[1 - h] * common->to_scaled);
+    }
+}
+
+static hb_status add(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const ball_common *common = trainer->common;
+    const hb_model *model = trainer->model;
+    ball_room *room = shard->room;
+    for (size_t i = 0; i < shard->anchors; i++) {
+        hb_ball_place_anchor(shard, i, &room->at);
+        HB_TRY(place_nodes(shard, room, i));
+    }
+    const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
+    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, NULL));
+    HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
+    for (size_t i = 0; i < points.n; i++) {
+        room->value[i] += model->info.dim * log(points.clock[i].a);
+        room->w_cotangent[i] = 0;
+    }
+    const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
+    for (size_t i = 0; i < shard->anchors; i++) {
+        const double factor = share * shard->anchor.clock[i].b;
+        if (common->halves == 1)
+            add_ball(shard, room, i, factor);
+        else
+            add_halves(shard, room, i, factor);
+    }
+    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL,
+                                  shard->gradient);
+}
+
+const hb_constraint hb_constraint_hb = {"hb", 5, 512, prepare, discard, create, add, destroy};

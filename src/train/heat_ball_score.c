@@ -1,0 +1,275 @@
+/* The heat-ball loss for scores that are no gradient of a network (heads score and helmholtz):
+ * values only again.
+ *
+ * In the frame without drift (train/balls.h) S = grad_y ln p~ = a s satisfies, on the ball behind
+ * an anchor,
+ *     S_0 = E_kappa[S] + r E[arm |S|^2]
+ * (docs/mean-value.md; the arm is z of the slope measure), and so does S_ref. For q = S - S_ref the
+ * residual
+ *     R = q_0 - E_kappa[q] - r E[arm (2 S_ref.q + |q|^2)]
+ * has no derivative of the network, and is 0 at q = 0. Scaled, rho = R sqrt(2 s_0)/(pi f C1) in
+ * each coordinate; loss: weight * mean of (b/dim) sum_i huber(rho_i). It asks for more than a
+ * residual of ln p: a rotation is no solution.
+ *
+ * dim <= 3: cubature of degree 4 for kappa and 2 for the arms. Above: random pairs for both, in two
+ * independent halves, whose product takes the place of rho_i^2 (as in heat_ball.c). A number to
+ * reproduce: as the balls shrink rho tends to b^(3/2)/2 times the residual of
+ * fokker_planck_score.c, for a score that is a gradient (tests/test_losses.c). */
+#include "train/balls.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = 2 };
+
+static const hb_cloud_kind kinds[KINDS] = {HB_CLOUD_VALUE, HB_CLOUD_SCORE};
+
+typedef struct vector_common {
+    hb_cloud turned[KINDS][HB_BALL_TURNS]; /* dim <= 3 */
+    size_t nodes[KINDS];                   /* of one ball and one half */
+    size_t halves;
+    double to_scaled;
+} vector_common;
+
+/* Rows: the anchors; then for each anchor and half its kappa nodes and its arms' nodes. */
+typedef struct vector_room {
+    hb_model_tape *tape;
+    hb_workspace work;
+    hb_ball_rows at;
+    float *score, *cotangent; // (rows, dim)
+    double *weight, *arm;     // (rows), (rows, dim): of every node
+    double *residual, *pull;  // (halves, dim)
+    hb_cloud cloud;
+    hb_cloud_draw draw;
+} vector_room;
+
+/* ---- made and destroyed -----------------------------------------------------------------------
+ */
+
+static void discard(hb_trainer *trainer)
+{
+    vector_common *common = trainer->common;
+    if (!common) return;
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < HB_BALL_TURNS; i++)
+            hb_cloud_destroy(trainer->context, &common->turned[k][i]);
+    hb_release(trainer->context, common);
+    trainer->common = NULL;
+}
+
+static hb_status prepare(hb_trainer *trainer)
+{
+    const int dim = trainer->model->info.dim;
+    void *memory;
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(vector_common), &memory));
+    vector_common *common = trainer->common = memory;
+    *common = (vector_common){.halves = HB_BALL_HALVES};
+    HB_TRY(hb_ball_scale(trainer, &common->to_scaled));
+    for (int k = 0; k < KINDS; k++) common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
+    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    common->halves = 1;
+    for (int k = 0; k < KINDS; k++) {
+        HB_TRY(hb_cloud_cubature(trainer->context, kinds[k], dim, 0, k ? ARM_DEGREE : VALUE_DEGREE,
+                                 trainer->settings.seed, HB_BALL_TURNS, common->turned[k]));
+        common->nodes[k] = common->turned[k][0].n;
+    }
+    return HB_OK;
+}
+
+static void destroy(hb_shard *shard)
+{
+    vector_room *room = shard->room;
+    hb_model_tape_destroy(room->tape);
+    hb_workspace_destroy(&room->work);
+    hb_release(shard->trainer->context, room);
+    shard->room = NULL;
+}
+
+static double *doubles(vector_room *room, size_t count)
+{
+    return hb_workspace_take(&room->work, count, sizeof(double));
+}
+
+static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
+{
+    hb_trainer *trainer = shard->trainer;
+    const vector_common *common = trainer->common;
+    const size_t d = (size_t)trainer->model->info.dim;
+    const size_t most = common->nodes[0] > common->nodes[1] ? common->nodes[0] : common->nodes[1];
+    const size_t counts[] = {rows,     rows * d, HB_BALL_HALVES * d, HB_BALL_HALVES * d,
+                             most * d, most,     most * d,           most * d,
+                             most,     most};
+    size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows * d, sizeof(float));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(double)));
+    HB_TRY(hb_workspace_create(trainer->context, bytes, &room->work));
+    hb_ball_rows_take(shard, &room->work, rows, &room->at);
+    room->score = hb_workspace_take(&room->work, rows * d, sizeof(float));
+    room->cotangent = hb_workspace_take(&room->work, rows * d, sizeof(float));
+    room->weight = doubles(room, rows);
+    room->arm = doubles(room, rows * d);
+    room->residual = doubles(room, HB_BALL_HALVES * d);
+    room->pull = doubles(room, HB_BALL_HALVES * d);
+    room->cloud.y = doubles(room, most * d);
+    room->cloud.s = doubles(room, most);
+    room->cloud.arm = doubles(room, most * d);
+    room->draw.z = doubles(room, most * d);
+    room->draw.sigma = doubles(room, most);
+    room->draw.uniform = doubles(room, most);
+    hb_ball_constants constants;
+    HB_TRY(hb_ball_constants_get(trainer->context, (int)d, 0, &constants));
+    room->draw.dim = (int)d;
+    room->draw.c_g = constants.c_g;
+    return HB_OK;
+}
+
+static hb_status create(hb_shard *shard)
+{
+    const vector_common *common = shard->trainer->common;
+    const size_t rows =
+        shard->anchors * (1 + common->halves * (common->nodes[0] + common->nodes[1]));
+    void *memory;
+    HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(vector_room), &memory));
+    vector_room *room = shard->room = memory;
+    *room = (vector_room){0};
+    if (rows == 0) return HB_OK;
+    HB_TRY(create_arrays(shard, room, rows));
+    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_SCORE, rows,
+                                &room->tape);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+/* The first row of anchor i's nodes of a half and kind. */
+static size_t first_row(const hb_shard *shard, size_t i, size_t half, int kind)
+{
+    const vector_common *common = shard->trainer->common;
+    const size_t of_half = common->nodes[0] + common->nodes[1];
+    return shard->anchors + (i * common->halves + half) * of_half + (kind ? common->nodes[0] : 0);
+}
+
+static void keep(const hb_shard *shard, vector_room *room, size_t i, const hb_cloud *cloud,
+                 size_t n, int kind, size_t row)
+{
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    hb_ball_place_cloud(shard, i, cloud, n, row, &room->at);
+    for (size_t j = 0; j < n; j++)
+        room->weight[row + j] = cloud->weight ? cloud->weight[j] : 1 / (double)n;
+    if (kind) memcpy(room->arm + row * d, cloud->arm, n * d * sizeof(double));
+}
+
+static hb_status place_nodes(hb_shard *shard, vector_room *room, size_t i)
+{
+    vector_common *common = shard->trainer->common;
+    uint32_t turn;
+    HB_TRY(hb_ball_turn(shard, i, &turn));
+    HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
+                          room->draw.seeds));
+    for (size_t half = 0; half < common->halves; half++)
+        for (int k = 0; k < KINDS; k++) {
+            const size_t n = common->nodes[k];
+            const hb_cloud *cloud = &common->turned[k][turn];
+            if (common->halves > 1) {
+                HB_TRY(hb_cloud_random(&shard->alone, &room->draw, kinds[k], half * n / 2, n / 2,
+                                       &room->cloud));
+                cloud = &room->cloud;
+            }
+            keep(shard, room, i, cloud, n, k, first_row(shard, i, half, k));
+        }
+    return HB_OK;
+}
+
+/* ---- the residual -----------------------------------------------------------------------------
+ */
+
+/* R (dim) of anchor i and a half. */
+static void residual(const hb_shard *shard, const vector_room *room, size_t i, size_t half,
+                     double *R)
+{
+    const vector_common *common = shard->trainer->common;
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const float *reference = hb_model_tape_reference(room->tape), *score = room->score;
+    const double r = hb_ball_radius(shard, i), a0 = room->at.clock[i].a;
+    for (size_t k = 0; k < d; k++) R[k] = a0 * (double)(score[i * d + k] - reference[i * d + k]);
+    size_t row = first_row(shard, i, half, 0);
+    for (size_t j = 0; j < common->nodes[0]; j++, row++)
+        for (size_t k = 0; k < d; k++)
+            R[k] -= room->weight[row] * room->at.clock[row].a *
+                    (double)(score[row * d + k] - reference[row * d + k]);
+    for (size_t j = 0; j < common->nodes[1]; j++, row++) {
+        const double a = room->at.clock[row].a;
+        double h = 0; /* |S|^2 - |S_ref|^2 */
+        for (size_t k = row * d; k < (row + 1) * d; k++)
+            h += a * a * (double)(score[k] - reference[k]) * (double)(score[k] + reference[k]);
+        for (size_t k = 0; k < d; k++) R[k] -= r * room->weight[row] * room->arm[row * d + k] * h;
+    }
+}
+
+/* Adds pull = dL/dR times the derivatives of R to the cotangents of the scores. */
+static void pull_nodes(const hb_shard *shard, vector_room *room, size_t i, size_t half,
+                       const double *pull)
+{
+    const vector_common *common = shard->trainer->common;
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const double r = hb_ball_radius(shard, i);
+    float *to = room->cotangent;
+    for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(room->at.clock[i].a * pull[k]);
+    size_t row = first_row(shard, i, half, 0);
+    for (size_t j = 0; j < common->nodes[0]; j++, row++)
+        for (size_t k = 0; k < d; k++)
+            to[row * d + k] -= (float)(room->weight[row] * room->at.clock[row].a * pull[k]);
+    for (size_t j = 0; j < common->nodes[1]; j++, row++) {
+        const double a = room->at.clock[row].a;
+        double along = 0;
+        for (size_t k = 0; k < d; k++) along += room->arm[row * d + k] * pull[k];
+        along *= -2 * r * room->weight[row] * a * a;
+        for (size_t k = row * d; k < (row + 1) * d; k++)
+            to[k] += (float)(along * (double)room->score[k]);
+    }
+}
+
+static void add_anchor(hb_shard *shard, vector_room *room, size_t i)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const vector_common *common = trainer->common;
+    const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
+    const hb_clock *c = &room->at.clock[i];
+    const double share = 1 / ((double)d * trainer->settings.anchors);
+    const double factor = trainer->weight * trainer->ramp * c->b * share;
+    const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
+    for (size_t h = 0; h <= last; h++) residual(shard, room, i, h, room->residual + h * d);
+    for (size_t k = 0; k < d; k++) {
+        const double one = scale * room->residual[k], other = scale * room->residual[last * d + k];
+        double slope;
+        shard->losses[HB_LOSS_RESIDUAL2] += share * one * other;
+        if (last == 0) {
+            shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(one, &slope);
+            room->pull[k] = factor * slope * scale;
+        } else {
+            shard->losses[HB_LOSS_OF_CONSTRAINT] +=
+                factor * hb_huber_of_product(one * other, &slope);
+            room->pull[k] = factor * slope * other * scale;
+            room->pull[d + k] = factor * slope * one * scale;
+        }
+    }
+    for (size_t h = 0; h <= last; h++) pull_nodes(shard, room, i, h, room->pull + h * d);
+}
+
+static hb_status add(hb_shard *shard)
+{
+    const hb_model *model = shard->trainer->model;
+    vector_room *room = shard->room;
+    for (size_t i = 0; i < shard->anchors; i++) {
+        hb_ball_place_anchor(shard, i, &room->at);
+        HB_TRY(place_nodes(shard, room, i));
+    }
+    const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
+    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, NULL, room->score));
+    memset(room->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));
+    for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
+    return hb_model_tape_backward(room->tape, model->parameters, NULL, room->cotangent,
+                                  shard->gradient);
+}
+
+const hb_constraint hb_constraint_hb_score = {"hb", 3, 512, prepare, discard, create, add, destroy};

@@ -1,0 +1,129 @@
+/* The training loop.
+ *
+ *     repeat: shards draw rows, add losses and gradients -> sum in order -> Adam -> log, checkpoint
+ * The constraint's weight is 0 for the first `warmup` of the steps and rises linearly over the next
+ * `ramp`: the network must know roughly where the density is before a residual says anything. The
+ * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
+ * and 2 threads, and in one run or in two (tests/test_train.c). */
+#include "base/parallel.h"
+#include "train/shard.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { SUM_CHUNK = 16384 };
+
+/* ---- one step ---------------------------------------------------------------------------------
+ */
+
+static hb_status shard_task(void *user, size_t index, int thread)
+{
+    (void)thread;
+    hb_trainer *t = user;
+    hb_shard *shard = &t->shards[index];
+    const hb_status status = hb_shard_step(shard);
+    if (status != HB_OK)
+        hb_fail(t->context, status, "step %llu: %.400s", (unsigned long long)t->state.step + 1,
+                hb_context_message(&shard->alone));
+    return status;
+}
+
+/* Chunk `index` of the gradient: the sum over shards, in their order. */
+static hb_status sum_task(void *user, size_t index, int thread)
+{
+    (void)thread;
+    hb_trainer *t = user;
+    const size_t first = index * SUM_CHUNK, parameters = t->model->info.parameters;
+    const size_t n = parameters - first < SUM_CHUNK ? parameters - first : SUM_CHUNK;
+    float *sum = t->gradient + first;
+    memcpy(sum, t->shards[0].gradient + first, n * sizeof *sum);
+    for (size_t s = 1; s < t->n_shards; s++) {
+        const float *part = t->shards[s].gradient + first;
+        for (size_t i = 0; i < n; i++) sum[i] += part[i];
+    }
+    return HB_OK;
+}
+
+/* 0 during the warm-up, 1 after the ramp. */
+static double ramp_of(const hb_trainer *t)
+{
+    const double done = (double)t->state.step / (double)t->steps - t->settings.warmup;
+    if (t->constraint == &hb_constraint_none || done < 0) return 0;
+    return done < t->settings.ramp ? done / t->settings.ramp : 1;
+}
+
+static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
+{
+    const size_t chunks = (t->model->info.parameters + SUM_CHUNK - 1) / SUM_CHUNK;
+    t->ramp = ramp_of(t);
+    HB_TRY(hb_draw_order(t));
+    HB_TRY(hb_parallel_for(quiet, "train", t->n_shards, shard_task, t));
+    HB_TRY(hb_parallel_for(quiet, "train", chunks, sum_task, t));
+    return hb_adam_step(t->context, &t->adam, t->model->info.parameters, t->gradient,
+                        t->model->parameters, &t->state, norm);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------
+ */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int wants_checkpoint(const hb_trainer *t)
+{
+    const uint64_t every = (uint64_t)t->settings.checkpoint_every * t->steps_per_epoch;
+    return t->settings.checkpoint && every > 0 && t->state.step % every == 0;
+}
+
+static hb_status loop(hb_trainer *t)
+{
+    const double start = now() - t->seconds;
+    hb_context quiet = *t->context;
+    quiet.settings.progress = NULL;
+    hb_status status = HB_OK;
+    while (t->state.step < t->steps && status == HB_OK) {
+        double norm;
+        HB_TRY(step(&quiet, t, &norm));
+        const double spent = now() - start;
+        HB_TRY(hb_log_add(t, norm, spent));
+        if (wants_checkpoint(t)) HB_TRY(hb_checkpoint_write(t, spent));
+        if (t->settings.max_time > 0 && spent >= t->settings.max_time) break;
+        status = hb_progress(t->context, "train", (double)t->state.step, (double)t->steps);
+    }
+    if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, now() - start));
+    if (t->settings.log) HB_TRY(hb_log_write(t));
+    return status;
+}
+
+static hb_status run(hb_trainer *t)
+{
+    int resumed;
+    if (t->settings.resume) HB_TRY(hb_checkpoint_read(t, &resumed));
+    HB_TRY(loop(t));
+    memcpy(t->model->parameters, t->state.average, t->model->info.parameters * sizeof(float));
+    t->model->info.steps = t->state.step;
+    return HB_OK;
+}
+
+hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, size_t n,
+                   const double *data, int classes, const int *labels, hb_model **out)
+{
+    hb_trainer trainer = {.context = context, .n = n};
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the training is NULL");
+    *out = NULL;
+    hb_train_settings_default(&trainer.settings);
+    if (settings) trainer.settings = *settings;
+    hb_status status = hb_trainer_create(&trainer, dim, classes, data, labels);
+    if (status == HB_OK) status = run(&trainer);
+    if (status == HB_OK) {
+        *out = trainer.model;
+        trainer.model = NULL;
+    }
+    hb_trainer_destroy(&trainer);
+    return status;
+}

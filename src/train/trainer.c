@@ -1,0 +1,202 @@
+/* A run made ready: settings checked, the model with its reference, the data in its coordinates,
+ * shards. The number of shards is ceil(batch/SHARD_ROWS), whatever the threads. Defaults are those
+ * of docs/training.md. */
+#include "train/shard.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHARD_ROWS = 128, MAX_SHARDS = 64, MAX_BATCH = 1 << 20 };
+
+void hb_train_settings_default(hb_train_settings *settings)
+{
+    *settings = (hb_train_settings){.loss = HB_LOSS_HB,
+                                    .head = HB_HEAD_ENERGY,
+                                    .process = HB_PROCESS_OU,
+                                    .width = 256,
+                                    .depth = 3,
+                                    .time_features = 8,
+                                    .epochs = 600,
+                                    .batch = 256,
+                                    .rate = 2e-3,
+                                    .ema = 0.998,
+                                    .clip = 1,
+                                    .tau_min = 1e-3,
+                                    .tau_max = 3,
+                                    .weight = NAN,
+                                    .warmup = 0.1,
+                                    .ramp = 0.3,
+                                    .ball_share = NAN,
+                                    .sigma_max = 1 / (4 * M_PI),
+                                    .anchors = 64,
+                                    .anchor_spread = 1.5,
+                                    .nodes = 8,
+                                    .target_rows = -1,
+                                    .label_dropout = 0.1,
+                                    .seed = 42};
+}
+
+/* ---- checked ----------------------------------------------------------------------------------
+ */
+
+static hb_status check_share(hb_context *context, const char *name, double value, double most)
+{
+    HB_CHECK(context, value >= 0 && value <= most, HB_ERROR_ARGUMENT,
+             "%s is %g; it must be 0 to %g", name, value, most);
+    return HB_OK;
+}
+
+static hb_status check_count(hb_context *context, const char *name, int value, int least, int most)
+{
+    HB_CHECK(context, value >= least && value <= most, HB_ERROR_ARGUMENT,
+             "%s is %d; it must be %d to %d", name, value, least, most);
+    return HB_OK;
+}
+
+static hb_status check_settings(hb_context *context, const hb_train_settings *s)
+{
+    HB_TRY(check_count(context, "loss", s->loss, HB_LOSS_DSM, HB_LOSS_HB_PAPER));
+    HB_TRY(check_count(context, "batch", s->batch, 1, MAX_BATCH));
+    HB_TRY(check_count(context, "anchors", s->anchors, 1, MAX_BATCH));
+    HB_TRY(check_count(context, "target_rows", s->target_rows, -1, MAX_BATCH));
+    HB_TRY(check_count(context, "nodes", s->nodes, 1, 4096));
+    HB_TRY(check_count(context, "checkpoint_every", s->checkpoint_every, 0, 1000000000));
+    if (s->steps == 0) HB_TRY(check_count(context, "epochs", s->epochs, 1, 1000000000));
+    HB_CHECK(context, s->rate > 0 && s->rate <= 10, HB_ERROR_ARGUMENT,
+             "rate is %g; it must be positive, at most 10", s->rate);
+    HB_CHECK(context, s->ema >= 0 && s->ema < 1, HB_ERROR_ARGUMENT,
+             "ema is %g; it must be at least 0 and below 1", s->ema);
+    HB_TRY(check_share(context, "clip", s->clip, 1e30));
+    HB_TRY(check_share(context, "max_time", s->max_time, 1e12));
+    HB_TRY(check_share(context, "warmup", s->warmup, 1));
+    HB_TRY(check_share(context, "ramp", s->ramp, 1));
+    HB_TRY(check_share(context, "anchor_spread", s->anchor_spread, 100));
+    HB_TRY(check_share(context, "label_dropout", s->label_dropout, 1));
+    if (!isnan(s->weight)) HB_TRY(check_share(context, "weight", s->weight, 1e9));
+    HB_CHECK(context, isnan(s->ball_share) || (s->ball_share > 0 && s->ball_share < 1),
+             HB_ERROR_ARGUMENT, "ball_share is %g; it must be above 0 and below 1", s->ball_share);
+    HB_CHECK(context, s->sigma_max > 1e-3 && s->sigma_max <= 1 / (4 * M_PI) + 1e-4,
+             HB_ERROR_ARGUMENT,
+             "sigma_max is %g; it must be above 0.001, at most 1/(4 pi) = 0.0796", s->sigma_max);
+    HB_CHECK(context, !s->resume || s->checkpoint, HB_ERROR_ARGUMENT,
+             "resume needs the name of a checkpoint");
+    return HB_OK;
+}
+
+static hb_status check_data(hb_context *context, size_t n, const double *data, int classes,
+                            const int *labels)
+{
+    HB_CHECK(context, data, HB_ERROR_ARGUMENT, "data is NULL");
+    HB_CHECK(context, classes == 0 || labels, HB_ERROR_ARGUMENT,
+             "there are %d classes, but labels is NULL", classes);
+    for (size_t i = 0; classes > 0 && i < n; i++)
+        HB_CHECK(context, labels[i] >= 0 && labels[i] < classes, HB_ERROR_ARGUMENT,
+                 "the label of row %zu is %d; it must be 0 to %d", i + 1, labels[i], classes - 1);
+    return HB_OK;
+}
+
+/* ---- made and destroyed -----------------------------------------------------------------------
+ */
+
+static const hb_constraint *constraint_of(int loss, int head)
+{
+    const int energy = head == HB_HEAD_ENERGY;
+    switch (loss) {
+    case HB_LOSS_FP: return energy ? &hb_constraint_fp : &hb_constraint_fp_score;
+    case HB_LOSS_HB: return energy ? &hb_constraint_hb : &hb_constraint_hb_score;
+    case HB_LOSS_HB_PAPER: return &hb_constraint_hb_paper;
+    default: return &hb_constraint_none;
+    }
+}
+
+static hb_status create_model(hb_trainer *t, int dim, int classes, const double *data)
+{
+    const hb_train_settings *s = &t->settings;
+    hb_model_info info = {.dim = dim,
+                          .classes = classes,
+                          .head = s->head,
+                          .process = s->process,
+                          .width = s->width,
+                          .depth = s->depth,
+                          .residual = s->residual,
+                          .time_features = s->time_features,
+                          .tau_min = s->tau_min,
+                          .tau_max = s->tau_max,
+                          .seed = s->seed};
+    snprintf(info.method, sizeof info.method, "%s", t->constraint->method);
+    HB_TRY(hb_model_create(t->context, &info, &t->model));
+    HB_TRY(hb_model_set_reference(t->context, t->model, s->standardise, t->n, data));
+    /* the last layer starts at 0: the first model is the Gaussian reference */
+    return hb_net_initialise(t->context, t->model->net, s->seed, 0, t->model->parameters);
+}
+
+static hb_status create_arrays(hb_trainer *t, const double *data)
+{
+    const size_t parameters = t->model->info.parameters, n = t->n, d = (size_t)t->model->info.dim;
+    HB_TRY(hb_workspace_create(
+        t->context,
+        4 * hb_workspace_need(parameters, sizeof(float)) +
+            hb_workspace_need(n * d, sizeof(double)) + hb_workspace_need(n, sizeof(size_t)) +
+            hb_workspace_need(HB_LOG_MOST_ROWS * HB_LOG_COLUMNS, sizeof(double)) +
+            hb_workspace_need(t->n_shards, sizeof(hb_shard)),
+        &t->work));
+    t->gradient = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->state.first = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->state.second = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->state.average = hb_workspace_take(&t->work, parameters, sizeof(float));
+    double *z = hb_workspace_take(&t->work, n * d, sizeof(double));
+    t->order = hb_workspace_take(&t->work, n, sizeof(size_t));
+    t->log = hb_workspace_take(&t->work, HB_LOG_MOST_ROWS * HB_LOG_COLUMNS, sizeof(double));
+    t->shards = hb_workspace_take(&t->work, t->n_shards, sizeof(hb_shard));
+    memset(t->shards, 0, t->n_shards * sizeof(hb_shard));
+    for (size_t i = 0; i < n * d; i++) z[i] = (data[i] - t->model->shift[i % d]) / t->model->scale;
+    t->z = z;
+    return HB_OK;
+}
+
+static void choose_numbers(hb_trainer *t, int dim)
+{
+    const hb_train_settings *s = &t->settings;
+    const size_t batch = (size_t)s->batch, shards = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
+    t->n_shards = shards < MAX_SHARDS ? shards : MAX_SHARDS;
+    t->steps_per_epoch = (t->n + batch - 1) / batch;
+    t->steps = s->steps ? s->steps : (uint64_t)s->epochs * t->steps_per_epoch;
+    t->log_every = (t->steps + HB_LOG_MOST_ROWS - 1) / HB_LOG_MOST_ROWS;
+    /* a residual is a sum over dim terms; above 3 dimensions the recipe's weight falls with its
+     * square */
+    const double fall = dim <= 3 ? 1 : 4.0 / ((double)dim * dim);
+    t->weight = isnan(s->weight) ? fall * t->constraint->weight : s->weight;
+    t->target_rows = (size_t)(s->target_rows < 0 ? t->constraint->target_rows : s->target_rows);
+    t->ball_share = !isnan(s->ball_share) ? s->ball_share : dim <= 3 ? 0.4 : 2.0 / dim;
+    hb_adam_settings_default(&t->adam);
+    t->adam.rate = s->rate;
+    t->adam.ema = s->ema;
+    t->adam.clip = s->clip;
+    t->adam.steps = t->steps;
+    t->adam.warmup = t->steps / 10 < 100 ? t->steps / 10 : 100;
+}
+
+hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *data,
+                            const int *labels)
+{
+    HB_TRY(check_settings(t->context, &t->settings));
+    HB_TRY(check_data(t->context, t->n, data, classes, labels));
+    t->labels = classes > 0 ? labels : NULL;
+    t->constraint = constraint_of(t->settings.loss, t->settings.head);
+    HB_TRY(create_model(t, dim, classes, data));
+    choose_numbers(t, dim);
+    HB_TRY(create_arrays(t, data));
+    HB_TRY(t->constraint->prepare(t));
+    for (size_t i = 0; i < t->n_shards; i++) HB_TRY(hb_shard_create(t, i, &t->shards[i]));
+    return HB_OK;
+}
+
+void hb_trainer_destroy(hb_trainer *t)
+{
+    for (size_t i = 0; t->shards && i < t->n_shards; i++)
+        if (t->shards[i].trainer) hb_shard_destroy(&t->shards[i]);
+    if (t->constraint) t->constraint->discard(t);
+    hb_workspace_destroy(&t->work);
+    hb_model_destroy(t->model);
+}

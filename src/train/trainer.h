@@ -1,0 +1,140 @@
+/* train/trainer.h: what the files of this room share: a run, its shards, and what a loss is.
+ *
+ * A step's rows are cut into shards, in a number that the batch alone decides. Each shard draws its
+ * rows, adds its losses and its gradient in arrays of its own; the loop adds shards in their order.
+ * So threads change no bit. */
+#ifndef HB_TRAIN_TRAINER_H
+#define HB_TRAIN_TRAINER_H
+
+#include "base/context.h"
+#include "base/memory.h"
+#include "net/model_parts.h"
+#include "net/optimiser.h"
+
+#include <heatball/train.h>
+
+typedef struct hb_trainer hb_trainer;
+typedef struct hb_shard hb_shard;
+typedef struct hb_target_room hb_target_room;
+
+/* A loss beside denoising score matching. create makes the shard's room for up to shard->anchors
+ * anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
+ * shard->losses. */
+typedef struct hb_constraint {
+    const char *method; /* as in hb_model_info */
+    double weight;      /* of its recipe */
+    int target_rows;    /* likewise */
+    hb_status (*prepare)(hb_trainer *trainer);
+    void (*discard)(hb_trainer *trainer);
+    hb_status (*create)(hb_shard *shard);
+    hb_status (*add)(hb_shard *shard);
+    void (*destroy)(hb_shard *shard);
+} hb_constraint;
+
+extern const hb_constraint hb_constraint_none, hb_constraint_fp, hb_constraint_fp_score,
+    hb_constraint_hb, hb_constraint_hb_score, hb_constraint_hb_paper;
+
+typedef enum hb_loss_column {
+    HB_LOSS_OF_DSM,
+    HB_LOSS_OF_CONSTRAINT,
+    HB_LOSS_RESIDUAL2,
+    HB_LOSSES
+} hb_loss_column;
+
+/* Rows that a loss is taken at. */
+typedef struct hb_rows {
+    size_t n;
+    double *z;       // (n, dim)
+    float *noise;    // (n, dim)
+    hb_clock *clock; // (n)
+    int *labels;     // (n), NULL without classes
+} hb_rows;
+
+struct hb_shard {
+    hb_context alone; /* one thread, no progress: for calls from a task */
+    hb_trainer *trainer;
+    size_t first, count;          /* rows of the batch */
+    size_t first_anchor, anchors; /* of the step */
+    hb_rows rows, anchor;
+    double *uniform;                // (max(count, anchors))
+    hb_model_tape *tape;            /* of denoising score matching */
+    float *score, *score_cotangent; // (count, dim)
+    float *gradient;                // (parameters)
+    double losses[HB_LOSSES];
+    void *room;             /* the constraint's */
+    hb_target_room *target; /* NULL: plain denoising */
+    hb_workspace work, target_work;
+};
+
+struct hb_trainer {
+    hb_context *context;
+    hb_train_settings settings;
+    const hb_constraint *constraint;
+    hb_model *model; /* its parameters are those being trained */
+    size_t n;
+    const double *z;      // (n, dim)
+    const int *labels;    // (n) or NULL
+    size_t *order;        // (n): the epoch's
+    uint64_t order_epoch; /* + 1; 0: none yet */
+    uint64_t steps, steps_per_epoch;
+    double weight, ball_share;
+    size_t target_rows; /* 0: plain denoising */
+    double ramp;        /* of this step, 0 to 1 */
+    size_t n_shards;
+    hb_shard *shards; // (n_shards)
+    void *common;     /* the constraint's, for all shards */
+    hb_adam_settings adam;
+    hb_adam_state state;
+    float *gradient; // (parameters)
+    double seconds;  /* of training before this run */
+    double *log;     // (log_rows, HB_LOG_COLUMNS)
+    size_t log_rows;
+    uint64_t log_every;
+    double log_sums[HB_LOSSES + 1]; /* since the last row; the norm is last */
+    uint64_t log_count;
+    hb_workspace work;
+};
+
+enum { HB_LOG_COLUMNS = 8, HB_LOG_MOST_ROWS = 1000 };
+
+/* Streams of random numbers of this room; the library's own. */
+#define HB_TRAIN_STREAM (UINT64_C(15) << 60 | UINT64_C(0x747261696e) << 8) /* "train" */
+enum {
+    HB_STREAM_TAU,
+    HB_STREAM_NOISE,
+    HB_STREAM_LABEL,
+    HB_STREAM_ANCHOR_TAU,
+    HB_STREAM_ANCHOR_NOISE,
+    HB_STREAM_ANCHOR_ROW,
+    HB_STREAM_CLOUD
+};
+
+/* From context, settings and n, which the caller sets in a zeroed trainer. Destroy it also after a
+ * failure. */
+hb_status hb_trainer_create(hb_trainer *trainer, int dim, int classes, const double *data,
+                            const int *labels);
+void hb_trainer_destroy(hb_trainer *trainer);
+
+/* The shard's rows of this step, and its anchors. */
+hb_status hb_draw_rows(hb_shard *shard);
+hb_status hb_draw_anchors(hb_shard *shard);
+/* A new order of the data when the step opens an epoch. */
+hb_status hb_draw_order(hb_trainer *trainer);
+
+hb_status hb_dsm_add(hb_shard *shard);
+/* Replaces the noise of the shard's rows by its mean given z over target_rows rows of data. */
+hb_status hb_target_create(hb_shard *shard);
+hb_status hb_target_average(hb_shard *shard);
+
+/* h(r) = r^2/2 for |r| <= 1, |r| - 1/2 beyond; slope: its derivative. */
+double hb_huber(double r, double *slope);
+
+/* Checkpoints: the model, Adam's state and the log. resume: 1 when there was one, which must have
+ * been made with the same settings and data. */
+hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds);
+hb_status hb_checkpoint_read(hb_trainer *trainer, int *resumed);
+
+hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds);
+hb_status hb_log_write(const hb_trainer *trainer);
+
+#endif

@@ -1,0 +1,467 @@
+/* The losses: gradients against differences, zeros at exact solutions, and each residual against
+ * another room's.
+ *
+ * Differences are taken of the loss itself, along the gradient and along random directions; the
+ * network is float, so a step of 1e-2 leaves errors of 1e-4 or so, and a wrong term in a loss is
+ * far larger. */
+#include "support.h"
+#include "train/shard.h"
+
+enum { ROWS = 400 };
+
+static double data[ROWS * 5];
+
+/* Two Gaussian blobs, so that nothing is symmetric. */
+static void fill_data(hb_context *context, int dim)
+{
+    assert_ok(context, hb_random_normal(context, 5, 77, 0, (size_t)(ROWS * dim), data));
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < dim; j++) {
+            double *x = &data[i * dim + j];
+            *x = i % 3 ? 0.7 * *x + 2.4 : 0.4 * *x + 0.2 + 0.2 * j;
+        }
+}
+
+typedef struct trial {
+    hb_context *context;
+    hb_trainer trainer;
+    int labels[ROWS];
+} trial;
+
+/* A run at step 5 with the ramp done. last_scale 0: the network is 0. */
+static void start(trial *t, const hb_train_settings *settings, int dim, int classes,
+                  double last_scale)
+{
+    t->context = make_context(HB_ISA_AUTO, 1);
+    fill_data(t->context, dim);
+    for (int i = 0; i < ROWS; i++) t->labels[i] = classes ? i % classes : 0;
+    t->trainer = (hb_trainer){.context = t->context, .settings = *settings, .n = ROWS};
+    assert_ok(t->context, hb_trainer_create(&t->trainer, dim, classes, data, t->labels));
+    assert_ok(t->context, hb_net_initialise(t->context, t->trainer.model->net, 3, last_scale,
+                                            t->trainer.model->parameters));
+    t->trainer.state.step = 5;
+    t->trainer.ramp = 1;
+    assert_ok(t->context, hb_draw_order(&t->trainer));
+}
+
+static void finish(trial *t)
+{
+    hb_trainer_destroy(&t->trainer);
+    hb_context_destroy(t->context);
+}
+
+static hb_train_settings small_settings(int loss, int head)
+{
+    hb_train_settings s;
+    hb_train_settings_default(&s);
+    s.loss = loss;
+    s.head = head;
+    s.width = 24;
+    s.depth = 2;
+    s.batch = 32;
+    s.anchors = 16;
+    s.tau_min = 0.02;
+    s.weight = 50;
+    s.target_rows = 0;
+    return s;
+}
+
+static double loss_of(trial *t)
+{
+    hb_shard *shard = &t->trainer.shards[0];
+    assert_int_equal(t->trainer.n_shards, 1);
+    assert_ok(&shard->alone, hb_shard_step(shard));
+    return shard->losses[HB_LOSS_OF_DSM] + shard->losses[HB_LOSS_OF_CONSTRAINT];
+}
+
+/* Loss differences along a direction of length 1 against <gradient, direction>. */
+static void check_direction(trial *t, const float *gradient, const float *direction,
+                            double gradient_norm)
+{
+    const size_t n = t->trainer.model->info.parameters;
+    float *p = t->trainer.model->parameters, *kept = malloc(n * sizeof *kept);
+    const double h = 4e-3;
+    double expected = 0, sides[2];
+    for (size_t i = 0; i < n; i++) expected += (double)gradient[i] * (double)direction[i];
+    memcpy(kept, p, n * sizeof *p);
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < n; i++) p[i] = kept[i] + (float)(side ? -h : h) * direction[i];
+        sides[side] = loss_of(t);
+    }
+    memcpy(p, kept, n * sizeof *p);
+    free(kept);
+    assert_near((sides[0] - sides[1]) / (2 * h), expected, 2e-3 * gradient_norm);
+}
+
+static void check_gradient(const hb_train_settings *settings, int dim, int classes)
+{
+    trial t;
+    start(&t, settings, dim, classes, 0.7);
+    const size_t n = t.trainer.model->info.parameters;
+    float *gradient = malloc(n * sizeof *gradient), *direction = malloc(n * sizeof *direction);
+    loss_of(&t);
+    const double *losses = t.trainer.shards[0].losses;
+    if (settings->loss != HB_LOSS_DSM && /* the constraint must be seen */
+        !(fabs(losses[HB_LOSS_OF_CONSTRAINT]) > 0.5 * losses[HB_LOSS_OF_DSM]))
+        fail_msg("loss %d dim %d: %g beside %g", settings->loss, dim, losses[HB_LOSS_OF_CONSTRAINT],
+                 losses[HB_LOSS_OF_DSM]);
+    memcpy(gradient, t.trainer.shards[0].gradient, n * sizeof *gradient);
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) norm += (double)gradient[i] * (double)gradient[i];
+    norm = sqrt(norm);
+    for (size_t i = 0; i < n; i++) direction[i] = (float)((double)gradient[i] / norm);
+    check_direction(&t, gradient, direction, norm);
+    for (uint64_t k = 0; k < 3; k++) {
+        assert_ok(t.context, hb_random_normal_f32(t.context, 9, k, 0, n, direction));
+        for (size_t i = 0; i < n; i++) direction[i] /= sqrtf((float)n);
+        check_direction(&t, gradient, direction, norm);
+    }
+    free(gradient);
+    free(direction);
+    finish(&t);
+}
+
+static void gradients_of_dsm(void **state)
+{
+    (void)state;
+    for (int head = HB_HEAD_SCORE; head <= HB_HEAD_HELMHOLTZ; head++) {
+        hb_train_settings s = small_settings(HB_LOSS_DSM, head);
+        check_gradient(&s, 2, 0);
+        s.process = HB_PROCESS_VE;
+        s.residual = 1;
+        check_gradient(&s, 2, 3);
+    }
+}
+
+static void gradients_of_constraints(void **state)
+{
+    (void)state;
+    for (int loss = HB_LOSS_FP; loss <= HB_LOSS_HB_PAPER; loss++) {
+        hb_train_settings s = small_settings(loss, HB_HEAD_ENERGY);
+        if (loss == HB_LOSS_HB_PAPER) s.weight = 5000; /* its residual is not scaled */
+        check_gradient(&s, 2, 0);
+        check_gradient(&s, 1, 2);
+        check_gradient(&s, 5, 0); /* probes, pairs */
+        s.process = HB_PROCESS_VE;
+        check_gradient(&s, 2, 0);
+    }
+}
+
+static void gradients_of_score_constraints(void **state)
+{
+    (void)state;
+    for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++) {
+        hb_train_settings fp = small_settings(HB_LOSS_FP, HB_HEAD_SCORE);
+        hb_train_settings hb = small_settings(HB_LOSS_HB, HB_HEAD_SCORE);
+        fp.process = hb.process = process;
+        hb.weight = 1000;
+        for (int dim = 1; dim <= 3; dim++) check_gradient(&fp, dim, 0);
+        for (int dim = 1; dim <= 5; dim++) check_gradient(&hb, dim, 0);
+        hb.head = HB_HEAD_HELMHOLTZ;
+        check_gradient(&hb, 2, 2);
+    }
+}
+
+/* v_ref solves the equation whatever the data: with the network at 0 the constraint and its
+ * gradient vanish. */
+static void constraints_vanish_at_a_solution(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int dim = 1; dim <= (k == 2 ? 3 : 5); dim += 2)
+            for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++) {
+                hb_train_settings s = small_settings(k % 2 ? HB_LOSS_HB : HB_LOSS_FP,
+                                                     k < 2 ? HB_HEAD_ENERGY : HB_HEAD_SCORE);
+                s.process = process;
+                trial t, plain;
+                start(&t, &s, dim, 0, 0);
+                s.loss = HB_LOSS_DSM;
+                start(&plain, &s, dim, 0, 0);
+                loss_of(&t);
+                loss_of(&plain);
+                assert_true(t.trainer.shards[0].losses[HB_LOSS_OF_CONSTRAINT] < 1e-24);
+                for (size_t i = 0; i < t.trainer.model->info.parameters; i++)
+                    assert_near((double)t.trainer.shards[0].gradient[i],
+                                (double)plain.trainer.shards[0].gradient[i], 1e-12);
+                finish(&t);
+                finish(&plain);
+            }
+}
+
+/* The loss without a source is not 0 at a solution: v_ref again. */
+static void the_papers_loss_does_not_vanish(void **state)
+{
+    (void)state;
+    hb_train_settings s = small_settings(HB_LOSS_HB_PAPER, HB_HEAD_ENERGY);
+    trial t;
+    start(&t, &s, 2, 0, 0);
+    loss_of(&t);
+    assert_true(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2] > 1e-4);
+    finish(&t);
+}
+
+/* (b/2) times the pointwise residual of the model at the shard's anchors, root mean square, by the
+ * estimate room: averages over small balls with their source. */
+static double residual_of_estimates(trial *t, const char *drift)
+{
+    const hb_shard *shard = &t->trainer.shards[0];
+    const int dim = t->trainer.model->info.dim;
+    hb_problem *problem;
+    hb_field field;
+    hb_mean_settings settings;
+    hb_mean_settings_default(&settings);
+    assert_ok(t->context,
+              hb_problem_parse(t->context, drift, "sqrt(2)", "gaussian(mean=0,var=1)", &problem));
+    assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
+    double sum = 0;
+    for (size_t i = 0; i < shard->anchors; i++) {
+        const hb_clock *c = &shard->anchor.clock[i];
+        const double radius = sqrt(4 * M_PI * 0.05 * c->b / 2);
+        double scaled;
+        field.tau_min = 1e-4;
+        assert_ok(t->context, hb_residual(t->context, problem, &field, HB_QUANTITY_V, &settings,
+                                          c->tau, 1, shard->anchor.z + i * (size_t)dim, 1, &radius,
+                                          NULL, NULL, &scaled, NULL));
+        sum += pow(0.5 * c->b * scaled, 2) / (double)shard->anchors;
+    }
+    hb_problem_destroy(problem);
+    return sqrt(sum);
+}
+
+static void residuals_agree(int process, const char *drift)
+{
+    double rms[2];
+    for (int k = 0; k < 2; k++) {
+        hb_train_settings s = small_settings(k ? HB_LOSS_HB : HB_LOSS_FP, HB_HEAD_ENERGY);
+        s.process = process;
+        s.ball_share = 0.02;
+        trial t;
+        start(&t, &s, 2, 0, 0.7);
+        loss_of(&t);
+        rms[k] = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+        if (k == 0) assert_relative(rms[0], residual_of_estimates(&t, drift), 0.03);
+        finish(&t);
+    }
+    assert_true(rms[0] > 0.05);
+    assert_relative(rms[1], rms[0], 0.03);
+}
+
+/* The pointwise residual by derivatives, the heat-ball residual of small balls by values in the
+ * frame without drift, and the estimate room's, by values and a source: three ways to the same
+ * number. */
+static void three_ways_to_the_residual(void **state)
+{
+    (void)state;
+    residuals_agree(HB_PROCESS_OU, "-x, -y");
+    residuals_agree(HB_PROCESS_VE, "0, 0");
+}
+
+/* ln p~ of the model in the frame without drift: y = e^tau z, s = (e^(2 tau) - 1)/2, p~ = e^(-2
+ * tau) p. */
+static int frame_field(void *user, size_t n, const double *y, const double *s, double *v,
+                       double *gradient)
+{
+    const trial *t = user;
+    for (size_t i = 0; i < n; i++) {
+        const double tau = 0.5 * log1p(2 * s[i]), a = exp(-tau);
+        const double z[2] = {a * y[2 * i], a * y[2 * i + 1]};
+        double score[2];
+        if (hb_model_log_density(t->context, t->trainer.model, 1, z, &tau, NULL, &v[i], score))
+            return 1;
+        v[i] -= 2 * tau;
+        for (int k = 0; k < 2 && gradient; k++) gradient[2 * i + (size_t)k] = a * score[k];
+    }
+    return 0;
+}
+
+/* Large balls: the estimate room's residual of u for the heat equation, u_0 - E u, is u_0 (1 -
+ * e^-R). */
+static void residuals_of_large_balls(void **state)
+{
+    (void)state;
+    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    s.ball_share = 0.5;
+    s.tau_min = 0.3;
+    trial t;
+    start(&t, &s, 2, 0, 0.7);
+    loss_of(&t);
+    const hb_shard *shard = &t.trainer.shards[0];
+    hb_problem *heat;
+    hb_mean_settings settings;
+    hb_mean_settings_default(&settings);
+    assert_ok(t.context,
+              hb_problem_parse(t.context, "0, 0", "sqrt(2)", "gaussian(mean=0,var=1)", &heat));
+    const hb_field field = {2, 1e-6, 1e6, frame_field, &t};
+    double sum = 0;
+    for (size_t i = 0; i < shard->anchors; i++) {
+        const hb_clock *c = &shard->anchor.clock[i];
+        const double s0 = c->b / (2 * c->a * c->a), radius = sqrt(4 * M_PI * 0.5 * s0);
+        const double y[2] = {shard->anchor.z[2 * i] / c->a, shard->anchor.z[2 * i + 1] / c->a};
+        double residual, v0;
+        assert_int_equal(frame_field(&t, 1, y, &s0, &v0, NULL), 0);
+        assert_ok(t.context, hb_residual(t.context, heat, &field, HB_QUANTITY_U, &settings, s0, 1,
+                                         y, 1, &radius, &residual, NULL, NULL, NULL));
+        const double R = -log(1 - residual * exp(-v0));
+        sum += pow(R / (M_PI * 0.5 * 0.0397887357729738), 2) / (double)shard->anchors;
+    }
+    assert_true(sum > 1e-4);
+    assert_relative(sqrt(shard->losses[HB_LOSS_RESIDUAL2]), sqrt(sum), 0.03);
+    hb_problem_destroy(heat);
+    finish(&t);
+}
+
+/* A network of one hidden layer whose last weight is the transpose of its first is a gradient by
+ * its inputs; then the two forms of the residual of a score must agree: by second derivatives, and
+ * by values on small balls. */
+static void make_gradient(hb_model *model)
+{
+    hb_net_tensor first, last;
+    hb_net_tensor_get(model->net, 0, &first);
+    hb_net_tensor_get(model->net, 2, &last);
+    for (int i = 0; i < last.rows; i++)
+        for (int u = 0; u < last.columns; u++)
+            model->parameters[last.offset + (size_t)(i * last.columns + u)] =
+                0.4f * model->parameters[first.offset + (size_t)(u * first.columns + i)];
+}
+
+static void two_ways_to_the_residual_of_a_score(void **state)
+{
+    (void)state;
+    for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++)
+        for (int dim = 1; dim <= 3; dim++) {
+            double rms[2];
+            for (int k = 0; k < 2; k++) {
+                hb_train_settings s = small_settings(k ? HB_LOSS_HB : HB_LOSS_FP, HB_HEAD_SCORE);
+                s.process = process;
+                s.ball_share = 0.01;
+                s.depth = 1;
+                s.tau_min = 0.1;
+                trial t;
+                start(&t, &s, dim, 0, 1);
+                make_gradient(t.trainer.model);
+                loss_of(&t);
+                rms[k] = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+                finish(&t);
+            }
+            assert_true(rms[0] > 0.05);
+            assert_relative(rms[1], rms[0], 0.03);
+        }
+}
+
+/* Over all rows the target is the score of the data as a mixture of points, which hb_mixture has
+ * (with components of deviation 1e-5 for points). */
+static void targets_are_scores_of_the_data(void **state)
+{
+    (void)state;
+    hb_train_settings s = small_settings(HB_LOSS_DSM, HB_HEAD_ENERGY);
+    s.target_rows = 4000;
+    trial t;
+    start(&t, &s, 2, 0, 0);
+    static double weight[ROWS], covariance[ROWS][4];
+    for (int i = 0; i < ROWS; i++) {
+        weight[i] = 1;
+        covariance[i][0] = covariance[i][3] = 1e-10;
+    }
+    hb_mixture *points;
+    assert_ok(t.context,
+              hb_mixture_create(t.context, 2, ROWS, weight, data, &covariance[0][0], &points));
+    loss_of(&t);
+    const hb_rows *rows = &t.trainer.shards[0].rows;
+    for (size_t i = 0; i < rows->n; i++) {
+        double score[2];
+        assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, rows->clock[i].tau,
+                                              1, rows->z + 2 * i, NULL, score));
+        for (int k = 0; k < 2; k++)
+            assert_near((double)rows->noise[2 * i + (size_t)k], -sqrt(rows->clock[i].b) * score[k],
+                        1e-3);
+    }
+    hb_mixture_destroy(points);
+    finish(&t);
+}
+
+/* With labels, only rows of the same one: with a label for each row the target is the row's own
+ * noise. */
+static void targets_keep_to_their_label(void **state)
+{
+    (void)state;
+    hb_train_settings s = small_settings(HB_LOSS_DSM, HB_HEAD_ENERGY);
+    s.label_dropout = 0;
+    trial plain, averaged;
+    start(&plain, &s, 2, ROWS, 0);
+    s.target_rows = 4000;
+    start(&averaged, &s, 2, ROWS, 0);
+    loss_of(&plain);
+    loss_of(&averaged);
+    for (size_t i = 0; i < 2 * plain.trainer.shards[0].rows.n; i++)
+        assert_near((double)averaged.trainer.shards[0].rows.noise[i],
+                    (double)plain.trainer.shards[0].rows.noise[i], 1e-5);
+    finish(&plain);
+    finish(&averaged);
+}
+
+/* The row of data that (z - spread e)/a is, or -1. */
+static int row_of(const hb_rows *rows, size_t i, double reach)
+{
+    const hb_clock *c = &rows->clock[i];
+    for (int row = 0; row < ROWS; row++) {
+        double miss = 0;
+        for (size_t k = 0; k < 2; k++)
+            miss += fabs(
+                (rows->z[2 * i + k] - reach * sqrt(c->b) * (double)rows->noise[2 * i + k]) / c->a -
+                data[2 * row + (int)k]);
+        if (miss < 1e-9) return row;
+    }
+    return -1;
+}
+
+/* An epoch shows every row; tau is in its part of the range; anchors are rows with more noise;
+ * every step and both kinds of rows draw anew. */
+static void draws_are_what_they_should_be(void **state)
+{
+    (void)state;
+    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    trial t;
+    start(&t, &s, 2, 0, 0);
+    hb_shard *shard = &t.trainer.shards[0];
+    int seen[ROWS] = {0};
+    double last[3] = {0};
+    assert_int_equal(t.trainer.steps_per_epoch, 13);
+    for (t.trainer.state.step = 13; t.trainer.state.step < 26; t.trainer.state.step++) {
+        loss_of(&t);
+        for (size_t i = 0; i < 32; i++) {
+            const double part = 32 * log(shard->rows.clock[i].tau / 0.02) / log(3 / 0.02);
+            const int row = row_of(&shard->rows, i, 1);
+            assert_true(part >= (double)i && part <= (double)i + 1);
+            assert_true(row >= 0);
+            seen[row]++;
+        }
+        for (size_t i = 0; i < 16; i++) assert_true(row_of(&shard->anchor, i, sqrt(3.25)) >= 0);
+        const double now[3] = {(double)shard->rows.noise[0], (double)shard->anchor.noise[0],
+                               shard->anchor.clock[0].tau};
+        assert_true(now[0] != now[1]);
+        for (int k = 0; k < 3; k++) {
+            assert_true(now[k] != last[k]);
+            last[k] = now[k];
+        }
+    }
+    for (int row = 0; row < ROWS; row++) assert_true(seen[row] == 1 || seen[row] == 2);
+    finish(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(draws_are_what_they_should_be),
+        cmocka_unit_test(gradients_of_dsm),
+        cmocka_unit_test(gradients_of_constraints),
+        cmocka_unit_test(gradients_of_score_constraints),
+        cmocka_unit_test(constraints_vanish_at_a_solution),
+        cmocka_unit_test(the_papers_loss_does_not_vanish),
+        cmocka_unit_test(three_ways_to_the_residual),
+        cmocka_unit_test(residuals_of_large_balls),
+        cmocka_unit_test(two_ways_to_the_residual_of_a_score),
+        cmocka_unit_test(targets_are_scores_of_the_data),
+        cmocka_unit_test(targets_keep_to_their_label),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

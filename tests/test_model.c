@@ -1,0 +1,316 @@
+/* Models: the reference against a closed form, derivatives against differences, files, refusals. */
+#include "file/safetensors.h"
+#include "net/model_parts.h"
+#include "support.h"
+
+#include <unistd.h>
+
+static const char PATH[] = "test_model.safetensors";
+
+/* Rows of data with mean (0.4, -1.1, ...) and a full covariance. */
+static void fill_rows(hb_context *context, int dim, size_t n, double *x)
+{
+    assert_ok(context, hb_random_normal(context, 3, 1, 0, n * (size_t)dim, x));
+    for (size_t i = 0; i < n; i++)
+        for (int j = dim - 1; j >= 0; j--) {
+            double *v = &x[i * (size_t)dim + (size_t)j];
+            *v = 0.4 - 1.5 * j + (0.6 + 0.3 * j) * *v + (j ? 0.5 * v[-1] : 0);
+        }
+}
+
+static hb_model *make_model(hb_context *context, int dim, int head, int process, int classes,
+                            int standardise, double last_scale)
+{
+    const hb_model_info info = {.dim = dim,
+                                .classes = classes,
+                                .head = head,
+                                .process = process,
+                                .width = 20,
+                                .depth = 2,
+                                .time_features = 5,
+                                .tau_min = 0.01,
+                                .tau_max = 3,
+                                .method = "dsm",
+                                .seed = 12345678901234567890u,
+                                .steps = 77};
+    double *x = malloc(300 * (size_t)dim * sizeof *x);
+    hb_model *model;
+    fill_rows(context, dim, 300, x);
+    assert_ok(context, hb_model_create(context, &info, &model));
+    assert_ok(context, hb_model_set_reference(context, model, standardise, 300, x));
+    assert_ok(context, hb_net_initialise(context, model->net, 8, last_scale, model->parameters));
+    free(x);
+    return model;
+}
+
+/* With a network of 0 the model is the Gaussian of the data: hb_mixture has it in closed form. */
+static void the_reference_is_the_datas_gaussian(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    enum { N = 300, D = 3 };
+    double x[N * D], mean[D] = {0}, covariance[D][D] = {{0}}, one = 1, exact[N * D], v[N];
+    double score[N * D], log_density[N], divergence[N], tau[N];
+    fill_rows(context, D, N, x);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < D; j++) mean[j] += x[i * D + j] / N;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < D; j++)
+            for (int k = 0; k < D; k++)
+                covariance[j][k] += (x[i * D + j] - mean[j]) * (x[i * D + k] - mean[k]) / N;
+    hb_mixture *gaussian;
+    assert_ok(context, hb_mixture_create(context, D, 1, &one, mean, &covariance[0][0], &gaussian));
+    for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++) {
+        hb_model *model = make_model(context, D, HB_HEAD_ENERGY, process, 0, 0, 0);
+        for (int i = 0; i < N; i++) tau[i] = 0.385;
+        assert_ok(context,
+                  hb_mixture_score(context, gaussian, (hb_process)process, tau[0], N, x, v, exact));
+        assert_ok(context,
+                  hb_model_log_density(context, model, N, x, tau, NULL, log_density, score));
+        assert_ok(context,
+                  hb_model_divergence(context, model, N, x, tau, NULL, 0, 1, NULL, divergence));
+        for (int i = 0; i < N; i++) {
+            assert_near(log_density[i], v[i], 2e-6 * (1 + fabs(v[i])));
+            assert_near(divergence[i], divergence[0], 1e-12); /* linear score */
+        }
+        for (int i = 0; i < N * D; i++) assert_near(score[i], exact[i], 4e-6);
+        double step[D], moved[D], trace = 0;
+        for (int k = 0; k < D; k++) {
+            memcpy(step, x, sizeof step);
+            step[k] += 1;
+            assert_ok(context, hb_mixture_score(context, gaussian, (hb_process)process, tau[0], 1,
+                                                step, NULL, moved));
+            trace += moved[k] - exact[k];
+        }
+        assert_relative(divergence[0], trace, 1e-6);
+        hb_model_destroy(model);
+    }
+    hb_mixture_destroy(gaussian);
+    hb_context_destroy(context);
+}
+
+/* score = grad of log_density, divergence = trace of the score's Jacobian, by differences. */
+static void derivatives_are_those_of_differences(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const double h = 4e-3;
+    for (int head = HB_HEAD_SCORE; head <= HB_HEAD_HELMHOLTZ; head++)
+        for (int standardise = 0; standardise <= 1; standardise++) {
+            hb_model *model = make_model(context, 2, head, HB_PROCESS_OU, 3, standardise, 1.3);
+            /* (x, y) and its four neighbours */
+            const double x = 0.83, y = -0.47;
+            const double at[10] = {x, y, x + h, y, x - h, y, x, y + h, x, y - h};
+            const double tau[5] = {0.17, 0.17, 0.17, 0.17, 0.17};
+            const int labels[5] = {2, 2, 2, 2, 2};
+            double score[10], v[5], divergence[5], again[10];
+            assert_ok(context, hb_model_divergence(context, model, 5, at, tau, labels, 0, 1, score,
+                                                   divergence));
+            const double trace = (score[2] - score[4] + score[7] - score[9]) / (2 * h);
+            assert_near(divergence[0], trace, 2e-3 * (1 + fabs(trace)));
+            if (head == HB_HEAD_ENERGY) {
+                assert_ok(context,
+                          hb_model_log_density(context, model, 5, at, tau, labels, v, again));
+                assert_memory_equal(score, again, sizeof score);
+                assert_near(score[0], (v[1] - v[2]) / (2 * h), 2e-3);
+                assert_near(score[1], (v[3] - v[4]) / (2 * h), 2e-3);
+            }
+            /* the label matters, and none is another input */
+            assert_ok(context, hb_model_score(context, model, 5, at, tau, NULL, again));
+            assert_true(fabs(again[0] - score[0]) > 1e-3);
+            hb_model_destroy(model);
+        }
+    hb_context_destroy(context);
+}
+
+static void probes_average_to_the_divergence(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    enum { N = 4000, D = 4 };
+    static double x[N * D], tau[N], probed[N], exact[N];
+    for (int head = HB_HEAD_SCORE; head <= HB_HEAD_ENERGY; head++) {
+        hb_model *model = make_model(context, D, head, HB_PROCESS_VE, 0, 0, 2);
+        for (int i = 0; i < N; i++) {
+            for (int j = 0; j < D; j++) x[i * D + j] = 0.3 * j - 0.7;
+            tau[i] = 0.4;
+        }
+        assert_ok(context, hb_model_divergence(context, model, N, x, tau, NULL, 0, 5, NULL, exact));
+        assert_ok(context,
+                  hb_model_divergence(context, model, N, x, tau, NULL, 3, 5, NULL, probed));
+        double mean = 0, square = 0;
+        for (int i = 0; i < N; i++) {
+            mean += probed[i] / N;
+            square += probed[i] * probed[i] / N;
+        }
+        const double error = sqrt((square - mean * mean) / N);
+        assert_true(error > 0);
+        assert_near(mean, exact[0], 5 * error);
+        hb_model_destroy(model);
+    }
+    hb_context_destroy(context);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    enum { N = 1500 };
+    static double x[N * 2], tau[N], score[2][N * 2], divergence[2][N];
+    for (int k = 0; k < 2; k++) {
+        hb_context *context = make_context(HB_ISA_AUTO, k ? 3 : 1);
+        hb_model *model = make_model(context, 2, HB_HEAD_ENERGY, HB_PROCESS_OU, 0, 0, 1);
+        fill_rows(context, 2, N, x);
+        for (int i = 0; i < N; i++) tau[i] = 0.01 + 1e-3 * i;
+        assert_ok(context, hb_model_divergence(context, model, N, x, tau, NULL, 2, 5, score[k],
+                                               divergence[k]));
+        hb_model_destroy(model);
+        hb_context_destroy(context);
+    }
+    assert_memory_equal(score[0], score[1], sizeof score[0]);
+    assert_memory_equal(divergence[0], divergence[1], sizeof divergence[0]);
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static void a_model_survives_its_file(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    for (int head = HB_HEAD_SCORE; head <= HB_HEAD_HELMHOLTZ; head++) {
+        hb_model *model = make_model(context, 2, head, HB_PROCESS_VE, 4, 1, 1), *read;
+        const double x[2] = {0.3, -0.2}, tau = 0.05;
+        const int label = 1;
+        double score[2][2];
+        hb_model_info info[2];
+        assert_ok(context, hb_model_save(context, model, PATH));
+        assert_ok(context, hb_model_load(context, PATH, &read));
+        hb_model_info_get(model, &info[0]);
+        hb_model_info_get(read, &info[1]);
+        assert_memory_equal(&info[0], &info[1], sizeof info[0]);
+        assert_ok(context, hb_model_score(context, model, 1, x, &tau, &label, score[0]));
+        assert_ok(context, hb_model_score(context, read, 1, x, &tau, &label, score[1]));
+        assert_memory_equal(score[0], score[1], sizeof score[0]);
+        hb_model_destroy(model);
+        hb_model_destroy(read);
+    }
+    unlink(PATH);
+    hb_context_destroy(context);
+}
+
+/* The file's bytes; then changed and written back. */
+static char bytes[100000];
+static size_t length;
+
+static void save_bytes(hb_context *context)
+{
+    hb_model *model = make_model(context, 2, HB_HEAD_ENERGY, HB_PROCESS_OU, 0, 0, 1);
+    assert_ok(context, hb_model_save(context, model, PATH));
+    hb_model_destroy(model);
+    FILE *file = fopen(PATH, "rb");
+    length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+}
+
+static void write_back(void)
+{
+    FILE *file = fopen(PATH, "wb");
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    fclose(file);
+}
+
+/* Replaces the first `old` in the header by `new`, of the same length. */
+static void edit(const char *old, const char *new)
+{
+    char *at = memmem(bytes, length, old, strlen(old));
+    assert_non_null(at);
+    assert_int_equal(strlen(old), strlen(new));
+    memcpy(at, new, strlen(new));
+}
+
+#define REFUSED(change, says)                                                                      \
+    do {                                                                                           \
+        hb_model *model;                                                                           \
+        save_bytes(context);                                                                       \
+        change;                                                                                    \
+        write_back();                                                                              \
+        assert_fails(context, hb_model_load(context, PATH, &model), HB_ERROR_FORMAT, says);        \
+        assert_null(model);                                                                        \
+    } while (0)
+
+static void damaged_files_are_refused(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const float nan = NAN;
+    REFUSED(length = 5, "it is too short");
+    REFUSED(length = 60, "is cut short in its header");
+    REFUSED(length -= 1, "the file was cut short");
+    REFUSED(length += 4, "4 bytes follow its last array");
+    REFUSED(memset(bytes, 'x', 8), "its first 8 bytes are no length of a header");
+    REFUSED(bytes[8] = '[', "its header is not JSON");
+    REFUSED(edit("\"head\":\"energy\"", "\"head\":\"enermy\""), "metadata head is 'enermy'");
+    REFUSED(edit("\"width\":\"20\"", "\"width\":\"2x\""),
+            "metadata width is '2x', which is no number");
+    REFUSED(edit("\"width\":\"20\"", "\"width\":\"21\""),
+            "layer0.weight has 140 values; it must have");
+    REFUSED(edit("\"depth\":\"2\"", "\"dapth\":\"2\""), "has no metadata depth");
+    REFUSED(edit("\"format\":\"heatball", "\"format\":\"heatbill"), "is not a model of heatball");
+    REFUSED(edit("\"scale\":\"1\"", "\"scale\":\"0\""), "its scale is 0");
+    REFUSED(edit("\"layer1.bias\"", "\"layer1.bios\""), "has no array layer1.bias");
+    REFUSED(edit("\"layer0.bias\":{\"dtype\":\"F32\"", "\"layer0.bias\":{\"dtype\":\"I32\""),
+            "layer0.bias holds values of type I32");
+    REFUSED(edit("\"shape\":[20]", "\"shape\":[21]"), "but its shape needs 84");
+    REFUSED(edit("\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[16,32]}",
+                 "\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[ 8,24]}"),
+            "but the array before it ends at 16");
+    REFUSED(edit("\"layer0.bias\"", "\"layer1.bias\""), "is not JSON (duplicate object key");
+    REFUSED(memcpy(bytes + length - 4, &nan, 4), "layer2.bias is nan; the file is damaged");
+    REFUSED(edit("\"tau_min\":\"0.01", "\"tau_min\":\"9.01"), "tau_min is 9.01");
+    hb_model *model;
+    unlink(PATH);
+    assert_fails(context, hb_model_load(context, PATH, &model), HB_ERROR_PATH, "cannot be opened");
+    hb_context_destroy(context);
+}
+
+static void wrong_questions_are_refused(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_model *score = make_model(context, 2, HB_HEAD_SCORE, HB_PROCESS_OU, 3, 0, 1);
+    hb_model *scaled = make_model(context, 2, HB_HEAD_ENERGY, HB_PROCESS_OU, 0, 1, 1);
+    const double x[2] = {0.1, 0.2}, tau = 0.2, zero = 0;
+    const int label = 3;
+    double out[2];
+    hb_field field;
+    assert_fails(context, hb_model_score(context, score, 1, x, &zero, NULL, out), HB_ERROR_ARGUMENT,
+                 "tau of point 1 is 0");
+    assert_fails(context, hb_model_score(context, score, 1, x, &tau, &label, out),
+                 HB_ERROR_ARGUMENT, "the label of point 1 is 3; it must be -1 to 2");
+    assert_fails(context, hb_model_log_density(context, score, 1, x, &tau, NULL, out, NULL),
+                 HB_ERROR_ARGUMENT, "only a model with the energy head");
+    assert_fails(context, hb_model_field(context, score, &field), HB_ERROR_ARGUMENT,
+                 "only a model with the energy head is a field");
+    assert_fails(context, hb_model_field(context, scaled, &field), HB_ERROR_ARGUMENT,
+                 "the model's data were scaled by");
+    assert_fails(context, hb_model_divergence(context, score, 1, x, &tau, NULL, -1, 1, NULL, out),
+                 HB_ERROR_ARGUMENT, "probes is -1");
+    hb_model_destroy(score);
+    hb_model_destroy(scaled);
+    hb_model_destroy(NULL);
+    hb_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reference_is_the_datas_gaussian),
+        cmocka_unit_test(derivatives_are_those_of_differences),
+        cmocka_unit_test(probes_average_to_the_divergence),
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(a_model_survives_its_file),
+        cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(wrong_questions_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

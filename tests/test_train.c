@@ -1,0 +1,296 @@
+/* The training loop: learns, repeats itself to the bit on any threads and resumed, and refuses in
+ * words. */
+#include "support.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROWS = 512 };
+
+static double data[ROWS * 2];
+
+static void fill_data(hb_context *context)
+{
+    hb_mixture *mixture;
+    assert_ok(context, hb_mixture_named(context, "asymmetric_gmm", &mixture));
+    assert_ok(context, hb_mixture_sample(context, mixture, 4, 0, ROWS, data, NULL));
+    hb_mixture_destroy(mixture);
+}
+
+static hb_train_settings short_settings(int loss)
+{
+    hb_train_settings s;
+    hb_train_settings_default(&s);
+    s.loss = loss;
+    s.width = 24;
+    s.depth = 2;
+    s.batch = 300; /* three shards; the last batch of an epoch goes on at its beginning */
+    s.anchors = 20;
+    s.steps = 30;
+    s.ramp = 0.2;
+    return s;
+}
+
+static hb_model *train(hb_context *context, const hb_train_settings *settings)
+{
+    hb_model *model;
+    fill_data(context);
+    assert_ok(context, hb_train(context, settings, 2, ROWS, data, 0, NULL, &model));
+    return model;
+}
+
+/* The bytes of a file. */
+static size_t slurp(const char *path, char **bytes)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    struct stat about;
+    assert_int_equal(fstat(fileno(file), &about), 0);
+    *bytes = malloc((size_t)about.st_size);
+    assert_int_equal(fread(*bytes, 1, (size_t)about.st_size, file), about.st_size);
+    fclose(file);
+    return (size_t)about.st_size;
+}
+
+static void assert_same_model(hb_context *context, const hb_model *a, const hb_model *b)
+{
+    const char *paths[] = {"test_train_a.safetensors", "test_train_b.safetensors"};
+    char *bytes[2];
+    assert_ok(context, hb_model_save(context, a, paths[0]));
+    assert_ok(context, hb_model_save(context, b, paths[1]));
+    const size_t n = slurp(paths[0], &bytes[0]);
+    assert_int_equal(slurp(paths[1], &bytes[1]), n);
+    assert_memory_equal(bytes[0], bytes[1], n);
+    for (int i = 0; i < 2; i++) {
+        free(bytes[i]);
+        unlink(paths[i]);
+    }
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    for (int loss = HB_LOSS_DSM; loss <= HB_LOSS_HB_PAPER; loss++) {
+        const hb_train_settings s = short_settings(loss);
+        hb_context *contexts[2] = {make_context(HB_ISA_AUTO, 1), make_context(HB_ISA_AUTO, 3)};
+        hb_model *models[2];
+        for (int i = 0; i < 2; i++) models[i] = train(contexts[i], &s);
+        assert_same_model(contexts[0], models[0], models[1]);
+        for (int i = 0; i < 2; i++) {
+            hb_model_destroy(models[i]);
+            hb_context_destroy(contexts[i]);
+        }
+    }
+}
+
+/* Asks to stop after so many steps. */
+static int stop_after(void *user, const char *what, double done, double total)
+{
+    (void)total;
+    return strcmp(what, "train") == 0 && done >= *(double *)user;
+}
+
+static hb_context *stopping_context(double *steps)
+{
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.threads = 2;
+    settings.progress = stop_after;
+    settings.progress_user = steps;
+    hb_context *context;
+    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    return context;
+}
+
+static void a_run_that_was_stopped_goes_on(void **state)
+{
+    (void)state;
+    const char *checkpoint = "test_train.ckpt";
+    double steps = 11, never = 1e9;
+    hb_context *context = stopping_context(&steps), *patient = stopping_context(&never);
+    hb_train_settings s = short_settings(HB_LOSS_HB);
+    hb_model *whole = train(patient, &s), *model;
+    s.checkpoint = checkpoint;
+    s.resume = 1;
+    unlink(checkpoint);
+    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model),
+                 HB_ERROR_INTERRUPTED, "stopped by request");
+    assert_null(model);
+    steps = 23; /* killed again */
+    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model),
+                 HB_ERROR_INTERRUPTED, "stopped by request");
+    assert_ok(patient, hb_train(patient, &s, 2, ROWS, data, 0, NULL, &model));
+    assert_same_model(patient, whole, model);
+    hb_model_destroy(model);
+    /* a finished run is read, not trained again */
+    steps = 0;
+    assert_ok(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model));
+    assert_same_model(patient, whole, model);
+    hb_model_destroy(model);
+    s.rate = 1e-3;
+    assert_fails(patient, hb_train(patient, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+                 "of another run: it has rate=0.002");
+    s.rate = 2e-3;
+    data[17] += 1e-9;
+    assert_fails(patient, hb_train(patient, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+                 "of another run: it has data=");
+    unlink(checkpoint);
+    hb_model_destroy(whole);
+    hb_context_destroy(context);
+    hb_context_destroy(patient);
+}
+
+static int score_of_model(void *user, size_t n, const double *x, double tau, double *score)
+{
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    double *taus = malloc(n * sizeof *taus);
+    for (size_t i = 0; i < n; i++) taus[i] = tau;
+    const hb_status status = hb_model_score(context, user, n, x, taus, NULL, score);
+    free(taus);
+    hb_context_destroy(context);
+    return status != HB_OK;
+}
+
+/* A few hundred steps must beat the Gaussian reference by far, with every head. */
+static void it_learns(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    hb_mixture *truth;
+    assert_ok(context, hb_mixture_named(context, "asymmetric_gmm", &truth));
+    for (int k = 0; k < 5; k++) {
+        hb_train_settings s = short_settings(k < 3    ? HB_LOSS_DSM
+                                             : k == 3 ? HB_LOSS_FP
+                                                      : HB_LOSS_HB);
+        s.head = k < 3 ? k : HB_HEAD_ENERGY;
+        s.steps = 1;
+        hb_score_error before, after;
+        hb_model *model = train(context, &s);
+        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0.3, 8, 1000,
+                                          score_of_model, model, &before));
+        hb_model_destroy(model);
+        s.steps = 600;
+        s.width = 48;
+        s.rate = 5e-3;
+        s.batch = 128;
+        s.ema = 0.98;
+        model = train(context, &s);
+        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0.3, 8, 1000,
+                                          score_of_model, model, &after));
+        hb_model_destroy(model);
+        if (!(after.all < 0.4 * before.all))
+            fail_msg("run %d: %g after %g", k, after.all, before.all);
+    }
+    hb_mixture_destroy(truth);
+    hb_context_destroy(context);
+}
+
+static void the_log_has_every_step(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_train_settings s = short_settings(HB_LOSS_HB);
+    s.log = "test_train_log.csv";
+    hb_model_destroy(train(context, &s));
+    int axes;
+    uint64_t shape[4];
+    double *rows;
+    assert_ok(context, hb_table_read(context, s.log, &axes, shape, &rows));
+    assert_int_equal(shape[0], 30);
+    assert_int_equal(shape[1], 8);
+    for (int i = 0; i < 30; i++) {
+        const double *row = rows + 8 * i;
+        assert_near(row[0], i + 1, 0);
+        assert_near(row[1], row[2] + row[3], 1e-12);
+        assert_true(row[2] > 0.05 && row[2] < 3); /* dsm */
+        assert_true(i > 3 ? row[3] > 0 : row[3] == 0);
+        assert_true(row[5] > 0);
+    }
+    assert_near(rows[6], 2e-3 / 3, 1e-12); /* warm-up of 3 steps */
+    hb_table_release(context, rows);
+    unlink(s.log);
+    hb_context_destroy(context);
+}
+
+static void time_ends_a_run(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_train_settings s = short_settings(HB_LOSS_DSM);
+    s.steps = 100000000;
+    s.max_time = 0.05;
+    hb_model *model = train(context, &s);
+    hb_model_info info;
+    hb_model_info_get(model, &info);
+    assert_true(info.steps > 0 && info.steps < 1000000);
+    assert_string_equal(info.method, "dsm");
+    hb_model_destroy(model);
+    hb_context_destroy(context);
+}
+
+static void a_run_that_explodes_names_its_step(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_train_settings s = short_settings(HB_LOSS_DSM);
+    hb_model *model;
+    fill_data(context);
+    for (int i = 0; i < 2 * ROWS; i++) data[i] *= 1e39; /* beyond float */
+    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_NUMERICAL,
+                 "step 1 is not finite");
+    assert_null(model);
+    hb_context_destroy(context);
+}
+
+#define REFUSED(change, says)                                                                      \
+    do {                                                                                           \
+        hb_train_settings s = short_settings(HB_LOSS_HB);                                          \
+        int dim = 2, classes = 0;                                                                  \
+        size_t n = ROWS;                                                                           \
+        int labels[ROWS] = {0};                                                                    \
+        fill_data(context);                                                                        \
+        change;                                                                                    \
+        assert_fails(context, hb_train(context, &s, dim, n, data, classes, labels, &model),        \
+                     HB_ERROR_ARGUMENT, says);                                                     \
+        assert_null(model);                                                                        \
+    } while (0)
+
+static void wrong_input_is_refused(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_model *model;
+    REFUSED(data[5] = NAN, "row 3, column 2 of the data is nan");
+    REFUSED(n = 1, "at least 2 are needed");
+    REFUSED(for (int i = 0; i < 2 * ROWS; i++) data[i] = 2.5, "largest variance is 0");
+    REFUSED((s.head = HB_HEAD_HELMHOLTZ, s.loss = HB_LOSS_DSM, dim = 4, n = 100),
+            "the helmholtz head needs data in 2 dimensions; these have 4");
+    REFUSED(s.loss = 9, "loss is 9");
+    REFUSED(s.head = 7, "head is 7");
+    REFUSED(s.process = HB_PROCESS_DRIFT, "process is 2");
+    REFUSED(s.width = 0, "width is 0");
+    REFUSED(s.batch = 0, "batch is 0; it must be 1 to");
+    REFUSED(s.rate = NAN, "rate is nan");
+    REFUSED(s.ema = 1, "ema is 1");
+    REFUSED(s.weight = -1, "weight is -1");
+    REFUSED(s.ball_share = 1, "ball_share is 1");
+    REFUSED(s.sigma_max = 0.1, "sigma_max is 0.1");
+    REFUSED((s.tau_min = 2, s.tau_max = 1), "tau_min is 2 and tau_max is 1");
+    REFUSED(s.resume = 1, "resume needs the name of a checkpoint");
+    REFUSED((classes = 3, labels[7] = 3), "the label of row 8 is 3; it must be 0 to 2");
+    hb_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(a_run_that_was_stopped_goes_on),
+        cmocka_unit_test(it_learns),
+        cmocka_unit_test(the_log_has_every_step),
+        cmocka_unit_test(time_ends_a_run),
+        cmocka_unit_test(a_run_that_explodes_names_its_step),
+        cmocka_unit_test(wrong_input_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
