@@ -52,8 +52,8 @@ static json_t *json_warnings(const hb_solution *solution)
     json_t *list = json_array();
     for (size_t i = 0; list && i < hb_solution_size(solution); i++)
         if (hb_solution_warning(solution, i))
-            json_array_append_new(list, json_pack("{s:I, s:s}", "point", (json_int_t)(i + 1),
-                                                  "text", hb_solution_warning(solution, i)));
+            json_array_append_new(list, json_pack("{s:I, s:s}", "point", (json_int_t)i + 1, "text",
+                                                  hb_solution_warning(solution, i)));
     return list;
 }
 

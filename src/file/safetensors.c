@@ -44,8 +44,9 @@ static json_t *tensor_json(const hb_tensor *tensor, uint64_t first)
     json_t *shape = json_array();
     for (int i = 0; i < tensor->axes; i++)
         json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
+    const json_int_t begin = (json_int_t)first, size = (json_int_t)tensor_bytes(tensor);
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_names[tensor->dtype], "shape", shape,
-                     "data_offsets", (json_int_t)first, (json_int_t)(first + tensor_bytes(tensor)));
+                     "data_offsets", begin, begin + size);
 }
 
 /* The header, padded with blanks so that the arrays start on a multiple of 8 bytes; NULL: no

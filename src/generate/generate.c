@@ -119,7 +119,7 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
         HB_CHECK(run->context, isfinite(score[i]), HB_ERROR_NUMERICAL,
                  "component %zu of the score is %g at a point with x%zu = %g, tau = %g", i % d + 1,
                  score[i], i % d + 1, x[i], tau);
-    for (size_t i = 0; run->divergence && i < n; i++)
+    for (size_t i = 0; run->divergence && divergence && i < n; i++)
         HB_CHECK(run->context, isfinite(divergence[i]), HB_ERROR_NUMERICAL,
                  "the divergence of the score is %g at a point with x1 = %g, tau = %g",
                  divergence[i], x[i * d], tau);
