@@ -126,7 +126,7 @@ void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, 
 void hb_cell_list_visit(const hb_cell_list *list, const double *centre, const double *half,
                         hb_cell_visit visit, void *user)
 {
-    size_t low[HB_CELL_AXES] = {0}, high[HB_CELL_AXES] = {0}, at[HB_CELL_AXES];
+    size_t low[HB_CELL_AXES] = {0}, high[HB_CELL_AXES] = {0}, at[HB_CELL_AXES] = {0};
     const size_t last = list->axes - 1;
     for (size_t k = 0; k < list->axes; k++) {
         low[k] = at[k] = cell_on_axis(list, k, centre[k] - half[k]);

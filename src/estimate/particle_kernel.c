@@ -135,6 +135,7 @@ static int ball_transfer(hb_particle_anchor *anchor, double a, double weight, do
 {
     const size_t d = anchor->dim;
     lapack_int *pivot = (lapack_int *)(work + d * d);
+    if (!anchor->transfer) return 0;
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
             const double same = i == j;

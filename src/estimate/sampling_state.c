@@ -212,6 +212,7 @@ static hb_status check_head(const hb_sampling *s, const uint64_t *shape, const d
     const char *path = s->settings->state;
     const size_t width = N_LEADING + hb_tally_size(s->dim);
     double high, low;
+    HB_CHECK(s->context, head, HB_ERROR_FORMAT, "%s is empty", path);
     HB_CHECK(s->context, head[HEAD_VERSION] == VERSION, HB_ERROR_FORMAT,
              "%s has version %g of the state's format; this program reads version %g", path,
              head[HEAD_VERSION], VERSION);
