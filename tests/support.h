@@ -106,4 +106,16 @@ static inline double ulp_distance_f32(float x, double exact)
     return fabs((double)x - exact) / ulp;
 }
 
+/* f = 2 (x - x^3) in one dimension, as a function of the caller. */
+static inline int bistable_callback(void *user, size_t n, const double *x, const double *t,
+                                    double *f, double *jacobian)
+{
+    (void)user, (void)t;
+    for (size_t i = 0; i < n; i++) {
+        f[i] = 2 * (x[i] - x[i] * x[i] * x[i]);
+        if (jacobian) jacobian[i] = 2 - 6 * x[i] * x[i];
+    }
+    return 0;
+}
+
 #endif

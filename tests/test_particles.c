@@ -7,31 +7,9 @@
 #include "estimate/particle_kernel.h"
 #include "estimate/trajectories.h"
 #include "exact_fields.h"
-#include "support.h"
+#include "particle_support.h"
 
 #include <heatball/random.h>
-
-static hb_context *context;
-
-static int set_up(void **state)
-{
-    *state = NULL;
-    return (int)hb_context_create(&context, NULL);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hb_context_destroy(context);
-    return 0;
-}
-
-static hb_problem *parse(const char *drift, const char *noise, const char *initial)
-{
-    hb_problem *problem;
-    assert_ok(context, hb_problem_parse(context, drift, noise, initial, &problem));
-    return problem;
-}
 
 static hb_sampling_settings settings_of(uint64_t samples, uint64_t seed)
 {
@@ -533,17 +511,6 @@ static void threads_change_no_bit(void **state)
 }
 
 /* ---- callbacks, samples, trajectories of the user ---- */
-
-static int bistable_callback(void *user, size_t n, const double *x, const double *t, double *f,
-                             double *jacobian)
-{
-    (void)user, (void)t;
-    for (size_t i = 0; i < n; i++) {
-        f[i] = 2 * (x[i] - x[i] * x[i] * x[i]);
-        if (jacobian) jacobian[i] = 2 - 6 * x[i] * x[i];
-    }
-    return 0;
-}
 
 static void a_callback_serves_as_well(void **state)
 {

@@ -4,31 +4,9 @@
 #include "estimate/cell_list.h"
 #include "estimate/particle_frame.h"
 #include "estimate/trajectories.h"
-#include "support.h"
+#include "particle_support.h"
 
 #include <heatball/random.h>
-
-static hb_context *context;
-
-static int set_up(void **state)
-{
-    *state = NULL;
-    return (int)hb_context_create(&context, NULL);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hb_context_destroy(context);
-    return 0;
-}
-
-static hb_problem *parse(const char *drift, const char *noise, const char *initial)
-{
-    hb_problem *problem;
-    assert_ok(context, hb_problem_parse(context, drift, noise, initial, &problem));
-    return problem;
-}
 
 /* ---- matrix functions ---- */
 

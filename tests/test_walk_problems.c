@@ -187,24 +187,13 @@ static void test_failures_are_flagged(void **state)
 }
 
 /* A drift that is a function of the caller's is walked as text is. */
-static int bistable_function(void *user, size_t n, const double *x, const double *t, double *f,
-                             double *jacobian)
-{
-    (void)user, (void)t;
-    for (size_t i = 0; i < n; i++) {
-        f[i] = 2 * (x[i] - x[i] * x[i] * x[i]);
-        if (jacobian) jacobian[i] = 2 - 6 * x[i] * x[i];
-    }
-    return 0;
-}
-
 static void test_callback_drift(void **state)
 {
     (void)state;
     hb_problem_settings settings;
     hb_problem_settings_default(&settings);
     settings.dim = 1;
-    settings.drift_callback = bistable_function;
+    settings.drift_callback = bistable_callback;
     settings.drift_has_jacobian = 1;
     settings.noise = "sqrt(2)";
     settings.initial = "gaussian(mean=0,var=1)";

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/parallel.h"
 #include "data/mixture.h"
+#include "random/choose.h"
 #include "random/fill.h"
 
 #include <math.h>
@@ -28,19 +29,6 @@ typedef struct draw_run {
     int *component; // (n), or NULL
     double *rooms;  // (threads, rows, 1 + dim)
 } draw_run;
-
-static size_t choose(const hb_mixture *mixture, double u)
-{
-    size_t first = 0, last = mixture->count - 1;
-    while (first < last) {
-        const size_t middle = (first + last) / 2;
-        if (mixture->cumulative[middle] < u)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return first;
-}
 
 static void place(const draw_run *run, size_t k, const double *z, double *x)
 {
@@ -66,7 +54,7 @@ static hb_status draw_rows(void *user, size_t index, int thread)
     hb_fill_uniform(run->kernels, run->seed, run->stream | CHOICES, row, count, choice);
     hb_fill_normal(run->kernels, run->seed, run->stream | NORMALS, row * d, count * d, z);
     for (size_t i = 0; i < count; i++) {
-        const size_t k = choose(run->mixture, choice[i]);
+        const size_t k = hb_random_choose(run->mixture->count, run->mixture->cumulative, choice[i]);
         place(run, k, z + i * d, run->x + (start + i) * d);
         if (run->component) run->component[start + i] = (int)k;
     }

@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
+#include "random/choose.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -131,20 +132,6 @@ hb_status hb_problem_initial_box(hb_context *context, const hb_problem *problem,
 
 /* ---- draws ---------------------------------------------------------------------------------- */
 
-/* The component with cumulative[k-1] < u <= cumulative[k]. */
-static size_t choose(const hb_gaussians *g, double u)
-{
-    size_t first = 0, last = g->count - 1;
-    while (first < last) {
-        const size_t middle = (first + last) / 2;
-        if (g->cumulative[middle] < u)
-            first = middle + 1;
-        else
-            last = middle;
-    }
-    return first;
-}
-
 /* From normals z to mean + L z, in place: row i needs only z_0 .. z_i. */
 static void place(const hb_gaussians *g, size_t d, size_t k, double *z)
 {
@@ -167,7 +154,7 @@ static hb_status draw_gaussians(hb_context *context, const hb_initial *initial, 
         const size_t count = n - start < CHOICE_BLOCK ? n - start : CHOICE_BLOCK;
         HB_TRY(hb_random_uniform(context, seed, CHOICE_STREAM, first + start, count, u));
         for (size_t i = 0; i < count; i++) {
-            const size_t k = choose(g, u[i]);
+            const size_t k = hb_random_choose(g->count, g->cumulative, u[i]);
             double *row = x + (start + i) * d;
             if (initial->kind == HB_INITIAL_SAMPLES)
                 memcpy(row, g->mean + k * d, d * sizeof *row);
