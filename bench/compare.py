@@ -48,6 +48,8 @@ def ours(program):
                             capture_output=True, text=True, check=True).stdout
     for line in output.splitlines():
         row = json.loads(line)
+        if "seconds" not in row:  # a ratio of two others
+            continue
         keep(f"{row['name']}, {row['threads']} threads", row["seconds"] / row["items"])
 
 
@@ -170,6 +172,25 @@ def table():
     return rows
 
 
+NETWORKS = ("net dsm score step", "net values", "net 2 first", "net 2 first, tau, laplacian",
+            "net 12 values for 64 anchors")
+
+
+def net_table():
+    """A training step and passes with derivatives beside their matrix products alone, and PyTorch's step."""
+    rows = [seconds_row(f"{name} : its matrix products", f"{name}, 1 threads",
+                        f"{name}, products alone, 1 threads", 1.35 if "step" in name else None)
+            for name in NETWORKS if f"{name}, 1 threads" in best]
+    peer = subprocess.run([sys.executable, os.path.join(ROOT, "bench", "peer_torch.py")],
+                          capture_output=True, text=True, check=False)
+    if peer.returncode != 0:
+        print("no row of PyTorch:", (peer.stderr.strip().splitlines() or ["?"])[-1])
+        return rows
+    found = json.loads(peer.stdout)
+    best["torch step"], best["step beside torch"] = (found[key] / 256e3 for key in ("torch_ms", "step_ms"))
+    return rows + [seconds_row("net dsm score step : PyTorch's", "step beside torch", "torch step", 0.5)]
+
+
 def print_table(heading, unit, rows, columns):
     print(f"{heading:58}{'ours':>10}{'other':>10}{'ratio':>8}{'target':>8}")
     print(f"{unit:58}")
@@ -192,14 +213,18 @@ def main():
         ours("bench_grid")
         ours("bench_expression")
         grid_peer()
-    rows, grid_rows = table(), grid_table()
+        ours("bench_net")
+    rows, grid_rows, net_rows = table(), grid_table(), net_table()
     print_table("", "(million items per second; ratio: ours to other)", rows,
                 ("ours_million_per_s", "other_million_per_s"))
     print()
     print_table("", "(seconds of a solution; ratio: ours to other)", grid_rows,
                 ("ours_seconds", "other_seconds"))
+    print()
+    print_table("", "(seconds per row of a step or pass of the network; ratio: ours to other)", net_rows,
+                ("ours_seconds", "other_seconds"))
     with open(os.path.join(ROOT, "build", "bench.json"), "w", encoding="utf-8") as file:
-        json.dump({"rounds": ROUNDS, "rows": rows, "grid_rows": grid_rows}, file, indent=1)
+        json.dump({"rounds": ROUNDS, "rows": rows, "grid_rows": grid_rows, "net_rows": net_rows}, file, indent=1)
     estimates = os.path.join(ROOT, "bench", "bench_estimate.py")
     return subprocess.run([sys.executable, estimates, "--quick"], check=False).returncode
 

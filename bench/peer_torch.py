@@ -3,9 +3,7 @@
 
 Batch 256, 18 inputs, three hidden layers of 256 SiLU units, 2 outputs, mean squared error, clipping,
 Adam (several tensors at once) and an average of the weights, one thread: what "net dsm score step" of
-bench_net does. Debian's PyTorch takes its products from libblas.so.3, which should be OpenBLAS (package
-libopenblas0-pthread; the reference BLAS is 40 times slower); OpenBLAS takes this processor for an old one
-unless OPENBLAS_CORETYPE says otherwise, which is set here. Both take turns; of each the best counts, in
+bench_net does. peer_openblas.py sees to it that PyTorch has OpenBLAS at its best. Both take turns; of each the best counts, in
 processor time of the thread, because the machine may be shared. "bare" leaves clipping and the average
 out of PyTorch's step only.
 
@@ -17,10 +15,13 @@ import subprocess
 import sys
 import time
 
-os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import peer_openblas
+
+peer_openblas.use(threads=1)
 
 import torch  # noqa: E402  (after the environment is set)
+
+peer_openblas.check()
 
 BUILD = os.environ.get("HEATBALL_BUILD", os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                                       "build"))

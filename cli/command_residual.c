@@ -1,26 +1,44 @@
-/* heatball residual: how well the solution of a problem satisfies the mean-value identity.
+/* heatball residual: how well the solution of a problem, or a model, satisfies the mean-value identity.
  *
  * R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] for F = u, ln u or u ln u at each point and radius; it
  * is zero for an exact solution. 4 R_r/(C1 r^2), the scaled residual, tends to the residual of the
- * differential equation as r goes to 0; C1 = 0.0204196 in one dimension. */
+ * differential equation as r goes to 0; C1 = 0.0204196 in one dimension.
+ *
+ * A model with the energy head is ln u of its process, dz = F dtau + sqrt(2) dW with F = -z (ou), 0 (ve) or
+ * the drift that it was trained with, in its coordinates z = (x - shift)/scale, in which the radii and tau
+ * are measured. ln u changes by a constant from z to x, the residual does not. */
 #include "commands.h"
 #include "problem_options.h"
 #include "rows.h"
 
+#include <heatball/model.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct residual_values {
     hb_problem_values problem;
     hb_reals radii;
+    double tau;
     int quantity, json;
-    const char *path;
+    const char *path, *model;
 } residual_values;
 
 static const char *const quantity_names[] = {"u", "v", "w", NULL};
 static const hb_quantity quantity_codes[] = {HB_QUANTITY_U, HB_QUANTITY_V, HB_QUANTITY_W};
 
 static const hb_option residual_options[] = {
+    {.name = "model",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "FILE",
+     .help = "a model file (energy head) instead of a problem",
+     .offset = offsetof(residual_values, model)},
+    {.name = "tau",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "T",
+     .help = "of a model: the tau of the points; required with --model",
+     .max = 1e6,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(residual_values, tau)},
     HB_PROBLEM_OPTIONS(residual_values, problem),
     {.name = "radii",
      .kind = HB_OPTION_REALS,
@@ -68,9 +86,10 @@ static hb_status create_table(const hb_points *points, const hb_reals *radii, re
 static hb_status print_json(const residual_values *v, const hb_rows *rows, double time, double tau,
                             int dim)
 {
-    json_t *object =
-        json_pack("{s:s, s:f, s:f, s:I, s:i}", "quantity", quantity_names[v->quantity], "time",
-                  time, "tau", tau, "seed", (json_int_t)v->problem.seed, "dim", dim);
+    json_t *object = json_pack("{s:s, s:f, s:I, s:i}", "quantity", quantity_names[v->quantity],
+                               "tau", tau, "seed", (json_int_t)v->problem.seed, "dim", dim);
+    if (object && !v->model) json_object_set_new(object, "time", json_real(time));
+    if (object && v->model) json_object_set_new(object, "model", json_string(v->model));
     if (object && v->path) json_object_set_new(object, "file", json_string(v->path));
     if (object && !v->path) json_object_set_new(object, "points", hb_rows_json(rows));
     return hb_rows_print_json(object, stdout);
@@ -96,7 +115,9 @@ static hb_status show(hb_session *session, const residual_values *v, int dim, do
     if (v->json) return print_json(v, &rows, time, tau, dim);
     if (v->path && hb_session_quiet(session)) return HB_OK;
     if (v->path) printf("%s: %zu rows\n", v->path, table->n);
-    if (!hb_session_quiet(session))
+    if (!hb_session_quiet(session) && v->model)
+        printf("# residual of v, %s, tau %.9g, seed %" PRIu64 "\n", v->model, tau, v->problem.seed);
+    else if (!hb_session_quiet(session))
         printf("# residual of %s, time %.9g, tau %.9g, seed %" PRIu64 "\n",
                quantity_names[v->quantity], time, tau, v->problem.seed);
     if (!v->path) hb_rows_print(&rows, stdout);
@@ -121,14 +142,17 @@ static hb_status compute(hb_session *session, const residual_values *v, const hb
     return status == HB_OK ? show(session, v, points->dim, time, tau, table) : status;
 }
 
-static hb_status run_residual(hb_session *session, const void *values)
+/* ---- of a problem ---- */
+
+static hb_status of_problem(hb_session *session, const residual_values *v)
 {
-    const residual_values *v = values;
     hb_problem *problem = NULL;
     hb_points points = {0};
     residual_table table = {0};
-    hb_status status = hb_rows_check_path(session, v->path);
-    if (status == HB_OK) status = hb_problem_from_options(session, &v->problem, &problem);
+    if (!isnan(v->tau))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--tau is for a model; a problem takes --time");
+    hb_status status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
     if (status == HB_OK) status = create_table(&points, &v->radii, &table);
@@ -139,15 +163,106 @@ static hb_status run_residual(hb_session *session, const void *values)
     return status;
 }
 
+/* ---- of a model ---- */
+
+static hb_status check_model_options(hb_session *session, const residual_values *v)
+{
+    const hb_problem_values *p = &v->problem;
+    if (p->problem || p->noise || p->initial || p->dim > 0 || !isnan(p->time) || p->points > 0 ||
+        p->box)
+        return hb_session_fail(
+            session, HB_ERROR_ARGUMENT,
+            "--model has its own process; it goes with --tau, --at, --radii, --samples, --lift, "
+            "--degree and --seed alone, and with --drift and --param when it was trained so");
+    if (isnan(v->tau))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--tau is missing; --model needs it");
+    if (quantity_codes[v->quantity] != HB_QUANTITY_V)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--quantity is %s; of a model it must be v, its log-density",
+                               quantity_names[v->quantity]);
+    return HB_OK;
+}
+
+/* The model's process as a problem in z. */
+static hb_status process_of(hb_session *session, const residual_values *v, const hb_model *model,
+                            hb_problem **out)
+{
+    static const char *const heads[] = {"score", "energy", "helmholtz"};
+    const hb_problem_values *p = &v->problem;
+    hb_model_info info;
+    hb_model_info_get(model, &info);
+    if (info.head != HB_HEAD_ENERGY)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "%.200s has the %s head; only the energy head has a log-density",
+                               v->model, heads[info.head]);
+    const int nonlinear = info.process == HB_PROCESS_DRIFT;
+    if (nonlinear != (p->drift != NULL) || (p->params.n > 0 && !nonlinear))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               nonlinear ? "%.200s was trained with a drift; give the same --drift"
+                                         : "%.200s was trained without --drift; leave it out",
+                               v->model);
+    const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
+    return hb_problem_of_drift(session, drift, &p->params, info.dim, out);
+}
+
+static hb_status compute_model(hb_session *session, const residual_values *v, const hb_model *model,
+                               const hb_problem *problem, const hb_points *points,
+                               residual_table *table)
+{
+    hb_context *context = hb_session_context(session);
+    hb_solve_settings settings;
+    hb_field field;
+    double *z = malloc(points->n * (size_t)points->dim * sizeof *z); // (n, dim)
+    if (!z) return HB_ERROR_MEMORY;
+    hb_model_standardise(model, points->n, points->x, z);
+    hb_status status = hb_problem_fill_settings(session, &v->problem, problem, &settings);
+    if (status == HB_OK) status = hb_model_field(context, model, &field);
+    if (status == HB_OK)
+        status = hb_residual(context, problem, &field, HB_QUANTITY_V, &settings.mean, v->tau,
+                             points->n, z, (int)v->radii.n, v->radii.values, table->residual,
+                             table->residual_se, table->scaled, table->scaled_se);
+    free(z);
+    return status == HB_OK ? show(session, v, points->dim, v->tau, v->tau, table) : status;
+}
+
+static hb_status of_model(hb_session *session, const residual_values *v)
+{
+    hb_model *model = NULL;
+    hb_problem *problem = NULL;
+    hb_points points = {0};
+    residual_table table = {0};
+    hb_status status = check_model_options(session, v);
+    if (status == HB_OK) status = hb_model_load(hb_session_context(session), v->model, &model);
+    if (status == HB_OK) status = process_of(session, v, model, &problem);
+    if (status == HB_OK)
+        status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
+    if (status == HB_OK) status = create_table(&points, &v->radii, &table);
+    if (status == HB_OK) status = compute_model(session, v, model, problem, &points, &table);
+    free(table.x);
+    hb_points_destroy(&points);
+    hb_problem_destroy(problem);
+    hb_model_destroy(model);
+    return status;
+}
+
+static hb_status run_residual(hb_session *session, const void *values)
+{
+    const residual_values *v = values;
+    const hb_status status = hb_rows_check_path(session, v->path);
+    if (status != HB_OK) return status;
+    return v->model ? of_model(session, v) : of_problem(session, v);
+}
+
 const hb_command hb_command_residual = {
     .name = "residual",
-    .summary = "print the mean-value residual of a problem's solution for several radii",
+    .summary =
+        "print the mean-value residual of a problem's solution or of a model for several radii",
     .text =
-        "Solves a problem on a grid, as heatball solve does, and prints at each point and radius "
-        "the "
-        "mean-value residual R = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] of F = u, ln u or "
-        "u ln u, which is zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends to "
-        "the residual of the differential equation as r goes to 0. Columns are x_1 .., radius, "
+        "Solves a problem on a grid, as heatball solve does, or takes a trained model, and prints "
+        "at each point and radius the mean-value residual "
+        "R = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] of F = u, ln u or u ln u (of a model: its "
+        "log-density), which is zero for an exact solution, and scaled = 4 R/(C1 r^2), which tends "
+        "to the residual of the differential equation as r goes to 0. Columns are x_1 .., radius, "
         "residual, residual_se, scaled, scaled_se.",
     .example =
         "heatball residual --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "

@@ -12,6 +12,10 @@ extern const hb_command hb_command_budget;
 extern const hb_command hb_command_solve;
 extern const hb_command hb_command_residual;
 extern const hb_command hb_command_data;
+extern const hb_command hb_command_train;
+extern const hb_command hb_command_evaluate;
+extern const hb_command hb_command_generate;
+extern const hb_command hb_command_helmholtz;
 extern const hb_command hb_command_study;
 extern const hb_command hb_command_reproduce;
 

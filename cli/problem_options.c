@@ -103,6 +103,27 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
     return status;
 }
 
+hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_texts *params,
+                              int dim, hb_problem **out)
+{
+    parameters given;
+    *out = NULL;
+    hb_status status = read_parameters(session, params, &given);
+    if (status == HB_OK) {
+        hb_problem_settings settings;
+        hb_problem_settings_default(&settings);
+        settings.dim = dim;
+        settings.drift = drift;
+        settings.noise = "sqrt(2)";
+        settings.n_parameters = (int)params->n;
+        settings.parameter_names = given.names;
+        settings.parameter_values = given.values;
+        status = hb_problem_create(hb_session_context(session), &settings, out);
+    }
+    free(given.names);
+    return status;
+}
+
 hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
                                    const hb_problem *problem, hb_solve_settings *settings)
 {

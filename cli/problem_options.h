@@ -111,6 +111,9 @@ typedef struct hb_problem_values {
 /* The problem that the options name. Everything that is wrong with it is HB_ERROR_ARGUMENT. */
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v,
                                   hb_problem **out);
+/* dx = F(x) dt + sqrt(2) dW with the drift F alone, in `dim` dimensions: no initial density. */
+hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_texts *params,
+                              int dim, hb_problem **out);
 /* time, mean and sampling (without radius) and grid of the settings. */
 hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
                                    const hb_problem *problem, hb_solve_settings *settings);

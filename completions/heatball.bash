@@ -15,8 +15,26 @@ _heatball_options()
         echo "$_heatball_problem --method --stderr --stderr-score --max-time --paths --path-times
             --state --resume --radius --json -o --plot"
         ;;
-    residual) echo "$_heatball_problem --radii --quantity --json -o" ;;
-    data) echo "-n --process --tau --seed --json -o --plot" ;;
+    residual) echo "--model --tau $_heatball_problem --radii --quantity --json -o" ;;
+    data)
+        echo "-n --process --tau --part --resize --resample --binarize --range --dtype --seed --json -o
+            --labels --plot"
+        ;;
+    train)
+        echo "--data --method --head --process --drift --param --rows --held-out --standardise --labels
+            --part --resize --resample --binarize --dequantise --limit
+            --epochs --steps --max-time --batch --width --depth --residual --lr --ema --clip --tau-min
+            --tau-max --seed --radius-share --sigma-max --hb-weight --anchors --nodes --target-rows
+            --checkpoint-every --resume -o --log --plot --json"
+        ;;
+    evaluate)
+        echo "--data --tau -n --samples --radius --radius-share --held-out --seed --json --plot"
+        ;;
+    generate)
+        echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --tau-min --tolerance --label
+            --first --seed --columns --real --grey --json -o --plot"
+        ;;
+    helmholtz) echo "--tau --box --points --spacing --label --json -o" ;;
     study) echo "--quick --seeds --resume --seed -o" ;;
     reproduce) echo "--quick --only --resume --seed -o" ;;
     esac
@@ -24,7 +42,7 @@ _heatball_options()
 
 _heatball()
 {
-    local commands='sample constants budget solve residual data study reproduce'
+    local commands='sample constants budget solve residual data train evaluate generate helmholtz study reproduce'
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]}
     COMPREPLY=()
@@ -38,14 +56,34 @@ _heatball()
     elif [[ $before == '=' ]]; then
         before=${COMP_WORDS[COMP_CWORD - 2]}
     fi
-    [[ $before == study && $word == -* ]] && before=
+    [[ ($before == study || $before == generate || $before == evaluate || $before == helmholtz) && $word == -* ]] && before=
     local sets='asymmetric_gmm sparse_dense_gmm elongated_gmm two_spiral ring pinwheel two_moon
         double_ring'
     if [[ $command == data && $word != -* ]]; then
         case $before in
-        data) COMPREPLY=($(compgen -W 'list show export' -- "$word")) && return ;;
-        show | export) COMPREPLY=($(compgen -W "$sets" -- "$word")) && return ;;
+        data) COMPREPLY=($(compgen -W 'list fetch show export' -- "$word")) && return ;;
+        fetch) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word")) && return ;;
+        show | export)
+            COMPREPLY=($(compgen -W "$sets mnist fashion-mnist" -- "$word")) && return
+            compopt -o filenames 2>/dev/null
+            COMPREPLY=($(compgen -f -- "$word")) && return
+            ;;
         esac
+    fi
+    if [[ $command == train && $before == --method ]]; then
+        COMPREPLY=($(compgen -W 'dsm fp hb hb-paper' -- "$word"))
+        return
+    fi
+    if [[ $before == --data ]]; then
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -W "$sets" -- "$word") $(compgen -f -- "$word"))
+        return
+    fi
+    if [[ $before == --model || $before == evaluate || ($command == helmholtz && $before == helmholtz) ]]; then
+        local IFS=$'\n'
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$word"))
+        return
     fi
     case $before in
     help) COMPREPLY=($(compgen -W "$commands" -- "$word")) ;;
@@ -53,15 +91,24 @@ _heatball()
     --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
     --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
     --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue all' -- "$word")) ;;
+    --part) COMPREPLY=($(compgen -W 'train test' -- "$word")) ;;
+    --resample) COMPREPLY=($(compgen -W 'area bilinear' -- "$word")) ;;
+    --binarize) COMPREPLY=($(compgen -W 'none threshold stochastic' -- "$word")) ;;
+    --range) COMPREPLY=($(compgen -W 'unit symmetric' -- "$word")) ;;
+    --head) COMPREPLY=($(compgen -W 'score energy helmholtz' -- "$word")) ;;
+    --standardise) COMPREPLY=($(compgen -W 'no yes' -- "$word")) ;;
     --process) COMPREPLY=($(compgen -W 'ou ve' -- "$word")) ;;
+    --solver) COMPREPLY=($(compgen -W 'sde ode heun' -- "$word")) ;;
+    --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;
+    --real) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word") $(compgen -f -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
-    --only | study) COMPREPLY=($(compgen -W 'sampler bistable' -- "$word")) ;;
-    -o | --plot | --problem | --at | --paths | --path-times | --state)
+    --only | study) COMPREPLY=($(compgen -W 'sampler bistable planar mnist' -- "$word")) ;;
+    generate | -o | --labels | --log | --plot | --problem | --at | --paths | --path-times | --state)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null
         if [[ $command == budget ]]; then
             :
-        elif [[ $command == sample || $command == solve || $command == residual || $command == data ]]; then
+        elif [[ $command != study && $command != reproduce && $command != helmholtz ]]; then
             COMPREPLY=($(compgen -f -- "$word"))
         else
             COMPREPLY=($(compgen -d -- "$word"))
@@ -70,7 +117,12 @@ _heatball()
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
     --drift | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
-    --radii | --stderr | --stderr-score | --max-time | --tau) ;;
+    --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --lr | --ema | --clip) ;;
+    --tau-max | --radius-share | --sigma-max | --hb-weight | --anchors | --nodes | --target-rows) ;;
+    --checkpoint-every) ;;
+    --n-steps | --n-correct | --snr | --det-tau | --tau-min | --tolerance | --label | --grey) ;;
+    --limit | --columns) ;;
+    --radii | --stderr | --stderr-score | --max-time | --tau | --resize) ;;
     *) COMPREPLY=($(compgen -W "$(_heatball_options "$command") $_heatball_common" -- "$word")) ;;
     esac
 }

@@ -4,6 +4,8 @@
  * sources to CMakeLists.txt. The page shows whatever its NAME.json says (report_page.c). */
 #include "study.h"
 #include "bistable/bistable.h"
+#include "mnist/mnist.h"
+#include "planar/planar.h"
 #include "report_page.h"
 #include "sampler/sampler.h"
 #include "study_tools.h"
@@ -11,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const hb_study *const STUDIES[] = {&hb_sampler_study, &hb_bistable_study, NULL};
+static const hb_study *const STUDIES[] = {&hb_sampler_study, &hb_bistable_study, &hb_planar_study,
+                                          &hb_mnist_study, NULL};
 
 const hb_study *const *hb_study_list(void)
 {

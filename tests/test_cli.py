@@ -21,7 +21,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = os.environ.get("HEATBALL_COMMAND", str(ROOT / "build" / "heatball"))
-COMMANDS = ["sample", "constants", "budget", "solve", "residual", "data", "study", "reproduce"]
+COMMANDS = ["sample", "constants", "budget", "solve", "residual", "data", "train", "evaluate",
+            "generate", "helmholtz", "study", "reproduce"]
 SAMPLE = ["sample", "--measure", "kappa", "--dim", "3", "-n", "11"]
 
 
@@ -545,6 +546,11 @@ def test_help(command):
 def test_the_example_of_the_help_works(tmp_path, command):
     words = shlex.split(example_of(command))
     assert words[:2] == ["heatball", command]
+    if words[2].endswith(".safetensors"):  # a model to read
+        succeed("train", "--data", "ring", "--method", "dsm", "--width", "16", "--depth", "2", "--steps",
+                "20", "-o", words[2], cwd=tmp_path)
+    if command == "reproduce":  # the studies have tests of their own
+        words += ["--only", "sampler"]
     done = run(*words[1:], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout != ""
@@ -615,7 +621,7 @@ def test_completion(tmp_path):
     assert complete("heatball", "solve", "--method", "w") == {"walk"}
     assert complete("heatball", "residual", "--quantity", "") == {"u", "v", "w"}
     assert complete("heatball", "constants", "--isa", "avx") == {"avx2", "avx512"}
-    assert complete("heatball", "study", "") == {"sampler", "bistable"}
+    assert complete("heatball", "study", "") == {"sampler", "bistable", "planar", "mnist"}
     (tmp_path / "rows.npy").touch()
     assert complete("heatball", "sample", "-o", "ro", cwd=tmp_path) == {"rows.npy"}
 

@@ -28,7 +28,7 @@ def succeed(*arguments, **options):
 
 
 def test_list():
-    lines = succeed("list").splitlines()
+    lines = succeed("list").split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in lines] == ["name", *NAMES]
     sets = json.loads(succeed("list", "--json"))["sets"]
     assert [s["name"] for s in sets] == NAMES
@@ -104,7 +104,7 @@ def test_plot(tmp_path):
     (["show", "rng"], "(did you mean ring?)"),
     (["show"], "NAME is missing; heatball data list prints the sets"),
     (["list", "ring"], "list takes no NAME"),
-    (["sho", "ring"], "ACTION is sho; it must be list, show or export (did you mean show?)"),
+    (["sho", "ring"], "ACTION is sho; it must be list, fetch, show or export (did you mean show?)"),
     ([], "ACTION"),
     (["export", "ring"], "export needs -n N and -o FILE"),
     (["export", "ring", "-n", 5], "export needs -n N and -o FILE"),

@@ -45,7 +45,8 @@ def test_every_example_is_in_this_file_and_in_the_readme():
              if p.suffix in (".c", ".py")}
     assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c", "c/solve_without_a_mesh.c",
                      "python/mean_value.py", "python/van_der_pol_picture.py",
-                     "python/double_well_chain.py", "python/ou_20d.py"}
+                     "python/double_well_chain.py", "python/ou_20d.py",
+                     "python/train_own_data.py", "python/train_nonlinear_drift.py"}
     assert all(f"`{path}`" in text for path in found)
 
 
@@ -130,3 +131,25 @@ def test_ou_in_twenty_dimensions():
     assert len(rows) == 6
     for v, v_se, exact, off, claimed in (map(float, row) for row in rows):
         assert abs(v - exact) < 5 * v_se + 1e-4 and off < 5 * claimed + 1e-4
+
+
+def test_train_own_data(tmp_path):
+    text = output(sys.executable, ROOT / "examples/python/train_own_data.py", tmp_path)
+    right, _ = map(float, re.search(r"tau 0.02: \[ *" + NUMBER + " +" + NUMBER, text).groups())
+    assert right > 0.01
+    model, gaussian = map(float, re.search(f"model {NUMBER}, one Gaussian {NUMBER}", text).groups())
+    assert model > gaussian + 0.5
+    made, real, normal = map(float, re.search(
+        f"generated {NUMBER}, real {NUMBER}, one Gaussian {NUMBER}", text).groups())
+    assert made < 2 * real < normal
+    assert "the file gives the same bits: True" in text
+    assert (tmp_path / "own.safetensors").stat().st_size > 30000
+
+
+def test_train_nonlinear_drift(tmp_path):
+    """The constraints beat denoising alone in the low-density region at every tau."""
+    text = output(sys.executable, ROOT / "examples/python/train_nonlinear_drift.py", "1000", "1")
+    low = {line.split()[0]: [float(x) for x in re.findall(r"low ([\d.]+)", line)]
+           for line in text.splitlines()}
+    assert set(low) == {"dsm", "fp", "hb"} and all(len(v) == 3 for v in low.values()), text
+    assert all(hb < dsm for hb, dsm in zip(low["hb"], low["dsm"])), text

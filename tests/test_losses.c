@@ -162,6 +162,52 @@ static void gradients_of_score_constraints(void **state)
     }
 }
 
+/* A drift of the user's, in 1, 2 or 5 dimensions: not linear, not a gradient. */
+static hb_problem *make_drift(hb_context *context, int dim)
+{
+    const char *text[] = {"0.8*x - 0.3*x^3", "x - 0.4*x^3 - 0.7*y, 0.6*x - y + 0.2*sin(x)",
+                          "0.3*sin(x[i+1]) - 0.5*x[i] - 0.1*x[i]^3"};
+    hb_problem_settings settings;
+    hb_problem_settings_default(&settings);
+    settings.dim = dim;
+    settings.drift = text[dim < 3 ? dim - 1 : 2];
+    settings.noise = "sqrt(2)";
+    hb_problem *problem;
+    assert_ok(context, hb_problem_create(context, &settings, &problem));
+    return problem;
+}
+
+static void check_drift_gradient(hb_train_settings s, int dim, int classes)
+{
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *drift = make_drift(context, dim);
+    s.process = HB_PROCESS_DRIFT;
+    s.drift = drift;
+    check_gradient(&s, dim, classes);
+    hb_problem_destroy(drift);
+    hb_context_destroy(context);
+}
+
+static void gradients_with_a_drift(void **state)
+{
+    (void)state;
+    for (int loss = HB_LOSS_DSM; loss <= HB_LOSS_HB; loss++) {
+        hb_train_settings s = small_settings(loss, HB_HEAD_ENERGY);
+        s.weight = 300; /* such anchors count less */
+        check_drift_gradient(s, 1, 0);
+        s.target_rows = 100;
+        check_drift_gradient(s, 2, 3);
+        check_drift_gradient(s, 5, 0);
+    }
+    hb_train_settings s = small_settings(HB_LOSS_FP, HB_HEAD_SCORE);
+    s.weight = 300;
+    check_drift_gradient(s, 1, 0);
+    check_drift_gradient(s, 2, 0);
+    s.loss = HB_LOSS_DSM;
+    s.head = HB_HEAD_HELMHOLTZ;
+    check_drift_gradient(s, 2, 0);
+}
+
 /* v_ref solves the equation whatever the data: with the network at 0 the constraint and its
  * gradient vanish. */
 static void constraints_vanish_at_a_solution(void **state)
@@ -455,6 +501,7 @@ int main(void)
         cmocka_unit_test(gradients_of_dsm),
         cmocka_unit_test(gradients_of_constraints),
         cmocka_unit_test(gradients_of_score_constraints),
+        cmocka_unit_test(gradients_with_a_drift),
         cmocka_unit_test(constraints_vanish_at_a_solution),
         cmocka_unit_test(the_papers_loss_does_not_vanish),
         cmocka_unit_test(three_ways_to_the_residual),

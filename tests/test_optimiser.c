@@ -191,6 +191,41 @@ static void classes_of_instruction_sets_agree(void **state)
     }
 }
 
+/* More parameters than one task takes: the norm is that of all, a parameter moves as it does alone
+ * (nothing is clipped), and threads change no bit. */
+static void large_steps_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    enum { LARGE = 200003, TIMES = 3, FIRST = 131070, SOME = 5 }; /* over the border of two tasks */
+    const size_t bytes = 4 * (size_t)LARGE * sizeof(float);
+    hb_adam_settings s = test_settings();
+    s.clip = 0;
+    float *gradient = malloc(LARGE * sizeof *gradient), *block[2];
+    float alone[4][SOME] = {{0}};
+    for (int k = 0; k < 2; k++) {
+        hb_context *context = make_context(HB_ISA_AUTO, k ? 3 : 1);
+        float *p = block[k] = malloc(bytes);
+        memset(p, 0, LARGE * sizeof *p);
+        hb_adam_state large = {0, p + LARGE, p + 2 * LARGE, p + 3 * LARGE};
+        hb_adam_state small = {0, alone[1], alone[2], alone[3]};
+        memset(alone[0], 0, sizeof alone[0]);
+        for (uint64_t t = 0; t < TIMES; t++) {
+            double norm, squares = 0;
+            assert_ok(context, hb_random_normal_f32(context, 9, t, 0, LARGE, gradient));
+            for (int i = 0; i < LARGE; i++) squares += (double)gradient[i] * (double)gradient[i];
+            assert_ok(context, hb_adam_step(context, &s, LARGE, gradient, p, &large, &norm));
+            assert_relative(norm, sqrt(squares), 1e-12);
+            assert_ok(context,
+                      hb_adam_step(context, &s, SOME, gradient + FIRST, alone[0], &small, NULL));
+        }
+        for (int part = 0; part < 4; part++)
+            assert_memory_equal(p + part * LARGE + FIRST, alone[part], sizeof alone[part]);
+        hb_context_destroy(context);
+    }
+    assert_memory_equal(block[0], block[1], bytes);
+    free(gradient), free(block[0]), free(block[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +235,7 @@ int main(void)
         cmocka_unit_test(gradients_that_are_not_finite_are_refused),
         cmocka_unit_test(huge_gradients_are_clipped),
         cmocka_unit_test(classes_of_instruction_sets_agree),
+        cmocka_unit_test(large_steps_do_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,10 @@
  * words. */
 #include "support.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { ROWS = 512 };
@@ -140,6 +143,73 @@ static void a_run_that_was_stopped_goes_on(void **state)
     hb_context_destroy(patient);
 }
 
+/* What a watch saw. */
+typedef struct hb_seen {
+    hb_context *context;
+    uint64_t steps[8], stop_at;
+    int count;
+    double score[2]; /* of the last model shown, at one point */
+} hb_seen;
+
+static void score_at_a_point(hb_context *context, const hb_model *model, double *score)
+{
+    const double x[2] = {0.385, -1.27}, tau = 0.31;
+    assert_ok(context, hb_model_score(context, model, 1, x, &tau, NULL, score));
+}
+
+static int look(void *user, uint64_t step, const hb_model *model)
+{
+    hb_seen *seen = user;
+    hb_model_info info;
+    hb_model_info_get(model, &info);
+    assert_int_equal(info.steps, step);
+    assert_true(seen->count < 8);
+    seen->steps[seen->count++] = step;
+    score_at_a_point(seen->context, model, seen->score);
+    return step == seen->stop_at;
+}
+
+/* A watch sees the averaged weights, on its steps and after the last, and changes none; asked to, it
+ * stops the run, which goes on from its checkpoint. */
+static void a_watch_sees_and_changes_nothing(void **state)
+{
+    (void)state;
+    const char *checkpoint = "test_train_watch.ckpt";
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    hb_train_settings s = short_settings(HB_LOSS_HB);
+    hb_model *plain = train(context, &s), *model;
+    hb_seen seen = {.context = context};
+    s.watch = look;
+    s.watch_user = &seen;
+    s.watch_every = 13;
+    model = train(context, &s);
+    assert_same_model(context, plain, model);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(seen.steps[0], 13);
+    assert_int_equal(seen.steps[1], 26);
+    assert_int_equal(seen.steps[2], 30);
+    double score[2];
+    score_at_a_point(context, model, score);
+    assert_memory_equal(score, seen.score, sizeof score);
+    hb_model_destroy(model);
+    seen = (hb_seen){.context = context, .stop_at = 26};
+    s.checkpoint = checkpoint;
+    s.resume = 1;
+    unlink(checkpoint);
+    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model),
+                 HB_ERROR_INTERRUPTED, "stopped by its watch at step 26");
+    assert_int_equal(seen.count, 2);
+    s.watch_every = 0; /* after the last step only */
+    model = train(context, &s);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(seen.steps[2], 30);
+    assert_same_model(context, plain, model);
+    unlink(checkpoint);
+    hb_model_destroy(model);
+    hb_model_destroy(plain);
+    hb_context_destroy(context);
+}
+
 static int score_of_model(void *user, size_t n, const double *x, double tau, double *score)
 {
     hb_context *context = make_context(HB_ISA_AUTO, 1);
@@ -212,6 +282,43 @@ static void the_log_has_every_step(void **state)
     hb_context_destroy(context);
 }
 
+/* A signal that arrives while a matrix product has the stack pointer in a buffer of the heap would have
+ * its frame written there. */
+static pthread_t this_thread; /* others, of earlier tests, have stacks of their own */
+static volatile uintptr_t stack_here;
+static volatile sig_atomic_t signals, astray;
+
+static void note_place(int number)
+{
+    const uintptr_t here = (uintptr_t)&number;
+    if (!pthread_equal(pthread_self(), this_thread)) return;
+    signals++;
+    if ((here > stack_here ? here - stack_here : stack_here - here) > 8000000) astray++;
+}
+
+static void signals_find_the_stack_in_its_place(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_train_settings s = short_settings(HB_LOSS_HB);
+    s.steps = 400;
+    s.width = 48;
+    const struct sigaction action = {.sa_handler = note_place, .sa_flags = SA_RESTART};
+    struct sigaction before;
+    const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    this_thread = pthread_self();
+    stack_here = (uintptr_t)&before;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    hb_model *model = train(context, &s);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    assert_true(signals > 10);
+    assert_int_equal(astray, 0);
+    hb_model_destroy(model);
+    hb_context_destroy(context);
+}
+
 static void time_ends_a_run(void **state)
 {
     (void)state;
@@ -267,7 +374,8 @@ static void wrong_input_is_refused(void **state)
             "the helmholtz head needs data in 2 dimensions; these have 4");
     REFUSED(s.loss = 9, "loss is 9");
     REFUSED(s.head = 7, "head is 7");
-    REFUSED(s.process = HB_PROCESS_DRIFT, "process is 2");
+    REFUSED(s.process = HB_PROCESS_DRIFT, "there is no drift");
+    REFUSED(s.process = 3, "process is 3");
     REFUSED(s.width = 0, "width is 0");
     REFUSED(s.batch = 0, "batch is 0; it must be 1 to");
     REFUSED(s.rate = NAN, "rate is nan");
@@ -286,8 +394,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(a_run_that_was_stopped_goes_on),
+        cmocka_unit_test(a_watch_sees_and_changes_nothing),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(the_log_has_every_step),
+        cmocka_unit_test(signals_find_the_stack_in_its_place),
         cmocka_unit_test(time_ends_a_run),
         cmocka_unit_test(a_run_that_explodes_names_its_step),
         cmocka_unit_test(wrong_input_is_refused),

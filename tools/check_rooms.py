@@ -20,8 +20,8 @@ ROOMS = ("base file plot random ball problem data judge grid estimate net train 
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h is everything: above all rooms.
-PUBLIC_ROOM = {"budget": "problem", "field": "problem", "model": "net",
-               "solve": "estimate"}
+PUBLIC_ROOM = {"budget": "problem", "classify": "train", "field": "problem",
+               "images": "data", "model": "net", "solve": "estimate"}
 UMBRELLA = "heatball"
 
 LIBC = set("""assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h

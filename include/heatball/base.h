@@ -100,6 +100,10 @@ HB_API const char *hb_context_message(const hb_context *context);
 /* For code above the library (callbacks, studies, bindings): stores one sentence (cut at 511 bytes)
  * as the context's message and returns status. */
 HB_API hb_status hb_context_fail(hb_context *context, hb_status status, const char *message);
+/* For the same: reports progress as a call of the library would; HB_ERROR_INTERRUPTED when the
+ * callback asks to stop. */
+HB_API hb_status hb_context_progress(hb_context *context, const char *what, double done,
+                                     double total);
 HB_API int hb_context_threads(const hb_context *context);
 HB_API const char *
 hb_context_isa(const hb_context *context); /* "avx512", "avx2", "sse2", "scalar" */

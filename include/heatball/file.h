@@ -50,6 +50,12 @@ HB_API hb_status hb_table_read(hb_context *context, const char *path, int *n_axe
                                uint64_t shape[4], double **values);
 HB_API void hb_table_release(hb_context *context, double *values);
 
+/* Writes a grey picture (.png), one byte per pixel, 0 black .. 255 white, pixels[height][width] from the
+ * top. HB_ERROR_ARGUMENT unless each side is 1 to HB_PNG_SIDE. */
+#define HB_PNG_SIDE 20000
+HB_API hb_status hb_png_write_grey(hb_context *context, const char *path, int width, int height,
+                                   const unsigned char *pixels);
+
 #ifdef __cplusplus
 }
 #endif

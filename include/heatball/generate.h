@@ -4,7 +4,7 @@
  * tau_max (noise). Backward from tau_max:
  *     SDE   dx = (2 s - F) |dtau| + sqrt(2) dW,          s = score(x, tau)
  *     ODE   dx = (s - F) |dtau|
- * The score is any callback; a model's is one of them. docs/generate.md has the formulas of the
+ * The score is any callback; a model's is one of them. docs/generation.md has the formulas of the
  * steps, the reasons, and a table of what each setting does.
  *
  *     hb_generate_settings settings;
@@ -14,6 +14,7 @@
 #define HEATBALL_GENERATE_H
 
 #include <heatball/judge.h>
+#include <heatball/model.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,9 +37,9 @@ typedef struct hb_generate_settings {
     int n_correct;  /* SDE: Langevin steps after each step but the last; default 1 */
     double snr;     /* SDE: the corrector's step is 2 snr^2 b_tau; default 0.16 */
     double det_tau; /* SDE: the ODE takes over at the first tau <= det_tau; 0: never; 0.15 */
-    double tau_min, tau_max; /* default 1e-3, 3 */
+    double tau_min, tau_max; /* default NaN: those of the model; of hb_generate 1e-3, 3 */
     double rho;              /* HEUN: exponent of EDM's grid; default 7 */
-    int denoise;             /* hb_denoise; default HB_DENOISE_MEAN */
+    int denoise;             /* hb_denoise; default HB_DENOISE_FLOW */
     double tolerance;        /* ODE: of the local error of every coordinate; default 1e-5 */
     /* The law at tau_max is taken as that of Gaussian data, N(a m, a^2 C + b I): m[dim] the mean,
      * C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0, I)). */
@@ -70,6 +71,17 @@ typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, dou
 HB_API hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
                                hb_divergence_callback score, void *user, size_t n, const double *x,
                                double *log_likelihood);
+
+/* The same of a model, in the units of its data: process, mean and covariance of the settings are
+ * the model's own. labels[n] (NULL: none; -1: no class). */
+HB_API hb_status hb_model_generate(hb_context *context, const hb_model *model,
+                                   const hb_generate_settings *settings, const int *labels,
+                                   uint64_t first, size_t n, double *x);
+/* probes: 0, the exact divergence; else its mean over so many random probes. */
+HB_API hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
+                                     const hb_generate_settings *settings, int probes,
+                                     const int *labels, size_t n, const double *x,
+                                     double *log_likelihood);
 
 #ifdef __cplusplus
 }

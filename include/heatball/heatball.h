@@ -5,12 +5,14 @@
 #include <heatball/ball.h>
 #include <heatball/base.h>
 #include <heatball/budget.h>
+#include <heatball/classify.h>
 #include <heatball/data.h>
 #include <heatball/estimate.h>
 #include <heatball/field.h>
 #include <heatball/file.h>
 #include <heatball/generate.h>
 #include <heatball/grid.h>
+#include <heatball/images.h>
 #include <heatball/judge.h>
 #include <heatball/model.h>
 #include <heatball/plot.h>

@@ -37,6 +37,59 @@ typedef struct hb_mmd {
 HB_API hb_status hb_judge_mmd(hb_context *context, int dim, size_t n, const double *x, size_t m,
                               const double *y, int single, hb_mmd *out);
 
+/* What hb_judge_mmd gives when nothing is wrong: `times` times, n rows drawn without repetition from
+ * a[n_a][dim] against m rows drawn likewise from b[n_b][dim] (of the rows of a and of b, as x and y
+ * there), by (seed, time). mmd and mmd2 are means over the times, mmd_upper and mmd2_upper the 95 %
+ * quantiles. 4 <= n <= n_a, 4 <= m <= n_b, times 20 to 100000. */
+typedef struct hb_mmd_floor {
+    double mmd, mmd_upper, mmd2, mmd2_upper;
+} hb_mmd_floor;
+HB_API hb_status hb_judge_mmd_floor(hb_context *context, int dim, size_t n_a, const double *a,
+                                    size_t n_b, const double *b, size_t n, size_t m, int times,
+                                    uint64_t seed, int single, hb_mmd_floor *out);
+
+/* ---- samples in many dimensions: images ---- */
+
+/* The nearest row of y[m][dim] to each row of x[n][dim]: index[n] (the first of several) and Euclidean
+ * distance[n]; either may be NULL. n >= 1, m >= 1, numbers finite; likewise below. */
+HB_API hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, const double *x, size_t m,
+                                  const double *y, size_t *index, double *distance);
+
+/* Precision and recall of generated rows x[n][dim] against real rows y[m][dim] (Kynkaanniemi et al.,
+ * 2019): precision is the share of x within the k-th neighbour's distance of some row of y, that distance
+ * taken among y; recall is the same with x and y exchanged. k 1 to 100 (3 is usual), n, m > k. */
+HB_API hb_status hb_judge_precision_recall(hb_context *context, int dim, size_t n, const double *x,
+                                           size_t m, const double *y, int k, double *precision,
+                                           double *recall);
+
+/* Whether a model repeats its training rows t[n_t][dim]: distances to the nearest of them from generated
+ * rows x[n][dim], beside those from held-out real rows y[m][dim]. ratio: of the medians, 1 when generated
+ * rows are as far as real ones, 0 when they are copies; near: the 1st percentile of the real distances;
+ * share: of the generated rows that are nearer than that, 0.01 when they are as real ones. */
+typedef struct hb_memorisation {
+    double median, real_median, ratio, near, share;
+} hb_memorisation;
+HB_API hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, const double *x,
+                                       size_t m, const double *y, size_t n_t, const double *t,
+                                       hb_memorisation *out);
+
+/* Salt-and-pepper artifacts of images x[n][height][width]: specks[n] counts the pixels of an image whose
+ * strength is above theta, affected the images with at least `least` of them; either may be NULL. The
+ * strength of a pixel p with the 8 around it (images go on beyond their edges as in a mirror):
+ *     HB_SPECK_MEDIAN    |p - median of the nine|: single pixels of high contrast
+ *     HB_SPECK_ISOLATED  how far p is above the highest or below the lowest of the 8, else 0: grain
+ * Sides 3 to 65536, least >= 1, theta >= 0. */
+typedef enum hb_speck { HB_SPECK_MEDIAN, HB_SPECK_ISOLATED } hb_speck;
+HB_API hb_status hb_judge_artifacts(hb_context *context, int height, int width, size_t n,
+                                    const double *x, hb_speck kind, double theta, int least,
+                                    size_t *specks, size_t *affected);
+/* The smallest theta for which at most the given share (0 <= share < 1) of real images is affected. */
+HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, int height, int width, size_t n,
+                                              const double *x, hb_speck kind, int least,
+                                              double share, double *theta);
+
+/* ---- mixtures and fields ---- */
+
 /* Which modes of a mixture the rows fall on: counts[modes], each row with the component that most
  * likely made it, if it is within sqrt(dim) + 3 of its standard deviations (4 on a line; one draw in
  * 17000 in the plane is not); outliers: the rest. found: modes with at least a tenth of the share they

@@ -7,8 +7,10 @@
  *     v_ref(z,tau) = ln N(z; m_tau, C_tau)    the data's mean and covariance under the process
  *     energy      v = v_ref + k(tau) N(z^, phi(tau)),  s = grad v,  z^ = (z - m_tau)/sigma_tau
  *     score       s = grad v_ref + (k(tau)/sqrt(b_tau)) N,  b_tau: variance of the process's noise
+ *                 (dim <= 3; above, N works in the data's axes: docs/models.md)
  *     helmholtz   dim 2: s = grad v_ref + grad(k N_1) + rot(k N_2),  rot f = (df/dy, -df/dx)
- * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE; phi:
+ * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE, 1 for a
+ * user's drift, whose m_tau and C_tau are moments of simulated paths and whose text it keeps; phi:
  * features of ln tau. Scores and log-densities are those of x: divided by scale, minus dim ln
  * scale. docs/models.md. */
 #ifndef HEATBALL_MODEL_H
@@ -35,6 +37,8 @@ typedef struct hb_model_info {
     size_t parameters;
     char method[16]; /* "dsm", "fp", "hb", "hb-paper" */
     uint64_t seed, steps;
+    int image_height, image_width; /* rows are images [height][width]; 0: they are not */
+    double pixel_low, pixel_high;  /* values of black and white in them; 0, 0: not images */
 } hb_model_info;
 
 /* Averaged weights of a finished training; .safetensors with all settings in its metadata. A file
@@ -59,9 +63,20 @@ HB_API hb_status hb_model_log_density(hb_context *context, const hb_model *model
 HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t n,
                                      const double *x, const double *tau, const int *labels,
                                      int probes, uint64_t seed, double *score, double *divergence);
-/* The energy head as a field of hb_residual; valid while the model lives. A model trained on scaled
- * data is a field of z only when its scale is 1: HB_ERROR_ARGUMENT otherwise. */
+/* The energy head as a field v(z,tau) of hb_residual, in the model's coordinates z (below); valid
+ * while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
+/* z[n][dim] = (x - shift)/scale of x[n][dim]; z may be x. */
+HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
+
+/* A model at one label (-1: none) as a score to be judged: hb_model_view_score with a view as its
+ * user is an hb_score_callback. */
+typedef struct hb_model_view {
+    hb_context *context;
+    const hb_model *model;
+    int label;
+} hb_model_view;
+HB_API int hb_model_view_score(void *view, size_t n, const double *x, double tau, double *score);
 
 #ifdef __cplusplus
 }

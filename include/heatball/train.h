@@ -9,6 +9,7 @@
 #define HEATBALL_TRAIN_H
 
 #include <heatball/model.h>
+#include <heatball/problem.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,10 +17,17 @@ extern "C" {
 
 typedef enum hb_loss { HB_LOSS_DSM, HB_LOSS_FP, HB_LOSS_HB, HB_LOSS_HB_PAPER } hb_loss;
 
+/* Called while training; model has the averaged weights of the moment and lives until the call
+ * returns. A non-zero return ends the training as an interrupt does. */
+typedef int (*hb_train_watch)(void *user, uint64_t step, const hb_model *model);
+
 typedef struct hb_train_settings {
-    int loss;                                  /* hb_loss; default HB_LOSS_HB */
-    int head;                                  /* hb_head; default HB_HEAD_ENERGY */
-    int process;                               /* HB_PROCESS_OU (default) or HB_PROCESS_VE */
+    int loss;    /* hb_loss; default HB_LOSS_HB */
+    int head;    /* hb_head; default HB_HEAD_ENERGY */
+    int process; /* hb_process; default HB_PROCESS_OU */
+    /* HB_PROCESS_DRIFT: dx = F(x) dtau + sqrt(2) dW with the drift of this problem (of text or a
+     * problem file, without t; its initial density does not count). Kept by the model as text. */
+    const hb_problem *drift;
     int width, depth, residual, time_features; /* 256, 3, 0, 8 */
     int epochs;                                /* 600 */
     int batch;                                 /* 256 */
@@ -39,13 +47,22 @@ typedef struct hb_train_settings {
     /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb, 0 for the others. */
     int target_rows;
-    int standardise;        /* 1: shift and scale the data; 0 (default): as they are */
-    double label_dropout;   /* share of rows that are shown without their label; 0.1 */
-    uint64_t seed;          /* 42 */
+    int standardise;      /* 1: shift and scale the data; 0 (default): as they are */
+    double label_dropout; /* share of rows that are shown without their label; 0.1 */
+    uint64_t seed;        /* 42 */
+    /* Of rows that are images, for the model to keep: sides with height*width = dim, and the values
+     * of black and white, low < high; 0 (default): not images. */
+    int image_height, image_width;
+    double pixel_low, pixel_high;
     const char *checkpoint; /* file; NULL (default): none */
     int checkpoint_every;   /* epochs; 0 (default): at the end or an interrupt only */
     int resume;             /* go on from `checkpoint` if it is there */
     const char *log;        /* .csv of step, losses, norm, rate, seconds; NULL (default): none */
+    /* Called every watch_every steps and after the last; NULL (default): never. Does not change
+     * the weights; not part of a checkpoint. */
+    hb_train_watch watch;
+    void *watch_user;
+    uint64_t watch_every;
 } hb_train_settings;
 
 HB_API void hb_train_settings_default(hb_train_settings *settings);

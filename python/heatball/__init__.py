@@ -11,7 +11,11 @@ is its value at the anchor; with a second measure the same holds for equations w
     budget      how long a drift of a given size is safe
     solve       an SDE: density, log-density, score and entropy density at points
     dataset     the planar sets with exact densities and scores; Mixture for your own
-    mmd, curl, helmholtz   how good samples and fields are
+    images, image_grid     sets of grey images such as MNIST, and pictures of many
+    train, load a score model: score, log-density, samples and likelihoods
+    mmd, curl, helmholtz   how good samples and fields are; evaluate: a model
+    Classifier  which class a row is of
+    precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
     residual    how well a solution satisfies the mean-value identity
     random      counter-based uniforms and normals
 
@@ -21,13 +25,21 @@ to the last bit, for every number of threads. docs/python.md is the guide.
 
 from heatball import random
 from heatball._errors import ArgumentError, Error
+from heatball._evaluation import evaluate
+from heatball._images import image_grid, images
+from heatball._training import train
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
+from heatball.classify import Classifier
 from heatball.data import Mixture, dataset
-from heatball.judge import curl, helmholtz, mmd
+from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, memorisation, mmd,
+                            mmd_floor, nearest, precision_recall)
+from heatball.model import Model, load
 from heatball.sde import Solution, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Error", "Mixture", "Solution", "__version__", "budget", "constants",
-           "cubature", "curl", "dataset", "helmholtz", "kernel", "mmd", "random", "residual", "sample",
-           "solve"]
+__all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
+           "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
+           "evaluate", "helmholtz", "image_grid", "images", "kernel", "load", "memorisation", "mmd",
+           "mmd_floor", "nearest", "precision_recall", "random", "residual", "sample", "solve",
+           "train"]

@@ -20,13 +20,15 @@ from heatball._native import MAX_THREADS, Context, Settings, Status, library
 _forked = False
 
 
-class _Handle:
-    """Owns one hb_context."""
+class Handle:
+    """Owns one hb_context; `progress` is a PROGRESS callback or None."""
 
-    def __init__(self, threads):
+    def __init__(self, threads, progress=None):
         settings = Settings()
         library.hb_settings_default(ctypes.byref(settings))
-        settings.threads = 1 if _forked else threads
+        settings.threads = 1 if _forked else integer("threads", threads, 0, MAX_THREADS)
+        if progress is not None:
+            settings.progress = self.progress = progress
         self.pointer = ctypes.POINTER(Context)()
         status = library.hb_context_create(ctypes.byref(self.pointer), ctypes.byref(settings))
         if status != Status.OK:
@@ -37,7 +39,7 @@ class _Handle:
 
 class _PerThread(threading.local):
     def __init__(self):
-        self.handles = {}  # threads -> _Handle
+        self.handles = {}  # threads -> Handle
 
 
 _contexts = _PerThread()
@@ -48,7 +50,7 @@ def context(threads=0):
     threads = integer("threads", threads, 0, MAX_THREADS)
     handle = _contexts.handles.get(threads)
     if handle is None:
-        handle = _contexts.handles[threads] = _Handle(threads)
+        handle = _contexts.handles[threads] = Handle(threads)
     return handle.pointer
 
 

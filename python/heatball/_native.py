@@ -12,7 +12,7 @@ import os
 import pathlib
 import sysconfig
 from ctypes import (CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_float, c_int, c_size_t,
-                    c_uint32, c_uint64, c_void_p)
+                    c_ubyte, c_uint32, c_uint64, c_void_p)
 
 from heatball._version import __version__
 
@@ -152,6 +152,27 @@ class Denoise(enum.IntEnum):
     DENOISE_FLOW = 2
 
 
+class Part(enum.IntEnum):
+    PART_TRAIN = 0
+    PART_TEST = 1
+
+
+class Resample(enum.IntEnum):
+    RESAMPLE_AREA = 0
+    RESAMPLE_BILINEAR = 1
+
+
+class Binarize(enum.IntEnum):
+    BINARIZE_NONE = 0
+    BINARIZE_THRESHOLD = 1
+    BINARIZE_STOCHASTIC = 2
+
+
+class Speck(enum.IntEnum):
+    SPECK_MEDIAN = 0
+    SPECK_ISOLATED = 1
+
+
 # C name -> enum here; a member's C name is HB_ and its own name. None: an enum without a name in C.
 ENUMS = {
     "hb_status": Status,
@@ -169,6 +190,10 @@ ENUMS = {
     "hb_loss": Loss,
     "hb_solver": Solver,
     "hb_denoise": Denoise,
+    "hb_part": Part,
+    "hb_resample": Resample,
+    "hb_binarize": Binarize,
+    "hb_speck": Speck,
     None: PlotFormat,
 }
 
@@ -233,6 +258,13 @@ class Mixture(ctypes.Structure):
 
 class Model(ctypes.Structure):
     """hb_model: opaque."""
+
+
+class Classifier(ctypes.Structure):
+    """hb_classifier: opaque."""
+
+
+TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, c_uint64, POINTER(Model))
 
 
 class Settings(ctypes.Structure):
@@ -428,6 +460,32 @@ class Mmd(ctypes.Structure):
     _fields_ = [(name, c_double) for name in ("mmd", "mmd2", "mmd2_se", "bandwidth")]
 
 
+class MmdFloor(ctypes.Structure):
+    _fields_ = [(name, c_double) for name in ("mmd", "mmd_upper", "mmd2", "mmd2_upper")]
+
+
+class Memorisation(ctypes.Structure):
+    _fields_ = [(name, c_double) for name in ("median", "real_median", "ratio", "near", "share")]
+
+
+class ClassifierSettings(ctypes.Structure):
+    _fields_ = [
+        ("width", c_int),
+        ("depth", c_int),
+        ("epochs", c_int),
+        ("batch", c_int),
+        ("rate", c_double),
+        ("ema", c_double),
+        ("shift", c_double),
+        ("seed", c_uint64),
+    ]
+
+
+class ClassifierInfo(ctypes.Structure):
+    _fields_ = [(name, c_int) for name in ("dim", "classes", "width", "depth")] + [
+        ("parameters", c_size_t)]
+
+
 class ModelInfo(ctypes.Structure):
     _fields_ = [
         ("dim", c_int),
@@ -445,7 +503,15 @@ class ModelInfo(ctypes.Structure):
         ("method", c_char * 16),
         ("seed", c_uint64),
         ("steps", c_uint64),
+        ("image_height", c_int),
+        ("image_width", c_int),
+        ("pixel_low", c_double),
+        ("pixel_high", c_double),
     ]
+
+
+class ModelView(ctypes.Structure):
+    _fields_ = [("context", POINTER(Context)), ("model", POINTER(Model)), ("label", c_int)]
 
 
 class TrainSettings(ctypes.Structure):
@@ -453,6 +519,7 @@ class TrainSettings(ctypes.Structure):
         ("loss", c_int),
         ("head", c_int),
         ("process", c_int),
+        ("drift", POINTER(Problem)),
         ("width", c_int),
         ("depth", c_int),
         ("residual", c_int),
@@ -478,14 +545,48 @@ class TrainSettings(ctypes.Structure):
         ("standardise", c_int),
         ("label_dropout", c_double),
         ("seed", c_uint64),
+        ("image_height", c_int),
+        ("image_width", c_int),
+        ("pixel_low", c_double),
+        ("pixel_high", c_double),
         ("checkpoint", c_char_p),
         ("checkpoint_every", c_int),
         ("resume", c_int),
         ("log", c_char_p),
+        ("watch", TRAIN_WATCH),
+        ("watch_user", c_void_p),
+        ("watch_every", c_uint64),
+    ]
+
+
+class ImagesSettings(ctypes.Structure):
+    _fields_ = [
+        ("limit", c_size_t),
+        ("resize", c_int),
+        ("resample", c_int),
+        ("binarize", c_int),
+        ("seed", c_uint64),
+        ("low", c_double),
+        ("high", c_double),
+    ]
+
+
+class Images(ctypes.Structure):
+    _fields_ = [
+        ("count", c_size_t),
+        ("height", c_int),
+        ("width", c_int),
+        ("classes", c_int),
+        ("low", c_double),
+        ("high", c_double),
+        ("pixels", POINTER(c_double)),
+        ("labels", POINTER(c_int)),
     ]
 
 
 STRUCTS = {
+    "hb_images_settings": ImagesSettings,
+    "hb_images": Images,
     "hb_settings": Settings,
     "hb_ball_constants": BallConstants,
     "hb_budget_settings": BudgetSettings,
@@ -502,8 +603,13 @@ STRUCTS = {
     "hb_solve_settings": SolveSettings,
     "hb_score_error": ScoreError,
     "hb_mmd": Mmd,
+    "hb_mmd_floor": MmdFloor,
+    "hb_memorisation": Memorisation,
+    "hb_classifier_settings": ClassifierSettings,
+    "hb_classifier_info": ClassifierInfo,
     "hb_generate_settings": GenerateSettings,
     "hb_model_info": ModelInfo,
+    "hb_model_view": ModelView,
     "hb_train_settings": TrainSettings,
 }
 OPAQUE = {
@@ -517,6 +623,7 @@ OPAQUE = {
     "hb_solution": Solution,
     "hb_mixture": Mixture,
     "hb_model": Model,
+    "hb_classifier": Classifier,
 }
 
 
@@ -535,6 +642,7 @@ _grid = POINTER(Grid)
 _solution = POINTER(Solution)
 _mixture = POINTER(Mixture)
 _model = POINTER(Model)
+_classifier = POINTER(Classifier)
 _sizes = POINTER(c_size_t)
 _ints = POINTER(c_int)
 _status = c_int
@@ -551,6 +659,7 @@ SIGNATURES = {
     "hb_context_destroy": (None, (_context,)),
     "hb_context_message": (c_char_p, (_context,)),
     "hb_context_fail": (_status, (_context, _status, c_char_p)),
+    "hb_context_progress": (_status, (_context, c_char_p, c_double, c_double)),
     "hb_context_threads": (c_int, (_context,)),
     "hb_context_isa": (c_char_p, (_context,)),
     # random.h
@@ -592,6 +701,19 @@ SIGNATURES = {
     "hb_table_read": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64),
                                 POINTER(_doubles))),
     "hb_table_release": (None, (_context, _doubles)),
+    "hb_png_write_grey": (_status, (_context, c_char_p, c_int, c_int, POINTER(c_ubyte))),
+    # images.h
+    "hb_images_settings_default": (None, (POINTER(ImagesSettings),)),
+    "hb_images_load": (_status, (_context, c_char_p, c_int, POINTER(ImagesSettings),
+                                 POINTER(Images))),
+    "hb_images_destroy": (None, (_context, POINTER(Images))),
+    "hb_images_dequantise": (_status, (_context, c_uint64, c_uint64, c_size_t, _doubles)),
+    "hb_images_names": (POINTER(c_char_p), ()),
+    "hb_images_describe": (c_char_p, (c_char_p,)),
+    "hb_images_cache": (_status, (_context, c_size_t, POINTER(c_char))),
+    "hb_images_directory": (_status, (_context, c_char_p, c_size_t, POINTER(c_char), _ints)),
+    "hb_images_fetch": (_status, (_context, c_char_p, _ints)),
+    "hb_images_grid_write": (_status, (_context, c_char_p, c_int, c_int, c_int, c_int, _doubles)),
     # plot.h
     "hb_panel_default": (None, (POINTER(Panel),)),
     "hb_figure_create": (_status, (_context, c_int, c_int, c_int, c_int, POINTER(_figure))),
@@ -658,17 +780,43 @@ SIGNATURES = {
                                  c_void_p, POINTER(ScoreError))),
     "hb_judge_mmd": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles, c_int,
                                POINTER(Mmd))),
+    "hb_judge_mmd_floor": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles,
+                                     c_size_t, c_size_t, c_int, c_uint64, c_int,
+                                     POINTER(MmdFloor))),
+    "hb_judge_nearest": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles, _sizes,
+                                   _doubles)),
+    "hb_judge_precision_recall": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles,
+                                            c_int, _doubles, _doubles)),
+    "hb_judge_memorisation": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles,
+                                        c_size_t, _doubles, POINTER(Memorisation))),
+    "hb_judge_artifacts": (_status, (_context, c_int, c_int, c_size_t, _doubles, c_int, c_double,
+                                     c_int, _sizes, _sizes)),
+    "hb_judge_artifacts_threshold": (_status, (_context, c_int, c_int, c_size_t, _doubles, c_int,
+                                               c_int, c_double, _doubles)),
     "hb_judge_modes": (_status, (_context, _mixture, c_size_t, _doubles, _sizes, _sizes, _ints)),
     "hb_judge_curl": (_status, (_context, c_int, c_size_t, _doubles, c_double, c_uint64, c_int,
                                 SCORE, c_void_p, _doubles, _doubles)),
     "hb_judge_helmholtz": (_status, (_context, c_int, c_int, c_double, c_double, _doubles, _doubles,
                                      _doubles, _doubles, _doubles)),
+    # classify.h
+    "hb_classifier_settings_default": (None, (POINTER(ClassifierSettings),)),
+    "hb_classifier_train": (_status, (_context, POINTER(ClassifierSettings), c_int, c_size_t,
+                                      _doubles, c_int, _ints, POINTER(_classifier))),
+    "hb_classifier_predict": (_status, (_context, _classifier, c_size_t, _doubles, _doubles)),
+    "hb_classifier_save": (_status, (_context, _classifier, c_char_p)),
+    "hb_classifier_load": (_status, (_context, c_char_p, POINTER(_classifier))),
+    "hb_classifier_info_get": (None, (_classifier, POINTER(ClassifierInfo))),
+    "hb_classifier_destroy": (None, (_classifier,)),
     # generate.h
     "hb_generate_settings_default": (None, (POINTER(GenerateSettings),)),
     "hb_generate": (_status, (_context, POINTER(GenerateSettings), c_int, SCORE, c_void_p, c_uint64,
                               c_size_t, _doubles)),
     "hb_likelihood": (_status, (_context, POINTER(GenerateSettings), c_int, DIVERGENCE, c_void_p,
                                 c_size_t, _doubles, _doubles)),
+    "hb_model_generate": (_status, (_context, _model, POINTER(GenerateSettings), _ints, c_uint64,
+                                    c_size_t, _doubles)),
+    "hb_model_likelihood": (_status, (_context, _model, POINTER(GenerateSettings), c_int, _ints,
+                                      c_size_t, _doubles, _doubles)),
     # grid.h
     "hb_grid_settings_default": (None, (POINTER(GridSettings),)),
     "hb_grid_solve": (_status, (_context, _problem, c_double, POINTER(GridSettings), c_size_t,
@@ -716,6 +864,8 @@ SIGNATURES = {
     "hb_model_divergence": (_status, (_context, _model, c_size_t, _doubles, _doubles, _ints, c_int,
                                       c_uint64, _doubles, _doubles)),
     "hb_model_field": (_status, (_context, _model, POINTER(Field))),
+    "hb_model_standardise": (None, (_model, c_size_t, _doubles, _doubles)),
+    "hb_model_view_score": (c_int, (c_void_p, c_size_t, _doubles, c_double, _doubles)),
     # train.h
     "hb_train_settings_default": (None, (POINTER(TrainSettings),)),
     "hb_train": (_status, (_context, POINTER(TrainSettings), c_int, c_size_t, _doubles, c_int,

@@ -4,13 +4,17 @@ import ctypes
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, array, c_int, pointer, real, uint64
+from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, uint64
 from heatball._context import call
-from heatball._errors import Error
-from heatball._native import Mmd
+from heatball._errors import ArgumentError, Error
+from heatball._native import Memorisation, Mmd, MmdFloor, Speck
 from heatball.data import field_callback
 
-__all__ = ["curl", "helmholtz", "mmd"]
+__all__ = ["artifact_threshold", "artifacts", "curl", "helmholtz", "memorisation", "mmd",
+           "mmd_floor", "nearest", "precision_recall"]
+
+SPECKS = {speck.name.removeprefix("SPECK_").lower(): int(speck) for speck in Speck}
+SIZE_MAX = 2**63 - 1
 
 
 def mmd(x, y, *, single=False, threads=0):
@@ -42,13 +46,212 @@ def mmd(x, y, *, single=False, threads=0):
     >>> abs(same["mmd2"]) < 4 * same["mmd2_se"]
     True
     """
-    x, y = array("x", x, 2), array("y", y, 2)
-    if x.shape[1] != y.shape[1]:
-        raise ValueError(f"x has {x.shape[1]} columns and y has {y.shape[1]}; they must be equal")
+    x, y = _same_columns(x=x, y=y)
     out = Mmd()
     call("hb_judge_mmd", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y), int(single),
          ctypes.byref(out))
-    return {name: getattr(out, name) for name, _ in out._fields_}
+    return _dict(out)
+
+
+def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
+    """Return what `mmd` gives for rows of the same law: the floor for generated rows.
+
+    `times` times, n rows of a against m rows of b, drawn without repetition.
+
+    Parameters
+    ----------
+    a, b : array_like of shape (n_a, dim), (n_b, dim)
+        Real rows, those of b other than those of a.
+    n, m : int
+        Rows of each comparison, as many as of generated and real rows in `mmd`.
+    times : int
+        20 or more.
+    seed : int
+        Of the choice of rows.
+    single : bool
+        As in `mmd`.
+    threads : int
+        0: one per core. The result does not depend on it.
+
+    Returns
+    -------
+    dict
+        mmd, mmd2: means over the times; mmd_upper, mmd2_upper: their 95 % quantiles.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> ring = heatball.dataset("ring")
+    >>> floor = heatball.mmd_floor(ring.sample(900, seed=1), ring.sample(900, seed=2), 200, 200)
+    >>> 0 < floor["mmd"] < floor["mmd_upper"] < 0.2
+    True
+    """
+    a, b = _same_columns(a=a, b=b)
+    out = MmdFloor()
+    call("hb_judge_mmd_floor", threads, a.shape[1], len(a), pointer(a), len(b), pointer(b),
+         integer("n", n, 0, SIZE_MAX), integer("m", m, 0, SIZE_MAX),
+         c_int("times", times, 20, INT_MAX), uint64("seed", seed), int(single), ctypes.byref(out))
+    return _dict(out)
+
+
+def nearest(x, y, *, threads=0):
+    """Return (index, distance): the nearest row of y to each row of x.
+
+    Parameters
+    ----------
+    x, y : array_like of shape (n, dim), (m, dim)
+    threads : int
+        0: one per core. The result does not depend on it.
+
+    Returns
+    -------
+    tuple of arrays of shape (n,)
+        The first of several equally near rows; Euclidean distances.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.nearest([[0.0, 1], [5, 5]], [[5.0, 4], [0, 0], [3, 3]])
+    (array([1, 0]), array([1., 1.]))
+    """
+    x, y = _same_columns(x=x, y=y)
+    index, distance = np.empty(len(x), np.uintp), np.empty(len(x))
+    call("hb_judge_nearest", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y),
+         _sizes(index), pointer(distance))
+    return index.astype(np.intp), distance
+
+
+def precision_recall(x, y, k=3, *, threads=0):
+    """Return (precision, recall) of generated rows x against real rows y, by k-th neighbours.
+
+    Precision is the share of x within the k-th neighbour's distance of some row of y, that distance
+    taken among y; recall is the same with x and y exchanged (Kynkaanniemi et al., 2019).
+
+    Parameters
+    ----------
+    x, y : array_like of shape (n, dim), (m, dim)
+        More than k rows each.
+    k : int
+        1 to 100.
+    threads : int
+        0: one per core. The result does not depend on it.
+
+    Returns
+    -------
+    tuple of float
+
+    Examples
+    --------
+    >>> import heatball
+    >>> ring = heatball.dataset("ring")
+    >>> heatball.precision_recall(ring.sample(500, seed=1) + 9, ring.sample(500, seed=2))
+    (0.0, 0.0)
+    """
+    x, y = _same_columns(x=x, y=y)
+    out = np.empty(2)
+    call("hb_judge_precision_recall", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y),
+         c_int("k", k, 1, 100), pointer(out), pointer(out[1:]))
+    return float(out[0]), float(out[1])
+
+
+def memorisation(x, held_out, training, *, threads=0):
+    """Return how near generated rows x are to training rows, beside held-out real rows.
+
+    Parameters
+    ----------
+    x, held_out, training : array_like of shape (n, dim), (m, dim), (n_t, dim)
+    threads : int
+        0: one per core. The result does not depend on it.
+
+    Returns
+    -------
+    dict
+        median, real_median: of the distances to the nearest training row, of x and of held_out;
+        ratio of them, 1 when x is as far as real rows are, 0 for copies; near: the 1st percentile
+        of the real distances; share of x nearer than that.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> ring = heatball.dataset("ring")
+    >>> training, held_out = ring.sample(500, seed=1), ring.sample(500, seed=2)
+    >>> heatball.memorisation(training[:50], held_out, training)["ratio"]
+    0.0
+    """
+    x, held_out, training = _same_columns(x=x, held_out=held_out, training=training)
+    out = Memorisation()
+    call("hb_judge_memorisation", threads, x.shape[1], len(x), pointer(x), len(held_out),
+         pointer(held_out), len(training), pointer(training), ctypes.byref(out))
+    return _dict(out)
+
+
+def artifacts(images, theta, *, kind="median", least=1, threads=0):
+    """Return (specks, affected): salt-and-pepper pixels of each image, and images with them.
+
+    Parameters
+    ----------
+    images : array_like of shape (n, height, width)
+    theta : float
+        Strength above which a pixel is a speck; `artifact_threshold` gives it for real images.
+    kind : str
+        What the strength of a pixel is: "median", |p - median of its 3 x 3 neighbourhood|, or
+        "isolated", how far it is above the highest or below the lowest of the 8 around it.
+    least : int
+        Specks that make an image affected.
+    threads : int
+        0: one per core. The result does not depend on it.
+
+    Returns
+    -------
+    tuple
+        Array of int of shape (n,); int.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> images = np.zeros((2, 8, 8))
+    >>> images[1, 3, 4] = 0.9
+    >>> heatball.artifacts(images, 0.5)
+    (array([0, 1]), 1)
+    """
+    images = array("images", images, 3)
+    n, height, width = images.shape
+    specks, affected = np.empty(n, np.uintp), np.empty(1, np.uintp)
+    call("hb_judge_artifacts", threads, height, width, n, pointer(images),
+         choice("kind", kind, SPECKS), real("theta", theta), c_int("least", least, 1, INT_MAX),
+         _sizes(specks), _sizes(affected))
+    return specks.astype(np.intp), int(affected[0])
+
+
+def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0):
+    """Return the smallest theta of `artifacts` that at most `share` of real images exceeds.
+
+    Parameters
+    ----------
+    images : array_like of shape (n, height, width)
+    share : float
+        At least 0, below 1.
+    kind, least, threads
+        As in `artifacts`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> images = np.random.default_rng(1).uniform(size=(1000, 8, 8))
+    >>> theta = heatball.artifact_threshold(images, 0.2)
+    >>> heatball.artifacts(images, theta)[1]
+    200
+    """
+    images, theta = array("images", images, 3), np.empty(1)
+    n, height, width = images.shape
+    call("hb_judge_artifacts_threshold", threads, height, width, n, pointer(images),
+         choice("kind", kind, SPECKS), c_int("least", least, 1, INT_MAX), real("share", share),
+         pointer(theta))
+    return float(theta[0])
 
 
 def curl(field, x, tau=0.0, *, probes=0, seed=42):
@@ -130,3 +333,22 @@ def helmholtz(field, hx, hy):
          pointer(field), pointer(gradient), pointer(rotation), pointer(masses), pointer(masses[1:]))
     return {"gradient": gradient, "rotation": rotation, "gradient_mass": float(masses[0]),
             "rotation_mass": float(masses[1])}
+
+
+def _same_columns(**arrays):
+    """Return the arrays as contiguous doubles with two axes and equally many columns."""
+    arrays = {name: array(name, values, 2) for name, values in arrays.items()}
+    (first, one), *others = arrays.items()
+    for name, values in others:
+        if values.shape[1] != one.shape[1]:
+            raise ArgumentError(f"{first} has {one.shape[1]} columns and {name} has "
+                                f"{values.shape[1]}; they must be equal")
+    return arrays.values()
+
+
+def _sizes(values):
+    return values.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t))
+
+
+def _dict(struct):
+    return {name: getattr(struct, name) for name, _ in struct._fields_}

@@ -3,6 +3,7 @@
 import ctypes
 import inspect
 import math
+import numbers
 import os
 import textwrap
 
@@ -325,8 +326,7 @@ class _Call:
             settings.dim = self.x.shape[1] if dim is None else settings.dim
             settings.drift_callback = self._drift_callback(drift)
         elif drift is not None:
-            parts = drift if isinstance(drift, (list, tuple)) else [drift]
-            settings.drift = b", ".join(_text("drift", part) for part in parts)
+            settings.drift = drift_text(drift)
         if noise is not None:
             settings.noise = _text("noise", noise)
         elif problem is not None:
@@ -337,16 +337,8 @@ class _Call:
             settings.initial = _text("initial", initial)
         if self.time > 0:
             settings.time = self.time
-        self._parameters(settings, params or {})
+        self.keep.append(fill_parameters(settings, params or {}))
         return settings
-
-    def _parameters(self, settings, params):
-        names = (ctypes.c_char_p * len(params))(*[_text("params", name) for name in params])
-        values = (ctypes.c_double * len(params))(*[real(f"params[{name!r}]", value)
-                                                   for name, value in params.items()])
-        settings.n_parameters = len(params)
-        settings.parameter_names, settings.parameter_values = names, values
-        self.keep += [names, values]
 
     def _drift_callback(self, drift):
         needs_time = _takes_two(drift)
@@ -452,10 +444,31 @@ class _Call:
         return {"radius": radii.copy(), **out}
 
 
+def drift_text(drift):
+    """The components of a drift that is text or a list of texts, as the library takes them."""
+    return b", ".join(_text("drift", part)
+                      for part in (drift if isinstance(drift, (list, tuple)) else [drift]))
+
+
+def fill_parameters(settings, params):
+    """Put named numbers into the settings of a problem; return what must live as long as they do."""
+    names = (ctypes.c_char_p * len(params))(*[_text("params", name) for name in params])
+    values = (ctypes.c_double * len(params))(*[real(f"params[{name!r}]", value)
+                                               for name, value in params.items()])
+    settings.n_parameters = len(params)
+    settings.parameter_names, settings.parameter_values = names, values
+    return names, values
+
+
 def _text(name, value):
-    if isinstance(value, (str, float, int)) and not isinstance(value, bool):
-        return (value if isinstance(value, str) else repr(value)).encode()
-    raise TypeError(f"{name} is {value!r}; it must be text")
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return repr(int(value) if isinstance(value, numbers.Integral) else float(value)).encode()
+    if callable(value):
+        raise TypeError(f"{name} is a function; it must be text or a number, as \"sqrt(2)\" or 1.2; "
+                        "functions may be given for drift and initial")
+    raise TypeError(f"{name} is {value!r}; it must be text or a number")
 
 
 STEP = 1e-5  # of the central differences of a log-density, relative to 1 + |x|

@@ -136,3 +136,8 @@ hb_status hb_progress(hb_context *context, const char *what, double done, double
         return hb_fail(context, HB_ERROR_INTERRUPTED, "%s: stopped by request", what);
     return HB_OK;
 }
+
+hb_status hb_context_progress(hb_context *context, const char *what, double done, double total)
+{
+    return hb_progress(context, what, done, total);
+}

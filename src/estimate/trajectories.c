@@ -36,6 +36,10 @@ static hb_status draw_initial(hb_context *context, const hb_path_plan *plan, uin
                               size_t n, double *x)
 {
     hb_status status;
+    for (size_t i = 0; plan->start && i < n; i++)
+        memcpy(x + i * plan->dim, plan->start + (first + i) % plan->n_start * plan->dim,
+               plan->dim * sizeof *x);
+    if (plan->start) return HB_OK;
     if (hb_problem_initial_kind(plan->problem) != HB_INITIAL_CALLBACK)
         return hb_problem_initial_sample(context, plan->problem, plan->seed, first, n, x);
 #pragma omp critical(hb_paths_initial)

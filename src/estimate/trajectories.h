@@ -18,6 +18,8 @@ hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem,
 typedef struct hb_path_plan {
     const hb_problem *problem;
     uint64_t seed;
+    const double *start; // (n_start, dim): path i starts at row i mod n_start; NULL: drawn
+    size_t n_start;
     size_t dim, n_times;
     const double *times;    // (n_times), tau, rising; the first may be 0
     double step;            /* longest step of Heun's scheme */

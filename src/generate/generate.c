@@ -29,10 +29,10 @@ void hb_generate_settings_default(hb_generate_settings *settings)
                                        .n_correct = 1,
                                        .snr = 0.16,
                                        .det_tau = 0.15,
-                                       .tau_min = 1e-3,
-                                       .tau_max = 3,
+                                       .tau_min = NAN,
+                                       .tau_max = NAN,
                                        .rho = 7,
-                                       .denoise = HB_DENOISE_MEAN,
+                                       .denoise = HB_DENOISE_FLOW,
                                        .tolerance = 1e-5,
                                        .seed = 1};
 }
@@ -80,13 +80,25 @@ static hb_status check_steps(hb_context *context, const hb_generate_settings *s)
     return HB_OK;
 }
 
-hb_status hb_generate_check(hb_context *context, const hb_generate_settings *settings, int dim)
+hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
+                              double tau_min, double tau_max, hb_generate_settings *out)
 {
     HB_CHECK(context, settings, HB_ERROR_ARGUMENT, "settings is NULL");
     HB_CHECK(context, dim >= 1 && dim <= 1000000, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to 1000000", dim);
-    HB_TRY(check_process(context, settings));
-    return check_steps(context, settings);
+    *out = *settings;
+    if (isnan(out->tau_min)) out->tau_min = tau_min;
+    if (isnan(out->tau_max)) out->tau_max = tau_max;
+    HB_TRY(check_process(context, out));
+    return check_steps(context, out);
+}
+
+hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n)
+{
+    const uint64_t most = UINT64_MAX / (uint64_t)dim - HB_FLOW_ROWS;
+    HB_CHECK(context, first <= most && n <= most - first, HB_ERROR_ARGUMENT,
+             "first is %llu; (first + n) times dim must be below 2^64", (unsigned long long)first);
+    return HB_OK;
 }
 
 /* ---- what the samplers call ---- */
@@ -134,6 +146,11 @@ hb_status hb_reverse_progress(const hb_reverse *run, double share)
 
 /* ---- batches ---- */
 
+typedef struct batch_room {
+    double *block, *score; // (batch, dim)
+    int *labels;           // (HB_FLOW_ROWS)
+} batch_room;
+
 static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *score)
 {
     const hb_generate_settings *s = run->settings;
@@ -161,21 +178,67 @@ static hb_status carry(const hb_reverse *run, const hb_prior *prior, uint64_t fi
     return denoise(run, rows, x, score);
 }
 
-/* Blocks of the adaptive solver are computed whole, then the wanted rows are copied. */
-static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch, uint64_t first,
-                               double *x, double *block, double *score)
+/* The adaptive solver chooses its steps for a block as a whole: the block is computed with one label
+ * in every row, and the wanted rows of that label are taken from it. */
+static hb_status carry_block(hb_reverse *run, const hb_prior *prior, uint64_t row, size_t rows,
+                             const int *label, double *out, batch_room *room)
 {
-    const size_t d = run->dim;
+    const size_t d = run->dim, skipped = (size_t)(row % HB_FLOW_ROWS);
+    const int *labels = label ? run->labels + run->start : NULL; // (rows)
+    run->wanted = 0;
+    for (size_t i = 0; i < rows; i++) run->wanted += !label || labels[i] == *label;
+    for (size_t i = 0; label && i < HB_FLOW_ROWS; i++) room->labels[i] = *label;
+    run->row_labels = label ? room->labels : NULL;
+    HB_TRY(carry(run, prior, row - skipped, HB_FLOW_ROWS, room->block, room->score));
+    for (size_t i = 0; i < rows; i++)
+        if (!label || labels[i] == *label)
+            memcpy(out + i * d, room->block + (skipped + i) * d, d * sizeof *out);
+    run->done += run->wanted;
+    return HB_OK;
+}
+
+static int seen_before(const int *labels, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (labels[k] == labels[i]) return 1;
+    return 0;
+}
+
+/* Rows of one block, once for each of their labels. */
+static hb_status carry_labels(hb_reverse *run, const hb_prior *prior, uint64_t row, size_t rows,
+                              double *out, batch_room *room)
+{
+    if (!run->labels) return carry_block(run, prior, row, rows, NULL, out, room);
+    const int *labels = run->labels + run->start; // (rows)
+    for (size_t i = 0; i < rows; i++)
+        if (!seen_before(labels, i))
+            HB_TRY(carry_block(run, prior, row, rows, &labels[i], out, room));
+    return HB_OK;
+}
+
+static hb_status carry_rows(hb_reverse *run, const hb_prior *prior, uint64_t row, size_t rows,
+                            double *out, batch_room *room)
+{
+    run->wanted = rows;
+    run->row_labels = run->labels ? run->labels + run->start : NULL;
+    HB_TRY(carry(run, prior, row, rows, out, room->score));
+    run->done += rows;
+    return HB_OK;
+}
+
+static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch, uint64_t first,
+                               double *x, batch_room *room)
+{
     const int whole = run->settings->solver == HB_SOLVER_ODE;
     size_t rows;
-    for (run->done = 0; run->done < run->n; run->done += rows) {
-        const uint64_t row = first + run->done;
-        const size_t skipped = whole ? (size_t)(row % batch) : 0, left = run->n - run->done;
-        double *out = x + run->done * d;
-        run->wanted = rows = left < batch - skipped ? left : batch - skipped;
-        HB_TRY(carry(run, prior, row - skipped, whole ? batch : rows, whole ? block : out, score));
-        if (whole) memcpy(out, block + skipped * d, rows * d * sizeof *x);
-        HB_TRY(hb_reverse_progress(run, 1));
+    for (run->start = run->done = 0; run->start < run->n; run->start += rows) {
+        const uint64_t row = first + run->start;
+        const size_t fits = whole ? batch - (size_t)(row % batch) : batch;
+        double *out = x + run->start * run->dim;
+        rows = run->n - run->start < fits ? run->n - run->start : fits;
+        HB_TRY((whole ? carry_labels : carry_rows)(run, prior, row, rows, out, room));
+        run->wanted = 0;
+        HB_TRY(hb_reverse_progress(run, 0));
     }
     return HB_OK;
 }
@@ -188,41 +251,49 @@ static size_t batch_rows(const hb_reverse *run)
     return run->n < rows ? run->n : rows;
 }
 
-static hb_status generate(hb_reverse *run, hb_prior *prior, uint64_t first, double *x)
+static hb_status carry_all(hb_reverse *run, const hb_prior *prior, uint64_t first, double *x)
 {
-    const size_t batch = batch_rows(run);
+    const size_t batch = batch_rows(run), part = hb_workspace_need(batch * run->dim, sizeof *x);
     hb_workspace work;
-    const size_t part = hb_workspace_need(batch * run->dim, sizeof(double));
-    HB_TRY(hb_workspace_create(run->context, hb_workspace_add(part, part), &work));
-    double *block = hb_workspace_take(&work, batch * run->dim, sizeof(double));
-    double *score = hb_workspace_take(&work, batch * run->dim, sizeof(double));
-    const hb_status status = carry_batches(run, prior, batch, first, x, block, score);
+    HB_TRY(hb_workspace_create(run->context,
+                               hb_workspace_add(hb_workspace_add(part, part),
+                                                hb_workspace_need(HB_FLOW_ROWS, sizeof(int))),
+                               &work));
+    batch_room room;
+    room.block = hb_workspace_take(&work, batch * run->dim, sizeof *x);
+    room.score = hb_workspace_take(&work, batch * run->dim, sizeof *x);
+    room.labels = hb_workspace_take(&work, HB_FLOW_ROWS, sizeof(int));
+    const hb_status status = carry_batches(run, prior, batch, first, x, &room);
     hb_workspace_destroy(&work);
+    return status;
+}
+
+hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
+{
+    hb_context quiet = *run->context;
+    quiet.settings.progress = NULL;
+    run->quiet = &quiet;
+    run->what = "generating";
+    hb_prior prior = {0};
+    hb_status status = hb_prior_create(run->context, run->settings, (int)run->dim, &prior);
+    if (status == HB_OK) status = carry_all(run, &prior, first, x);
+    hb_prior_destroy(&prior);
     return status;
 }
 
 hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
                       hb_score_callback score, void *user, uint64_t first, size_t n, double *x)
 {
-    HB_TRY(hb_generate_check(context, settings, dim));
+    hb_generate_settings resolved;
+    HB_TRY(hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, &resolved));
+    HB_TRY(hb_generate_check_range(context, dim, first, n));
     HB_CHECK(context, score && (x || n == 0), HB_ERROR_ARGUMENT, "score or x is NULL");
-    const uint64_t most = UINT64_MAX / (uint64_t)dim - HB_FLOW_ROWS;
-    HB_CHECK(context, first <= most && n <= most - first, HB_ERROR_ARGUMENT,
-             "first is %llu; (first + n) times dim must be below 2^64", (unsigned long long)first);
     if (n == 0) return HB_OK;
-    hb_context quiet = *context;
-    quiet.settings.progress = NULL;
     hb_reverse run = {.context = context,
-                      .quiet = &quiet,
-                      .settings = settings,
-                      .what = "generating",
+                      .settings = &resolved,
                       .dim = (size_t)dim,
                       .n = n,
                       .score = score,
                       .user = user};
-    hb_prior prior = {0};
-    hb_status status = hb_prior_create(context, settings, dim, &prior);
-    if (status == HB_OK) status = generate(&run, &prior, first, x);
-    hb_prior_destroy(&prior);
-    return status;
+    return hb_reverse_generate(&run, first, x);
 }

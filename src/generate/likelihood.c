@@ -18,8 +18,9 @@ static hb_status carry_blocks(hb_reverse *run, const hb_prior *prior, const doub
     const hb_level to = hb_level_at(process, run->settings->tau_max);
     for (size_t start = 0; start < run->n; start += HB_FLOW_ROWS) {
         const size_t left = run->n - start, rows = left < HB_FLOW_ROWS ? left : HB_FLOW_ROWS;
-        run->done = start;
+        run->start = run->done = start;
         run->wanted = rows;
+        run->row_labels = run->labels ? run->labels + start : NULL;
         memcpy(work, x + start * run->dim, rows * run->dim * sizeof *work);
         HB_TRY(hb_flow_integrate(run, from, to, rows, work, out + start));
         HB_TRY(hb_prior_add_log_density(prior, rows, work, out + start));
@@ -28,30 +29,37 @@ static hb_status carry_blocks(hb_reverse *run, const hb_prior *prior, const doub
     return HB_OK;
 }
 
+hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
+{
+    hb_context *context = run->context, quiet = *context;
+    quiet.settings.progress = NULL;
+    run->quiet = &quiet;
+    run->what = "likelihood";
+    hb_prior prior = {0};
+    void *work = NULL; // (HB_FLOW_ROWS, dim)
+    hb_status status = hb_prior_create(context, run->settings, (int)run->dim, &prior);
+    if (status == HB_OK)
+        status = hb_allocate(context, HB_FLOW_ROWS * run->dim, sizeof(double), &work);
+    if (status == HB_OK) status = carry_blocks(run, &prior, x, work, out);
+    hb_release(context, work);
+    hb_prior_destroy(&prior);
+    run->quiet = NULL;
+    return status;
+}
+
 hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
                         hb_divergence_callback score, void *user, size_t n, const double *x,
                         double *log_likelihood)
 {
-    HB_TRY(hb_generate_check(context, settings, dim));
+    hb_generate_settings resolved;
+    HB_TRY(hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, &resolved));
     HB_CHECK(context, score && (n == 0 || (x && log_likelihood)), HB_ERROR_ARGUMENT,
              "score, x or log_likelihood is NULL");
-    hb_context quiet = *context;
-    quiet.settings.progress = NULL;
     hb_reverse run = {.context = context,
-                      .quiet = &quiet,
-                      .settings = settings,
-                      .what = "likelihood",
+                      .settings = &resolved,
                       .dim = (size_t)dim,
                       .n = n,
                       .divergence = score,
                       .user = user};
-    hb_prior prior = {0};
-    void *work = NULL; // (HB_FLOW_ROWS, dim)
-    hb_status status = hb_prior_create(context, settings, dim, &prior);
-    if (status == HB_OK)
-        status = hb_allocate(context, HB_FLOW_ROWS * run.dim, sizeof(double), &work);
-    if (status == HB_OK) status = carry_blocks(&run, &prior, x, work, log_likelihood);
-    hb_release(context, work);
-    hb_prior_destroy(&prior);
-    return status;
+    return hb_reverse_likelihood(&run, x, log_likelihood);
 }

@@ -11,6 +11,8 @@
 
 #include <heatball/generate.h>
 
+static const double HB_TAU_MIN = 1e-3, HB_TAU_MAX = 3; /* of settings that leave them open */
+
 enum { HB_FLOW_ROWS = 256, HB_CALL_ROWS = 16384 };
 
 /* Streams of the library's own, used by nothing else: "gen", the step (0: the start), the use. */
@@ -57,18 +59,29 @@ typedef struct hb_reverse {
     const hb_generate_settings *settings;
     const char *what;    /* for the progress */
     size_t dim, n;       /* n: samples that are asked for, the total of the progress */
-    size_t done, wanted; /* samples before this batch, and of it */
+    size_t start;        /* the batch's first sample */
+    size_t done, wanted; /* samples that are finished, and that are being carried */
     hb_score_callback score;
     hb_divergence_callback divergence; /* instead of score, for likelihoods */
     void *user;
+    const int *labels;     // (n) of the samples, or NULL
+    const int *row_labels; // of the rows that a call of the score gets, or NULL
 } hb_reverse;
+
+/* The run of checked settings: samples first .. first+n-1 into x(n, dim). */
+hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x);
+/* ln p of x(n, dim) at tau_min into out[n]. */
+hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out);
 
 /* score(n, dim), and divergence(n) where the run has that callback, at x(n, dim), checked. */
 hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, double tau,
                          double *score, double *divergence);
 /* Progress: this batch is done to `share`. */
 hb_status hb_reverse_progress(const hb_reverse *run, double share);
-hb_status hb_generate_check(hb_context *context, const hb_generate_settings *settings, int dim);
+/* Checks the settings and copies them to *out with tau_min and tau_max in the place of NaN. */
+hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
+                              double tau_min, double tau_max, hb_generate_settings *out);
+hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n);
 
 /* The samplers: x(rows, dim), samples first .. of the law at tau_max, become those at tau_min. */
 hb_status hb_reverse_sde(const hb_reverse *run, uint64_t first, size_t rows, double *x);

@@ -19,14 +19,15 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "judge/columns.h"
 #include "judge/mmd_kernels.h"
+#include "judge/neighbours.h"
 
 #include <heatball/judge.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 32, PIECE_DOUBLES = 8192, MEDIAN_ROWS = 1000, LEAST_ROWS = 4 };
+enum { ROWS = 32, LEAST_ROWS = 4 };
 
 /* Kernel sums of each row of one sample over one sample, and what the variance needs of them. */
 typedef struct row_sums {
@@ -36,9 +37,9 @@ typedef struct row_sums {
 
 typedef struct mmd_run {
     hb_mmd_kernel kernel;
-    size_t dim, rows, columns, stride;
+    size_t dim, rows;
     const double *a; // (rows, dim)
-    const double *b; // (dim, stride), columns of infinities beyond `columns`
+    const hb_columns *b;
     double scale;
     int single;
     row_sums *out;
@@ -56,11 +57,6 @@ static hb_mmd_kernel kernel_of(hb_isa isa)
     }
 }
 
-static size_t round_to_lanes(size_t n)
-{
-    return (n + HB_MMD_LANES - 1) / HB_MMD_LANES * HB_MMD_LANES;
-}
-
 static double add_parts(const double *parts)
 {
     double sum[HB_MMD_LANES];
@@ -76,15 +72,12 @@ static hb_status sum_rows(void *user, size_t index, int thread)
     const mmd_run *run = user;
     const size_t first = index * ROWS;
     const size_t count = run->rows - first < ROWS ? run->rows - first : ROWS;
-    const size_t fits = PIECE_DOUBLES / run->dim / HB_MMD_LANES * HB_MMD_LANES;
-    const size_t piece = fits ? fits : HB_MMD_LANES;
+    const size_t width = run->b->width;
     double sum[ROWS][HB_MMD_LANES] = {{0}}, squares[ROWS][HB_MMD_LANES] = {{0}};
-    for (size_t start = 0; start < run->stride; start += piece) {
-        const size_t n = run->stride - start < piece ? run->stride - start : piece;
+    for (size_t p = 0; p < run->b->pieces; p++)
         for (size_t i = 0; i < count; i++)
-            run->kernel(run->dim, run->a + (first + i) * run->dim, n, run->stride, run->b + start,
-                        run->scale, run->single, sum[i], squares[i]);
-    }
+            run->kernel(run->dim, run->a + (first + i) * run->dim, width, width,
+                        hb_columns_piece(run->b, p), run->scale, run->single, sum[i], squares[i]);
     for (size_t i = 0; i < count; i++) {
         run->out->sum[first + i] = add_parts(sum[i]);
         run->out->squares[first + i] = add_parts(squares[i]);
@@ -106,45 +99,6 @@ static void finish_rows(size_t rows, size_t columns, int own, row_sums *r)
     r->mean /= (double)rows;
     r->mean_square /= (double)rows;
     r->mean_of_squared_means /= (double)rows;
-}
-
-static void transpose(size_t n, size_t dim, size_t stride, const double *x, double *columns)
-{
-    for (size_t j = 0; j < dim; j++)
-        for (size_t i = 0; i < stride; i++)
-            columns[j * stride + i] = i < n ? x[i * dim + j] : INFINITY;
-}
-
-/* ---- bandwidth ---- */
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Median distance among up to MEDIAN_ROWS rows, evenly spaced. */
-static hb_status median_distance(hb_context *context, size_t dim, size_t m, const double *y,
-                                 double *out)
-{
-    const size_t n = m < MEDIAN_ROWS ? m : MEDIAN_ROWS, pairs = n * (n - 1) / 2;
-    void *memory;
-    HB_TRY(hb_allocate(context, pairs, sizeof(double), &memory));
-    double *squares = memory, *next = squares; // (pairs)
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++, next++) {
-            const double *a = y + i * m / n * dim, *b = y + j * m / n * dim;
-            *next = 0;
-            for (size_t c = 0; c < dim; c++) *next += (a[c] - b[c]) * (a[c] - b[c]);
-        }
-    qsort(squares, pairs, sizeof *squares, compare_doubles);
-    *out = 0.5 * (sqrt(squares[(pairs - 1) / 2]) + sqrt(squares[pairs / 2]));
-    hb_release(context, squares);
-    HB_CHECK(
-        context, *out > 0, HB_ERROR_ARGUMENT,
-        "half of the rows of y are equal, so that their median distance is 0; the kernel needs a "
-        "width above 0");
-    return HB_OK;
 }
 
 /* ---- the estimate and its error ---- */
@@ -182,32 +136,19 @@ static void combine(size_t rows_x, size_t rows_y, const row_sums *xx, const row_
     out->mmd2_se = sqrt(second + fmax(0, 4 * f / n + 4 * g / m));
 }
 
-static hb_status check_rows(hb_context *context, const char *name, size_t n, int dim,
-                            const double *x)
-{
-    HB_CHECK(context, n >= LEAST_ROWS && x, HB_ERROR_ARGUMENT,
-             "%s has %zu rows; the discrepancy needs at least %d", name, x ? n : 0, LEAST_ROWS);
-    for (size_t i = 0; i < n * (size_t)dim; i++)
-        HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
-                 "%s has %g in row %zu, column %zu; it must have finite numbers", name, x[i],
-                 i / (size_t)dim + 1, i % (size_t)dim + 1);
-    return HB_OK;
-}
-
 typedef struct two_samples {
-    size_t n[2], stride[2];
+    size_t n[2];
     const double *rows[2]; // (n, dim)
-    double *columns[2];    // (dim, stride)
-    row_sums sums[2][2];   /* rows of the first over the second */
+    hb_columns columns[2];
+    row_sums sums[2][2]; /* rows of the first over the second */
 } two_samples;
 
 static hb_status sum_all(hb_context *context, size_t dim, double scale, int single, two_samples *s)
 {
     for (int a = 0; a < 2; a++)
         for (int b = 0; b < 2; b++) {
-            mmd_run run = {
-                kernel_of(context->isa), dim,   s->n[a], s->n[b],       s->stride[b], s->rows[a],
-                s->columns[b],           scale, single,  &s->sums[a][b]};
+            mmd_run run = {kernel_of(context->isa), dim,   s->n[a], s->rows[a],
+                           &s->columns[b],          scale, single,  &s->sums[a][b]};
             HB_TRY(hb_parallel_for(context, "discrepancy", (s->n[a] + ROWS - 1) / ROWS, sum_rows,
                                    &run));
             finish_rows(s->n[a], s->n[b], a == b, &s->sums[a][b]);
@@ -220,14 +161,14 @@ static hb_status allocate_samples(hb_context *context, size_t dim, two_samples *
 {
     size_t need = 0;
     for (int a = 0; a < 2; a++) {
-        need = hb_workspace_add(need, hb_workspace_need(dim * s->stride[a], sizeof(double)));
+        s->columns[a] = hb_columns_plan(s->n[a], dim);
+        need = hb_workspace_add(need, hb_columns_need(&s->columns[a]));
         for (int i = 0; i < 4; i++)
             need = hb_workspace_add(need, hb_workspace_need(s->n[a], sizeof(double)));
     }
     HB_TRY(hb_workspace_create(context, need, work));
     for (int a = 0; a < 2; a++) {
-        s->columns[a] = hb_workspace_take(work, dim * s->stride[a], sizeof(double));
-        transpose(s->n[a], dim, s->stride[a], s->rows[a], s->columns[a]);
+        hb_columns_pack(s->rows[a], work, &s->columns[a]);
         for (int b = 0; b < 2; b++) {
             s->sums[a][b].sum = hb_workspace_take(work, s->n[a], sizeof(double));
             s->sums[a][b].squares = hb_workspace_take(work, s->n[a], sizeof(double));
@@ -239,11 +180,10 @@ static hb_status allocate_samples(hb_context *context, size_t dim, two_samples *
 hb_status hb_judge_mmd(hb_context *context, int dim, size_t n, const double *x, size_t m,
                        const double *y, int single, hb_mmd *out)
 {
-    HB_CHECK(context, dim >= 1, HB_ERROR_ARGUMENT, "dim is %d; it must be 1 or more", dim);
-    HB_TRY(check_rows(context, "x", n, dim, x));
-    HB_TRY(check_rows(context, "y", m, dim, y));
-    HB_TRY(median_distance(context, (size_t)dim, m, y, &out->bandwidth));
-    two_samples s = {{n, m}, {round_to_lanes(n), round_to_lanes(m)}, {x, y}, {NULL, NULL}, {{{0}}}};
+    HB_TRY(hb_judge_check_rows(context, "x", LEAST_ROWS, n, dim, x));
+    HB_TRY(hb_judge_check_rows(context, "y", LEAST_ROWS, m, dim, y));
+    HB_TRY(hb_judge_median_distance(context, (size_t)dim, m, y, &out->bandwidth));
+    two_samples s = {.n = {n, m}, .rows = {x, y}};
     hb_workspace work;
     HB_TRY(allocate_samples(context, (size_t)dim, &s, &work));
     const hb_status status =

@@ -5,7 +5,7 @@
  * width, so that AVX2 and AVX-512 give the same bits.
  * A number to reproduce: at |a-b| = h the mean of the five is 0.51878631. */
 #include "judge/mmd_kernels.h"
-#include "random/vector.h"
+#include "judge/squared_distances.h"
 
 INLINE vd power4(vd a)
 {
@@ -20,24 +20,30 @@ INLINE vd five_widths(vd s)
     return vd_mul(vd_set(0.2), vd_add(vd_add(vd_add(e1, e2), vd_add(e3, e4)), e5));
 }
 
-INLINE vd squared_distance(size_t dim, const double *a, size_t stride, const double *b)
+INLINE vd kernel_of(vd distance2, double scale, int single)
 {
-    vd sum = vd_set(0);
-    for (size_t j = 0; j < dim; j++) {
-        const vd away = vd_sub(vd_load(b + j * stride), vd_set(a[j]));
-        sum = vd_fma(away, away, sum);
-    }
-    return sum;
+    const vd s = vd_mul(distance2, vd_set(scale));
+    return single ? vd_exp(vd_sub(vd_set(0), s)) : five_widths(s);
 }
 
+/* Part p takes columns p, p + HB_MMD_LANES, ... in order, in strips or one by one alike. */
 INLINE void kernel_sums(size_t dim, const double *a, size_t count, size_t stride, const double *b,
                         double scale, int single, double *sum, double *squares)
 {
+    const size_t strips = STRIPS * HB_MMD_LANES, even = count / strips * strips;
     for (size_t part = 0; part < HB_MMD_LANES; part += LANES) {
         vd total = vd_load(sum + part), total_squares = vd_load(squares + part);
-        for (size_t i = part; i < count; i += HB_MMD_LANES) {
-            const vd s = vd_mul(squared_distance(dim, a, stride, b + i), vd_set(scale));
-            const vd k = single ? vd_exp(vd_sub(vd_set(0), s)) : five_widths(s);
+        for (size_t i = part; i < even; i += strips) {
+            vd distance2[STRIPS];
+            squared_distances(dim, a, stride, b + i, HB_MMD_LANES, distance2);
+            for (int s = 0; s < STRIPS; s++) {
+                const vd k = kernel_of(distance2[s], scale, single);
+                total = vd_add(total, k);
+                total_squares = vd_fma(k, k, total_squares);
+            }
+        }
+        for (size_t i = even + part; i < count; i += HB_MMD_LANES) {
+            const vd k = kernel_of(squared_distance(dim, a, stride, b + i), scale, single);
             total = vd_add(total, k);
             total_squares = vd_fma(k, k, total_squares);
         }

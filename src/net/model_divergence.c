@@ -2,7 +2,8 @@
  *
  *     div s = -sum_r 1/V_r + the network's part,      V_r = a^2 variance_r + b
  *     energy, helmholtz   (k/sigma^2) Lap N_1          (a rotation has no divergence)
- *     score               (k/(sqrt(b) sigma)) sum_i dN_i/dx^_i
+ *     score               (k/(sqrt(b) sigma)) sum_i dN_i/dx^_i;  in the data's axes (model_axes.c)
+ *                         sum_r out_r into_r dN_r/dx^_r
  * Directions q_1 .. q_p: all coordinates (exact), or probes of random signs, for which E[q^T J q] =
  * trace J (M. F. Hutchinson, Communications in Statistics 18, 1989). Both sums are of second
  * derivatives along the directions, which is the network's Laplacian channel, or of q.dN/dq. A
@@ -26,6 +27,8 @@ typedef struct probe_room {
     hb_clock *clock;       // (block)
     float *input, *output; // (channels, block, inputs), (channels, block, outputs)
     uint32_t *words;       // (block, probes, dim)
+    float *scratch;        // (2, block, dim)
+    float *into, *out;     // (block, dim): scales in the data's axes
 } probe_room;
 
 typedef struct probe_job {
@@ -53,7 +56,9 @@ static size_t room_bytes(const probe_job *job)
            hb_workspace_need(job->block, sizeof(hb_clock)) +
            hb_workspace_need(rows * job->inputs, sizeof(float)) +
            hb_workspace_need(rows * job->outputs, sizeof(float)) +
-           hb_workspace_need(job->block * job->directions * d, sizeof(uint32_t));
+           hb_workspace_need(job->block * job->directions * d, sizeof(uint32_t)) +
+           hb_workspace_need(2 * job->block * d, sizeof(float)) +
+           2 * hb_workspace_need(job->block * d, sizeof(float));
 }
 
 static hb_status create_rooms(hb_context *context, probe_job *job, size_t threads,
@@ -72,6 +77,9 @@ static hb_status create_rooms(hb_context *context, probe_job *job, size_t thread
         room->input = hb_workspace_take(work, rows * job->inputs, sizeof(float));
         room->output = hb_workspace_take(work, rows * job->outputs, sizeof(float));
         room->words = hb_workspace_take(work, job->block * job->directions * d, sizeof(uint32_t));
+        room->scratch = hb_workspace_take(work, 2 * job->block * d, sizeof(float));
+        room->into = hb_workspace_take(work, job->block * d, sizeof(float));
+        room->out = hb_workspace_take(work, job->block * d, sizeof(float));
         HB_TRY(hb_net_tape_create(context, job->model->net, &jets, job->block, &room->tape));
     }
     return HB_OK;
@@ -99,6 +107,39 @@ static hb_status fill_directions(probe_job *job, probe_room *room, size_t first,
     return HB_OK;
 }
 
+/* The value channel, and where the network works in the data's axes the directions as x^ moves. */
+static hb_status fill_values(const hb_model *model, const hb_points *points, probe_room *room)
+{
+    hb_model_inputs(model, points, room->input);
+    if (!hb_model_in_axes(model)) return HB_OK;
+    HB_TRY(hb_model_reference(model, points, room->scratch, NULL, NULL));
+    hb_model_axes_inputs(model, points, room->scratch + points->n * (size_t)model->info.dim,
+                         room->input, room->into, room->out);
+    return HB_OK;
+}
+
+static void scale_directions(const probe_job *job, probe_room *room, size_t n)
+{
+    const size_t d = (size_t)job->model->info.dim, in = job->inputs;
+    for (size_t k = 0; k < job->directions; k++)
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < d; j++)
+                room->input[((1 + k) * n + i) * in + j] *= room->into[i * d + j];
+}
+
+/* The same trace where the network works in the data's axes; directions are scaled by `into`. */
+static double trace_in_axes(const probe_job *job, const probe_room *room, size_t n, size_t i)
+{
+    const size_t d = (size_t)job->model->info.dim;
+    double sum = 0;
+    for (size_t k = 0; k < job->directions; k++)
+        for (size_t j = 0; j < d; j++)
+            sum += (double)room->input[((1 + k) * n + i) * job->inputs + j] *
+                   (double)room->output[((1 + k) * n + i) * d + j] * (double)room->out[i * d + j] /
+                   (double)room->into[i * d + j];
+    return sum;
+}
+
 /* Sum over directions of q^T J q of the network, in its own coordinates x^. */
 static double trace_of_row(const probe_job *job, const probe_room *room, size_t n, size_t i)
 {
@@ -119,8 +160,10 @@ static double divergence_of_row(const probe_job *job, const probe_room *room, si
     const hb_clock *c = &room->clock[i];
     const double size = model->info.head == HB_HEAD_SCORE ? sqrt(c->b) : c->sigma;
     const double per = job->probes > 0 ? 1.0 / job->probes : 1;
-    double sum = per * c->k / (size * c->sigma) * trace_of_row(job, room, n, i);
-    for (int r = 0; r < model->info.dim; r++) sum -= 1 / (c->a * c->a * model->variance[r] + c->b);
+    double sum = hb_model_in_axes(model)
+                     ? per * trace_in_axes(job, room, n, i)
+                     : per * c->k / (size * c->sigma) * trace_of_row(job, room, n, i);
+    for (int r = 0; r < model->info.dim; r++) sum -= 1 / hb_model_variance(model, c, (size_t)r);
     return sum / (model->scale * model->scale);
 }
 
@@ -137,8 +180,9 @@ static hb_status probe_block(void *user, size_t index, int thread)
         hb_model_clock(model, job->tau[first + i], &room->clock[i]);
     }
     const hb_points points = {n, room->z, room->clock, job->labels ? job->labels + first : NULL};
-    hb_model_inputs(model, &points, room->input);
+    HB_TRY(fill_values(model, &points, room));
     HB_TRY(fill_directions(job, room, first, n));
+    if (hb_model_in_axes(model)) scale_directions(job, room, n);
     HB_TRY(hb_net_forward(room->tape, model->parameters, n, room->input, room->output));
     for (size_t i = 0; i < n; i++) job->divergence[first + i] = divergence_of_row(job, room, n, i);
     return HB_OK;

@@ -1,7 +1,8 @@
 /* Models in .safetensors files.
  *
  * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order), reference.axes (F32),
- * reference.mean, reference.variance and shift (F64). Texts of __metadata__: format = "heatball
+ * reference.mean, reference.variance and shift (F64); with a user's drift also drift.numbers and
+ * drift.moments (F64), drift.ends (F32) and its text. Texts of __metadata__: format = "heatball
  * model 1" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
  * written again is the same. Reading trusts nothing: every number is checked as hb_model_create
  * checks it, every array's length against the network's, every value must be finite, the axes must
@@ -9,6 +10,7 @@
 #include "net/model_file.h"
 #include "base/context.h"
 #include "file/writer.h"
+#include "problem/problem_text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,7 +20,7 @@
 
 static const char FORMAT[] = "heatball model 1";
 static const char *const head_names[] = {"score", "energy", "helmholtz"};
-static const char *const process_names[] = {"ou", "ve"};
+static const char *const process_names[] = {"ou", "ve", "drift"};
 
 /* ---- the texts --------------------------------------------------------------------------------
  */
@@ -42,9 +44,20 @@ static const struct {
     {"tau_max", FIELD_DOUBLE, offsetof(hb_model_info, tau_max)},
     {"seed", FIELD_COUNT, offsetof(hb_model_info, seed)},
     {"steps", FIELD_COUNT, offsetof(hb_model_info, steps)},
+    /* from here on only in models of images */
+    {"image_height", FIELD_INT, offsetof(hb_model_info, image_height)},
+    {"image_width", FIELD_INT, offsetof(hb_model_info, image_width)},
+    {"pixel_low", FIELD_DOUBLE, offsetof(hb_model_info, pixel_low)},
+    {"pixel_high", FIELD_DOUBLE, offsetof(hb_model_info, pixel_high)},
 };
 
-enum { N_FIELDS = sizeof fields / sizeof *fields, OTHER_TEXTS = 4, TEXT = 40 };
+enum {
+    N_FIELDS = sizeof fields / sizeof *fields,
+    IMAGE_FIELDS = 4,
+    ROW_FIELDS = N_FIELDS - IMAGE_FIELDS,
+    OTHER_TEXTS = 4,
+    TEXT = 40
+};
 
 static void print_field(const hb_model_info *info, size_t i, char *text)
 {
@@ -104,10 +117,11 @@ static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_
              hb_safetensors_path(file), format ? format : "", FORMAT);
     int head, process;
     HB_TRY(parse_name(context, file, "head", 3, head_names, &head));
-    HB_TRY(parse_name(context, file, "process", 2, process_names, &process));
+    HB_TRY(parse_name(context, file, "process", 3, process_names, &process));
     info->head = head;
     info->process = process;
-    for (size_t i = 0; i < N_FIELDS; i++) HB_TRY(parse_field(context, file, i, info));
+    const size_t n_fields = hb_safetensors_text(file, "image_height") ? N_FIELDS : ROW_FIELDS;
+    for (size_t i = 0; i < n_fields; i++) HB_TRY(parse_field(context, file, i, info));
     const char *method = hb_safetensors_text(file, "method");
     HB_CHECK(context, method && strlen(method) < sizeof info->method, HB_ERROR_FORMAT,
              "%s has no metadata method", hb_safetensors_path(file));
@@ -152,11 +166,14 @@ static size_t list_texts(const hb_model *model, const hb_model_info *info, char 
     out[1] = (hb_metadata){"head", head_names[info->head]};
     out[2] = (hb_metadata){"process", process_names[info->process]};
     out[3] = (hb_metadata){"method", model->info.method};
-    for (size_t i = 0; i < N_FIELDS; i++) {
+    const size_t n_fields = info->image_height > 0 ? N_FIELDS : ROW_FIELDS;
+    for (size_t i = 0; i < n_fields; i++) {
         print_field(info, i, texts[i]);
         out[OTHER_TEXTS + i] = (hb_metadata){fields[i].name, texts[i]};
     }
-    return OTHER_TEXTS + N_FIELDS;
+    if (!model->flow.drift) return OTHER_TEXTS + n_fields;
+    out[OTHER_TEXTS + n_fields] = (hb_metadata){"drift", hb_problem_text(model->flow.drift)};
+    return OTHER_TEXTS + n_fields + HB_FLOW_TEXTS;
 }
 
 hb_status hb_model_write(hb_context *context, const hb_model *model, const char *path,
@@ -164,8 +181,8 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
                          size_t n_more_tensors, const hb_tensor *more_tensors)
 {
     const size_t layers = (size_t)hb_net_tensors(model->net);
-    const size_t most_texts = OTHER_TEXTS + N_FIELDS + n_more_metadata;
-    const size_t most_tensors = REFERENCE_TENSORS + layers + n_more_tensors;
+    const size_t most_texts = OTHER_TEXTS + N_FIELDS + HB_FLOW_TEXTS + n_more_metadata;
+    const size_t most_tensors = REFERENCE_TENSORS + HB_FLOW_TENSORS + layers + n_more_tensors;
     char texts[N_FIELDS][TEXT];
     hb_workspace work;
     HB_TRY(hb_workspace_create(context,
@@ -179,7 +196,9 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
     hb_model_info info;
     hb_model_info_get(model, &info);
     size_t n_texts = list_texts(model, &info, texts, metadata);
+    double numbers[3];
     size_t n_tensors = list_tensors(model, named, tensors);
+    n_tensors += hb_model_flow_tensors(model, numbers, tensors + n_tensors);
     for (size_t i = 0; i < n_more_metadata; i++) metadata[n_texts++] = more_metadata[i];
     for (size_t i = 0; i < n_more_tensors; i++) tensors[n_tensors++] = more_tensors[i];
     const hb_status status =
@@ -229,6 +248,7 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
                                    (uint64_t)tensor.rows * (uint64_t)tensor.columns,
                                    model->parameters + tensor.offset));
     }
+    if (model->info.process == HB_PROCESS_DRIFT) HB_TRY(hb_model_flow_read(context, file, model));
     return check_reference(context, file, model);
 }
 

@@ -2,6 +2,9 @@
  *
  *     OU  a = e^-tau,  b = 1 - e^-2tau,  k = e^-2tau
  *     VE  a = 1,       b = 2 tau,        k = 1/(1 + 2 tau/spread)
+ *     a user's drift   b = 2 tau/(1 + 2 tau/S), S of train/drift_reference.c; k = 1, since nothing
+ *     need fade; mean and sigma from the moments of model_drift.c. b is the scale of the smallest
+ *     details at tau, and a weight in losses; db = b^2/(2 tau).
  *     sigma^2 = a^2 spread + b = trace(C_tau)/dim,           spread = trace(C)/dim
  * so x^ = (z - a m)/sigma has variance 1 at every tau. k is the rate at which anything that is not
  * Gaussian fades at least (third cumulants of the standardised density fade as its power 3/2).
@@ -21,8 +24,29 @@
 
 static const double BELOW_TAU_MIN = 4;
 
+/* The clock of a user's drift. */
+static void clock_of_drift(const hb_model *model, double tau, hb_clock *out)
+{
+    const hb_model_flow *flow = &model->flow;
+    const size_t spread = flow->columns - 1;
+    *out = (hb_clock){.tau = tau, .a = 1, .b = 2 * tau / (1 + 2 * tau / flow->detail), .k = 1};
+    hb_model_flow_clock(flow, tau, out);
+    out->sigma = exp(0.5 * hb_model_column(model, out, out->value, spread));
+    out->log_sigma_rate = 0.5 * hb_model_column(model, out, out->rate, spread);
+}
+
+double hb_model_noise_rate(const hb_model *model, const hb_clock *c)
+{
+    if (model->flow.knots > 0) return c->b * c->b / (2 * c->tau);
+    return 2 * c->tau * (model->info.process == HB_PROCESS_OU ? c->a * c->a : 1);
+}
+
 void hb_model_clock(const hb_model *model, double tau, hb_clock *out)
 {
+    if (model->flow.knots > 0) {
+        clock_of_drift(model, tau, out);
+        return;
+    }
     const int ou = model->info.process == HB_PROCESS_OU;
     const double spread = model->spread;
     const double a = ou ? exp(-tau) : 1, b = ou ? -expm1(-2 * tau) : 2 * tau;
@@ -72,7 +96,8 @@ void hb_model_inputs(const hb_model *model, const hb_points *points, float *inpu
         const hb_clock *c = &points->clock[i];
         const double *z = points->z + i * d, per_sigma = 1 / c->sigma;
         float *row = input + i * inputs, *labels = row + d + info->time_features;
-        for (size_t j = 0; j < d; j++) row[j] = (float)((z[j] - c->a * model->mean[j]) * per_sigma);
+        for (size_t j = 0; j < d; j++)
+            row[j] = (float)((z[j] - hb_model_mean(model, c, j)) * per_sigma);
         time_features(info, c->tau, row + d, NULL);
         memset(labels, 0, (size_t)info->classes * sizeof *labels);
         if (points->labels && points->labels[i] >= 0) labels[points->labels[i]] = 1;
@@ -95,7 +120,7 @@ void hb_model_inputs_log_tau(const hb_model *model, const hb_points *points, con
         const hb_clock *c = &points->clock[i];
         float *row = input + i * inputs, *labels = row + d + info->time_features;
         for (size_t j = 0; j < d; j++)
-            row[j] = (float)(-model->mean[j] * c->a_rate / c->sigma -
+            row[j] = (float)(-hb_model_mean_rate(model, c, j) / c->sigma -
                              (double)values[i * inputs + j] * c->log_sigma_rate);
         time_features(info, c->tau, NULL, row + d);
         memset(labels, 0, (size_t)info->classes * sizeof *labels);

@@ -2,7 +2,7 @@
  * from a point (z, tau) to the network's inputs and back from its outputs to a score.
  *
  * Inputs of the network at (z, tau), in this order (docs/models.md):
- *     x^ = (z - a m)/sigma     (dim)            a, sigma: of hb_clock
+ *     x^ = (z - m_tau)/sigma   (dim)            m_tau = a m; a, sigma: of hb_clock
  *     phi(ln tau)              (time_features)
  *     one-hot label            (classes)        all 0: no class
  * Everything that moves with tau moves with ln tau here: its steps are of order 1 at every tau. */
@@ -10,9 +10,11 @@
 #define HB_NET_MODEL_PARTS_H
 
 #include "base/memory.h"
+#include "net/model_drift.h"
 #include "net/net.h"
 
 #include <heatball/model.h>
+#include <math.h>
 
 struct hb_model {
     hb_context *context;
@@ -22,6 +24,7 @@ struct hb_model {
     double *variance;     // (dim) along the axes
     float *axes;          // (dim, dim): a row is a unit vector
     double spread;        /* mean of variance */
+    hb_model_flow flow;   /* of a user's drift: moments in the place of a, b, mean, variance */
     hb_net *net;
     float *parameters;
     hb_workspace work;
@@ -38,6 +41,8 @@ int hb_model_inputs_count(const hb_model *model);
  * point. */
 hb_status hb_model_check_points(hb_context *context, const hb_model *model, size_t n,
                                 const double *tau, const int *labels);
+hb_status hb_model_check_labels(hb_context *context, const hb_model *model, size_t n,
+                                const int *labels);
 
 /* What depends on tau alone. A rate is a derivative by ln tau. */
 typedef struct hb_clock {
@@ -45,9 +50,47 @@ typedef struct hb_clock {
     double sigma, k;       /* scale of x^, size of what is learnt */
     double a_rate, k_rate; /* da, dk */
     double log_sigma_rate; /* d ln sigma */
+    /* a user's drift: the knot before tau (NULL: OU, VE), weights of it and the next, and rates */
+    const double *knot;
+    double value[4], rate[4];
 } hb_clock;
 
 void hb_model_clock(const hb_model *model, double tau, hb_clock *out);
+/* db by ln tau. */
+double hb_model_noise_rate(const hb_model *model, const hb_clock *clock);
+void hb_model_flow_clock(const hb_model_flow *flow, double tau, hb_clock *out); /* model_drift.c */
+
+/* Hermite's cubic of one column of the moments. */
+static inline double hb_model_column(const hb_model *model, const hb_clock *c,
+                                     const double weight[4], size_t column)
+{
+    const double *at = c->knot + column;
+    const size_t n = model->flow.columns;
+    return weight[0] * at[0] + weight[1] * at[n] + weight[2] * at[2 * n] + weight[3] * at[3 * n];
+}
+
+/* The reference's mean in coordinate j and its variance along axis r, and rates. */
+static inline double hb_model_mean(const hb_model *model, const hb_clock *c, size_t j)
+{
+    return c->knot ? hb_model_column(model, c, c->value, j) : c->a * model->mean[j];
+}
+
+static inline double hb_model_mean_rate(const hb_model *model, const hb_clock *c, size_t j)
+{
+    return c->knot ? hb_model_column(model, c, c->rate, j) : model->mean[j] * c->a_rate;
+}
+
+static inline double hb_model_variance(const hb_model *model, const hb_clock *c, size_t r)
+{
+    if (!c->knot) return c->a * c->a * model->variance[r] + c->b;
+    return exp(hb_model_column(model, c, c->value, (size_t)model->info.dim + r));
+}
+
+/* Of the logarithm of the variance; a user's drift only. */
+static inline double hb_model_log_variance_rate(const hb_model *model, const hb_clock *c, size_t r)
+{
+    return hb_model_column(model, c, c->rate, (size_t)model->info.dim + r);
+}
 
 /* Points as a loss or a caller has them; labels may be NULL. */
 typedef struct hb_points {
@@ -65,10 +108,42 @@ void hb_model_inputs_along(const hb_model *model, size_t n, int k, float *input)
 void hb_model_inputs_log_tau(const hb_model *model, const hb_points *points, const float *values,
                              float *input);
 
-/* The reference: value[n] = ln N(z; a m, a^2 C + b I) and gradient (n, dim); either may be NULL.
+/* The reference: value[n] = ln N(z; m_tau, C_tau) and gradient (n, dim); either may be NULL.
  * scratch (2, n, dim). One thread. */
 hb_status hb_model_reference(const hb_model *model, const hb_points *points, float *scratch,
                              double *value, float *gradient);
+
+/* ---- scores for generation (model_view.c) ---- */
+
+/* Rooms for scores of z, kept between calls. Row i of an answer is a function of its own z, tau and
+ * label: the other rows of the call change no bit of it. Labels are not checked. */
+typedef struct hb_model_asker hb_model_asker;
+
+hb_status hb_model_asker_create(hb_context *context, const hb_model *model, size_t most_rows,
+                                hb_model_asker **out);
+void hb_model_asker_destroy(hb_model_asker *asker);
+/* score (n, dim) at z (n, dim) and one tau; labels (n) or NULL. */
+hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const double *z, double tau,
+                               const int *labels, double *score);
+
+/* ---- the score head in the data's axes (model_axes.c) ---- */
+
+/* 1: a score head above 3 dimensions, under OU or VE. */
+int hb_model_in_axes(const hb_model *model);
+/* The data's share of the variance, mean over the axes: the denoising loss of the reference. */
+double hb_model_data_share(const hb_model *model, const hb_clock *clock);
+/* into (dim): of p_r in x^_r; out (dim): of N_r in the score along axis r. */
+void hb_model_axis_scales(const hb_model *model, const hb_clock *clock, float *into, float *out);
+/* x^ into the inputs (n, inputs), and the scales (n, dim). slope (n, dim): -p_r/V_r, which
+ * hb_model_reference leaves in the second half of its scratch. */
+void hb_model_axes_inputs(const hb_model *model, const hb_points *points, const float *slope,
+                          float *input, float *into, float *out);
+/* score (n, dim) += axes^T (out output); scratch (n, dim). */
+hb_status hb_model_axes_add(const hb_model *model, size_t n, const float *out, const float *output,
+                            float *scratch, float *score);
+/* Cotangents of the outputs from those of the score. */
+hb_status hb_model_axes_cotangent(const hb_model *model, size_t n, const float *out,
+                                  const float *score, float *output);
 
 /* ---- tapes: a forward pass kept for its backward pass ---- */
 

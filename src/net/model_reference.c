@@ -5,7 +5,8 @@
  * variance_r + b,
  *     v_ref = -1/2 sum_r (ln(2 pi V_r) + p_r^2/V_r),     grad v_ref = -axes^T (p/V).
  * Both turns are matrix products over all rows (float; the network's own precision). v_ref solves
- * the Fokker-Planck equation of OU and VE exactly, whatever m and C are. A number to reproduce: the
+ * the Fokker-Planck equation of OU and VE exactly, whatever m and C are. For a user's drift a m and
+ * V_r are the moments of model_drift.c, and it solves nothing. A number to reproduce: the
  * standard normal stays itself under OU; at z = (2, 0) v_ref = -3.8378771. */
 #include "base/context.h"
 #include "net/model_parts.h"
@@ -26,13 +27,13 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             centred[i * d + j] =
-                (float)(points->z[i * d + j] - points->clock[i].a * model->mean[j]);
+                (float)(points->z[i * d + j] - hb_model_mean(model, &points->clock[i], j));
     HB_TRY(hb_net_to_outputs(model->context, &turn, n, model->axes, centred, p));
     for (size_t i = 0; i < n; i++) {
-        const double a2 = points->clock[i].a * points->clock[i].a, b = points->clock[i].b;
         double sum = (double)d * log(2 * M_PI);
         for (size_t r = 0; r < d; r++) {
-            const double variance = a2 * model->variance[r] + b, q = (double)p[i * d + r];
+            const double variance = hb_model_variance(model, &points->clock[i], r);
+            const double q = (double)p[i * d + r];
             if (value) sum += log(variance) + q * q / variance;
             p[i * d + r] = (float)(-q / variance);
         }

@@ -1,7 +1,8 @@
 /* The three heads of a model as a score, forward and backward.
  *
  *     energy     s = grad v_ref + (k/sigma) dN/dx^: the slope of a scalar network
- *     score      s = grad v_ref + (k/sqrt(b)) N, N of dim outputs
+ *     score      s = grad v_ref + (k/sqrt(b)) N, N of dim outputs; above 3 dimensions in the data's
+ *                axes (model_axes.c)
  *     helmholtz  s = grad v_ref + (k/sigma) (dN_1/dx + dN_2/dy, dN_1/dy - dN_2/dx),
  *                a gradient and a rotation, by first derivatives along both coordinates
  * 1/sqrt(b) is the size of a score that resolves the noise. The backward pass multiplies the
@@ -26,6 +27,7 @@ struct hb_model_tape {
     float *output, *output_cotangent; // (channels, rows, outputs)
     float *slope, *slope_cotangent;   // (rows, inputs)
     float *scratch, *reference;       // (2, rows, dim), (rows, dim)
+    float *into, *out;                // (rows, dim): scales in the data's axes
 };
 
 static int uses_slope(const hb_model_tape *tape)
@@ -53,8 +55,9 @@ static hb_status create_arrays(hb_model_tape *tape)
     const size_t rows = tape->capacity, d = (size_t)tape->model->info.dim;
     const size_t in = tape->channels * rows * tape->inputs;
     const size_t out = tape->channels * rows * tape->outputs;
-    const size_t counts[] = {in,           out,     out, rows * tape->inputs, rows * tape->inputs,
-                             2 * rows * d, rows * d};
+    const size_t counts[] = {
+        in,       out,      out,     rows * tape->inputs, rows * tape->inputs, 2 * rows * d,
+        rows * d, rows * d, rows * d};
     size_t bytes = 2 * hb_workspace_need(rows, sizeof(double));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(float)));
@@ -68,6 +71,8 @@ static hb_status create_arrays(hb_model_tape *tape)
     tape->slope_cotangent = floats(tape, rows * tape->inputs);
     tape->scratch = floats(tape, 2 * rows * d);
     tape->reference = floats(tape, rows * d);
+    tape->into = floats(tape, rows * d);
+    tape->out = floats(tape, rows * d);
     return HB_OK;
 }
 
@@ -157,6 +162,19 @@ static void note_factors(hb_model_tape *tape, const hb_points *points)
     }
 }
 
+static hb_status forward_in_axes(hb_model_tape *tape, const float *parameters,
+                                 const hb_points *points, float *score)
+{
+    const hb_model *model = tape->model;
+    const size_t n = points->n, d = (size_t)model->info.dim;
+    HB_TRY(hb_model_reference(model, points, tape->scratch, NULL, tape->reference));
+    hb_model_inputs(model, points, tape->input);
+    hb_model_axes_inputs(model, points, tape->scratch + n * d, tape->input, tape->into, tape->out);
+    HB_TRY(hb_net_forward(tape->net, parameters, n, tape->input, tape->output));
+    memcpy(score, tape->reference, n * d * sizeof *score);
+    return hb_model_axes_add(model, n, tape->out, tape->output, tape->scratch, score);
+}
+
 hb_status hb_model_tape_forward(hb_model_tape *tape, const float *parameters,
                                 const hb_points *points, float *w, float *score)
 {
@@ -165,6 +183,7 @@ hb_status hb_model_tape_forward(hb_model_tape *tape, const float *parameters,
     HB_CHECK(tape->context, n <= tape->capacity, HB_ERROR_ARGUMENT,
              "a tape for %zu rows was given %zu", tape->capacity, n);
     tape->rows = n;
+    if (hb_model_in_axes(model)) return forward_in_axes(tape, parameters, points, score);
     note_factors(tape, points);
     hb_model_inputs(model, points, tape->input);
     for (size_t c = 1; c < tape->channels; c++)
@@ -185,6 +204,11 @@ hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
                                  float *gradient)
 {
     const size_t n = tape->rows, d = (size_t)tape->model->info.dim;
+    if (hb_model_in_axes(tape->model)) {
+        HB_TRY(hb_model_axes_cotangent(tape->model, n, tape->out, score_cotangent,
+                                       tape->output_cotangent));
+        return hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL);
+    }
     if (uses_slope(tape)) memset(tape->slope_cotangent, 0, n * tape->inputs * sizeof(float));
     for (size_t i = 0; score_cotangent && i < n; i++)
         cotangent_of_row(tape, n, i, score_cotangent + i * d);

@@ -249,12 +249,14 @@ static hb_status parse_mixture(spec *s)
     double *values, *weights = NULL;
     HB_TRY(read_file(s, "mixture", &rows, &columns, &values));
     hb_status status = HB_OK;
-    if (columns != 2 * d + 1 && columns != d + 2)
-        status =
-            hb_fail(s->context, HB_ERROR_ARGUMENT,
-                    "mixture: %s has %zu columns; for dim = %zu it must have %zu (weight, means, "
-                    "variances) or %zu (one variance)",
-                    s->arguments, (size_t)columns, (size_t)d, (size_t)(2 * d + 1), (size_t)(d + 2));
+    if (columns != 2 * d + 1 && columns != d + 2) {
+        char shorter[60] = "";
+        if (d > 1) snprintf(shorter, sizeof shorter, " or %zu (one variance)", (size_t)(d + 2));
+        status = hb_fail(s->context, HB_ERROR_ARGUMENT,
+                         "mixture: %s has %zu columns; for dim = %zu it must have %zu (%s)%s",
+                         s->arguments, (size_t)columns, (size_t)d, (size_t)(2 * d + 1),
+                         d > 1 ? "weight, means, variances" : "weight, mean, variance", shorter);
+    }
     if (status == HB_OK) status = allocate_doubles(s->context, rows, &weights);
     if (status == HB_OK) status = fill_mixture(s, rows, columns, values, weights);
     hb_release(s->context, weights);

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
+#include "problem/problem_text.h"
 
 #include <heatball/ball.h>
 #include <math.h>
@@ -106,6 +107,7 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(create_noise(context, s, problem));
     HB_TRY((s->drift_callback ? hb_drift_from_callback
                               : hb_drift_from_text)(context, s, problem->dim, &problem->drift));
+    HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
     HB_TRY(create_initial(context, s, problem));
     return check_drift(context, problem);
 }
@@ -148,6 +150,7 @@ void hb_problem_destroy(hb_problem *problem)
     hb_time_change_destroy(context, problem->change);
     hb_program_destroy(problem->noise);
     hb_graph_destroy(problem->noise_graph);
+    hb_release(context, problem->text);
     hb_release(context, problem);
 }
 

@@ -95,6 +95,7 @@ struct hb_problem {
     hb_time_change *change;
     hb_drift drift;
     hb_initial initial;
+    char *text; /* of the drift, see problem_text.h; NULL: a callback */
 };
 
 /* Reads the text of an initial density; stationary is only named, hb_stationary_create does the rest. */

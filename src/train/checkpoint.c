@@ -5,6 +5,7 @@
  * and `run`: all settings that the weights depend on and a sum of the data. A checkpoint of another
  * run is refused with both texts in mind: the first setting that differs is named. */
 #include "net/model_file.h"
+#include "problem/problem_text.h"
 #include "train/trainer.h"
 
 #include <errno.h>
@@ -33,6 +34,8 @@ static void print_run(const hb_trainer *t, char *text)
     uint64_t sum =
         sum_of(t->n * (size_t)info->dim * sizeof *t->z, t->z, UINT64_C(0xcbf29ce484222325));
     if (t->labels) sum = sum_of(t->n * sizeof *t->labels, t->labels, sum);
+    const char *drift = t->pool ? hb_problem_text(s->drift) : ""; /* its sum: it has blanks */
+    const uint64_t drift_sum = sum_of(strlen(drift), drift, 0);
     const locale_t locale = hb_locale_enter();
     snprintf(text, RUN_TEXT,
              "loss=%d head=%d process=%d width=%d depth=%d residual=%d time_features=%d batch=%d "
@@ -40,12 +43,13 @@ static void print_run(const hb_trainer *t, char *text)
              "warmup=%.17g ramp=%.17g ball_share=%.17g sigma_max=%.17g anchors=%d "
              "anchor_spread=%.17g nodes=%d target_rows=%zu standardise=%d label_dropout=%.17g "
              "seed=%llu dim=%d "
-             "classes=%d rows=%zu data=%016llx",
+             "classes=%d rows=%zu data=%016llx drift=%016llx",
              s->loss, s->head, s->process, s->width, s->depth, s->residual, s->time_features,
              s->batch, (unsigned long long)t->steps, s->rate, s->ema, s->clip, s->tau_min,
              s->tau_max, t->weight, s->warmup, s->ramp, t->ball_share, s->sigma_max, s->anchors,
              s->anchor_spread, s->nodes, t->target_rows, s->standardise, s->label_dropout,
-             (unsigned long long)s->seed, info->dim, info->classes, t->n, (unsigned long long)sum);
+             (unsigned long long)s->seed, info->dim, info->classes, t->n, (unsigned long long)sum,
+             (unsigned long long)drift_sum);
     hb_locale_leave(locale);
 }
 

@@ -7,7 +7,7 @@
  * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
  * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
  * (tests/test_train.c). */
-#include "train/trainer.h"
+#include "train/drift_pool.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -15,6 +15,7 @@
 hb_status hb_draw_order(hb_trainer *trainer)
 {
     const uint64_t epoch = trainer->state.step / trainer->steps_per_epoch;
+    if (trainer->pool) return hb_pool_refresh(trainer);
     if (trainer->order_epoch == epoch + 1) return HB_OK;
     trainer->order_epoch = epoch + 1;
     const uint64_t seed = trainer->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1);
@@ -22,7 +23,7 @@ hb_status hb_draw_order(hb_trainer *trainer)
 }
 
 /* ln tau of rows first .. first+n-1 of a step with `total` of them. */
-static hb_status draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
 {
     const hb_trainer *trainer = shard->trainer;
     const double low = log(trainer->settings.tau_min);
@@ -43,13 +44,14 @@ static void place_row(const hb_trainer *trainer, size_t row, double reach, size_
     const size_t d = (size_t)trainer->model->info.dim;
     const hb_clock *c = &rows->clock[i];
     const double spread = reach * sqrt(c->b);
+    rows->root[i] = sqrt(c->b);
     for (size_t j = 0; j < d; j++)
         rows->z[i * d + j] =
             c->a * trainer->z[row * d + j] + spread * (double)rows->noise[i * d + j];
     if (rows->labels) rows->labels[i] = trainer->labels[row];
 }
 
-static hb_status draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
@@ -64,8 +66,8 @@ hb_status hb_draw_rows(hb_shard *shard)
     const size_t batch = (size_t)trainer->settings.batch;
     const uint64_t step = trainer->state.step, in_epoch = step % trainer->steps_per_epoch;
     hb_rows *rows = &shard->rows;
-    HB_TRY(draw_clocks(shard, HB_STREAM_TAU, shard->first, batch, rows));
-    HB_TRY(draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, rows));
+    HB_TRY(hb_draw_clocks(shard, HB_STREAM_TAU, shard->first, batch, rows));
+    HB_TRY(hb_draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, rows));
     for (size_t i = 0; i < rows->n; i++)
         place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n], 1, i,
                   rows);
@@ -84,8 +86,8 @@ hb_status hb_draw_anchors(hb_shard *shard)
     const size_t total = (size_t)trainer->settings.anchors, first = shard->first_anchor;
     const double spread = trainer->settings.anchor_spread, reach = sqrt(1 + spread * spread);
     hb_rows *rows = &shard->anchor;
-    HB_TRY(draw_clocks(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
-    HB_TRY(draw_noise(shard, HB_STREAM_ANCHOR_NOISE, first, total, rows));
+    HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
+    HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, first, total, rows));
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
                              HB_TRAIN_STREAM + HB_STREAM_ANCHOR_ROW,
                              trainer->state.step * total + first, rows->n, shard->uniform));

@@ -2,31 +2,43 @@
  * autoencoders, Neural Computation 23, 2011), for every head:
  *     L = mean over rows of |sqrt(b) s(z,tau) + e|^2/dim,   z = a z_0 + sqrt(b) e,
  * since grad ln p(z | z_0) = -e/sqrt(b), weighted with the variance b of the noise. Its minimiser
- * is the score of the noisy data. From it dL/ds = 2 sqrt(b) (sqrt(b) s + e)/(dim B). A number to
- * reproduce: s = 0 gives L = 1 on average. */
+ * is the score of the noisy data. From it dL/ds = 2 sqrt(b) (sqrt(b) s + e)/(dim B). Above 3
+ * dimensions a row counts 1/g, g what the Gaussian reference alone leaves at its tau
+ * (net/model_axes.c): every tau then starts with a loss of 1, where it fell as g to a hundredth at
+ * those tau where the shape of an image is decided. A number to reproduce: s = 0 gives L = 1 on
+ * average in the plane. */
 #include "train/trainer.h"
 
 #include <math.h>
+
+enum { SMALL_DIM = 3 };
+
+static double row_weight(const hb_trainer *trainer, const hb_clock *clock)
+{
+    if (trainer->model->info.dim <= SMALL_DIM || trainer->pool) return 1;
+    return 1 / hb_model_data_share(trainer->model, clock);
+}
 
 hb_status hb_dsm_add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
-    const double share = 1 / ((double)d * trainer->settings.batch);
+    const double per_number = 1 / ((double)d * trainer->settings.batch);
     const hb_rows *rows = &shard->rows;
     const float *parameters = trainer->model->parameters;
     const hb_points points = {rows->n, rows->z, rows->clock, rows->labels};
     HB_TRY(hb_model_tape_forward(shard->tape, parameters, &points, NULL, shard->score));
     double sum = 0;
     for (size_t i = 0; i < rows->n; i++) {
-        const double root = sqrt(rows->clock[i].b);
+        const double root = rows->root[i],
+                     share = per_number * row_weight(trainer, &rows->clock[i]);
         for (size_t j = i * d; j < (i + 1) * d; j++) {
             const double miss = root * (double)shard->score[j] + (double)rows->noise[j];
-            sum += miss * miss;
+            sum += share * miss * miss;
             shard->score_cotangent[j] = (float)(2 * share * root * miss);
         }
     }
-    shard->losses[HB_LOSS_OF_DSM] += share * sum;
+    shard->losses[HB_LOSS_OF_DSM] += sum;
     return hb_model_tape_backward(shard->tape, parameters, NULL, shard->score_cotangent,
                                   shard->gradient);
 }

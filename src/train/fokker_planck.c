@@ -1,16 +1,17 @@
 /* The Fokker-Planck residual (C.-H. Lai et al., FP-Diffusion, ICML 2023) for the energy head, with
  * exact derivatives.
  *
- * v = v_ref + w, v_ref an exact solution, F the normalised drift (-z for OU, 0 for VE):
+ * v = v_ref + w, F the normalised drift (-z for OU, 0 for VE, or the user's):
  *     e = d_tau v - Lap v - |grad v|^2 + F.grad v + div F
- *       = d_tau w - Lap w - |grad w|^2 - (2 grad v_ref - F).grad w,          0 at w = 0
+ *       = e_ref + d_tau w - Lap w - |grad w|^2 - (2 grad v_ref - F).grad w,
+ *     e_ref: the same of v_ref, which is 0 for OU and VE (drift_terms.c)
  *     rho = (b/2) e,  loss = weight * mean of b huber(rho):
  * the limit of the heat-ball loss as the ball shrinks (heat_ball.c), with the same weights. w = k
  * N(x^, ln tau): d_i w = (k/sigma) N_i, Lap w = (k/sigma^2) N_L, d_tau w = (k' N + k N_t)/tau with
  * ' and t by ln tau. dim <= 3: N_i, N_t, N_L are channels of one pass. Above: N_L is the mean of
  * second derivatives along random signs (Hutchinson), and N_i the slope by reverse mode. A number
- * to reproduce: w = 0 gives e = 0 exactly. */
-#include "train/trainer.h"
+ * to reproduce: w = 0 gives e = 0 exactly, with OU and VE. */
+#include "train/drift_terms.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -27,6 +28,7 @@ typedef struct residual_room {
     float *value;                   // (anchors)
     float *slope, *slope_cotangent; // (anchors, inputs)
     float *reference, *scratch;     // (anchors, dim), (2, anchors, dim)
+    double *drift, *source;         // (anchors, dim), (anchors): F, e_ref
     uint32_t *words;                // (directions, dim)
 } residual_room;
 
@@ -63,7 +65,8 @@ static hb_status create_arrays(hb_shard *shard, residual_room *room)
     const size_t channels = channels_of(room), in = room->inputs;
     const size_t counts[] = {
         channels * m * in, channels * m, channels * m, m, m * in, m * in, m * d, 2 * m * d};
-    size_t bytes = hb_workspace_need(room->directions * d, sizeof(uint32_t));
+    size_t bytes = hb_workspace_need(room->directions * d, sizeof(uint32_t)) +
+                   hb_workspace_need(m * d, sizeof(double)) + hb_workspace_need(m, sizeof(double));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(float)));
     HB_TRY(hb_workspace_create(shard->trainer->context, bytes, &room->work));
@@ -72,6 +75,8 @@ static hb_status create_arrays(hb_shard *shard, residual_room *room)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         *arrays[i] = hb_workspace_take(&room->work, counts[i], sizeof(float));
     room->words = hb_workspace_take(&room->work, room->directions * d, sizeof(uint32_t));
+    room->drift = hb_workspace_take(&room->work, m * d, sizeof(double));
+    room->source = hb_workspace_take(&room->work, m, sizeof(double));
     return HB_OK;
 }
 
@@ -137,22 +142,22 @@ static void add_anchor(hb_shard *shard, residual_room *room, const hb_points *po
     const hb_clock *c = &points->clock[i];
     const size_t d = (size_t)trainer->model->info.dim, m = points->n, p = room->directions;
     const double per_direction = room->slopes ? 1 / (double)p : 1;
-    const double drift = trainer->model->info.process == HB_PROCESS_OU ? -1 : 0; /* F = drift z */
     const double first = c->k / c->sigma, second = per_direction * c->k / (c->sigma * c->sigma);
     const float *N = room->output;
-    double e = (c->k_rate * (double)N[i] + c->k * (double)N[(1 + p) * m + i]) / c->tau -
+    double e = room->source[i] +
+               (c->k_rate * (double)N[i] + c->k * (double)N[(1 + p) * m + i]) / c->tau -
                second * (double)N[(2 + p) * m + i];
     for (size_t j = 0; j < d; j++) {
         const float N_j = room->slopes ? room->slope[i * room->inputs + j] : N[(1 + j) * m + i];
-        const double w_j = first * (double)N_j, F_j = drift * points->z[i * d + j];
+        const double w_j = first * (double)N_j, F_j = room->drift[i * d + j];
         e -= w_j * (w_j + 2 * (double)room->reference[i * d + j] - F_j);
     }
     double slope;
     const double factor = trainer->weight * trainer->ramp * c->b / trainer->settings.anchors;
-    const double rho = 0.5 * c->b * e;
+    const double scale = 0.5 * c->b * hb_anchor_trust(shard, i), rho = scale * e;
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / trainer->settings.anchors;
-    const double pull = factor * slope * 0.5 * c->b; /* dL/de */
+    const double pull = factor * slope * scale; /* dL/de */
     float *C = room->cotangent;
     C[i] = (float)(pull * c->k_rate / c->tau);
     C[(1 + p) * m + i] = (float)(pull * c->k / c->tau);
@@ -160,7 +165,7 @@ static void add_anchor(hb_shard *shard, residual_room *room, const hb_points *po
     for (size_t j = 0; j < p && room->slopes; j++) C[(1 + j) * m + i] = 0;
     for (size_t j = 0; j < d; j++) {
         const float N_j = room->slopes ? room->slope[i * room->inputs + j] : N[(1 + j) * m + i];
-        const double F_j = drift * points->z[i * d + j];
+        const double F_j = room->drift[i * d + j];
         const double by_w_j = -2 * (first * (double)N_j + (double)room->reference[i * d + j]) + F_j;
         float *to =
             room->slopes ? &room->slope_cotangent[i * room->inputs + j] : &C[(1 + j) * m + i];
@@ -183,6 +188,7 @@ static hb_status add(hb_shard *shard)
                             room->slope));
     }
     HB_TRY(hb_model_reference(model, &points, room->scratch, NULL, room->reference));
+    HB_TRY(hb_drift_sources(&shard->alone, shard->trainer, &points, room->drift, room->source));
     for (size_t i = 0; i < points.n; i++) add_anchor(shard, room, &points, i);
     HB_TRY(hb_net_backward(room->jets, parameters, room->cotangent, shard->gradient, NULL));
     if (!room->slopes) return HB_OK;

@@ -1,15 +1,16 @@
 /* The Fokker-Planck residual of a score (C.-H. Lai et al., FP-Diffusion, ICML 2023, vector form)
  * with exact derivatives, for the score head in dim <= 3.
  *
- * s = s_ref + q, s_ref = grad v_ref an exact solution of d_tau s = grad(div s + |s|^2 - F.s - div
- * F), F = c z with c = -1 (OU) or 0 (VE), H the Hessian of v_ref:
- *     e_i = d_tau q_i - sum_j d_i d_j q_j - 2 sum_j H_ij q_j
- *           - sum_j (2 s_ref,j + 2 q_j - F_j) d_i q_j + c q_i
+ * The residual of d_tau s = grad(div s + |s|^2 - F.s - div F) with s = s_ref + q, s_ref = grad v_ref,
+ * H the Hessian of v_ref, J_ji = dF_j/dz_i (c times the unit matrix, c = -1 for OU and 0 for VE):
+ *     e_i = e_ref,i + d_tau q_i - sum_j d_i d_j q_j - 2 sum_j H_ij q_j
+ *           - sum_j (2 s_ref,j + 2 q_j - F_j) d_i q_j + sum_j J_ji q_j,
+ *     e_ref: the same of s_ref, which is 0 for OU and VE (drift_terms.c)
  *     rho_i = (b^(3/2)/2) e_i,    loss = weight * mean of (b/dim) sum_i huber(rho_i).
  * q = g N(x^, ln tau), g = k/sqrt(b): d_i q = (g/sigma) N_i, d_i d_j q = (g/sigma^2) N_ij, d_tau q
  * = (g' N + g N_t)/tau. All are channels of one pass: value, dim directions, ln tau, dim (dim+1)/2
- * pairs. A number to reproduce: q = 0 gives e = 0 exactly. */
-#include "train/trainer.h"
+ * pairs. A number to reproduce: q = 0 gives e = 0 exactly, with OU and VE. */
+#include "train/drift_terms.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,6 +28,8 @@ typedef struct vector_room {
     float *input;               // (channels, anchors, inputs)
     float *output, *cotangent;  // (channels, anchors, dim)
     float *reference, *scratch; // (anchors, dim), (2, anchors, dim)
+    double *drift, *jacobian;   // (anchors, dim), (anchors, dim, dim): F, dF_i/dz_j
+    double *source;             // (anchors, dim): e_ref
 } vector_room;
 
 static hb_status prepare(hb_trainer *trainer)
@@ -72,13 +75,18 @@ static hb_status create(hb_shard *shard)
                                hb_workspace_need(channels * m * inputs, sizeof(float)) +
                                    2 * hb_workspace_need(channels * m * d, sizeof(float)) +
                                    hb_workspace_need(m * d, sizeof(float)) +
-                                   hb_workspace_need(2 * m * d, sizeof(float)),
+                                   hb_workspace_need(2 * m * d, sizeof(float)) +
+                                   2 * hb_workspace_need(m * d, sizeof(double)) +
+                                   hb_workspace_need(m * d * d, sizeof(double)),
                                &room->work));
     room->input = hb_workspace_take(&room->work, channels * m * inputs, sizeof(float));
     room->output = hb_workspace_take(&room->work, channels * m * d, sizeof(float));
     room->cotangent = hb_workspace_take(&room->work, channels * m * d, sizeof(float));
     room->reference = hb_workspace_take(&room->work, m * d, sizeof(float));
     room->scratch = hb_workspace_take(&room->work, 2 * m * d, sizeof(float));
+    room->drift = hb_workspace_take(&room->work, m * d, sizeof(double));
+    room->source = hb_workspace_take(&room->work, m * d, sizeof(double));
+    room->jacobian = hb_workspace_take(&room->work, m * d * d, sizeof(double));
     return hb_net_tape_create(&shard->alone, trainer->model->net, &jets, m, &room->jets);
 }
 
@@ -87,8 +95,8 @@ typedef struct anchor_terms {
     double N[MOST_DIM], N_t[MOST_DIM], N_i[MOST_DIM][MOST_DIM]; /* N_i[i][j] = dN_j/dx^_i */
     double N_ii[MOST_PAIRS][MOST_DIM];
     double q[MOST_DIM], push[MOST_DIM]; /* push_j = 2 s_ref,j + 2 q_j - F_j */
-    double H[MOST_DIM][MOST_DIM];
-    double g, g_rate, first, second, drift;
+    double H[MOST_DIM][MOST_DIM], J[MOST_DIM][MOST_DIM], source[MOST_DIM];
+    double g, g_rate, first, second;
 } anchor_terms;
 
 static void take_channels(const vector_room *room, size_t m, size_t i, size_t d, anchor_terms *t)
@@ -107,32 +115,31 @@ static void take_terms(const hb_model *model, const vector_room *room, const hb_
 {
     const hb_clock *c = &points->clock[i];
     const size_t d = (size_t)model->info.dim;
-    const int ou = model->info.process == HB_PROCESS_OU;
-    const double b_rate = 2 * c->tau * (ou ? c->a * c->a : 1), root = sqrt(c->b);
+    const double b_rate = hb_model_noise_rate(model, c), root = sqrt(c->b);
     take_channels(room, points->n, i, d, t);
-    t->drift = ou ? -1 : 0;
     t->g = c->k / root;
     t->g_rate = (c->k_rate - c->k * b_rate / (2 * c->b)) / root;
     t->first = t->g / c->sigma;
     t->second = t->g / (c->sigma * c->sigma);
     for (size_t j = 0; j < d; j++) {
         t->q[j] = t->g * t->N[j];
-        t->push[j] =
-            2 * (double)room->reference[i * d + j] + 2 * t->q[j] - t->drift * points->z[i * d + j];
+        t->push[j] = 2 * (double)room->reference[i * d + j] + 2 * t->q[j] - room->drift[i * d + j];
+        t->source[j] = room->source[i * d + j];
         for (size_t k = 0; k < d; k++) {
             t->H[j][k] = 0;
+            t->J[j][k] = room->jacobian[(i * d + j) * d + k];
             for (size_t r = 0; r < d; r++)
                 t->H[j][k] -= (double)model->axes[r * d + j] * (double)model->axes[r * d + k] /
-                              (c->a * c->a * model->variance[r] + c->b);
+                              hb_model_variance(model, c, r);
         }
     }
 }
 
 static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double tau, size_t i)
 {
-    double e = (t->g_rate * t->N[i] + t->g * t->N_t[i]) / tau + t->drift * t->q[i];
+    double e = t->source[i] + (t->g_rate * t->N[i] + t->g * t->N_t[i]) / tau;
     for (size_t j = 0; j < d; j++)
-        e -= 2 * t->H[i][j] * t->q[j] + t->push[j] * t->first * t->N_i[i][j];
+        e -= (2 * t->H[i][j] - t->J[j][i]) * t->q[j] + t->push[j] * t->first * t->N_i[i][j];
     for (size_t p = 0; p < n_pairs; p++) {
         const size_t a = (size_t)pairs[p][0], b = (size_t)pairs[p][1];
         if (a == i) e -= t->second * t->N_ii[p][b];
@@ -147,9 +154,9 @@ static void write_cotangents(const anchor_terms *t, vector_room *room, size_t m,
 {
     for (size_t j = 0; j < d; j++) {
         float *out = room->cotangent + i * d + j;
-        double value = t->g_rate / tau * P[j] + t->g * t->drift * P[j];
+        double value = t->g_rate / tau * P[j];
         for (size_t k = 0; k < d; k++) {
-            value -= 2 * t->g * P[k] * (t->H[k][j] + t->first * t->N_i[k][j]);
+            value -= t->g * P[k] * (2 * t->H[k][j] - t->J[j][k] + 2 * t->first * t->N_i[k][j]);
             out[(1 + k) * m * d] = (float)(-t->first * t->push[j] * P[k]);
         }
         out[0] = (float)value;
@@ -168,7 +175,7 @@ static void add_anchor(hb_shard *shard, vector_room *room, const hb_points *poin
     const size_t d = (size_t)trainer->model->info.dim;
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->weight * trainer->ramp * c->b * share;
-    const double scale = 0.5 * c->b * sqrt(c->b);
+    const double scale = 0.5 * c->b * sqrt(c->b) * hb_anchor_trust(shard, i);
     anchor_terms t;
     double P[MOST_DIM] = {0};
     take_terms(trainer->model, room, points, i, &t);
@@ -197,6 +204,8 @@ static hb_status add(hb_shard *shard)
     memset(room->input + (2 + d) * channel, 0, room->n_pairs * channel * sizeof(float));
     HB_TRY(hb_net_forward(room->jets, model->parameters, points.n, room->input, room->output));
     HB_TRY(hb_model_reference(model, &points, room->scratch, NULL, room->reference));
+    HB_TRY(hb_drift_vector_sources(&shard->alone, shard->trainer, &points, room->drift,
+                                   room->jacobian, room->source));
     for (size_t i = 0; i < points.n; i++) add_anchor(shard, room, &points, i);
     return hb_net_backward(room->jets, model->parameters, room->cotangent, shard->gradient, NULL);
 }

@@ -31,6 +31,8 @@ static hb_status prepare(hb_trainer *trainer)
 {
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb-paper loss needs the energy head");
+    HB_CHECK(trainer->context, !trainer->pool, HB_ERROR_ARGUMENT,
+             "the hb-paper loss has no drift; it needs the process ou or ve");
     HB_CHECK(trainer->context, trainer->settings.tau_max > trainer->settings.sigma_max,
              HB_ERROR_ARGUMENT, "tau_max is %g; the hb-paper loss needs it above sigma_max, %g",
              trainer->settings.tau_max, trainer->settings.sigma_max);

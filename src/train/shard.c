@@ -6,7 +6,7 @@
 static size_t rows_need(size_t n, size_t d, int labels)
 {
     return hb_workspace_need(n * d, sizeof(double)) + hb_workspace_need(n * d, sizeof(float)) +
-           hb_workspace_need(n, sizeof(hb_clock)) +
+           hb_workspace_need(n, sizeof(hb_clock)) + hb_workspace_need(n, sizeof(double)) +
            (labels ? hb_workspace_need(n, sizeof(int)) : 0);
 }
 
@@ -15,6 +15,7 @@ static void take_rows(hb_workspace *work, size_t n, size_t d, int labels, hb_row
     *out = (hb_rows){.n = n};
     out->z = hb_workspace_take(work, n * d, sizeof(double));
     out->noise = hb_workspace_take(work, n * d, sizeof(float));
+    out->root = hb_workspace_take(work, n, sizeof(double));
     out->clock = hb_workspace_take(work, n, sizeof(hb_clock));
     if (labels) out->labels = hb_workspace_take(work, n, sizeof(int));
 }
@@ -46,7 +47,10 @@ hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
     shard->gradient =
         hb_workspace_take(&shard->work, trainer->model->info.parameters, sizeof(float));
     HB_TRY(hb_model_tape_create(&shard->alone, trainer->model, HB_WANT_SCORE, n, &shard->tape));
-    if (trainer->target_rows > 0) HB_TRY(hb_target_create(shard));
+    if (trainer->pool)
+        HB_TRY(hb_drift_room_create(shard));
+    else if (trainer->target_rows > 0)
+        HB_TRY(hb_target_create(shard));
     return trainer->constraint->create(shard);
 }
 
@@ -54,6 +58,7 @@ void hb_shard_destroy(hb_shard *shard)
 {
     if (shard->room) shard->trainer->constraint->destroy(shard);
     hb_model_tape_destroy(shard->tape);
+    hb_drift_room_destroy(shard);
     hb_workspace_destroy(&shard->target_work);
     hb_workspace_destroy(&shard->work);
 }
@@ -63,10 +68,10 @@ hb_status hb_shard_step(hb_shard *shard)
     const hb_trainer *trainer = shard->trainer;
     memset(shard->gradient, 0, trainer->model->info.parameters * sizeof(float));
     memset(shard->losses, 0, sizeof shard->losses);
-    HB_TRY(hb_draw_rows(shard));
+    HB_TRY(trainer->pool ? hb_drift_draw_rows(shard) : hb_draw_rows(shard));
     if (shard->target) HB_TRY(hb_target_average(shard));
     HB_TRY(hb_dsm_add(shard));
     if (trainer->ramp == 0 || shard->anchors == 0) return HB_OK;
-    HB_TRY(hb_draw_anchors(shard));
+    HB_TRY(trainer->pool ? hb_drift_draw_anchors(shard) : hb_draw_anchors(shard));
     return trainer->constraint->add(shard);
 }

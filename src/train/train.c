@@ -80,21 +80,47 @@ static int wants_checkpoint(const hb_trainer *t)
     return t->settings.checkpoint && every > 0 && t->state.step % every == 0;
 }
 
+/* Shows the model to the caller's watch: the averaged weights stand in for those being trained until
+ * it returns. *start moves on by the time that it took, so that watching is not training. */
+static hb_status show(hb_trainer *t, double *start)
+{
+    const double before = now();
+    hb_model *model = t->model;
+    float *trained = model->parameters;
+    const uint64_t steps = model->info.steps;
+    model->parameters = t->state.average;
+    model->info.steps = t->state.step;
+    const int stop = t->settings.watch(t->settings.watch_user, t->state.step, model);
+    model->parameters = trained;
+    model->info.steps = steps;
+    *start += now() - before;
+    HB_CHECK(t->context, !stop, HB_ERROR_INTERRUPTED, "train: stopped by its watch at step %llu",
+             (unsigned long long)t->state.step);
+    return HB_OK;
+}
+
 static hb_status loop(hb_trainer *t)
 {
-    const double start = now() - t->seconds;
+    const hb_train_settings *s = &t->settings;
+    double start = now() - t->seconds;
     hb_context quiet = *t->context;
     quiet.settings.progress = NULL;
     hb_status status = HB_OK;
+    uint64_t shown = 0;
     while (t->state.step < t->steps && status == HB_OK) {
         double norm;
         HB_TRY(step(&quiet, t, &norm));
         const double spent = now() - start;
-        HB_TRY(hb_log_add(t, norm, spent));
+        const int late = s->max_time > 0 && spent >= s->max_time;
+        HB_TRY(hb_log_add(t, norm, spent, late));
         if (wants_checkpoint(t)) HB_TRY(hb_checkpoint_write(t, spent));
-        if (t->settings.max_time > 0 && spent >= t->settings.max_time) break;
-        status = hb_progress(t->context, "train", (double)t->state.step, (double)t->steps);
+        if (late) break;
+        if (s->watch && s->watch_every && t->state.step % s->watch_every == 0)
+            status = show(t, &start), shown = t->state.step;
+        if (status == HB_OK)
+            status = hb_progress(t->context, "train", (double)t->state.step, (double)t->steps);
     }
+    if (status == HB_OK && s->watch && shown != t->state.step) status = show(t, &start);
     if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, now() - start));
     if (t->settings.log) HB_TRY(hb_log_write(t));
     return status;

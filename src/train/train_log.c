@@ -11,7 +11,7 @@
 static const char *const columns[HB_LOG_COLUMNS] = {
     "step", "loss", "dsm", "constraint", "residual", "gradient_norm", "rate", "seconds"};
 
-hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds)
+hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
 {
     const uint64_t step = trainer->state.step;
     double *sums = trainer->log_sums;
@@ -19,7 +19,7 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds)
         for (int k = 0; k < HB_LOSSES; k++) sums[k] += trainer->shards[s].losses[k];
     sums[HB_LOSSES] += norm;
     trainer->log_count++;
-    if (step % trainer->log_every && step != trainer->steps) return HB_OK;
+    if (step % trainer->log_every && step != trainer->steps && !last) return HB_OK;
     const double per = 1 / (double)trainer->log_count;
     const double row[HB_LOG_COLUMNS] = {(double)step,
                                         per * (sums[HB_LOSS_OF_DSM] + sums[HB_LOSS_OF_CONSTRAINT]),

@@ -1,13 +1,14 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
- * shards. The number of shards is ceil(batch/SHARD_ROWS), whatever the threads. Defaults are those
- * of docs/training.md. */
+ * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
+ * on, whatever the threads. Defaults are those of docs/training.md. */
+#include "train/drift_pool.h"
 #include "train/shard.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, MAX_SHARDS = 64, MAX_BATCH = 1 << 20 };
+enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, MAX_BATCH = 1 << 20, DRIFT_WEIGHT = 12 };
 
 void hb_train_settings_default(hb_train_settings *settings)
 {
@@ -99,9 +100,10 @@ static hb_status check_data(hb_context *context, size_t n, const double *data, i
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static const hb_constraint *constraint_of(int loss, int head)
+static const hb_constraint *constraint_of(int loss, int head, int process)
 {
     const int energy = head == HB_HEAD_ENERGY;
+    if (loss == HB_LOSS_HB && process == HB_PROCESS_DRIFT) return &hb_constraint_hb_drift;
     switch (loss) {
     case HB_LOSS_FP: return energy ? &hb_constraint_fp : &hb_constraint_fp_score;
     case HB_LOSS_HB: return energy ? &hb_constraint_hb : &hb_constraint_hb_score;
@@ -123,7 +125,11 @@ static hb_status create_model(hb_trainer *t, int dim, int classes, const double 
                           .time_features = s->time_features,
                           .tau_min = s->tau_min,
                           .tau_max = s->tau_max,
-                          .seed = s->seed};
+                          .seed = s->seed,
+                          .image_height = s->image_height,
+                          .image_width = s->image_width,
+                          .pixel_low = s->pixel_low,
+                          .pixel_high = s->pixel_high};
     snprintf(info.method, sizeof info.method, "%s", t->constraint->method);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
     HB_TRY(hb_model_set_reference(t->context, t->model, s->standardise, t->n, data));
@@ -158,7 +164,9 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
 static void choose_numbers(hb_trainer *t, int dim)
 {
     const hb_train_settings *s = &t->settings;
-    const size_t batch = (size_t)s->batch, shards = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
+    const size_t batch = (size_t)s->batch, least = batch < LEAST_ROWS ? 1 : 2;
+    const size_t whole = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
+    const size_t shards = whole < least ? least : whole;
     t->n_shards = shards < MAX_SHARDS ? shards : MAX_SHARDS;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     t->steps = s->steps ? s->steps : (uint64_t)s->epochs * t->steps_per_epoch;
@@ -166,7 +174,9 @@ static void choose_numbers(hb_trainer *t, int dim)
     /* a residual is a sum over dim terms; above 3 dimensions the recipe's weight falls with its
      * square */
     const double fall = dim <= 3 ? 1 : 4.0 / ((double)dim * dim);
-    t->weight = isnan(s->weight) ? fall * t->constraint->weight : s->weight;
+    /* b, whose cube weights a residual, is small where a user's drift is fast (models.md) */
+    const double lift = s->process == HB_PROCESS_DRIFT ? DRIFT_WEIGHT : 1;
+    t->weight = isnan(s->weight) ? lift * fall * t->constraint->weight : s->weight;
     t->target_rows = (size_t)(s->target_rows < 0 ? t->constraint->target_rows : s->target_rows);
     t->ball_share = !isnan(s->ball_share) ? s->ball_share : dim <= 3 ? 0.4 : 2.0 / dim;
     hb_adam_settings_default(&t->adam);
@@ -183,10 +193,11 @@ hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *d
     HB_TRY(check_settings(t->context, &t->settings));
     HB_TRY(check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
-    t->constraint = constraint_of(t->settings.loss, t->settings.head);
+    t->constraint = constraint_of(t->settings.loss, t->settings.head, t->settings.process);
     HB_TRY(create_model(t, dim, classes, data));
     choose_numbers(t, dim);
     HB_TRY(create_arrays(t, data));
+    if (t->settings.process == HB_PROCESS_DRIFT) HB_TRY(hb_pool_create(t));
     HB_TRY(t->constraint->prepare(t));
     for (size_t i = 0; i < t->n_shards; i++) HB_TRY(hb_shard_create(t, i, &t->shards[i]));
     return HB_OK;
@@ -197,6 +208,7 @@ void hb_trainer_destroy(hb_trainer *t)
     for (size_t i = 0; t->shards && i < t->n_shards; i++)
         if (t->shards[i].trainer) hb_shard_destroy(&t->shards[i]);
     if (t->constraint) t->constraint->discard(t);
+    hb_pool_destroy(t);
     hb_workspace_destroy(&t->work);
     hb_model_destroy(t->model);
 }

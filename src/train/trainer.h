@@ -16,6 +16,8 @@
 typedef struct hb_trainer hb_trainer;
 typedef struct hb_shard hb_shard;
 typedef struct hb_target_room hb_target_room;
+typedef struct hb_pool hb_pool;             /* drift_pool.h */
+typedef struct hb_drift_room hb_drift_room; /* drift_draw.c */
 
 /* A loss beside denoising score matching. create makes the shard's room for up to shard->anchors
  * anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
@@ -32,7 +34,7 @@ typedef struct hb_constraint {
 } hb_constraint;
 
 extern const hb_constraint hb_constraint_none, hb_constraint_fp, hb_constraint_fp_score,
-    hb_constraint_hb, hb_constraint_hb_score, hb_constraint_hb_paper;
+    hb_constraint_hb, hb_constraint_hb_score, hb_constraint_hb_drift, hb_constraint_hb_paper;
 
 typedef enum hb_loss_column {
     HB_LOSS_OF_DSM,
@@ -44,8 +46,11 @@ typedef enum hb_loss_column {
 /* Rows that a loss is taken at. */
 typedef struct hb_rows {
     size_t n;
-    double *z;       // (n, dim)
-    float *noise;    // (n, dim)
+    double *z;    // (n, dim)
+    float *noise; // (n, dim)
+    /* (n): the miss of a target is weighted with its square; at anchors of a drift: the part of the
+     * residual that counts */
+    double *root;
     hb_clock *clock; // (n)
     int *labels;     // (n), NULL without classes
 } hb_rows;
@@ -61,8 +66,9 @@ struct hb_shard {
     float *score, *score_cotangent; // (count, dim)
     float *gradient;                // (parameters)
     double losses[HB_LOSSES];
-    void *room;             /* the constraint's */
-    hb_target_room *target; /* NULL: plain denoising */
+    void *room;                /* the constraint's */
+    hb_target_room *target;    /* NULL: plain denoising */
+    hb_drift_room *drift_room; /* a user's drift only */
     hb_workspace work, target_work;
 };
 
@@ -83,6 +89,7 @@ struct hb_trainer {
     size_t n_shards;
     hb_shard *shards; // (n_shards)
     void *common;     /* the constraint's, for all shards */
+    hb_pool *pool;    /* a user's drift only */
     hb_adam_settings adam;
     hb_adam_state state;
     float *gradient; // (parameters)
@@ -118,13 +125,24 @@ void hb_trainer_destroy(hb_trainer *trainer);
 /* The shard's rows of this step, and its anchors. */
 hb_status hb_draw_rows(hb_shard *shard);
 hb_status hb_draw_anchors(hb_shard *shard);
-/* A new order of the data when the step opens an epoch. */
+/* Their parts: tau of rows first .. of `total` in a step, and noise. */
+hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
+hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
+/* The same for a user's drift (drift_draw.c), with the targets. */
+hb_status hb_drift_room_create(hb_shard *shard);
+void hb_drift_room_destroy(hb_shard *shard);
+hb_status hb_drift_draw_rows(hb_shard *shard);
+hb_status hb_drift_draw_anchors(hb_shard *shard);
+/* A new order of the data when the step opens an epoch, new paths of a drift when they are due. */
 hb_status hb_draw_order(hb_trainer *trainer);
 
 hb_status hb_dsm_add(hb_shard *shard);
 /* Replaces the noise of the shard's rows by its mean given z over target_rows rows of data. */
 hb_status hb_target_create(hb_shard *shard);
 hb_status hb_target_average(hb_shard *shard);
+
+/* 1, or with a user's drift less where it is strong (drift_draw.c): a factor of the residual. */
+double hb_anchor_trust(const hb_shard *shard, size_t i);
 
 /* h(r) = r^2/2 for |r| <= 1, |r| - 1/2 beyond; slope: its derivative. */
 double hb_huber(double r, double *slope);
@@ -134,7 +152,8 @@ double hb_huber(double r, double *slope);
 hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds);
 hb_status hb_checkpoint_read(hb_trainer *trainer, int *resumed);
 
-hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds);
+/* last: the run ends here, so a row is made of what there is. */
+hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last);
 hb_status hb_log_write(const hb_trainer *trainer);
 
 #endif

@@ -48,7 +48,8 @@ def ctype_of(c_type):
              "size_t": ctypes.c_size_t, "uint64_t": ctypes.c_uint64,
              "const char *": ctypes.c_char_p,
              "const void *": ctypes.c_void_p, "void *": ctypes.c_void_p, "float": ctypes.c_float,
-             "uint32_t": ctypes.c_uint32, "const char *const *": ctypes.POINTER(ctypes.c_char_p)}
+             "uint32_t": ctypes.c_uint32, "unsigned char": ctypes.c_ubyte, "char": ctypes.c_char,
+             "const char *const *": ctypes.POINTER(ctypes.c_char_p)}
     if c_type in plain:
         return plain[c_type]
     if c_type in _native.ENUMS:

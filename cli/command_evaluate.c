@@ -1,0 +1,245 @@
+/* heatball evaluate: how good a model is.
+ *
+ *     MODEL, --data -> error of the score by tau and region, curl, residual; generated samples beside real
+ *                      ones (MMD, modes); likelihood of rows that it has not seen
+ * A named set gives the exact score; of a file, the rows that `train` held out are found again from the
+ * model's seed. What cannot be measured is null in the JSON, with the reason beside it. */
+#include "commands.h"
+#include "evaluate_figure.h"
+#include "evaluate_images.h"
+#include "evaluate_output.h"
+#include "plot_path.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_DRAWS = 50 };
+static const double HELD_OUT = 0.1;
+static const double USUAL_TAU[] = {0.01, 0.03, 0.1, 0.3, 0.5, 0.8, 1.5};
+enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
+
+typedef struct evaluate_values {
+    const char *model, *data, *plot;
+    hb_reals tau, radii;
+    uint64_t draws, samples, seed;
+    double share, held_out;
+    int json;
+} evaluate_values;
+
+static const hb_option evaluate_options[] = {
+    {.kind = HB_OPTION_TEXT,
+     .placeholder = "MODEL",
+     .help = "a model file of heatball train",
+     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
+     .offset = offsetof(evaluate_values, model)},
+    {.name = "data",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "NAME|FILE",
+     .help = "a set of heatball data list, or the .npy or .csv file of rows that was trained on",
+     .rules = HB_OPTION_REQUIRED,
+     .offset = offsetof(evaluate_values, data)},
+    {.name = "tau",
+     .kind = HB_OPTION_REALS,
+     .placeholder = "LIST",
+     .help =
+         "tau at which the score is judged; without it those of 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, "
+         "1.5 that the model was trained for",
+     .max = 1e6,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(evaluate_values, tau)},
+    {.letter = 'n',
+     .kind = HB_OPTION_UNSIGNED,
+     .placeholder = "N",
+     .help = "draws at each tau for the error of the score",
+     .min = LEAST_DRAWS,
+     .max = 1e9,
+     .fallback = "10000",
+     .offset = offsetof(evaluate_values, draws)},
+    {.name = "samples",
+     .kind = HB_OPTION_UNSIGNED,
+     .placeholder = "N",
+     .help = "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
+     .max = 1e6,
+     .fallback = "2000",
+     .offset = offsetof(evaluate_values, samples)},
+    {.name = "radius",
+     .kind = HB_OPTION_REALS,
+     .placeholder = "LIST",
+     .help = "radii of the heat balls of the residual, in the model's coordinates",
+     .max = 1e6,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(evaluate_values, radii)},
+    {.name = "radius-share",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "F",
+     .help =
+         "without --radius: share of the time from the model's smallest tau that a ball reaches "
+         "back, r^2 = 4 pi F (tau - tau_min)",
+     .max = 1,
+     .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW,
+     .fallback = "0.4",
+     .offset = offsetof(evaluate_values, share)},
+    {.name = "held-out",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "SHARE",
+     .help = "share of the rows of a file that train held out; 1 for a file of which it has seen "
+             "nothing; without it 0.1",
+     .max = 1,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(evaluate_values, held_out)},
+    HB_OPTION_SEED(evaluate_values, seed, "1"),
+    HB_OPTION_JSON(evaluate_values, json),
+    {.name = "plot",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "FILE",
+     .help =
+         "draw the error of the score against tau, by region, into this file, .svg, .png or .pdf "
+         "by its name",
+     .offset = offsetof(evaluate_values, plot)},
+    {0}};
+
+/* ---- what is asked for ---- */
+
+static hb_status read_data(hb_session *session, const evaluate_values *v, const hb_model_info *info,
+                           hb_train_data *out)
+{
+    const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
+    hb_status status;
+    if (!hb_train_data_is_file(v->data) && !isnan(v->held_out))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--held-out is for rows of a file; --data is %.80s", v->data);
+    if (hb_train_data_is_file(v->data))
+        status = hb_train_data_read(session, v->data, NULL, share, info->seed, out);
+    else
+        status = hb_train_data_named(session, v->data, 0, v->seed, out);
+    if (status == HB_OK && out->dim != info->dim)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "%.150s has %d dimension%s; %.150s was trained on %d", v->data,
+                               out->dim, out->dim == 1 ? "" : "s", v->model, info->dim);
+    return status;
+}
+
+/* tau (n_tau) of the plan: room for the usual ones or a copy of the given ones. */
+static hb_status choose_tau(hb_session *session, const evaluate_values *v,
+                            const hb_model_info *info, double *tau, hb_evaluate_plan *plan)
+{
+    for (size_t i = 0; i < v->tau.n; i++) {
+        tau[plan->n_tau++] = v->tau.values[i];
+        if (tau[i] < info->tau_min || tau[i] > info->tau_max)
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "--tau has %g; %.200s was trained for %g to %g", tau[i],
+                                   v->model, info->tau_min, info->tau_max);
+    }
+    for (size_t i = 0; v->tau.n == 0 && i < N_USUAL; i++)
+        if (USUAL_TAU[i] >= info->tau_min && USUAL_TAU[i] <= info->tau_max)
+            tau[plan->n_tau++] = USUAL_TAU[i];
+    if (plan->n_tau == 0) tau[plan->n_tau++] = info->tau_max;
+    plan->tau = tau;
+    return HB_OK;
+}
+
+static hb_status draw(hb_session *session, const evaluate_values *v, const hb_evaluate_plan *plan,
+                      const hb_evaluation *e)
+{
+    char title[200];
+    hb_model_info info;
+    if (!v->plot) return HB_OK;
+    hb_model_info_get(plan->model, &info);
+    snprintf(title, sizeof title, "error of the score on %s, trained by %s", v->data, info.method);
+    for (char *c = title; *c; c++)
+        if (*c == '_') *c = ' '; /* gnuplot would lower the next letter */
+    return hb_evaluate_figure_write(session, title, plan->n_tau, e->score, v->plot);
+}
+
+/* ---- the command ---- */
+
+static hb_status evaluate(hb_session *session, const evaluate_values *v, hb_evaluate_plan *plan)
+{
+    hb_evaluation e;
+    hb_status status = hb_evaluate(session, plan, &e);
+    if (status == HB_OK && v->plot && e.no_score)
+        status = hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                 "--plot draws the error of the score, but %s", e.no_score);
+    if (status == HB_OK) status = draw(session, v, plan, &e);
+    if (status == HB_OK) status = hb_evaluate_print(session, v->model, v->plot, plan, &e, v->json);
+    hb_evaluation_destroy(&e);
+    return status;
+}
+
+static hb_status plan_and_run(hb_session *session, const evaluate_values *v, hb_model *model,
+                              hb_train_data *data, double *tau)
+{
+    hb_model_info info;
+    hb_model_info_get(model, &info);
+    hb_evaluate_plan plan = {.model = model,
+                             .data = data,
+                             .n_radii = v->radii.n,
+                             .radii = v->radii.values,
+                             .share = v->share,
+                             .draws = v->draws,
+                             .seed = v->seed,
+                             .samples = (size_t)v->samples};
+    hb_status status = read_data(session, v, &info, data);
+    if (status == HB_OK) status = choose_tau(session, v, &info, tau, &plan);
+    if (status == HB_OK && v->plot && !data->set)
+        status = hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                 "--plot draws the error of the score, which is known for a named "
+                                 "set only; --data is %.200s",
+                                 v->data);
+    return status == HB_OK ? evaluate(session, v, &plan) : status;
+}
+
+static hb_status evaluate_images(hb_session *session, const evaluate_values *v,
+                                 const hb_model *model)
+{
+    const char *other = v->plot               ? "--plot"
+                        : v->tau.n            ? "--tau"
+                        : v->radii.n          ? "--radius"
+                        : !isnan(v->held_out) ? "--held-out"
+                                              : NULL;
+    if (other)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "%s is not for images; --data is %.200s, whose score is not known",
+                               other, v->data);
+    return hb_evaluate_image_set(session, v->model, model, v->data, (size_t)v->samples, v->seed,
+                                 v->json);
+}
+
+static hb_status run_evaluate(hb_session *session, const void *values)
+{
+    const evaluate_values *v = values;
+    hb_model *model = NULL;
+    hb_train_data data = {0};
+    double *tau = malloc((v->tau.n + N_USUAL) * sizeof *tau);
+    hb_status status = tau ? hb_plot_path_check(session, v->plot, NULL) : HB_ERROR_MEMORY;
+    if (status == HB_OK) status = hb_model_load(hb_session_context(session), v->model, &model);
+    if (status == HB_OK && hb_evaluate_image_set_is(v->data))
+        status = evaluate_images(session, v, model);
+    else if (status == HB_OK)
+        status = plan_and_run(session, v, model, &data, tau);
+    hb_train_data_destroy(&data);
+    hb_model_destroy(model);
+    free(tau);
+    return status;
+}
+
+const hb_command hb_command_evaluate = {
+    .name = "evaluate",
+    .summary = "measure how good a model is",
+    .text = "Measures a model of heatball train: at each tau the mean squared error of its score "
+            "(named "
+            "sets, where the exact one is known) over all draws of the law at tau, over the lowest "
+            "20 % of "
+            "its probability mass, over the rest and over a grid; its curl mass; its mean-value "
+            "residual "
+            "(energy head); the maximum mean discrepancy of generated samples and real ones, "
+            "beside that of "
+            "real ones among themselves; the modes that the samples found; and the negative "
+            "log-likelihood of rows that it was not trained on. Errors and residuals are in the "
+            "model's coordinates, which are those of the data unless it was standardised.",
+    .example = "heatball evaluate ring.safetensors --data ring --tau 0.1,0.3,0.8 --samples 500 "
+               "--plot error.svg",
+    .options = evaluate_options,
+    .size = sizeof(evaluate_values),
+    .run = run_evaluate};

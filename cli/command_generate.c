@@ -1,0 +1,306 @@
+/* heatball generate: samples from a model, into a table or a picture.
+ *
+ * Sample i is a function of (model, settings, seed, i) alone: the same bytes on any number of threads, and
+ * files of --first 0, k, 2k ... put together are one long file. Samples are made in chunks of CHUNK rows
+ * and streamed, so that memory does not grow with N; a picture keeps what it shows. Everything that can be
+ * refused is refused before the first sample is made. A model whose network gives 0 generates the Gaussian
+ * of its data. */
+#include "commands.h"
+#include "generate_figure.h"
+#include "generate_options.h"
+#include "plot_path.h"
+#include "points.h"
+#include "report.h"
+
+#include <heatball/file.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 16384, NAME = 24 };
+
+static const char *const process_names[] = {"ou", "ve", "drift"}; /* by hb_process */
+
+/* A run: the model, and where its samples go. */
+typedef struct generation {
+    hb_session *session;
+    const hb_generate_values *v;
+    hb_model *model;
+    hb_model_info info;
+    hb_generate_settings settings;
+    int is_table;      /* -o is .npy or .csv */
+    int keep;          /* all samples are kept, for a picture */
+    hb_writer *writer; /* of a table */
+    size_t chunk;
+    int *labels;  // (chunk)
+    double *x;    // (n, dim) when kept, else (chunk, dim)
+    double *real; // (n, dim): real images beside them, or NULL
+    double seconds;
+} generation;
+
+/* ---- checks ---- */
+
+static hb_status check_names(const generation *g)
+{
+    const hb_generate_values *v = g->v;
+    if (!g->is_table && !hb_points_has_extension(v->path, ".png"))
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "-o is %.200s; the name must end in .npy, .csv or .png", v->path);
+    if (v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])))
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--grey takes two numbers LOW,HIGH with LOW below HIGH");
+    return hb_plot_path_check(g->session, v->plot, v->path);
+}
+
+static hb_status check_pictures(const generation *g)
+{
+    const hb_generate_values *v = g->v;
+    const int dim = g->info.dim;
+    int height, width;
+    hb_generate_image_sides(&g->info, &height, &width);
+    const char *given = v->grey.n > 0 ? "--grey"
+                        : v->columns  ? "--columns"
+                        : v->real     ? "--real"
+                                      : NULL;
+    if (v->plot && dim != 2)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--plot draws samples of the plane; those of this model have %d "
+                               "numbers",
+                               dim);
+    if (!g->is_table && dim != 2 && !height)
+        return hb_session_fail(
+            g->session, HB_ERROR_ARGUMENT,
+            "-o is %.200s; a .png shows samples of the plane or square images of 64 pixels or "
+            "more, those of this model have %d numbers: write .npy or .csv",
+            v->path, dim);
+    if (given && (g->is_table || !height))
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "%s is for pictures of images (-o FILE.png)", given);
+    return HB_OK;
+}
+
+static hb_status check_model(const generation *g)
+{
+    const hb_model_info *info = &g->info;
+    const uint64_t most = INT64_MAX / ((uint64_t)info->dim * sizeof(double));
+    if (info->process == HB_PROCESS_DRIFT)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "%.200s was trained with --drift; samples are generated for the "
+                               "processes ou and ve",
+                               g->v->model);
+    if (g->v->label >= info->classes && info->classes == 0)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--label is %d; the model was trained without labels", g->v->label);
+    if (g->v->label >= info->classes)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--label is %d; the model has the classes 0 to %d, or -1: none",
+                               g->v->label, info->classes - 1);
+    if (g->v->n > most)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "-n is %" PRIu64 "; with %d columns a file holds at most %" PRIu64
+                               " rows",
+                               g->v->n, info->dim, most);
+    return check_pictures(g);
+}
+
+/* ---- samples ---- */
+
+static hb_status write_csv_header(hb_writer *writer, int dim)
+{
+    const char **names = malloc((size_t)dim * (sizeof *names + NAME));
+    if (!names) return HB_ERROR_MEMORY;
+    char *text = (char *)(names + dim);
+    for (int i = 0; i < dim; i++, text += NAME) {
+        names[i] = text;
+        snprintf(text, NAME, "x_%d", i + 1);
+    }
+    const hb_status status = hb_csv_header(writer, dim, names);
+    free(names);
+    return status;
+}
+
+static hb_status start_table(generation *g)
+{
+    const uint64_t shape[] = {g->v->n, (uint64_t)g->info.dim};
+    const hb_status status =
+        hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer);
+    if (status != HB_OK) return status;
+    if (hb_points_has_extension(g->v->path, ".csv"))
+        return write_csv_header(g->writer, g->info.dim);
+    return hb_npy_begin(g->writer, HB_F64, 2, shape);
+}
+
+static hb_status write_rows(const generation *g, size_t n, const double *x)
+{
+    if (hb_points_has_extension(g->v->path, ".csv"))
+        return hb_csv_rows(g->writer, HB_F64, n, g->info.dim, x);
+    return hb_writer_write(g->writer, x, n * (size_t)g->info.dim * sizeof *x);
+}
+
+/* What a model of images gives becomes 0 black .. 1 white. */
+static void to_pixels(const hb_model_info *info, size_t n, double *x)
+{
+    const double low = info->pixel_low, range = info->pixel_high - low;
+    if (info->image_height == 0 || (low == 0 && range == 1)) return;
+    for (size_t i = 0; i < n * (size_t)info->dim; i++) x[i] = (x[i] - low) / range;
+}
+
+/* One chunk shows the library's own progress; many are counted here. */
+static hb_status make_samples(generation *g)
+{
+    const hb_generate_values *v = g->v;
+    const double start = hb_session_clock();
+    hb_status status = HB_OK;
+    if (v->n > g->chunk) hb_session_count(g->session, "generating", "samples");
+    for (uint64_t done = 0; status == HB_OK && done < v->n;) {
+        const size_t n = v->n - done < g->chunk ? (size_t)(v->n - done) : g->chunk;
+        double *x = g->x + (g->keep ? done * (uint64_t)g->info.dim : 0);
+        status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings,
+                                   v->label >= 0 ? g->labels : NULL, v->first + done, n, x);
+        if (status == HB_OK) to_pixels(&g->info, n, x);
+        if (status == HB_OK && g->is_table) status = write_rows(g, n, x);
+        done += n;
+        if (status == HB_OK && v->n > g->chunk)
+            status = hb_session_progress(g->session, (double)done, (double)v->n);
+    }
+    g->seconds = hb_session_clock() - start;
+    return status;
+}
+
+static hb_status make_pictures(const generation *g)
+{
+    static const double black_white[] = {0, 1};
+    const hb_generate_values *v = g->v;
+    const double *grey = v->grey.n ? v->grey.values : black_white;
+    const hb_generate_picture picture = {.model = g->model,
+                                         .name = v->model,
+                                         .label = v->label,
+                                         .tau = g->settings.tau_min,
+                                         .seed = v->seed,
+                                         .n = (size_t)v->n,
+                                         .x = g->x,
+                                         .columns = v->columns,
+                                         .real = g->real};
+    hb_status status = HB_OK;
+    if (v->plot) status = hb_generate_scatter_write(g->session, &picture, v->plot);
+    if (status != HB_OK || g->is_table) return status;
+    if (g->info.dim == 2) return hb_generate_scatter_write(g->session, &picture, v->path);
+    return hb_generate_images_write(g->session, &picture, grey[0], grey[1], v->path);
+}
+
+static hb_status take_memory(generation *g)
+{
+    const uint64_t n = g->v->n;
+    g->chunk = n < CHUNK ? (size_t)n : CHUNK;
+    g->keep = g->v->plot || !g->is_table;
+    const size_t rows = g->keep ? (size_t)n : g->chunk;
+    g->labels = malloc(g->chunk * sizeof *g->labels);
+    g->x = malloc(rows * (size_t)g->info.dim * sizeof *g->x);
+    if (!g->labels || !g->x) return HB_ERROR_MEMORY;
+    for (size_t i = 0; i < g->chunk; i++) g->labels[i] = g->v->label;
+    return HB_OK;
+}
+
+/* The table is complete before a picture is begun: a missing gnuplot costs no samples. */
+static hb_status make_files(generation *g)
+{
+    hb_status status = take_memory(g);
+    if (status == HB_OK && g->is_table) status = start_table(g);
+    if (status == HB_OK) status = make_samples(g);
+    if (status == HB_OK && g->is_table) {
+        status = hb_writer_commit(g->writer);
+        g->writer = NULL;
+    }
+    hb_writer_abort(g->writer);
+    if (status == HB_ERROR_INTERRUPTED)
+        return hb_session_fail(g->session, status, "interrupted; %.200s is not written",
+                               g->v->path);
+    return status == HB_OK ? make_pictures(g) : status;
+}
+
+/* ---- what is said ---- */
+
+static hb_status print_json(const generation *g)
+{
+    const hb_generate_values *v = g->v;
+    const hb_generate_settings *s = &g->settings;
+    const int sde = s->solver == HB_SOLVER_SDE, ode = s->solver == HB_SOLVER_ODE;
+    hb_report *report = hb_report_create();
+    hb_report_text(report, "file", v->path, "");
+    hb_report_text(report, "model", v->model, "");
+    hb_report_unsigned(report, "rows", v->n, "");
+    hb_report_integer(report, "columns", g->info.dim, "");
+    hb_report_text(report, "process", process_names[g->info.process], "");
+    hb_report_text(report, "solver", hb_generate_solvers[v->solver], "");
+    if (!ode) hb_report_integer(report, "n_steps", s->n_steps, "");
+    if (sde) hb_report_integer(report, "n_correct", s->n_correct, "");
+    if (sde) hb_report_real(report, "snr", s->snr, "");
+    if (sde) hb_report_real(report, "det_tau", s->det_tau, "");
+    if (ode) hb_report_real(report, "tolerance", s->tolerance, "");
+    hb_report_text(report, "denoise", hb_generate_denoises[v->denoise], "");
+    hb_report_real(report, "tau_min", s->tau_min, "");
+    hb_report_real(report, "tau_max", s->tau_max, "");
+    if (v->label >= 0) hb_report_integer(report, "label", v->label, "");
+    hb_report_unsigned(report, "seed", v->seed, "");
+    hb_report_unsigned(report, "first", v->first, "");
+    if (v->plot) hb_report_text(report, "plot", v->plot, "");
+    hb_report_real(report, "seconds", g->seconds, "");
+    hb_report_real(report, "samples_per_second", (double)v->n / g->seconds, "");
+    const hb_status status = hb_report_print(report, 1, stdout);
+    hb_report_destroy(report);
+    return status;
+}
+
+static hb_status print_result(const generation *g)
+{
+    const hb_generate_values *v = g->v;
+    hb_session_clear(g->session);
+    if (v->json) return print_json(g);
+    if (hb_session_quiet(g->session)) return HB_OK;
+    printf("%s: %" PRIu64 " samples of dimension %d by %s, seed %" PRIu64
+           ", %.3g s, %s samples/s\n",
+           v->path, v->n, g->info.dim, hb_generate_solvers[v->solver], v->seed, g->seconds,
+           hb_report_quantity((double)v->n / g->seconds).text);
+    if (v->plot) printf("%s: the samples\n", v->plot);
+    return HB_OK;
+}
+
+static hb_status run_generate(hb_session *session, const void *values)
+{
+    const hb_generate_values *v = values;
+    generation g = {.session = session,
+                    .v = v,
+                    .is_table = hb_points_has_extension(v->path, ".npy") ||
+                                hb_points_has_extension(v->path, ".csv")};
+    hb_status status = check_names(&g);
+    if (status != HB_OK) return status;
+    status = hb_model_load(hb_session_context(session), v->model, &g.model);
+    if (status != HB_OK) return status;
+    hb_model_info_get(g.model, &g.info);
+    hb_generate_options_apply(v, &g.info, &g.settings);
+    status = check_model(&g);
+    if (status == HB_OK && v->real)
+        status =
+            hb_generate_real_images(session, v->real, &g.info, v->label, (size_t)v->n, &g.real);
+    if (status == HB_OK) status = make_files(&g);
+    if (status == HB_OK) status = print_result(&g);
+    free(g.x);
+    free(g.labels);
+    free(g.real);
+    hb_model_destroy(g.model);
+    return status;
+}
+
+const hb_command hb_command_generate = {
+    .name = "generate",
+    .summary = "draw samples from a trained model into a table or a picture",
+    .text =
+        "Draws samples from a model by running its process backward from noise, with the model's "
+        "score, and writes them in the units of its data, as rows x_1 .. x_D or as a picture. "
+        "Sample i depends on the model, the options and i alone: not on the number of threads, and "
+        "samples 0 .. N-1 are the same in one file or in several with --first. The file appears "
+        "whole or not at all.",
+    .example = "heatball generate ring.safetensors -n 2000 --plot ring.svg -o ring.npy",
+    .options = hb_generate_options,
+    .size = sizeof(hb_generate_values),
+    .run = run_generate};

@@ -1,0 +1,231 @@
+/* heatball helmholtz: the curl-free and the divergence-free part of a planar field.
+ *
+ *     f - mean = f_1 + f_2,   f_1 = (d chi/dy, -d chi/dx) the rotation,   f_2 = grad phi the gradient
+ * on a box, by hb_judge_helmholtz (docs/judge.md). A score is a gradient; what a network has of the
+ * rotation is its error. Masses are shares of the sum of squares over the box: (-y, x) on a square has the
+ * rotation mass 0.843465, because no gradient can flow round a corner. */
+#include "commands.h"
+#include "helmholtz_figure.h"
+#include "points.h"
+#include "report.h"
+
+#include <errno.h>
+#include <heatball/file.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const hb_option helmholtz_options[] = {
+    {.kind = HB_OPTION_TEXT,
+     .placeholder = "MODEL|FIELD.npy",
+     .help = "a model file, or an array [ny][nx][2] of the field's values",
+     .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
+     .offset = offsetof(hb_helmholtz_values, source)},
+    {.name = "tau",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "T",
+     .help = "the model's score at this tau; required with a model",
+     .max = 1e6,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(hb_helmholtz_values, tau)},
+    {.name = "box",
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "BOX",
+     .help =
+         "low and high of the axes, as \"-4 4\" or \"-4 4, -2 2\"; without it, of a model the box "
+         "that holds samples at this tau, of an array the corner 0 and --spacing",
+     .offset = offsetof(hb_helmholtz_values, box)},
+    {.name = "points",
+     .kind = HB_OPTION_INTEGER,
+     .placeholder = "N",
+     .help = "points per side of the lattice of a model; without it, 129",
+     .min = 8,
+     .max = 4096,
+     .offset = offsetof(hb_helmholtz_values, points)},
+    {.name = "spacing",
+     .kind = HB_OPTION_REALS,
+     .placeholder = "H",
+     .help = "spacing of an array, one number or HX,HY; without it, 1",
+     .max = INFINITY,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(hb_helmholtz_values, spacing)},
+    {.name = "label",
+     .kind = HB_OPTION_INTEGER,
+     .placeholder = "L",
+     .help = "the class, of a model that has classes; -1: none",
+     .min = -1,
+     .max = 1000000,
+     .fallback = "-1",
+     .offset = offsetof(hb_helmholtz_values, label)},
+    HB_OPTION_JSON(hb_helmholtz_values, json),
+    {.letter = 'o',
+     .kind = HB_OPTION_TEXT,
+     .placeholder = "DIR",
+     .help = "the directory of the results, made when it is not there",
+     .rules = HB_OPTION_REQUIRED,
+     .offset = offsetof(hb_helmholtz_values, directory)},
+    {0}};
+
+/* ---- files ---- */
+
+static hb_status make_directory(hb_session *session, const char *path)
+{
+    struct stat existing;
+    if (mkdir(path, 0777) == 0) return HB_OK;
+    const int error = errno;
+    if (error == EEXIST && stat(path, &existing) == 0 && S_ISDIR(existing.st_mode)) return HB_OK;
+    return hb_session_fail(session, HB_ERROR_PATH, "-o is %.200s: cannot make the directory: %s",
+                           path, strerror(error == EEXIST ? ENOTDIR : error));
+}
+
+/* DIR/NAME; to be given to free(). */
+static char *path_in(const char *directory, const char *name)
+{
+    const size_t room = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path) snprintf(path, room, "%s/%s", directory, name);
+    return path;
+}
+
+static hb_status write_array(hb_context *context, const char *path, const hb_lattice *l,
+                             const double *values)
+{
+    hb_writer *writer;
+    const uint64_t shape[] = {(uint64_t)l->ny, (uint64_t)l->nx, 2};
+    hb_status status = hb_writer_create(context, path, &writer);
+    if (status != HB_OK) return status;
+    status = hb_npy_begin(writer, HB_F64, 3, shape);
+    if (status == HB_OK)
+        status = hb_writer_write(writer, values, shape[0] * shape[1] * 2 * sizeof *values);
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
+}
+
+static hb_status write_report(hb_context *context, const char *path, const hb_report *report)
+{
+    hb_writer *writer;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream) return HB_ERROR_MEMORY;
+    hb_status status = hb_report_print(report, 1, stream);
+    if (fclose(stream) != 0 && status == HB_OK) status = HB_ERROR_MEMORY;
+    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
+    if (status == HB_OK) {
+        status = hb_writer_write(writer, text, size);
+        if (status == HB_OK)
+            status = hb_writer_commit(writer);
+        else
+            hb_writer_abort(writer);
+    }
+    free(text);
+    return status;
+}
+
+static hb_status write_files(hb_context *context, const char *directory,
+                             const hb_helmholtz_field *f, const hb_report *report)
+{
+    const struct {
+        const char *name;
+        const double *values;
+    } files[] = {{"field.npy", f->field},
+                 {"gradient.npy", f->gradient},
+                 {"rotation.npy", f->rotation},
+                 {"helmholtz.json", NULL}};
+    hb_status status = HB_OK;
+    for (size_t k = 0; k < sizeof files / sizeof *files && status == HB_OK; k++) {
+        char *path = path_in(directory, files[k].name);
+        if (!path) return HB_ERROR_MEMORY;
+        status = files[k].values ? write_array(context, path, &f->lattice, files[k].values)
+                                 : write_report(context, path, report);
+        free(path);
+    }
+    return status;
+}
+
+/* ---- what is said ---- */
+
+static hb_report *report_of(const hb_helmholtz_values *v, const hb_helmholtz_field *f)
+{
+    static const char *const heads[] = {"score", "energy", "helmholtz"};
+    hb_report *report = hb_report_create();
+    hb_report_text(report, "source", v->source, "");
+    if (f->has_model) {
+        hb_report_text(report, "head", heads[f->head], "of the model");
+        hb_report_real(report, "tau", v->tau, "");
+    }
+    if (v->label >= 0) hb_report_integer(report, "label", v->label, "");
+    hb_report_integer(report, "nx", f->lattice.nx, "points along x_1");
+    hb_report_integer(report, "ny", f->lattice.ny, "points along x_2");
+    hb_report_real(report, "x_low", f->lattice.x0, "the box");
+    hb_report_real(report, "x_high", f->lattice.x1, "");
+    hb_report_real(report, "y_low", f->lattice.y0, "");
+    hb_report_real(report, "y_high", f->lattice.y1, "");
+    hb_report_real(report, "mean_1", f->mean[0], "of the field; the parts add up to field - mean");
+    hb_report_real(report, "mean_2", f->mean[1], "");
+    hb_report_real(report, "rms", f->rms, "root mean square length of field - mean");
+    hb_report_real(report, "rotation_rms", f->rotation_rms, "of the part without divergence");
+    hb_report_real(report, "gradient_rms", f->gradient_rms, "of the part without curl");
+    hb_report_real(report, "rotation_mass", f->rotation_mass, "share of the squares");
+    hb_report_real(report, "gradient_mass", f->gradient_mass, "share of the squares");
+    return report;
+}
+
+static hb_status show(hb_session *session, const hb_helmholtz_values *v, const hb_report *report)
+{
+    hb_session_clear(session);
+    if (v->json) return hb_report_print(report, 1, stdout);
+    if (hb_session_quiet(session)) return HB_OK;
+    const hb_status status = hb_report_print(report, 0, stdout);
+    if (status == HB_OK)
+        printf("%s: field.npy, gradient.npy, rotation.npy, helmholtz.json, helmholtz.svg, "
+               "helmholtz.png\n",
+               v->directory);
+    return status;
+}
+
+/* Without gnuplot the numbers are there and shown, and the run ends with the figure's refusal. */
+static hb_status write_all(hb_session *session, const hb_helmholtz_values *v,
+                           const hb_helmholtz_field *field, const hb_report *report)
+{
+    hb_status status = write_files(hb_session_context(session), v->directory, field, report);
+    char *stem = path_in(v->directory, "helmholtz");
+    if (!stem) return HB_ERROR_MEMORY;
+    if (status == HB_OK) status = hb_helmholtz_figure_write(session, field, v->tau, stem);
+    free(stem);
+    if (status != HB_OK && status != HB_ERROR_UNAVAILABLE) return status;
+    const hb_status shown = show(session, v, report);
+    return shown == HB_OK ? status : shown;
+}
+
+static hb_status run_helmholtz(hb_session *session, const void *values)
+{
+    const hb_helmholtz_values *v = values;
+    hb_helmholtz_field field;
+    hb_status status = hb_helmholtz_field_create(session, v, &field);
+    if (status == HB_OK) status = make_directory(session, v->directory);
+    if (status == HB_OK) {
+        hb_report *report = report_of(v, &field);
+        status = write_all(session, v, &field, report);
+        hb_report_destroy(report);
+    }
+    hb_helmholtz_field_destroy(&field);
+    return status;
+}
+
+const hb_command hb_command_helmholtz = {
+    .name = "helmholtz",
+    .summary = "split a planar score or field into its curl-free and its divergence-free part",
+    .text =
+        "Takes the score of a model in two dimensions at one tau on a lattice, or an array of a "
+        "field's values, and splits it on the box: field - mean = rotation + gradient. The "
+        "gradient is the nearest one in the mean square, the rotation has no divergence and no "
+        "flow through the walls. Prints the masses (shares of the squares) and writes "
+        "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
+        "figure into a directory.",
+    .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",
+    .options = helmholtz_options,
+    .size = sizeof(hb_helmholtz_values),
+    .run = run_helmholtz};

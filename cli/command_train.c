@@ -1,0 +1,325 @@
+/* heatball train: a score network from data.
+ *
+ *     data -> rows to train on -> hb_train -> MODEL.safetensors, with log, figure and summary
+ * MODEL.ckpt stands beside the model while it is trained: an interrupt (or --checkpoint-every) writes it,
+ * --resume goes on from it, to the same bytes that a run without a stop gives. A run that asked for
+ * neither removes it at its end. All files are opened for a moment before the first step, so that a
+ * name that cannot be written is refused at once and not after hours. Final losses are means over the
+ * last tenth of the log. */
+#include "commands.h"
+#include "problem_options.h"
+#include "report.h"
+#include "train_data.h"
+#include "train_figure.h"
+#include "train_options.h"
+
+#include <heatball/file.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAMED_ROWS = 2000 };
+static const double HELD_OUT = 0.1;
+
+typedef struct training {
+    hb_session *session;
+    const hb_train_values *v;
+    hb_train_data data;
+    hb_problem *drift;
+    hb_train_settings settings;
+    char *checkpoint, *log_path; /* names */
+    uint64_t step, steps;        /* the last one seen, of how many */
+    hb_model *model;
+    hb_model_info info;
+    size_t log_rows;
+    double *log; // (log_rows, HB_LOG_WIDTH)
+} training;
+
+/* ---- before the first step ---- */
+
+static hb_status read_images(training *t)
+{
+    const hb_train_values *v = t->v;
+    hb_images images = {0};
+    if (v->rows || v->labels || !isnan(v->held_out))
+        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
+                               "%s is not for images; --data is %.200s%s",
+                               v->rows     ? "--rows"
+                               : v->labels ? "--labels"
+                                           : "--held-out",
+                               v->data, v->rows ? ": --limit takes the first of them" : "");
+    hb_status status = hb_image_options_load(t->session, &v->images, v->data, v->seed, &images);
+    if (status == HB_OK) status = hb_train_data_images(v->data, &images, &t->data);
+    hb_images_destroy(hb_session_context(t->session), &images);
+    return status;
+}
+
+static hb_status read_data(training *t)
+{
+    const hb_train_values *v = t->v;
+    if (hb_image_options_is(v->data)) return read_images(t);
+    const hb_status refused = hb_image_options_refuse(t->session, &v->images, v->data);
+    if (refused != HB_OK) return refused;
+    if (!hb_train_data_is_file(v->data)) {
+        if (v->labels || !isnan(v->held_out))
+            return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
+                                   "%s is for rows of a file; --data is %.80s",
+                                   v->labels ? "--labels" : "--held-out", v->data);
+        return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS, v->seed,
+                                   &t->data);
+    }
+    if (v->rows)
+        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
+                               "--rows is for a named set; --data is %.200s", v->data);
+    const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
+    const hb_status status =
+        hb_train_data_read(t->session, v->data, v->labels, share, v->seed, &t->data);
+    if (status == HB_OK && t->data.n < 2)
+        return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
+                               "--held-out is %g, which leaves %zu of %zu rows to train on; at "
+                               "least 2 are needed",
+                               share, t->data.n, t->data.n + t->data.held);
+    return status;
+}
+
+/* A file that cannot be written is noticed here. */
+static hb_status probe(training *t, const char *path)
+{
+    hb_writer *writer;
+    if (!path) return HB_OK;
+    const hb_status status = hb_writer_create(hb_session_context(t->session), path, &writer);
+    if (status == HB_OK) hb_writer_abort(writer);
+    return status;
+}
+
+/* path with `end` instead of its last `cut` letters; NULL: no memory. */
+static char *other_name(const char *path, size_t cut, const char *end)
+{
+    const size_t stem = strlen(path) - cut, size = stem + strlen(end) + 1;
+    char *name = malloc(size);
+    if (name) snprintf(name, size, "%.*s%s", (int)stem, path, end);
+    return name;
+}
+
+static hb_status name_files(training *t)
+{
+    const hb_train_values *v = t->v;
+    char end[64];
+    snprintf(end, sizeof end, ".log-%ld.csv", (long)getpid());
+    t->checkpoint = other_name(v->path, strlen(".safetensors"), ".ckpt");
+    t->log_path = v->log ? other_name(v->log, 0, "") : other_name(v->path, 0, end);
+    if (!t->checkpoint || !t->log_path) return HB_ERROR_MEMORY;
+    hb_status status = probe(t, v->path);
+    if (status == HB_OK) status = probe(t, t->log_path);
+    if (status == HB_OK) status = probe(t, v->plot);
+    if (status != HB_OK || v->resume || access(t->checkpoint, F_OK) != 0) return status;
+    if (!hb_session_quiet(t->session))
+        fprintf(
+            stderr,
+            "heatball train: note: %s is of an earlier run and will be replaced; --resume would "
+            "go on from it\n",
+            t->checkpoint);
+    return HB_OK;
+}
+
+/* ---- the training ---- */
+
+static int watch(void *user, uint64_t step, const hb_model *model)
+{
+    training *t = user;
+    const double batch = t->settings.batch;
+    (void)model;
+    t->step = step;
+    return hb_session_progress(t->session, batch * (double)step, batch * (double)t->steps) != HB_OK;
+}
+
+static hb_status interrupted(training *t)
+{
+    return hb_session_fail(t->session, HB_ERROR_INTERRUPTED,
+                           "interrupted after step %" PRIu64 " of %" PRIu64
+                           "; the same command with --resume goes on from %.200s",
+                           t->step, t->steps, t->checkpoint);
+}
+
+static hb_status train(training *t)
+{
+    hb_train_settings *s = &t->settings;
+    const uint64_t per_epoch = (t->data.n + (size_t)s->batch - 1) / (size_t)s->batch;
+    t->steps = s->steps ? s->steps : (uint64_t)s->epochs * per_epoch;
+    s->drift = t->drift;
+    s->image_height = t->data.image_height;
+    s->image_width = t->data.image_width;
+    s->pixel_low = t->data.pixel_low;
+    s->pixel_high = t->data.pixel_high;
+    s->checkpoint = t->checkpoint;
+    s->log = t->log_path;
+    s->watch = watch;
+    s->watch_user = t;
+    s->watch_every = 1;
+    hb_session_count(t->session, "training", "rows");
+    const hb_status status = hb_train(hb_session_context(t->session), s, t->data.dim, t->data.n,
+                                      t->data.x, t->data.classes, t->data.labels, &t->model);
+    if (status == HB_ERROR_INTERRUPTED) return interrupted(t);
+    if (status == HB_OK) hb_model_info_get(t->model, &t->info);
+    return status;
+}
+
+/* ---- after the last step ---- */
+
+static hb_status read_log(training *t)
+{
+    int axes;
+    uint64_t shape[4];
+    const hb_status status =
+        hb_table_read(hb_session_context(t->session), t->log_path, &axes, shape, &t->log);
+    if (status != HB_OK) return status;
+    t->log_rows = (size_t)shape[0];
+    return HB_OK;
+}
+
+/* The mean of a column over the last tenth of the log; NaN without rows. */
+static double final_mean(const training *t, int column)
+{
+    const size_t count = (t->log_rows + 9) / 10;
+    double sum = 0;
+    for (size_t i = t->log_rows - count; i < t->log_rows; i++)
+        sum += t->log[i * HB_LOG_WIDTH + (size_t)column];
+    return sum / (double)count;
+}
+
+static double seconds(const training *t)
+{
+    return t->log_rows ? t->log[t->log_rows * HB_LOG_WIDTH - 1] : NAN;
+}
+
+static double rows_per_second(const training *t)
+{
+    return (double)t->info.steps * t->settings.batch / seconds(t);
+}
+
+static hb_status draw(training *t)
+{
+    char title[200];
+    if (!t->v->plot) return HB_OK;
+    const char *slash = strrchr(t->data.name, '/');
+    snprintf(title, sizeof title, "training on %s by %s", slash ? slash + 1 : t->data.name,
+             t->info.method);
+    for (char *c = title; *c; c++)
+        if (*c == '_') *c = ' '; /* gnuplot would lower the next letter */
+    return hb_train_figure_write(t->session, title, t->log_rows, t->log, t->v->plot);
+}
+
+static const char *process_name(const training *t)
+{
+    return t->drift ? "drift" : hb_train_processes[t->v->process < 0 ? 0 : t->v->process];
+}
+
+static hb_status print_json(const training *t)
+{
+    const hb_train_values *v = t->v;
+    hb_report *report = hb_report_create();
+    hb_report_text(report, "file", v->path, "");
+    hb_report_text(report, "data", v->data, "");
+    hb_report_unsigned(report, "rows", t->data.n, "");
+    hb_report_unsigned(report, "held_out", t->data.held, "");
+    hb_report_integer(report, "dim", t->data.dim, "");
+    hb_report_integer(report, "classes", t->data.classes, "");
+    if (t->data.image_height) {
+        hb_report_integer(report, "image_height", t->data.image_height, "");
+        hb_report_integer(report, "image_width", t->data.image_width, "");
+    }
+    hb_report_text(report, "method", t->info.method, "");
+    hb_report_text(report, "head", hb_train_heads[v->head], "");
+    hb_report_text(report, "process", process_name(t), "");
+    hb_report_boolean(report, "standardised", t->settings.standardise, "");
+    hb_report_real(report, "scale", t->info.scale, "");
+    hb_report_unsigned(report, "parameters", t->info.parameters, "");
+    hb_report_unsigned(report, "seed", v->seed, "");
+    hb_report_unsigned(report, "steps", t->info.steps, "");
+    hb_report_real(report, "seconds", seconds(t), "");
+    hb_report_real(report, "rows_per_second", rows_per_second(t), "");
+    hb_report_real(report, "loss", final_mean(t, HB_LOG_LOSS), "");
+    hb_report_real(report, "dsm", final_mean(t, HB_LOG_DSM), "");
+    hb_report_real(report, "constraint", final_mean(t, HB_LOG_CONSTRAINT), "");
+    hb_report_real(report, "residual", final_mean(t, HB_LOG_RESIDUAL), "");
+    if (v->log) hb_report_text(report, "log", v->log, "");
+    if (v->plot) hb_report_text(report, "plot", v->plot, "");
+    const hb_status status = hb_report_print(report, 1, stdout);
+    hb_report_destroy(report);
+    return status;
+}
+
+static hb_status print_summary(training *t)
+{
+    const hb_train_values *v = t->v;
+    hb_session_clear(t->session);
+    if (v->json) return print_json(t);
+    if (hb_session_quiet(t->session)) return HB_OK;
+    printf("data: %zu rows of %s in %d dimension%s", t->data.n, t->data.name, t->data.dim,
+           t->data.dim == 1 ? "" : "s");
+    if (t->data.held) printf(", %zu held out", t->data.held);
+    if (t->data.classes) printf(", %d classes", t->data.classes);
+    printf("%s\n", t->settings.standardise ? ", standardised" : "");
+    printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
+           hb_train_heads[v->head], process_name(t), t->info.parameters, v->seed);
+    printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
+           seconds(t), hb_report_quantity(rows_per_second(t)).text);
+    printf("losses at the end: %.4g denoising", final_mean(t, HB_LOG_DSM));
+    if (t->settings.loss != HB_LOSS_DSM)
+        printf(" + %.4g constraint (scaled residual %.4g)", final_mean(t, HB_LOG_CONSTRAINT),
+               final_mean(t, HB_LOG_RESIDUAL));
+    printf("\n%s: the model", v->path);
+    if (v->log) printf("; %s: the log", v->log);
+    printf("%s%s%s\n", v->plot ? "; " : "", v->plot ? v->plot : "", v->plot ? ": the losses" : "");
+    return HB_OK;
+}
+
+/* ---- the command ---- */
+
+static hb_status run_training(training *t)
+{
+    const hb_train_values *v = t->v;
+    hb_status status = hb_train_options_check(t->session, v);
+    if (status == HB_OK) status = read_data(t);
+    if (status == HB_OK && v->drift)
+        status = hb_problem_of_drift(t->session, v->drift, &v->params, t->data.dim, &t->drift);
+    if (status == HB_OK) status = name_files(t);
+    hb_train_options_settings(v, !t->data.set, &t->settings);
+    if (status == HB_OK) status = train(t);
+    if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
+    if (status == HB_OK) status = read_log(t);
+    if (status == HB_OK && !v->checkpoint_every && !v->resume) unlink(t->checkpoint);
+    if (status == HB_OK) status = draw(t);
+    return status == HB_OK ? print_summary(t) : status;
+}
+
+static hb_status run_train(hb_session *session, const void *values)
+{
+    training t = {.session = session, .v = values};
+    const hb_status status = run_training(&t);
+    if (t.log_path && !t.v->log) unlink(t.log_path);
+    if (t.log) hb_table_release(hb_session_context(session), t.log);
+    hb_model_destroy(t.model);
+    hb_problem_destroy(t.drift);
+    hb_train_data_destroy(&t.data);
+    free(t.checkpoint);
+    free(t.log_path);
+    return status;
+}
+
+const hb_command hb_command_train = {
+    .name = "train",
+    .summary = "train a score network on a named set or on rows of a file",
+    .text =
+        "Trains a network for the score of data under a process that turns them into noise, by "
+        "denoising score matching alone or with a constraint: the Fokker-Planck residual or the "
+        "heat-ball residual. The model file has all that generate, evaluate and helmholtz need. "
+        "The same data, options and kind of processor give the same bytes on any number of "
+        "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at "
+        "its end, and --resume goes on from it, to the same bytes as a run without a stop.",
+    .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o "
+               "ring.safetensors --plot ring.svg",
+    .options = hb_train_options,
+    .size = sizeof(hb_train_values),
+    .run = run_train};

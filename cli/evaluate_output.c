@@ -1,0 +1,309 @@
+/* An evaluation as a table with a few lines below, or as JSON.
+ *
+ * One number for the curl and one for the residual stand for all tau: with k of them
+ *     curl = mean curl_i,  error sqrt(sum se_i^2)/k;    residual^2 = mean R_i^2 (its own radius, or the first)
+ * Points at different tau are independent, so the errors add in squares; the error of R^2 is 2 R se, or
+ * se^2 where R is 0 (evaluate_measure.c). */
+#include "evaluate_output.h"
+#include "rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct whole {
+    double value, se;
+} whole;
+
+static size_t radii_of(const hb_evaluate_plan *plan)
+{
+    return plan->n_radii ? plan->n_radii : 1;
+}
+
+static whole curl_of(const hb_evaluate_plan *plan, const hb_evaluation *e)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < plan->n_tau; i++) {
+        sum += e->curl[i];
+        squares += e->curl_se[i] * e->curl_se[i];
+    }
+    return (whole){sum / (double)plan->n_tau, sqrt(squares) / (double)plan->n_tau};
+}
+
+static whole residual_of(const hb_evaluate_plan *plan, const hb_evaluation *e)
+{
+    double sum = 0, squares = 0, n = 0;
+    for (size_t i = 0; i < plan->n_tau; i++) {
+        const hb_evaluate_residual *r = &e->residual[i * radii_of(plan)];
+        if (isnan(r->residual)) continue;
+        const double R = r->residual, se = r->residual_se, error = R > 0 ? 2 * R * se : se * se;
+        sum += R * R;
+        squares += error * error;
+        n++;
+    }
+    const double root = sqrt(sum / n), error = sqrt(squares) / n;
+    return (whole){root, root > 0 ? error / (2 * root) : sqrt(error)};
+}
+
+/* ---- the table ---- */
+
+/* One number of each tau, each (n_tau). */
+typedef struct columns {
+    double *tau, *mse, *mse_se, *low, *low_se, *high, *high_se, *grid, *residual, *residual_se;
+} columns;
+
+enum { N_COLUMNS = sizeof(columns) / sizeof(double *) };
+
+static hb_status fill(const hb_evaluate_plan *plan, const hb_evaluation *e, columns *c)
+{
+    const size_t n = plan->n_tau, radii = radii_of(plan);
+    double *all = malloc(N_COLUMNS * n * sizeof *all), **column = &c->tau;
+    if (!all) return HB_ERROR_MEMORY;
+    for (size_t k = 0; k < N_COLUMNS; k++) column[k] = all + k * n;
+    for (size_t i = 0; i < n; i++) {
+        const hb_score_error *s = &e->score[i];
+        const hb_evaluate_residual *r = &e->residual[i * radii];
+        const double row[N_COLUMNS] = {s->tau,  s->all,     s->all_se, s->low,      s->low_se,
+                                       s->high, s->high_se, s->grid,   r->residual, r->residual_se};
+        for (size_t k = 0; k < N_COLUMNS; k++) column[k][i] = row[k];
+    }
+    return HB_OK;
+}
+
+/* A quantity of the table: its values and errors (n_tau), and why it is missing. */
+typedef struct quantity {
+    const char *name;
+    const double *value, *se; /* se NULL: none */
+    const char *missing;
+} quantity;
+
+enum { QUANTITIES = 6, JSON_COLUMNS = 2 * QUANTITIES, CELL = 40 };
+
+static void quantities_of(const hb_evaluation *e, const columns *c, quantity out[QUANTITIES])
+{
+    const quantity all[QUANTITIES] = {{"mse", c->mse, c->mse_se, e->no_score},
+                                      {"mse_low", c->low, c->low_se, e->no_score},
+                                      {"mse_high", c->high, c->high_se, e->no_score},
+                                      {"mse_grid", c->grid, NULL, e->no_score},
+                                      {"curl", e->curl, e->curl_se, e->no_points},
+                                      {"residual", c->residual, c->residual_se, e->no_residual}};
+    for (int k = 0; k < QUANTITIES; k++) out[k] = all[k];
+}
+
+/* All columns, as numbers. */
+static json_t *tau_list(const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
+{
+    quantity q[QUANTITIES];
+    hb_rows_column column[JSON_COLUMNS] = {{"tau", NULL, 0, c->tau, NULL}};
+    int n = 1;
+    quantities_of(e, c, q);
+    for (int k = 0; k < QUANTITIES; k++) {
+        column[n++] = (hb_rows_column){q[k].name, NULL, 0, q[k].value, NULL};
+        if (q[k].se) column[n++] = (hb_rows_column){q[k].name, "_se", 0, q[k].se, NULL};
+    }
+    const hb_rows rows = {plan->n_tau, n, column};
+    return hb_rows_json(&rows);
+}
+
+static void print_cell(const quantity *q, size_t i, char *out)
+{
+    if (isnan(q->value[i]))
+        snprintf(out, CELL, "-");
+    else if (q->se)
+        snprintf(out, CELL, "%.3g +- %.1g", q->value[i], q->se[i]);
+    else
+        snprintf(out, CELL, "%.3g", q->value[i]);
+}
+
+/* The columns that were measured, as value +- error. */
+static hb_status print_table(const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
+{
+    const size_t n = plan->n_tau;
+    quantity q[QUANTITIES];
+    hb_rows_column column[1 + QUANTITIES] = {{"tau", NULL, 0, c->tau, NULL}};
+    int used = 1;
+    const char **texts = malloc(QUANTITIES * n * (sizeof *texts + CELL)); // (QUANTITIES, n)
+    if (!texts) return HB_ERROR_MEMORY;
+    char *cell = (char *)(texts + QUANTITIES * n);
+    quantities_of(e, c, q);
+    for (size_t k = 0; k < QUANTITIES; k++) {
+        if (q[k].missing) continue;
+        for (size_t i = 0; i < n; i++, cell += CELL) {
+            print_cell(&q[k], i, cell);
+            texts[k * n + i] = cell;
+        }
+        column[used++] = (hb_rows_column){.name = q[k].name, .texts = texts + k * n};
+    }
+    const hb_rows rows = {n, used, column};
+    hb_rows_print(&rows, stdout);
+    free(texts);
+    return HB_OK;
+}
+
+/* ---- JSON ---- */
+
+static void put(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void put_count(json_t *object, const char *key, size_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void put_reason(json_t *object, const char *key, const char *reason)
+{
+    if (reason) json_object_set_new(object, key, json_string(reason));
+}
+
+static json_t *residual_list(const hb_evaluate_plan *plan, const hb_evaluation *e)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; !e->no_residual && i < plan->n_tau * radii_of(plan); i++) {
+        const hb_evaluate_residual *r = &e->residual[i];
+        json_t *row = json_object();
+        put(row, "tau", r->tau);
+        put(row, "radius", r->radius);
+        put(row, "residual", r->residual);
+        put(row, "residual_se", r->residual_se);
+        put(row, "scaled", r->scaled);
+        put(row, "scaled_se", r->scaled_se);
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static void put_samples(json_t *object, const hb_evaluation *e)
+{
+    const int some = !e->no_mmd;
+    put(object, "mmd", some ? e->mmd.mmd : NAN);
+    put(object, "mmd_floor", some ? e->floor.mmd : NAN);
+    put(object, "mmd2", some ? e->mmd.mmd2 : NAN);
+    put(object, "mmd2_se", some ? e->mmd.mmd2_se : NAN);
+    put(object, "mmd2_floor", some ? e->floor.mmd2 : NAN);
+    put(object, "mmd2_floor_se", some ? e->floor.mmd2_se : NAN);
+    put(object, "bandwidth", some ? e->mmd.bandwidth : NAN);
+    put_count(object, "generated", e->generated);
+    put_count(object, "real", e->real);
+    put_reason(object, "mmd_reason", e->no_mmd);
+    json_t *counts = json_array();
+    for (int k = 0; k < e->modes; k++)
+        json_array_append_new(counts, json_integer((json_int_t)e->counts[k]));
+    json_object_set_new(object, "modes", e->modes ? json_integer(e->found) : json_null());
+    json_object_set_new(object, "modes_true", e->modes ? json_integer(e->modes) : json_null());
+    json_object_set_new(object, "mode_counts", counts);
+    json_object_set_new(object, "outliers",
+                        e->modes ? json_integer((json_int_t)e->outliers) : json_null());
+    put_reason(object, "modes_reason", e->no_modes);
+    put(object, "nll", e->nll);
+    put(object, "nll_se", e->nll_se);
+    put(object, "nll_bits", e->nll / M_LN2);
+    put(object, "nll_exact", e->nll_exact);
+    put_count(object, "nll_rows", e->nll_rows);
+    put_reason(object, "nll_reason", e->no_nll);
+}
+
+static json_t *json_of(const char *model, const char *plot, const hb_evaluate_plan *plan,
+                       const hb_evaluation *e, const columns *c)
+{
+    const whole curl = curl_of(plan, e), residual = residual_of(plan, e);
+    json_t *object = json_object();
+    json_object_set_new(object, "model", json_string(model));
+    json_object_set_new(object, "data", json_string(plan->data->name));
+    hb_model_info info;
+    hb_model_info_get(plan->model, &info);
+    json_object_set_new(object, "method", json_string(info.method));
+    put_count(object, "dim", (size_t)info.dim);
+    put(object, "scale", info.scale);
+    put_count(object, "held_out", plan->data->held);
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+    json_object_set_new(object, "seed",
+                        plan->seed > INT64_MAX ? json_string(seed)
+                                               : json_integer((json_int_t)plan->seed));
+    json_object_set_new(object, "tau", tau_list(plan, e, c));
+    put_reason(object, "mse_reason", e->no_score);
+    put(object, "curl", curl.value);
+    put(object, "curl_se", curl.se);
+    put_reason(object, "curl_reason", e->no_points);
+    put(object, "residual", residual.value);
+    put(object, "residual_se", residual.se);
+    put_reason(object, "residual_reason", e->no_residual);
+    json_object_set_new(object, "residuals", residual_list(plan, e));
+    put_samples(object, e);
+    put_reason(object, "plot", plot);
+    return object;
+}
+
+/* ---- text ---- */
+
+static void print_radii(const hb_evaluate_plan *plan, const hb_evaluation *e)
+{
+    if (e->no_residual || plan->n_radii < 2) return;
+    for (size_t i = 0; i < plan->n_tau * plan->n_radii; i++) {
+        const hb_evaluate_residual *r = &e->residual[i];
+        if (isnan(r->residual))
+            printf("residual at tau %.6g, radius %.6g: the ball leaves the model's tau\n", r->tau,
+                   r->radius);
+        else
+            printf("residual at tau %.6g, radius %.6g: %.4g +- %.2g, scaled %.4g +- %.2g\n", r->tau,
+                   r->radius, r->residual, r->residual_se, r->scaled, r->scaled_se);
+    }
+}
+
+static void print_modes(const hb_evaluation *e)
+{
+    if (!e->modes) return;
+    printf("modes: %d of %d found, counts", e->found, e->modes);
+    for (int k = 0; k < e->modes; k++) printf("%s %zu", k ? "," : "", e->counts[k]);
+    printf("; %zu outliers\n", e->outliers);
+}
+
+static void print_samples(const hb_evaluation *e)
+{
+    if (e->no_mmd)
+        printf("mmd, nll: none, since %s\n", e->no_mmd);
+    else
+        printf("mmd: %.4g, real against real %.4g (%zu generated, %zu real rows; squares %.3g +- "
+               "%.2g and %.3g +- %.2g)\n",
+               e->mmd.mmd, e->floor.mmd, e->generated, e->real, e->mmd.mmd2, e->mmd.mmd2_se,
+               e->floor.mmd2, e->floor.mmd2_se);
+    print_modes(e);
+    if (!e->nll_rows) return;
+    printf("nll: %.5g +- %.2g nats per dimension, %.5g bits, of %zu rows", e->nll, e->nll_se,
+           e->nll / M_LN2, e->nll_rows);
+    if (isfinite(e->nll_exact)) printf("; of the set itself %.5g nats", e->nll_exact);
+    printf("\n");
+}
+
+static hb_status print_text(hb_session *session, const char *model, const char *plot,
+                            const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
+{
+    hb_model_info info;
+    hb_model_info_get(plan->model, &info);
+    if (!hb_session_quiet(session)) {
+        printf("# %s: %s, %" PRIu64 " steps, against %s, seed %" PRIu64 "\n", model, info.method,
+               info.steps, plan->data->name, plan->seed);
+        if (e->no_score) printf("# no error of the score: %s\n", e->no_score);
+        if (e->no_residual) printf("# no residual: %s\n", e->no_residual);
+    }
+    const hb_status status = print_table(plan, e, c);
+    print_radii(plan, e);
+    print_samples(e);
+    if (plot && !hb_session_quiet(session)) printf("%s: error against tau\n", plot);
+    return status;
+}
+
+hb_status hb_evaluate_print(hb_session *session, const char *model, const char *plot,
+                            const hb_evaluate_plan *plan, const hb_evaluation *e, int json)
+{
+    columns c;
+    hb_status status = fill(plan, e, &c);
+    if (status != HB_OK) return status;
+    hb_session_clear(session);
+    status = json ? hb_rows_print_json(json_of(model, plot, plan, e, &c), stdout)
+                  : print_text(session, model, plot, plan, e, &c);
+    free(c.tau);
+    return status;
+}

@@ -1,0 +1,137 @@
+/* A model's samples beside real ones, and its likelihood of rows that it has not seen.
+ *
+ *     mmd     generated rows against real ones;   floor: as many other real rows against the same ones
+ *     nll     -(1/dim) E ln p(x), p the density that the probability-flow ODE gives at tau_min;
+ *             nll_exact: the same of the set's own density at tau_min
+ * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
+ * training. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
+#include "evaluate_samples.h"
+
+#include <heatball/generate.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_ROWS = 4, EXACT_DIM = 32, PROBES = 16 };
+static const uint64_t FRESH = UINT64_C(1) << 41;
+
+/* The rows of a comparison, all (.., dim), in the units of the data. */
+typedef struct comparison {
+    size_t generated, real;
+    double *x, *y, *other; // (generated, dim), (real, dim), (generated, dim)
+} comparison;
+
+static hb_status find_rows(hb_evaluate_frame *f, const char **reason, comparison *c)
+{
+    const hb_train_data *data = f->plan->data;
+    const size_t d = (size_t)f->info.dim, wanted = f->plan->samples;
+    c->real = data->set ? wanted : data->held < wanted ? data->held : wanted;
+    c->generated = data->set ? wanted : data->n < wanted ? data->n : wanted;
+    *reason = wanted == 0 ? "--samples is 0" : f->no_samples;
+    if (wanted > 0 && (c->real < LEAST_ROWS || c->generated < LEAST_ROWS))
+        *reason = "there are fewer than 4 rows to compare";
+    if (*reason) return HB_OK;
+    c->x = malloc((2 * c->generated + c->real) * d * sizeof *c->x);
+    if (!c->x) return HB_ERROR_MEMORY;
+    c->other = c->x + c->generated * d;
+    c->y = c->other + c->generated * d;
+    if (!data->set) {
+        memcpy(c->other, data->x, c->generated * d * sizeof *c->x);
+        memcpy(c->y, data->x + data->n * d, c->real * d * sizeof *c->x);
+        return HB_OK;
+    }
+    return hb_mixture_sample(f->context, data->set, f->plan->seed, FRESH, c->generated + c->real,
+                             c->other, NULL);
+}
+
+static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluation *out)
+{
+    hb_generate_settings settings;
+    hb_generate_settings_default(&settings);
+    settings.seed = f->plan->seed;
+    hb_status status =
+        hb_model_generate(f->context, f->plan->model, &settings, NULL, 0, c->generated, c->x);
+    if (status == HB_OK)
+        status =
+            hb_judge_mmd(f->context, f->info.dim, c->generated, c->x, c->real, c->y, 0, &out->mmd);
+    if (status == HB_OK)
+        status = hb_judge_mmd(f->context, f->info.dim, c->generated, c->other, c->real, c->y, 0,
+                              &out->floor);
+    out->generated = c->generated;
+    out->real = c->real;
+    return status;
+}
+
+static hb_status count_modes(hb_evaluate_frame *f, const comparison *c, hb_evaluation *out)
+{
+    const hb_mixture *set = f->plan->data->set;
+    if (!set) out->no_modes = "rows of a file have no known modes";
+    if (!c->x) out->no_modes = out->no_mmd;
+    if (out->no_modes) return HB_OK;
+    const int modes = hb_mixture_modes(set, NULL);
+    out->counts = calloc((size_t)modes, sizeof *out->counts);
+    if (!out->counts) return HB_ERROR_MEMORY;
+    out->modes = modes;
+    return hb_judge_modes(f->context, set, c->generated, c->x, out->counts, &out->outliers,
+                          &out->found);
+}
+
+static void mean_and_error(size_t n, const double *value, double *mean, double *error)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) sum += value[i];
+    *mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++) squares += (value[i] - *mean) * (value[i] - *mean);
+    *error = sqrt(squares / ((double)n * ((double)n - 1)));
+}
+
+/* -ln u(x, tau_min) of the set, in the units of x. */
+static hb_status exact_nll(hb_evaluate_frame *f, size_t n, const double *x, double *log_density,
+                           double *out)
+{
+    const size_t d = (size_t)f->info.dim;
+    double *z = malloc(n * d * sizeof *z), error; // (n, d)
+    if (!z) return HB_ERROR_MEMORY;
+    hb_model_standardise(f->plan->model, n, x, z);
+    const hb_status status = hb_mixture_score(f->context, f->truth, (hb_process)f->info.process,
+                                              f->info.tau_min, n, z, log_density, NULL);
+    mean_and_error(n, log_density, out, &error);
+    *out = -*out / (double)d + log(f->info.scale);
+    free(z);
+    return status;
+}
+
+static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, hb_evaluation *out)
+{
+    const int probes = f->info.dim <= EXACT_DIM ? 0 : PROBES;
+    hb_generate_settings settings;
+    hb_generate_settings_default(&settings);
+    settings.seed = f->plan->seed;
+    double *value = malloc(c->real * sizeof *value); // (real)
+    if (!value) return HB_ERROR_MEMORY;
+    hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, NULL,
+                                           c->real, c->y, value);
+    if (status == HB_OK) {
+        mean_and_error(c->real, value, &out->nll, &out->nll_se);
+        out->nll /= -f->info.dim;
+        out->nll_se /= f->info.dim;
+        out->nll_rows = c->real;
+    }
+    if (status == HB_OK && f->truth) status = exact_nll(f, c->real, c->y, value, &out->nll_exact);
+    free(value);
+    return status;
+}
+
+hb_status hb_evaluate_samples(hb_session *session, hb_evaluate_frame *frame, hb_evaluation *out)
+{
+    (void)session;
+    comparison c = {0};
+    out->nll = out->nll_se = out->nll_exact = NAN;
+    hb_status status = find_rows(frame, &out->no_mmd, &c);
+    out->no_nll = out->no_mmd;
+    if (status == HB_OK && c.x) status = compare(frame, &c, out);
+    if (status == HB_OK) status = count_modes(frame, &c, out);
+    if (status == HB_OK && c.x) status = measure_likelihood(frame, &c, out);
+    free(c.x);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* The losses of a training against the step.
+ *
+ * The log is cut into fifty pieces: a line is the mean over each (a step's loss is mostly the noise of
+ * its own draws), the band behind it goes from the tenth to the ninetieth percentile of the piece. A
+ * method without constraint has one panel, the others a second one with the scaled residual. Zeros (a
+ * constraint that is still off) have no place on a logarithmic axis and are left out. */
+#include "train_figure.h"
+#include "plot_path.h"
+
+#include <stdlib.h>
+
+enum { PIECES = 50 };
+
+/* The rows with a positive value: x (n), y (n); returns their number. */
+static size_t positive(size_t n, const double *log, int column, double *x, double *y)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = log + i * HB_LOG_WIDTH;
+        if (!(row[column] > 0)) continue;
+        x[count] = row[HB_LOG_STEP];
+        y[count++] = row[column];
+    }
+    return count;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of one piece, each (PIECES). */
+typedef struct pieces {
+    double x[PIECES], mean[PIECES], low[PIECES], high[PIECES];
+} pieces;
+
+/* Sorts y piece by piece; returns how many there are. */
+static size_t cut(size_t n, const double *x, double *y, pieces *out)
+{
+    const size_t count = n < PIECES ? n : PIECES;
+    for (size_t k = 0; k < count; k++) {
+        const size_t first = k * n / count, size = (k + 1) * n / count - first;
+        double sum = 0, place = 0;
+        for (size_t i = first; i < first + size; i++) {
+            sum += y[i];
+            place += x[i];
+        }
+        qsort(y + first, size, sizeof *y, compare);
+        out->x[k] = place / (double)size;
+        out->mean[k] = sum / (double)size;
+        out->low[k] = y[first + size / 10];
+        out->high[k] = y[first + size - 1 - size / 10];
+    }
+    return count;
+}
+
+static hb_status add_column(hb_figure *figure, const char *label, int color, size_t n,
+                            const double *log, int column, double *x, double *y)
+{
+    pieces p;
+    const size_t count = cut(positive(n, log, column, x, y), x, y, &p);
+    if (count == 0) return HB_OK;
+    const hb_status status =
+        hb_figure_series(figure, NULL, HB_STYLE_BAND, color, count, p.x, NULL, p.low, p.high);
+    if (status != HB_OK) return status;
+    return hb_figure_series(figure, label, HB_STYLE_LINE, color, count, p.x, p.mean, NULL, NULL);
+}
+
+static hb_status draw(hb_figure *figure, const char *title, size_t n, const double *log,
+                      int has_constraint, double *x, double *y)
+{
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.x_label = "step";
+    panel.y_label = "loss (band: 10 % to 90 % of the steps)";
+    panel.log_y = 1;
+    panel.x_min = 0;
+    panel.x_max = log[(n - 1) * HB_LOG_WIDTH + HB_LOG_STEP];
+    hb_status status = hb_figure_panel(figure, &panel);
+    if (status == HB_OK) status = add_column(figure, "denoising", 0, n, log, HB_LOG_DSM, x, y);
+    if (!has_constraint || status != HB_OK) return status;
+    status = add_column(figure, "constraint", 1, n, log, HB_LOG_CONSTRAINT, x, y);
+    panel.title = "residual of the constraint";
+    panel.y_label = "scaled residual, root mean square";
+    if (status == HB_OK) status = hb_figure_panel(figure, &panel);
+    if (status == HB_OK) status = add_column(figure, "residual", 2, n, log, HB_LOG_RESIDUAL, x, y);
+    return status;
+}
+
+hb_status hb_train_figure_write(hb_session *session, const char *title, size_t n, const double *log,
+                                const char *path)
+{
+    hb_figure *figure = NULL;
+    double *x = malloc(2 * n * sizeof *x); // (2, n)
+    if (!x) return HB_ERROR_MEMORY;
+    int has_constraint = 0;
+    for (size_t i = 0; i < n; i++) has_constraint |= log[i * HB_LOG_WIDTH + HB_LOG_RESIDUAL] > 0;
+    hb_status status =
+        hb_figure_create(hb_session_context(session), 1, 1 + has_constraint, 0, 0, &figure);
+    if (status == HB_OK) status = draw(figure, title, n, log, has_constraint, x, x + n);
+    if (status == HB_OK) status = hb_plot_path_write(figure, path);
+    hb_figure_destroy(figure);
+    free(x);
+    return status;
+}

@@ -1,0 +1,256 @@
+"""Training of score models on the user's rows or on a set with known scores."""
+
+import contextlib
+import ctypes
+import os
+import sys
+import time
+
+import numpy as np
+
+from heatball._arguments import INT_MAX, c_int, choice, pointer, real, uint64
+from heatball._context import call, context
+from heatball._errors import ArgumentError
+from heatball._native import (TRAIN_WATCH, Loss, Model as _CModel, Problem, ProblemSettings,
+                              TrainSettings, library)
+from heatball.data import Mixture, dataset
+from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, path_bytes, rows
+from heatball.sde import drift_text, fill_parameters
+
+__all__ = ["train"]
+
+METHODS = {loss.name.removeprefix("LOSS_").lower().replace("_", "-"): int(loss) for loss in Loss}
+WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
+
+
+def train(data, method="hb", *, head="energy", process="ou", drift=None, params=None, labels=None,
+          epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
+          time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None, weight=None,
+          warmup=None, ramp=None, ball_share=None, sigma_max=None, anchors=None, anchor_spread=None,
+          nodes=None, target_rows=None, label_dropout=None, standardise=None, n=2000, seed=42,
+          checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
+          watch_every=None, progress=None, threads=0):
+    """Train a score model on data.
+
+    Parameters
+    ----------
+    data : array_like of shape (n, dim), or (n,) for dim = 1; Mixture; or str
+        Rows of any real dtype; or a mixture, or the name of a planar set, from which `n` rows are
+        drawn; or the path of a .npy or .csv file of rows.
+    method : str
+        "hb" (denoising and the heat-ball residual), "dsm" (denoising alone), "fp" (denoising and the
+        pointwise Fokker-Planck residual) or "hb-paper". docs/losses.md.
+    head : str
+        "energy" (a log-density, whose gradient is the score), "score" (a vector), or "helmholtz"
+        (dim 2: a gradient and a rotation).
+    process : str
+        What adds the noise: "ou", "ve", or "drift", which `drift` implies.
+    drift : str or list of str
+        F of dx = F(x) dtau + sqrt(2) dW: components separated by commas, or one each, as in `solve`.
+    params : dict
+        Named numbers of `drift`.
+    labels : array_like of shape (n,)
+        Classes 0, 1, ...; the model then knows the whole and each class.
+    epochs, batch, steps, max_time : int, int, int, float
+        600 times through the data in batches of 256; or so many steps instead; at most so many
+        seconds.
+    width, depth, residual, time_features : int, int, bool, int
+        Of the network: 256, 3, False, 8.
+    rate, ema, clip : float
+        Peak learning rate 0.002, decay of the averaged weights 0.998, largest gradient 1.
+    tau_min, tau_max : float
+        The range of tau: 0.001, 3.
+    weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows
+        Of the constraint; docs/training.md has the defaults.
+    label_dropout : float
+        The share of rows that are shown without their label: 0.1.
+    standardise : bool
+        Shift and scale the data before the process; default: True for rows and files, False with
+        `drift`, which is in their units, and for mixtures and named sets, whose exact scores are then
+        those of the same tau.
+    n : int
+        Rows drawn from a mixture or a named set.
+    seed : int
+        Of all that is drawn.
+    checkpoint, checkpoint_every, resume : path, int, bool
+        A file that keeps the state, written every so many epochs, at the end and on Ctrl-C; go on
+        from it if it is there.
+    log : path
+        A .csv of losses by step.
+    watch : callable
+        watch(step, model), called every `watch_every` steps (default: a twentieth of them) and after
+        the last one. The model is lent: it ends with the call, so copy or save what must stay.
+        What it raises ends the training.
+    watch_every : int
+    progress : bool or callable
+        True: a line on the standard error stream; or progress(step, steps).
+    threads : int
+        0: one per core. The weights do not depend on it.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> x = np.random.default_rng(5).normal([[3.0, -1.0]], 0.4, (300, 2)).astype(np.float32)
+    >>> model = heatball.train(x, "dsm", steps=30, width=16, depth=2, batch=64)
+    >>> model.score([[3.5, -1.0]], 0.05)[0, 0] < 0  # back to the middle
+    True
+    >>> heatball.train(x, "dms")
+    Traceback (most recent call last):
+    ...
+    heatball.ArgumentError: method is 'dms'; it must be dsm, fp, hb or hb-paper
+    """
+    given = dict(epochs=epochs, batch=batch, steps=steps, max_time=max_time, width=width, depth=depth,
+                 residual=residual, time_features=time_features, rate=rate, ema=ema, clip=clip,
+                 tau_min=tau_min, tau_max=tau_max, weight=weight, warmup=warmup, ramp=ramp,
+                 ball_share=ball_share, sigma_max=sigma_max, anchors=anchors,
+                 anchor_spread=anchor_spread, nodes=nodes, target_rows=target_rows,
+                 label_dropout=label_dropout, checkpoint_every=checkpoint_every,
+                 watch_every=watch_every, seed=seed)
+    settings = _settings(given)
+    settings.loss = choice("method", method, METHODS)
+    settings.head = choice("head", head, HEADS)
+    x, exact = _data(data, n, seed)
+    settings.process = _process(process, drift)
+    own = not exact and drift is None
+    settings.standardise = own if standardise is None else bool(standardise)
+    settings.checkpoint = None if checkpoint is None else path_bytes("checkpoint", checkpoint)
+    settings.log = None if log is None else path_bytes("log", log)
+    settings.resume = bool(resume)
+    labels, classes = _classes(labels, len(x))
+    with interruptible(threads, _reporter(progress)) as run, _drift(drift, params, x.shape[1]) as problem:
+        settings.drift = problem
+        _watch(settings, watch, run, len(x))
+        handle = ctypes.POINTER(_CModel)()
+        run("hb_train", ctypes.byref(settings), x.shape[1], len(x), pointer(x), classes, labels,
+            ctypes.byref(handle))
+        return Model._own(run.owner, handle)
+
+
+# ---- settings -----------------------------------------------------------------------------------
+
+def _settings(given):
+    """The library's defaults with what is not None in `given`, each as the type of its field."""
+    settings = TrainSettings()
+    library.hb_train_settings_default(ctypes.byref(settings))
+    convert = {ctypes.c_int: lambda name, value: c_int(name, value, 0, INT_MAX),
+               ctypes.c_uint64: uint64, ctypes.c_double: real}
+    kinds = dict(TrainSettings._fields_)
+    for name, value in given.items():
+        if value is not None:
+            setattr(settings, name, convert[kinds[name]](name, value))
+    return settings
+
+
+def _process(process, drift):
+    if drift is not None and process == "ou":  # its default
+        process = "drift"
+    code = choice("process", process, PROCESSES)
+    if (code == PROCESSES["drift"]) != (drift is not None):
+        raise ArgumentError(f"process is {process!r}; drift goes with process \"drift\" and with no "
+                            "other")
+    return code
+
+
+def _data(data, n, seed):
+    """Return rows (n, dim), and whether they are draws of a known law."""
+    if isinstance(data, (str, os.PathLike)):
+        if os.fspath(data).endswith((".npy", ".csv")):
+            return _read(data), False
+        data = dataset(os.fspath(data))
+    if isinstance(data, Mixture):
+        return data.sample(n, seed=seed), True
+    return rows("data", data), False
+
+
+def _read(path):
+    n, dim, values = ctypes.c_size_t(), ctypes.c_int(), ctypes.POINTER(ctypes.c_double)()
+    call("hb_data_read", 1, path_bytes("data", path), ctypes.byref(n), ctypes.byref(dim),
+         ctypes.byref(values))
+    try:
+        return np.ctypeslib.as_array(values, (n.value, dim.value)).copy()
+    finally:
+        library.hb_data_release(context(1), values)
+
+
+def _classes(labels, n):
+    """Return labels as C's int *, and the number of classes."""
+    if labels is None:
+        return None, 0
+    labels = integers("labels", labels)
+    if labels.shape != (n,):
+        raise ArgumentError(f"labels has shape {labels.shape}; it must be {(n,)}")
+    if n and labels.min() < 0:
+        row = int(labels.argmin())
+        raise ArgumentError(f"the label of row {row + 1} is {labels[row]}; it must be 0 or more")
+    return labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)), int(labels.max(initial=0)) + 1
+
+
+@contextlib.contextmanager
+def _drift(drift, params, dim):
+    """Yield the problem of a drift, or None; with noise sqrt(2) its t is tau."""
+    if drift is None:
+        if params:
+            raise ArgumentError("params is given without drift")
+        yield None
+        return
+    settings = ProblemSettings()
+    library.hb_problem_settings_default(ctypes.byref(settings))
+    settings.dim, settings.noise = dim, b"sqrt(2)"
+    if callable(drift):
+        raise TypeError("drift is a function; a model keeps its drift as text, so it must be text, as "
+                        "\"x - x^3, -y\"")
+    settings.drift = drift_text(drift)
+    keep = fill_parameters(settings, params or {})
+    problem = ctypes.POINTER(Problem)()
+    call("hb_problem_create", 1, ctypes.byref(settings), ctypes.byref(problem))
+    try:
+        yield problem
+    finally:
+        library.hb_problem_destroy(problem)
+        del keep
+
+
+# ---- callbacks ----------------------------------------------------------------------------------
+
+def _watch(settings, watch, run, n):
+    """Put watch(step, model) into the settings; the model it sees ends with the call."""
+    if watch is None:
+        return
+
+    def call_watch(user, step, handle):
+        model = Model._borrow(handle)
+        try:
+            return run.guard(lambda: watch(int(step), model))
+        finally:
+            model._handle = None
+
+    settings.watch = TRAIN_WATCH(call_watch)
+    if not settings.watch_every:
+        steps = settings.steps or settings.epochs * -(-n // max(settings.batch, 1))
+        settings.watch_every = max(1, steps // WATCHES)
+
+
+def _reporter(progress):
+    if progress is None or progress is False:
+        return None
+    if progress is not True:
+        return lambda done, total: progress(int(done), int(total))
+    start = last = time.monotonic()
+    on_terminal = sys.stderr.isatty()
+
+    def show(done, total):
+        nonlocal last
+        now = time.monotonic()
+        if now - last < (0.5 if on_terminal else 5) and done < total:
+            return
+        last, left = now, (now - start) / done * (total - done)
+        line = f"train: step {int(done)} of {int(total)}, {left:.0f} s left"
+        over = done >= total or not on_terminal
+        sys.stderr.write("\r" * on_terminal + line + ("\n" if over else "   "))
+        sys.stderr.flush()
+
+    return show

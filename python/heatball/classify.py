@@ -1,0 +1,124 @@
+"""A small classifier of rows, to tell which class a generated row is of."""
+
+import ctypes
+import weakref
+
+import numpy as np
+
+from heatball._arguments import INT_MAX, c_int, pointer, real, uint64
+from heatball._context import Handle, call
+from heatball._errors import ArgumentError, check
+from heatball._native import (Classifier as _CClassifier, ClassifierInfo, ClassifierSettings,
+                              library)
+from heatball.model import integers, interruptible, path_bytes, rows
+
+__all__ = ["Classifier"]
+
+
+class Classifier:
+    """A network that gives the probability of each class of a row, trained on rows with labels.
+
+    Parameters
+    ----------
+    x : array_like of shape (n, dim)
+        Rows; images as rows of side * side pixels.
+    labels : array_like of shape (n,)
+        Classes 0, 1, ...
+    epochs, batch : int
+        20 times through the rows, 256 at a time.
+    width, depth : int
+        Of the network: 256, 2.
+    rate, ema : float
+        Peak learning rate 0.002, decay of the averaged weights 0.998.
+    shift : float
+        Square images are moved at random by up to so many pixels while it trains; default: 1 when
+        dim is a square of 64 or more, else 0.
+    seed : int
+        42.
+    threads : int
+        0: one per core. The weights do not depend on it.
+
+    Attributes
+    ----------
+    dim, classes, width, depth, parameters : int
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> rng = np.random.default_rng(3)
+    >>> labels = rng.integers(0, 2, 400)
+    >>> x = rng.normal(size=(400, 2)) + np.array([[-2.0, 0], [2, 0]])[labels]
+    >>> side = heatball.Classifier(x, labels, width=16, epochs=30, batch=32)
+    >>> side.predict([[-2.0, 0.5], [2.0, 0.5]]).argmax(axis=1)
+    array([0, 1])
+    """
+
+    def __init__(self, x, labels, *, epochs=None, batch=None, width=None, depth=None, rate=None,
+                 ema=None, shift=None, seed=42, threads=0):
+        given = dict(epochs=epochs, batch=batch, width=width, depth=depth, rate=rate, ema=ema,
+                     shift=shift, seed=seed)
+        settings, x = _settings(given), rows("x", x)
+        labels = integers("labels", labels)
+        if labels.shape != (len(x),):
+            raise ArgumentError(f"labels has shape {labels.shape}; it must be {(len(x),)}")
+        classes = max(2, int(labels.max(initial=0)) + 1)
+        handle = ctypes.POINTER(_CClassifier)()
+        with interruptible(threads) as run:
+            run("hb_classifier_train", ctypes.byref(settings), x.shape[1], len(x), pointer(x),
+                classes, labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)), ctypes.byref(handle))
+            self._own(run.owner, handle)
+
+    @classmethod
+    def load(cls, path):
+        """Read a classifier from a file that `save` has written."""
+        owner, handle = Handle(1), ctypes.POINTER(_CClassifier)()
+        check(owner.pointer, library.hb_classifier_load(owner.pointer, path_bytes("path", path),
+                                                        ctypes.byref(handle)))
+        self = cls.__new__(cls)
+        self._own(owner, handle)
+        return self
+
+    def _own(self, owner, handle):
+        """Keep what `handle` points to; the library made it on the context of `owner`."""
+        info = ClassifierInfo()
+        library.hb_classifier_info_get(handle, ctypes.byref(info))
+        for name, _ in ClassifierInfo._fields_:
+            setattr(self, name, getattr(info, name))
+        self._handle = handle
+        weakref.finalize(self, _destroy, handle, owner).atexit = False
+
+    def __repr__(self):
+        return (f"Classifier of {self.classes} classes in dimension {self.dim}: width "
+                f"{self.width}, depth {self.depth}")
+
+    def predict(self, x, *, threads=0):
+        """Return the probabilities of the classes, of shape (n, classes)."""
+        x = rows("x", x, self.dim)
+        if x.shape[1] != self.dim:
+            raise ArgumentError(f"x has {x.shape[1]} columns; the classifier has dimension "
+                                f"{self.dim}")
+        out = np.empty((len(x), self.classes))
+        call("hb_classifier_predict", threads, self._handle, len(x), pointer(x), pointer(out))
+        return out
+
+    def save(self, path):
+        """Write the classifier to a .safetensors file, which is whole or not there."""
+        call("hb_classifier_save", 1, self._handle, path_bytes("path", path))
+
+
+def _destroy(handle, owner):
+    """The classifier first, then, when `owner` goes, its context."""
+    library.hb_classifier_destroy(handle)
+
+
+def _settings(given):
+    """The library's defaults with what is not None in `given`, each as the type of its field."""
+    settings = ClassifierSettings()
+    library.hb_classifier_settings_default(ctypes.byref(settings))
+    convert = {ctypes.c_int: lambda name, value: c_int(name, value, 0, INT_MAX),
+               ctypes.c_uint64: uint64, ctypes.c_double: real}
+    kinds = dict(ClassifierSettings._fields_)
+    for name, value in given.items():
+        if value is not None:
+            setattr(settings, name, convert[kinds[name]](name, value))
+    return settings

@@ -1,0 +1,373 @@
+"""Trained score models: score, log-density, samples, likelihoods, files."""
+
+import contextlib
+import ctypes
+import math
+import os
+import signal
+import tempfile
+import threading
+import weakref
+
+import numpy as np
+
+from heatball._arguments import (INT_MAX, array, c_int, choice, draws, pointer, real,
+                                 uint64)
+from heatball._context import Handle, call
+from heatball._errors import ArgumentError, check
+from heatball._native import (PROGRESS, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo,
+                              Process, Solver, library)
+
+__all__ = ["Model", "load"]
+
+HEADS = {head.name.removeprefix("HEAD_").lower(): int(head) for head in Head}
+PROCESSES = {process.name.removeprefix("PROCESS_").lower(): int(process) for process in Process}
+SOLVERS = {solver.name.removeprefix("SOLVER_").lower(): int(solver) for solver in Solver}
+DENOISES = {denoise.name.removeprefix("DENOISE_").lower(): int(denoise) for denoise in Denoise}
+CHUNK = 1 << 14  # rows between two chances for KeyboardInterrupt; a multiple of the library's 256
+
+
+def load(path):
+    """Read a model from a file that `Model.save` or ``heatball train`` has written.
+
+    Parameters
+    ----------
+    path : path
+        A .safetensors file. One that is not a model, is cut short or was changed is refused with
+        the reason.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.load("/nowhere/model.safetensors")
+    Traceback (most recent call last):
+    ...
+    heatball.Error: /nowhere/model.safetensors cannot be opened: No such file or directory
+    """
+    owner, handle = Handle(1), ctypes.POINTER(_CModel)()
+    check(owner.pointer, library.hb_model_load(owner.pointer, path_bytes("path", path),
+                                               ctypes.byref(handle)))
+    return Model._own(owner, handle)
+
+
+class Model:
+    """A score network with the process that it was trained for; made by `train` and `load`.
+
+    The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx =
+    sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW. A model of standardised data has the process in
+    z = (x - shift)/scale, and tau is that of z; x, scores and log-densities are always those of x.
+
+    Attributes
+    ----------
+    dim, classes : int
+        Coordinates of a point; number of labels, 0 without.
+    head : str
+        "energy" (has a log-density), "score" or "helmholtz".
+    process, method : str
+    width, depth, residual, time_features, parameters : int
+        Of the network.
+    scale : float
+    tau_min, tau_max : float
+        The range of tau that it was trained on.
+    seed, steps : int
+        Of the training.
+    info : dict
+        All of these.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> model = heatball.train(heatball.dataset("two_moon"), n=500, steps=20, width=16, depth=2)
+    >>> model
+    Model in dimension 2: energy head, method hb, process ou, width 16, depth 2, 20 steps
+    >>> x = np.array([[0.3, -0.2], [1.4, 0.5]])
+    >>> model.score(x, 0.2).shape, model.log_density(x, [0.2, 0.7]).shape
+    ((2, 2), (2,))
+    """
+
+    def __init__(self):
+        raise TypeError("a model is made by heatball.train or heatball.load")
+
+    @classmethod
+    def _own(cls, owner, handle):
+        """The model that `handle` points to; the library made it on the context of `owner`."""
+        self = cls._borrow(handle)
+        weakref.finalize(self, _destroy, handle, owner).atexit = False
+        return self
+
+    @classmethod
+    def _borrow(cls, handle):
+        self = cls.__new__(cls)
+        self._handle = handle
+        raw = ModelInfo()
+        library.hb_model_info_get(handle, ctypes.byref(raw))
+        names = [name for name, _ in ModelInfo._fields_ if name != "drift"]
+        self.info = {name: getattr(raw, name) for name in names}
+        self.info.update(head=_name_of(HEADS, raw.head), process=_name_of(PROCESSES, raw.process),
+                         method=raw.method.decode())
+        return self
+
+    def __getattr__(self, name):
+        if name in self.__dict__.get("info", ()):
+            return self.info[name]
+        raise AttributeError(f"'Model' object has no attribute {name!r}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.info]
+
+    def __repr__(self):
+        return (f"Model in dimension {self.dim}: {self.head} head, method {self.method}, process "
+                f"{self.process}, width {self.width}, depth {self.depth}, {self.steps} steps"
+                + f", {self.classes} classes" * (self.classes > 0))
+
+    def __reduce__(self):  # pickle, copy: through the bytes of its file
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "model.safetensors")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _from_bytes, (file.read(),)
+
+    @property
+    def _model(self):
+        if self._handle is None:
+            raise ArgumentError("this model was lent to `watch` and ended with its call; save it "
+                                "there, or copy it")
+        return self._handle
+
+    def score(self, x, tau, label=None, *, threads=0):
+        """Return the gradient of ln u at x and tau, of shape (n, dim).
+
+        x is (n, dim), tau a number above 0 or (n,); label, of a model with classes, a number or (n,),
+        -1 for none.
+        """
+        x, tau, labels = self._points(x, tau, label)
+        out = np.empty(x.shape)
+        for part in _pieces(len(x)):
+            call("hb_model_score", threads, self._model, len(x[part]), pointer(x[part]),
+                 pointer(tau[part]), _ints(labels, part), pointer(out[part]))
+        return out
+
+    def log_density(self, x, tau, label=None, *, threads=0):
+        """Return ln u at x and tau, of shape (n,); of a model with the energy head.
+
+        Its gradient is `score`. It is normalised as well as it was learnt.
+        """
+        x, tau, labels = self._points(x, tau, label)
+        out = np.empty(len(x))
+        for part in _pieces(len(x)):
+            call("hb_model_log_density", threads, self._model, len(x[part]), pointer(x[part]),
+                 pointer(tau[part]), _ints(labels, part), pointer(out[part]), None)
+        return out
+
+    def divergence(self, x, tau, label=None, *, probes=0, seed=1, threads=0):
+        """Return the divergence of the score, of shape (n,); exact, or by random probes."""
+        x, tau, labels = self._points(x, tau, label)
+        out = np.empty(len(x))
+        call("hb_model_divergence", threads, self._model, len(x), pointer(x), pointer(tau),
+             _ints(labels), c_int("probes", probes, 0, INT_MAX), uint64("seed", seed), None,
+             pointer(out))
+        return out
+
+    def generate(self, n, solver="sde", *, label=None, n_steps=None, n_correct=None, snr=None,
+                 det_tau=None, tau_min=None, tau_max=None, rho=None, denoise=None, tolerance=None,
+                 seed=1, first=0, threads=0):
+        """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
+
+        solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
+        "heun"; denoise, at the end, "none", "mean" or "flow"; docs/generation.md says what each setting
+        does and its default. Sample i is a function of the settings and i alone.
+        """
+        first, n = draws(first, n)
+        settings = self._settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps,
+                                  n_correct=n_correct, snr=snr, det_tau=det_tau, tau_min=tau_min,
+                                  tau_max=tau_max, rho=rho, tolerance=tolerance, seed=seed)
+        if denoise is not None:
+            settings.denoise = choice("denoise", denoise, DENOISES)
+        labels = self._labels(label, n)
+        out = np.empty((n, self.dim))
+        with interruptible(threads) as run:
+            run("hb_model_generate", self._model, ctypes.byref(settings), _ints(labels), first, n,
+                pointer(out))
+        return out
+
+    def log_likelihood(self, x, *, label=None, probes=0, tau_min=None, tau_max=None, tolerance=None,
+                       threads=0):
+        """Return ln p(x) in nats, of shape (n,), by the probability-flow ODE.
+
+        p is the law at tau_min, by default the smallest trained tau. probes is 0 for the exact
+        divergence, else the number of random probes that estimate it, for large dim.
+        """
+        x, _, labels = self._points(x, 1.0, label)
+        settings = self._settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
+        out = np.empty(len(x))
+        with interruptible(threads) as run:
+            run("hb_model_likelihood", self._model, ctypes.byref(settings),
+                c_int("probes", probes, 0, INT_MAX), _ints(labels), len(x), pointer(x), pointer(out))
+        return out
+
+    def noised(self, x, tau, noise):
+        """Return rows x after the process has run for tau, with standard normals `noise` like x.
+
+        Under "ou" and "ve"; under a drift x itself, whose law at tau has no formula.
+        """
+        x, noise = self._points(x, 1.0, None)[0], self._points(noise, 1.0, None)[0]
+        if x.shape != noise.shape:
+            raise ArgumentError(f"noise has shape {noise.shape}; it must be {x.shape}")
+        if self.process == "drift":
+            return x
+        z, tau = np.empty_like(x), real("tau", tau)
+        library.hb_model_standardise(self._model, len(x), pointer(x), pointer(z))
+        a, b = (math.exp(-tau), -math.expm1(-2 * tau)) if self.process == "ou" else (1, 2 * tau)
+        return x + self.scale * ((a - 1) * z + math.sqrt(b) * noise)
+
+    def save(self, path):
+        """Write the model to a .safetensors file, which is whole or not there."""
+        call("hb_model_save", 1, self._model, path_bytes("path", path))
+
+    def _points(self, x, tau, label):
+        """Return x (n, dim), tau (n,) and labels (n,) or None, contiguous."""
+        x = rows("x", x, self.dim)
+        if x.shape[1] != self.dim:
+            raise ArgumentError(f"x has {x.shape[1]} columns; the model has dimension {self.dim}")
+        if np.ndim(tau) == 0:
+            tau = np.full(len(x), real("tau", tau))
+        tau = array("tau", tau, 1)
+        if len(tau) != len(x):
+            raise ArgumentError(f"tau has {len(tau)} values; x has {len(x)} rows")
+        return x, tau, self._labels(label, len(x))
+
+    def _labels(self, label, n):
+        if label is None:
+            return None
+        if self.classes == 0:
+            raise ArgumentError("label is given, but the model was trained without labels")
+        label = integers("label", label)
+        if label.ndim == 0:
+            label = np.full(n, label, np.int32)
+        if label.shape != (n,):
+            raise ArgumentError(f"label has shape {label.shape}; it must be a number or {(n,)}")
+        return label
+
+    def _settings(self, **given):
+        settings = GenerateSettings()
+        library.hb_generate_settings_default(ctypes.byref(settings))
+        kinds = dict(GenerateSettings._fields_)
+        for name, value in given.items():
+            if value is not None:
+                setattr(settings, name, uint64(name, value) if name == "seed" else
+                        c_int(name, value, 0, INT_MAX) if kinds[name] is ctypes.c_int else
+                        real(name, value))
+        return settings
+
+
+Model.__module__ = "heatball"
+
+
+def _destroy(handle, owner):
+    """The model first, then, when `owner` goes, its context."""
+    library.hb_model_destroy(handle)
+
+
+def _from_bytes(data):
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "model.safetensors")
+        with open(path, "wb") as file:
+            file.write(data)
+        return load(path)
+
+
+def _name_of(table, code):
+    return next(name for name, value in table.items() if value == code)
+
+
+def _pieces(n):
+    return [slice(first, first + CHUNK) for first in range(0, max(n, 1), CHUNK)]
+
+
+def _ints(values, part=slice(None)):
+    if values is None:
+        return None
+    return values[part].ctypes.data_as(ctypes.POINTER(ctypes.c_int))
+
+
+# ---- what `train` needs too -----------------------------------------------------------------------
+
+def rows(name, values, dim=None):
+    """Return `values` as contiguous doubles (n, dim); (n,) will do for dim 1."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {values.dtype}; it must be an array of real numbers")
+    return array(name, values[:, None] if values.ndim == 1 and dim in (None, 1) else values, 2)
+
+
+def integers(name, values):
+    """Return `values` as an array of C's int, without rounding or wrapping."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{name} has dtype {values.dtype}; it must be integers")
+    if values.size and (values.max() > INT_MAX or values.min() < -INT_MAX):
+        raise ArgumentError(f"{name} has {max(values.max(), -values.min())}; it must be -1 or a class")
+    return np.asarray(values, np.int32, order="C")
+
+
+def path_bytes(name, path):
+    """Return a path as C takes it."""
+    try:
+        path = os.fsencode(path)
+    except TypeError:
+        raise TypeError(f"{name} is {path!r}; it must be a path") from None
+    if b"\0" in path:
+        raise ArgumentError(f"{name} has a zero byte; it must be a path")
+    return path
+
+
+class _Run:
+    """Calls on a context of their own that Ctrl-C and callbacks can stop."""
+
+    def __init__(self, threads, report):
+        self.failures, self.report = [], report
+        self.owner = Handle(threads, PROGRESS(self._progress))
+
+    def _progress(self, user, what, done, total):
+        if self.report and what == b"train" and not self.failures:  # not of the work inside a step
+            self.guard(lambda: self.report(done, total))
+        return bool(self.failures)
+
+    def guard(self, action):
+        """Return 1 when `action` or an earlier callback failed; the exception is kept."""
+        try:
+            action()
+        except BaseException as error:  # raised again by `finish`
+            self.failures.append(error)
+        return bool(self.failures)
+
+    def __call__(self, name, *arguments):
+        status = getattr(library, name)(self.owner.pointer, *arguments)
+        if self.failures:
+            raise self.failures[0]
+        check(self.owner.pointer, status)
+
+
+@contextlib.contextmanager
+def interruptible(threads, report=None):
+    """Yield a `_Run`. While it works a signal's handler only leaves its exception behind.
+
+    A handler that raised inside a C callback would be lost there, so the exception is kept, the
+    callback asks the library to stop, and the caller raises it.
+    """
+    run = _Run(threads, report)
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+        yield run
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: run.guard(lambda: previous(number, frame)))
+    try:
+        yield run
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if run.failures:  # it came after the last callback
+        raise run.failures[0]

@@ -1,0 +1,120 @@
+/* What the discrepancy of two samples is when they have the same law.
+ *
+ * The biased mmd of samples of n and m rows is about sqrt(E k(a,a') variance (1/n + 1/m)), not 0, so a
+ * generated sample can only be held against real rows compared with real rows in the same numbers. Time t
+ * takes the first n rows of a and the first m of b in orders that depend on (seed, t); the mean and the
+ * 95 % quantile over the times are the floor and its upper bound. Rows of a and of b should be disjoint.
+ * A number to reproduce: for equal laws the mean of mmd2 is 0. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "judge/neighbours.h"
+
+#include <heatball/judge.h>
+#include <string.h>
+
+enum { LEAST_ROWS = 4, LEAST_TIMES = 20, MOST_TIMES = 100000 };
+
+/* `count` of the rows of x (n, dim), in the order of (seed, time, side). */
+static hb_status choose_rows(hb_context *context, size_t n, size_t dim, const double *x,
+                             uint64_t seed, uint64_t draw, size_t count, size_t *order,
+                             double *chosen)
+{
+    HB_TRY(hb_data_split(context, n, seed ^ UINT64_C(0x9e3779b97f4a7c15) * (draw + 1), order));
+    for (size_t i = 0; i < count; i++)
+        memcpy(chosen + i * dim, x + order[i] * dim, dim * sizeof *chosen);
+    return HB_OK;
+}
+
+static double mean_of(int n, const double *values)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += values[i];
+    return sum / n;
+}
+
+static void summarise(int times, double *mmd, double *mmd2, hb_mmd_floor *out)
+{
+    out->mmd = mean_of(times, mmd);
+    out->mmd2 = mean_of(times, mmd2);
+    hb_judge_sort((size_t)times, mmd);
+    hb_judge_sort((size_t)times, mmd2);
+    out->mmd_upper = hb_judge_quantile((size_t)times, mmd, 0.95);
+    out->mmd2_upper = hb_judge_quantile((size_t)times, mmd2, 0.95);
+}
+
+typedef struct floor_run {
+    size_t dim, n_a, n_b, n, m;
+    const double *a, *b; // (n_a, dim), (n_b, dim)
+    int times, single;
+    uint64_t seed;
+    double *x, *y;      // (n, dim), (m, dim)
+    size_t *order;      // (max(n_a, n_b))
+    double *mmd, *mmd2; // (times)
+} floor_run;
+
+static hb_status repeat(hb_context *context, const floor_run *run)
+{
+    hb_context quiet = *context;
+    quiet.settings.progress = NULL;
+    for (int t = 0; t < run->times; t++) {
+        const uint64_t draw = 2 * (uint64_t)t;
+        hb_mmd found;
+        HB_TRY(choose_rows(context, run->n_a, run->dim, run->a, run->seed, draw, run->n, run->order,
+                           run->x));
+        HB_TRY(choose_rows(context, run->n_b, run->dim, run->b, run->seed, draw + 1, run->m,
+                           run->order, run->y));
+        const hb_status status = hb_judge_mmd(&quiet, (int)run->dim, run->n, run->x, run->m, run->y,
+                                              run->single, &found);
+        HB_CHECK(context, status == HB_OK, status, "%s", hb_context_message(&quiet));
+        run->mmd[t] = found.mmd;
+        run->mmd2[t] = found.mmd2;
+        HB_TRY(hb_progress(context, "floor", t + 1, run->times));
+    }
+    return HB_OK;
+}
+
+static hb_status run_floor(hb_context *context, floor_run *run, hb_mmd_floor *out)
+{
+    const size_t most = run->n_a > run->n_b ? run->n_a : run->n_b;
+    const size_t rows = hb_workspace_add(hb_workspace_need(run->n * run->dim, sizeof(double)),
+                                         hb_workspace_need(run->m * run->dim, sizeof(double)));
+    const size_t lists =
+        hb_workspace_add(hb_workspace_need(most, sizeof(size_t)),
+                         2 * hb_workspace_need((size_t)run->times, sizeof(double)));
+    hb_workspace work;
+    HB_TRY(hb_workspace_create(context, hb_workspace_add(rows, lists), &work));
+    run->x = hb_workspace_take(&work, run->n * run->dim, sizeof(double));
+    run->y = hb_workspace_take(&work, run->m * run->dim, sizeof(double));
+    run->order = hb_workspace_take(&work, most, sizeof(size_t));
+    run->mmd = hb_workspace_take(&work, (size_t)run->times, sizeof(double));
+    run->mmd2 = hb_workspace_take(&work, (size_t)run->times, sizeof(double));
+    const hb_status status = repeat(context, run);
+    if (status == HB_OK) summarise(run->times, run->mmd, run->mmd2, out);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+hb_status hb_judge_mmd_floor(hb_context *context, int dim, size_t n_a, const double *a, size_t n_b,
+                             const double *b, size_t n, size_t m, int times, uint64_t seed,
+                             int single, hb_mmd_floor *out)
+{
+    HB_TRY(hb_judge_check_rows(context, "a", LEAST_ROWS, n_a, dim, a));
+    HB_TRY(hb_judge_check_rows(context, "b", LEAST_ROWS, n_b, dim, b));
+    HB_CHECK(context, n >= LEAST_ROWS && n <= n_a, HB_ERROR_ARGUMENT,
+             "n is %zu; it must be %d to the %zu rows of a", n, LEAST_ROWS, n_a);
+    HB_CHECK(context, m >= LEAST_ROWS && m <= n_b, HB_ERROR_ARGUMENT,
+             "m is %zu; it must be %d to the %zu rows of b", m, LEAST_ROWS, n_b);
+    HB_CHECK(context, times >= LEAST_TIMES && times <= MOST_TIMES, HB_ERROR_ARGUMENT,
+             "times is %d; it must be %d to %d", times, LEAST_TIMES, MOST_TIMES);
+    floor_run run = {.dim = (size_t)dim,
+                     .n_a = n_a,
+                     .n_b = n_b,
+                     .n = n,
+                     .m = m,
+                     .a = a,
+                     .b = b,
+                     .times = times,
+                     .single = single,
+                     .seed = seed};
+    return run_floor(context, &run, out);
+}

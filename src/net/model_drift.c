@@ -1,0 +1,149 @@
+/* A model of a user's drift: dz = F(z) dtau + sqrt(2) dW.
+ *
+ * No closed form carries a Gaussian along F, so the reference is the Gaussian with the moments of
+ * simulated paths: the mean m(tau) and the variances V_r(tau) along the axes of the data's
+ * covariance, which stay (correlations between them are left to the network). Both are known at
+ * knots evenly spaced in l = ln tau with their derivatives, and go between them by Hermite's cubic,
+ *     f = h_00 f_k + h_10 s f'_k + h_01 f_{k+1} + h_11 s f'_{k+1},     s: the spacing,
+ *     h_00 = (1+2t)(1-t)^2,  h_10 = t(1-t)^2,  h_01 = t^2(3-2t),  h_11 = t^2(t-1),
+ * so v_ref has a continuous derivative by tau. Variances go as logarithms, which keeps them
+ * positive. The reference solves no equation: residuals carry it fully (train/drift_terms.c). The
+ * law at tau_max is no Gaussian either; up to 4096 draws of it are kept as a start for generation.
+ * A number to reproduce: the cubic through (0, 0) and (1, 1) with slopes 0 has 1/2 at t = 1/2. */
+#include "net/model_drift.h"
+#include "base/context.h"
+#include "net/model_parts.h"
+#include "problem/problem_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_KNOTS = 1000 };
+
+void hb_model_flow_clock(const hb_model_flow *flow, double tau, hb_clock *out)
+{
+    const double last = (double)(flow->knots - 1), place = (log(tau) - flow->first) / flow->step;
+    const double inside = place < 0 ? 0 : place > last ? last : place;
+    const double floor_of = fmin(floor(inside), last - 1), t = inside - floor_of, u = 1 - t;
+    const double s = flow->step, r = inside == place ? 1 / s : 0;
+    out->knot = flow->table + (size_t)floor_of * 2 * flow->columns;
+    const double value[4] = {(1 + 2 * t) * u * u, s * t * u * u, t * t * (3 - 2 * t),
+                             -s * t * t * u};
+    const double rate[4] = {-6 * t * u * r, s * u * (1 - 3 * t) * r, 6 * t * u * r,
+                            s * t * (3 * t - 2) * r};
+    memcpy(out->value, value, sizeof value);
+    memcpy(out->rate, rate, sizeof rate);
+}
+
+void hb_model_flow_destroy(hb_model *model)
+{
+    hb_problem_destroy(model->flow.drift);
+    hb_release(model->context, model->flow.table);
+    hb_release(model->context, model->flow.ends);
+    model->flow = (hb_model_flow){0};
+}
+
+hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *drift,
+                            const double numbers[3], size_t knots, const double *table,
+                            size_t n_ends, const float *ends)
+{
+    const size_t d = (size_t)model->info.dim, columns = 2 * d + 1;
+    void *memory;
+    hb_model_flow_destroy(model);
+    hb_model_flow *flow = &model->flow;
+    HB_TRY(hb_problem_of_text(model->context, drift, &flow->drift));
+    HB_CHECK(context, hb_problem_dim(flow->drift) == model->info.dim, HB_ERROR_ARGUMENT,
+             "the drift has %d components, but the data have %d columns",
+             hb_problem_dim(flow->drift), model->info.dim);
+    HB_CHECK(context, hb_problem_is_autonomous(flow->drift), HB_ERROR_ARGUMENT,
+             "the drift or its noise depends on t; a model needs a drift without t");
+    HB_TRY(hb_allocate(model->context, knots * 2 * columns, sizeof(double), &memory));
+    flow->table = memcpy(memory, table, knots * 2 * columns * sizeof(double));
+    flow->knots = knots;
+    flow->columns = columns;
+    flow->first = numbers[0];
+    flow->step = numbers[1];
+    flow->detail = numbers[2];
+    if (n_ends == 0) return HB_OK;
+    HB_TRY(hb_allocate(model->context, n_ends * d, sizeof(float), &memory));
+    flow->ends = memcpy(memory, ends, n_ends * d * sizeof(float));
+    flow->n_ends = n_ends;
+    return HB_OK;
+}
+
+hb_status hb_model_drift(hb_context *context, const hb_model *model, size_t n, const double *z,
+                         double *F)
+{
+    const size_t count = n * (size_t)model->info.dim;
+    const double factor = model->info.process == HB_PROCESS_OU ? -1 : 0;
+    if (model->info.process == HB_PROCESS_DRIFT)
+        return hb_problem_drift(context, model->flow.drift, 0, n, z, F, NULL, NULL, NULL);
+    for (size_t i = 0; i < count; i++) F[i] = factor * z[i];
+    return HB_OK;
+}
+
+/* ---- in files ---------------------------------------------------------------------------------
+ * */
+
+size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out)
+{
+    const hb_model_flow *flow = &model->flow;
+    if (flow->knots == 0) return 0;
+    numbers[0] = flow->first;
+    numbers[1] = flow->step;
+    numbers[2] = flow->detail;
+    out[0] = (hb_tensor){"drift.numbers", HB_F64, 1, {3}, numbers};
+    out[1] = (hb_tensor){"drift.moments", HB_F64, 2, {2 * flow->knots, flow->columns}, flow->table};
+    if (flow->n_ends == 0) return 2;
+    out[2] =
+        (hb_tensor){"drift.ends", HB_F32, 2, {flow->n_ends, (uint64_t)model->info.dim}, flow->ends};
+    return 3;
+}
+
+static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model,
+                             const char *drift, double *table, float *ends)
+{
+    const uint64_t d = (uint64_t)model->info.dim,
+                   values = hb_safetensors_count(file, "drift.moments");
+    const uint64_t n_ends = hb_safetensors_count(file, "drift.ends") / d;
+    double numbers[3];
+    HB_TRY(hb_safetensors_copy(context, file, "drift.numbers", HB_F64, 3, numbers));
+    HB_CHECK(context, numbers[1] > 0 && numbers[2] > 0, HB_ERROR_FORMAT,
+             "%s: its drift.numbers are %g, %g, %g; the last two must be positive",
+             hb_safetensors_path(file), numbers[0], numbers[1], numbers[2]);
+    HB_TRY(hb_safetensors_copy(context, file, "drift.moments", HB_F64, values, table));
+    if (n_ends > 0)
+        HB_TRY(hb_safetensors_copy(context, file, "drift.ends", HB_F32, n_ends * d, ends));
+    return hb_model_set_flow(context, model, drift, numbers, (size_t)(values / (2 * (2 * d + 1))),
+                             table, (size_t)n_ends, ends);
+}
+
+hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb_model *model)
+{
+    const char *path = hb_safetensors_path(file), *drift = hb_safetensors_text(file, "drift");
+    const uint64_t d = (uint64_t)model->info.dim, knot = 2 * (2 * d + 1);
+    const uint64_t values = hb_safetensors_count(file, "drift.moments");
+    const uint64_t ends = hb_safetensors_count(file, "drift.ends");
+    HB_CHECK(context, drift, HB_ERROR_FORMAT, "%s has no metadata drift", path);
+    HB_CHECK(context, values % knot == 0 && values / knot >= 2 && values / knot <= MOST_KNOTS,
+             HB_ERROR_FORMAT,
+             "%s: its drift.moments has %llu values; it must be %llu for each knot", path,
+             (unsigned long long)values, (unsigned long long)knot);
+    HB_CHECK(context, ends % d == 0 && ends / d <= HB_MOST_ENDS, HB_ERROR_FORMAT,
+             "%s: its drift.ends has %llu values; it must be at most %d rows of %llu", path,
+             (unsigned long long)ends, HB_MOST_ENDS, (unsigned long long)d);
+    hb_workspace work;
+    HB_TRY(hb_workspace_create(context,
+                               hb_workspace_need((size_t)values, sizeof(double)) +
+                                   hb_workspace_need((size_t)ends + 1, sizeof(float)),
+                               &work));
+    double *table = hb_workspace_take(&work, (size_t)values, sizeof(double));
+    float *points = hb_workspace_take(&work, (size_t)ends + 1, sizeof(float));
+    const hb_status status = read_arrays(context, file, model, drift, table, points);
+    hb_workspace_destroy(&work);
+    if (status != HB_ERROR_ARGUMENT) return status;
+    char reason[400];
+    snprintf(reason, sizeof reason, "%s", hb_context_message(context));
+    return hb_fail(context, HB_ERROR_FORMAT, "%s: its drift: %s", path, reason);
+}

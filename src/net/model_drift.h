@@ -1,0 +1,43 @@
+/* net/model_drift.h: what a model of a user's drift has besides the rest: the drift, the moments of
+ * its process as functions of tau, and points at tau_max. */
+#ifndef HB_NET_MODEL_DRIFT_H
+#define HB_NET_MODEL_DRIFT_H
+
+#include "file/safetensors.h"
+
+#include <heatball/model.h>
+#include <heatball/problem.h>
+
+enum { HB_FLOW_TENSORS = 3, HB_FLOW_TEXTS = 1, HB_MOST_ENDS = 4096 };
+
+/* Knots are evenly spaced in ln tau. A knot holds values and then their rates by ln tau, each of
+ * `columns` = 2 dim + 1: mean (dim), ln variance along the reference's axes (dim), ln of the mean
+ * variance. Between knots: Hermite's cubic; outside: as at the end. */
+typedef struct hb_model_flow {
+    hb_problem *drift; /* NULL: OU or VE */
+    size_t knots;      /* 0: OU or VE */
+    double first, step;
+    double detail; /* variance of the finest details of the law at large tau */
+    size_t columns;
+    double *table; // (knots, 2, columns)
+    size_t n_ends;
+    float *ends; // (n_ends, dim), draws at tau_max; NULL: none
+} hb_model_flow;
+
+/* Takes a copy of everything; the drift is made again from its text. numbers: first, step, detail;
+ * ends may be NULL. */
+hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *drift,
+                            const double numbers[3], size_t knots, const double *table,
+                            size_t n_ends, const float *ends);
+void hb_model_flow_destroy(hb_model *model);
+
+/* F (n, dim), the drift of the model's process at z (n, dim); 0 for VE, -z for OU. Any thread with
+ * a context of its own. */
+hb_status hb_model_drift(hb_context *context, const hb_model *model, size_t n, const double *z,
+                         double *F);
+
+/* Its arrays and its text in a model file. numbers (3): room. */
+size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out);
+hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb_model *model);
+
+#endif

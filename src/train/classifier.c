@@ -1,0 +1,255 @@
+/* A classifier of rows: softmax over a multilayer perceptron.
+ *
+ *     p_c = exp(l_c)/sum exp(l),   l = N((x - shift)/scale),
+ * shift the mean of the training rows, scale their root mean square deviation over all columns, so that
+ * pixels that never change do no harm. Rows are asked in blocks of BLOCK; a short block is filled up with
+ * zeros, because products sum in another order for another number of rows: so a row's result does not
+ * depend on the others.
+ *
+ * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text format is
+ * "heatball classifier 1". All sizes are those of the arrays.
+ * A number to reproduce: equal logits of 10 classes give 0.1 each. */
+#include "train/classifier.h"
+#include "base/parallel.h"
+#include "file/safetensors.h"
+#include "judge/neighbours.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char FORMAT[] = "heatball classifier 1";
+enum { BLOCK = 256, MAX_DEPTH = 1000, MAX_SIZE = 65536 };
+
+/* ---- made and destroyed ---- */
+
+static hb_status create_arrays(hb_classifier *c)
+{
+    const size_t dim = (size_t)hb_net_shape_of(c->net)->inputs;
+    const size_t parameters = hb_net_parameters(c->net);
+    HB_TRY(hb_workspace_create(c->context,
+                               hb_workspace_add(hb_workspace_need(dim, sizeof(double)),
+                                                hb_workspace_need(parameters, sizeof(float))),
+                               &c->work));
+    c->shift = hb_workspace_take(&c->work, dim, sizeof(double));
+    c->parameters = hb_workspace_take(&c->work, parameters, sizeof(float));
+    memset(c->shift, 0, dim * sizeof *c->shift);
+    c->scale = 1;
+    return HB_OK;
+}
+
+hb_status hb_classifier_create(hb_context *context, const hb_net_shape *shape, hb_classifier **out)
+{
+    void *memory;
+    *out = NULL;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_classifier), &memory));
+    hb_classifier *c = memory;
+    *c = (hb_classifier){.context = context};
+    hb_status status = hb_net_create(context, shape, &c->net);
+    if (status == HB_OK) status = create_arrays(c);
+    if (status == HB_OK)
+        *out = c;
+    else
+        hb_classifier_destroy(c);
+    return status;
+}
+
+void hb_classifier_destroy(hb_classifier *classifier)
+{
+    if (!classifier) return;
+    hb_workspace_destroy(&classifier->work);
+    hb_net_destroy(classifier->net);
+    hb_release(classifier->context, classifier);
+}
+
+void hb_classifier_info_get(const hb_classifier *classifier, hb_classifier_info *info)
+{
+    const hb_net_shape *shape = hb_net_shape_of(classifier->net);
+    *info = (hb_classifier_info){shape->inputs, shape->outputs, shape->width, shape->depth,
+                                 hb_net_parameters(classifier->net)};
+}
+
+/* ---- probabilities ---- */
+
+void hb_classifier_standardise(const hb_classifier *classifier, size_t n, const double *x,
+                               float *input)
+{
+    const size_t dim = (size_t)hb_net_shape_of(classifier->net)->inputs;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < dim; j++)
+            input[i * dim + j] =
+                (float)((x[i * dim + j] - classifier->shift[j]) / classifier->scale);
+}
+
+double hb_softmax(size_t classes, const float *logits, double *p)
+{
+    double most = (double)logits[0], sum = 0;
+    for (size_t c = 1; c < classes; c++) most = fmax(most, (double)logits[c]);
+    for (size_t c = 0; c < classes; c++) sum += p[c] = exp((double)logits[c] - most);
+    for (size_t c = 0; c < classes; c++) p[c] /= sum;
+    return most + log(sum);
+}
+
+typedef struct predict_room {
+    hb_net_tape *tape;
+    float *input, *logits; // (BLOCK, dim), (BLOCK, classes)
+} predict_room;
+
+typedef struct prediction {
+    const hb_classifier *classifier;
+    size_t n, dim, classes;
+    const double *x;       // (n, dim)
+    double *probabilities; // (n, classes)
+    predict_room *rooms;   // (threads)
+} prediction;
+
+static hb_status predict_block(void *user, size_t index, int thread)
+{
+    const prediction *p = user;
+    const predict_room *room = &p->rooms[thread];
+    const size_t first = index * BLOCK, n = p->n - first < BLOCK ? p->n - first : BLOCK;
+    hb_classifier_standardise(p->classifier, n, p->x + first * p->dim, room->input);
+    memset(room->input + n * p->dim, 0, (BLOCK - n) * p->dim * sizeof *room->input);
+    HB_TRY(hb_net_forward(room->tape, p->classifier->parameters, BLOCK, room->input, room->logits));
+    for (size_t i = 0; i < n; i++)
+        hb_softmax(p->classes, room->logits + i * p->classes,
+                   p->probabilities + (first + i) * p->classes);
+    return HB_OK;
+}
+
+static hb_status create_rooms(hb_context *context, prediction *p, size_t threads,
+                              hb_workspace *work)
+{
+    const size_t room = hb_workspace_add(hb_workspace_need(BLOCK * p->dim, sizeof(float)),
+                                         hb_workspace_need(BLOCK * p->classes, sizeof(float)));
+    HB_TRY(hb_workspace_create(
+        context, hb_workspace_need(threads, sizeof(predict_room)) + threads * room, work));
+    p->rooms = hb_workspace_take(work, threads, sizeof(predict_room));
+    memset(p->rooms, 0, threads * sizeof(predict_room));
+    const hb_net_jets jets = {0};
+    for (size_t t = 0; t < threads; t++) {
+        p->rooms[t].input = hb_workspace_take(work, BLOCK * p->dim, sizeof(float));
+        p->rooms[t].logits = hb_workspace_take(work, BLOCK * p->classes, sizeof(float));
+        HB_TRY(hb_net_tape_create(context, p->classifier->net, &jets, BLOCK, &p->rooms[t].tape));
+    }
+    return HB_OK;
+}
+
+hb_status hb_classifier_predict(hb_context *context, const hb_classifier *classifier, size_t n,
+                                const double *x, double *probabilities)
+{
+    HB_CHECK(context, classifier && (n == 0 || (x && probabilities)), HB_ERROR_ARGUMENT,
+             "the classifier, x or probabilities is NULL");
+    const hb_net_shape *shape = hb_net_shape_of(classifier->net);
+    const size_t threads = (size_t)context->threads, dim = (size_t)shape->inputs;
+    prediction p = {classifier, n, dim, (size_t)shape->outputs, x, probabilities, NULL};
+    hb_workspace work = {0};
+    if (n == 0) return HB_OK;
+    HB_TRY(hb_judge_check_rows(context, "x", 1, n, shape->inputs, x));
+    hb_status status = create_rooms(context, &p, threads, &work);
+    if (status == HB_OK)
+        status = hb_parallel_for(context, "classifier", (n + BLOCK - 1) / BLOCK, predict_block, &p);
+    for (size_t t = 0; p.rooms && t < threads; t++) hb_net_tape_destroy(p.rooms[t].tape);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+/* ---- files ---- */
+
+hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifier, const char *path)
+{
+    HB_CHECK(context, classifier && path, HB_ERROR_ARGUMENT, "the classifier or the path is NULL");
+    const hb_metadata format = {"format", FORMAT};
+    const size_t layers = (size_t)hb_net_tensors(classifier->net);
+    hb_workspace work;
+    HB_TRY(hb_workspace_create(context,
+                               hb_workspace_need(layers + 2, sizeof(hb_tensor)) +
+                                   hb_workspace_need(layers, sizeof(hb_net_tensor)),
+                               &work));
+    hb_tensor *tensors = hb_workspace_take(&work, layers + 2, sizeof(hb_tensor));
+    hb_net_tensor *named = hb_workspace_take(&work, layers, sizeof(hb_net_tensor));
+    tensors[0] = (hb_tensor){"shift",
+                             HB_F64,
+                             1,
+                             {(uint64_t)hb_net_shape_of(classifier->net)->inputs},
+                             classifier->shift};
+    tensors[1] = (hb_tensor){"scale", HB_F64, 1, {1}, &classifier->scale};
+    for (size_t k = 0; k < layers; k++) {
+        hb_net_tensor_get(classifier->net, (int)k, &named[k]);
+        tensors[k + 2] = (hb_tensor){named[k].name,
+                                     HB_F32,
+                                     strstr(named[k].name, "weight") ? 2 : 1,
+                                     {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
+                                     classifier->parameters + named[k].offset};
+    }
+    const hb_status status = hb_safetensors_write(context, path, 1, &format, layers + 2, tensors);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+/* The network's shape by the lengths of its arrays. */
+static hb_status read_shape(hb_context *context, const hb_safetensors *file, hb_net_shape *shape)
+{
+    const char *format = hb_safetensors_text(file, "format"), *path = hb_safetensors_path(file);
+    HB_CHECK(context, format && !strcmp(format, FORMAT), HB_ERROR_FORMAT,
+             "%s is not a classifier of heatball: its metadata format is '%.40s', not '%s'", path,
+             format ? format : "", FORMAT);
+    char name[32];
+    uint64_t outputs = 0;
+    int layers = 0;
+    for (; layers <= MAX_DEPTH; layers++) {
+        snprintf(name, sizeof name, "layer%d.bias", layers);
+        const uint64_t count = hb_safetensors_count(file, name);
+        if (count == 0) break;
+        outputs = count;
+    }
+    const uint64_t dim = hb_safetensors_count(file, "shift");
+    const uint64_t width = hb_safetensors_count(file, "layer0.bias");
+    /* the file must be as large as these numbers promise, before memory is asked for */
+    HB_CHECK(
+        context,
+        layers >= 2 && dim >= 1 && dim <= MAX_SIZE && width <= MAX_SIZE && outputs <= MAX_SIZE &&
+            hb_safetensors_count(file, "layer0.weight") == dim * width &&
+            (layers == 2 || hb_safetensors_count(file, "layer1.weight") == width * width),
+        HB_ERROR_FORMAT,
+        "%s: its %d layers of width %llu do not fit to %llu numbers and %llu classes", path, layers,
+        (unsigned long long)width, (unsigned long long)dim, (unsigned long long)outputs);
+    *shape = (hb_net_shape){(int)dim, (int)outputs, (int)width, layers - 1, 0};
+    return HB_OK;
+}
+
+static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_classifier *c)
+{
+    const uint64_t dim = (uint64_t)hb_net_shape_of(c->net)->inputs;
+    HB_TRY(hb_safetensors_copy(context, file, "shift", HB_F64, dim, c->shift));
+    HB_TRY(hb_safetensors_copy(context, file, "scale", HB_F64, 1, &c->scale));
+    HB_CHECK(context, c->scale > 0, HB_ERROR_FORMAT, "%s: its scale is %g; it must be positive",
+             hb_safetensors_path(file), c->scale);
+    for (int k = 0; k < hb_net_tensors(c->net); k++) {
+        hb_net_tensor tensor;
+        hb_net_tensor_get(c->net, k, &tensor);
+        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_F32,
+                                   (uint64_t)tensor.rows * (uint64_t)tensor.columns,
+                                   c->parameters + tensor.offset));
+    }
+    return HB_OK;
+}
+
+hb_status hb_classifier_load(hb_context *context, const char *path, hb_classifier **out)
+{
+    hb_safetensors *file = NULL;
+    hb_classifier *c = NULL;
+    hb_net_shape shape;
+    HB_CHECK(context, path && out, HB_ERROR_ARGUMENT, "the path or the output is NULL");
+    *out = NULL;
+    hb_status status = hb_safetensors_read(context, path, &file);
+    if (status == HB_OK) status = read_shape(context, file, &shape);
+    if (status == HB_OK) status = hb_classifier_create(context, &shape, &c);
+    if (status == HB_OK) status = read_arrays(context, file, c);
+    hb_safetensors_destroy(file);
+    if (status == HB_OK)
+        *out = c;
+    else
+        hb_classifier_destroy(c);
+    return status;
+}

@@ -1,0 +1,350 @@
+/* Training a classifier: cross-entropy, images moved at random, Adam.
+ *
+ *     loss = -mean ln p[label],   d loss/d l_c = (p_c - [c = label])/rows
+ * A step's rows are the next of the epoch's random order, cut into shards of SHARD_ROWS whatever the
+ * threads; shards' gradients are added in order, so threads change no bit. A row that is a square image is
+ * moved by (u, v) pixels, u and v uniform on [-shift, shift] by (seed, step, row): the class does not
+ * change, and the network cannot learn pixels by heart. The result is the average of the weights over the
+ * last steps. Adam: net/optimiser.h.
+ * Numbers to reproduce: the first loss is ln classes (the last layer starts at 0); two normals a distance
+ * 2a apart give the error Phi(-a) of Bayes (tests/test_classifier.c). */
+#include "base/parallel.h"
+#include "judge/neighbours.h"
+#include "net/optimiser.h"
+#include "train/classifier.h"
+
+#include <heatball/data.h>
+#include <heatball/random.h>
+#include <math.h>
+#include <string.h>
+
+/* The library's own: "clas". */
+#define MOVE_STREAM (UINT64_C(15) << 60 | UINT64_C(0x636c6173) << 8)
+enum { SHARD_ROWS = 128, MAX_BATCH = 1 << 16, IMAGE_DIM = 64 };
+
+typedef struct class_trainer class_trainer;
+
+/* The rows of a step that one task takes. */
+typedef struct class_shard {
+    hb_context alone; /* one thread, no progress: for calls from a task */
+    class_trainer *trainer;
+    size_t first, count;
+    hb_net_tape *tape;
+    double *moved, *uniform, *p; // (count, dim), (count, 2), (classes)
+    float *input;                // (count, dim)
+    float *logits, *cotangent;   // (count, classes)
+    int *labels;                 // (count)
+    float *gradient;             // (parameters)
+    hb_workspace work;
+} class_shard;
+
+struct class_trainer {
+    hb_context *context;
+    hb_classifier_settings settings;
+    hb_classifier *classifier;
+    size_t n, dim, classes, side; /* side 0: rows are not moved */
+    const double *x;              // (n, dim)
+    const int *labels;            // (n)
+    size_t *order;                // (n)
+    uint64_t steps, steps_per_epoch;
+    size_t n_shards;
+    class_shard *shards; // (n_shards)
+    hb_adam_settings adam;
+    hb_adam_state state;
+    float *gradient; // (parameters)
+    hb_workspace work;
+};
+
+void hb_classifier_settings_default(hb_classifier_settings *settings)
+{
+    *settings = (hb_classifier_settings){.width = 256,
+                                         .depth = 2,
+                                         .epochs = 20,
+                                         .batch = 256,
+                                         .rate = 2e-3,
+                                         .ema = 0.998,
+                                         .shift = NAN,
+                                         .seed = 42};
+}
+
+/* ---- the loss ---- */
+
+double hb_cross_entropy(size_t n, size_t classes, const float *logits, const int *labels,
+                        double weight, double *scratch, float *cotangent)
+{
+    double loss = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float *l = logits + i * classes;
+        const size_t label = (size_t)labels[i];
+        loss += hb_softmax(classes, l, scratch) - (double)l[label];
+        scratch[label] -= 1;
+        for (size_t c = 0; c < classes; c++)
+            cotangent[i * classes + c] = (float)(weight * scratch[c]);
+    }
+    return loss;
+}
+
+/* ---- rows of a step ---- */
+
+/* Where coordinate i of a moved image comes from: pixels *at and *at + 1 with weights 1 - part and part. */
+static double source_of(size_t i, double move, size_t side, size_t *at)
+{
+    const double place = fmin(fmax((double)i - move, 0), (double)(side - 1));
+    *at = (size_t)place < side - 1 ? (size_t)place : side - 2;
+    return place - (double)*at;
+}
+
+void hb_move_image(size_t side, const double *image, double down, double right, double *moved)
+{
+    for (size_t i = 0; i < side; i++) {
+        size_t row;
+        const double v = source_of(i, down, side, &row);
+        for (size_t j = 0; j < side; j++) {
+            size_t column;
+            const double u = source_of(j, right, side, &column);
+            const double *near = image + row * side + column, *next = near + side;
+            moved[i * side + j] =
+                (1 - v) * ((1 - u) * near[0] + u * near[1]) + v * ((1 - u) * next[0] + u * next[1]);
+        }
+    }
+}
+
+static hb_status draw_rows(class_shard *shard)
+{
+    const class_trainer *t = shard->trainer;
+    const size_t batch = (size_t)t->settings.batch;
+    const uint64_t step = t->state.step, in_epoch = step % t->steps_per_epoch;
+    const double reach = t->settings.shift;
+    if (t->side)
+        HB_TRY(hb_random_uniform(&shard->alone, t->settings.seed, MOVE_STREAM,
+                                 2 * (step * batch + shard->first), 2 * shard->count,
+                                 shard->uniform));
+    for (size_t i = 0; i < shard->count; i++) {
+        const size_t row = t->order[(in_epoch * batch + shard->first + i) % t->n];
+        const double *x = t->x + row * t->dim, *u = shard->uniform + 2 * i;
+        if (t->side)
+            hb_move_image(t->side, x, reach * (2 * u[0] - 1), reach * (2 * u[1] - 1),
+                          shard->moved + i * t->dim);
+        else
+            memcpy(shard->moved + i * t->dim, x, t->dim * sizeof *x);
+        shard->labels[i] = t->labels[row];
+    }
+    hb_classifier_standardise(t->classifier, shard->count, shard->moved, shard->input);
+    return HB_OK;
+}
+
+static hb_status step_shard(class_shard *shard)
+{
+    const class_trainer *t = shard->trainer;
+    const float *parameters = t->classifier->parameters;
+    memset(shard->gradient, 0, hb_net_parameters(t->classifier->net) * sizeof(float));
+    HB_TRY(draw_rows(shard));
+    HB_TRY(hb_net_forward(shard->tape, parameters, shard->count, shard->input, shard->logits));
+    hb_cross_entropy(shard->count, t->classes, shard->logits, shard->labels,
+                     1 / (double)t->settings.batch, shard->p, shard->cotangent);
+    return hb_net_backward(shard->tape, parameters, shard->cotangent, shard->gradient, NULL);
+}
+
+static hb_status shard_task(void *user, size_t index, int thread)
+{
+    (void)thread;
+    class_trainer *t = user;
+    const hb_status status = step_shard(&t->shards[index]);
+    if (status != HB_OK)
+        hb_fail(t->context, status, "%.400s", hb_context_message(&t->shards[index].alone));
+    return status;
+}
+
+/* ---- the loop ---- */
+
+static hb_status step(hb_context *quiet, class_trainer *t)
+{
+    const size_t parameters = hb_net_parameters(t->classifier->net);
+    const uint64_t epoch = t->state.step / t->steps_per_epoch;
+    if (t->state.step % t->steps_per_epoch == 0)
+        HB_TRY(hb_data_split(t->context, t->n,
+                             t->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1),
+                             t->order));
+    HB_TRY(hb_parallel_for(quiet, "classifier", t->n_shards, shard_task, t));
+    memcpy(t->gradient, t->shards[0].gradient, parameters * sizeof(float));
+    for (size_t s = 1; s < t->n_shards; s++)
+        for (size_t i = 0; i < parameters; i++) t->gradient[i] += t->shards[s].gradient[i];
+    return hb_adam_step(t->context, &t->adam, parameters, t->gradient, t->classifier->parameters,
+                        &t->state, NULL);
+}
+
+static hb_status loop(class_trainer *t)
+{
+    hb_context quiet = *t->context;
+    quiet.settings.progress = NULL;
+    while (t->state.step < t->steps) {
+        HB_TRY(step(&quiet, t));
+        HB_TRY(hb_progress(t->context, "classifier", (double)t->state.step, (double)t->steps));
+    }
+    memcpy(t->classifier->parameters, t->state.average,
+           hb_net_parameters(t->classifier->net) * sizeof(float));
+    return HB_OK;
+}
+
+/* ---- made ready ---- */
+
+static hb_status check_settings(hb_context *context, const hb_classifier_settings *s)
+{
+    HB_CHECK(context, s->epochs >= 1 && s->epochs <= 1000000, HB_ERROR_ARGUMENT,
+             "epochs is %d; it must be 1 to 1000000", s->epochs);
+    HB_CHECK(context, s->batch >= 1 && s->batch <= MAX_BATCH, HB_ERROR_ARGUMENT,
+             "batch is %d; it must be 1 to %d", s->batch, MAX_BATCH);
+    HB_CHECK(context, s->rate > 0 && s->rate <= 10, HB_ERROR_ARGUMENT,
+             "rate is %g; it must be positive, at most 10", s->rate);
+    HB_CHECK(context, s->ema >= 0 && s->ema < 1, HB_ERROR_ARGUMENT,
+             "ema is %g; it must be at least 0 and below 1", s->ema);
+    HB_CHECK(context, isnan(s->shift) || (s->shift >= 0 && s->shift <= 1000), HB_ERROR_ARGUMENT,
+             "shift is %g; it must be 0 to 1000 pixels", s->shift);
+    return HB_OK;
+}
+
+static hb_status check_rows(hb_context *context, int dim, size_t n, const double *x, int classes,
+                            const int *labels)
+{
+    HB_CHECK(context, dim >= 1 && dim <= 65536, HB_ERROR_ARGUMENT,
+             "dim is %d; it must be 1 to 65536", dim);
+    HB_CHECK(context, classes >= 2 && classes <= 65536, HB_ERROR_ARGUMENT,
+             "classes is %d; it must be 2 to 65536", classes);
+    HB_CHECK(context, labels, HB_ERROR_ARGUMENT, "labels is NULL");
+    HB_TRY(hb_judge_check_rows(context, "x", 2, n, dim, x));
+    for (size_t i = 0; i < n; i++)
+        HB_CHECK(context, labels[i] >= 0 && labels[i] < classes, HB_ERROR_ARGUMENT,
+                 "the label of row %zu is %d; it must be 0 to %d", i + 1, labels[i], classes - 1);
+    return HB_OK;
+}
+
+/* The side of square images, when they are to be moved. */
+static hb_status choose_shift(class_trainer *t)
+{
+    const size_t side = (size_t)(sqrt((double)t->dim) + 0.5);
+    const int square = side * side == t->dim && side >= 2;
+    double *shift = &t->settings.shift;
+    if (isnan(*shift)) *shift = square && t->dim >= IMAGE_DIM ? 1 : 0;
+    HB_CHECK(t->context, *shift == 0 || square, HB_ERROR_ARGUMENT,
+             "shift is %g, but %zu columns are no square image; shift must be 0", *shift, t->dim);
+    t->side = *shift > 0 ? side : 0;
+    return HB_OK;
+}
+
+static void find_scale(const class_trainer *t)
+{
+    double *shift = t->classifier->shift, squares = 0;
+    for (size_t i = 0; i < t->n * t->dim; i++) shift[i % t->dim] += t->x[i];
+    for (size_t j = 0; j < t->dim; j++) shift[j] /= (double)t->n;
+    for (size_t i = 0; i < t->n * t->dim; i++) {
+        const double away = t->x[i] - shift[i % t->dim];
+        squares += away * away;
+    }
+    const double scale = sqrt(squares / ((double)t->n * (double)t->dim));
+    t->classifier->scale = scale > 0 ? scale : 1;
+}
+
+static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard)
+{
+    const size_t batch = (size_t)t->settings.batch, dim = t->dim, classes = t->classes;
+    const size_t parameters = hb_net_parameters(t->classifier->net);
+    const size_t first = index * SHARD_ROWS;
+    const size_t n = batch - first < SHARD_ROWS ? batch - first : SHARD_ROWS;
+    shard->alone = *t->context;
+    shard->alone.threads = 1;
+    shard->alone.settings.progress = NULL;
+    shard->trainer = t;
+    shard->first = first;
+    shard->count = n;
+    HB_TRY(hb_workspace_create(
+        t->context,
+        hb_workspace_need(n * dim, sizeof(double)) + hb_workspace_need(2 * n, sizeof(double)) +
+            hb_workspace_need(classes, sizeof(double)) + hb_workspace_need(n * dim, sizeof(float)) +
+            2 * hb_workspace_need(n * classes, sizeof(float)) + hb_workspace_need(n, sizeof(int)) +
+            hb_workspace_need(parameters, sizeof(float)),
+        &shard->work));
+    shard->moved = hb_workspace_take(&shard->work, n * dim, sizeof(double));
+    shard->uniform = hb_workspace_take(&shard->work, 2 * n, sizeof(double));
+    shard->p = hb_workspace_take(&shard->work, classes, sizeof(double));
+    shard->input = hb_workspace_take(&shard->work, n * dim, sizeof(float));
+    shard->logits = hb_workspace_take(&shard->work, n * classes, sizeof(float));
+    shard->cotangent = hb_workspace_take(&shard->work, n * classes, sizeof(float));
+    shard->labels = hb_workspace_take(&shard->work, n, sizeof(int));
+    shard->gradient = hb_workspace_take(&shard->work, parameters, sizeof(float));
+    const hb_net_jets jets = {0};
+    return hb_net_tape_create(&shard->alone, t->classifier->net, &jets, n, &shard->tape);
+}
+
+static hb_status create_arrays(class_trainer *t)
+{
+    const size_t parameters = hb_net_parameters(t->classifier->net);
+    HB_TRY(hb_workspace_create(t->context,
+                               4 * hb_workspace_need(parameters, sizeof(float)) +
+                                   hb_workspace_need(t->n, sizeof(size_t)) +
+                                   hb_workspace_need(t->n_shards, sizeof(class_shard)),
+                               &t->work));
+    t->gradient = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->state.first = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->state.second = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->state.average = hb_workspace_take(&t->work, parameters, sizeof(float));
+    t->order = hb_workspace_take(&t->work, t->n, sizeof(size_t));
+    t->shards = hb_workspace_take(&t->work, t->n_shards, sizeof(class_shard));
+    memset(t->shards, 0, t->n_shards * sizeof(class_shard));
+    for (size_t s = 0; s < t->n_shards; s++) HB_TRY(create_shard(t, s, &t->shards[s]));
+    return HB_OK;
+}
+
+static hb_status prepare(class_trainer *t)
+{
+    const hb_classifier_settings *s = &t->settings;
+    const size_t batch = (size_t)s->batch;
+    const hb_net_shape shape = {(int)t->dim, (int)t->classes, s->width, s->depth, 0};
+    HB_TRY(choose_shift(t));
+    HB_TRY(hb_classifier_create(t->context, &shape, &t->classifier));
+    /* the last layer starts at 0: all classes are equally likely */
+    HB_TRY(
+        hb_net_initialise(t->context, t->classifier->net, s->seed, 0, t->classifier->parameters));
+    find_scale(t);
+    t->n_shards = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
+    t->steps_per_epoch = (t->n + batch - 1) / batch;
+    t->steps = (uint64_t)s->epochs * t->steps_per_epoch;
+    hb_adam_settings_default(&t->adam);
+    t->adam.rate = s->rate;
+    t->adam.ema = s->ema;
+    t->adam.steps = t->steps;
+    t->adam.warmup = t->steps / 10 < 100 ? t->steps / 10 : 100;
+    return create_arrays(t);
+}
+
+static void discard(class_trainer *t)
+{
+    for (size_t s = 0; t->shards && s < t->n_shards; s++) {
+        hb_net_tape_destroy(t->shards[s].tape);
+        hb_workspace_destroy(&t->shards[s].work);
+    }
+    hb_workspace_destroy(&t->work);
+    hb_classifier_destroy(t->classifier);
+}
+
+hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings *settings, int dim,
+                              size_t n, const double *x, int classes, const int *labels,
+                              hb_classifier **out)
+{
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the training is NULL");
+    *out = NULL;
+    class_trainer t = {.context = context, .n = n, .x = x, .labels = labels};
+    hb_classifier_settings_default(&t.settings);
+    if (settings) t.settings = *settings;
+    HB_TRY(check_rows(context, dim, n, x, classes, labels));
+    HB_TRY(check_settings(context, &t.settings));
+    t.dim = (size_t)dim;
+    t.classes = (size_t)classes;
+    hb_status status = prepare(&t);
+    if (status == HB_OK) status = loop(&t);
+    if (status == HB_OK) {
+        *out = t.classifier;
+        t.classifier = NULL;
+    }
+    discard(&t);
+    return status;
+}

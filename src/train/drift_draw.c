@@ -1,0 +1,307 @@
+/* Rows, targets and anchors of a step with a user's drift.
+ *
+ * The last transition of a path, over the lag D = 2h, is a symmetric step of weak order 2 (G.
+ * Strang, SIAM J. Numer. Anal. 5, 1968): with phi_h the flow of dx/dt = F,
+ *     y = phi_h(x) + sqrt(2D) e,     z = phi_h(y).
+ * Given paths x_j (of the pool: phi_h(x_j) = f_j), y has the density sum_j N(y; f_j, 2D I), the
+ * same isotropic noise for all, and z that of y carried by phi_h, so its score is
+ *     s_z = A^-T (s_y - grad ln det A),     A = d phi_h/dy,     s_y = (f* - y)/(2D),
+ * f* the row's own f_j, or the mean of M of them weighted with exp(-|y - f_j|^2/4D) (the targets
+ * with less noise of denoise_target.c). With J and grad div F at the midpoint phi_{h/2}(y),
+ *     A = e^{hJ},    A^-T grad ln det A = h e^{-hJ'/2} grad div F,
+ * up to h^3, as the step itself. Rows go in groups of HB_POOL_GROUP that share a level of tau and
+ * the paths of their targets. Anchors: f_j with noise of variance 2D + spread^2 b, then phi_h.
+ * A number to reproduce: F = -x: s_z = e^h s_y. */
+#include "net/net_tape.h"
+#include "train/drift_pool.h"
+
+#include <heatball/random.h>
+#include <math.h>
+#include <string.h>
+
+enum { SERIES = 6 };
+
+struct hb_drift_room {
+    size_t most;           /* paths of a target, a multiple of HB_SOFTMAX_GROUP; 0: the row's own */
+    size_t *level;         // (rows)
+    double *y, *end;       // (rows, dim): before and after the flow
+    double *flow;          // (3, rows, dim)
+    double *slope, *bend;  // (rows, dim): s_y, then s_z; grad div F
+    double *jacobian;      // (rows, dim, dim)
+    double *term;          // (2, dim)
+    float *y_float, *mean; // (rows, dim)
+    float *weight;         // (HB_POOL_GROUP, most)
+    hb_workspace work;
+};
+
+hb_status hb_drift_room_create(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t d = (size_t)trainer->model->info.dim;
+    const size_t n = shard->count > shard->anchors ? shard->count : shard->anchors;
+    void *memory;
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_drift_room), &memory));
+    hb_drift_room *room = shard->drift_room = memory;
+    *room = (hb_drift_room){0};
+    const size_t asked = trainer->target_rows, members = trainer->pool->members;
+    if (asked > 0) {
+        const size_t most = (asked + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
+        room->most = most < members ? most : members;
+    }
+    const size_t rows = hb_workspace_need(n * d, sizeof(double));
+    HB_TRY(hb_workspace_create(trainer->context,
+                               hb_workspace_need(n, sizeof(size_t)) + 4 * rows +
+                                   hb_workspace_need(3 * n * d, sizeof(double)) +
+                                   hb_workspace_need(n * d * d, sizeof(double)) +
+                                   hb_workspace_need(2 * d, sizeof(double)) +
+                                   2 * hb_workspace_need(n * d, sizeof(float)) +
+                                   hb_workspace_need(HB_POOL_GROUP * room->most + 1, sizeof(float)),
+                               &room->work));
+    room->level = hb_workspace_take(&room->work, n, sizeof(size_t));
+    double **arrays[] = {&room->y, &room->end, &room->slope, &room->bend};
+    for (int i = 0; i < 4; i++) *arrays[i] = hb_workspace_take(&room->work, n * d, sizeof(double));
+    room->flow = hb_workspace_take(&room->work, 3 * n * d, sizeof(double));
+    room->jacobian = hb_workspace_take(&room->work, n * d * d, sizeof(double));
+    room->term = hb_workspace_take(&room->work, 2 * d, sizeof(double));
+    room->y_float = hb_workspace_take(&room->work, n * d, sizeof(float));
+    room->mean = hb_workspace_take(&room->work, n * d, sizeof(float));
+    room->weight = hb_workspace_take(&room->work, HB_POOL_GROUP * room->most + 1, sizeof(float));
+    return HB_OK;
+}
+
+void hb_drift_room_destroy(hb_shard *shard)
+{
+    if (!shard->drift_room) return;
+    hb_workspace_destroy(&shard->drift_room->work);
+    hb_release(shard->trainer->context, shard->drift_room);
+    shard->drift_room = NULL;
+}
+
+/* ---- along the flow ---------------------------------------------------------------------------
+ * */
+
+/* v becomes e^{-hJ'} v by its series; J' is the transpose of (d, d). */
+static void back_along(size_t d, const double *jacobian, double h, double *v, double *room)
+{
+    double *term = room, *next = room + d;
+    memcpy(term, v, d * sizeof *v);
+    for (int k = 1; k <= SERIES; k++) {
+        for (size_t i = 0; i < d; i++) {
+            next[i] = 0;
+            for (size_t j = 0; j < d; j++) next[i] -= h / k * jacobian[j * d + i] * term[j];
+        }
+        memcpy(term, next, d * sizeof *term);
+        for (size_t i = 0; i < d; i++) v[i] += term[i];
+    }
+}
+
+/* A row that the flow threw far away stays where it was: it is far outside the data. */
+static int keep_row(size_t d, const double *y, double *end)
+{
+    for (size_t j = 0; j < d; j++)
+        if (!(fabs(end[j]) <= 1e3 * (1 + fabs(y[j])))) {
+            memcpy(end, y, d * sizeof *end);
+            return 0;
+        }
+    return 1;
+}
+
+/* end = phi_h(y) for rows first .. first+n-1, all of one level; J and grad div F at the midpoint
+ * when `slopes`. */
+static hb_status flow_rows(hb_shard *shard, size_t first, size_t n, double h, int slopes)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_problem *drift = trainer->settings.drift;
+    hb_drift_room *room = shard->drift_room;
+    const size_t d = (size_t)trainer->model->info.dim;
+    double *end = room->end + first * d;
+    memcpy(end, room->y + first * d, n * d * sizeof *end);
+    HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, room->flow));
+    if (slopes)
+        HB_TRY(hb_drift_at(&shard->alone, drift, n, end, NULL, NULL, room->bend + first * d,
+                           room->jacobian + first * d * d));
+    HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, room->flow));
+    for (size_t i = first; i < first + n; i++) keep_row(d, room->y + i * d, room->end + i * d);
+    return HB_OK;
+}
+
+/* s_y of row i to s_z. */
+static void carry_score(hb_drift_room *room, size_t d, size_t i, double h)
+{
+    double *slope = room->slope + i * d, *bend = room->bend + i * d;
+    const double *jacobian = room->jacobian + i * d * d;
+    back_along(d, jacobian, h, slope, room->term);
+    back_along(d, jacobian, h / 2, bend, room->term);
+    for (size_t j = 0; j < d; j++) slope[j] -= h * bend[j];
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ * */
+
+/* Where group g of `groups` stands: its level and the first of its paths. */
+typedef struct hb_group {
+    size_t level, first;
+} hb_group;
+
+static hb_status draw_group(hb_shard *shard, int stream, size_t g, size_t groups, size_t window,
+                            hb_group *out)
+{
+    const hb_trainer *trainer = shard->trainer;
+    double u[2];
+    HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
+                             HB_TRAIN_STREAM + (uint64_t)stream,
+                             2 * (trainer->state.step * groups + g), 2, u));
+    const double part = ((double)g + u[0]) / (double)groups;
+    out->level = (size_t)(part * HB_POOL_LEVELS);
+    if (out->level >= HB_POOL_LEVELS) out->level = HB_POOL_LEVELS - 1;
+    out->first = (size_t)(u[1] * (double)(trainer->pool->members - window + 1));
+    return HB_OK;
+}
+
+/* f* of the n rows from `first` on over the group's paths, into room->mean. */
+static hb_status average(hb_shard *shard, const hb_group *group, size_t first, size_t n)
+{
+    hb_drift_room *room = shard->drift_room;
+    const hb_pool *pool = shard->trainer->pool;
+    const size_t d = (size_t)shard->trainer->model->info.dim, most = room->most;
+    const size_t at = group->level * pool->members + group->first;
+    const float per = (float)(1 / (2 * pool->lag[group->level]));
+    const float *from = pool->from + at * d, *half = pool->half_squares + at;
+    const hb_net_layer products = {.in = d, .out = most};
+    HB_TRY(hb_net_to_outputs(&shard->alone, &products, n, from, room->y_float + first * d,
+                             room->weight));
+    for (size_t i = 0; i < n; i++) {
+        const int label = shard->rows.labels ? shard->rows.labels[first + i] : -1;
+        float *restrict weight = room->weight + i * most;
+        for (size_t j = 0; j < most; j++) weight[j] = per * (weight[j] - half[j]);
+        for (size_t j = 0; label >= 0 && j < most; j++)
+            if (pool->member_labels[group->first + j] != label) weight[j] = -INFINITY;
+        hb_net_kernels_of(shard->alone.isa)->softmax(most, weight);
+    }
+    return hb_net_to_inputs(&shard->alone, &products, n, from, room->weight, 0,
+                            room->mean + first * d);
+}
+
+/* Rows first .. first+n-1 of the shard, all of one group; own: the first of them in the group. */
+static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size_t first, size_t n,
+                                    size_t own)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_pool *pool = trainer->pool;
+    hb_drift_room *room = shard->drift_room;
+    hb_rows *rows = &shard->rows;
+    const size_t d = (size_t)trainer->model->info.dim;
+    const double lag = pool->lag[group->level], reach = sqrt(2 * lag);
+    const int plain = room->most == 0 && trainer->constraint == &hb_constraint_none;
+    const float *from = pool->from + (group->level * pool->members + group->first + own) * d;
+    for (size_t i = 0; i < n * d; i++) {
+        const size_t to = first * d + i;
+        room->y[to] = (double)from[i] + reach * (double)rows->noise[to];
+        room->y_float[to] = (float)room->y[to];
+        room->mean[to] = from[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        hb_model_clock(trainer->model, pool->tau[group->level], &rows->clock[first + i]);
+        rows->root[first + i] = plain ? reach : sqrt(rows->clock[first + i].b);
+    }
+    if (room->most > 0) HB_TRY(average(shard, group, first, n));
+    HB_TRY(flow_rows(shard, first, n, lag / 2, 1));
+    for (size_t i = first * d; i < (first + n) * d; i++) {
+        room->slope[i] = ((double)room->mean[i] - room->y[i]) / (2 * lag);
+        rows->z[i] = room->end[i];
+    }
+    for (size_t i = first; i < first + n; i++) {
+        carry_score(room, d, i, lag / 2);
+        for (size_t j = i * d; j < (i + 1) * d; j++)
+            rows->noise[j] = (float)(-rows->root[i] * room->slope[j]);
+    }
+    return HB_OK;
+}
+
+/* Labels are those of the rows' own paths, some dropped; they are needed before the targets. */
+static hb_status draw_labels(hb_shard *shard, const hb_group *group, size_t first, size_t n,
+                             size_t own)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t batch = (size_t)trainer->settings.batch;
+    if (!shard->rows.labels) return HB_OK;
+    HB_TRY(
+        hb_random_uniform(&shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + HB_STREAM_LABEL,
+                          trainer->state.step * batch + shard->first + first, n, shard->uniform));
+    for (size_t i = 0; i < n; i++)
+        shard->rows.labels[first + i] = shard->uniform[i] < trainer->settings.label_dropout
+                                            ? -1
+                                            : trainer->pool->member_labels[group->first + own + i];
+    return HB_OK;
+}
+
+hb_status hb_drift_draw_rows(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t batch = (size_t)trainer->settings.batch;
+    const size_t groups = (batch + HB_POOL_GROUP - 1) / HB_POOL_GROUP;
+    const size_t most = shard->drift_room->most;
+    const size_t window = most > HB_POOL_GROUP ? most : HB_POOL_GROUP;
+    HB_TRY(hb_draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, &shard->rows));
+    for (size_t i = 0, n; i < shard->count; i += n) {
+        const size_t row = shard->first + i, own = row % HB_POOL_GROUP;
+        hb_group group;
+        n = HB_POOL_GROUP - own < shard->count - i ? HB_POOL_GROUP - own : shard->count - i;
+        HB_TRY(draw_group(shard, HB_STREAM_TAU, row / HB_POOL_GROUP, groups, window, &group));
+        HB_TRY(draw_labels(shard, &group, i, n, own));
+        HB_TRY(draw_rows_of_group(shard, &group, i, n, own));
+    }
+    return HB_OK;
+}
+
+/* ---- anchors ----------------------------------------------------------------------------------
+ * */
+
+double hb_anchor_trust(const hb_shard *shard, size_t i)
+{
+    return shard->trainer->pool ? shard->anchor.root[i] : 1;
+}
+
+/* 1/(1 + |F|^2/(4 mean |F|^2)). */
+static hb_status draw_trust(hb_shard *shard)
+{
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    hb_drift_room *room = shard->drift_room;
+    const hb_rows *rows = &shard->anchor;
+    HB_TRY(hb_problem_drift(&shard->alone, shard->trainer->settings.drift, 0, rows->n, rows->z,
+                            room->flow, NULL, NULL, NULL));
+    for (size_t i = 0; i < rows->n; i++) {
+        double square = 0;
+        for (size_t j = i * d; j < (i + 1) * d; j++) square += room->flow[j] * room->flow[j];
+        rows->root[i] = 1 / (1 + square / (30 * shard->trainer->pool->strength));
+    }
+    return HB_OK;
+}
+
+hb_status hb_drift_draw_anchors(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_pool *pool = trainer->pool;
+    const size_t total = (size_t)trainer->settings.anchors, d = (size_t)trainer->model->info.dim;
+    const double spread = trainer->settings.anchor_spread;
+    hb_drift_room *room = shard->drift_room;
+    hb_rows *rows = &shard->anchor;
+    HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, shard->first_anchor, total, rows));
+    HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, shard->first_anchor, total, rows));
+    HB_TRY(hb_random_uniform(
+        &shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + HB_STREAM_ANCHOR_ROW,
+        trainer->state.step * total + shard->first_anchor, rows->n, shard->uniform));
+    for (size_t i = 0, k = 0; i < rows->n; i++) {
+        const hb_clock *c = &rows->clock[i];
+        while (k + 1 < HB_POOL_LEVELS && pool->tau[k + 1] <= c->tau) k++; /* tau rises */
+        const size_t member = (size_t)(shard->uniform[i] * (double)pool->members);
+        const float *from = pool->from + (k * pool->members + member) * d;
+        const double reach = sqrt(2 * pool->lag[k] + spread * spread * c->b);
+        for (size_t j = 0; j < d; j++)
+            room->y[i * d + j] = (double)from[j] + reach * (double)rows->noise[i * d + j];
+        if (rows->labels) rows->labels[i] = pool->member_labels[member];
+        HB_TRY(flow_rows(shard, i, 1, pool->lag[k] / 2, 0));
+    }
+    memcpy(rows->z, room->end, rows->n * d * sizeof *rows->z);
+    return draw_trust(shard);
+}

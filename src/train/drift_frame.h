@@ -1,0 +1,36 @@
+/* train/drift_frame.h: heat balls behind an anchor of a process with a drift, as nodes with signed
+ * weights. */
+#ifndef HB_TRAIN_DRIFT_FRAME_H
+#define HB_TRAIN_DRIFT_FRAME_H
+
+#include "estimate/clouds.h"
+
+#include <heatball/problem.h>
+
+/* The frame at an anchor (x0, tau0): drift = F(x0), growth = div F(x0)/dim. */
+typedef struct hb_drift_frame {
+    const hb_problem *problem;
+    size_t dim;
+    const double *x0, *drift; // (dim) each
+    double tau0, growth;
+    double radius;
+} hb_drift_frame;
+
+/* For any solution u = e^v of du/dtau = Lap u - div(F u):
+ *     1 = sum_j weight_j exp(v(z_j, tau_j) + shift_j - v(x0, tau0)),  up to the nodes' error. */
+typedef struct hb_drift_nodes {
+    double *z, *tau, *shift, *weight; // (n, dim), (n), (n), (n)
+} hb_drift_nodes;
+
+/* Lap_y time of tau0 in the frame: the ball must have radius^2 < 4 pi times it. */
+double hb_drift_frame_time(double growth, double tau0);
+/* The first n_value nodes are those of `value` (kappa), the next n_arm of `arm` (the slope
+ * measure); without weights of a cloud all have the same. F: room (n_arm, dim). */
+hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *frame,
+                               const hb_cloud *value, size_t n_value, const hb_cloud *arm,
+                               size_t n_arm, double *F, const hb_drift_nodes *out);
+
+/* -ln Q, and below LEAST its tangent there; slope: its derivative. */
+double hb_minus_log(double Q, double *slope);
+
+#endif

@@ -1,0 +1,285 @@
+/* The heat-ball loss for the energy head and a user's drift: values of the network and of F only.
+ *
+ * At an anchor the nodes of drift_frame.c give, for v = v_ref + w,
+ *     Q = sum_j W_j exp(v_j + shift_j - v_0),    R = -ln Q (its tangent below 0.2),
+ * 1 and 0 at any solution. W_j are signed: those of kappa, and those that carry what the frame
+ * leaves of F. r^2 = 4 pi theta with
+ *     theta = min(f theta_0, REACH/|J|),   theta_0: the anchor's time in its frame, |J|: of the
+ * Jacobian there (its largest row): beyond, the drift bends too much for so few nodes. The scaled
+ * residual
+ *     rho = (b/2) R 4/(C1 r^2)
+ * tends to b/2 times the pointwise residual as the ball shrinks; loss: weight * mean of b
+ * huber(rho). v_ref is no solution, so nothing is left out. dR/dv_j = R'(Q) W_j e^{...}, dR/dv_0 =
+ * -Q R'(Q).
+ *
+ * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 21 in the plane), in one of
+ * 64 rotations. Above: two independent sets of antithetic pairs, half for each measure, and the
+ * product of their residuals (heat_ball.c).
+ * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
+#include "train/balls.h"
+#include "train/drift_frame.h"
+#include "train/drift_pool.h"
+
+#include <math.h>
+
+enum { DEGREE = 4, KINDS = 2 };
+
+static const hb_cloud_kind kinds[KINDS] = {HB_CLOUD_VALUE, HB_CLOUD_SCORE};
+static const double REACH = 0.2, MOST_EXPONENT = 60;
+
+/* Shared by all shards. */
+typedef struct drift_common {
+    hb_cloud turned[KINDS][HB_BALL_TURNS]; /* dim <= 3 */
+    size_t nodes[KINDS];                   /* of one ball and one half */
+    size_t halves;
+    double C1;
+} drift_common;
+
+/* Rows: the anchors, then for each anchor its nodes, half by half, kind by kind. */
+typedef struct drift_balls_room {
+    hb_model_tape *tape;
+    hb_workspace work;
+    hb_ball_rows at;
+    double *tau, *shift, *weight, *value; // (rows)
+    float *w, *w_cotangent;               // (rows)
+    float *scratch;                       // (2, rows, dim)
+    double *to_scaled;                    // (anchors): rho/R
+    double *F, *divergence, *jacobian;    // (anchors, dim), (anchors), (anchors, dim, dim)
+    double *node_drift;                   // (nodes, dim)
+    hb_cloud cloud[KINDS];                /* Monte Carlo: one set of pairs */
+    hb_cloud_draw draw;
+} drift_balls_room;
+
+static size_t nodes_of(const drift_common *common)
+{
+    return common->nodes[0] + common->nodes[1];
+}
+
+/* ---- made and destroyed -----------------------------------------------------------------------
+ * */
+
+static void discard(hb_trainer *trainer)
+{
+    drift_common *common = trainer->common;
+    if (!common) return;
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < HB_BALL_TURNS; i++)
+            hb_cloud_destroy(trainer->context, &common->turned[k][i]);
+    hb_release(trainer->context, common);
+    trainer->common = NULL;
+}
+
+static hb_status prepare(hb_trainer *trainer)
+{
+    const int dim = trainer->model->info.dim;
+    hb_ball_constants constants;
+    void *memory;
+    HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
+             "the hb loss of a drift needs the energy head");
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(drift_common), &memory));
+    drift_common *common = trainer->common = memory;
+    *common = (drift_common){.halves = HB_BALL_HALVES};
+    HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, &constants));
+    common->C1 = constants.C1;
+    for (int k = 0; k < KINDS; k++) common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
+    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    common->halves = 1;
+    for (int k = 0; k < KINDS; k++) {
+        HB_TRY(hb_cloud_cubature(trainer->context, kinds[k], dim, 0, DEGREE, trainer->settings.seed,
+                                 HB_BALL_TURNS, common->turned[k]));
+        common->nodes[k] = common->turned[k][0].n;
+    }
+    return HB_OK;
+}
+
+static void destroy(hb_shard *shard)
+{
+    drift_balls_room *room = shard->room;
+    hb_model_tape_destroy(room->tape);
+    hb_workspace_destroy(&room->work);
+    hb_release(shard->trainer->context, room);
+    shard->room = NULL;
+}
+
+static hb_status create_arrays(hb_shard *shard, drift_balls_room *room, size_t rows)
+{
+    const drift_common *common = shard->trainer->common;
+    const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
+    const size_t n = nodes_of(common);
+    double **arrays[] = {&room->tau,        &room->shift,      &room->weight,
+                         &room->value,      &room->to_scaled,  &room->F,
+                         &room->divergence, &room->jacobian,   &room->node_drift,
+                         &room->cloud[0].y, &room->cloud[0].s, &room->cloud[0].arm,
+                         &room->cloud[1].y, &room->cloud[1].s, &room->cloud[1].arm,
+                         &room->draw.z,     &room->draw.sigma, &room->draw.uniform};
+    const size_t counts[] = {rows,  rows, rows,  rows,  m, m * d, m,     m * d * d, n * d,
+                             n * d, n,    n * d, n * d, n, n * d, n * d, n,         n};
+    size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows, sizeof(float)) +
+                   hb_workspace_need(2 * rows * d, sizeof(float));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(double)));
+    HB_TRY(hb_workspace_create(shard->trainer->context, bytes, &room->work));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        *arrays[i] = hb_workspace_take(&room->work, counts[i], sizeof(double));
+    hb_ball_rows_take(shard, &room->work, rows, &room->at);
+    room->w = hb_workspace_take(&room->work, rows, sizeof(float));
+    room->w_cotangent = hb_workspace_take(&room->work, rows, sizeof(float));
+    room->scratch = hb_workspace_take(&room->work, 2 * rows * d, sizeof(float));
+    hb_ball_constants constants;
+    HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, &constants));
+    room->draw.dim = (int)d;
+    room->draw.c_g = constants.c_g;
+    return HB_OK;
+}
+
+static hb_status create(hb_shard *shard)
+{
+    const drift_common *common = shard->trainer->common;
+    const size_t rows = shard->anchors * (1 + nodes_of(common) * common->halves);
+    void *memory;
+    HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(drift_balls_room), &memory));
+    drift_balls_room *room = shard->room = memory;
+    *room = (drift_balls_room){0};
+    if (rows == 0) return HB_OK;
+    HB_TRY(create_arrays(shard, room, rows));
+    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
+                                &room->tape);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ * */
+
+/* The frame and the ball of anchor i. */
+static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_room *room, size_t i)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const size_t d = (size_t)trainer->model->info.dim;
+    hb_drift_frame f = {.problem = trainer->settings.drift,
+                        .dim = d,
+                        .x0 = shard->anchor.z + i * d,
+                        .drift = room->F + i * d,
+                        .tau0 = shard->anchor.clock[i].tau,
+                        .growth = room->divergence[i] / (double)d};
+    const double time = hb_drift_frame_time(f.growth, f.tau0);
+    const double size = hb_drift_largest_row(d, room->jacobian + i * d * d);
+    f.radius = sqrt(4 * M_PI * fmin(trainer->ball_share * time, REACH / size));
+    return f;
+}
+
+/* The nodes of one half behind anchor i, from `row` on. */
+static hb_status place_half(hb_shard *shard, drift_balls_room *room, const hb_drift_frame *f,
+                            size_t i, const hb_cloud *value, const hb_cloud *arm, size_t row)
+{
+    const drift_common *common = shard->trainer->common;
+    const hb_drift_nodes nodes = {room->at.z + row * f->dim, room->tau + row, room->shift + row,
+                                  room->weight + row};
+    HB_TRY(hb_drift_frame_place(&shard->alone, f, value, common->nodes[0], arm, common->nodes[1],
+                                room->node_drift, &nodes));
+    for (size_t j = row; j < row + nodes_of(common); j++) {
+        hb_model_clock(shard->trainer->model, room->tau[j], &room->at.clock[j]);
+        if (room->at.labels) room->at.labels[j] = shard->anchor.labels[i];
+    }
+    return HB_OK;
+}
+
+static hb_status place_nodes(hb_shard *shard, drift_balls_room *room, size_t i)
+{
+    drift_common *common = shard->trainer->common;
+    const hb_drift_frame f = frame_of(shard, room, i);
+    size_t row = shard->anchors + i * nodes_of(common) * common->halves;
+    room->to_scaled[i] = hb_anchor_trust(shard, i) * 2 * shard->anchor.clock[i].b /
+                         (common->C1 * f.radius * f.radius);
+    if (common->halves == 1) {
+        uint32_t turn;
+        HB_TRY(hb_ball_turn(shard, i, &turn));
+        return place_half(shard, room, &f, i, &common->turned[0][turn], &common->turned[1][turn],
+                          row);
+    }
+    HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
+                          room->draw.seeds));
+    for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes_of(common)) {
+        for (int k = 0; k < KINDS; k++)
+            HB_TRY(hb_cloud_random(&shard->alone, &room->draw, kinds[k],
+                                   half * common->nodes[k] / 2, common->nodes[k] / 2,
+                                   &room->cloud[k]));
+        HB_TRY(place_half(shard, room, &f, i, &room->cloud[0], &room->cloud[1], row));
+    }
+    return HB_OK;
+}
+
+/* ---- the residual -----------------------------------------------------------------------------
+ * */
+
+/* W_j U_j/u_0 of node j; anchor i. */
+static double part_of(const drift_balls_room *room, size_t i, size_t j)
+{
+    const double e = room->value[j] + room->shift[j] - room->value[i];
+    return room->weight[j] * exp(fmin(e, MOST_EXPONENT));
+}
+
+/* rho of anchor i over the nodes from `row` on; slope: d rho/dQ, *Q: the sum. */
+static double residual(const drift_balls_room *room, size_t i, size_t row, size_t n, double *Q,
+                       double *slope)
+{
+    *Q = 0;
+    for (size_t j = row; j < row + n; j++) *Q += part_of(room, i, j);
+    const double rho = room->to_scaled[i] * hb_minus_log(*Q, slope);
+    *slope *= room->to_scaled[i];
+    return rho;
+}
+
+/* Adds `pull` = dL/dQ times the derivatives of Q to the cotangents. */
+static void pull_nodes(drift_balls_room *room, size_t i, size_t row, size_t n, double Q,
+                       double pull)
+{
+    room->w_cotangent[i] -= (float)(pull * Q);
+    for (size_t j = row; j < row + n; j++)
+        room->w_cotangent[j] += (float)(pull * part_of(room, i, j));
+}
+
+static void add_anchor(hb_shard *shard, drift_balls_room *room, size_t i, double factor)
+{
+    const drift_common *common = shard->trainer->common;
+    const size_t n = nodes_of(common), first = shard->anchors + i * n * common->halves;
+    double rho[HB_BALL_HALVES] = {0}, Q[HB_BALL_HALVES] = {0}, slope[HB_BALL_HALVES] = {0},
+           of_square;
+    for (size_t h = 0; h < common->halves; h++)
+        rho[h] = residual(room, i, first + h * n, n, &Q[h], &slope[h]);
+    const double square = rho[0] * rho[common->halves - 1];
+    shard->losses[HB_LOSS_RESIDUAL2] += square / shard->trainer->settings.anchors;
+    if (common->halves == 1) {
+        shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho[0], &of_square);
+        pull_nodes(room, i, first, n, Q[0], factor * of_square * slope[0]);
+        return;
+    }
+    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber_of_product(square, &of_square);
+    for (size_t h = 0; h < HB_BALL_HALVES; h++)
+        pull_nodes(room, i, first + h * n, n, Q[h], factor * of_square * rho[1 - h] * slope[h]);
+}
+
+static hb_status add(hb_shard *shard)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_model *model = trainer->model;
+    drift_balls_room *room = shard->room;
+    HB_TRY(hb_problem_drift(&shard->alone, trainer->settings.drift, 0, shard->anchors,
+                            shard->anchor.z, room->F, room->divergence, NULL, room->jacobian));
+    for (size_t i = 0; i < shard->anchors; i++) {
+        hb_ball_place_anchor(shard, i, &room->at);
+        HB_TRY(place_nodes(shard, room, i));
+    }
+    const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
+    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, NULL));
+    HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
+    for (size_t i = 0; i < points.n; i++) {
+        room->value[i] += (double)room->w[i];
+        room->w_cotangent[i] = 0;
+    }
+    const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
+    for (size_t i = 0; i < shard->anchors; i++)
+        add_anchor(shard, room, i, share * shard->anchor.clock[i].b);
+    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL,
+                                  shard->gradient);
+}
+
+const hb_constraint hb_constraint_hb_drift = {"hb", 5, 512, prepare, discard, create, add, destroy};

@@ -1,0 +1,219 @@
+/* studies/mnist/mnist.h: the parts of the study of 16 x 16 digits.
+ *
+ *     mnist_plan.c      sizes, settings of the trainings, the cells of the table
+ *     mnist_data.c      the images, the classifier, where the kept model is
+ *     mnist_judge.c     numbers of a set of generated images
+ *     mnist_train.c     the main model and the methods beside each other
+ *     mnist_cells.c     the table over det_tau, n_correct and n_steps
+ *     mnist_parts.c     finished parts as files, for --resume
+ *     mnist_progress.c  one progress for all of it
+ *     mnist_summary.c   mnist.csv, mnist.json, the printed table
+ *     mnist_claims.c    what the paper says, beside what the numbers show
+ *     mnist_figures.c   curves;  mnist_grids.c: pictures of digits
+ *     mnist_study.c     the study itself */
+#ifndef HB_STUDIES_MNIST_H
+#define HB_STUDIES_MNIST_H
+
+#include "study_tools.h"
+
+#include <heatball/classify.h>
+#include <heatball/generate.h>
+#include <heatball/images.h>
+#include <heatball/judge.h>
+#include <heatball/train.h>
+
+enum {
+    MNIST_SIDE = 16,
+    MNIST_CLASSES = 10, /* at most so many are shown */
+    MNIST_BANDS = 4,    /* of tau, for the held-out loss */
+    MNIST_DET_TAUS = 4, /* 0.05, 0.10, 0.15, 0.20 */
+    MNIST_CORRECTS = 3, /* 0, 1, 2 */
+    MNIST_STEPS = 3,    /* 400, 500, 600 */
+    MNIST_CELLS = MNIST_DET_TAUS * MNIST_CORRECTS * MNIST_STEPS,
+    MNIST_PAPER = 4,     /* rows of the paper's table */
+    MNIST_NEIGHBOURS = 3 /* k of precision and recall */
+};
+
+/* ---- numbers of a set of images; NaN: not measured ---- */
+
+typedef enum hb_mnist_value {
+    MNIST_MMD2, /* unbiased estimate of the square, against test images */
+    MNIST_MMD2_SE,
+    MNIST_MMD,       /* root of the biased one */
+    MNIST_SPECKS,    /* share of images with salt-and-pepper artifacts */
+    MNIST_CONFIDENT, /* share that the classifier is surer of than CONFIDENT */
+    MNIST_PRECISION,
+    MNIST_RECALL,
+    MNIST_NEAREST,    /* median distance to the nearest training image, over that of test images */
+    MNIST_NEAR_SHARE, /* share that is nearer than all but 1 % of the test images */
+    MNIST_AGREE,      /* share whose class is that asked for */
+    MNIST_SHARE,      /* + class: share of each class */
+    MNIST_LOSS = MNIST_SHARE + MNIST_CLASSES, /* held-out denoising loss of a model */
+    MNIST_LOSS_BAND,                          /* + band of tau */
+    MNIST_VALUES = MNIST_LOSS_BAND + MNIST_BANDS
+} hb_mnist_value;
+const char *hb_mnist_value_name(int value, char buffer[32]);
+
+#define MNIST_CONFIDENT_AT 0.9
+
+/* ---- what is done ---- */
+
+typedef enum hb_mnist_method {
+    MNIST_DSM,
+    MNIST_FP,
+    MNIST_HB,
+    MNIST_DSM_TIME, /* as long as hb */
+    MNIST_FP_TIME,
+    MNIST_DSM_SCORE, /* dsm with the score head */
+    MNIST_METHODS
+} hb_mnist_method;
+
+typedef struct hb_mnist_recipe {
+    const char *name;
+    int loss, head; /* hb_loss, hb_head */
+    double cost;    /* processor time of a step, in steps of dsm */
+    int as_long_as; /* the method whose time it gets, or -1: as many epochs as all */
+} hb_mnist_recipe;
+extern const hb_mnist_recipe hb_mnist_recipes[MNIST_METHODS];
+
+/* How much work: the full study or --quick. */
+typedef struct hb_mnist_size {
+    uint64_t seed;
+    int quick;
+    size_t train_rows, test_rows; /* of the files; 0: all */
+    int epochs, width;            /* of the main model */
+    int compare_epochs, compare_width;
+    size_t compare_rows; /* training images of the comparison */
+    int classifier_epochs, classifier_width;
+    size_t images;       /* generated for a cell */
+    size_t paper_images; /* for a cell of the paper's table */
+    size_t real;         /* test images that they are compared with */
+    size_t held;         /* test images of the memorisation's and the loss's measure */
+    size_t compare_images;
+    int compare_steps; /* of Heun's method, for the methods */
+    int floor_times;
+    int rows, columns; /* of a picture */
+} hb_mnist_size;
+hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings);
+
+/* Settings of the trainings, without files. */
+void hb_mnist_main_settings(const hb_mnist_size *size, hb_train_settings *out);
+void hb_mnist_method_settings(const hb_mnist_size *size, size_t rows, int method,
+                              hb_train_settings *out);
+
+typedef struct hb_mnist_cell {
+    double det_tau;
+    int n_correct, n_steps;
+    double paper;  /* the paper's MMD; NaN: not in its table */
+    size_t images; /* 0: not done */
+    double value[MNIST_VALUES];
+} hb_mnist_cell;
+/* All cells, in the order det_tau, n_correct, n_steps; images is 0 where quick leaves one out. */
+void hb_mnist_plan_cells(const hb_mnist_size *size, hb_mnist_cell cells[MNIST_CELLS]);
+/* The index of a cell. */
+int hb_mnist_cell_at(int det_tau, int n_correct, int n_steps);
+
+/* ---- the state of a run ---- */
+
+typedef struct hb_mnist_progress hb_mnist_progress;
+
+typedef struct hb_mnist {
+    hb_context *context; /* of the work: its own, with the caller's number of threads */
+    hb_mnist_progress *progress;
+    hb_mnist_size size;
+    const hb_study_settings *settings;
+    const char *parts; /* directory of the finished parts */
+    int present;       /* the images are here */
+    char missing[512]; /* why not */
+    hb_images train, test;
+    char data_mark[96]; /* of the images, for fingerprints */
+    hb_classifier *classifier;
+    double accuracy; /* of it on test images */
+    hb_model *model; /* the main one */
+    hb_model_info info;
+    int kept; /* it is the one of models/ */
+    char model_path[4096], model_mark[96];
+    double theta;                    /* of artifacts */
+    hb_mmd_floor floor, paper_floor; /* for `images` and `paper_images` generated ones */
+    double real[MNIST_VALUES];       /* test images judged as if they were generated */
+    double method[MNIST_METHODS][MNIST_VALUES];
+    uint64_t method_steps[MNIST_METHODS];
+    hb_mnist_cell cells[MNIST_CELLS];
+} hb_mnist;
+
+/* ---- data ---- */
+
+/* Reads the images; without them, present is 0 and missing says why. */
+hb_status hb_mnist_load(hb_mnist *m);
+/* The classifier, trained or read; nothing without images. */
+hb_status hb_mnist_prepare_classifier(hb_mnist *m);
+/* The path of the kept model; "" when there is none: $HEATBALL_MODELS, models/, or beside the command. */
+void hb_mnist_find_model(size_t size, char *path);
+/* Some test images, m->size.real of them, to compare with. */
+size_t hb_mnist_real_count(const hb_mnist *m);
+
+/* ---- judging ---- */
+
+/* x[n][side*side], labels[n] asked for (may be NULL); pixels are cut to [0,1] first. */
+hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
+                         double value[MNIST_VALUES]);
+/* theta, the floors, and the numbers of real images. */
+hb_status hb_mnist_judge_real(hb_mnist *m);
+/* The held-out denoising loss of a model, all and by bands of tau. */
+hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[MNIST_VALUES]);
+extern const double hb_mnist_bands[MNIST_BANDS + 1];
+
+/* Images first .. first+n-1 of a model: x[n][side*side] in pixels, labels[n] as asked for. */
+hb_status hb_mnist_generate(hb_mnist *m, const hb_model *model,
+                            const hb_generate_settings *settings, uint64_t first, size_t n,
+                            double *x, int *labels);
+void hb_mnist_cell_settings(const hb_mnist *m, const hb_mnist_cell *cell,
+                            hb_generate_settings *out);
+
+/* ---- parts ---- */
+
+hb_status hb_mnist_prepare_model(hb_mnist *m);
+hb_status hb_mnist_compare_methods(hb_mnist *m);
+hb_status hb_mnist_fill_table(hb_mnist *m);
+
+/* The values of a finished part with this fingerprint; *values NULL: there is none. Released by the
+ * caller. Nothing is read without --resume. */
+hb_status hb_mnist_part_read(hb_mnist *m, const char *name, const char *fingerprint,
+                             json_t **values);
+/* values is released. */
+hb_status hb_mnist_part_write(hb_mnist *m, const char *name, const char *fingerprint,
+                              json_t *values);
+json_t *hb_mnist_values_json(const double value[MNIST_VALUES]);
+void hb_mnist_values_read(const json_t *values, double value[MNIST_VALUES]);
+/* A mark of the bytes of a file or of memory. */
+hb_status hb_mnist_mark_file(hb_mnist *m, const char *path, char mark[96]);
+uint64_t hb_mnist_sum(size_t bytes, const void *data, uint64_t sum);
+
+/* ---- progress ---- */
+
+/* A context of its own whose progress is reported to the caller's as a share of a total in units. */
+hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
+                                   hb_context **context);
+void hb_mnist_progress_total(hb_mnist_progress *progress, double total);
+/* The next `cost` units begin. */
+void hb_mnist_progress_step(hb_mnist_progress *progress, double cost);
+void hb_mnist_progress_destroy(hb_mnist_progress *progress, hb_context *context);
+/* Expected work in units of about a second on two cores. */
+double hb_mnist_cost_training(const hb_train_settings *s, size_t rows, double factor);
+double hb_mnist_cost_cell(const hb_mnist_cell *cell);
+
+/* ---- results ---- */
+
+hb_status hb_mnist_write_table(hb_context *context, const hb_mnist *m);
+void hb_mnist_print(FILE *table, const hb_mnist *m);
+json_t *hb_mnist_settings_json(const hb_mnist *m);
+json_t *hb_mnist_rows_json(const hb_mnist *m);
+json_t *hb_mnist_claims(const hb_mnist *m);
+hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t *captions);
+hb_status hb_mnist_grids(hb_mnist *m, json_t *captions);
+/* The root of the unbiased square, 0 where that is negative. */
+double hb_mnist_root(const double value[MNIST_VALUES]);
+
+extern const hb_study hb_mnist_study;
+
+#endif

@@ -1,0 +1,241 @@
+/* Numbers of a set of images: how near they are to real digits, and what is wrong with them.
+ *
+ * Pixels are cut to [0, 1] first, as a picture file would. Then
+ *     MMD               against test images 0 .. real-1, kernel of hb_judge_mmd (five bandwidths)
+ *     artifacts         share of images with a speck of a strength that 1 % of the test images reach
+ *     classifier        share with a probability above 0.9, share of each class
+ *     precision, recall with the third neighbours, against as many test images
+ *     nearest           training images, distances beside those of test images
+ * Real images get the same numbers: test images behind the first `real`, as if they had been generated.
+ * The held-out loss of a model is E |sqrt(b) s + e|^2/dim over test images and tau, log-uniform and
+ * stratified: its minimiser is the exact score, so that less is better without any doubt. */
+#include "mnist.h"
+
+#include <heatball/random.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIXELS = MNIST_SIDE * MNIST_SIDE, SPECKS_LEAST = 1 };
+#define SPECKS_SHARE 0.01        /* of real images that may be affected */
+#define SPECKS_THETA 0.55        /* without images to take it from: that of MNIST's test images */
+#define LOSS_STREAM UINT64_C(77) /* of the noise of the held-out loss */
+static const hb_speck SPECKS_KIND = HB_SPECK_MEDIAN;
+
+const double hb_mnist_bands[MNIST_BANDS + 1] = {5e-3, 0.03, 0.15, 0.6, 3};
+
+/* ---- images ---- */
+
+static void cut(size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++) x[i] = x[i] < 0 ? 0 : x[i] > 1 ? 1 : x[i];
+}
+
+static hb_status judge_classes(hb_mnist *m, size_t n, const double *x, const int *labels,
+                               double *value)
+{
+    void *memory;
+    const size_t classes = (size_t)m->train.classes;
+    size_t counts[MNIST_CLASSES] = {0}, sure = 0, agree = 0;
+    HB_STUDY_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
+    const double *p = memory; // (n, classes)
+    const hb_status status = hb_classifier_predict(m->context, m->classifier, n, x, memory);
+    for (size_t i = 0; status == HB_OK && i < n; i++) {
+        size_t best = 0;
+        for (size_t c = 1; c < classes; c++)
+            if (p[i * classes + c] > p[i * classes + best]) best = c;
+        counts[best]++;
+        sure += p[i * classes + best] > MNIST_CONFIDENT_AT;
+        if (labels) agree += labels[i] == (int)best;
+    }
+    free(memory);
+    value[MNIST_CONFIDENT] = (double)sure / (double)n;
+    if (labels) value[MNIST_AGREE] = (double)agree / (double)n;
+    for (size_t c = 0; c < classes; c++) value[MNIST_SHARE + c] = (double)counts[c] / (double)n;
+    return status;
+}
+
+static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, double *value)
+{
+    const size_t real = hb_mnist_real_count(m);
+    const size_t same = n < real ? n : real, held = m->size.held < real ? m->size.held : real;
+    hb_mmd mmd;
+    hb_memorisation near;
+    HB_STUDY_TRY(hb_judge_mmd(m->context, PIXELS, n, x, real, m->test.pixels, 0, &mmd));
+    value[MNIST_MMD2] = mmd.mmd2;
+    value[MNIST_MMD2_SE] = mmd.mmd2_se;
+    value[MNIST_MMD] = mmd.mmd;
+    HB_STUDY_TRY(hb_judge_precision_recall(m->context, PIXELS, same, x, same, m->test.pixels,
+                                           MNIST_NEIGHBOURS, &value[MNIST_PRECISION],
+                                           &value[MNIST_RECALL]));
+    HB_STUDY_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, x, held,
+                                       m->test.pixels, m->train.count, m->train.pixels, &near));
+    value[MNIST_NEAREST] = near.ratio;
+    value[MNIST_NEAR_SHARE] = near.share;
+    return HB_OK;
+}
+
+hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
+                         double value[MNIST_VALUES])
+{
+    size_t affected;
+    for (int i = 0; i < MNIST_LOSS; i++) value[i] = NAN;
+    cut(n * PIXELS, x);
+    HB_STUDY_TRY(hb_judge_artifacts(m->context, MNIST_SIDE, MNIST_SIDE, n, x, SPECKS_KIND, m->theta,
+                                    SPECKS_LEAST, NULL, &affected));
+    value[MNIST_SPECKS] = (double)affected / (double)n;
+    if (!m->present) return HB_OK;
+    HB_STUDY_TRY(judge_distances(m, n, x, value));
+    return judge_classes(m, n, x, labels, value);
+}
+
+double hb_mnist_root(const double value[MNIST_VALUES])
+{
+    return sqrt(fmax(0, value[MNIST_MMD2]));
+}
+
+/* ---- real images ---- */
+
+static hb_status judge_floor(hb_mnist *m, size_t n, hb_mmd_floor *out)
+{
+    return hb_judge_mmd_floor(m->context, PIXELS, m->train.count, m->train.pixels, m->test.count,
+                              m->test.pixels, n < m->train.count ? n : m->train.count,
+                              hb_mnist_real_count(m), m->size.floor_times, m->size.seed, 0, out);
+}
+
+static hb_status measure_real(hb_mnist *m)
+{
+    const size_t real = hb_mnist_real_count(m), rest = m->test.count - real;
+    const size_t n = rest < m->size.paper_images ? rest : m->size.paper_images;
+    void *x;
+    HB_STUDY_TRY(judge_floor(m, m->size.images, &m->floor));
+    HB_STUDY_TRY(judge_floor(m, m->size.paper_images, &m->paper_floor));
+    HB_STUDY_TRY(hb_study_allocate(m->context, n * PIXELS, sizeof(double), &x));
+    memcpy(x, m->test.pixels + real * PIXELS, n * PIXELS * sizeof(double));
+    const hb_status status = hb_mnist_judge(m, n, x, m->test.labels + real, m->real);
+    free(x);
+    return status;
+}
+
+static json_t *floor_json(const hb_mmd_floor *f)
+{
+    return json_pack("{s:f,s:f,s:f,s:f}", "mmd", f->mmd, "mmd_upper", f->mmd_upper, "mmd2", f->mmd2,
+                     "mmd2_upper", f->mmd2_upper);
+}
+
+static void read_floor(const json_t *values, const char *key, hb_mmd_floor *f)
+{
+    const json_t *object = json_object_get(values, key);
+    f->mmd = json_number_value(json_object_get(object, "mmd"));
+    f->mmd_upper = json_number_value(json_object_get(object, "mmd_upper"));
+    f->mmd2 = json_number_value(json_object_get(object, "mmd2"));
+    f->mmd2_upper = json_number_value(json_object_get(object, "mmd2_upper"));
+}
+
+hb_status hb_mnist_judge_real(hb_mnist *m)
+{
+    char fingerprint[512];
+    json_t *values;
+    m->theta = SPECKS_THETA;
+    for (int i = 0; i < MNIST_VALUES; i++) m->real[i] = NAN;
+    if (!m->present) return HB_OK;
+    HB_STUDY_TRY(hb_judge_artifacts_threshold(m->context, MNIST_SIDE, MNIST_SIDE, m->test.count,
+                                              m->test.pixels, SPECKS_KIND, SPECKS_LEAST,
+                                              SPECKS_SHARE, &m->theta));
+    snprintf(fingerprint, sizeof fingerprint,
+             "mnist-2 %s %s real data=%s images=%zu paper=%zu real=%zu held=%zu times=%d seed=%llu "
+             "classifier=%d,%d",
+             hb_version(), hb_context_isa(m->context), m->data_mark, m->size.images,
+             m->size.paper_images, m->size.real, m->size.held, m->size.floor_times,
+             (unsigned long long)m->size.seed, m->size.classifier_epochs, m->size.classifier_width);
+    HB_STUDY_TRY(hb_mnist_part_read(m, "real", fingerprint, &values));
+    if (values) {
+        hb_mnist_values_read(json_object_get(values, "real"), m->real);
+        read_floor(values, "floor", &m->floor);
+        read_floor(values, "paper_floor", &m->paper_floor);
+        json_decref(values);
+        return HB_OK;
+    }
+    HB_STUDY_TRY(measure_real(m));
+    return hb_mnist_part_write(m, "real", fingerprint,
+                               json_pack("{s:o,s:o,s:o}", "real", hb_mnist_values_json(m->real),
+                                         "floor", floor_json(&m->floor), "paper_floor",
+                                         floor_json(&m->paper_floor)));
+}
+
+/* ---- the held-out loss ---- */
+
+typedef struct loss_room {
+    double *x, *noise, *score, *tau, *zero; // (n, PIXELS) three times, (n), (PIXELS)
+    int *labels;                            // (n)
+} loss_room;
+
+/* Row i gets the image i, tau at the middle of its part of the logarithm, and its noise. */
+static void disturb(const hb_mnist *m, const hb_model_info *info, size_t n, loss_room *r)
+{
+    const double low = log(hb_mnist_bands[0]), high = log(hb_mnist_bands[MNIST_BANDS]);
+    const int ou = info->process == HB_PROCESS_OU;
+    for (size_t i = 0; i < n; i++) {
+        /* parts in an order that has nothing to do with that of the images */
+        const size_t part = (i * 7919 + 5) % n;
+        r->tau[i] = exp(low + (high - low) * ((double)part + 0.5) / (double)n);
+        r->labels[i] = m->test.labels[i];
+        const double a = ou ? exp(-r->tau[i]) : 1, b = ou ? 1 - a * a : 2 * r->tau[i];
+        for (size_t k = 0; k < PIXELS; k++) {
+            const double shift = -info->scale * r->zero[k];
+            const double z = (m->test.pixels[i * PIXELS + k] - shift) / info->scale;
+            r->x[i * PIXELS + k] =
+                shift + info->scale * (a * z + sqrt(b) * r->noise[i * PIXELS + k]);
+        }
+    }
+}
+
+static void average_loss(const hb_model_info *info, size_t n, const loss_room *r, double *value)
+{
+    double sum[MNIST_BANDS] = {0}, count[MNIST_BANDS] = {0}, all = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double tau = r->tau[i];
+        const double b = info->process == HB_PROCESS_OU ? -expm1(-2 * tau) : 2 * tau;
+        double square = 0;
+        for (size_t k = i * PIXELS; k < (i + 1) * PIXELS; k++) {
+            const double away = sqrt(b) * info->scale * r->score[k] + r->noise[k];
+            square += away * away / PIXELS;
+        }
+        int band = 0;
+        while (band < MNIST_BANDS - 1 && tau >= hb_mnist_bands[band + 1]) band++;
+        sum[band] += square;
+        count[band] += 1;
+        all += square / (double)n;
+    }
+    value[MNIST_LOSS] = all;
+    for (int band = 0; band < MNIST_BANDS; band++)
+        value[MNIST_LOSS_BAND + band] = sum[band] / count[band];
+}
+
+hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[MNIST_VALUES])
+{
+    void *memory;
+    const size_t n = m->size.held < m->test.count ? m->size.held : m->test.count;
+    hb_model_info info;
+    hb_model_info_get(model, &info);
+    HB_STUDY_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * n + 2 * PIXELS, sizeof(double),
+                                   &memory));
+    double *at = memory;
+    loss_room r = {at,
+                   at + n * PIXELS,
+                   at + 2 * n * PIXELS,
+                   at + 3 * n * PIXELS,
+                   at + 3 * n * PIXELS + 2 * n,
+                   (int *)(at + 3 * n * PIXELS + n)};
+    hb_model_standardise(model, 1, r.zero + PIXELS, r.zero); /* of black: -shift/scale */
+    hb_status status =
+        hb_random_normal(m->context, m->size.seed, LOSS_STREAM, 0, n * PIXELS, r.noise);
+    if (status == HB_OK) {
+        disturb(m, &info, n, &r);
+        status = hb_model_score(m->context, model, n, r.x, r.tau, info.classes ? r.labels : NULL,
+                                r.score);
+    }
+    if (status == HB_OK) average_loss(&info, n, &r, value);
+    free(memory);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* One progress for a study of many parts: the work runs on a context of its own, whose reports are
+ * turned into shares of the whole.
+ *
+ *     reported = units of finished parts + units of this part * (done/total of the call under way)
+ * and never goes back: a part makes several calls, each from 0. A request to stop reaches the work as
+ * the return of its report. */
+#include "mnist.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct hb_mnist_progress {
+    hb_context *caller;
+    double finished, part, reported, total; /* units */
+};
+
+static int on_progress(void *user, const char *what, double done, double total)
+{
+    hb_mnist_progress *p = user;
+    (void)what;
+    const double share = total > 0 ? fmin(1, done / total) : 0;
+    p->reported = fmin(p->total, fmax(p->reported, p->finished + p->part * share));
+    return hb_context_progress(p->caller, "mnist", p->reported, p->total) != HB_OK;
+}
+
+hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
+                                   hb_context **context)
+{
+    void *memory;
+    hb_settings settings;
+    HB_STUDY_TRY(hb_study_allocate(caller, 1, sizeof(hb_mnist_progress), &memory));
+    *out = memory;
+    **out = (hb_mnist_progress){.caller = caller, .total = 1};
+    hb_settings_default(&settings);
+    settings.threads = hb_context_threads(caller);
+    settings.progress = on_progress;
+    settings.progress_user = *out;
+    const hb_status status = hb_context_create(context, &settings);
+    if (status == HB_OK) return HB_OK;
+    free(*out);
+    *out = NULL;
+    return hb_study_fail(caller, status, "no memory for the study");
+}
+
+void hb_mnist_progress_total(hb_mnist_progress *progress, double total)
+{
+    progress->total = total;
+}
+
+void hb_mnist_progress_step(hb_mnist_progress *progress, double cost)
+{
+    progress->finished += progress->part;
+    progress->part = cost;
+}
+
+void hb_mnist_progress_destroy(hb_mnist_progress *progress, hb_context *context)
+{
+    hb_context_destroy(context);
+    free(progress);
+}

@@ -1,0 +1,197 @@
+/* studies/planar/planar.h: the parts of the planar study.
+ *
+ *     planar_plan.c     sets, methods, sizes; the list of runs
+ *     planar_run.c      one run: data, training with its curves, judging
+ *     planar_residual.c the parabolic residual of a model at held-out draws
+ *     planar_workers.c  the runs over the cores, with progress and interrupts
+ *     planar_files.c    the file of a run, read and written; the long table
+ *     planar_summary.c  means and standard errors over seeds; planar.json; the printed table
+ *     planar_claims.c   what the paper says, beside what the numbers show
+ *     planar_figures.c  curves and ratios;  planar_fields.c: score fields, Helmholtz split, samples
+ *     planar_study.c    the study itself */
+#ifndef HB_STUDIES_PLANAR_H
+#define HB_STUDIES_PLANAR_H
+
+#include "study_tools.h"
+
+#include <heatball/judge.h>
+#include <heatball/model.h>
+
+enum {
+    PLANAR_SETS = 8,
+    PLANAR_TAUS = 4,        /* at which a finished model is judged */
+    PLANAR_CURVE_TAUS = 5,  /* at which it is watched */
+    PLANAR_REGIONS = 4,     /* all, low, high, grid */
+    PLANAR_MOMENTS = 20,    /* of the curves */
+    PLANAR_WATCH_EVERY = 20 /* steps; numbers of steps are multiples of it */
+};
+
+typedef enum hb_planar_method {
+    PLANAR_DSM,
+    PLANAR_FP,
+    PLANAR_HB,
+    PLANAR_HB_FREE,
+    PLANAR_HB_PAPER,
+    PLANAR_DSM_TIME, /* with as much time as hb */
+    PLANAR_FP_TIME,
+    PLANAR_DSM_SCORE,    /* dsm with the score head: a field that need not be a gradient */
+    PLANAR_HB_HELMHOLTZ, /* hb with the helmholtz head */
+    PLANAR_METHODS
+} hb_planar_method;
+
+typedef struct hb_planar_set {
+    const char *name;
+    int batch, mixture;     /* mixture: a few Gaussians, not a curve */
+    double sigma_max;       /* of hb-paper */
+    double paper[3];        /* the paper's error at tau = 0.3: DSM, FP, HB; NaN: none */
+    double paper_global[2]; /* its change against DSM in percent, HB and FP, everywhere */
+    double paper_low[2];    /* the same in the low-density region */
+    double paper_mmd;
+} hb_planar_set;
+extern const hb_planar_set hb_planar_sets[PLANAR_SETS];
+
+typedef struct hb_planar_recipe {
+    const char *name;
+    int loss, head;  /* hb_loss, hb_head */
+    int target_rows; /* as in hb_train_settings */
+    double cost;     /* processor time of a step, in steps of dsm (width 256, one thread) */
+    int as_long_as;  /* the method whose time it gets, or -1: as many steps as all */
+    int seeds;       /* at most so many; 0: all */
+    double share;    /* of the epochs */
+} hb_planar_recipe;
+extern const hb_planar_recipe hb_planar_recipes[PLANAR_METHODS];
+
+extern const double hb_planar_taus[PLANAR_TAUS];             /* 0.1, 0.3, 0.5, 0.8 */
+extern const double hb_planar_curve_taus[PLANAR_CURVE_TAUS]; /* 0.1, 0.2, 0.3, 0.5, 0.8 */
+extern const char *const hb_planar_regions[PLANAR_REGIONS];
+enum { PLANAR_TAU_TABLE = 1 };       /* the index of 0.3 among the taus */
+enum { PLANAR_TAU_TABLE_CURVE = 2 }; /* and among those of the curves */
+
+/* How much work: the full study or --quick. */
+typedef struct hb_planar_size {
+    uint64_t seed;
+    int sets;                      /* a bit for each set */
+    int seeds, rows;               /* repetitions; rows of data */
+    int epochs, width;             /* of the training */
+    size_t judge;                  /* draws for an error at the end */
+    size_t watch;                  /* and for a point of a curve */
+    size_t samples;                /* generated, and of each sample of real data */
+    int generate_steps;            /* of Heun's method */
+    size_t anchors, watch_anchors; /* of a residual, at the end and in a curve */
+} hb_planar_size;
+
+hb_planar_size hb_planar_choose_size(const hb_study_settings *settings);
+
+/* ---- one run ---- */
+
+/* The numbers of a finished run, by index; their names: hb_planar_value_name. */
+enum {
+    PLANAR_ERROR = 0, /* + PLANAR_REGIONS * tau + region */
+    PLANAR_RESIDUAL =
+        PLANAR_ERROR + PLANAR_TAUS * PLANAR_REGIONS,     /* + tau: rms of the scaled one */
+    PLANAR_RESIDUAL_RAW = PLANAR_RESIDUAL + PLANAR_TAUS, /* rms of R_r at tau = 0.3 */
+    PLANAR_MMD,            /* generated against held-out data, mean over held-out samples */
+    PLANAR_MMD_FLOOR,      /* held-out samples against each other */
+    PLANAR_MODES,          /* there are */
+    PLANAR_MODES_FOUND,    /* by the generated samples */
+    PLANAR_POOREST,        /* least share of a mode, of what it should be */
+    PLANAR_OUTLIERS,       /* share of the generated samples */
+    PLANAR_CURL,           /* curl mass at tau = 0.5 on draws */
+    PLANAR_ROTATION,       /* rotational mass on [-4,4]^2 at tau = 0.5, by FFT */
+    PLANAR_ROTATION_EXACT, /* the same of the exact score: what the method itself adds */
+    PLANAR_TANGENTIAL,     /* share of |s|^2 across the radius, on draws at tau = 0.3 */
+    PLANAR_TANGENTIAL_EXACT,
+    PLANAR_VALUES
+};
+const char *hb_planar_value_name(int index, char buffer[32]);
+
+/* A moment of the training. */
+typedef struct hb_planar_moment {
+    uint64_t step;
+    double error[PLANAR_CURVE_TAUS][3]; /* all, low, high */
+    double residual;                    /* rms of the scaled one at tau = 0.3 */
+} hb_planar_moment;
+
+typedef struct hb_planar_run {
+    int set, method, seed_index;
+    uint64_t seed, steps;
+    double cost;    /* expected time, in arbitrary units: long runs start first */
+    int done;       /* found by --resume */
+    double seconds; /* processor time of the training, for the table alone */
+    double value[PLANAR_VALUES];
+    hb_planar_moment curve[PLANAR_MOMENTS];
+} hb_planar_run;
+
+/* All runs, in the order of sets, methods and seeds; *runs is to be given to free(). */
+hb_status hb_planar_plan(hb_context *context, const hb_planar_size *size, size_t *n,
+                         hb_planar_run **runs);
+void hb_planar_run_name(const hb_planar_run *run, char name[64]); /* SET-METHOD-SEED */
+/* The steps of moment k of a run. */
+uint64_t hb_planar_moment_step(uint64_t steps, int k);
+
+/* Trains, judges, and leaves DIRECTORY/SET-METHOD-SEED.{safetensors,json}. */
+hb_status hb_planar_do(hb_context *context, const hb_planar_size *size, const char *directory,
+                       hb_planar_run *run);
+
+/* Samples of a model as all runs are judged by: x[n][2]. */
+hb_status hb_planar_generate(hb_context *context, const hb_planar_size *size, const hb_model *model,
+                             uint64_t seed, size_t n, double *x);
+
+/* Root mean square over n draws at tau of the scaled residual and (may be NULL) of R_r itself, with
+ * r^2 = pi tau/2: the ball reaches back by tau/8. */
+hb_status hb_planar_residual(hb_context *context, const hb_mixture *truth, const hb_model *model,
+                             double tau, uint64_t seed, size_t n, double *scaled, double *raw);
+
+/* ---- all runs ---- */
+
+/* Does those that are not done; long ones first; as many at a time as the context has threads. */
+hb_status hb_planar_do_all(hb_context *context, const hb_planar_size *size, const char *directory,
+                           size_t n, hb_planar_run *runs);
+
+/* The file of a run. Reading gives done = 0 where there is none, or one of other settings. */
+hb_status hb_planar_write_run(hb_context *context, const hb_planar_size *size,
+                              const char *directory, const hb_planar_run *run);
+hb_status hb_planar_read_run(hb_context *context, const hb_planar_size *size, const char *directory,
+                             hb_planar_run *run);
+hb_status hb_planar_write_table(hb_context *context, const char *directory, size_t n,
+                                const hb_planar_run *runs);
+
+/* ---- results ---- */
+
+typedef struct hb_planar_mean {
+    int n;                                         /* seeds; 0: not run */
+    double mean[PLANAR_VALUES], se[PLANAR_VALUES]; /* se: NaN for fewer than two seeds */
+    double seconds;
+} hb_planar_mean;
+
+typedef struct hb_planar_result {
+    hb_planar_size size;
+    const char *runs_directory;
+    size_t n;
+    hb_planar_run *runs;
+    hb_planar_mean mean[PLANAR_SETS][PLANAR_METHODS];
+} hb_planar_result;
+
+void hb_planar_average(hb_planar_result *result);
+/* The first run of a set and method; NULL: there is none. */
+const hb_planar_run *hb_planar_find(const hb_planar_result *result, int set, int method);
+/* Mean over seeds of one number; NaN: not run. */
+double hb_planar_value(const hb_planar_result *result, int set, int method, int value);
+/* The error at the table's tau. */
+double hb_planar_error(const hb_planar_result *result, int set, int method, int region);
+int hb_planar_has(const hb_planar_result *result, int set);
+
+void hb_planar_print(FILE *table, const hb_planar_result *result);
+json_t *hb_planar_settings_json(const hb_planar_size *size);
+json_t *hb_planar_rows_json(const hb_planar_result *result);
+json_t *hb_planar_claims(const hb_planar_result *result);
+
+/* Figures that a run of these sets has; captions in the same order. */
+hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,
+                            const char *directory, FILE *table, json_t *captions);
+hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *result,
+                                  const char *directory, FILE *table, int *noted, json_t *captions);
+
+extern const hb_study hb_planar_study;
+
+#endif

@@ -1,0 +1,355 @@
+/* Figures of fields and samples, from the models of the first seed.
+ *
+ * Score fields at tau = 0.3 as streamlines over the contours of the density; the Helmholtz split at
+ * tau = 0.5 of a field that need not be a gradient, by FFT on [-3, 3]^2, with the data carried to that
+ * tau; samples, alone and over the contours of the data's density with the modes found. */
+#include "planar.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 81, DOTS = 1000 };
+#define FIELD_BOX 3.0
+#define SAMPLE_BOX 4.2
+#define FIELD_TAU 0.3
+#define SPLIT_TAU 0.5
+
+enum { EXACT = -1 }; /* in the place of a method */
+
+typedef struct painter {
+    hb_context *context;
+    const hb_planar_result *result;
+    hb_figure *figure;
+    hb_mixture *truth; /* of the set being painted */
+    int set;
+    double *x, *field, *part_x, *part_y, *density; // (NODES^2, 2) twice, (NODES^2) three times
+} painter;
+
+static hb_lattice square(double half)
+{
+    return (hb_lattice){NODES, NODES, -half, half, -half, half};
+}
+
+static void fill_lattice(double half, double *x)
+{
+    for (int i = 0; i < NODES * NODES; i++) {
+        x[2 * i] = -half + 2 * half * (i % NODES) / (NODES - 1);
+        x[2 * i + 1] = -half + 2 * half * (i / NODES) / (NODES - 1); // rows from below
+    }
+}
+
+static hb_status load_model(painter *p, int method, hb_model **model)
+{
+    char name[64], file[80], *path;
+    hb_planar_run_name(hb_planar_find(p->result, p->set, method), name);
+    snprintf(file, sizeof file, "%s.safetensors", name);
+    HB_STUDY_TRY(hb_study_path(p->context, p->result->runs_directory, file, &path));
+    const hb_status status = hb_model_load(p->context, path, model);
+    free(path);
+    return status;
+}
+
+static hb_status start_square(painter *p, const char *title, double half)
+{
+    char text[96];
+    hb_panel panel;
+    hb_panel_default(&panel);
+    snprintf(text, sizeof text, "%s", title);
+    for (char *c = text; *c; c++)
+        if (*c == '_') *c = ' ';
+    panel.title = text;
+    panel.x_min = panel.y_min = -half;
+    panel.x_max = panel.y_max = half;
+    return hb_figure_panel(p->figure, &panel);
+}
+
+/* ---- score fields ---- */
+
+static hb_status fill_field(painter *p, int method, double tau, double half)
+{
+    const size_t n = (size_t)NODES * NODES;
+    fill_lattice(half, p->x);
+    HB_STUDY_TRY(
+        hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, tau, n, p->x, p->density, p->field));
+    if (method == EXACT) return HB_OK;
+    hb_model *model;
+    HB_STUDY_TRY(load_model(p, method, &model));
+    hb_model_view view = {p->context, model, -1};
+    const int failed = hb_model_view_score(&view, n, p->x, tau, p->field);
+    hb_model_destroy(model);
+    return failed ? HB_ERROR_CALLBACK : HB_OK;
+}
+
+/* Of the density whose logarithm is in p->density. */
+static hb_status add_contours(painter *p, double half, int color)
+{
+    static const double shares[] = {0.01, 0.05, 0.2, 0.5, 0.8};
+    double top = -INFINITY, levels[5];
+    for (int i = 0; i < NODES * NODES; i++) top = fmax(top, p->density[i]);
+    for (int k = 0; k < 5; k++) levels[k] = top + log(shares[k]);
+    const hb_lattice lattice = square(half);
+    return hb_figure_contours(p->figure, "", color, &lattice, p->density, 5, levels);
+}
+
+static hb_status add_streamlines(painter *p, const double *field, double half, int color)
+{
+    const hb_lattice lattice = square(half);
+    for (int i = 0; i < NODES * NODES; i++) {
+        p->part_x[i] = field[2 * i];
+        p->part_y[i] = field[2 * i + 1];
+    }
+    return hb_figure_streamlines(p->figure, "", color, &lattice, p->part_x, p->part_y);
+}
+
+static const char *short_name(int method)
+{
+    static const char *const names[] = {"DSM", "FP", "HB", "HB, no constraint"};
+    return method == EXACT ? "exact" : names[method];
+}
+
+static hb_status paint_fields(painter *p)
+{
+    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_FP, PLANAR_HB};
+    char title[96];
+    for (int i = 0; i < 4; i++) {
+        HB_STUDY_TRY(fill_field(p, methods[i], FIELD_TAU, FIELD_BOX));
+        if (methods[i] == EXACT)
+            snprintf(title, sizeof title, "%s: exact", hb_planar_sets[p->set].name);
+        else
+            snprintf(title, sizeof title, "%s, error %.2g", short_name(methods[i]),
+                     hb_planar_find(p->result, p->set, methods[i])
+                         ->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE]);
+        HB_STUDY_TRY(start_square(p, title, FIELD_BOX));
+        HB_STUDY_TRY(add_contours(p, FIELD_BOX, 3));
+        HB_STUDY_TRY(add_streamlines(p, p->field, FIELD_BOX, 0));
+    }
+    return HB_OK;
+}
+
+/* ---- the Helmholtz split ---- */
+
+static hb_status add_data(painter *p, double tau)
+{
+    double x[2 * DOTS], a[DOTS], b[DOTS];
+    HB_STUDY_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, tau,
+                                      p->result->size.seed, 0, DOTS, x, NULL));
+    for (int i = 0; i < DOTS; i++) {
+        a[i] = x[2 * i];
+        b[i] = x[2 * i + 1];
+    }
+    return hb_figure_series(p->figure, "", HB_STYLE_DOTS, 3, DOTS, a, b, NULL, NULL);
+}
+
+static hb_status paint_split(painter *p)
+{
+    const size_t n = (size_t)NODES * NODES;
+    const double h = 2 * FIELD_BOX / (NODES - 1);
+    double masses[2];
+    void *memory;
+    HB_STUDY_TRY(fill_field(p, PLANAR_HB_HELMHOLTZ, SPLIT_TAU, FIELD_BOX));
+    HB_STUDY_TRY(hb_study_allocate(p->context, 4 * n, sizeof(double), &memory));
+    double *parts[] = {memory, (double *)memory + 2 * n, p->field};
+    hb_status status = hb_judge_helmholtz(p->context, NODES, NODES, h, h, p->field, parts[0],
+                                          parts[1], &masses[0], &masses[1]);
+    for (int k = 0; k < 3 && status == HB_OK; k++) {
+        char title[96];
+        if (k < 2)
+            snprintf(title, sizeof title,
+                     k ? "{/:Italic f}_1: %.2g %% of the mass"
+                       : "{/:Italic f}_2 = ∇{/:Italic φ}: %.4g %%",
+                     100 * masses[k]);
+        else
+            snprintf(title, sizeof title, "%s: {/:Italic f}", hb_planar_sets[p->set].name);
+        hb_panel panel;
+        hb_panel_default(&panel);
+        for (char *c = title; k == 2 && *c != ':'; c++)
+            if (*c == '_') *c = ' ';
+        panel.title = title;
+        panel.x_min = panel.y_min = -FIELD_BOX;
+        panel.x_max = panel.y_max = FIELD_BOX;
+        status = hb_figure_panel(p->figure, &panel);
+        if (status == HB_OK) status = add_data(p, SPLIT_TAU);
+        if (status == HB_OK) status = add_streamlines(p, parts[k], FIELD_BOX, k == 1 ? 1 : 0);
+    }
+    free(memory);
+    return status;
+}
+
+/* ---- samples ---- */
+
+static hb_status fill_samples(painter *p, int method, double *x)
+{
+    const uint64_t seed = p->result->size.seed;
+    if (method == EXACT) return hb_mixture_sample(p->context, p->truth, seed, 0, DOTS, x, NULL);
+    hb_model *model;
+    HB_STUDY_TRY(load_model(p, method, &model));
+    const hb_status status = hb_planar_generate(p->context, &p->result->size, model, seed, DOTS, x);
+    hb_model_destroy(model);
+    return status;
+}
+
+static hb_status add_samples(painter *p, const double *x, int color)
+{
+    double a[DOTS], b[DOTS];
+    for (int i = 0; i < DOTS; i++) {
+        a[i] = x[2 * i];
+        b[i] = x[2 * i + 1];
+    }
+    return hb_figure_series(p->figure, "", HB_STYLE_DOTS, color, DOTS, a, b, NULL, NULL);
+}
+
+static hb_status paint_samples(painter *p)
+{
+    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_HB_FREE, PLANAR_HB};
+    static const int colors[] = {6, 1, 2, 0};
+    double x[2 * DOTS];
+    for (int i = 0; i < 4; i++) {
+        char title[96];
+        HB_STUDY_TRY(fill_samples(p, methods[i], x));
+        snprintf(title, sizeof title, "%s%s",
+                 methods[i] == EXACT ? hb_planar_sets[p->set].name : "",
+                 methods[i] == EXACT ? ": data" : short_name(methods[i]));
+        HB_STUDY_TRY(start_square(p, title, SAMPLE_BOX));
+        HB_STUDY_TRY(add_samples(p, x, colors[i]));
+    }
+    return HB_OK;
+}
+
+static hb_status paint_modes(painter *p)
+{
+    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_FP, PLANAR_HB};
+    static const int colors[] = {6, 1, 3, 0};
+    double x[2 * DOTS];
+    for (int i = 0; i < 4; i++) {
+        char title[96];
+        int found;
+        size_t outliers;
+        HB_STUDY_TRY(fill_samples(p, methods[i], x));
+        HB_STUDY_TRY(hb_judge_modes(p->context, p->truth, DOTS, x, NULL, &outliers, &found));
+        snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers",
+                 methods[i] == EXACT ? "data" : short_name(methods[i]), found,
+                 hb_mixture_modes(p->truth, NULL), outliers);
+        fill_lattice(SAMPLE_BOX, p->x);
+        HB_STUDY_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, 0, (size_t)NODES * NODES,
+                                      p->x, p->density, NULL));
+        HB_STUDY_TRY(start_square(p, title, SAMPLE_BOX));
+        HB_STUDY_TRY(add_contours(p, SAMPLE_BOX, 5));
+        HB_STUDY_TRY(add_samples(p, x, colors[i]));
+    }
+    return HB_OK;
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+    const char *name, *caption;
+    hb_status (*paint)(painter *p);
+    int columns; /* panels of a set */
+    int sets_per_row, width, height;
+    int sets[PLANAR_SETS + 1]; /* ends with -1 */
+} FIGURES[] = {
+    {"planar_fields",
+     "Score fields at τ = 0.3: streamlines over contours of the density, exact and learned (first "
+     "seed). The ring's score is radial.",
+     paint_fields,
+     4,
+     1,
+     380,
+     360,
+     {2, 4, 1, -1}},
+    {"planar_helmholtz",
+     "Helmholtz split f = f₁ + f₂ at τ = 0.5 of the field learned with the Helmholtz head (first "
+     "seed): "
+     "f₂ without curl, f₁ without divergence, and the whole, with the data at that τ. Streamlines "
+     "do not "
+     "show sizes; the titles give the share of each part. The exact score has no f₁.",
+     paint_split,
+     3,
+     1,
+     400,
+     380,
+     {0, 2, 1, 5, 6, 3, -1}},
+    {"planar_samples",
+     "Data and samples of the eight sets: DSM, HB without the constraint, HB (first seed, 1000 "
+     "samples "
+     "each).",
+     paint_samples,
+     4,
+     1,
+     340,
+     310,
+     {0, 7, 2, 5, 4, 1, 6, 3, -1}},
+    {"planar_modes",
+     "Samples over contours of the data's density, with the number of modes found (at least a "
+     "tenth of "
+     "their share) and of samples that belong to none: data, DSM, FP, HB (first seed, 1000 samples "
+     "each).",
+     paint_modes,
+     4,
+     1,
+     380,
+     360,
+     {2, 4, 1, -1}}};
+enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
+
+static hb_status paint_set(painter *p, int which, int set)
+{
+    p->set = set;
+    HB_STUDY_TRY(hb_mixture_named(p->context, hb_planar_sets[set].name, &p->truth));
+    const hb_status status = FIGURES[which].paint(p);
+    hb_mixture_destroy(p->truth);
+    return status;
+}
+
+static hb_status paint_figure(painter *p, int which, const char *directory, FILE *table, int *noted)
+{
+    int n = 0;
+    for (const int *set = FIGURES[which].sets; *set >= 0; set++)
+        n += hb_planar_has(p->result, *set);
+    if (n == 0) return HB_OK;
+    const int per_row = n < FIGURES[which].sets_per_row ? n : FIGURES[which].sets_per_row;
+    HB_STUDY_TRY(hb_figure_create(p->context, (n + per_row - 1) / per_row,
+                                  per_row * FIGURES[which].columns, FIGURES[which].width,
+                                  FIGURES[which].height, &p->figure));
+    hb_status status = HB_OK;
+    for (const int *set = FIGURES[which].sets; *set >= 0 && status == HB_OK; set++)
+        if (hb_planar_has(p->result, *set)) status = paint_set(p, which, *set);
+    if (status == HB_OK)
+        status = hb_study_write_figure(p->context, p->figure, directory, FIGURES[which].name, table,
+                                       noted);
+    hb_figure_destroy(p->figure);
+    return status;
+}
+
+static int has_any(const hb_planar_result *result, int which)
+{
+    for (const int *set = FIGURES[which].sets; *set >= 0; set++)
+        if (hb_planar_has(result, *set)) return 1;
+    return 0;
+}
+
+hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *result,
+                                  const char *directory, FILE *table, int *noted, json_t *captions)
+{
+    const size_t n = (size_t)NODES * NODES;
+    void *memory;
+    HB_STUDY_TRY(hb_study_allocate(context, 7 * n, sizeof(double), &memory));
+    double *room = memory;
+    painter p = {.context = context,
+                 .result = result,
+                 .x = room,
+                 .field = room + 2 * n,
+                 .part_x = room + 4 * n,
+                 .part_y = room + 5 * n,
+                 .density = room + 6 * n};
+    hb_status status = HB_OK;
+    for (int which = 0; which < N_FIGURES && status == HB_OK; which++) {
+        if (!has_any(result, which)) continue;
+        status = paint_figure(&p, which, directory, table, noted);
+        json_array_append_new(captions, json_pack("{s:s,s:s}", "name", FIGURES[which].name,
+                                                  "caption", FIGURES[which].caption));
+    }
+    free(memory);
+    return status;
+}

@@ -1,0 +1,430 @@
+/* Samples and likelihoods of the generate room. Mixtures with exact scores: discrepancy, modes,
+ * likelihoods; then bits, words and progress. */
+#include "generate_support.h"
+
+/* ---- mixtures ---- */
+
+typedef struct exact {
+    hb_context *context;
+    hb_mixture *mixture;
+    hb_process process;
+    size_t calls, most;
+} exact;
+
+static int exact_score(void *user, size_t n, const double *x, double tau, double *score)
+{
+    exact *e = user;
+    e->calls++;
+    e->most = n > e->most ? n : e->most;
+    return hb_mixture_score(e->context, e->mixture, e->process, tau, n, x, NULL, score) != HB_OK;
+}
+
+static double discrepancy(hb_context *context, size_t n, const double *x, const double *y)
+{
+    hb_mmd d;
+    assert_ok(context, hb_judge_mmd(context, 2, n, x, n, y, 0, &d));
+    return d.mmd;
+}
+
+/* Real against real, mean of four pairs. */
+static double discrepancy_floor(hb_context *context, const hb_mixture *mixture, size_t n, double *x,
+                                double *y)
+{
+    double sum = 0;
+    for (uint64_t k = 0; k < 4; k++) {
+        assert_ok(context, hb_mixture_sample(context, mixture, 10 + k, 0, n, x, NULL));
+        assert_ok(context, hb_mixture_sample(context, mixture, 20 + k, 0, n, y, NULL));
+        sum += discrepancy(context, n, x, y) / 4;
+    }
+    return sum;
+}
+
+/* Every part is found, with its share to 5 standard errors. */
+static void check_modes(hb_context *context, const hb_mixture *mixture, size_t n, const double *x)
+{
+    const size_t count = hb_mixture_count(mixture);
+    int *mode_of = take(count, sizeof(int)), found;
+    const int modes = hb_mixture_modes(mixture, mode_of);
+    size_t *counts = take((size_t)modes, sizeof(size_t)), outliers;
+    double *share = take((size_t)modes, sizeof(double)), weight;
+    for (size_t k = 0; k < count; k++) {
+        assert_ok(context, hb_mixture_component(context, mixture, k, &weight, NULL, NULL));
+        share[mode_of[k]] += weight;
+    }
+    assert_ok(context, hb_judge_modes(context, mixture, n, x, counts, &outliers, &found));
+    assert_int_equal(found, modes);
+    assert_true(outliers <= 3);
+    for (int m = 0; m < modes; m++) {
+        const double p = share[m], got = (double)counts[m] / (double)n;
+        assert_near(got, p, 5 * sqrt(p * (1 - p) / (double)n) + 1.0 / (double)n);
+    }
+    free(mode_of);
+    free(counts);
+    free(share);
+}
+
+static void data_moments(const hb_mixture *mixture, double *mean, double *covariance,
+                         hb_generate_settings *s)
+{
+    hb_mixture_moments(mixture, mean, covariance);
+    s->mean = mean;
+    s->covariance = covariance;
+}
+
+static void test_samples_of_all_sets(void **state)
+{
+    hb_context *context = *state;
+    enum { N = 2000 };
+    static double x[2 * N], y[2 * N];
+    for (int set = 0; hb_data_names()[set]; set++) {
+        exact e = {.context = context, .process = set % 2 ? HB_PROCESS_VE : HB_PROCESS_OU};
+        hb_generate_settings s = defaults();
+        double mean[2], C[4];
+        assert_ok(context, hb_mixture_named(context, hb_data_names()[set], &e.mixture));
+        data_moments(e.mixture, mean, C, &s);
+        const double floor = discrepancy_floor(context, e.mixture, N, x, y);
+        s.process = e.process;
+        if (e.process == HB_PROCESS_VE) s.tau_max = 50;
+        const int all = hb_mixture_count(e.mixture) < 10; // cheap scores
+        for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
+            if (!all && solver != set % 3) continue;
+            s.solver = solver;
+            s.n_steps = solver == HB_SOLVER_SDE ? 100 : 40;
+            assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, 0, N, x));
+            assert_ok(context, hb_mixture_sample(context, e.mixture, 77, 0, N, y, NULL));
+            const double found = discrepancy(context, N, x, y);
+            if (!(found < 2 * floor))
+                fail_msg("%s, solver %d: discrepancy %.4f, floor %.4f", hb_data_names()[set],
+                         solver, found, floor);
+            check_modes(context, e.mixture, N, x);
+        }
+        hb_mixture_destroy(e.mixture);
+    }
+}
+
+/* Score and divergence of a planar mixture: div s = sum_k r_k (|g_k|^2 - tr C_k^-1) - |s|^2, g_k
+ * the score of component k and r_k its share. */
+static int exact_divergence(void *user, size_t n, const double *x, double tau, double *score,
+                            double *divergence)
+{
+    exact *e = user;
+    const double a = a_of(e->process, tau), b = b_of(e->process, tau);
+    memset(score, 0, 2 * n * sizeof *score);
+    for (size_t i = 0; i < n; i++) {
+        double log_p, second = 0;
+        if (hb_mixture_score(e->context, e->mixture, e->process, tau, 1, x + 2 * i, &log_p, NULL))
+            return 1;
+        for (size_t k = 0; k < hb_mixture_count(e->mixture); k++) {
+            double w, m[2], C[4];
+            if (hb_mixture_component(e->context, e->mixture, k, &w, m, C)) return 1;
+            const double p = a * a * C[0] + b, q = a * a * C[1], r = a * a * C[3] + b;
+            const double det = p * r - q * q, u = x[2 * i] - a * m[0], v = x[2 * i + 1] - a * m[1];
+            const double g[2] = {-(r * u - q * v) / det, -(p * v - q * u) / det};
+            const double share =
+                w * exp(0.5 * (g[0] * u + g[1] * v) - log_p) / (2 * M_PI * sqrt(det));
+            score[2 * i] += share * g[0];
+            score[2 * i + 1] += share * g[1];
+            second += share * (g[0] * g[0] + g[1] * g[1] - (p + r) / det);
+        }
+        divergence[i] = second - score[2 * i] * score[2 * i] - score[2 * i + 1] * score[2 * i + 1];
+    }
+    return 0;
+}
+
+static void test_likelihood_of_mixtures(void **state)
+{
+    hb_context *context = *state;
+    enum { N = 40 };
+    const char *const names[] = {"asymmetric_gmm", "elongated_gmm", "sparse_dense_gmm"};
+    for (int set = 0; set < 3; set++)
+        for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++) {
+            exact e = {.context = context, .process = (hb_process)process};
+            hb_generate_settings s = defaults();
+            double mean[2], C[4], x[2 * N], found[N], truth[N];
+            assert_ok(context, hb_mixture_named(context, names[set], &e.mixture));
+            data_moments(e.mixture, mean, C, &s);
+            s.process = process;
+            s.tau_max = process == HB_PROCESS_OU ? 6 : 1e5; // the law there is Gaussian to 1e-5
+            s.tolerance = 1e-7;
+            assert_ok(context, hb_mixture_sample_at(context, e.mixture, e.process, s.tau_min, 3, 0,
+                                                    N, x, NULL));
+            for (size_t i = 0; i < 10; i++) x[2 * i] += 0.7; // off the data too
+            assert_ok(context, hb_mixture_score(context, e.mixture, e.process, s.tau_min, N, x,
+                                                truth, NULL));
+            assert_ok(context, hb_likelihood(context, &s, 2, exact_divergence, &e, N, x, found));
+            for (int i = 0; i < N; i++) assert_near(found[i], truth[i], 1e-5);
+            hb_mixture_destroy(e.mixture);
+        }
+}
+
+static void test_likelihood_of_a_gaussian(void **state)
+{
+    hb_context *context = *state;
+    enum { N = 600 }; // three blocks
+    double C[4], found[N], pieces[N];
+    static double x[2 * N];
+    int process = HB_PROCESS_VE;
+    hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
+    s.tolerance = 1e-8;
+    assert_ok(context, hb_random_normal(context, 1, 1, 0, 2 * N, x));
+    assert_ok(context, hb_likelihood(context, &s, 2, gaussian_divergence, &process, N, x, found));
+    for (size_t i = 0; i < N; i++) {
+        double away[2] = {x[2 * i] - MEAN[0], x[2 * i + 1] - MEAN[1]}, exact_value = -log(2 * M_PI);
+        turn(away, 1, away);
+        for (int j = 0; j < 2; j++) {
+            const double v = variance_in_frame(process, s.tau_min, j);
+            exact_value -= 0.5 * (away[j] * away[j] / v + log(v));
+        }
+        assert_near(found[i], exact_value, 2e-5);
+    }
+    assert_ok(context,
+              hb_likelihood(context, &s, 2, gaussian_divergence, &process, 256, x, pieces));
+    assert_ok(context, hb_likelihood(context, &s, 2, gaussian_divergence, &process, N - 256,
+                                     x + 512, pieces + 256));
+    assert_memory_equal(found, pieces, sizeof found);
+}
+
+/* ---- bits, words, progress ---- */
+
+static void test_bits_in_pieces_and_on_threads(void **state)
+{
+    (void)state;
+    enum { N = 700, FIRST = 130 };
+    static double whole[2 * N], pieces[2 * N];
+    for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
+        hb_generate_settings s = defaults();
+        s.solver = solver;
+        s.n_steps = 30;
+        for (int threads = 1; threads <= 2; threads++) {
+            hb_context *context = make_context(HB_ISA_AUTO, threads);
+            exact e = {.context = context};
+            assert_ok(context, hb_mixture_named(context, "elongated_gmm", &e.mixture));
+            double *out = threads == 1 ? whole : pieces;
+            assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, FIRST, N, out));
+            assert_memory_equal(out, whole, sizeof whole);
+            const size_t cuts[] = {0, 1, 126, 127, 400, N};
+            for (int k = 0; k < 5; k++)
+                assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, FIRST + cuts[k],
+                                               cuts[k + 1] - cuts[k], pieces + 2 * cuts[k]));
+            assert_memory_equal(pieces, whole, sizeof whole);
+            hb_mixture_destroy(e.mixture);
+            hb_context_destroy(context);
+        }
+        s.seed = 2;
+        hb_context *context = make_context(HB_ISA_AUTO, 1);
+        line_data data = {0, 1, HB_PROCESS_OU};
+        double x[2];
+        assert_ok(context, hb_generate(context, &s, 1, line_score, &data, 0, 1, x));
+        s.seed = 3;
+        assert_ok(context, hb_generate(context, &s, 1, line_score, &data, 0, 1, x + 1));
+        assert_true(x[0] != x[1]);
+        hb_context_destroy(context);
+    }
+}
+
+/* A range of tau that is left open is 1e-3 to 3, for each end by itself. */
+static void test_open_range(void **state)
+{
+    line_data data = {0.4, 0.6, HB_PROCESS_OU};
+    hb_generate_settings s = defaults();
+    double closed[3], found[3];
+    s.n_steps = 4;
+    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, closed));
+    hb_generate_settings_default(&s);
+    assert_true(isnan(s.tau_min) && isnan(s.tau_max));
+    s.n_steps = 4;
+    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, found));
+    assert_memory_equal(found, closed, sizeof closed);
+    s.tau_max = 3;
+    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, found));
+    assert_memory_equal(found, closed, sizeof closed);
+    s.tau_min = 2e-3;
+    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, found));
+    assert_true(found[0] != closed[0]);
+}
+
+static void test_callback_sees_large_batches(void **state)
+{
+    hb_context *context = *state;
+    enum { N = 20000 };
+    exact e = {.context = context};
+    hb_generate_settings s = defaults();
+    double *x = take(2 * N, sizeof *x);
+    s.n_steps = 3;
+    s.det_tau = 0;
+    assert_ok(context, hb_mixture_named(context, "asymmetric_gmm", &e.mixture));
+    assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, 0, N, x));
+    assert_int_equal(e.most, 16384);
+    assert_int_equal(
+        e.calls, 2 * (3 + 2 + 1 + 1)); // two batches: predictor, corrector, late term, denoising
+    hb_mixture_destroy(e.mixture);
+    free(x);
+}
+
+static int failing_score(void *user, size_t n, const double *x, double tau, double *score)
+{
+    (void)n, (void)x, (void)tau, (void)score;
+    if (user) hb_context_fail(user, HB_ERROR_ARGUMENT, "the lamp is out");
+    return 1;
+}
+
+static int nan_score(void *user, size_t n, const double *x, double tau, double *score)
+{
+    (void)user, (void)x;
+    for (size_t i = 0; i < 2 * n; i++) score[i] = tau < 0.5 && i == 3 ? NAN : 0;
+    return 0;
+}
+
+static int nan_divergence(void *user, size_t n, const double *x, double tau, double *score,
+                          double *divergence)
+{
+    (void)user, (void)x, (void)tau;
+    for (size_t i = 0; i < n; i++) divergence[i] = INFINITY;
+    memset(score, 0, 2 * n * sizeof *score);
+    return 0;
+}
+
+static void test_failures_of_the_score(void **state)
+{
+    hb_context *context = *state;
+    double x[20], out[10];
+    for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
+        hb_generate_settings s = defaults();
+        s.solver = solver;
+        assert_fails(context, hb_generate(context, &s, 2, failing_score, NULL, 0, 10, x),
+                     HB_ERROR_CALLBACK, "the score reported an error at tau = 3");
+        assert_fails(context, hb_generate(context, &s, 2, failing_score, context, 0, 10, x),
+                     HB_ERROR_CALLBACK, "at tau = 3: the lamp is out");
+        assert_fails(context, hb_generate(context, &s, 2, nan_score, NULL, 0, 10, x),
+                     HB_ERROR_NUMERICAL, "component 2 of the score is nan");
+    }
+    hb_generate_settings s = defaults();
+    assert_fails(context, hb_likelihood(context, &s, 2, nan_divergence, NULL, 10, x, out),
+                 HB_ERROR_NUMERICAL, "the divergence of the score is inf");
+}
+
+/* One setting at a time, and the words that refuse it. */
+static void refuse(hb_context *context, hb_generate_settings s, int dim, const char *words)
+{
+    double x[4], out[2];
+    int process = 0;
+    assert_fails(context, hb_generate(context, &s, dim, gaussian_score, &process, 0, 2, x),
+                 HB_ERROR_ARGUMENT, words);
+    assert_fails(context, hb_likelihood(context, &s, dim, gaussian_divergence, &process, 2, x, out),
+                 HB_ERROR_ARGUMENT, words);
+}
+
+#define REFUSE(field, value, words)                                                                \
+    do {                                                                                           \
+        hb_generate_settings wrong = defaults();                                                   \
+        wrong.field = (value);                                                                     \
+        refuse(*state, wrong, 2, words);                                                           \
+    } while (0)
+
+static void test_bad_settings_are_refused(void **state)
+{
+    const double indefinite[4] = {1, 2, 2, -500}, lopsided[4] = {1, 2, 3, 9}, bad[2] = {0, NAN};
+    REFUSE(solver, 3, "solver is 3");
+    REFUSE(process, HB_PROCESS_DRIFT, "process is 2");
+    REFUSE(n_steps, 0, "n_steps is 0; it must be 1 to 1000000");
+    REFUSE(n_correct, -1, "n_correct is -1");
+    REFUSE(n_correct, 4001, "n_correct is 4001");
+    REFUSE(snr, 1, "snr is 1");
+    REFUSE(snr, NAN, "snr is nan");
+    REFUSE(det_tau, -0.1, "det_tau is -0.1");
+    REFUSE(tau_min, 0, "tau_min is 0");
+    REFUSE(tau_min, 3, "tau_min is 3; it must be 1e-12 or more and below tau_max = 3");
+    REFUSE(tau_max, 11, "tau_max is 11; it must be at most 10 for this process");
+    REFUSE(tau_max, INFINITY, "tau_max is inf");
+    REFUSE(rho, 0.5, "rho is 0.5");
+    REFUSE(denoise, 3, "denoise is 3");
+    REFUSE(tolerance, 0, "tolerance is 0");
+    REFUSE(covariance, indefinite, "negative eigenvalue");
+    REFUSE(covariance, lopsided, "symmetric");
+    REFUSE(mean, bad, "component 2 of the mean of the data is nan");
+    refuse(*state, defaults(), 0, "dim is 0");
+    double x[4];
+    hb_generate_settings s = defaults();
+    int process = 0;
+    assert_fails(*state, hb_generate(*state, NULL, 2, gaussian_score, &process, 0, 2, x),
+                 HB_ERROR_ARGUMENT, "settings is NULL");
+    assert_fails(*state, hb_generate(*state, &s, 2, NULL, NULL, 0, 2, x), HB_ERROR_ARGUMENT,
+                 "score or x is NULL");
+    assert_fails(*state, hb_generate(*state, &s, 2, gaussian_score, &process, UINT64_MAX / 2, 2, x),
+                 HB_ERROR_ARGUMENT, "(first + n) times dim must be below 2^64");
+    assert_ok(*state, hb_generate(*state, &s, 2, gaussian_score, &process, 0, 0, NULL));
+}
+
+typedef struct heard {
+    int calls, others, stop_at;
+    double last, total;
+} heard;
+
+static int listen_to(void *user, const char *what, double done, double total)
+{
+    heard *h = user;
+    if (strcmp(what, "generating") != 0 && strcmp(what, "likelihood") != 0) h->others++;
+    if (done < h->last) h->others++; // never backward
+    h->last = done;
+    h->total = total;
+    return ++h->calls == h->stop_at;
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    static double x[2 * N];
+    for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
+        heard h = {0};
+        hb_settings settings;
+        hb_settings_default(&settings);
+        settings.threads = 2;
+        settings.progress = listen_to;
+        settings.progress_user = &h;
+        exact e = {0};
+        assert_int_equal(hb_context_create(&e.context, &settings), HB_OK);
+        assert_ok(e.context, hb_mixture_named(e.context, "asymmetric_gmm", &e.mixture));
+        hb_generate_settings s = defaults();
+        s.solver = solver;
+        s.n_steps = 20;
+        assert_ok(e.context, hb_generate(e.context, &s, 2, exact_score, &e, 0, N, x));
+        assert_true(h.calls >= (solver == HB_SOLVER_ODE ? 2 : 20));
+        assert_int_equal(h.others, 0);
+        assert_near(h.last, N, 0);
+        assert_near(h.total, N, 0);
+        h = (heard){.stop_at = 2};
+        assert_fails(e.context, hb_generate(e.context, &s, 2, exact_score, &e, 0, N, x),
+                     HB_ERROR_INTERRUPTED, "stopped by request");
+        hb_mixture_destroy(e.mixture);
+        hb_context_destroy(e.context);
+    }
+}
+
+static int make_state(void **state)
+{
+    *state = make_context(HB_ISA_AUTO, 1); // two threads where it matters: bits, progress
+    return 0;
+}
+
+static int drop_state(void **state)
+{
+    hb_context_destroy(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples_of_all_sets),
+        cmocka_unit_test(test_likelihood_of_mixtures),
+        cmocka_unit_test(test_likelihood_of_a_gaussian),
+        cmocka_unit_test(test_bits_in_pieces_and_on_threads),
+        cmocka_unit_test(test_open_range),
+        cmocka_unit_test(test_callback_sees_large_batches),
+        cmocka_unit_test(test_failures_of_the_score),
+        cmocka_unit_test(test_bad_settings_are_refused),
+        cmocka_unit_test(test_progress),
+    };
+    return cmocka_run_group_tests(tests, make_state, drop_state);
+}

@@ -1,0 +1,269 @@
+/* The runs of the planar study, in a tiny version: 40 steps of networks of width 16 on one set.
+ *
+ * Compared: the files of 1 and of 2 workers, and of a study that lost some of its runs and was resumed,
+ * byte for byte; the kept numbers with the judge's, asked again about the kept models. */
+#include "planar/planar.h"
+#include "support.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RING = 4, RUNS = 2 * 4 + 3 * 2 + 2, MAX_FILE = 1 << 20 };
+
+static hb_planar_size tiny(void)
+{
+    const hb_study_settings settings = {.seed = 2385, .quick = 1, .seeds = 2};
+    hb_planar_size size = hb_planar_choose_size(&settings);
+    size.sets = 1 << RING;
+    size.rows = 200;
+    size.epochs = 40;
+    size.width = 16;
+    size.judge = 200;
+    size.watch = 100;
+    size.samples = 100;
+    size.generate_steps = 8;
+    size.anchors = 20;
+    size.watch_anchors = 8;
+    return size;
+}
+
+/* Runs what is missing in the directory; the runs, to be given to free(), and how many were done. */
+static hb_planar_run *study(int threads, const char *directory, int *found)
+{
+    const hb_planar_size size = tiny();
+    hb_context *context = make_context(HB_ISA_AUTO, threads);
+    hb_planar_run *runs;
+    size_t n;
+    *found = 0;
+    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
+    assert_int_equal(n, RUNS);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(hb_planar_read_run(context, &size, directory, &runs[i]), HB_OK);
+        *found += runs[i].done;
+    }
+    if (hb_planar_do_all(context, &size, directory, n, runs) != HB_OK)
+        fail_msg("%s", hb_context_message(context));
+    assert_int_equal(hb_planar_write_table(context, directory, n, runs), HB_OK);
+    hb_context_destroy(context);
+    return runs;
+}
+
+static size_t read_whole(const char *directory, const char *name, char *bytes)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) return 0;
+    const size_t n = fread(bytes, 1, MAX_FILE, file);
+    fclose(file);
+    return n;
+}
+
+/* All files of a are in b, with the same bytes; how many there are. */
+static int same_files(const char *a, const char *b)
+{
+    static char x[MAX_FILE], y[MAX_FILE];
+    int files = 0;
+    DIR *list = opendir(a);
+    assert_non_null(list);
+    for (struct dirent *entry = readdir(list); entry; entry = readdir(list)) {
+        if (entry->d_name[0] == '.') continue;
+        const size_t n = read_whole(a, entry->d_name, x), m = read_whole(b, entry->d_name, y);
+        if (n == 0 || n != m || memcmp(x, y, n) != 0) fail_msg("%s differs", entry->d_name);
+        files++;
+    }
+    closedir(list);
+    return files;
+}
+
+static void remove_file(const char *directory, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static char ONE[] = "/tmp/heatball-planar-1-XXXXXX", TWO[] = "/tmp/heatball-planar-2-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    return !mkdtemp(ONE) || !mkdtemp(TWO);
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    char *const directories[] = {ONE, TWO};
+    for (int k = 0; k < 2; k++) {
+        DIR *list = opendir(directories[k]);
+        for (struct dirent *entry = list ? readdir(list) : NULL; entry; entry = readdir(list))
+            if (entry->d_name[0] != '.') remove_file(directories[k], entry->d_name);
+        if (list) closedir(list);
+        rmdir(directories[k]);
+    }
+    return 0;
+}
+
+static void test_workers_and_resuming_change_no_byte(void **state)
+{
+    (void)state;
+    int found;
+    free(study(1, ONE, &found));
+    assert_int_equal(found, 0);
+    free(study(2, TWO, &found));
+    assert_int_equal(found, 0);
+    assert_int_equal(same_files(ONE, TWO), 2 * RUNS + 1);
+    remove_file(TWO, "ring-hb-2386.json");
+    remove_file(TWO, "ring-fp-time-2385.safetensors");
+    remove_file(TWO, "planar.csv");
+    free(study(2, TWO, &found));
+    assert_int_equal(found, RUNS - 2);
+    assert_int_equal(same_files(ONE, TWO), 2 * RUNS + 1);
+}
+
+/* A run of other settings is not taken for this one. */
+static void test_a_run_of_other_settings_is_done_again(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_planar_size size = tiny();
+    hb_planar_run *runs;
+    size_t n;
+    size.anchors++;
+    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(hb_planar_read_run(context, &size, ONE, &runs[i]), HB_OK);
+        assert_false(runs[i].done);
+    }
+    free(runs);
+    hb_context_destroy(context);
+}
+
+static hb_model *load(hb_context *context, const hb_planar_run *run)
+{
+    char name[64], path[512];
+    hb_planar_run_name(run, name);
+    snprintf(path, sizeof path, "%s/%s.safetensors", ONE, name);
+    hb_model *model;
+    assert_int_equal(hb_model_load(context, path, &model), HB_OK);
+    return model;
+}
+
+static void test_numbers_are_the_judges_about_the_kept_models(void **state)
+{
+    (void)state;
+    int found;
+    hb_planar_run *runs = study(1, ONE, &found);
+    assert_int_equal(found, RUNS);
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    const hb_planar_size size = tiny();
+    hb_mixture *ring;
+    assert_int_equal(hb_mixture_named(context, "ring", &ring), HB_OK);
+    for (int i = 0; i < RUNS; i++) {
+        const hb_planar_run *run = &runs[i];
+        hb_model *model = load(context, run);
+        hb_model_info info;
+        hb_model_info_get(model, &info);
+        hb_model_view view = {context, model, -1};
+        hb_score_error error;
+        assert_int_equal(hb_judge_score(context, ring, HB_PROCESS_OU, 0.3, run->seed, size.judge,
+                                        hb_model_view_score, &view, &error),
+                         HB_OK);
+        const double *kept = &run->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE];
+        assert_true(kept[0] == error.all && kept[1] == error.low && kept[2] == error.high &&
+                    kept[3] == error.grid);
+        assert_int_equal(info.steps, run->steps);
+        assert_int_equal(info.head, hb_planar_recipes[run->method].head);
+        double x[200];
+        size_t outliers;
+        int modes;
+        assert_int_equal(hb_planar_generate(context, &size, model, run->seed, 100, x), HB_OK);
+        assert_int_equal(hb_judge_modes(context, ring, 100, x, NULL, &outliers, &modes), HB_OK);
+        assert_true(run->value[PLANAR_OUTLIERS] == (double)outliers / 100);
+        assert_true(run->value[PLANAR_TANGENTIAL_EXACT] < 1e-6); /* the ring's score is radial */
+        hb_model_destroy(model);
+    }
+    free(runs);
+    hb_mixture_destroy(ring);
+    hb_context_destroy(context);
+}
+
+/* dsm's steps against hb's time; curves that end with the last step. */
+static void test_steps_and_moments(void **state)
+{
+    (void)state;
+    const hb_study_settings settings = {.seed = 42};
+    const hb_planar_size size = hb_planar_choose_size(&settings);
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_planar_run *runs;
+    size_t n;
+    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
+    assert_int_equal(n, 8 * (3 * 5 + 3 + 3 * 2 + 2));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t steps = runs[i].steps, wide = runs[i].set == 1 ? 6600 : 4800;
+        const int method = runs[i].method;
+        if (method <= PLANAR_HB_PAPER) assert_int_equal(steps, wide);
+        if (method == PLANAR_DSM_TIME) assert_int_equal(steps, wide * 22 / 10);
+        if (method == PLANAR_FP_TIME)
+            assert_true(fabs((double)steps - (double)wide * 22 / 15) < 20);
+        assert_int_equal(hb_planar_moment_step(steps, PLANAR_MOMENTS - 1), steps);
+        for (int k = 1; k < PLANAR_MOMENTS; k++)
+            assert_true(hb_planar_moment_step(steps, k) > hb_planar_moment_step(steps, k - 1));
+    }
+    free(runs);
+    hb_context_destroy(context);
+}
+
+static int stop_at_once(void *user, const char *what, double done, double total)
+{
+    (void)done;
+    (void)total;
+    *(int *)user += strcmp(what, "planar") == 0;
+    return 1;
+}
+
+static void test_interrupts_and_errors(void **state)
+{
+    (void)state;
+    int reports = 0;
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.threads = 2;
+    settings.progress = stop_at_once;
+    settings.progress_user = &reports;
+    hb_context *context;
+    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    hb_planar_size size = tiny();
+    size.epochs = 100000;
+    hb_planar_run *runs;
+    size_t n;
+    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
+    assert_int_equal(hb_planar_do_all(context, &size, TWO, n, runs), HB_ERROR_INTERRUPTED);
+    assert_int_equal(reports, 1);
+    free(runs);
+    hb_context_destroy(context);
+    context = make_context(HB_ISA_AUTO, 2);
+    size = tiny();
+    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
+    assert_int_equal(hb_planar_do_all(context, &size, "/tmp/no/such/place", n, runs),
+                     HB_ERROR_PATH);
+    assert_non_null(strstr(hb_context_message(context), "planar, ring-"));
+    assert_non_null(strstr(hb_context_message(context), "/tmp/no/such/place"));
+    free(runs);
+    hb_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_workers_and_resuming_change_no_byte),
+        cmocka_unit_test(test_a_run_of_other_settings_is_done_again),
+        cmocka_unit_test(test_numbers_are_the_judges_about_the_kept_models),
+        cmocka_unit_test(test_steps_and_moments),
+        cmocka_unit_test(test_interrupts_and_errors),
+    };
+    return cmocka_run_group_tests(tests, set_up, clean_up);
+}

@@ -1,0 +1,514 @@
+/* Training with a user's drift: the heat-ball identity at known solutions, targets against known
+ * scores, residuals against another room's, the same bits on any threads, resumed and from a file,
+ * refusals, and a model that learns a bistable process, held against the grid. */
+#include "problem/problem_text.h"
+#include "support.h"
+#include "train/drift_frame.h"
+#include "train/drift_pool.h"
+#include "train/shard.h"
+
+#include <unistd.h>
+
+enum { ROWS = 400, MOST_NODES = 400 };
+
+static double data[ROWS * 5];
+
+/* Two blobs. */
+static void fill_data(hb_context *context, int dim)
+{
+    assert_ok(context, hb_random_normal(context, 8, 21, 0, (size_t)(ROWS * dim), data));
+    for (int i = 0; i < ROWS * dim; i++)
+        data[i] = i / dim % 3 ? 0.4 * data[i] - 0.9 : 0.3 * data[i] + 0.7;
+}
+
+static hb_problem *make_drift(hb_context *context, int dim, const char *text)
+{
+    hb_problem_settings settings;
+    hb_problem_settings_default(&settings);
+    settings.dim = dim;
+    settings.drift = text;
+    settings.noise = "sqrt(2)";
+    hb_problem *problem;
+    assert_ok(context, hb_problem_create(context, &settings, &problem));
+    return problem;
+}
+
+static hb_train_settings drift_settings(int loss, const hb_problem *drift)
+{
+    hb_train_settings s;
+    hb_train_settings_default(&s);
+    s.loss = loss;
+    s.process = HB_PROCESS_DRIFT;
+    s.drift = drift;
+    s.width = 24;
+    s.depth = 2;
+    s.batch = 300;
+    s.anchors = 20;
+    s.steps = 30;
+    s.ramp = 0.2;
+    s.tau_min = 0.01;
+    s.tau_max = 1.2;
+    return s;
+}
+
+/* ---- the identity ---- */
+
+/* v of a known solution. */
+typedef double (*exact_log)(const double *x, double tau, void *user);
+
+/* e^{-V}, V = x^4/4 - x^2/2 (+ y^2/2): stationary also with a rotation along its level lines. */
+static double stationary(const double *x, double tau, void *user)
+{
+    (void)tau;
+    const int dim = *(const int *)user;
+    return x[0] * x[0] / 2 - pow(x[0], 4) / 4 - (dim > 1 ? x[1] * x[1] / 2 : 0);
+}
+
+static double of_grid(const double *x, double tau, void *user)
+{
+    double v;
+    hb_field field;
+    hb_grid_field(user, &field);
+    assert_int_equal(field.evaluate(field.user, 1, x, &tau, &v, NULL), 0);
+    return v;
+}
+
+/* |-ln Q| 4/(C1 r^2) at an anchor, over a ball of `share` of the time. */
+static double scaled_residual(hb_context *context, const hb_problem *drift, int degree, int dim,
+                              const double *x0, double tau0, double share, exact_log v, void *user)
+{
+    static double z[3 * MOST_NODES], tau[MOST_NODES], shift[MOST_NODES], weight[MOST_NODES];
+    static double room[3 * MOST_NODES];
+    hb_cloud cloud[2];
+    hb_ball_constants constants;
+    double F[3], divergence, slope, Q = 0;
+    assert_ok(context, hb_ball_constants_get(context, dim, 0, &constants));
+    for (int k = 0; k < 2; k++)
+        assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, dim, 0,
+                                             degree, 1, 1, &cloud[k]));
+    assert_true(cloud[0].n + cloud[1].n <= MOST_NODES);
+    assert_ok(context, hb_problem_drift(context, drift, 0, 1, x0, F, &divergence, NULL, NULL));
+    hb_drift_frame f = {drift, (size_t)dim, x0, F, tau0, divergence / dim, 0};
+    f.radius = sqrt(4 * M_PI * share * hb_drift_frame_time(f.growth, tau0));
+    const hb_drift_nodes nodes = {z, tau, shift, weight};
+    assert_ok(context, hb_drift_frame_place(context, &f, &cloud[0], cloud[0].n, &cloud[1],
+                                            cloud[1].n, room, &nodes));
+    const double v0 = v(x0, tau0, user);
+    for (size_t j = 0; j < cloud[0].n + cloud[1].n; j++)
+        Q += weight[j] * exp(v(z + j * (size_t)dim, tau[j], user) + shift[j] - v0);
+    for (int k = 0; k < 2; k++) hb_cloud_destroy(context, &cloud[k]);
+    return fabs(hb_minus_log(Q, &slope)) * 4 / (constants.C1 * f.radius * f.radius);
+}
+
+static void the_identity_holds_at_a_stationary_density(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const char *text[] = {"x - x^3", "x - x^3 + 0.7*y, 0.7*(x - x^3) - y"};
+    for (int dim = 1; dim <= 2; dim++) {
+        hb_problem *drift = make_drift(context, dim, text[dim - 1]);
+        for (int i = 0; i < 9; i++) {
+            const double x0[2] = {-1.9 + 0.47 * i, 0.8 - 0.31 * i};
+            const double fine =
+                scaled_residual(context, drift, 8, dim, x0, 0.385, 0.15, stationary, &dim);
+            const double coarse =
+                scaled_residual(context, drift, 4, dim, x0, 0.385, 0.15, stationary, &dim);
+            assert_true(fine < 2e-4 && coarse < 0.08);
+        }
+        hb_problem_destroy(drift);
+    }
+    hb_context_destroy(context);
+}
+
+static void the_identity_holds_on_the_grid(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *problem;
+    hb_grid *grid;
+    hb_grid_settings settings;
+    hb_grid_settings_default(&settings);
+    settings.keep_from = 0.1;
+    assert_ok(context, hb_problem_parse(context, "x - x^3", "sqrt(2)",
+                                        "gaussian(mean=-0.8, var=0.09)", &problem));
+    assert_ok(context, hb_grid_solve(context, problem, 0.5, &settings, 0, NULL, &grid));
+    for (int i = 0; i < 9; i++) {
+        const double x0 = -1.7 + 0.38 * i;
+        const double R = scaled_residual(context, problem, 8, 1, &x0, 0.385, 0.2, of_grid, grid);
+        assert_true(R < 2e-4);
+    }
+    hb_grid_destroy(grid);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
+/* ---- residuals of a model ---- */
+
+typedef struct trial {
+    hb_context *context;
+    hb_problem *drift;
+    hb_trainer trainer;
+} trial;
+
+static void start(trial *t, hb_train_settings s, int dim, const char *text, double last_scale)
+{
+    t->context = make_context(HB_ISA_AUTO, 1);
+    t->drift = make_drift(t->context, dim, text);
+    fill_data(t->context, dim);
+    s.drift = t->drift;
+    t->trainer = (hb_trainer){.context = t->context, .settings = s, .n = ROWS};
+    assert_ok(t->context, hb_trainer_create(&t->trainer, dim, 0, data, NULL));
+    assert_ok(t->context, hb_net_initialise(t->context, t->trainer.model->net, 3, last_scale,
+                                            t->trainer.model->parameters));
+    t->trainer.state.step = 5;
+    t->trainer.ramp = 1;
+    assert_ok(t->context, hb_draw_order(&t->trainer));
+    assert_ok(&t->trainer.shards[0].alone, hb_shard_step(&t->trainer.shards[0]));
+}
+
+static void finish(trial *t)
+{
+    hb_trainer_destroy(&t->trainer);
+    hb_problem_destroy(t->drift);
+    hb_context_destroy(t->context);
+}
+
+/* Root mean square of trust (b/2) e at the shard's anchors by the estimate room, over small balls.
+ * */
+static double residual_of_estimates(trial *t)
+{
+    const hb_shard *shard = &t->trainer.shards[0];
+    const size_t dim = (size_t)t->trainer.model->info.dim;
+    hb_field field;
+    hb_mean_settings settings;
+    hb_mean_settings_default(&settings);
+    assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
+    field.tau_min = 1e-4;
+    double sum = 0;
+    for (size_t i = 0; i < shard->anchors; i++) {
+        const hb_clock *c = &shard->anchor.clock[i];
+        const double radius = sqrt(4 * M_PI * 0.02 * c->b / 2);
+        double scaled;
+        assert_ok(t->context,
+                  hb_residual(t->context, t->drift, &field, HB_QUANTITY_V, &settings, c->tau, 1,
+                              shard->anchor.z + i * dim, 1, &radius, NULL, NULL, &scaled, NULL));
+        sum += pow(0.5 * c->b * hb_anchor_trust(shard, i) * scaled, 2) / (double)shard->anchors;
+    }
+    return sqrt(sum);
+}
+
+/* By derivatives, by values over small balls in the moving frame, and by values with a source. */
+static void three_ways_to_the_residual(void **state)
+{
+    (void)state;
+    const char *text[] = {"0.8*x - 0.3*x^3", "x - 0.4*x^3 - 0.7*y, 0.6*x - y + 0.2*sin(x)"};
+    for (int dim = 1; dim <= 2; dim++) {
+        double rms[2];
+        for (int k = 0; k < 2; k++) {
+            hb_train_settings s = drift_settings(k ? HB_LOSS_HB : HB_LOSS_FP, NULL);
+            s.batch = 32;
+            s.tau_min = 0.05;
+            s.anchor_spread = 0.8;
+            s.ball_share = 0.01;
+            trial t;
+            start(&t, s, dim, text[dim - 1], 0.7);
+            rms[k] = sqrt(t.trainer.shards[0].losses[HB_LOSS_RESIDUAL2]);
+            if (k == 0) assert_relative(rms[0], residual_of_estimates(&t), 0.03);
+            finish(&t);
+        }
+        assert_true(rms[0] > 0.02);
+        assert_relative(rms[1], rms[0], 0.03);
+    }
+}
+
+/* ---- targets ---- */
+
+/* F = -x as a user's drift: small tau are reached from the data in one step, whose score over all
+ * rows is that of the data as points under OU, up to the step's error. */
+static void targets_are_scores_of_the_data(void **state)
+{
+    (void)state;
+    for (int dim = 1; dim <= 2; dim++) {
+        hb_train_settings s = drift_settings(HB_LOSS_DSM, NULL);
+        s.batch = 64;
+        s.target_rows = 1 << 20;
+        trial t;
+        start(&t, s, dim, dim == 1 ? "-x" : "-x, -y", 0);
+        const hb_pool *pool = t.trainer.pool;
+        const hb_rows *rows = &t.trainer.shards[0].rows;
+        assert_relative(pool->size, 1, 1e-12);
+        static double weight[4096], covariance[4096 * 4], means[4096 * 2];
+        memset(covariance, 0, sizeof covariance);
+        for (size_t i = 0; i < pool->members; i++) {
+            weight[i] = 1;
+            memcpy(means + i * (size_t)dim, pool->start + i % ROWS * (size_t)dim,
+                   (size_t)dim * sizeof(double));
+            for (int k = 0; k < dim; k++)
+                covariance[(i * (size_t)dim + (size_t)k) * (size_t)dim + (size_t)k] = 1e-10;
+        }
+        hb_mixture *points;
+        int compared = 0;
+        assert_ok(t.context, hb_mixture_create(t.context, dim, pool->members, weight, means,
+                                               covariance, &points));
+        for (size_t i = 0; i < rows->n; i++) {
+            double score[2];
+            const double tau = rows->clock[i].tau;
+            if (tau > 0.1) continue;
+            assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, tau, 1,
+                                                  rows->z + i * (size_t)dim, NULL, score));
+            for (int k = 0; k < dim; k++, compared++)
+                assert_near((double)rows->noise[i * (size_t)dim + (size_t)k],
+                            -rows->root[i] * score[k], 4e-3);
+        }
+        assert_true(compared > 10);
+        hb_mixture_destroy(points);
+        finish(&t);
+    }
+}
+
+/* The reference's moments are those of OU within five standard errors of 4096 paths. */
+static void the_reference_has_the_moments(void **state)
+{
+    (void)state;
+    trial t;
+    start(&t, drift_settings(HB_LOSS_DSM, NULL), 1, "-x", 0);
+    const hb_model *model = t.trainer.model;
+    for (int i = 0; i < 12; i++) {
+        hb_clock c;
+        hb_model_clock(model, 0.01 * pow(120, i / 11.0), &c);
+        const double a = exp(-c.tau), V = a * a * model->variance[0] + 1 - a * a;
+        assert_near(hb_model_mean(model, &c, 0), a * model->mean[0], 5 * sqrt(V / 4096));
+        assert_relative(hb_model_variance(model, &c, 0), V, 5 * sqrt(2.0 / 4096));
+        assert_near(hb_model_mean_rate(model, &c, 0), -c.tau * a * model->mean[0],
+                    0.03 + 5 * c.tau * sqrt(V / 4096));
+    }
+    assert_int_equal(model->flow.n_ends, 4096);
+    finish(&t);
+}
+
+/* ---- runs ---- */
+
+static hb_model *train(hb_context *context, const hb_train_settings *settings, int dim)
+{
+    hb_model *model;
+    fill_data(context, dim);
+    assert_ok(context, hb_train(context, settings, dim, ROWS, data, 0, NULL, &model));
+    return model;
+}
+
+static void assert_same_scores(hb_context *context, const hb_model *a, const hb_model *b, int dim)
+{
+    double tau[50], score[2][250];
+    for (int i = 0; i < 50; i++) tau[i] = 0.02 * (i + 1);
+    assert_ok(context, hb_model_score(context, a, 50, data, tau, NULL, score[0]));
+    assert_ok(context, hb_model_score(context, b, 50, data, tau, NULL, score[1]));
+    assert_memory_equal(score[0], score[1], 50 * (size_t)dim * sizeof(double));
+}
+
+static const char *const texts[] = {"x - x^3", "x - 0.4*x^3 - 0.7*y, 0.6*x - y",
+                                    "0.3*sin(x[i+1]) - 0.5*x[i] - 0.1*x[i]^3"};
+
+static void threads_files_and_resuming_change_no_bit(void **state)
+{
+    (void)state;
+    const char *path = "test_train_drift.safetensors";
+    for (int k = 0; k < 3; k++) {
+        const int dim = k < 2 ? k + 1 : 5;
+        hb_context *context = make_context(HB_ISA_AUTO, 1), *three = make_context(HB_ISA_AUTO, 3);
+        hb_problem *drift = make_drift(context, dim, texts[k]);
+        hb_train_settings s = drift_settings(k == 1 ? HB_LOSS_FP : HB_LOSS_HB, drift);
+        hb_model *one = train(context, &s, dim), *other = train(three, &s, dim), *read;
+        assert_same_scores(context, one, other, dim);
+        assert_ok(context, hb_model_save(context, one, path));
+        assert_ok(context, hb_model_load(context, path, &read));
+        assert_same_scores(context, one, read, dim);
+        hb_model_info info;
+        hb_model_info_get(read, &info);
+        assert_int_equal(info.process, HB_PROCESS_DRIFT);
+        double F[2][5];
+        assert_ok(context, hb_model_drift(context, read, 1, data, F[0]));
+        assert_ok(context, hb_problem_drift(context, drift, 0, 1, data, F[1], NULL, NULL, NULL));
+        assert_memory_equal(F[0], F[1], (size_t)dim * sizeof(double));
+        assert_memory_equal(read->flow.ends, one->flow.ends, 100 * sizeof(float));
+        hb_model_destroy(read);
+        hb_model_destroy(other);
+        hb_model_destroy(one);
+        hb_problem_destroy(drift);
+        hb_context_destroy(three);
+        hb_context_destroy(context);
+        unlink(path);
+    }
+}
+
+/* Asks to stop after so many steps. */
+static int stop_after(void *user, const char *what, double done, double total)
+{
+    (void)total;
+    return strcmp(what, "train") == 0 && done >= *(double *)user;
+}
+
+static void a_resumed_run_is_the_same(void **state)
+{
+    (void)state;
+    const char *path = "test_train_drift_checkpoint.safetensors";
+    double steps = 12;
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.progress = stop_after;
+    settings.progress_user = &steps;
+    hb_context *context = make_context(HB_ISA_AUTO, 1), *stopping;
+    assert_int_equal(hb_context_create(&stopping, &settings), HB_OK);
+    hb_problem *drift = make_drift(context, 1, texts[0]), *other = make_drift(context, 1, "-x^3");
+    hb_train_settings s = drift_settings(HB_LOSS_HB, drift);
+    hb_model *whole = train(context, &s, 1), *model = NULL;
+    s.checkpoint = path;
+    s.resume = 1;
+    unlink(path);
+    assert_int_equal(hb_train(stopping, &s, 1, ROWS, data, 0, NULL, &model), HB_ERROR_INTERRUPTED);
+    s.drift = other;
+    assert_fails(context, hb_train(context, &s, 1, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+                 "of another run: it has drift=");
+    s.drift = drift;
+    model = train(context, &s, 1);
+    assert_same_scores(context, whole, model, 1);
+    hb_model_destroy(model);
+    hb_model_destroy(whole);
+    hb_problem_destroy(other);
+    hb_problem_destroy(drift);
+    hb_context_destroy(stopping);
+    hb_context_destroy(context);
+    unlink(path);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *drift = make_drift(context, 1, texts[0]), *timed = make_drift(context, 1, "-t*x");
+    hb_problem *away = make_drift(context, 1, "x^3");
+    hb_model *model;
+    fill_data(context, 2);
+    hb_train_settings s = drift_settings(HB_LOSS_HB, NULL);
+#define REFUSED(status, text)                                                                      \
+    assert_fails(context, hb_train(context, &s, 1, ROWS, data, 0, NULL, &model), status, text)
+    REFUSED(HB_ERROR_ARGUMENT, "there is no drift");
+    s.drift = timed;
+    REFUSED(HB_ERROR_ARGUMENT, "must not depend on t");
+    s.drift = away;
+    s.tau_max = 3;
+    REFUSED(HB_ERROR_NUMERICAL, "of the paths away before tau = 3");
+    s = drift_settings(HB_LOSS_HB, drift);
+    s.standardise = 1;
+    REFUSED(HB_ERROR_ARGUMENT, "cannot be standardised");
+    s = drift_settings(HB_LOSS_HB, drift);
+    s.head = HB_HEAD_SCORE;
+    REFUSED(HB_ERROR_ARGUMENT, "needs the energy head");
+    s = drift_settings(HB_LOSS_HB_PAPER, drift);
+    REFUSED(HB_ERROR_ARGUMENT, "hb-paper loss has no drift");
+    s = drift_settings(HB_LOSS_HB, drift);
+    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+                 "the drift has 1 components, but the data have 2 columns");
+    hb_problem_destroy(away);
+    hb_problem_destroy(timed);
+    hb_problem_destroy(drift);
+    hb_context_destroy(context);
+}
+
+static void a_drift_survives_its_text(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const char *names[] = {"mu"};
+    const double values[] = {0.1 + 0.2}, x[2] = {0.7, -1.3};
+    hb_problem_settings s;
+    hb_problem_settings_default(&s);
+    s.drift = "y,\n mu*(1 - x^2)*y - x";
+    s.noise = "sqrt(2)";
+    s.n_parameters = 1;
+    s.parameter_names = names;
+    s.parameter_values = values;
+    hb_problem *one, *two;
+    double F[2][2];
+    assert_ok(context, hb_problem_create(context, &s, &one));
+    assert_ok(context, hb_problem_of_text(context, hb_problem_text(one), &two));
+    assert_string_equal(hb_problem_text(one), hb_problem_text(two));
+    assert_ok(context, hb_problem_drift(context, one, 0, 1, x, F[0], NULL, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, two, 0, 1, x, F[1], NULL, NULL, NULL));
+    assert_memory_equal(F[0], F[1], sizeof F[0]);
+    hb_problem_destroy(two);
+    const char *bad[] = {"", "dim=0\n", "dim=1\nnoise=1\n", "dim=1\ndrift=x\nnoise=1\nmu=z\n",
+                         "dim=1\ndrift=x+\nnoise=1\n"};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(hb_problem_of_text(context, bad[i], &two), HB_ERROR_ARGUMENT);
+    hb_problem_destroy(one);
+    hb_context_destroy(context);
+}
+
+/* ---- it learns ---- */
+
+/* Mean squared error of the score at draws of u(., tau) by the grid's own density on a lattice. */
+static double score_error(hb_context *context, const hb_grid *grid, const hb_model *model,
+                          double tau)
+{
+    enum { N = 121 };
+    double x[N], v[N], exact[N], at[N], score[N], sum = 0, mass = 0;
+    for (int i = 0; i < N; i++) {
+        x[i] = -2.4 + 4.8 * i / (N - 1);
+        at[i] = tau;
+    }
+    assert_ok(context, hb_grid_evaluate(context, grid, tau, N, x, v, NULL, exact, NULL));
+    assert_ok(context, hb_model_score(context, model, N, x, at, NULL, score));
+    for (int i = 0; i < N; i++) {
+        sum += exp(v[i]) * pow(score[i] - exact[i], 2);
+        mass += exp(v[i]);
+    }
+    return sum / mass;
+}
+
+static void a_bistable_process_is_learnt(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *problem;
+    hb_grid *grid;
+    hb_grid_settings settings;
+    hb_grid_settings_default(&settings);
+    settings.keep_from = 0.1;
+    assert_ok(context, hb_problem_parse(context, "x - x^3", "sqrt(2)",
+                                        "gaussian(mean=-0.8, var=0.09)", &problem));
+    assert_ok(context, hb_grid_solve(context, problem, 1, &settings, 0, NULL, &grid));
+    static double rows[2000];
+    assert_ok(context, hb_problem_initial_sample(context, problem, 3, 0, 2000, rows));
+    hb_train_settings s = drift_settings(HB_LOSS_HB, problem);
+    s.width = 32;
+    s.depth = 3;
+    s.batch = 128;
+    s.anchors = 48;
+    s.steps = 800;
+    hb_model *model;
+    assert_ok(context, hb_train(context, &s, 1, 2000, rows, 0, NULL, &model));
+    assert_true(score_error(context, grid, model, 0.1) < 0.01);
+    assert_true(score_error(context, grid, model, 0.3) < 0.01);
+    assert_true(score_error(context, grid, model, 0.8) < 0.1);
+    hb_model_destroy(model);
+    hb_grid_destroy(grid);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_identity_holds_at_a_stationary_density),
+        cmocka_unit_test(the_identity_holds_on_the_grid),
+        cmocka_unit_test(three_ways_to_the_residual),
+        cmocka_unit_test(targets_are_scores_of_the_data),
+        cmocka_unit_test(the_reference_has_the_moments),
+        cmocka_unit_test(threads_files_and_resuming_change_no_bit),
+        cmocka_unit_test(a_resumed_run_is_the_same),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(a_drift_survives_its_text),
+        cmocka_unit_test(a_bistable_process_is_learnt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
