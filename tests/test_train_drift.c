@@ -5,6 +5,7 @@
 #include "support.h"
 #include "train/drift_frame.h"
 #include "train/drift_pool.h"
+#include "train/drift_terms.h"
 #include "train/shard.h"
 
 #include <unistd.h>
@@ -225,6 +226,63 @@ static void three_ways_to_the_residual(void **state)
 
 /* F = -x as a user's drift: small tau are reached from the data in one step, whose score over all
  * rows is that of the data as points under OU, up to the step's error. */
+/* v_ref at one point. */
+static double reference_at(const hb_model *model, const double *z, double tau)
+{
+    float scratch[2 * 5];
+    double value;
+    hb_clock clock;
+    hb_model_clock(model, tau, &clock);
+    const hb_points points = {1, z, &clock, NULL};
+    assert_int_equal(hb_model_reference(model, &points, scratch, &value, NULL), HB_OK);
+    return value;
+}
+
+/* d_tau v - Lap v - |grad v|^2 + F.grad v + div F by central differences, which are exact for the
+ * quadratic v_ref but along tau. */
+static double residual_by_differences(hb_context *context, const trial *t, const double *z,
+                                      double tau)
+{
+    const hb_model *model = t->trainer.model;
+    const double h = 0.5, step = 1e-3, v = reference_at(model, z, tau);
+    double F[5], moved[5], e;
+    const size_t d = (size_t)model->info.dim;
+    assert_ok(context, hb_problem_drift(context, t->drift, 0, 1, z, F, &e, NULL, NULL));
+    e += (reference_at(model, z, tau * exp(step)) - reference_at(model, z, tau * exp(-step))) /
+         (2 * step * tau);
+    for (size_t j = 0; j < d; j++) {
+        memcpy(moved, z, d * sizeof *z);
+        moved[j] = z[j] + h;
+        const double above = reference_at(model, moved, tau);
+        moved[j] = z[j] - h;
+        const double below = reference_at(model, moved, tau), slope = (above - below) / (2 * h);
+        e += (F[j] - slope) * slope - (above - 2 * v + below) / (h * h);
+    }
+    return e;
+}
+
+static void the_residual_of_the_reference(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const char *text[] = {"1.3 + x - x^3", "0.7 + x - x^3 + 0.7*y, 0.9*x - y"};
+    for (int dim = 1; dim <= 2; dim++) {
+        trial t;
+        start(&t, drift_settings(HB_LOSS_FP, NULL), dim, text[dim - 1], 0);
+        for (int k = 0; k < 6; k++) {
+            const double z[2] = {0.31 * k - 0.9, 0.8 - 0.27 * k}, tau = 0.083 * (k + 1);
+            double F[2], source;
+            hb_clock clock;
+            hb_model_clock(t.trainer.model, tau, &clock);
+            const hb_points points = {1, z, &clock, NULL};
+            assert_ok(context, hb_drift_sources(context, &t.trainer, &points, F, &source));
+            assert_near(source, residual_by_differences(context, &t, z, tau), 0.01);
+        }
+        finish(&t);
+    }
+    hb_context_destroy(context);
+}
+
 static void targets_are_scores_of_the_data(void **state)
 {
     (void)state;
@@ -502,6 +560,7 @@ int main(void)
         cmocka_unit_test(the_identity_holds_at_a_stationary_density),
         cmocka_unit_test(the_identity_holds_on_the_grid),
         cmocka_unit_test(three_ways_to_the_residual),
+        cmocka_unit_test(the_residual_of_the_reference),
         cmocka_unit_test(targets_are_scores_of_the_data),
         cmocka_unit_test(the_reference_has_the_moments),
         cmocka_unit_test(threads_files_and_resuming_change_no_bit),
