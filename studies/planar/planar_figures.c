@@ -202,7 +202,7 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
     panel.x_names = list;
     panel.x_min = 0.4;
     panel.x_max = n + 0.6;
-    panel.key = "outside right top";
+    panel.y_max = 50; /* room for the legend above the points */
     HB_STUDY_TRY(hb_figure_panel(figure, &panel));
     const double ends[] = {0.4, n + 0.6}, one[] = {1, 1};
     return hb_figure_series(figure, "", HB_STYLE_DASHED, 6, 2, ends, one, NULL, NULL);
