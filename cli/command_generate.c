@@ -19,7 +19,8 @@
 
 enum { CHUNK = 16384, NAME = 24 };
 
-static const char *const process_names[] = {"ou", "ve", "drift"}; /* by hb_process */
+static const char *const process_names[] = {"ou", "ve", "drift"};    /* by hb_process */
+static const char *const denoise_names[] = {"none", "mean", "flow"}; /* by hb_denoise */
 
 /* A run: the model, and where its samples go. */
 typedef struct generation {
@@ -237,7 +238,7 @@ static hb_status print_json(const generation *g)
     if (sde) hb_report_real(report, "snr", s->snr, "");
     if (sde) hb_report_real(report, "det_tau", s->det_tau, "");
     if (ode) hb_report_real(report, "tolerance", s->tolerance, "");
-    hb_report_text(report, "denoise", hb_generate_denoises[v->denoise], "");
+    hb_report_text(report, "denoise", denoise_names[s->denoise], "");
     hb_report_real(report, "tau_min", s->tau_min, "");
     hb_report_real(report, "tau_max", s->tau_max, "");
     if (v->label >= 0) hb_report_integer(report, "label", v->label, "");

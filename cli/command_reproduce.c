@@ -1,5 +1,5 @@
 /* heatball reproduce: all studies and one page, DIR/index.html, with the paper's numbers beside
- * ours. */
+ * ours. What it does is in studies/reproduce.c; here are its options. */
 #include "commands.h"
 #include "study.h"
 #include "study_output.h"
@@ -51,9 +51,10 @@ const hb_command hb_command_reproduce = {
     .name = "reproduce",
     .summary = "run all studies and write one page with the paper's numbers beside ours",
     .text =
-        "Runs the studies, each into its directory, and writes DIR/index.html with their tables "
-        "and figures and the paper's numbers beside them. The tables are printed too, then the "
-        "path of the page.",
+        "Runs the studies, each into its directory, and writes DIR/index.html, which goes through "
+        "the paper's claims in order, with its numbers beside ours, a verdict, tables and figures, "
+        "and DIR/results.json with all numbers. The tables are printed too, then the path of the "
+        "page. A study that cannot run leaves a sentence in its place, and the exit code is 1.",
     .example = "heatball reproduce --quick -o demo",
     .options = reproduce_options,
     .size = sizeof(reproduce_values),

@@ -1,7 +1,8 @@
 /* The options of `heatball generate`, and the settings that they make.
  *
  * Defaults are those of the library (hb_generate_settings_default), but for the steps of Heun's method: 50
- * instead of 500, since each is of order 2 and costs two evaluations (docs/generation.md). */
+ * instead of 500, since each is of order 2 and costs two evaluations, and for the last step of a model of
+ * images: the mean, since pixels have no width of their own (docs/generation.md). */
 #include "generate_options.h"
 
 #include <math.h>
@@ -68,10 +69,9 @@ const hb_option hb_generate_options[] = {
     {.name = "denoise",
      .kind = HB_OPTION_CHOICE,
      .help = "what is done with the noise that is left at the end: nothing, the mean of what it "
-             "may hide, "
-             "or a last step of the ODE",
+             "may hide, or a last step of the ODE; without it, mean for a model of images, flow "
+             "for others",
      .choices = hb_generate_denoises,
-     .fallback = "flow",
      .offset = offsetof(hb_generate_values, denoise)},
     {.name = "tau-min",
      .kind = HB_OPTION_REAL,
@@ -146,7 +146,9 @@ void hb_generate_options_apply(const hb_generate_values *v, const hb_model_info 
     s->n_correct = v->n_correct;
     s->snr = v->snr;
     s->det_tau = v->det_tau;
-    s->denoise = denoise_codes[v->denoise];
+    s->denoise = v->denoise >= 0          ? denoise_codes[v->denoise]
+                 : info->image_height > 0 ? HB_DENOISE_MEAN
+                                          : HB_DENOISE_FLOW;
     s->tau_min = isnan(v->tau_min) ? info->tau_min : v->tau_min;
     s->tau_max = info->tau_max;
     s->tolerance = v->tolerance;

@@ -1,5 +1,6 @@
 # What `cmake --install` puts under the prefix: library (shared and static), headers, command, man
-# pages, bash completion, pkg-config file, CMake package, Python package, licence and documents.
+# pages, bash completion, pkg-config file, CMake package, Python package, the kept model, licence and
+# documents.
 # All paths in the installed files are relative to the files themselves, so that the tree can move.
 include(CMakePackageConfigHelpers)
 
@@ -58,5 +59,8 @@ install(FILES completions/heatball.bash RENAME heatball OPTIONAL
 install(FILES LICENSE ${root_pages} OPTIONAL DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
         PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png" PATTERN man EXCLUDE)
+# Where `heatball study mnist --quick` looks beside the command; users name it to `heatball generate`.
+install(FILES models/mnist16.safetensors models/README.md OPTIONAL
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/heatball/models)
 install(DIRECTORY python/heatball DESTINATION ${HEATBALL_PYTHON_DIR} FILES_MATCHING PATTERN "*.py"
         PATTERN __pycache__ EXCLUDE)

@@ -1,12 +1,14 @@
 /* The page of hb_reproduce, made from the studies' own result files and from nothing else.
  *
- * NAME.json of a study holds title, command, seed, version, claims [{id, statement, paper, ours,
- * verdict, why, figure}] and figures [{name, caption}]; this file turns them into HTML. So a new study
- * needs no line here. The page is one file: style and figures are inside, no script, no network.
- *
- * Figures: the SVG text of gnuplot goes in as it is, except that its ids, and the references to them,
- * get the figure's name in front, so that several figures can share one page. */
+ * NAME.json of a study holds title, command, claims, tables, figures and what a quick run shortened
+ * (study_tools.h); report_plan.c orders them as the paper does, report_parts.c and report_figure.c turn
+ * each into HTML, and this file puts the frame around: header, summary, contents, sections,
+ * corrections, how to repeat. So a new study needs no line here. The page is one file: style and
+ * figures are inside, there is no script, and links to files are relative. */
 #include "report_page.h"
+#include "report_html.h"
+#include "report_parts.h"
+#include "report_plan.h"
 #include "study_tools.h"
 
 #include <heatball/file.h>
@@ -14,202 +16,265 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char STYLE[] =
-    ":root{color-scheme:light dark;--ink:#1c1c1e;--soft:#5c5c66;--paper:#ffffff;--card:#f5f5f7;"
-    "--line:#d9d9e0;--good:#00695c;--part:#8a5a00;--bad:#b3261e}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#ececf0;--soft:#a5a5b0;--paper:#141416;"
-    "--card:#1f1f23;--line:#3a3a42;--good:#5fd0bd;--part:#f0b45c;--bad:#ff8a80}"
-    "figure svg{filter:invert(.92) hue-rotate(180deg)}}\n"
-    "body{margin:0 auto;max-width:70rem;padding:1rem;background:var(--paper);color:var(--ink);"
-    "font:1rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif}\n"
-    "h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.3rem;margin:2.2rem 0 .5rem;"
-    "border-top:1px solid var(--line);padding-top:1.2rem}\n"
-    "code{font:.9em ui-monospace,Menlo,Consolas,monospace;background:var(--card);padding:.1em "
-    ".35em;"
-    "border-radius:.3em;overflow-wrap:anywhere}\n"
-    ".claim{background:var(--card);border-left:4px solid var(--line);border-radius:.4rem;"
-    "padding:.7rem 1rem;margin:.8rem 0}.claim p{margin:.2rem 0}.claim dl{margin:.5rem 0 0;"
-    "display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem}\n"
-    "dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}.verdict{font-weight:600}\n"
-    ".holds{border-color:var(--good)}.holds .verdict{color:var(--good)}"
-    ".part{border-color:var(--part)}.part .verdict{color:var(--part)}"
-    ".fails{border-color:var(--bad)}.fails .verdict{color:var(--bad)}\n"
-    "figure{margin:1.2rem 0}figure .scroll{overflow-x:auto}"
-    "figure svg{width:100%;min-width:36rem;height:auto;display:block;border-radius:.4rem}"
-    "figure svg text{font-family:Helvetica,Arial,sans-serif}"
-    "figcaption{color:var(--soft);font-size:.92rem;margin-top:.4rem}\n"
-    "a{color:inherit}.soft{color:var(--soft)}"
-    "@media(max-width:36rem){.claim dl{grid-template-columns:1fr}dt{margin-top:.3rem}}\n";
-
-static hb_status write_text(hb_writer *writer, const char *text)
+/* The command of the whole run; -o is left out: its default serves. */
+static json_t *command_of(const hb_study_settings *settings, const char *only)
 {
-    return hb_writer_write(writer, text, strlen(text));
+    return hb_study_text("heatball reproduce%s%s%s --seed %llu", settings->quick ? " --quick" : "",
+                         only ? " --only " : "", only ? only : "",
+                         (unsigned long long)settings->seed);
 }
 
-/* Writes text with the characters that HTML gives a meaning replaced. */
-static hb_status write_escaped(hb_writer *writer, const char *text)
+/* ---- header ---- */
+
+static void write_head(FILE *page)
 {
-    for (const char *c = text ? text : ""; *c; c++) {
-        const char *entity = *c == '&'   ? "&amp;"
-                             : *c == '<' ? "&lt;"
-                             : *c == '>' ? "&gt;"
-                             : *c == '"' ? "&quot;"
-                                         : NULL;
-        HB_STUDY_TRY(entity ? write_text(writer, entity) : hb_writer_write(writer, c, 1));
-    }
-    return HB_OK;
+    fprintf(page,
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
+            "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
+            "<meta name=\"generator\" content=\"heatball %s\"/>\n"
+            "<title>heatball: the paper’s claims, computed again</title>\n<style>\n",
+            hb_version());
+    for (const char *const *piece = hb_page_style; *piece; piece++) fputs(*piece, page);
+    fputs("</style></head><body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n"
+          "<div class=\"page\">\n",
+          page);
 }
 
-/* before, the escaped value of object[key], after. */
-static hb_status write_value(hb_writer *writer, const char *before, const json_t *object,
-                             const char *key, const char *after)
+static void write_header(FILE *page, const hb_study_settings *settings, const char *command)
 {
-    HB_STUDY_TRY(write_text(writer, before));
-    HB_STUDY_TRY(write_escaped(writer, json_string_value(json_object_get(object, key))));
-    return write_text(writer, after);
+    fputs("<header><h1>The paper’s claims, computed again</h1>\n<p class=\"prose\">“Local "
+          "Fokker–Planck Geometry for Score Estimation” says how the score of a diffusion follows "
+          "from averages over heat balls. Below is each of its claims in our words, its number "
+          "beside the one that this run computed, and a verdict that follows from the data by a "
+          "rule in the code. No number here was typed in but the paper’s, and those are "
+          "shaded.</p>\n<dl>",
+          page);
+    fprintf(
+        page,
+        "<dt>Program</dt><dd>heatball %s</dd>\n<dt>Run</dt><dd>%s</dd>\n"
+        "<dt>Seed</dt><dd>%llu</dd>\n<dt>Command</dt><dd><code>%s</code></dd>\n"
+        "<dt>All numbers</dt><dd><a href=\"results.json\">results.json</a></dd></dl></header>\n",
+        hb_version(),
+        settings->quick ? "quick (<a href=\"#shortened\">what was shortened</a>)" : "full",
+        (unsigned long long)settings->seed, command);
 }
 
-/* The whole text of a file, to be given to free(); NULL when it cannot be read. */
-static char *read_whole(const char *path)
+/* ---- contents ---- */
+
+static int is_chapter(int section)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    char *text = size > 0 ? malloc((size_t)size + 1) : NULL;
-    rewind(file);
-    if (text) text[fread(text, 1, (size_t)size, file)] = '\0';
-    fclose(file);
-    return text;
+    return !strchr(hb_page_sections[section].number, '.');
 }
 
-static hb_status write_svg(hb_writer *writer, const char *text, const char *name)
+/* Does anything stand in this section, or, for a chapter, in one of its sections? */
+static int is_filled(const hb_page *report, int section)
 {
-    static const char *const marks[] = {" id=\"", " id='", "href=\"#", "href='#", "url(#"};
-    const char *at = strstr(text, "<svg");
-    while (at && *at) {
-        size_t skip = 0, length = 1;
-        for (size_t i = 0; i < sizeof marks / sizeof *marks && !skip; i++)
-            if (strncmp(at, marks[i], strlen(marks[i])) == 0) skip = strlen(marks[i]);
-        if (skip) {
-            HB_STUDY_TRY(hb_writer_write(writer, at, skip));
-            HB_STUDY_TRY(hb_writer_printf(writer, "%s-", name));
+    int last = section + 1;
+    while (is_chapter(section) && hb_page_sections[last].number && !is_chapter(last)) last++;
+    for (size_t i = 0; i < report->n; i++)
+        if (report->items[i].section >= section && report->items[i].section < last) return 1;
+    return 0;
+}
+
+/* "3.3 A hierarchy of mean values"; the titles of the appendices have their letter inside. */
+static void write_title(FILE *page, int section)
+{
+    const hb_page_section *s = &hb_page_sections[section];
+    const int letter = s->number[0] >= 'A';
+    fprintf(page, "%s%s%s", letter ? "" : s->number, letter ? "" : " ", s->title);
+}
+
+static void write_contents(FILE *page, const hb_page *report, int quick)
+{
+    int inner = 0, chapter = 0;
+    fputs("<nav aria-label=\"Contents\"><h2 id=\"contents\">Contents</h2>\n<ol>\n", page);
+    fputs("<li><a href=\"#summary\">All claims</a></li>\n", page);
+    for (int i = 0; hb_page_sections[i].number; i++) {
+        if (!is_filled(report, i)) continue;
+        if (is_chapter(i)) {
+            fprintf(page, "%s%s<li>", inner ? "</ol>" : "", chapter ? "</li>\n" : "");
+            inner = 0, chapter = 1;
         } else {
-            length = strcspn(at + 1, " hu") + 1; /* where the next mark could start */
-            HB_STUDY_TRY(hb_writer_write(writer, at, length));
+            fprintf(page, "%s<li>", inner ? "" : "\n<ol>");
+            inner = 1;
         }
-        at += skip ? skip : length;
+        fprintf(page, "<a href=\"#section-%s\">", hb_page_sections[i].number);
+        write_title(page, i);
+        fprintf(page, "</a>%s", is_chapter(i) ? "" : "</li>\n");
+    }
+    fprintf(page, "%s%s<li><a href=\"#corrections\">Corrections</a></li>\n", inner ? "</ol>" : "",
+            chapter ? "</li>\n" : "");
+    if (quick) fputs("<li><a href=\"#shortened\">What was shortened</a></li>\n", page);
+    fputs("<li><a href=\"#repeat\">How to repeat</a></li>\n</ol></nav>\n", page);
+}
+
+/* ---- sections ---- */
+
+static hb_status write_item(hb_context *context, FILE *page, const char *directory,
+                            const hb_page *report, const hb_page_item *item)
+{
+    switch (item->kind) {
+    case HB_PAGE_CLAIM: hb_page_claim(page, report, item); return HB_OK;
+    case HB_PAGE_TABLE: hb_page_table(page, item); return HB_OK;
+    case HB_PAGE_FIGURE: return hb_page_figure(context, page, directory, item);
+    default: break;
+    }
+    hb_page_text(page, "<div class=\"skipped\"><p>The study “",
+                 hb_page_string(item->result, "title"), "” could not run: ");
+    hb_page_text(page, "", hb_page_string(item->result, "skipped"), ".</p><p>Alone: <code>");
+    hb_page_text(page, "", hb_page_string(item->result, "command"), "</code></p></div>\n");
+    return HB_OK;
+}
+
+static hb_status write_sections(hb_context *context, FILE *page, const char *directory,
+                                const hb_page *report)
+{
+    size_t at = 0;
+    for (int i = 0; hb_page_sections[i].number; i++) {
+        if (!is_filled(report, i)) continue;
+        const int level = is_chapter(i) ? 2 : 3;
+        fprintf(page, "<h%d id=\"section-%s\">", level, hb_page_sections[i].number);
+        write_title(page, i);
+        fprintf(page, "</h%d>\n", level);
+        if (hb_page_sections[i].about[0])
+            fprintf(page, "<p class=\"about\">%s</p>\n", hb_page_sections[i].about);
+        for (; at < report->n && report->order[at]->section == i; at++)
+            HB_STUDY_TRY(write_item(context, page, directory, report, report->order[at]));
     }
     return HB_OK;
 }
 
-static hb_status write_figure(hb_context *context, hb_writer *writer, const char *directory,
-                              const char *study, const json_t *figure)
+/* ---- what closes the page ---- */
+
+static void write_correction(FILE *page, const hb_page *report, int number)
 {
-    const char *name = json_string_value(json_object_get(figure, "name"));
-    char relative[256], *path;
-    snprintf(relative, sizeof relative, "%s/%s.svg", study, name);
-    HB_STUDY_TRY(hb_study_path(context, directory, relative, &path));
-    char *svg = read_whole(path);
-    free(path);
-    hb_status status = hb_writer_printf(writer, "<figure id=\"%s\"><div class=\"scroll\">\n", name);
+    const hb_page_correction *correction = &hb_page_corrections[number - 1];
+    int links = 0;
+    fprintf(page, "<li id=\"correction-%d\"><h3>%s</h3>\n", number, correction->title);
+    hb_page_prose(page, "<p>", correction->text, "</p>\n");
+    for (size_t i = 0; i < report->n; i++) {
+        const hb_page_item *item = report->order[i];
+        if (item->kind != HB_PAGE_CLAIM ||
+            json_integer_value(json_object_get(item->entry, "correction")) != number)
+            continue;
+        fprintf(page, "%s<li><a", links++ ? "" : "<p>Measured in:</p><ul>");
+        hb_page_claim_link(page, item);
+        fprintf(page, ">Claim %d</a>: ", item->number);
+        hb_page_prose(page, "", hb_page_string(item->entry, "ours"), "</li>\n");
+    }
+    fputs(links ? "</ul></li>\n" : "<p class=\"soft\">No claim of this run measures it.</p></li>\n",
+          page);
+}
+
+static void write_corrections(FILE *page, const hb_page *report)
+{
+    fputs("<h2 id=\"corrections\">Corrections</h2>\n<p class=\"prose\">Where the paper is wrong or "
+          "silent, what was done instead, and the claims that measure the difference.</p>\n"
+          "<ol class=\"corrections\">\n",
+          page);
+    for (int i = 1; i <= HB_PAGE_CORRECTIONS; i++) write_correction(page, report, i);
+    fputs("</ol>\n", page);
+}
+
+static void write_shortened(FILE *page, const hb_page *report)
+{
+    fputs("<h2 id=\"shortened\">What was shortened</h2>\n<p class=\"prose\">This is the quick run. "
+          "Against the full one, without <code>--quick</code>:</p>\n<dl>\n",
+          page);
+    for (size_t i = 0; i < json_array_size(report->results); i++) {
+        const json_t *result = json_array_get(report->results, i);
+        const json_t *list = json_object_get(result, "shortened");
+        if (json_object_get(result, "skipped")) continue;
+        hb_page_text(page, "<dt>", hb_page_string(result, "study"), "</dt><dd>");
+        for (size_t k = 0; k < json_array_size(list); k++)
+            hb_page_text(page, k ? " " : "", json_string_value(json_array_get(list, k)), "");
+        fputs(json_array_size(list) ? "</dd>\n" : "Nothing.</dd>\n", page);
+    }
+    fputs("</dl>\n", page);
+}
+
+static void write_repeat(FILE *page, const hb_page *report, const char *command)
+{
+    fputs(
+        "<h2 id=\"repeat\">How to repeat</h2>\n<p class=\"prose\">The same command gives the same "
+        "numbers, to the last digit, for every number of threads. The whole page:</p>\n",
+        page);
+    hb_page_text(page, "<pre class=\"scroll\" tabindex=\"0\"><code>", command,
+                 "</code></pre>\n<p>One study at a time:</p>\n");
+    fputs("<pre class=\"scroll\" tabindex=\"0\"><code>", page);
+    for (size_t i = 0; i < json_array_size(report->results); i++)
+        hb_page_text(page, "", hb_page_string(json_array_get(report->results, i), "command"), "\n");
+    fputs("</code></pre>\n<p>All numbers of a study, and its table:</p>\n<ul>\n", page);
+    for (size_t i = 0; i < json_array_size(report->results); i++) {
+        const json_t *result = json_array_get(report->results, i);
+        const char *name = hb_page_string(result, "study");
+        if (json_object_get(result, "skipped")) continue;
+        hb_page_text(page, "<li>", hb_page_string(result, "title"), ": ");
+        fprintf(page, "<a href=\"%s/%s.json\">%s.json</a>, <a href=\"%s/%s.csv\">%s.csv</a></li>\n",
+                name, name, name, name, name, name);
+    }
+    fputs("</ul>\n", page);
+}
+
+/* ---- the page ---- */
+
+static hb_status write_page(hb_context *context, FILE *page, const hb_study_settings *settings,
+                            const hb_page *report, const char *command)
+{
+    write_head(page);
+    write_header(page, settings, command);
+    write_contents(page, report, settings->quick);
+    fputs("<main id=\"main\">\n<h2 id=\"summary\">All claims</h2>\n", page);
+    hb_page_summary(page, report);
+    HB_STUDY_TRY(write_sections(context, page, settings->directory, report));
+    write_corrections(page, report);
+    if (settings->quick) write_shortened(page, report);
+    write_repeat(page, report, command);
+    fprintf(page, "</main>\n<footer>Made by heatball %s.</footer>\n</div></body></html>\n",
+            hb_version());
+    return HB_OK;
+}
+
+/* Makes the page in memory, then the file. */
+static hb_status save_page(hb_context *context, const hb_study_settings *settings,
+                           const hb_page *report, const char *command)
+{
+    char *text = NULL, *path = NULL;
+    size_t size = 0;
+    hb_writer *writer = NULL;
+    FILE *page = open_memstream(&text, &size);
+    if (!page) return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the page");
+    hb_status status = write_page(context, page, settings, report, command);
+    if (fclose(page) != 0 && status == HB_OK)
+        status = hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the page");
+    if (status == HB_OK) status = hb_study_path(context, settings->directory, "index.html", &path);
+    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
+    if (status == HB_OK) status = hb_writer_write(writer, text, size);
     if (status == HB_OK)
-        status =
-            svg ? write_svg(writer, svg, name)
-                : write_text(writer, "<p>This figure needs gnuplot; its numbers are there.</p>");
-    free(svg);
-    if (status != HB_OK) return status;
-    HB_STUDY_TRY(write_value(writer, "</div><figcaption>", figure, "caption", ""));
-    return hb_writer_printf(writer, " <a href=\"%s/%s.csv\">Numbers</a></figcaption></figure>\n",
-                            study, name);
+        status = hb_writer_commit(writer);
+    else
+        hb_writer_abort(writer);
+    free(path);
+    free(text);
+    return status;
 }
 
-static hb_status write_claim(hb_writer *writer, const json_t *claim, const char *command)
-{
-    const char *verdict = json_string_value(json_object_get(claim, "verdict"));
-    const char *figure = json_string_value(json_object_get(claim, "figure"));
-    const char *kind = strcmp(verdict, "holds") == 0           ? "holds"
-                       : strcmp(verdict, "does not hold") == 0 ? "fails"
-                                                               : "part";
-    HB_STUDY_TRY(hb_writer_printf(writer, "<section class=\"claim %s\">", kind));
-    HB_STUDY_TRY(write_value(writer, "<p>", claim, "statement", "</p>"));
-    HB_STUDY_TRY(write_value(writer, "<p class=\"verdict\">", claim, "verdict", "</p>"));
-    HB_STUDY_TRY(write_value(writer, "<dl><dt>Paper</dt><dd>", claim, "paper", "</dd>"));
-    HB_STUDY_TRY(write_value(writer, "<dt>Here</dt><dd>", claim, "ours", "</dd>"));
-    HB_STUDY_TRY(write_value(writer, "<dt>Note</dt><dd>", claim, "why", "</dd>"));
-    HB_STUDY_TRY(write_text(writer, "<dt>Command</dt><dd><code>"));
-    HB_STUDY_TRY(write_escaped(writer, command));
-    HB_STUDY_TRY(write_text(writer, "</code></dd>"));
-    if (figure)
-        HB_STUDY_TRY(hb_writer_printf(writer, "<dt>Figure</dt><dd><a href=\"#%s\">%s</a></dd>",
-                                      figure, figure));
-    return write_text(writer, "</dl></section>\n");
-}
+/* ---- results ---- */
 
-static hb_status write_study(hb_context *context, hb_writer *writer, const char *directory,
-                             const json_t *result)
-{
-    const char *name = json_string_value(json_object_get(result, "study"));
-    const char *command = json_string_value(json_object_get(result, "command"));
-    const json_t *claims = json_object_get(result, "claims");
-    const json_t *figures = json_object_get(result, "figures");
-    HB_STUDY_TRY(hb_writer_printf(writer, "<h2 id=\"%s\">", name));
-    HB_STUDY_TRY(write_value(writer, "", result, "title", "</h2>\n"));
-    HB_STUDY_TRY(hb_writer_printf(writer,
-                                  "<p class=\"soft\">Table <a href=\"%s/%s.csv\">%s.csv</a>; all "
-                                  "numbers <a href=\"%s/%s.json\">%s.json</a>.</p>\n",
-                                  name, name, name, name, name, name));
-    for (size_t i = 0; i < json_array_size(claims); i++)
-        HB_STUDY_TRY(write_claim(writer, json_array_get(claims, i), command));
-    for (size_t i = 0; i < json_array_size(figures); i++)
-        HB_STUDY_TRY(write_figure(context, writer, directory, name, json_array_get(figures, i)));
-    return HB_OK;
-}
-
-static hb_status write_page(hb_context *context, hb_writer *writer,
-                            const hb_study_settings *settings, const json_t *results)
-{
-    HB_STUDY_TRY(hb_writer_printf(
-        writer, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                "<title>heatball: the paper's results again</title>\n<style>\n"));
-    HB_STUDY_TRY(write_text(writer, STYLE));
-    HB_STUDY_TRY(hb_writer_printf(
-        writer,
-        "</style></head><body>\n<h1>The paper's results again</h1>\n"
-        "<p>Each claim of the paper in our words, its number beside ours, and a verdict computed "
-        "from "
-        "the data. heatball %s, seed %llu. The whole page: <code>heatball reproduce%s --seed %llu "
-        "-o "
-        "DIR</code>. The same seed gives the same numbers on every number of threads.</p>\n",
-        hb_version(), (unsigned long long)settings->seed, settings->quick ? " --quick" : "",
-        (unsigned long long)settings->seed));
-    for (size_t i = 0; i < json_array_size(results); i++)
-        HB_STUDY_TRY(write_study(context, writer, settings->directory, json_array_get(results, i)));
-    return write_text(writer, "</body></html>\n");
-}
-
-static void print_verdicts(FILE *table, const json_t *results)
-{
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        const json_t *result = json_array_get(results, i);
-        const json_t *claims = json_object_get(result, "claims");
-        for (size_t k = 0; k < json_array_size(claims); k++) {
-            const json_t *claim = json_array_get(claims, k);
-            hb_study_print(table, "%s, %s: %s\n",
-                           json_string_value(json_object_get(result, "study")),
-                           json_string_value(json_object_get(claim, "id")),
-                           json_string_value(json_object_get(claim, "verdict")));
-        }
-    }
-}
-
-/* Appends the parsed NAME/NAME.json of one study. */
-static hb_status load_result(hb_context *context, const char *directory, const char *name,
-                             json_t *results)
+/* Appends the parsed NAME/NAME.json of a study, or why there is none. */
+static hb_status load_result(hb_context *context, const hb_study_settings *settings,
+                             const hb_page_entry *entry, json_t *results)
 {
     char relative[256], *path;
+    const char *name = entry->study->name;
+    if (entry->skipped) {
+        json_t *result = hb_study_begin(entry->study, settings);
+        json_object_set_new(result, "skipped", json_string(entry->skipped));
+        json_array_append_new(results, result);
+        return HB_OK;
+    }
     snprintf(relative, sizeof relative, "%s/%s.json", name, name);
-    HB_STUDY_TRY(hb_study_path(context, directory, relative, &path));
+    HB_STUDY_TRY(hb_study_path(context, settings->directory, relative, &path));
     json_error_t error;
     json_t *result = json_load_file(path, 0, &error);
     hb_status status = HB_OK;
@@ -222,35 +287,47 @@ static hb_status load_result(hb_context *context, const char *directory, const c
 }
 
 static hb_status write_results(hb_context *context, const hb_study_settings *settings,
-                               json_t *results)
+                               const char *command, json_t *results)
 {
     json_t *root = json_object();
     json_object_set_new(root, "version", json_string(hb_version()));
+    json_object_set_new(root, "libraries", json_pack("{s:s}", "jansson", JANSSON_VERSION));
+    json_object_set_new(root, "isa", json_string(hb_context_isa(context)));
+    json_object_set_new(root, "command", json_string(command));
     json_object_set_new(root, "seed", hb_study_text("%llu", (unsigned long long)settings->seed));
     json_object_set_new(root, "quick", json_boolean(settings->quick));
     json_object_set(root, "studies", results);
     return hb_study_write_json(context, settings->directory, "results.json", root);
 }
 
-hb_status hb_report_write(hb_context *context, const hb_study_settings *settings, size_t n,
-                          const hb_study *const *studies, FILE *table)
+static void print_verdicts(FILE *table, const hb_page *report)
 {
-    json_t *results = json_array();
-    char *path = NULL;
-    hb_writer *writer = NULL;
+    for (size_t i = 0; i < report->n; i++) {
+        const hb_page_item *item = &report->items[i];
+        const char *study = hb_page_string(item->result, "study");
+        if (item->kind == HB_PAGE_CLAIM)
+            hb_study_print(table, "%s, %s: %s\n", study, hb_page_string(item->entry, "id"),
+                           hb_page_string(item->entry, "verdict"));
+        if (item->kind == HB_PAGE_SKIPPED)
+            hb_study_print(table, "%s: could not run: %s\n", study,
+                           hb_page_string(item->result, "skipped"));
+    }
+}
+
+hb_status hb_page_write(hb_context *context, const hb_study_settings *settings, const char *only,
+                        size_t n, const hb_page_entry *entries, FILE *table)
+{
+    hb_page report = {.results = json_array()};
+    json_t *command = command_of(settings, only);
+    const char *text = json_string_value(command);
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i++)
-        status = load_result(context, settings->directory, studies[i]->name, results);
-    if (status == HB_OK) status = write_results(context, settings, results);
-    if (status == HB_OK) status = hb_study_path(context, settings->directory, "index.html", &path);
-    if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) status = write_page(context, writer, settings, results);
-    if (status == HB_OK)
-        status = hb_writer_commit(writer);
-    else
-        hb_writer_abort(writer);
-    if (status == HB_OK) print_verdicts(table, results);
-    json_decref(results);
-    free(path);
+        status = load_result(context, settings, &entries[i], report.results);
+    if (status == HB_OK) status = write_results(context, settings, text, report.results);
+    if (status == HB_OK) status = hb_page_plan(context, &report);
+    if (status == HB_OK) status = save_page(context, settings, &report, text);
+    if (status == HB_OK) print_verdicts(table, &report);
+    json_decref(command);
+    hb_page_release(&report);
     return status;
 }

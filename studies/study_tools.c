@@ -159,5 +159,42 @@ void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t
     json_object_set_new(entry, "verdict", json_string(verdicts[verdict]));
     json_object_set_new(entry, "why", why);
     json_object_set_new(entry, "figure", claim->figure ? json_string(claim->figure) : json_null());
+    json_object_set_new(entry, "table", claim->table ? json_string(claim->table) : json_null());
+    json_object_set_new(entry, "place", json_string(claim->place ? claim->place : ""));
+    if (claim->correction)
+        json_object_set_new(entry, "correction", json_integer(claim->correction));
     json_array_append_new(claims, entry);
+}
+
+/* root[key], an array, made when it is missing. */
+static json_t *list_of(json_t *root, const char *key)
+{
+    if (!json_object_get(root, key)) json_object_set_new(root, key, json_array());
+    return json_object_get(root, key);
+}
+
+void hb_study_table(json_t *root, const char *name, const char *title, const char *place,
+                    const char *columns, json_t *rows, json_t *note)
+{
+    json_t *entry = json_object(), *titles = json_array();
+    for (const char *at = columns; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
+        json_array_append_new(titles, json_stringn(at, strcspn(at, "|")));
+    json_object_set_new(entry, "name", json_string(name));
+    json_object_set_new(entry, "title", json_string(title));
+    json_object_set_new(entry, "place", json_string(place));
+    json_object_set_new(entry, "columns", titles);
+    json_object_set_new(entry, "rows", rows);
+    json_object_set_new(entry, "note", note ? note : json_null());
+    json_array_append_new(list_of(root, "tables"), entry);
+}
+
+void hb_study_shortened(json_t *root, json_t *text)
+{
+    json_array_append_new(list_of(root, "shortened"), text);
+}
+
+void hb_study_caption(json_t *figures, const char *name, const char *place, const char *caption)
+{
+    json_array_append_new(
+        figures, json_pack("{s:s,s:s,s:s}", "name", name, "caption", caption, "place", place));
 }

@@ -45,14 +45,33 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
 /* Verdicts of a claim, computed from the data by the study. */
 typedef enum hb_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_verdict;
 
+/* place: where in the paper, "4.3 Proposition 11 (variance gap)": the number of the section comes
+ * first, letters are its appendices; the page shows claims, tables and figures in this order.
+ * correction: the entry of docs/paper.md's list of corrections that the claim measures, 0: none. */
 typedef struct hb_claim {
     const char *id;        /* a short word, unique in the study */
     const char *statement; /* what the paper says, in our words */
     const char *figure;    /* the name of the figure that shows it, or NULL */
+    const char *table;     /* the name of the table that shows it, or NULL */
+    const char *place;
+    int correction;
 } hb_claim;
 
 /* Appends a claim; paper, ours and why are released. why: one sentence on the verdict. */
 void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
                     hb_verdict verdict, json_t *why);
+
+/* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows}.
+ * columns: titles separated by '|'; a title that ends with " (paper)" marks the paper's numbers, the
+ * only ones on the page that are not computed. rows: an array of arrays of strings, released. note:
+ * what to see, released; may be NULL. */
+void hb_study_table(json_t *root, const char *name, const char *title, const char *place,
+                    const char *columns, json_t *rows, json_t *note);
+
+/* Appends {name, caption, place} to a study's list of figures. */
+void hb_study_caption(json_t *figures, const char *name, const char *place, const char *caption);
+
+/* Appends to root["shortened"] a sentence on what the quick run does less of; text is released. */
+void hb_study_shortened(json_t *root, json_t *text);
 
 #endif

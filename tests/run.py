@@ -22,6 +22,7 @@ UNDER_CLANG = {"test_base", "test_random", "test_sample", "test_program", "test_
 SLOW_UNDER_ASAN = {"test_walk_problems", "test_walk_reversed", "test_walk", "test_particles",
                    "test_study_planar", "test_estimate", "test_cubature"}
 passed = failed = skipped = 0
+failures = []  # names of the steps that failed
 
 
 def git_files(*patterns):
@@ -67,6 +68,7 @@ def report(name, done, seconds, count=None):
     print(f"{'ok  ' if bad == 0 else 'FAIL'} {name:<44} {good:4d} passed {bad:3d} failed "
           f"{seconds:6.1f} s", flush=True)
     if bad:
+        failures.append(name)
         print(done.stdout[-40000:], flush=True)
     return bad == 0
 
@@ -154,6 +156,8 @@ def main():
          [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count()),
           "--dist", "loadfile", *marker, "tests"],
          count_pytest, environment)
+    for name in failures:
+        print(f"failed: {name}")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return failed != 0
 

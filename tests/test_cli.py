@@ -170,7 +170,7 @@ def test_wrong_input_keeps_an_old_file(tmp_path):
     (["constants", "--dim", "2.5"], "heatball constants: ", WHOLE),
     (["constants", "--dim", "2", "--seed", "1"], "heatball constants: ", "unknown option --seed"),
     (["study"], "heatball study: ", "NAME is missing"),
-    (["study", "smapler"], "heatball study: ", "there is: sampler, bistable"),
+    (["study", "smapler"], "heatball study: ", "there is: identities, sampler, bistable"),
     (["study", "sampler", "extra"], "heatball study: ", "unexpected argument extra"),
     (["study", "sampler", "--seeds", "0"], "heatball study: ", "--seeds is 0; it must be"),
     (["reproduce", "--only", "smapler"], "heatball reproduce: ", "smapler"),
@@ -575,8 +575,8 @@ def test_version():
 
 
 def man_page(name):
-    """The source of a man page with its options as one types them: .Fl -dim is --dim, .Fl n is -n."""
-    text = (ROOT / "docs" / "man" / name).read_text()
+    """The source of a man page with its options as one types them: .Fl -dim and \\-\\-dim are --dim."""
+    text = (ROOT / "docs" / "man" / name).read_text().replace("\\-", "-")
     return re.sub(r"\bFl (\S)", r"-\1", text)
 
 
@@ -621,7 +621,7 @@ def test_completion(tmp_path):
     assert complete("heatball", "solve", "--method", "w") == {"walk"}
     assert complete("heatball", "residual", "--quantity", "") == {"u", "v", "w"}
     assert complete("heatball", "constants", "--isa", "avx") == {"avx2", "avx512"}
-    assert complete("heatball", "study", "") == {"sampler", "bistable", "planar", "mnist"}
+    assert complete("heatball", "study", "") == {"identities", "sampler", "bistable", "planar", "mnist"}
     (tmp_path / "rows.npy").touch()
     assert complete("heatball", "sample", "-o", "ro", cwd=tmp_path) == {"rows.npy"}
 

@@ -123,6 +123,24 @@ def test_black_and_white_of_the_model_are_undone(model, tmp_path):
     assert np.allclose(x[1], (x[0] + 1.5) / 3.885, rtol=0, atol=1e-14)
 
 
+def test_the_last_step_of_images_is_the_mean(model, tmp_path):
+    """Without --denoise: the mean for a model of images, flow for others."""
+    made = {}
+    for name, options in (("default", []), ("mean", ["--denoise", "mean"]),
+                          ("flow", ["--denoise", "flow"])):
+        path = tmp_path / f"{name}.npy"
+        said = json.loads(run("generate", model, "-n", 9, "--n-steps", 10, *options, "--json", "-q",
+                              "-o", path))
+        assert said["denoise"] == ("flow" if name == "flow" else "mean")
+        made[name] = path.read_bytes()
+    assert made["default"] == made["mean"] != made["flow"]
+    ring = tmp_path / "ring.safetensors"
+    run("train", "--data", "ring", "--rows", "50", *NET, "-q", "-o", ring)
+    said = json.loads(run("generate", ring, "-n", 9, "--n-steps", 10, "--json", "-q", "-o",
+                          tmp_path / "ring.npy"))
+    assert said["denoise"] == "flow"
+
+
 def test_a_picture_with_real_rows(images, model, tmp_path):
     path = tmp_path / "grid.png"
     run("generate", model, "-n", 6, "--columns", 3, "--real", images, "--label", 1, "--n-steps", 5,

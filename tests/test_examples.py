@@ -46,7 +46,8 @@ def test_every_example_is_in_this_file_and_in_the_readme():
     assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c", "c/solve_without_a_mesh.c",
                      "python/mean_value.py", "python/van_der_pol_picture.py",
                      "python/double_well_chain.py", "python/ou_20d.py",
-                     "python/train_own_data.py", "python/train_nonlinear_drift.py"}
+                     "python/train_own_data.py", "python/train_nonlinear_drift.py",
+                     "python/paper_corrections.py"}
     assert all(f"`{path}`" in text for path in found)
 
 
@@ -71,6 +72,16 @@ def test_c_example_of_a_field(tmp_path_factory):
     limit = float(re.search("limit " + NUMBER, text).group(1))
     off = [abs(float(v) - limit) for v in re.findall(r"r = \d\.\d +" + NUMBER, text)]
     assert len(off) == 3 and off[1] < off[0] / 3.5 and off[2] < off[1] / 3.5
+
+
+def test_corrections_of_the_paper():
+    """Each measured number lies within 5 standard errors of its closed form."""
+    text = output(sys.executable, ROOT / "examples/python/paper_corrections.py")
+    rows = re.findall(r"(-?\S+) \+- (\S+), exact (-?\S+)$", text, re.M)
+    assert len(rows) == 20
+    assert all(abs(float(value) - float(exact)) < 5 * float(error) for value, error, exact in rows)
+    assert sum(float(exact) != 0 for _, _, exact in rows) == 11
+    assert "d = 256: 0.2911, by the paper's constant 0.0016" in text
 
 
 def test_python_example():

@@ -228,3 +228,12 @@ def test_nothing_else_is_installed(prefix):
         assert path.name != "__pycache__"
         if path.suffix in (".cmake", ".pc", ".py"):
             assert str(BUILD) not in path.read_text() and str(ROOT) not in path.read_text()
+
+
+def test_the_kept_model_is_found_beside_the_command(prefix, libdir, tmp_path):
+    kept = ROOT / "models" / "mnist16.safetensors"
+    installed = prefix / "share/heatball/models/mnist16.safetensors"
+    assert installed.read_bytes() == kept.read_bytes()
+    run(prefix / "bin/heatball", "generate", installed, "-n", 4, "--n-steps", 5, "-q", "-o",
+        tmp_path / "four.png", env={"LD_LIBRARY_PATH": str(libdir)})
+    assert (tmp_path / "four.png").read_bytes().startswith(b"\x89PNG")

@@ -129,7 +129,7 @@ static void numbers_reach_the_csv(void **state)
     assert_non_null(strstr(text, "set xtics 4,2\n"));
     assert_non_null(strstr(text, "set ytics 0.01,10\n"));
     assert_non_null(strstr(text, "10^{%T}"));
-    assert_non_null(strstr(text, "set yrange [:100.5]"));
+    assert_non_null(strstr(text, "set yrange [*:100.5]"));
     assert_int_equal(count_files(f, 0), 2);
 }
 

@@ -341,10 +341,10 @@ def test_reproduce_puts_both_studies_on_one_page(reproduced, summary):
     figures = 0
     for study in results["studies"]:
         assert study == json.loads((directory / study["study"] / f"{study['study']}.json").read_text())
-        assert f'id="{study["study"]}"' in page and study["title"] in page
+        assert study["title"] in page
         for claim in study["claims"]:
             assert f"{study['study']}, {claim['id']}: {claim['verdict']}\n" in printed
-            assert claim["why"].split("'")[0][:60] in page
+            assert f'id="claim-{study["study"]}-{claim["id"]}"' in page  # its text: test_reproduce.py
         for figure in study["figures"]:
             assert f'id="{figure["name"]}"' in page
             figures += 1

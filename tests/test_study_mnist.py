@@ -10,6 +10,7 @@ import os
 import pathlib
 import struct
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -102,6 +103,33 @@ def test_claims_come_from_the_numbers(whole):
     assert max(shares) > 0.15 and verdicts["digits"] == "does not hold"
 
 
+def test_tables_of_the_page_have_the_numbers_of_the_csv(whole):
+    _, directory = whole
+    result = json.loads((directory / "mnist.json").read_text())
+    tables = {table["name"]: table for table in result["tables"]}
+    assert list(tables) == ["mnist_table", "mnist_judge", "mnist_methods_table", "mnist_open"]
+    for table in tables.values():
+        assert table["place"].startswith("5.2 ") and table["rows"]
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+    cells = [row for row in rows_of(directory) if row["kind"] == "cell"]
+    shown = [dict(zip(tables["mnist_table"]["columns"], row))
+             for row in tables["mnist_table"]["rows"]]
+    assert [row["MMD"] for row in shown] == [f"{float(c['mmd']):.4f}" for c in cells]
+    assert [row["MMD (paper)"] for row in shown] == ["", "", "0.0121", "0.0102"]
+    judged = tables["mnist_judge"]["rows"]
+    assert [row[0] for row in judged] == ["real test images", "0.05, 0, 400", "0.05, 1, 400",
+                                          "0.15, 0, 400", "0.15, 1, 400"]
+    assert judged[4][4] == f"{float(cells[3]['precision']):.3f}"
+    methods = {row["name"]: row for row in rows_of(directory) if row["kind"] == "method"}
+    assert [row[2] for row in tables["mnist_methods_table"]["rows"]] == [
+        f"{float(methods[name]['loss']):.5f}"
+        for name in ("dsm", "fp", "hb", "dsm-time", "fp-time", "dsm-score")]
+    assert {c["table"] for c in result["claims"]} <= set(tables)
+    assert all(c["place"].startswith("5.2 ") for c in result["claims"] + result["figures"])
+    assert [c["id"] for c in result["claims"] if c.get("correction") == 8] == ["mmd"]
+    assert "4 of 36 settings" in result["shortened"][0] and len(result["shortened"]) == 2
+
+
 def test_odd_rows_are_real_images(whole, world):
     _, directory = whole
     source = pathlib.Path(world["XDG_CACHE_HOME"]) / "heatball/mnist/t10k-images-idx3-ubyte"
@@ -143,6 +171,31 @@ def test_resume_keeps_parts_and_repairs_others(whole, world, tmp_path):
     before = {(c["det_tau"], c["n_correct"]): c for c in rows_of(whole[1]) if c["kind"] == "cell"}
     for key in (("0.15", "0"), ("0.15", "1")):
         assert cells[key] == before[key]
+
+
+def kill_after(world, directory, part):
+    """Start or resume the study and kill it as soon as the part is there."""
+    with subprocess.Popen([COMMAND, "study", "mnist", "--quick", "-q", "--resume", "-o",
+                           str(directory)], env=world) as running:
+        end = time.monotonic() + 300
+        while not (directory / "parts" / part).exists():
+            assert running.poll() is None and time.monotonic() < end
+            time.sleep(0.005)
+        running.kill()
+        assert running.wait() == -9
+
+
+def test_killed_and_resumed_the_bytes_are_the_same(whole, world, tmp_path):
+    """A training, a judgement and a cell are under way at the three kills, or just finished."""
+    directory = tmp_path / "study"
+    for part in ("classifier.json", "fp.json", "cell-0.05-1-400.json"):
+        kill_after(world, directory, part)
+    assert not (directory / "mnist.json").exists()
+    study(world, directory, "--resume")
+    ours, theirs = files(whole[1]), files(directory)
+    assert ours.keys() == theirs.keys()
+    for name, content in ours.items():
+        assert content == theirs[name], name
 
 
 def test_without_images(world, tmp_path):

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RING = 4, RUNS = 2 * 4 + 3 * 2 + 2, MAX_FILE = 1 << 20 };
+enum { RING = 4, RUNS = 2 * 3 + 6, MAX_FILE = 1 << 20 };
 
 static hb_planar_size tiny(void)
 {
@@ -18,6 +18,7 @@ static hb_planar_size tiny(void)
     hb_planar_size size = hb_planar_choose_size(&settings);
     size.sets = 1 << RING;
     size.rows = 200;
+    size.epoch_rows = 200;
     size.epochs = 40;
     size.width = 16;
     size.judge = 200;
@@ -201,7 +202,7 @@ static void test_steps_and_moments(void **state)
     hb_planar_run *runs;
     size_t n;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(n, 8 * (3 * 5 + 3 + 3 * 2 + 2));
+    assert_int_equal(n, 8 * (3 * 5 + 6));
     for (size_t i = 0; i < n; i++) {
         const uint64_t steps = runs[i].steps, wide = runs[i].set == 1 ? 6600 : 4800;
         const int method = runs[i].method;
@@ -256,6 +257,25 @@ static void test_interrupts_and_errors(void **state)
     hb_context_destroy(context);
 }
 
+/* One row: the score at x is (a row - x)/b everywhere. Two rows in mirror image: 0 between them. */
+static void test_the_floor_of_few_rows(void **state)
+{
+    (void)state;
+    const double tau = 0.2385, a = exp(-tau), b = 1 - exp(-2 * tau);
+    const double rows[] = {0.7, -1.3, -0.7, 1.3}, x[] = {0, 0, 0.4, 2.1};
+    const double exact[] = {0.25, -0.5, 0, 0};
+    const char low[] = {0, 1};
+    double all, fifth;
+    hb_planar_floor(1, rows, tau, 2, x, exact, low, &all, &fifth);
+    const double first = pow(a * 0.7 / b - 0.25, 2) + pow(-a * 1.3 / b + 0.5, 2);
+    const double second = pow((a * 0.7 - 0.4) / b, 2) + pow((-a * 1.3 - 2.1) / b, 2);
+    assert_relative(all, (first + second) / 2, 1e-12);
+    assert_relative(fifth, second, 1e-12);
+    hb_planar_floor(2, rows, tau, 1, x, exact, low + 1, &all, &fifth);
+    assert_near(all, 0.25 * 0.25 + 0.5 * 0.5, 1e-14);
+    assert_true(fifth == all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_numbers_are_the_judges_about_the_kept_models),
         cmocka_unit_test(test_steps_and_moments),
         cmocka_unit_test(test_interrupts_and_errors),
+        cmocka_unit_test(test_the_floor_of_few_rows),
     };
     return cmocka_run_group_tests(tests, set_up, clean_up);
 }

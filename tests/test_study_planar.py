@@ -15,6 +15,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import scipy.integrate
 
 import heatball
 
@@ -141,15 +142,81 @@ def test_curves_end_near_the_final_error(summary, table):
 def test_the_claims(result, summary):
     verdicts = {claim["id"]: claim["verdict"] for claim in summary["claims"]}
     assert set(verdicts) == {"table", "low-density", "equal-time", "no-distortion", "helmholtz", "ring", "residual",
-                             "samples", "hb-paper"}
+                             "samples", "hb-paper", "truncation", "open", "order", "modes"}
     assert verdicts["ring"] == "does not hold"
-    assert {c["figure"] for c in summary["claims"]} <= set(FIGURES)
+    assert {c["figure"] for c in summary["claims"]} <= {*FIGURES, None}
+    assert {c["id"]: c["correction"] for c in summary["claims"] if "correction" in c} == {
+        "hb-paper": 1, "truncation": 4, "ring": 6, "open": 8}
+    assert [f["name"] for f in summary["figures"]] == FIGURES
+    assert all(c["place"][:4] in ("5.1 ", "B Sa", "B Er") for c in summary["claims"])
     for s in summary["sets"]:
         value = {r["method"]: r["values"] for r in s["methods"]}
         for method in ("dsm", "hb-free", "hb-paper"):  # no constraint, or a wrong one
             assert value["hb"]["residual_tau0.3"]["mean"] < value[method]["residual_tau0.3"]["mean"]
         assert value["dsm-score"]["curl"]["mean"] > 100 * value["dsm"]["curl"]["mean"]  # a gradient has none
         assert value["hb"]["modes_found"]["mean"] == value["hb"]["modes"]["mean"]
+
+
+def test_the_floor_is_that_of_the_rows(summary):
+    """The score of the 8000 rows themselves at tau = 0.3, on other draws, within 5 standard errors of its mean."""
+    a, b = np.exp(-0.3), -np.expm1(-0.6)
+    for s in summary["sets"]:
+        mixture = heatball.dataset(s["set"])
+        rows, draws = mixture.sample(8000, seed=SEED), mixture.sample(1000, seed=SEED, first=1 << 22)
+        x = a * draws + np.sqrt(b) * np.random.default_rng(SEED).standard_normal(draws.shape)
+        q = -((x[:, None] - a * rows[None]) ** 2).sum(2) / (2 * b)
+        weight = np.exp(q - q.max(1, keepdims=True))
+        given = ((weight @ (a * rows)) / weight.sum(1, keepdims=True) - x) / b
+        error = ((given - mixture.score(x, 0.3)) ** 2).sum(1)
+        floor = {r["method"]: r["values"]["floor"]["mean"] for r in s["methods"]}
+        assert len(set(floor.values())) == 1
+        assert abs(floor["dsm"] - error.mean()) < 5 * np.sqrt(2 / 1000) * error.std()
+
+
+def cells(summary, name):
+    table = next(t for t in summary["tables"] if t["name"] == name)
+    assert all(len(row) == len(table["columns"]) for row in table["rows"])
+    return [dict(zip(table["columns"], row)) for row in table["rows"]]
+
+
+def test_the_tables_of_the_page(summary):
+    assert [t["name"] for t in summary["tables"]] == [
+        "planar_parameters", "planar_open", "planar_results", "planar_low", "planar_time", "planar_rotation",
+        "planar_generation", "planar_residuals", "planar_taus"]
+    assert {c["table"] for c in summary["claims"]} <= {t["name"] for t in summary["tables"]} | {None}
+    for k, s in enumerate(summary["sets"]):
+        value = {r["method"]: {n: v["mean"] for n, v in r["values"].items()} for r in s["methods"]}
+        row = cells(summary, "planar_results")[k]
+        assert row["set"] == s["set"] and row["HB"] == f"{value['hb']['mse_all_tau0.3']:.3g}"
+        assert [row[m + " (paper)"] for m in ("DSM", "FP", "HB")] == [
+            f"{s['paper'][m]:.4f}" for m in ("dsm", "fp", "hb")]
+        row = cells(summary, "planar_low")[k]
+        assert row["HB as printed"] == f"{value['hb-paper']['mse_low_tau0.3']:.3g}"
+        assert row["HB / FP against DSM (paper)"].startswith(f"{s['paper']['change_low_percent_hb_fp'][0]:+.1f} %")
+        row = cells(summary, "planar_time")[k]
+        ratio = value["hb"]["mse_low_tau0.3"] / value["fp-time"]["mse_low_tau0.3"]
+        assert row["HB to DSM and to FP, low density"].endswith(f"×{ratio:.2f}")
+        row = cells(summary, "planar_generation")[k]
+        assert row["HB / real"] == f"{value['hb']['mmd'] / value['hb']['mmd_floor']:.3g}"
+        row = cells(summary, "planar_residuals")[k]
+        assert row["R_r, HB"] == f"{value['hb']['residual_raw']:.3g}"
+        assert row["R_r, HB (paper)"] == ("3e-5" if s["set"] == "elongated_gmm" else "")
+    assert "three of the eight sets" in summary["shortened"][0]
+
+
+def test_truncated_balls_are_off_as_quadrature_says(summary):
+    """E[|z|^2 - 4 sigma] over the part of kappa that is kept; L = -ln(4 pi sigma) is Gamma(3, 1) in the plane, and
+    |z|^2 has the mean (8/3) sigma L."""
+    def integral(f, a, b):
+        return scipy.integrate.quad(f, a, b)[0]
+
+    for row in cells(summary, "planar_parameters"):
+        a, b = (max(0, -np.log(4 * np.pi * float(row[name]))) for name in ("σ_max (paper)", "σ_min (paper)"))
+        kept = integral(lambda L: L * L * np.exp(-L) / 2, a, b)
+        off = integral(lambda L: L * L * np.exp(-2 * L) / 2 * (8 / 3 * L - 4) / (4 * np.pi), a, b) / kept
+        assert row["κ that truncation cuts off"] == f"{100 * (1 - kept):.1f} %"
+        assert row["error of the truncated mean"] == f"{100 * off * 8 * np.pi:+.1f} %"
+        assert row["r that σ_max means"] == f"{np.sqrt(4 * np.pi * float(row['σ_max (paper)'])):.3f}"
 
 
 def test_resumed_on_one_thread_the_bytes_are_the_same(result, tmp_path):

@@ -27,16 +27,17 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
           epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
           time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None, weight=None,
           warmup=None, ramp=None, ball_share=None, sigma_max=None, anchors=None, anchor_spread=None,
-          nodes=None, target_rows=None, label_dropout=None, standardise=None, n=2000, seed=42,
+          nodes=None, target_rows=None, label_dropout=None, standardise=None, pixels=None, n=2000, seed=42,
           checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
           watch_every=None, progress=None, threads=0):
     """Train a score model on data.
 
     Parameters
     ----------
-    data : array_like of shape (n, dim), or (n,) for dim = 1; Mixture; or str
-        Rows of any real dtype; or a mixture, or the name of a planar set, from which `n` rows are
-        drawn; or the path of a .npy or .csv file of rows.
+    data : array_like of shape (n, dim), or (n,) for dim = 1; (n, height, width); Mixture; or str
+        Rows of any real dtype; or grey images, as `images` returns them, whose sides the model
+        keeps; or a mixture, or the name of a planar set, from which `n` rows are drawn; or the path
+        of a .npy or .csv file of rows.
     method : str
         "hb" (denoising and the heat-ball residual), "dsm" (denoising alone), "fp" (denoising and the
         pointwise Fokker-Planck residual) or "hb-paper". docs/losses.md.
@@ -68,6 +69,8 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         Shift and scale the data before the process; default: True for rows and files, False with
         `drift`, which is in their units, and for mixtures and named sets, whose exact scores are then
         those of the same tau.
+    pixels : pair of float
+        Images: the values of black and white in `data`, which the model keeps; (0, 1).
     n : int
         Rows drawn from a mixture or a named set.
     seed : int
@@ -113,6 +116,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     settings = _settings(given)
     settings.loss = choice("method", method, METHODS)
     settings.head = choice("head", head, HEADS)
+    data = _images(settings, data, pixels)
     x, exact = _data(data, n, seed)
     settings.process = _process(process, drift)
     own = not exact and drift is None
@@ -153,6 +157,20 @@ def _process(process, drift):
         raise ArgumentError(f"process is {process!r}; drift goes with process \"drift\" and with no "
                             "other")
     return code
+
+
+def _images(settings, data, pixels):
+    """Return images (n, height, width) as rows, their sides in the settings; other data as it is."""
+    known = isinstance(data, (str, os.PathLike, Mixture))
+    values = None if known else np.asarray(data)
+    if known or values.ndim != 3:
+        if pixels is not None:
+            raise ArgumentError("pixels is given, but data is not images of shape (n, height, width)")
+        return data
+    low, high = (0.0, 1.0) if pixels is None else pixels
+    settings.pixel_low, settings.pixel_high = real("pixels[0]", low), real("pixels[1]", high)
+    settings.image_height, settings.image_width = (int(side) for side in values.shape[1:])
+    return values.reshape(len(values), values.shape[1] * values.shape[2])
 
 
 def _data(data, n, seed):

@@ -75,6 +75,10 @@ class Model:
         The range of tau that it was trained on.
     seed, steps : int
         Of the training.
+    image_height, image_width : int
+        Of a model of images, whose rows have height*width pixels; 0 for others.
+    pixel_low, pixel_high : float
+        The values of black and white in them.
     info : dict
         All of these.
 
@@ -178,15 +182,18 @@ class Model:
         """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
 
         solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
-        "heun"; denoise, at the end, "none", "mean" or "flow"; docs/generation.md says what each setting
-        does and its default. Sample i is a function of the settings and i alone.
+        "heun"; denoise, at the end, "none", "mean" or "flow", by default "mean" for a model of images
+        and "flow" for others; docs/generation.md says what each setting does and its default. Sample
+        i is a function of the settings and i alone. Images are rows too, in the units of the data;
+        ``reshape(n, model.image_height, model.image_width)`` gives them their sides.
         """
         first, n = draws(first, n)
         settings = self._settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps,
                                   n_correct=n_correct, snr=snr, det_tau=det_tau, tau_min=tau_min,
                                   tau_max=tau_max, rho=rho, tolerance=tolerance, seed=seed)
-        if denoise is not None:
-            settings.denoise = choice("denoise", denoise, DENOISES)
+        if denoise is None:
+            denoise = "mean" if self.image_height else "flow"
+        settings.denoise = choice("denoise", denoise, DENOISES)
         labels = self._labels(label, n)
         out = np.empty((n, self.dim))
         with interruptible(threads) as run:

@@ -5,6 +5,7 @@
  *     bistable_ball.c     grid solutions, exact scores, heat-ball estimates
  *     bistable_rows.c     mean squared errors by region, with standard errors
  *     bistable_claims.c   what the paper says, beside what the rows show
+ *     bistable_tables.c   the table of the page, and what --quick shortens
  *     bistable_figures.c  the figures
  *     bistable_study.c    the study itself: table, files */
 #ifndef HB_STUDIES_BISTABLE_H
@@ -146,7 +147,11 @@ typedef struct hb_bistable_result {
     double x[BISTABLE_POINTS], stationary[BISTABLE_POINTS]; /* 2x - 2x^3 */
     hb_bistable_case cases[BISTABLE_STARTS];
     hb_bistable_row rows[BISTABLE_ROWS];
+    double done; /* for the progress: points of single runs */
 } hb_bistable_result;
+
+/* Reports that so many points of single runs are estimated. */
+hb_status hb_bistable_progress(hb_context *context, hb_bistable_result *result, double points);
 
 /* ---- paths ---- */
 
@@ -197,9 +202,14 @@ const hb_bistable_row *hb_bistable_find(const hb_bistable_result *result, hb_bis
 /* ---- what is shown ---- */
 
 json_t *hb_bistable_claims(const hb_bistable_result *result);
+/* Adds the table of the page to the root of bistable.json. */
+void hb_bistable_table(json_t *root, const hb_bistable_result *result);
+/* Adds what the quick size has less of than the full one. */
+void hb_bistable_shortened(json_t *root, const hb_bistable_size *quick,
+                           const hb_bistable_size *full);
 hb_status hb_bistable_figures(hb_context *context, const hb_bistable_result *result,
                               const char *directory, FILE *table);
-json_t *hb_bistable_captions(void); /* [{name, caption}] */
+json_t *hb_bistable_captions(void); /* [{name, place, caption}] */
 
 extern const hb_study hb_bistable_study;
 

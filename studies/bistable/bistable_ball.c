@@ -107,6 +107,7 @@ static hb_status estimate_curves(hb_context *context, const ball_work *work,
         settings.seed = size->seed + (uint64_t)run;
         HB_STUDY_TRY(estimate(context, work, &settings, BISTABLE_POINTS, result->x,
                               mc->score + (size_t)run * BISTABLE_POINTS, mc->claimed));
+        HB_STUDY_TRY(hb_bistable_progress(context, result, BISTABLE_POINTS));
     }
     settings.degree = size->degree;
     return estimate(context, work, &settings, BISTABLE_POINTS, result->x, rule->score,
@@ -138,7 +139,7 @@ static hb_status sweep_point(hb_context *context, const ball_work *work, const d
     return HB_OK;
 }
 
-static hb_status sweep(hb_context *context, const ball_work *work, const hb_bistable_result *result,
+static hb_status sweep(hb_context *context, const ball_work *work, hb_bistable_result *result,
                        hb_bistable_case *c)
 {
     enum { STRIDE = (BISTABLE_POINTS - 1) / (BISTABLE_SWEEP_POINTS - 1) };
@@ -153,6 +154,8 @@ static hb_status sweep(hb_context *context, const ball_work *work, const hb_bist
             *point = (hb_bistable_radius_point){.radius = hb_bistable_radii[i],
                                                 .lift = hb_bistable_lifts[lift]};
             HB_STUDY_TRY(sweep_point(context, work, x, exact, point));
+            HB_STUDY_TRY(
+                hb_bistable_progress(context, result, work->size->runs * BISTABLE_SWEEP_POINTS));
         }
     return HB_OK;
 }

@@ -26,10 +26,12 @@ static double exact_mse(const hb_bistable_result *result, hb_bistable_method met
 static void claim_reduction(json_t *claims, const hb_bistable_result *result)
 {
     static const hb_claim claim = {
-        "reduction",
-        "The heat-ball estimator reduces the overall mean squared error of the score by a factor "
-        "of about 10, from that of denoising score matching.",
-        "bistable_gaussian"};
+        .id = "reduction",
+        .statement = "The heat-ball estimator reduces the overall mean squared error of the score "
+                     "by a factor of about 10, from that of denoising score matching.",
+        .figure = "bistable_gaussian",
+        .table = "bistable_errors",
+        .place = "3.5 Illustration (bistable process)"};
     int holds = 1;
     double least = INFINITY, grid = 0;
     for (int start = 0; start < BISTABLE_STARTS; start++) {
@@ -55,8 +57,12 @@ static void claim_reduction(json_t *claims, const hb_bistable_result *result)
 
 static void claim_core(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {
-        "core", "The heat-ball estimator has near-zero error for |x| < 1.", "bistable_gaussian"};
+    static const hb_claim claim = {.id = "core",
+                                   .statement =
+                                       "The heat-ball estimator has near-zero error for |x| < 1.",
+                                   .figure = "bistable_gaussian",
+                                   .table = "bistable_errors",
+                                   .place = "C Table (error of the score)"};
     const double stationary = exact_mse(result, BISTABLE_BALL, 0, BISTABLE_CORE);
     const double gaussian = exact_mse(result, BISTABLE_BALL, 1, BISTABLE_CORE);
     hb_study_claim(claims, &claim, hb_study_text("≈ 0; DSM 1.15"),
@@ -71,10 +77,12 @@ static void claim_core(json_t *claims, const hb_bistable_result *result)
 /* Bias that more data would not remove against the whole error near the saddle. */
 static void claim_saddle(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {"saddle",
-                                   "DSM has a structural bias in the saddle region, x ≈ 0, where "
-                                   "the loss is overwhelmed by the two modes.",
-                                   "bistable_gaussian"};
+    static const hb_claim claim = {.id = "saddle",
+                                   .statement =
+                                       "DSM has a structural bias in the saddle region, x ≈ 0, "
+                                       "where the loss is overwhelmed by the two modes.",
+                                   .figure = "bistable_gaussian",
+                                   .place = "C Text below the figure"};
     const hb_bistable_saddle *a = &result->cases[0].saddle, *b = &result->cases[1].saddle;
     const double structural = fmax(a->limit_bias2 / a->mse, b->limit_bias2 / b->mse);
     const double bias = fmin(a->bias2 / a->mse, b->bias2 / b->mse);
@@ -97,8 +105,11 @@ static void claim_saddle(json_t *claims, const hb_bistable_result *result)
 static void claim_tail(json_t *claims, const hb_bistable_result *result)
 {
     static const hb_claim claim = {
-        "tail", "DSM's error is large for |x| ≥ 1 because samples are missing there.",
-        "bistable_gaussian"};
+        .id = "tail",
+        .statement = "DSM's error is large for |x| ≥ 1 because samples are missing there.",
+        .figure = "bistable_gaussian",
+        .table = "bistable_errors",
+        .place = "C Text below the figure"};
     double dsm[2], limit[2];
     int large = 1, starved = 1;
     for (int start = 0; start < BISTABLE_STARTS; start++) {
@@ -128,8 +139,11 @@ static void claim_tail(json_t *claims, const hb_bistable_result *result)
 static void claim_noise(json_t *claims, const hb_bistable_result *result)
 {
     static const hb_claim claim = {
-        "noise", "The best error of DSM over its noise stays above that of the heat ball.",
-        "bistable_gaussian"};
+        .id = "noise",
+        .statement = "The best error of DSM over its noise stays above that of the heat ball.",
+        .figure = "bistable_gaussian",
+        .table = "bistable_errors",
+        .place = "C Figure, panel F"};
     double best[2], ball[2];
     for (int start = 0; start < BISTABLE_STARTS; start++) {
         best[start] = exact_mse(result, BISTABLE_DSM_BEST, start, BISTABLE_OVERALL);
@@ -153,9 +167,13 @@ static void claim_noise(json_t *claims, const hb_bistable_result *result)
 
 static void claim_reference(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {"reference",
-                                   "At t = 1 the true score is the stationary score 2x − 2x³.",
-                                   "bistable_gaussian"};
+    static const hb_claim claim = {.id = "reference",
+                                   .statement =
+                                       "At t = 1 the true score is the stationary score 2x − 2x³.",
+                                   .figure = "bistable_gaussian",
+                                   .table = "bistable_errors",
+                                   .place = "C Definition of the true score",
+                                   .correction = 7};
     const hb_bistable_error *gap =
         error_of(result, BISTABLE_LONG_TIME, BISTABLE_GAUSSIAN, BISTABLE_TO_EXACT);
     const hb_bistable_error *mixed =
@@ -180,8 +198,11 @@ static void claim_reference(json_t *claims, const hb_bistable_result *result)
 static void claim_regions(json_t *claims, const hb_bistable_result *result)
 {
     static const hb_claim claim = {
-        "regions", "Overall, core and tail errors are means over [−3, 3], |x| < 1 and |x| ≥ 1.",
-        "bistable_gaussian"};
+        .id = "regions",
+        .statement = "Overall, core and tail errors are means over [−3, 3], |x| < 1 and |x| ≥ 1.",
+        .figure = "bistable_gaussian",
+        .table = "bistable_errors",
+        .place = "C Table (error of the score)"};
     const hb_bistable_row *row =
         hb_bistable_find(result, BISTABLE_DSM, BISTABLE_GAUSSIAN, BISTABLE_TO_STATIONARY);
     const double implied = (row->paper[BISTABLE_CORE] + 2 * row->paper[BISTABLE_TAIL]) / 3;

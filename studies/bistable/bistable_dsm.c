@@ -254,8 +254,10 @@ hb_status hb_bistable_dsm(hb_context *context, const hb_problem *problem, hb_bis
     work.samples = (noisy_sample *)(work.g + BISTABLE_PATHS);
     work.curves = work.g + 3 * BISTABLE_PATHS;
     hb_status status = find_limits(context, density, result, c);
-    for (int run = 0; run < runs && status == HB_OK; run++)
+    for (int run = 0; run < runs && status == HB_OK; run++) {
         status = run_once(context, problem, start, result, run, &work);
+        if (status == HB_OK) status = hb_bistable_progress(context, result, BISTABLE_POINTS);
+    }
     if (status == HB_OK) {
         find_best(&work, c);
         status = keep_curves(context, runs, &work, c);

@@ -262,8 +262,8 @@ static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result
 }
 
 static const struct {
-    const char *name, *caption;
-} FIGURES[] = {{"bistable_stationary",
+    const char *name, *place, *caption;
+} FIGURES[] = {{"bistable_stationary", "C Figure (score estimation)",
                 "The score at t = 1 of dX = (X − X³) dt + dW from the stationary density. "
                 "(A) Densities. (B) Scores: exact, DSM (10⁴ trajectories, noise 0.15, first "
                 "run) and heat ball (r = 0.3, Monte Carlo). (C) Absolute error against the "
@@ -273,7 +273,7 @@ static const struct {
                 "stationary score. (E) The same by region; the paper gives the heat ball's core "
                 "error as about 0. (F) DSM against its noise, for the bandwidth of the rule and "
                 "the best of four, with the limit of infinite data and the heat ball's level."},
-               {"bistable_gaussian",
+               {"bistable_gaussian", "C Figure (score estimation)",
                 "The score at t = 1 of dX = (X − X³) dt + dW from a standard Gaussian; "
                 "orange in A and B: the stationary density and score. (A) Densities. (B) "
                 "Scores: exact, DSM (10⁴ trajectories, noise 0.15, first run) and heat ball "
@@ -284,7 +284,7 @@ static const struct {
                 "same by region; the paper gives the heat ball's core error as about 0. (F) DSM "
                 "against its noise, for the bandwidth of the rule and the best of four, with "
                 "the limit of infinite data and the heat ball's level."},
-               {"bistable_radius",
+               {"bistable_radius", "C Setup",
                 "Mean squared error of the heat-ball score on [−3, 3] (61 points) against the "
                 "exact score at t = 1, Gaussian start, by radius and lift: (A) Monte Carlo, "
                 "mean over runs with standard errors; (B) cubature. Dashed: the mean of the "
@@ -295,8 +295,7 @@ json_t *hb_bistable_captions(void)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
-        json_array_append_new(
-            list, json_pack("{s:s,s:s}", "name", FIGURES[i].name, "caption", FIGURES[i].caption));
+        hb_study_caption(list, FIGURES[i].name, FIGURES[i].place, FIGURES[i].caption);
     return list;
 }
 

@@ -25,6 +25,28 @@ const char *const hb_bistable_method_names[BISTABLE_METHODS] = {
     "dsm", "dsm-best", "dsm-limit", "heat-ball", "heat-ball-cubature", "grid", "stationary-score"};
 static const char *const REGIONS[BISTABLE_REGIONS] = {"overall", "core", "tail"};
 
+/* ---- sizes ---- */
+
+static hb_bistable_size choose_size(const hb_study_settings *settings)
+{
+    hb_bistable_size size = {.seed = settings->seed,
+                             .runs = 8,
+                             .pairs = 2000,
+                             .sweep_pairs = 2000,
+                             .degree = 8,
+                             .cells = 2000,
+                             .wide_cells = 3000};
+    if (settings->quick) {
+        size.runs = 3;
+        size.pairs = 500;
+        size.sweep_pairs = 500;
+        size.cells = 1000;
+        size.wide_cells = 1500;
+    }
+    if (settings->seeds > 0) size.runs = settings->seeds;
+    return size;
+}
+
 /* ---- files ---- */
 
 static hb_status write_number(hb_writer *writer, double value)
@@ -162,6 +184,13 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
     json_object_set_new(root, "rows", rows);
     json_object_set_new(root, "cases", cases);
     json_object_set_new(root, "claims", hb_bistable_claims(result));
+    hb_bistable_table(root, result);
+    if (settings->quick) {
+        hb_study_settings full = *settings;
+        full.quick = 0;
+        const hb_bistable_size whole = choose_size(&full);
+        hb_bistable_shortened(root, &result->size, &whole);
+    }
     json_object_set_new(root, "figures", hb_bistable_captions());
     return hb_study_write_json(context, settings->directory, "bistable.json", root);
 }
@@ -213,24 +242,12 @@ static void print_rows(FILE *table, const hb_bistable_result *result)
 
 /* ---- the run ---- */
 
-static hb_bistable_size choose_size(const hb_study_settings *settings)
+hb_status hb_bistable_progress(hb_context *context, hb_bistable_result *result, double points)
 {
-    hb_bistable_size size = {.seed = settings->seed,
-                             .runs = 8,
-                             .pairs = 2000,
-                             .sweep_pairs = 2000,
-                             .degree = 8,
-                             .cells = 2000,
-                             .wide_cells = 3000};
-    if (settings->quick) {
-        size.runs = 3;
-        size.pairs = 500;
-        size.sweep_pairs = 500;
-        size.cells = 1000;
-        size.wide_cells = 1500;
-    }
-    if (settings->seeds > 0) size.runs = settings->seeds;
-    return size;
+    const double sweep = BISTABLE_LIFTS * BISTABLE_RADII * BISTABLE_SWEEP_POINTS;
+    const double total = result->size.runs * (4.0 * BISTABLE_POINTS + sweep); /* DSM as the ball */
+    result->done += points;
+    return hb_context_progress(context, "bistable", fmin(1, result->done / total), 1);
 }
 
 static hb_status run_start(hb_context *context, hb_bistable_start start,
@@ -238,7 +255,9 @@ static hb_status run_start(hb_context *context, hb_bistable_start start,
 {
     hb_problem *problem;
     HB_STUDY_TRY(hb_problem_parse(context, DRIFT, "1", hb_bistable_initial[start], &problem));
-    hb_status status = hb_bistable_ball(context, problem, start, density, result);
+    hb_status status = hb_context_progress(context, "bistable", 0.3 * start, 1);
+    if (status == HB_OK) status = hb_bistable_ball(context, problem, start, density, result);
+    if (status == HB_OK) status = hb_context_progress(context, "bistable", 0.15 + 0.7 * start, 1);
     if (status == HB_OK) status = hb_bistable_dsm(context, problem, start, density, result);
     hb_problem_destroy(problem);
     return status;

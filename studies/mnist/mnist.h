@@ -9,6 +9,7 @@
  *     mnist_progress.c  one progress for all of it
  *     mnist_summary.c   mnist.csv, mnist.json, the printed table
  *     mnist_claims.c    what the paper says, beside what the numbers show
+ *     mnist_tables.c    the tables of the page
  *     mnist_figures.c   curves;  mnist_grids.c: pictures of digits
  *     mnist_study.c     the study itself */
 #ifndef HB_STUDIES_MNIST_H
@@ -209,6 +210,8 @@ void hb_mnist_print(FILE *table, const hb_mnist *m);
 json_t *hb_mnist_settings_json(const hb_mnist *m);
 json_t *hb_mnist_rows_json(const hb_mnist *m);
 json_t *hb_mnist_claims(const hb_mnist *m);
+/* The tables of the page and what was shortened, into root. */
+void hb_mnist_tables(json_t *root, const hb_mnist *m);
 hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t *captions);
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions);
 /* The root of the unbiased square, 0 where that is negative. */

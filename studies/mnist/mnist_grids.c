@@ -197,13 +197,11 @@ static hb_status write_file(hb_mnist *m, const char *name, int n, const panel *p
 
 static void add_caption(const hb_mnist *m, json_t *captions)
 {
-    json_array_append_new(
-        captions,
-        json_pack("{s:s,s:s}", "name", "mnist_grids", "caption",
-                  m->present
-                      ? "Digits at the paper's settings: odd rows are real test images, even "
-                        "rows are generated, each from the same noise in all grids."
-                      : "Digits of the kept model, from the same noise in all grids."));
+    hb_study_caption(captions, "mnist_grids", "5.2 Figure 4 (samples)",
+                     m->present
+                         ? "Digits at the paper's settings: odd rows are real test images, even "
+                           "rows are generated, each from the same noise in all grids."
+                         : "Digits of the kept model, from the same noise in all grids.");
 }
 
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions)

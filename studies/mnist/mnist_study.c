@@ -55,6 +55,7 @@ static hb_status write_json(hb_context *context, const hb_mnist *m, json_t *capt
     json_object_set_new(root, "settings", hb_mnist_settings_json(m));
     json_object_update_new(root, hb_mnist_rows_json(m));
     json_object_set_new(root, "claims", hb_mnist_claims(m));
+    hb_mnist_tables(root, m);
     json_object_set(root, "figures", captions);
     return hb_study_write_json(context, m->settings->directory, "mnist.json", root);
 }

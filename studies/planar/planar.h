@@ -4,9 +4,12 @@
  *     planar_run.c      one run: data, training with its curves, judging
  *     planar_residual.c the parabolic residual of a model at held-out draws
  *     planar_workers.c  the runs over the cores, with progress and interrupts
+ *     planar_floor.c    the error that comes from the number of rows alone
  *     planar_files.c    the file of a run, read and written; the long table
  *     planar_summary.c  means and standard errors over seeds; planar.json; the printed table
  *     planar_claims.c   what the paper says, beside what the numbers show
+ *     planar_open.c     what it leaves open, what truncation does; more claims
+ *     planar_tables.c   the tables of the page
  *     planar_figures.c  curves and ratios;  planar_fields.c: score fields, Helmholtz split, samples
  *     planar_study.c    the study itself */
 #ifndef HB_STUDIES_PLANAR_H
@@ -72,6 +75,7 @@ typedef struct hb_planar_size {
     uint64_t seed;
     int sets;                      /* a bit for each set */
     int seeds, rows;               /* repetitions; rows of data */
+    int epoch_rows;                /* of an epoch, which decides the number of steps */
     int epochs, width;             /* of the training */
     size_t judge;                  /* draws for an error at the end */
     size_t watch;                  /* and for a point of a curve */
@@ -101,6 +105,8 @@ enum {
     PLANAR_ROTATION_EXACT, /* the same of the exact score: what the method itself adds */
     PLANAR_TANGENTIAL,     /* share of |s|^2 across the radius, on draws at tau = 0.3 */
     PLANAR_TANGENTIAL_EXACT,
+    PLANAR_FLOOR,     /* error at tau = 0.3 of the exact score of the data's rows, everywhere */
+    PLANAR_FLOOR_LOW, /* and in the low-density region */
     PLANAR_VALUES
 };
 const char *hb_planar_value_name(int index, char buffer[32]);
@@ -121,6 +127,11 @@ typedef struct hb_planar_run {
     double value[PLANAR_VALUES];
     hb_planar_moment curve[PLANAR_MOMENTS];
 } hb_planar_run;
+
+/* Mean |s - exact|^2 at x[n][2], over all and over those marked low, of the score s that the rows
+ * themselves have after OU's noise of tau. */
+void hb_planar_floor(size_t rows, const double *data, double tau, size_t n, const double *x,
+                     const double *exact, const char *low, double *error_all, double *error_low);
 
 /* All runs, in the order of sets, methods and seeds; *runs is to be given to free(). */
 hb_status hb_planar_plan(hb_context *context, const hb_planar_size *size, size_t *n,
@@ -185,6 +196,11 @@ void hb_planar_print(FILE *table, const hb_planar_result *result);
 json_t *hb_planar_settings_json(const hb_planar_size *size);
 json_t *hb_planar_rows_json(const hb_planar_result *result);
 json_t *hb_planar_claims(const hb_planar_result *result);
+void hb_planar_open_claims(json_t *claims, const hb_planar_result *result);
+/* The tables of the page, into root; the first two are of planar_open.c. */
+void hb_planar_table_parameters(json_t *root, const hb_planar_result *result);
+void hb_planar_table_open(json_t *root, const hb_planar_result *result);
+void hb_planar_tables(json_t *root, const hb_planar_result *result);
 
 /* Figures that a run of these sets has; captions in the same order. */
 hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,

@@ -69,8 +69,11 @@ static const char *set_name(int set)
 static void claim_table(json_t *claims, const hb_planar_result *result)
 {
     static const hb_claim claim = {
-        "table", "Score errors at τ = 0.3 after 600 epochs are 0.12 to 0.51 on the five sets.",
-        "planar_ratios"};
+        .id = "table",
+        .statement = "Score errors at τ = 0.3 after 600 epochs are 0.12 to 0.51 on the five sets.",
+        .figure = "planar_ratios",
+        .table = "planar_results",
+        .place = "5.1 Table 3 (score errors)"};
     double least = INFINITY, most = 0;
     int sets = 0, worst = -1;
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -100,10 +103,12 @@ static void claim_table(json_t *claims, const hb_planar_result *result)
 static void claim_low(json_t *claims, const hb_planar_result *result)
 {
     static const hb_claim claim = {
-        "low-density",
-        "In the low-density region FP-Diffusion is worse than DSM, while the heat-ball loss "
-        "preserves or improves the accuracy.",
-        "planar_ratios"};
+        .id = "low-density",
+        .statement = "In the low-density region FP-Diffusion is worse than DSM, while the "
+                     "heat-ball loss preserves or improves the accuracy.",
+        .figure = "planar_ratios",
+        .table = "planar_low",
+        .place = "5.1 Observation 1 (low-density robustness)"};
     const comparison hb = compare(result, PLANAR_HB, PLANAR_DSM, LOW);
     const comparison fp = compare(result, PLANAR_FP, PLANAR_DSM, LOW);
     const comparison both = compare(result, PLANAR_HB, PLANAR_FP, LOW);
@@ -128,10 +133,12 @@ static void claim_low(json_t *claims, const hb_planar_result *result)
 
 static void claim_time(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {"equal-time",
-                                   "The comparison at equal time (the paper compares at equal "
-                                   "epochs only).",
-                                   "planar_ratios"};
+    static const hb_claim claim = {
+        .id = "equal-time",
+        .statement = "The comparison at equal time (the paper compares at equal epochs only).",
+        .figure = "planar_ratios",
+        .table = "planar_time",
+        .place = "5.1 Observation 1 (at equal time)"};
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM_TIME, LOW);
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP_TIME, LOW);
     const comparison dsm_all = compare(result, PLANAR_HB, PLANAR_DSM_TIME, AT);
@@ -159,11 +166,13 @@ static void claim_time(json_t *claims, const hb_planar_result *result)
 /* Theorem dsm-limit: the constraint holds at the minimiser of DSM, so it must not distort. */
 static void claim_limit(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {"no-distortion",
-                                   "The minimiser of DSM satisfies the heat-ball constraint, so "
-                                   "that adding the constraint does "
-                                   "not distort the score.",
-                                   "planar_ratios"};
+    static const hb_claim claim = {.id = "no-distortion",
+                                   .statement =
+                                       "The minimiser of DSM satisfies the heat-ball constraint, "
+                                       "so that adding the constraint does not distort the score.",
+                                   .figure = "planar_ratios",
+                                   .table = "planar_low",
+                                   .place = "5.1 Quantitative results (no distortion)"};
     comparison worst = {.most = -INFINITY, .worst = -1};
     double tau = NAN, geometric[PLANAR_TAUS];
     for (int k = 0; k < PLANAR_TAUS; k++) {
@@ -203,11 +212,13 @@ static double mean_over(const hb_planar_result *result, int mixture, int method,
 static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
 {
     static const hb_claim claim = {
-        "helmholtz",
-        "The rotational part of the learned field is weak on mixtures and pronounced on sets "
-        "around a "
-        "curve; since the true score is free of curl, it measures the error of the estimate.",
-        "planar_helmholtz"};
+        .id = "helmholtz",
+        .statement = "The rotational part of the learned field is weak on mixtures and pronounced "
+                     "on sets around a curve; since the true score is free of curl, it measures "
+                     "the error of the estimate.",
+        .figure = "planar_helmholtz",
+        .table = "planar_rotation",
+        .place = "5.1 Observation 2 (Helmholtz split)"};
     const double mixture = mean_over(result, 1, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION);
     const double curve = mean_over(result, 0, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION);
     const double plain_mixture = mean_over(result, 1, PLANAR_DSM_SCORE, PLANAR_ROTATION);
@@ -233,8 +244,11 @@ static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
 
 static void claim_ring(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {"ring", "The ring has a purely tangential score field.",
-                                   "planar_fields"};
+    static const hb_claim claim = {.id = "ring",
+                                   .statement = "The ring has a purely tangential score field.",
+                                   .figure = "planar_fields",
+                                   .place = "5.1 Datasets (the ring)",
+                                   .correction = 6};
     int ring = 0;
     while (strcmp(hb_planar_sets[ring].name, "ring") != 0) ring++;
     if (!hb_planar_has(result, ring)) return;
@@ -253,11 +267,13 @@ static void claim_ring(json_t *claims, const hb_planar_result *result)
 
 static void claim_residual(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        "residual",
-        "The mean-value residual rises during the training for all methods, and the heat-ball loss "
-        "ends with the lowest.",
-        "planar_residual"};
+    static const hb_claim claim = {.id = "residual",
+                                   .statement =
+                                       "The mean-value residual rises during the training for all "
+                                       "methods, and the heat-ball loss ends with the lowest.",
+                                   .figure = "planar_residual",
+                                   .table = "planar_residuals",
+                                   .place = "5.1 Heat-ball residual"};
     const int value = PLANAR_RESIDUAL + PLANAR_TAU_TABLE;
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM, value);
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP, value);
@@ -289,11 +305,13 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
 
 static void claim_samples(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        "samples",
-        "The heat-ball loss preserves manifold geometry and mode coverage that the unconstrained "
-        "variant collapses.",
-        "planar_samples"};
+    static const hb_claim claim = {.id = "samples",
+                                   .statement =
+                                       "The heat-ball loss preserves manifold geometry and mode "
+                                       "coverage that the unconstrained variant collapses.",
+                                   .figure = "planar_samples",
+                                   .table = "planar_generation",
+                                   .place = "B Samples of the eight sets"};
     double most[PLANAR_METHODS] = {0}, poorest = INFINITY;
     int missing[PLANAR_METHODS] = {0}, worst = -1;
     for (size_t i = 0; i < result->n; i++)
@@ -331,11 +349,14 @@ static void claim_samples(json_t *claims, const hb_planar_result *result)
 static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
 {
     static const hb_claim claim = {
-        "hb-paper",
-        "The heat-ball loss as printed (the squared difference of v = ln u and its average over "
-        "the "
-        "ball, without the source) preserves or improves the accuracy in the low-density region.",
-        "planar_ratios"};
+        .id = "hb-paper",
+        .statement = "The heat-ball loss as printed (the squared difference of v = ln u and its "
+                     "average over the ball, without the source) preserves or improves the "
+                     "accuracy in the low-density region.",
+        .figure = "planar_ratios",
+        .table = "planar_low",
+        .place = "5.1 Methods (the loss as printed)",
+        .correction = 1};
     double all[PLANAR_TAUS], low[PLANAR_TAUS];
     for (int k = 0; k < PLANAR_TAUS; k++) {
         const int value = PLANAR_ERROR + PLANAR_REGIONS * k;
@@ -374,5 +395,6 @@ json_t *hb_planar_claims(const hb_planar_result *result)
     claim_residual(claims, result);
     claim_samples(claims, result);
     claim_paper_loss(claims, result);
+    hb_planar_open_claims(claims, result);
     return claims;
 }

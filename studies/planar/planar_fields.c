@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 81, DOTS = 1000 };
+enum { NODES = 81, DOTS = 1000, SHOWN = 500 }; /* samples, and dots that are drawn */
 #define FIELD_BOX 3.0
 #define SAMPLE_BOX 4.2
 #define FIELD_TAU 0.3
@@ -50,6 +50,15 @@ static hb_status load_model(painter *p, int method, hb_model **model)
     return status;
 }
 
+static hb_status start_plane(painter *p, hb_panel *panel, double half)
+{
+    panel->x_label = "{/:Italic x}_1";
+    panel->y_label = "{/:Italic x}_2";
+    panel->x_min = panel->y_min = -half;
+    panel->x_max = panel->y_max = half;
+    return hb_figure_panel(p->figure, panel);
+}
+
 static hb_status start_square(painter *p, const char *title, double half)
 {
     char text[96];
@@ -59,9 +68,7 @@ static hb_status start_square(painter *p, const char *title, double half)
     for (char *c = text; *c; c++)
         if (*c == '_') *c = ' ';
     panel.title = text;
-    panel.x_min = panel.y_min = -half;
-    panel.x_max = panel.y_max = half;
-    return hb_figure_panel(p->figure, &panel);
+    return start_plane(p, &panel, half);
 }
 
 /* ---- score fields ---- */
@@ -127,18 +134,25 @@ static hb_status paint_fields(painter *p)
     return HB_OK;
 }
 
+/* The first SHOWN of the points. */
+static hb_status add_dots(painter *p, const double *x, int color)
+{
+    double a[SHOWN], b[SHOWN];
+    for (int i = 0; i < SHOWN; i++) {
+        a[i] = x[2 * i];
+        b[i] = x[2 * i + 1];
+    }
+    return hb_figure_series(p->figure, "", HB_STYLE_DOTS, color, SHOWN, a, b, NULL, NULL);
+}
+
 /* ---- the Helmholtz split ---- */
 
 static hb_status add_data(painter *p, double tau)
 {
-    double x[2 * DOTS], a[DOTS], b[DOTS];
+    double x[2 * SHOWN];
     HB_STUDY_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, tau,
-                                      p->result->size.seed, 0, DOTS, x, NULL));
-    for (int i = 0; i < DOTS; i++) {
-        a[i] = x[2 * i];
-        b[i] = x[2 * i + 1];
-    }
-    return hb_figure_series(p->figure, "", HB_STYLE_DOTS, 3, DOTS, a, b, NULL, NULL);
+                                      p->result->size.seed, 0, SHOWN, x, NULL));
+    return add_dots(p, x, 3);
 }
 
 static hb_status paint_split(painter *p)
@@ -154,21 +168,19 @@ static hb_status paint_split(painter *p)
                                           parts[1], &masses[0], &masses[1]);
     for (int k = 0; k < 3 && status == HB_OK; k++) {
         char title[96];
-        if (k < 2)
-            snprintf(title, sizeof title,
-                     k ? "{/:Italic f}_1: %.2g %% of the mass"
-                       : "{/:Italic f}_2 = ∇{/:Italic φ}: %.4g %%",
-                     100 * masses[k]);
+        if (k == 0)
+            snprintf(title, sizeof title, "%s: {/:Italic f}_2 = ∇{/:Italic φ}",
+                     hb_planar_sets[p->set].name);
+        else if (k == 1)
+            snprintf(title, sizeof title, "{/:Italic f}_1: %.2g %% of the mass", 100 * masses[1]);
         else
-            snprintf(title, sizeof title, "%s: {/:Italic f}", hb_planar_sets[p->set].name);
+            snprintf(title, sizeof title, "{/:Italic f} = {/:Italic f}_1 + {/:Italic f}_2");
         hb_panel panel;
         hb_panel_default(&panel);
-        for (char *c = title; k == 2 && *c != ':'; c++)
+        for (char *c = title; k == 0 && *c != ':'; c++)
             if (*c == '_') *c = ' ';
         panel.title = title;
-        panel.x_min = panel.y_min = -FIELD_BOX;
-        panel.x_max = panel.y_max = FIELD_BOX;
-        status = hb_figure_panel(p->figure, &panel);
+        status = start_plane(p, &panel, FIELD_BOX);
         if (status == HB_OK) status = add_data(p, SPLIT_TAU);
         if (status == HB_OK) status = add_streamlines(p, parts[k], FIELD_BOX, k == 1 ? 1 : 0);
     }
@@ -189,14 +201,9 @@ static hb_status fill_samples(painter *p, int method, double *x)
     return status;
 }
 
-static hb_status add_samples(painter *p, const double *x, int color)
+static hb_status count_modes(painter *p, const double *x, int *found, size_t *outliers)
 {
-    double a[DOTS], b[DOTS];
-    for (int i = 0; i < DOTS; i++) {
-        a[i] = x[2 * i];
-        b[i] = x[2 * i + 1];
-    }
-    return hb_figure_series(p->figure, "", HB_STYLE_DOTS, color, DOTS, a, b, NULL, NULL);
+    return hb_judge_modes(p->context, p->truth, DOTS, x, NULL, outliers, found);
 }
 
 static hb_status paint_samples(painter *p)
@@ -206,12 +213,15 @@ static hb_status paint_samples(painter *p)
     double x[2 * DOTS];
     for (int i = 0; i < 4; i++) {
         char title[96];
+        int found;
+        size_t outliers;
         HB_STUDY_TRY(fill_samples(p, methods[i], x));
-        snprintf(title, sizeof title, "%s%s",
-                 methods[i] == EXACT ? hb_planar_sets[p->set].name : "",
-                 methods[i] == EXACT ? ": data" : short_name(methods[i]));
+        HB_STUDY_TRY(count_modes(p, x, &found, &outliers));
+        snprintf(title, sizeof title, "%s: %d of %d modes",
+                 methods[i] == EXACT ? hb_planar_sets[p->set].name : short_name(methods[i]), found,
+                 hb_mixture_modes(p->truth, NULL));
         HB_STUDY_TRY(start_square(p, title, SAMPLE_BOX));
-        HB_STUDY_TRY(add_samples(p, x, colors[i]));
+        HB_STUDY_TRY(add_dots(p, x, colors[i]));
     }
     return HB_OK;
 }
@@ -226,70 +236,65 @@ static hb_status paint_modes(painter *p)
         int found;
         size_t outliers;
         HB_STUDY_TRY(fill_samples(p, methods[i], x));
-        HB_STUDY_TRY(hb_judge_modes(p->context, p->truth, DOTS, x, NULL, &outliers, &found));
-        snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers",
-                 methods[i] == EXACT ? "data" : short_name(methods[i]), found,
-                 hb_mixture_modes(p->truth, NULL), outliers);
+        HB_STUDY_TRY(count_modes(p, x, &found, &outliers));
+        const int modes = hb_mixture_modes(p->truth, NULL);
+        if (methods[i] == EXACT)
+            snprintf(title, sizeof title, "%s: %d of %d modes", hb_planar_sets[p->set].name, found,
+                     modes);
+        else
+            snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers",
+                     short_name(methods[i]), found, modes, outliers);
         fill_lattice(SAMPLE_BOX, p->x);
         HB_STUDY_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, 0, (size_t)NODES * NODES,
                                       p->x, p->density, NULL));
         HB_STUDY_TRY(start_square(p, title, SAMPLE_BOX));
         HB_STUDY_TRY(add_contours(p, SAMPLE_BOX, 5));
-        HB_STUDY_TRY(add_samples(p, x, colors[i]));
+        HB_STUDY_TRY(add_dots(p, x, colors[i]));
     }
     return HB_OK;
 }
 
 /* ---- all of them ---- */
 
+/* Axes are square, within 4 % in both: the margins of an SVG are taller than those of a PNG. */
+enum { PANEL_WIDTH = 380, PANEL_HEIGHT = 390 };
+
 static const struct {
-    const char *name, *caption;
+    const char *name, *place, *caption;
     hb_status (*paint)(painter *p);
-    int columns; /* panels of a set */
-    int sets_per_row, width, height;
+    int columns;               /* panels of a set, one row for each */
     int sets[PLANAR_SETS + 1]; /* ends with -1 */
 } FIGURES[] = {
     {"planar_fields",
+     "B Score fields",
      "Score fields at τ = 0.3: streamlines over contours of the density, exact and learned (first "
-     "seed). The ring's score is radial.",
+     "seed), with the error of each. The ring's score is radial.",
      paint_fields,
      4,
-     1,
-     380,
-     360,
      {2, 4, 1, -1}},
     {"planar_helmholtz",
+     "5.1 Observation 2 (Helmholtz split)",
      "Helmholtz split f = f₁ + f₂ at τ = 0.5 of the field learned with the Helmholtz head (first "
-     "seed): "
-     "f₂ without curl, f₁ without divergence, and the whole, with the data at that τ. Streamlines "
-     "do not "
-     "show sizes; the titles give the share of each part. The exact score has no f₁.",
+     "seed): f₂ without curl, f₁ without divergence, and the whole, with the data at that τ. "
+     "Streamlines do not show sizes; the titles give the share of f₁ in |f|². The exact score has "
+     "no f₁.",
      paint_split,
      3,
-     1,
-     400,
-     380,
      {0, 2, 1, 5, 6, 3, -1}},
     {"planar_samples",
-     "Data and samples of the eight sets: DSM, HB without the constraint, HB (first seed, 1000 "
-     "samples "
-     "each).",
+     "B Samples of the eight sets",
+     "Data (black) and samples: DSM, HB without the constraint, HB (first seed), with the modes "
+     "found by 1000 samples, of which 500 are drawn.",
      paint_samples,
      4,
-     1,
-     340,
-     310,
      {0, 7, 2, 5, 4, 1, 6, 3, -1}},
     {"planar_modes",
+     "B Samples with mode counts",
      "Samples over contours of the data's density, with the number of modes found (at least a "
-     "tenth of "
-     "their share) and of samples that belong to none: data, DSM, FP, HB (first seed, 1000 samples "
-     "each).",
+     "tenth of their share) and of samples that belong to none: data (black), DSM, FP, HB (first "
+     "seed, 1000 samples, of which 500 are drawn).",
      paint_modes,
      4,
-     1,
-     380,
-     360,
      {2, 4, 1, -1}}};
 enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
 
@@ -308,10 +313,8 @@ static hb_status paint_figure(painter *p, int which, const char *directory, FILE
     for (const int *set = FIGURES[which].sets; *set >= 0; set++)
         n += hb_planar_has(p->result, *set);
     if (n == 0) return HB_OK;
-    const int per_row = n < FIGURES[which].sets_per_row ? n : FIGURES[which].sets_per_row;
-    HB_STUDY_TRY(hb_figure_create(p->context, (n + per_row - 1) / per_row,
-                                  per_row * FIGURES[which].columns, FIGURES[which].width,
-                                  FIGURES[which].height, &p->figure));
+    HB_STUDY_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_WIDTH, PANEL_HEIGHT,
+                                  &p->figure));
     hb_status status = HB_OK;
     for (const int *set = FIGURES[which].sets; *set >= 0 && status == HB_OK; set++)
         if (hb_planar_has(p->result, *set)) status = paint_set(p, which, *set);
@@ -347,8 +350,8 @@ hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *r
     for (int which = 0; which < N_FIGURES && status == HB_OK; which++) {
         if (!has_any(result, which)) continue;
         status = paint_figure(&p, which, directory, table, noted);
-        json_array_append_new(captions, json_pack("{s:s,s:s}", "name", FIGURES[which].name,
-                                                  "caption", FIGURES[which].caption));
+        hb_study_caption(captions, FIGURES[which].name, FIGURES[which].place,
+                         FIGURES[which].caption);
     }
     free(memory);
     return status;

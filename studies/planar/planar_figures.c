@@ -62,8 +62,9 @@ static hb_status add_curve(hb_figure *figure, const hb_planar_result *result, in
                             step, value, NULL, NULL);
 }
 
+/* y_min: room for the key below the curves; NaN: none is needed. */
 static hb_status start_curves(hb_figure *figure, const char *title, const char *y_label,
-                              const char *key)
+                              const char *key, double y_min)
 {
     hb_panel panel;
     hb_panel_default(&panel);
@@ -72,6 +73,7 @@ static hb_status start_curves(hb_figure *figure, const char *title, const char *
     panel.y_label = y_label;
     panel.log_x = panel.log_y = 10;
     panel.key = key;
+    panel.y_min = y_min;
     return hb_figure_panel(figure, &panel);
 }
 
@@ -87,7 +89,7 @@ static hb_status draw_regions(hb_figure *figure, const hb_planar_result *result,
                      region == 1 ? "low" : "high");
             for (char *c = title; *c; c++)
                 if (*c == '_') *c = ' ';
-            HB_STUDY_TRY(start_curves(figure, title, "error of the score", "bottom left"));
+            HB_STUDY_TRY(start_curves(figure, title, "error of the score", "top right", NAN));
             for (int m = PLANAR_DSM; m <= PLANAR_HB; m++)
                 HB_STUDY_TRY(
                     add_curve(figure, result, sets[i], m, PLANAR_TAU_TABLE_CURVE, region, 1));
@@ -105,7 +107,7 @@ static hb_status draw_residual(hb_figure *figure, const hb_planar_result *result
         snprintf(title, sizeof title, "%s", hb_planar_sets[sets[i]].name);
         for (char *c = title; *c; c++)
             if (*c == '_') *c = ' ';
-        HB_STUDY_TRY(start_curves(figure, title, "scaled residual, rms", "top left"));
+        HB_STUDY_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 2e-3));
         for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
             HB_STUDY_TRY(add_curve(figure, result, sets[i], m, -1, 0, i == 0));
     }
@@ -125,7 +127,7 @@ static hb_status draw_training(hb_figure *figure, const hb_planar_result *result
             for (char *c = title; *c != ','; c++)
                 if (*c == '_') *c = ' ';
             HB_STUDY_TRY(
-                start_curves(figure, title, k ? NULL : "error of the score", "bottom left"));
+                start_curves(figure, title, k ? NULL : "error of the score", "top right", NAN));
             for (int m = PLANAR_DSM; m <= PLANAR_HB; m++)
                 HB_STUDY_TRY(add_curve(figure, result, sets[i], m, k, 0, k == 0));
         }
@@ -135,7 +137,7 @@ static hb_status draw_training(hb_figure *figure, const hb_planar_result *result
 /* ---- error against tau ---- */
 
 static hb_status add_taus(hb_figure *figure, const hb_planar_result *result, int set, int method,
-                          int region)
+                          int region, int named)
 {
     double x[PLANAR_TAUS], y[PLANAR_TAUS], low[PLANAR_TAUS], high[PLANAR_TAUS];
     const hb_planar_mean *mean = &result->mean[set][method];
@@ -150,8 +152,8 @@ static hb_status add_taus(hb_figure *figure, const hb_planar_result *result, int
     }
     HB_STUDY_TRY(
         hb_figure_series(figure, "", HB_STYLE_THIN, COLORS[method], PLANAR_TAUS, x, y, NULL, NULL));
-    return hb_figure_series(figure, LABELS[method], HB_STYLE_POINTS, COLORS[method], PLANAR_TAUS, x,
-                            y, low, high);
+    return hb_figure_series(figure, named ? LABELS[method] : "", HB_STYLE_POINTS, COLORS[method],
+                            PLANAR_TAUS, x, y, low, high);
 }
 
 static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, int n,
@@ -170,11 +172,13 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
             panel.x_label = "{/:Italic τ}";
             panel.y_label = "error of the score";
             panel.log_y = 10;
+            panel.key = "bottom left";
+            panel.y_min = 2e-5; /* room for the key below the points */
             panel.x_min = 0;
             panel.x_max = 0.9;
             HB_STUDY_TRY(hb_figure_panel(figure, &panel));
             for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
-                HB_STUDY_TRY(add_taus(figure, result, sets[i], m, region));
+                HB_STUDY_TRY(add_taus(figure, result, sets[i], m, region, i == 0));
         }
     return HB_OK;
 }
@@ -182,7 +186,7 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
 /* ---- ratios by set ---- */
 
 static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result, const char *title,
-                              const char *y_label)
+                              double y_max)
 {
     static const char *const names[PLANAR_SETS] = {"asymmetric", "sparse-dense", "elongated",
                                                    "two spiral", "ring",         "pinwheel",
@@ -197,12 +201,12 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
     hb_panel panel;
     hb_panel_default(&panel);
     panel.title = title;
-    panel.y_label = y_label;
+    panel.y_label = "error, in units of DSM's";
     panel.log_y = 10;
     panel.x_names = list;
     panel.x_min = 0.4;
     panel.x_max = n + 0.6;
-    panel.y_max = 50; /* room for the legend above the points */
+    panel.y_max = y_max; /* room for the legend above the points */
     HB_STUDY_TRY(hb_figure_panel(figure, &panel));
     const double ends[] = {0.4, n + 0.6}, one[] = {1, 1};
     return hb_figure_series(figure, "", HB_STYLE_DASHED, 6, 2, ends, one, NULL, NULL);
@@ -253,12 +257,10 @@ static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
 {
     static const int steps[] = {PLANAR_FP, PLANAR_HB, PLANAR_HB_FREE, PLANAR_HB_PAPER};
     const int low = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + 1;
-    HB_STUDY_TRY(
-        start_ratios(figure, result, "(A) Low density, equal steps", "error, in units of DSM's"));
+    HB_STUDY_TRY(start_ratios(figure, result, "(A) Low density, equal steps", 50));
     for (int i = 0; i < 4; i++)
         HB_STUDY_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 1.5)));
-    HB_STUDY_TRY(
-        start_ratios(figure, result, "(B) Low density, equal time", "error, in units of DSM's"));
+    HB_STUDY_TRY(start_ratios(figure, result, "(B) Low density, equal time", 8));
     HB_STUDY_TRY(add_ratios(figure, result, PLANAR_FP_TIME, PLANAR_DSM_TIME, low, -0.08));
     return add_ratios(figure, result, PLANAR_HB, PLANAR_DSM_TIME, low, 0.08);
 }
@@ -268,27 +270,24 @@ static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
 typedef enum curve_figure { REGIONS, RESIDUAL, TRAINING, TAUS, RATIOS, CURVE_FIGURES } curve_figure;
 
 static const struct {
-    const char *name, *caption;
+    const char *name, *place, *caption;
 } FIGURES[CURVE_FIGURES] = {
-    {"planar_regions",
+    {"planar_regions", "5.1 Observation 1 (low-density robustness)",
      "Error of the score at τ = 0.3 against the exact score during the training, in the high- and "
-     "the "
-     "low-density region (the fifth of the draws with the lowest density), mean over seeds."},
-    {"planar_residual",
+     "the low-density region (the fifth of the draws with the lowest density), mean over seeds."},
+    {"planar_residual", "B Residual during the training",
      "Parabolic mean-value residual at τ = 0.3 during the training: root mean square over held-out "
      "draws of 4 R_r/(C1 r²), with the source; the exact density has 0 (the cubature adds at most "
-     "0.0025). Mean over seeds."},
-    {"planar_training", "Error of the score during the training at five values of τ, mean over "
-                        "seeds: the order of the "
-                        "methods is not the same at all τ."},
-    {"planar_multitau", "Error of the score of the finished models against τ, everywhere and in "
-                        "the low-density region, "
-                        "mean over seeds with standard errors."},
-    {"planar_ratios", "Error at τ = 0.3 in the low-density region, in units of DSM's (below the "
-                      "dashed line: better than "
-                      "DSM), geometric mean over seeds with standard errors. (A) Equal steps. (B) "
-                      "Equal time: DSM and FP "
-                      "with as many more steps as they can take in the time of HB."}};
+     "0.0025). The constraints are switched on from a tenth of the steps on. Mean over seeds."},
+    {"planar_training", "B Errors at several τ",
+     "Error of the score during the training at five values of τ, mean over seeds."},
+    {"planar_multitau", "B Errors at several τ",
+     "Error of the score of the finished models against τ, everywhere and in the low-density "
+     "region, mean over seeds with standard errors. Points of one τ stand side by side."},
+    {"planar_ratios", "5.1 Observation 1 (low-density robustness)",
+     "Error at τ = 0.3 in the low-density region, in units of DSM's (below the dashed line: better "
+     "than DSM), geometric mean over seeds with standard errors. (A) Equal steps. (B) Equal time: "
+     "DSM and FP with as many more steps as they can take in the time of HB."}};
 
 static hb_status draw_one(hb_context *context, const hb_planar_result *result, int which,
                           const char *directory, FILE *table, int *noted)
@@ -325,8 +324,8 @@ hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,
     for (int which = 0; which < CURVE_FIGURES; which++) {
         if (which != RATIOS && shown_sets(result, N_SHOWN, sets) == 0) continue;
         HB_STUDY_TRY(draw_one(context, result, which, directory, table, &noted));
-        json_array_append_new(captions, json_pack("{s:s,s:s}", "name", FIGURES[which].name,
-                                                  "caption", FIGURES[which].caption));
+        hb_study_caption(captions, FIGURES[which].name, FIGURES[which].place,
+                         FIGURES[which].caption);
     }
     return hb_planar_field_figures(context, result, directory, table, &noted, captions);
 }

@@ -13,13 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FORMAT "planar-1" /* to be raised when the same settings mean other numbers */
+#define FORMAT "planar-2" /* to be raised when the same settings mean other numbers */
 
 const char *hb_planar_value_name(int index, char buffer[32])
 {
-    static const char *const names[] = {
-        "residual_raw", "mmd",  "mmd_floor", "modes",          "modes_found", "poorest_mode",
-        "outliers",     "curl", "rotation",  "rotation_exact", "tangential",  "tangential_exact"};
+    static const char *const names[] = {"residual_raw",   "mmd",         "mmd_floor",
+                                        "modes",          "modes_found", "poorest_mode",
+                                        "outliers",       "curl",        "rotation",
+                                        "rotation_exact", "tangential",  "tangential_exact",
+                                        "floor",          "floor_low"};
     if (index < PLANAR_RESIDUAL)
         snprintf(buffer, 32, "mse_%s_tau%g", hb_planar_regions[index % PLANAR_REGIONS],
                  hb_planar_taus[index / PLANAR_REGIONS]);

@@ -157,6 +157,11 @@ static hb_status train(job *j, hb_model **model)
     const double start = processor_time();
     if (status == HB_OK) status = hb_train(j->context, &settings, 2, rows, data, 0, NULL, model);
     j->run->seconds = processor_time() - start - j->watch_seconds;
+    const watched *w = &j->watch[PLANAR_TAU_TABLE_CURVE];
+    if (status == HB_OK)
+        hb_planar_floor(rows, data, hb_planar_curve_taus[PLANAR_TAU_TABLE_CURVE], j->size->watch,
+                        w->x, w->exact, w->low, &j->run->value[PLANAR_FLOOR],
+                        &j->run->value[PLANAR_FLOOR_LOW]);
     free(data);
     return j->status != HB_OK ? j->status : status;
 }

@@ -21,6 +21,19 @@ static hb_status read_runs(hb_context *context, hb_planar_result *result)
     return HB_OK;
 }
 
+static void say_shortened(json_t *root, const hb_planar_result *result)
+{
+    const hb_planar_size *size = &result->size,
+                         full = hb_planar_choose_size(&(hb_study_settings){0});
+    hb_study_shortened(
+        root, hb_study_text("Planar study: three of the eight sets, %d seed%s instead of %d, %d "
+                            "epochs instead of %d, networks of width %d instead of %d, %zu samples "
+                            "instead of %zu: errors are larger than those of the full run, and a "
+                            "single seed has no standard error.",
+                            size->seeds, size->seeds == 1 ? "" : "s", full.seeds, size->epochs,
+                            full.epochs, size->width, full.width, size->samples, full.samples));
+}
+
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,
                             const hb_planar_result *result, json_t *captions)
 {
@@ -28,7 +41,9 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
     json_object_set_new(root, "settings", hb_planar_settings_json(&result->size));
     json_object_set_new(root, "sets", hb_planar_rows_json(result));
     json_object_set_new(root, "claims", hb_planar_claims(result));
+    hb_planar_tables(root, result);
     json_object_set(root, "figures", captions);
+    if (settings->quick) say_shortened(root, result);
     return hb_study_write_json(context, settings->directory, "planar.json", root);
 }
 

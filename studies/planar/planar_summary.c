@@ -73,12 +73,12 @@ json_t *hb_planar_settings_json(const hb_planar_size *size)
     for (int m = 0; m < PLANAR_METHODS; m++)
         json_object_set_new(costs, hb_planar_recipes[m].name,
                             hb_study_number(hb_planar_recipes[m].cost));
-    return json_pack("{s:i,s:i,s:i,s:i,s:i,s:s,s:I,s:I,s:I,s:i,s:I,s:I,s:o}", "seeds", size->seeds,
-                     "rows", size->rows, "epochs", size->epochs, "width", size->width, "depth", 3,
-                     "process", "ou", "judge_draws", (json_int_t)size->judge, "watch_draws",
-                     (json_int_t)size->watch, "samples", (json_int_t)size->samples,
-                     "generate_steps", size->generate_steps, "residual_draws",
-                     (json_int_t)size->anchors, "watch_residual_draws",
+    return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:s,s:I,s:I,s:I,s:i,s:I,s:I,s:o}", "seeds",
+                     size->seeds, "rows", size->rows, "epoch_rows", size->epoch_rows, "epochs",
+                     size->epochs, "width", size->width, "depth", 3, "process", "ou", "judge_draws",
+                     (json_int_t)size->judge, "watch_draws", (json_int_t)size->watch, "samples",
+                     (json_int_t)size->samples, "generate_steps", size->generate_steps,
+                     "residual_draws", (json_int_t)size->anchors, "watch_residual_draws",
                      (json_int_t)size->watch_anchors, "step_costs", costs);
 }
 

@@ -3,6 +3,7 @@
  *     sampler_laws.c     exact moments, densities and distribution functions
  *     sampler_draws.c    the draws of one dimension, reduced to run statistics and two samples
  *     sampler_claims.c   what the paper says, beside what the rows show
+ *     sampler_tables.c   the tables of the page
  *     sampler_figures.c  the three figures
  *     sampler_study.c    the study itself: rows, table, files */
 #ifndef HB_STUDIES_SAMPLER_H
@@ -102,9 +103,11 @@ double hb_sampler_rate(const hb_sampler_row *rows, int law, double floor, int ex
 #define SAMPLER_KS_MEAN 0.8687311606361592
 
 json_t *hb_sampler_claims(const hb_sampler_row *rows);
+/* Adds the tables of the page to the root of sampler.json. */
+void hb_sampler_tables(json_t *root, const hb_sampler_row *rows);
 hb_status hb_sampler_figures(hb_context *context, const hb_sampler_row *rows, const char *directory,
                              FILE *table);
-json_t *hb_sampler_captions(void); /* [{name, caption}] */
+json_t *hb_sampler_captions(void); /* [{name, place, caption}] */
 
 extern const hb_study hb_sampler_study;
 

@@ -73,11 +73,13 @@ double hb_sampler_rate(const hb_sampler_row *rows, int law, double floor, int ex
 
 static void claim_exact(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {"exactness",
-                                   "Algorithm 1 draws from the Watson measure κ without bias; the "
-                                   "estimator of the mean of the "
-                                   "caloric integrand f = |y|²/(2s) has unit weights.",
-                                   "sampler_variance"};
+    static const hb_claim claim = {
+        .id = "exactness",
+        .statement = "Algorithm 1 draws from the Watson measure κ without bias; the estimator of "
+                     "the mean of the caloric integrand f = |y|²/(2s) has unit weights.",
+        .figure = "sampler_kolmogorov",
+        .table = "sampler_dimensions",
+        .place = "4.2 Corollary (exactness)"};
     const double z = largest(rows, direct_mean_z), ks = largest(rows, ks_exact);
     const int holds = z <= AGREES && ks <= KS_AGREES;
     hb_study_claim(claims, &claim, json_string("mean value known analytically; no number given"),
@@ -97,11 +99,13 @@ static double variance_ratio(const hb_sampler_row *row)
 
 static void claim_variance(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {"variance",
-                                   "The variance of the direct estimator grows like the "
-                                   "integrand's own, O(d); that of uniform "
-                                   "importance sampling grows faster.",
-                                   "sampler_variance"};
+    static const hb_claim claim = {
+        .id = "variance",
+        .statement = "The variance of the direct estimator grows like the integrand's own, O(d); "
+                     "that of uniform importance sampling grows faster.",
+        .figure = "sampler_variance",
+        .table = "sampler_dimensions",
+        .place = "4.4 Proposition (variance gap)"};
     const double direct = largest(rows, direct_variance_z), uniform = largest(rows, uniform_z);
     int least = 0, grows = 1;
     for (int i = 1; i < SAMPLER_DIMS; i++)
@@ -130,10 +134,12 @@ static void claim_variance(json_t *claims, const hb_sampler_row *rows)
 static void claim_ess(json_t *claims, const hb_sampler_row *rows)
 {
     static const hb_claim claim = {
-        "ess",
-        "The direct sampler keeps the effective sample size at N; that of uniform sampling "
-        "on the bounding cylinder collapses.",
-        "sampler_variance"};
+        .id = "ess",
+        .statement = "The direct sampler keeps the effective sample size at N; that of uniform "
+                     "sampling on the bounding cylinder collapses.",
+        .figure = "sampler_variance",
+        .table = "sampler_dimensions",
+        .place = "4.4 Figure (variance and effective sample size)"};
     const hb_sampler_row *last = &rows[SAMPLER_DIMS - 1], *paper = &rows[5];
     const double z = largest(rows, ess_z);
     const int holds = z <= AGREES && last->uniform_ess < 0.1 * SAMPLER_N;
@@ -152,11 +158,12 @@ static void claim_ess(json_t *claims, const hb_sampler_row *rows)
 
 static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        "monotone",
-        "The effective sample size of uniform sampling falls as the dimension grows, "
-        "from d = 4 on.",
-        "sampler_variance"};
+    static const hb_claim claim = {.id = "monotone",
+                                   .statement = "The effective sample size of uniform sampling "
+                                                "falls as the dimension grows, from d = 4 on.",
+                                   .figure = "sampler_variance",
+                                   .table = "sampler_dimensions",
+                                   .place = "4.4 Figure (variance and effective sample size)"};
     const int best = best_row(rows);
     int falls_after = 1;
     for (int i = best + 1; i < SAMPLER_DIMS; i++)
@@ -179,8 +186,10 @@ static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
 static void claim_growth(json_t *claims, const hb_sampler_row *rows)
 {
     static const hb_claim claim = {
-        "growth", "The bounding cylinder wastes a factor |S|/|E₁| that grows like (e/(2√π)) √d.",
-        NULL};
+        .id = "growth",
+        .statement = "The bounding cylinder wastes a factor |S|/|E₁| that grows like (e/(2√π)) √d.",
+        .table = "sampler_dimensions",
+        .place = "4.4 Proposition (variance gap)"};
     const hb_sampler_row *first = &rows[0], *last = &rows[SAMPLER_DIMS - 1];
     int approaches = fabs(last->cylinder_growth - 1) < 0.01;
     double z = 0;
@@ -204,11 +213,12 @@ static void claim_growth(json_t *claims, const hb_sampler_row *rows)
 
 static void claim_radial(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        "radial",
-        "d(1−t), t = |z|²/R(σ)², tends to χ²(2) in law: the draws crowd at the boundary of "
-        "the ball.",
-        "sampler_histograms"};
+    static const hb_claim claim = {.id = "radial",
+                                   .statement = "d(1−t), t = |z|²/R(σ)², tends to χ²(2) in law: "
+                                                "the draws crowd at the boundary of the ball.",
+                                   .figure = "sampler_histograms",
+                                   .table = "sampler_laws",
+                                   .place = "4.3 Corollary (concentration), radial law"};
     const double floor = 3 * SAMPLER_KS_MEAN / ROOT_DRAWS;
     const double measured = hb_sampler_rate(rows, SAMPLER_RADIAL, floor, 0);
     const double exact = hb_sampler_rate(rows, SAMPLER_RADIAL, 0, 1);
@@ -226,8 +236,11 @@ static void claim_radial(json_t *claims, const hb_sampler_row *rows)
 static void claim_temporal(json_t *claims, const hb_sampler_row *rows)
 {
     static const hb_claim claim = {
-        "temporal", "√d (σ − σ*), σ* = 1/(4πe), tends to the normal law with variance 2/(4πe)².",
-        "sampler_histograms"};
+        .id = "temporal",
+        .statement = "√d (σ − σ*), σ* = 1/(4πe), tends to the normal law with variance 2/(4πe)².",
+        .figure = "sampler_histograms",
+        .table = "sampler_laws",
+        .place = "4.3 Corollary (concentration), temporal law"};
     const hb_sampler_row *last = &rows[SAMPLER_DIMS - 1];
     const double limit = 2 / (16 * M_PI * M_PI * M_E * M_E);
     const double floor = 3 * SAMPLER_KS_MEAN / ROOT_DRAWS;

@@ -80,6 +80,7 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
     json_object_set_new(root, "rows", list);
     json_object_set_new(root, "histograms", histograms);
     json_object_set_new(root, "claims", hb_sampler_claims(rows));
+    hb_sampler_tables(root, rows);
     json_object_set_new(root, "figures", hb_sampler_captions());
     return hb_study_write_json(context, settings->directory, "sampler.json", root);
 }
@@ -127,8 +128,11 @@ static hb_status run_sampler(hb_context *context, const hb_study_settings *setti
     HB_STUDY_TRY(hb_study_allocate(context, SAMPLER_DIMS, sizeof(hb_sampler_row), &memory));
     hb_sampler_row *rows = memory;
     hb_status status = HB_OK;
-    for (int i = 0; i < SAMPLER_DIMS && status == HB_OK; i++)
-        status = hb_sampler_measure(context, 4 << i, settings->seed, &rows[i]);
+    for (int i = 0; i < SAMPLER_DIMS && status == HB_OK; i++) {
+        const double done = (4 << i) - 4, all = (4 << SAMPLER_DIMS) - 4; /* the work grows with d */
+        status = hb_context_progress(context, "sampler", done / all, 1);
+        if (status == HB_OK) status = hb_sampler_measure(context, 4 << i, settings->seed, &rows[i]);
+    }
     if (status == HB_OK) print_rows(table, settings, rows);
     if (status == HB_OK) status = write_table(context, rows, settings->directory);
     if (status == HB_OK) status = hb_sampler_figures(context, rows, settings->directory, table);

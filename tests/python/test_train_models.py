@@ -37,6 +37,61 @@ def saved(model, tmp_path, name="model.safetensors"):
     return (tmp_path / name).read_bytes()
 
 
+# ---- images ---------------------------------------------------------------------------------------
+
+def bars(n, height=8, width=9):
+    """Pictures of two classes: a bright left (0) or upper (1) half, black -0.5, white 1.885."""
+    rng = np.random.default_rng(11)
+    labels = np.arange(n) % 2
+    pixels = rng.uniform(-0.5, 0.1, (n, height, width))
+    pixels[labels == 0, :, : width // 2] += 1.7
+    pixels[labels == 1, : height // 2, :] += 1.7
+    return pixels, labels
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    pixels, labels = bars(400)
+    return heatball.train(pixels, "dsm", head="score", labels=labels, pixels=(-0.5, 1.885), width=32,
+                          depth=2, steps=400, batch=64, tau_min=0.005)
+
+
+def test_a_model_of_images_keeps_their_sides(pictures, tmp_path):
+    expected = dict(dim=72, classes=2, image_height=8, image_width=9, pixel_low=-0.5,
+                    pixel_high=1.885)
+    assert {name: pictures.info[name] for name in expected} == expected
+    pictures.save(tmp_path / "m.safetensors")
+    again = heatball.load(tmp_path / "m.safetensors")
+    assert {name: again.info[name] for name in expected} == expected
+    assert quick_sides(heatball.train(bars(60)[0].reshape(60, 72), **QUICK)) == (0, 0)
+    assert quick_sides(heatball.train(bars(60)[0], **QUICK)) == (8, 9)
+
+
+def quick_sides(model):
+    return model.image_height, model.image_width
+
+
+def test_images_are_generated_by_label(pictures):
+    for label in 0, 1:
+        made = pictures.generate(200, n_steps=60, label=label).reshape(-1, 8, 9)
+        left, upper = made[:, 4:, :4].mean(axis=(1, 2)), made[:, :4, 4:].mean(axis=(1, 2))
+        right = (left > upper) == (label == 0)
+        assert right.mean() > 0.9
+
+
+def test_images_end_with_the_mean(pictures, quick):
+    assert np.array_equal(pictures.generate(5, n_steps=9),
+                          pictures.generate(5, n_steps=9, denoise="mean"))
+    assert np.array_equal(quick.generate(5, n_steps=9), quick.generate(5, n_steps=9, denoise="flow"))
+
+
+def test_pixels_are_of_images_only():
+    with pytest.raises(heatball.ArgumentError, match="pixels is given, but data is not images"):
+        heatball.train(np.zeros((9, 2)), pixels=(0, 1), **QUICK)
+    with pytest.raises(heatball.Error, match="pixel"):
+        heatball.train(bars(9)[0], pixels=(1, 0), **QUICK)
+
+
 # ---- what is learnt -------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("tau, factor", [(0.1, 3), (0.3, 5)])

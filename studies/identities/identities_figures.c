@@ -1,0 +1,247 @@
+/* The figures: the existence window and the bounds; J(r) and the limit r -> 0; orientation and
+ * truncation; the literal loss and the bias of a square. Every series is a selection of rows. */
+#include "identities.h"
+
+#include <math.h>
+
+enum { BLUE, RED, GREEN, BLACK = 6 };
+
+/* What of the rows is drawn: over dim or over `at`, the value or the exact value. */
+typedef struct series {
+    const char *check, *item, *label;
+    hb_style style;
+    int color;
+    int over_dim, exact, distance; /* distance: |value - exact| */
+    int bars;                      /* error bars of one error */
+} series;
+
+static hb_status add(hb_figure *figure, const hb_identities *list, const series *s)
+{
+    const hb_identity *rows[IDENTITIES_MOST];
+    const size_t n = hb_identities_select(list, s->check, s->item, rows);
+    double x[IDENTITIES_MOST], y[IDENTITIES_MOST], low[IDENTITIES_MOST], high[IDENTITIES_MOST];
+    for (size_t i = 0; i < n; i++) {
+        x[i] = s->over_dim ? rows[i]->dim : rows[i]->at;
+        y[i] = s->exact      ? rows[i]->exact
+               : s->distance ? fabs(rows[i]->value - rows[i]->exact)
+                             : rows[i]->value;
+        low[i] = y[i] - rows[i]->error;
+        high[i] = y[i] + rows[i]->error;
+    }
+    return hb_figure_series(figure, s->label, s->style, s->color, n, x, y, s->bars ? low : NULL,
+                            s->bars ? high : NULL);
+}
+
+static hb_status add_all(hb_figure *figure, const hb_identities *list, const hb_panel *panel,
+                         size_t n, const series *all)
+{
+    HB_STUDY_TRY(hb_figure_panel(figure, panel));
+    for (size_t i = 0; i < n; i++) HB_STUDY_TRY(add(figure, list, &all[i]));
+    return HB_OK;
+}
+
+#define ADD_ALL(figure, list, panel, all)                                                          \
+    add_all(figure, list, panel, sizeof(all) / sizeof *(all), all)
+
+/* A panel without limits of its own. */
+static hb_panel panel_of(const char *title, const char *x_label, const char *y_label)
+{
+    hb_panel panel;
+    hb_panel_default(&panel);
+    panel.title = title;
+    panel.x_label = x_label;
+    panel.y_label = y_label;
+    return panel;
+}
+
+static hb_status draw_window(hb_figure *figure, const hb_identities *list)
+{
+    static const series windows[] = {
+        {"window", "sharp", "with 1/√π", HB_STYLE_LINE, BLUE, 1, 0, 0, 0},
+        {"window", "paper", "with {/:Italic C_d} (the paper)", HB_STYLE_LINE, RED, 1, 0, 0, 0}};
+    static const series bounds[] = {
+        {"bounds", "highest", "±{/:Italic Cτ}", HB_STYLE_DASHED, BLACK, 0, 1, 0, 0},
+        {"bounds", "lowest", NULL, HB_STYLE_DASHED, BLACK, 0, 1, 0, 0},
+        {"bounds", "highest", "largest", HB_STYLE_POINTS, BLUE, 0, 0, 0, 0},
+        {"bounds", "lowest", "smallest", HB_STYLE_POINTS, RED, 0, 0, 0, 0}};
+    hb_panel left = panel_of("(a) Existence window, {/:Italic K} = 1, {/:Italic θ} = 0.9",
+                             "dimension {/:Italic d}", "{/:Italic T}_0");
+    left.log_x = left.log_y = 10;
+    left.y_max = 1;
+    left.y_min = 1e-4;
+    left.key = "bottom left";
+    HB_STUDY_TRY(ADD_ALL(figure, list, &left, windows));
+    hb_panel right = panel_of("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
+                              "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
+    right.log_x = 10;
+    right.y_min = -2.2;
+    right.y_max = 2.2;
+    right.key = "top left";
+    return ADD_ALL(figure, list, &right, bounds);
+}
+
+static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
+{
+    static const series monotone[] = {
+        {"J", "OU", "mixture, {/:Italic d} = 2", HB_STYLE_POINTS, BLUE, 0, 0, 0, 0},
+        {"J", "OU, without source", "without the source", HB_STYLE_DASHED, BLUE, 0, 0, 0, 0},
+        {"J", "bistable", "bistable, {/:Italic d} = 1", HB_STYLE_POINTS, RED, 0, 0, 0, 0},
+        {"J", "bistable, without source", "without the source", HB_STYLE_DASHED, RED, 0, 0, 0, 0}};
+    static const series limit[] = {
+        {"limit", "v", "ln {/:Italic u}", HB_STYLE_POINTS, BLUE, 0, 0, 1, 0},
+        {"limit", "w", "{/:Italic u} ln {/:Italic u}", HB_STYLE_POINTS, GREEN, 0, 0, 1, 0},
+        {"limit", "u", "{/:Italic u}", HB_STYLE_POINTS, RED, 0, 0, 1, 0}};
+    hb_panel left = panel_of("(a) {/:Italic J}({/:Italic r})/4{/:Italic u} is 1 at every radius",
+                             "radius {/:Italic r}", "{/:Italic J}({/:Italic r})/4{/:Italic u}");
+    left.x_min = 0;
+    left.x_max = 3.4;
+    left.y_min = 0.88;
+    left.y_max = 1.02;
+    left.key = "bottom left";
+    HB_STUDY_TRY(ADD_ALL(figure, list, &left, monotone));
+    hb_panel right = panel_of("(b) Scaled minus pointwise residual, wrong field",
+                              "radius {/:Italic r}", "|difference|");
+    right.log_x = right.log_y = 10;
+    right.x_min = 0.03;
+    right.x_max = 3;
+    right.y_min = 1e-8;
+    right.y_max = 1;
+    right.key = "top left";
+    HB_STUDY_TRY(ADD_ALL(figure, list, &right, limit));
+    const double x[] = {0.04, 2}, top = hb_identities_off(list, "limit", "v") / (1.6 * 1.6);
+    const double y[] = {top * x[0] * x[0], top * x[1] * x[1]};
+    return hb_figure_series(figure, "{/:Italic r}^2", HB_STYLE_DASHED, BLACK, 2, x, y, NULL, NULL);
+}
+
+static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
+{
+    static const series means[] = {
+        {"orientation", "polynomial, forward", "exact, {/:Italic d C}_1", HB_STYLE_LINE, RED, 1, 1,
+         0, 0},
+        {"orientation", "polynomial, forward", "at (+{/:Italic z}, +{/:Italic σ})", HB_STYLE_POINTS,
+         RED, 1, 0, 0, 1},
+        {"orientation", "polynomial, backward", "at (−{/:Italic z}, −{/:Italic σ})",
+         HB_STYLE_POINTS, BLUE, 1, 0, 0, 1}};
+    static const series cut[] = {
+        {"truncation", "truncated", "{/:Italic σ} cut, exact", HB_STYLE_LINE, RED, 0, 1, 0, 0},
+        {"truncation", "truncated", "{/:Italic σ} cut, drawn", HB_STYLE_POINTS, RED, 0, 0, 0, 1},
+        {"truncation", "smaller ball", "smaller ball, drawn", HB_STYLE_POINTS, BLUE, 0, 0, 0, 1}};
+    hb_panel left =
+        panel_of("(a) Mean of the caloric |{/:Italic x}|² + 2{/:Italic dτ}; it must be 0",
+                 "dimension {/:Italic d}", "mean under {/:Italic κ}");
+    left.log_x = 2;
+    left.x_min = 0.8;
+    left.x_max = 20;
+    left.y_min = -0.2;
+    left.y_max = 1.8;
+    left.key = "top left";
+    HB_STUDY_TRY(ADD_ALL(figure, list, &left, means));
+    hb_panel right = panel_of("(b) Diffusion that a truncated ball stands for, {/:Italic d} = 2",
+                              "{/:Italic σ}_{max}",
+                              "{/:Italic E}|{/:Italic z}|²/(2{/:Italic d E σ}); it must be 1");
+    right.x_min = 0.015;
+    right.x_max = 0.085;
+    right.y_min = 0.9;
+    right.y_max = 1.5;
+    return ADD_ALL(figure, list, &right, cut);
+}
+
+/* Means of squares and of products, in units of Var/N: 1 and 0 when they are what they must be. */
+static hb_status add_bias(hb_figure *figure, const hb_identities *list, const char *item,
+                          const char *label, int color)
+{
+    const hb_identity *rows[IDENTITIES_MOST], *squares[IDENTITIES_MOST];
+    const size_t n = hb_identities_select(list, "bias", item, rows);
+    double x[IDENTITIES_MOST], y[IDENTITIES_MOST], low[IDENTITIES_MOST], high[IDENTITIES_MOST];
+    hb_identities_select(list, "bias", "square", squares);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = rows[i]->at;
+        y[i] = rows[i]->value / squares[i]->exact;
+        low[i] = y[i] - rows[i]->error / squares[i]->exact;
+        high[i] = y[i] + rows[i]->error / squares[i]->exact;
+    }
+    return hb_figure_series(figure, label, HB_STYLE_POINTS, color, n, x, y, low, high);
+}
+
+static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
+{
+    static const series offsets[] = {
+        {"literal", "without source", "{/:Italic d C}_1/4", HB_STYLE_LINE, RED, 1, 1, 0, 0},
+        {"literal", "without source", "without source (the paper)", HB_STYLE_POINTS, RED, 1, 0, 0,
+         1},
+        {"literal", "with source", "with source", HB_STYLE_POINTS, BLUE, 1, 0, 0, 1}};
+    hb_panel left =
+        panel_of("(a) Residual at the truth, {/:Italic r} = 1", "dimension {/:Italic d}",
+                 "{/:Italic v} − mean of {/:Italic v} (− source)");
+    left.log_x = 2;
+    left.x_min = 0.8;
+    left.x_max = 320;
+    left.y_min = -1;
+    left.y_max = 8;
+    left.key = "top left";
+    HB_STUDY_TRY(ADD_ALL(figure, list, &left, offsets));
+    hb_panel right = panel_of("(b) Squared residual at the truth, {/:Italic d} = 16",
+                              "draws {/:Italic N}", "mean, in units of Var/{/:Italic N}");
+    right.log_x = 2;
+    right.x_min = 3;
+    right.x_max = 340;
+    right.y_min = -0.4;
+    right.y_max = 1.8;
+    HB_STUDY_TRY(hb_figure_panel(figure, &right));
+    HB_STUDY_TRY(add_bias(figure, list, "square", "square of the average", RED));
+    return add_bias(figure, list, "product", "product of two halves", BLUE);
+}
+
+static const struct figure {
+    const char *name, *place, *caption;
+    hb_status (*draw)(hb_figure *figure, const hb_identities *list);
+} FIGURES[] = {
+    {"identities_window", "2.3 Theorem (local well-posedness)",
+     "Left: the existence window with the paper's constant, which falls like 1/d, and with the "
+     "sharp "
+     "one, which does not depend on d. Right: largest and smallest ln(u/m₀) of a computed solution "
+     "(points) between the theorem's bounds ±Cτ (dashed); the bounds are reached as τ → 0.",
+     draw_window},
+    {"identities_mean_value", "3.2 Lemmas (monotonicity, boundary value)",
+     "Left: J(r)/4u at one point; with its source term (points) it is 1 at every radius, without "
+     "it "
+     "(dashed) it is not. Right: a field that does not solve the equation; its residual, scaled by "
+     "4/(C₁r²), tends to the pointwise Fokker–Planck residual like r².",
+     draw_mean_value},
+    {"identities_orientation", "4.1 Lemma (Watson mean-value identity)",
+     "Left: the mean of a caloric polynomial under κ is right in backward time and off by d C₁ in "
+     "forward time. Right: cutting σ to [0.001, σ_max] makes the average that of another diffusion "
+     "constant; the ball of radius √(4πσ_max) keeps it at 1. Bars: one standard error.",
+     draw_orientation},
+    {"identities_literal", "4.5 Heat-ball residual loss",
+     "Stationary Ornstein–Uhlenbeck process. Left: the residual at the true ln u without its "
+     "source "
+     "(red; exact d C₁/4) and with it (blue). Right: even with the source, the square of an "
+     "average "
+     "of N draws has the mean Var/N, not 0; the product of two halves has the mean 0. Bars: one "
+     "standard error.",
+     draw_literal}};
+
+json_t *hb_identities_captions(void)
+{
+    json_t *figures = json_array();
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
+        hb_study_caption(figures, FIGURES[i].name, FIGURES[i].place, FIGURES[i].caption);
+    return figures;
+}
+
+hb_status hb_identities_figures(const hb_identities *list, const char *directory, FILE *table)
+{
+    hb_status status = HB_OK;
+    int noted = 0;
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES && status == HB_OK; i++) {
+        hb_figure *figure;
+        HB_STUDY_TRY(hb_figure_create(list->context, 1, 2, 0, 0, &figure));
+        status = FIGURES[i].draw(figure, list);
+        if (status == HB_OK)
+            status = hb_study_write_figure(list->context, figure, directory, FIGURES[i].name, table,
+                                           &noted);
+        hb_figure_destroy(figure);
+    }
+    return status;
+}

@@ -1,0 +1,238 @@
+/* The tables of the page, all from the list of numbers; titles that end with " (paper)" mark the
+ * only numbers that are not measured here. */
+#include "identities.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "value ± error" with the error's first digits. */
+static json_t *with_error(const hb_identity *row)
+{
+    const int digits = (int)fmax(0, 1 - floor(log10(row->error)));
+    return hb_study_text("%.*f ± %.*f", digits, row->value, digits, row->error);
+}
+
+static void table_window(const hb_identities *list, json_t *root)
+{
+    static const int dims[] = {1, 2, 10, 100, 1000};
+    json_t *rows = json_array();
+    for (int i = 0; i < 5; i++) {
+        const int d = dims[i];
+        const hb_identity *norm = hb_identities_find(list, "gradient", "norm", d, NAN);
+        const hb_identity *one = hb_identities_find(list, "gradient", "one direction", d, NAN);
+        json_t *drawn_norm = d > 100 ? json_string("") : with_error(norm);
+        json_t *drawn_one = d > 100 ? json_string("") : with_error(one);
+        json_array_append_new(
+            rows,
+            json_pack("[o,o,o,o,o]", hb_study_text("%d", d),
+                      hb_study_text("%.4g", hb_identities_value(list, "window", "paper", d, NAN)),
+                      hb_study_text("%.4g", hb_identities_value(list, "window", "sharp", d, NAN)),
+                      drawn_norm, drawn_one));
+    }
+    hb_study_table(
+        root, "identities_window", "Existence window for K = 1, θ = 0.9",
+        "2.3 Theorem (local well-posedness)",
+        "d|T₀ with C_d|T₀ with 1/√π|mass of the gradient, drawn|in one direction, drawn", rows,
+        json_string("√t ∫|∇Φ| = C_d, and √t ∫|e·∇Φ| = 1/√π = 0.5642 for every unit vector e; "
+                    "the second bounds a gradient at a point as well."));
+}
+
+static void table_constants(const hb_identities *list, json_t *root)
+{
+    static const int dims[] = {1, 2, 3, 8, 16, 64};
+    json_t *rows = json_array();
+    for (int i = 0; i < 6; i++) {
+        const int d = dims[i];
+        json_array_append_new(
+            rows,
+            json_pack(
+                "[o,o,o,o,o,o,o,o]", hb_study_text("%d", d),
+                hb_study_text("%.7f", hb_identities_value(list, "integral", "volume", d, NAN)),
+                with_error(hb_identities_find(list, "drawn", "volume", d, NAN)),
+                hb_study_text("%.12f", hb_identities_value(list, "integral", "mass", d, NAN)),
+                hb_study_text("%.7f", hb_identities_value(list, "integral", "C1", d, NAN)),
+                hb_study_text("%.12f",
+                              hb_identities_value(list, "integral", "C2/(2 d C1)", d, NAN)),
+                with_error(hb_identities_find(list, "drawn", "C2 - 2 d C1", d, NAN)),
+                with_error(hb_identities_find(list, "drawn", "C3 - C1/2", d, NAN))));
+    }
+    hb_study_table(root, "identities_constants", "Volume and constants of the unit heat ball",
+                   "3.1 Proposition (volume of the heat ball)",
+                   "d|volume|drawn|∬ ‖y‖²/s²|C₁|C₂/(2d C₁)|C₂ − 2d C₁, drawn|C₃ − C₁/2, drawn",
+                   rows,
+                   json_string("Columns without an error are quadrature over time; drawn columns "
+                               "are uniform points of a cylinder."));
+}
+
+/* Of the rows of a check and a field: the largest |value|, its error, and the most errors. */
+static json_t *source_row(const hb_identities *list, const char *quantity, const char *source,
+                          const char *check, const char *field, double dim)
+{
+    const hb_identity *largest = NULL;
+    double errors = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const hb_identity *row = &list->rows[i];
+        if (strcmp(row->check, check) != 0 || strcmp(row->item, field) != 0 || row->dim != dim)
+            continue;
+        if (!largest || fabs(row->value) > fabs(largest->value)) largest = row;
+        errors = fmax(errors, fabs(row->value) / row->error);
+    }
+    return json_pack("[o,o,o,o,o,o,o]", json_string(quantity), json_string(source),
+                     hb_study_text("%s, d = %.0f", field, dim),
+                     hb_study_text("%.1e", largest ? fabs(largest->value) : NAN),
+                     hb_study_text("%.1e", largest ? largest->error : NAN),
+                     hb_study_text("%.2f", errors),
+                     json_string(errors <= IDENTITIES_AGREE ? "zero" : "not zero"));
+}
+
+static void table_sources(const hb_identities *list, json_t *root)
+{
+    static const char *const quantity[] = {"u", "v = ln u", "w = u ln u", "s = ∇ ln u"};
+    static const char *const source[] = {"−∇·(Fu)", "|∇v|² − F·∇v − ∇·F", "−∇·(Fw) − u|∇v|² − u∇·F",
+                                         "∇h_v"};
+    static const char *const check[] = {"source u", "source v", "source w", "source s"};
+    static const struct field {
+        const char *name;
+        double dim;
+    } fields[] = {{"OU", 2}, {"rotating", 2}, {"bistable", 1}, {"OU", 16}};
+    json_t *rows = json_array();
+    for (int q = 0; q < 4; q++)
+        for (int f = 0; f < 4; f++)
+            json_array_append_new(rows, source_row(list, quantity[q], source[q], check[q],
+                                                   fields[f].name, fields[f].dim));
+    hb_study_table(
+        root, "identities_sources", "The table of sources, checked by residuals over heat balls",
+        "3.3 Theorem (mean-value hierarchy)",
+        "quantity|source|solution|largest scaled residual|its error|most errors|verdict", rows,
+        json_string("4 points and r = 0.4, 0.9, 1.7; scaled by 4/(C₁r²), u and w divided "
+                    "by u at the point. d = 1 and 2 by cubature, the bistable solution on "
+                    "a grid, d = 16 by Monte Carlo."));
+}
+
+static void table_wrong(const hb_identities *list, json_t *root)
+{
+    static const char *const items[] = {"u without u div F",   "u without F.grad u",
+                                        "v without |grad v|²", "v without F.grad v",
+                                        "v without div F",     "w without u|grad v|²"};
+    static const char *const shown[] = {"u, without u∇·F", "u, without F·∇u", "v, without |∇v|²",
+                                        "v, without F·∇v", "v, without ∇·F",  "w, without u|∇v|²"};
+    static const char *const right[] = {"u", "u", "v", "v", "v", "w"};
+    json_t *rows = json_array();
+    for (int i = 0; i < 6; i++)
+        json_array_append_new(
+            rows,
+            json_pack("[o,o,o]", json_string(shown[i]),
+                      hb_study_text("%.3f", hb_identities_most(list, "wrong source", items[i])),
+                      hb_study_text("%.0e", hb_identities_most(list, "own rule", right[i]))));
+    hb_study_table(root, "identities_wrong", "What the residual shows when a term is missing",
+                   "3.3 Theorem (mean-value hierarchy)",
+                   "source|largest scaled residual|with all terms", rows,
+                   json_string("The rotating solution in the plane, by a rule of its own (degree "
+                               "14)."));
+}
+
+static void table_limit(const hb_identities *list, json_t *root)
+{
+    const hb_identity *rows[IDENTITIES_MOST], *raw[IDENTITIES_MOST];
+    const size_t n = hb_identities_select(list, "limit", "v", rows);
+    if (hb_identities_select(list, "unscaled", "v", raw) != n) return;
+    json_t *cells = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(
+            cells,
+            json_pack("[o,o,o,o,o]", hb_study_text("%g", rows[i]->at),
+                      hb_study_text("%.4e", raw[i]->value), hb_study_text("%.6f", rows[i]->value),
+                      hb_study_text("%.6f", rows[i]->exact),
+                      hb_study_text("%.1e", fabs(rows[i]->value - rows[i]->exact))));
+    hb_study_table(root, "identities_limit", "Residual of ln u of a wrong field at small radii",
+                   "3.4 Theorem (residual limit)",
+                   "r|R_r|4R_r/(C₁r²)|pointwise residual|difference", cells,
+                   json_string("The field has the diffusion 1.3 in place of 1. R_r falls like r², "
+                               "the scaled residual tends to the pointwise one like r²."));
+}
+
+static void table_orientation(const hb_identities *list, json_t *root)
+{
+    static const int dims[] = {1, 2, 3, 8, 16};
+    json_t *rows = json_array();
+    for (int i = 0; i < 5; i++) {
+        const hb_identity *forward =
+            hb_identities_find(list, "orientation", "polynomial, forward", dims[i], NAN);
+        const hb_identity *backward =
+            hb_identities_find(list, "orientation", "polynomial, backward", dims[i], NAN);
+        json_array_append_new(rows, json_pack("[o,o,o,o]", hb_study_text("%d", dims[i]),
+                                              with_error(backward), with_error(forward),
+                                              hb_study_text("%.5f", forward->exact)));
+    }
+    hb_study_table(root, "identities_orientation", "Mean of the caloric |x|² + 2dτ under κ",
+                   "4.1 Lemma (Watson mean-value identity)",
+                   "d|at (−z, −σ)|at (+z, +σ)|d C₁, exact for (+z, +σ)", rows,
+                   json_string("The value at the origin is 0."));
+}
+
+static void table_truncation(const hb_identities *list, json_t *root)
+{
+    static const double at[] = {0.0796, 0.05, 0.04};
+    json_t *rows = json_array();
+    for (int i = 0; i < 3; i++) {
+        const hb_identity *cut = hb_identities_find(list, "truncation", "truncated", 2, at[i]);
+        json_array_append_new(
+            rows,
+            json_pack(
+                "[o,o,o,o,o]", hb_study_text("%g", at[i]), hb_study_text("%.4f", cut->exact),
+                with_error(cut),
+                hb_study_text("%.3f", hb_identities_value(list, "truncation", "radius", 2, at[i])),
+                with_error(hb_identities_find(list, "truncation", "smaller ball", 2, at[i]))));
+    }
+    hb_study_table(
+        root, "identities_truncation", "Diffusion constant that a truncated ball stands for",
+        "5.1 Heat-ball parameters",
+        "σ_max (paper)|D, cut to [0.001, σ_max]|drawn|r = √(4πσ_max)|D of that ball, drawn", rows,
+        json_string("d = 2. D = E|z|²/(2d Eσ) must be 1."));
+}
+
+static void table_literal(const hb_identities *list, json_t *root)
+{
+    const hb_identity *rows[IDENTITIES_MOST], *with[IDENTITIES_MOST];
+    const size_t n = hb_identities_select(list, "literal", "without source", rows);
+    if (hb_identities_select(list, "literal", "with source", with) != n) return;
+    json_t *cells = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(
+            cells, json_pack("[o,o,o,o]", hb_study_text("%.0f", rows[i]->dim), with_error(rows[i]),
+                             hb_study_text("%.4f", rows[i]->exact), with_error(with[i])));
+    hb_study_table(root, "identities_literal",
+                   "The residual at the truth, without and with its source",
+                   "4.5 Heat-ball residual loss", "d|without source|d C₁/4|with source", cells,
+                   json_string("Stationary Ornstein–Uhlenbeck process, r = 1."));
+}
+
+static void table_ring(const hb_identities *list, json_t *root)
+{
+    const hb_identity *rows[IDENTITIES_MOST];
+    const size_t n = hb_identities_select(list, "ring", "tangential", rows);
+    json_t *cells = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(
+            cells, json_pack("[o,o,o]", hb_study_text("%g", rows[i]->at),
+                             hb_study_text("%.7f", hb_identities_value(list, "ring", "radial", 2,
+                                                                       rows[i]->at)),
+                             hb_study_text("%.0e", rows[i]->value)));
+    hb_study_table(
+        root, "identities_ring", "Direction of the ring's score", "5.1 Datasets (ring)",
+        "τ|radial share|tangential share", cells,
+        json_string("Shares of the mean of |score|² over 20000 draws of the density at τ."));
+}
+
+void hb_identities_tables(const hb_identities *list, json_t *root)
+{
+    table_window(list, root);
+    table_constants(list, root);
+    table_sources(list, root);
+    table_wrong(list, root);
+    table_limit(list, root);
+    table_orientation(list, root);
+    table_literal(list, root);
+    table_truncation(list, root);
+    table_ring(list, root);
+}

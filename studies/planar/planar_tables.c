@@ -1,0 +1,297 @@
+/* The tables of the page, from the means over seeds: the paper's columns stand beside ours.
+ *
+ * A cell is the mean and, from two seeds on, its standard error. Two methods with different numbers of
+ * seeds stand in one table with their own means; where they are compared with each other (equal time)
+ * the mean is over the seeds that both have. */
+#include "planar.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AT = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE, LOW = AT + 1 };
+
+static void add(json_t *row, json_t *cell)
+{
+    json_array_append_new(row, cell);
+}
+
+static json_t *start_row(json_t *rows, int set)
+{
+    json_t *row = json_array();
+    json_array_append_new(rows, row);
+    add(row, json_string(hb_planar_sets[set].name));
+    return row;
+}
+
+static json_t *empty(void)
+{
+    return json_string("");
+}
+
+static json_t *number(int digits, double value)
+{
+    return isnan(value) ? empty() : hb_study_text("%.*g", digits, value);
+}
+
+/* A number of the paper, with its four decimals. */
+static json_t *printed(double value)
+{
+    return isnan(value) ? empty() : hb_study_text("%.4f", value);
+}
+
+/* Mean and standard error of one number of a set and method. */
+static json_t *mean_cell(const hb_planar_result *result, int set, int method, int value)
+{
+    const hb_planar_mean *mean = &result->mean[set][method];
+    if (mean->n == 0 || isnan(mean->mean[value])) return empty();
+    if (isnan(mean->se[value])) return hb_study_text("%.3g", mean->mean[value]);
+    return hb_study_text("%.3g ± %.1g", mean->mean[value], mean->se[value]);
+}
+
+/* HB / FP against DSM, in percent, as the paper writes them. */
+static json_t *change_cell(double hb, double fp)
+{
+    return isnan(hb) || isnan(fp) ? empty() : hb_study_text("%+.1f %% / %+.1f %%", hb, fp);
+}
+
+static double change(const hb_planar_result *result, int set, int method, int value)
+{
+    return 100 * (hb_planar_value(result, set, method, value) /
+                      hb_planar_value(result, set, PLANAR_DSM, value) -
+                  1);
+}
+
+static json_t *our_change(const hb_planar_result *result, int set, int value)
+{
+    return change_cell(change(result, set, PLANAR_HB, value),
+                       change(result, set, PLANAR_FP, value));
+}
+
+/* ---- 5.1: errors ---- */
+
+static void table_results(json_t *root, const hb_planar_result *result)
+{
+    json_t *rows = json_array();
+    for (int set = 0; set < PLANAR_SETS; set++) {
+        if (!hb_planar_has(result, set)) continue;
+        const hb_planar_set *s = &hb_planar_sets[set];
+        json_t *row = start_row(rows, set);
+        for (int m = PLANAR_DSM; m <= PLANAR_HB; m++) add(row, mean_cell(result, set, m, AT));
+        add(row, mean_cell(result, set, PLANAR_HB, PLANAR_FLOOR));
+        for (int m = 0; m < 3; m++) add(row, printed(s->paper[m]));
+        add(row, our_change(result, set, AT));
+        add(row, change_cell(s->paper_global[0], s->paper_global[1]));
+        const double best = fmin(s->paper[0], fmin(s->paper[1], s->paper[2]));
+        add(row, number(3, best / hb_planar_error(result, set, PLANAR_HB, 0)));
+    }
+    hb_study_table(
+        root, "planar_results", "Error of the score at τ = 0.3", "5.1 Table 3 (score errors)",
+        "set|DSM|FP|HB|floor of the data|DSM (paper)|FP (paper)|HB (paper)|HB / FP against DSM|"
+        "HB / FP against DSM (paper)|best of the paper's row over HB",
+        rows,
+        hb_study_text("E|s − ∇ln u|² over draws of u(·, 0.3), mean over %d seed%s%s. The last "
+                      "column is how many times HB is below the best number of the paper's row; "
+                      "sets without the paper's numbers are not in its table.",
+                      result->size.seeds, result->size.seeds == 1 ? "" : "s",
+                      result->size.seeds == 1 ? "" : " with its standard error"));
+}
+
+static void table_low(json_t *root, const hb_planar_result *result)
+{
+    static const int methods[] = {PLANAR_DSM, PLANAR_FP, PLANAR_HB, PLANAR_HB_FREE,
+                                  PLANAR_HB_PAPER};
+    json_t *rows = json_array();
+    for (int set = 0; set < PLANAR_SETS; set++) {
+        if (!hb_planar_has(result, set)) continue;
+        json_t *row = start_row(rows, set);
+        for (int i = 0; i < 5; i++) add(row, mean_cell(result, set, methods[i], LOW));
+        add(row, mean_cell(result, set, PLANAR_HB, PLANAR_FLOOR_LOW));
+        add(row, our_change(result, set, LOW));
+        add(row, change_cell(hb_planar_sets[set].paper_low[0], hb_planar_sets[set].paper_low[1]));
+    }
+    hb_study_table(
+        root, "planar_low", "Error of the score in low density at τ = 0.3, equal steps",
+        "5.1 Observation 1 (low-density robustness)",
+        "set|DSM|FP|HB|HB without the constraint|HB as printed|floor of the data|"
+        "HB / FP against DSM|HB / FP against DSM (paper)",
+        rows,
+        hb_study_text(
+            "Low density: the fifth of the draws where u is lowest. “HB as printed” is "
+            "the paper's loss, without its source and with σ cut off; “HB without the "
+            "constraint” has HB's targets and weight 0. The floor is the error of the exact "
+            "score of the rows that were trained on: what perfect training leaves."));
+}
+
+/* Mean of a number over the first `seeds` seeds. */
+static double first_mean(const hb_planar_result *result, int set, int method, int value, int seeds)
+{
+    double sum = 0;
+    int n = 0;
+    for (size_t i = 0; i < result->n; i++) {
+        const hb_planar_run *run = &result->runs[i];
+        if (run->set != set || run->method != method || run->seed_index >= seeds) continue;
+        sum += run->value[value];
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+static void table_time(json_t *root, const hb_planar_result *result)
+{
+    static const int methods[] = {PLANAR_DSM_TIME, PLANAR_FP_TIME, PLANAR_HB};
+    json_t *rows = json_array();
+    int seeds = 0;
+    for (int set = 0; set < PLANAR_SETS; set++) {
+        if (!hb_planar_has(result, set)) continue;
+        seeds = result->mean[set][PLANAR_DSM_TIME].n;
+        json_t *row = start_row(rows, set);
+        double low[3];
+        for (int i = 0; i < 3; i++) {
+            add(row, number(3, first_mean(result, set, methods[i], AT, seeds)));
+            low[i] = first_mean(result, set, methods[i], LOW, seeds);
+        }
+        for (int i = 0; i < 3; i++) add(row, number(3, low[i]));
+        add(row, hb_study_text("×%.2f, ×%.2f", low[2] / low[0], low[2] / low[1]));
+    }
+    hb_study_table(
+        root, "planar_time", "Error of the score at τ = 0.3, equal time",
+        "5.1 Observation 1 (at equal time)",
+        "set|DSM|FP|HB|DSM, low density|FP, low density|HB, low density|"
+        "HB to DSM and to FP, low density",
+        rows,
+        hb_study_text("DSM has %.2f times and FP %.2f times the steps of HB: as many as "
+                      "fit into its time, by fixed costs of a step. Means over the "
+                      "first %d seed%s, which all have.",
+                      hb_planar_recipes[PLANAR_HB].cost,
+                      hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_FP].cost, seeds,
+                      seeds == 1 ? "" : "s"));
+}
+
+/* ---- 5.1 and B: fields, samples, residual ---- */
+
+static void table_rotation(json_t *root, const hb_planar_result *result)
+{
+    json_t *rows = json_array();
+    for (int set = 0; set < PLANAR_SETS; set++) {
+        if (!hb_planar_has(result, set)) continue;
+        json_t *row = start_row(rows, set);
+        add(row, json_string(hb_planar_sets[set].mixture ? "mixture" : "curve"));
+        add(row, mean_cell(result, set, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION));
+        add(row, mean_cell(result, set, PLANAR_DSM_SCORE, PLANAR_ROTATION));
+        add(row, number(2, hb_planar_value(result, set, PLANAR_HB, PLANAR_ROTATION_EXACT)));
+        add(row, mean_cell(result, set, PLANAR_HB_HELMHOLTZ, PLANAR_CURL));
+        add(row, mean_cell(result, set, PLANAR_DSM_SCORE, PLANAR_CURL));
+    }
+    hb_study_table(
+        root, "planar_rotation", "Rotational part of the learned field at τ = 0.5",
+        "5.1 Observation 2 (Helmholtz split)",
+        "set|kind|f₁, HB with the Helmholtz head|f₁, DSM with the score head|f₁, exact score|"
+        "curl, HB with the Helmholtz head|curl, DSM with the score head",
+        rows,
+        hb_study_text("f₁: share of |s|² on [−3, 3]² by FFT; that of the exact score is what the "
+                      "method itself adds. curl: share of the squared derivatives of the field, on "
+                      "draws. The paper shows pictures, without shares."));
+}
+
+static double units(const hb_planar_result *result, int set, int method)
+{
+    return hb_planar_value(result, set, method, PLANAR_MMD) /
+           hb_planar_value(result, set, method, PLANAR_MMD_FLOOR);
+}
+
+static json_t *modes_cell(const hb_planar_result *result, int set, int method)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < result->n; i++)
+        if (result->runs[i].set == set && result->runs[i].method == method)
+            least = fmin(least, result->runs[i].value[PLANAR_MODES_FOUND]);
+    if (isinf(least)) return empty();
+    return hb_study_text("%g of %g", least, hb_planar_value(result, set, method, PLANAR_MODES));
+}
+
+static void table_generation(json_t *root, const hb_planar_result *result)
+{
+    static const int methods[] = {PLANAR_DSM, PLANAR_FP, PLANAR_HB_FREE, PLANAR_HB};
+    json_t *rows = json_array();
+    for (int set = 0; set < PLANAR_SETS; set++) {
+        if (!hb_planar_has(result, set)) continue;
+        json_t *row = start_row(rows, set);
+        add(row, mean_cell(result, set, PLANAR_HB, PLANAR_MMD));
+        add(row, mean_cell(result, set, PLANAR_HB, PLANAR_MMD_FLOOR));
+        add(row, printed(hb_planar_sets[set].paper_mmd));
+        for (int i = 0; i < 4; i++) add(row, number(3, units(result, set, methods[i])));
+        for (int i = 0; i < 4; i++) add(row, modes_cell(result, set, methods[i]));
+        add(row, hb_study_text("%.2f %%",
+                               100 * hb_planar_value(result, set, PLANAR_HB, PLANAR_OUTLIERS)));
+    }
+    hb_study_table(
+        root, "planar_generation", "Samples of the finished models", "B Samples of the eight sets",
+        "set|MMD, HB|MMD, real|MMD (paper)|DSM / real|FP / real|HB without the constraint / real|"
+        "HB / real|modes, DSM|modes, FP|modes, HB without the constraint|modes, HB|outliers, HB",
+        rows,
+        hb_study_text(
+            "%zu samples by Heun's method against as many held-out rows; “real” is the "
+            "MMD of held-out rows against each other, which samples of the true law have. "
+            "Kernel: docs/judge.md. Modes: the fewest that a seed found. The paper's "
+            "MMD is of its Helmholtz field, with a kernel and sizes that it does not "
+            "give.",
+            result->size.samples));
+}
+
+static void table_residual(json_t *root, const hb_planar_result *result)
+{
+    const int at = PLANAR_RESIDUAL + PLANAR_TAU_TABLE;
+    json_t *rows = json_array();
+    for (int set = 0; set < PLANAR_SETS; set++) {
+        if (!hb_planar_has(result, set)) continue;
+        const int elongated = strcmp(hb_planar_sets[set].name, "elongated_gmm") == 0;
+        json_t *row = start_row(rows, set);
+        for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++) add(row, mean_cell(result, set, m, at));
+        add(row, mean_cell(result, set, PLANAR_DSM, PLANAR_RESIDUAL_RAW));
+        add(row, mean_cell(result, set, PLANAR_HB, PLANAR_RESIDUAL_RAW));
+        add(row, json_string(elongated ? "1.4e-4" : ""));
+        add(row, json_string(elongated ? "3e-5" : ""));
+    }
+    hb_study_table(
+        root, "planar_residuals", "Mean-value residual of the finished models at τ = 0.3",
+        "B Residual during the training",
+        "set|DSM|FP|HB|HB without the constraint|HB as printed|R_r, DSM|R_r, HB|R_r, DSM (paper)|"
+        "R_r, HB (paper)",
+        rows,
+        hb_study_text("Root mean square over %zu draws of 4 R_r/(C₁ r²), with the source and "
+                      "r² = πτ/2; the exact density has 0. R_r is the same without the factor. The "
+                      "paper's R_r has no source, and its r is not given.",
+                      result->size.anchors));
+}
+
+static void table_taus(json_t *root, const hb_planar_result *result)
+{
+    json_t *rows = json_array();
+    for (int set = 0; set < PLANAR_SETS; set++)
+        for (int k = 0; k < PLANAR_TAUS && hb_planar_has(result, set); k++) {
+            const int value = PLANAR_ERROR + PLANAR_REGIONS * k;
+            json_t *row = start_row(rows, set);
+            add(row, hb_study_text("%g", hb_planar_taus[k]));
+            for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
+                add(row, mean_cell(result, set, m, value));
+            for (int m = PLANAR_DSM; m <= PLANAR_HB; m++)
+                add(row, mean_cell(result, set, m, value + 1));
+        }
+    hb_study_table(root, "planar_taus", "Error of the score by τ", "B Errors at several τ",
+                   "set|τ|DSM|FP|HB|HB without the constraint|HB as printed|DSM, low density|"
+                   "FP, low density|HB, low density",
+                   rows, NULL);
+}
+
+void hb_planar_tables(json_t *root, const hb_planar_result *result)
+{
+    hb_planar_table_parameters(root, result);
+    hb_planar_table_open(root, result);
+    table_results(root, result);
+    table_low(root, result);
+    table_time(root, result);
+    table_rotation(root, result);
+    table_generation(root, result);
+    table_residual(root, result);
+    table_taus(root, result);
+}

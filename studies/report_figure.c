@@ -1,0 +1,161 @@
+/* Figures inside the page: gnuplot's SVG as it is, or a PNG as a data: address.
+ *
+ * Several SVG share one page, so their ids, and the references to them, get the figure's name in front;
+ * gnuplot's <title> and <desc> go, and the opening tag says what the picture is. An SVG of many points
+ * is larger than its PNG: beyond LARGE bytes the smaller of the two is taken. */
+#include "report_html.h"
+#include "report_parts.h"
+#include "study_tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGE = 1500000, LABEL = 160 };
+#define SMALLEST_SHARE                                                                             \
+    0.6 /* of a figure's own width, before its box scrolls: keeps type readable */
+
+/* The width of an SVG: its attribute, else the third number of its viewBox; 0: neither is there. */
+static double svg_width(const char *svg)
+{
+    const char *end = strchr(svg, '>'), *width = strstr(svg, " width=\""),
+               *box = strstr(svg, " viewBox=\"");
+    double value = 0;
+    if (width && width < end) return strtod(width + strlen(" width=\""), NULL);
+    if (box && box < end) sscanf(box + strlen(" viewBox=\""), "%*f %*f %lf", &value);
+    return value;
+}
+
+static void write_label(FILE *page, const json_t *figure)
+{
+    hb_page_first_sentence(page, hb_page_string(figure, "caption"), LABEL, 0);
+}
+
+static void write_width(FILE *page, double width)
+{
+    if (width > 0)
+        fprintf(page, " style=\"min-width:%.0fpx;max-width:%.0fpx\"", SMALLEST_SHARE * width,
+                width);
+}
+
+/* Behind "<svg" of the opening tag. */
+static void write_svg_attributes(FILE *page, const char *svg, const json_t *figure)
+{
+    fputs(" role=\"img\" aria-label=\"", page);
+    write_label(page, figure);
+    fputc('"', page);
+    write_width(page, svg_width(svg));
+}
+
+/* The length of the element that begins here if it is <title> or <desc>, else 0. */
+static size_t left_out(const char *at)
+{
+    const char *end = NULL;
+    if (strncmp(at, "<title>", 7) == 0) end = strstr(at, "</title>");
+    if (strncmp(at, "<desc>", 6) == 0) end = strstr(at, "</desc>");
+    return end ? (size_t)(strchr(end, '>') + 1 - at) : 0;
+}
+
+static void write_svg(FILE *page, const char *text, const json_t *figure)
+{
+    static const char *const marks[] = {" id=\"", " id='", "href=\"#", "href='#", "url(#"};
+    const char *at = strstr(text, "<svg"), *name = hb_page_string(figure, "name");
+    if (!at) return;
+    fputs("<svg", page);
+    write_svg_attributes(page, at, figure);
+    for (at += 4; *at;) {
+        size_t skip = 0, length = left_out(at);
+        for (size_t i = 0; i < sizeof marks / sizeof *marks && !skip; i++)
+            if (strncmp(at, marks[i], strlen(marks[i])) == 0) skip = strlen(marks[i]);
+        if (skip) {
+            fwrite(at, 1, skip, page);
+            fprintf(page, "%s-", name);
+            length = skip;
+        } else if (!length) {
+            length = strcspn(at + 1, " hu<") + 1; /* where the next mark could start */
+            fwrite(at, 1, length, page);
+        }
+        at += length;
+    }
+}
+
+/* Width in pixels, from the first chunk of the file. */
+static unsigned png_width(const char *png, size_t size)
+{
+    const unsigned char *b = (const unsigned char *)png + 16;
+    return size < 24 ? 0 : (unsigned)b[0] << 24 | (unsigned)b[1] << 16 | (unsigned)b[2] << 8 | b[3];
+}
+
+static void write_png(FILE *page, const char *png, size_t size, const json_t *figure)
+{
+    fputs("<img", page);
+    write_width(page, png_width(png, size) / 2.0); /* two pixels to a unit of the SVG */
+    fputs(" alt=\"", page);
+    write_label(page, figure);
+    fputs("\" src=\"data:image/png;base64,", page);
+    hb_page_base64(page, (const unsigned char *)png, size);
+    fputs("\"/>", page);
+}
+
+/* A link to STUDY/NAME.extension, if there is such a file. */
+static hb_status write_link(hb_context *context, FILE *page, const char *directory,
+                            const char *relative, const char *extension, const char *text)
+{
+    char file[512], *path;
+    snprintf(file, sizeof file, "%s.%s", relative, extension);
+    HB_STUDY_TRY(hb_study_path(context, directory, file, &path));
+    if (access(path, R_OK) == 0) fprintf(page, " <a href=\"%s\">%s</a>", file, text);
+    free(path);
+    return HB_OK;
+}
+
+static hb_status read_picture(hb_context *context, const char *directory, const char *relative,
+                              const char *extension, char **picture, size_t *size)
+{
+    char file[512], *path;
+    snprintf(file, sizeof file, "%s.%s", relative, extension);
+    HB_STUDY_TRY(hb_study_path(context, directory, file, &path));
+    *picture = hb_page_read(path, size);
+    free(path);
+    return HB_OK;
+}
+
+static hb_status write_picture(hb_context *context, FILE *page, const char *directory,
+                               const char *relative, const json_t *figure)
+{
+    char *svg = NULL, *png = NULL;
+    size_t svg_size = 0, png_size = 0;
+    HB_STUDY_TRY(read_picture(context, directory, relative, "svg", &svg, &svg_size));
+    hb_status status = HB_OK;
+    if (!svg || svg_size > LARGE)
+        status = read_picture(context, directory, relative, "png", &png, &png_size);
+    if (png && (!svg || png_size / 3 * 4 < svg_size))
+        write_png(page, png, png_size, figure);
+    else if (svg)
+        write_svg(page, svg, figure);
+    else
+        fputs("<p>This figure needs gnuplot; its numbers are there.</p>", page);
+    free(svg);
+    free(png);
+    return status;
+}
+
+hb_status hb_page_figure(hb_context *context, FILE *page, const char *directory,
+                         const hb_page_item *item)
+{
+    const json_t *figure = item->entry;
+    const char *name = hb_page_string(figure, "name");
+    char relative[400];
+    snprintf(relative, sizeof relative, "%s/%s", hb_page_string(item->result, "study"), name);
+    fprintf(page,
+            "<figure id=\"%s\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+            "aria-label=\"Figure %d\">\n",
+            name, item->number);
+    HB_STUDY_TRY(write_picture(context, page, directory, relative, figure));
+    fprintf(page, "</div><figcaption><b>Figure %d.</b> ", item->number);
+    hb_page_prose(page, "", hb_page_string(figure, "caption"), "");
+    HB_STUDY_TRY(write_link(context, page, directory, relative, "csv", "Numbers"));
+    HB_STUDY_TRY(write_link(context, page, directory, relative, "svg", "Picture"));
+    fputs("</figcaption></figure>\n", page);
+    return HB_OK;
+}

@@ -1,0 +1,233 @@
+/* The page of hb_reproduce from made-up results, so that what no study of the moment does is tried too:
+ * characters with a meaning in HTML, a place that is missing or unknown, a large SVG, a picture that is
+ * only a PNG, a study that was skipped, and numbers of tables that are the paper's. */
+#include "report_page.h"
+#include "study_tools.h"
+#include "support.h"
+
+#include <unistd.h>
+
+enum { PAGE = 8 << 20, LARGE = 1600000 };
+
+/* A PNG is taken for its size only: the signature, the width and some bytes. */
+static const unsigned char PICTURE[] = {0x89, 'P', 'N', 'G', 13,  10, 26, 10,   0,    0, 0,
+                                        13,   'I', 'H', 'D', 'R', 0,  0,  0x04, 0x60, 0, 0,
+                                        2,    0,   8,   2,   0,   0,  0,  0xfb, 0xff};
+static const char PICTURE_BASE64[] = "iVBORw0KGgoAAAANSUhEUgAABGAAAAIACAIAAAD7/w==";
+
+static const char BOX[] = "<svg viewBox=\"0 0 1400 644\"><rect width=\"100%\"/></svg>";
+
+static const hb_study ALPHA = {"alpha", "A <study> & more", NULL};
+static const hb_study BISTABLE = {"bistable", "The skipped one", NULL};
+
+static char directory[64], page[PAGE];
+
+static void write_file(const char *name, size_t n, const void *bytes)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_svg(const char *name, size_t size)
+{
+    static const char head[] =
+        "<?xml version='1.0'?>\n<svg width=\"1120\" height=\"420\">\n<title>gone"
+        "</title><desc>gone too</desc><path id='p' d=''/><use "
+        "xlink:href='#p'/>";
+    char *text = calloc(1, size + sizeof head + 16);
+    assert_non_null(text);
+    memcpy(text, head, sizeof head);
+    if (size > strlen(head)) memset(text + strlen(head), ' ', size - strlen(head));
+    strcat(text, "</svg>\n");
+    write_file(name, strlen(text), text);
+    free(text);
+}
+
+static json_t *make_result(void)
+{
+    const hb_study_settings settings = {.directory = directory, .seed = 7};
+    static const hb_claim late = {
+        .id = "late", .statement = "Late.", .place = "5.2 Table", .figure = "alpha_big"};
+    static const hb_claim first = {.id = "first",
+                                   .statement = "1 < 2 & \"so\". Then on.",
+                                   .place = "2.1 Text",
+                                   .table = "alpha_table",
+                                   .figure = "alpha_small",
+                                   .correction = 3};
+    static const hb_claim second = {.id = "second", .statement = "Second.", .place = "2.1 Text"};
+    static const hb_claim lost = {.id = "lost", .statement = "Nowhere.", .place = "9.9 Unknown"};
+    json_t *root = hb_study_begin(&ALPHA, &settings), *claims = json_array(),
+           *figures = json_array();
+    hb_study_claim(claims, &late, json_string("p"), json_string("0.5"), HB_FAILS, json_string("w"));
+    hb_study_claim(claims, &first, json_string("3"),
+                   json_string("4.3e-07 like d^-0.95; C_d, σ_max, e^{-2τ}, ℝ^d, det_tau, -3"),
+                   HB_HOLDS_CORRECTED, json_string("w"));
+    hb_study_claim(claims, &second, json_string("p"), json_string("o"), HB_HOLDS, json_string("w"));
+    hb_study_claim(claims, &lost, json_string("p"), json_string("o"), HB_HOLDS, json_string("w"));
+    json_object_set_new(root, "claims", claims);
+    hb_study_table(root, "alpha_table", "Title", "2.1 Table", "name|ours|theirs (paper)",
+                   json_pack("[[s,s,s],[s,s,s]]", "a", "1.5", "2.5", "b", "", "text"),
+                   json_string("Note."));
+    hb_study_caption(figures, "alpha_small", "2.1 Figure", "Small. More.");
+    hb_study_caption(figures, "alpha_big", "5.2 Figure", "Big <one>. More.");
+    hb_study_caption(figures, "alpha_none", "", "None.");
+    hb_study_caption(figures, "alpha_box", "B Figure", "Box.");
+    json_object_set_new(root, "figures", figures);
+    return root;
+}
+
+static void read_page(void)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/index.html", directory);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t n = fread(page, 1, PAGE - 1, file);
+    page[n] = '\0';
+    fclose(file);
+}
+
+static int make_page(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const hb_study_settings settings = {.directory = directory, .seed = 7};
+    const hb_page_entry entries[] = {{&ALPHA, NULL}, {&BISTABLE, "no <file>"}};
+    char alpha[128];
+    strcpy(directory, "/tmp/heatball-page-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    snprintf(alpha, sizeof alpha, "%s/alpha", directory);
+    assert_int_equal(hb_study_make_directory(context, alpha), HB_OK);
+    write_svg("alpha/alpha_small.svg", 0);
+    write_file("alpha/alpha_box.svg", strlen(BOX), BOX);
+    write_svg("alpha/alpha_big.svg", LARGE);
+    write_file("alpha/alpha_big.png", sizeof PICTURE, PICTURE);
+    write_file("alpha/alpha_big.csv", 1, "1");
+    assert_int_equal(hb_study_write_json(context, alpha, "alpha.json", make_result()), HB_OK);
+    assert_int_equal(hb_page_write(context, &settings, NULL, 2, entries, NULL), HB_OK);
+    hb_context_destroy(context);
+    read_page();
+    return 0;
+}
+
+static int remove_page(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    return system(command);
+}
+
+static const char *find(const char *text)
+{
+    const char *at = strstr(page, text);
+    if (!at) fail_msg("the page lacks %s", text);
+    return at;
+}
+
+static void test_order_is_the_papers(void **state)
+{
+    static const char *const order[] = {"id=\"summary\"",
+                                        "id=\"section-2\"",
+                                        "id=\"section-2.1\"",
+                                        "id=\"claim-alpha-first\"",
+                                        "id=\"table-alpha_table\"",
+                                        "<figure id=\"alpha_small\"",
+                                        "id=\"claim-alpha-second\"",
+                                        "id=\"section-5\"",
+                                        "id=\"claim-alpha-lost\"",
+                                        "<figure id=\"alpha_none\"",
+                                        "id=\"section-5.2\"",
+                                        "id=\"claim-alpha-late\"",
+                                        "<figure id=\"alpha_big\"",
+                                        "id=\"section-C\"",
+                                        "id=\"corrections\""};
+    (void)state;
+    for (size_t i = 1; i < sizeof order / sizeof *order; i++)
+        assert_true(find(order[i - 1]) < find(order[i]));
+    assert_null(strstr(page, "id=\"section-3\"")); /* nothing stands there */
+    assert_null(strstr(page, "id=\"shortened\"")); /* not a quick run */
+    find("Claim 1</a> <span>§2.1 Text</span>");
+    find("Claim 3</a> <span>§5 Unknown</span>");
+    find("Claim 4</a> <span>§5.2 Table</span>");
+}
+
+static void test_text_is_escaped_and_set(void **state)
+{
+    (void)state;
+    find("<p class=\"statement\">1 &lt; 2 &amp; &quot;so&quot;. Then on.</p>");
+    find(">1 &lt; 2 &amp; &quot;so&quot;</a>"); /* the summary: the first sentence */
+    find("4.3·10<sup>−7</sup> like d<sup>−0.95</sup>; C<sub>d</sub>, σ<sub>max</sub>, "
+         "e<sup>−2τ</sup>, ℝ<sup>d</sup>, det_tau, −3<");
+    find("A &lt;study&gt; &amp; more");
+    find("could not run: no &lt;file&gt;.");
+    find("alt=\"Big &lt;one&gt;\"");
+}
+
+static void test_tables_mark_the_papers_columns(void **state)
+{
+    (void)state;
+    find("<th scope=\"col\">name</th><th scope=\"col\" class=\"n\">ours</th><th scope=\"col\" "
+         "class=\"paper\">theirs (paper)</th>");
+    find("<th scope=\"row\">a</th><td class=\"n\">1.5</td><td class=\"paper\">2.5</td>");
+    find("Shaded: the paper’s numbers. Note.");
+}
+
+static void test_pictures_are_inside(void **state)
+{
+    char png[200];
+    (void)state;
+    snprintf(png, sizeof png, "src=\"data:image/png;base64,%s\"/>", PICTURE_BASE64);
+    find(png); /* the SVG of alpha_big is large, its PNG is small */
+    find("style=\"min-width:336px;max-width:560px\" alt="); /* 1120 pixels are 560 units */
+    find("<svg role=\"img\" aria-label=\"Small\" style=\"min-width:672px;max-width:1120px\"");
+    find("aria-label=\"Box\" style=\"min-width:840px;max-width:1400px\"");
+    find("<path id='alpha_small-p'");
+    find("xlink:href='#alpha_small-p'");
+    assert_null(strstr(page, "gone"));
+    assert_true(strlen(page) < 100000);
+    find("This figure needs gnuplot");
+    find("<a href=\"alpha/alpha_big.csv\">Numbers</a>");
+    assert_null(strstr(page, "alpha_small.csv")); /* there is no such file */
+}
+
+static void test_corrections_link_to_claims(void **state)
+{
+    (void)state;
+    const char *third = find("id=\"correction-3\""), *fourth = find("id=\"correction-4\"");
+    const char *link = strstr(third, "href=\"#claim-alpha-first\">Claim 1</a>");
+    assert_true(link && link < fourth);
+    find("<a href=\"#correction-3\">3: ");
+    assert_non_null(strstr(fourth, "No claim of this run measures it."));
+}
+
+static void test_results_hold_both(void **state)
+{
+    char path[256];
+    json_error_t error;
+    (void)state;
+    snprintf(path, sizeof path, "%s/results.json", directory);
+    json_t *root = json_load_file(path, 0, &error);
+    assert_non_null(root);
+    const json_t *studies = json_object_get(root, "studies");
+    assert_int_equal(json_array_size(studies), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(studies, 0), "claims")), 4);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(studies, 1), "skipped")),
+                        "no <file>");
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_is_the_papers),
+                                       cmocka_unit_test(test_text_is_escaped_and_set),
+                                       cmocka_unit_test(test_tables_mark_the_papers_columns),
+                                       cmocka_unit_test(test_pictures_are_inside),
+                                       cmocka_unit_test(test_corrections_link_to_claims),
+                                       cmocka_unit_test(test_results_hold_both)};
+    return cmocka_run_group_tests(tests, make_page, remove_page);
+}
