@@ -20,10 +20,12 @@ static double svg_width(const char *svg)
 {
     const char *end = strchr(svg, '>'), *width = strstr(svg, " width=\""),
                *box = strstr(svg, " viewBox=\"");
-    double value = 0;
     if (width && width < end) return strtod(width + strlen(" width=\""), NULL);
-    if (box && box < end) sscanf(box + strlen(" viewBox=\""), "%*f %*f %lf", &value);
-    return value;
+    if (!box || box > end) return 0;
+    char *rest = (char *)box + strlen(" viewBox=\"");
+    strtod(rest, &rest);
+    strtod(rest, &rest);
+    return strtod(rest, NULL);
 }
 
 static void write_label(FILE *page, const json_t *figure)

@@ -115,7 +115,7 @@ static double value_from(hb_quantity quantity, double v, double v0)
 static double source_of(const hb_identity_field *f, hb_quantity quantity, int terms,
                         const double *x, double tau, double v0)
 {
-    double g[IDENTITIES_DIM], slope2 = 0, along = 0;
+    double g[IDENTITIES_DIM] = {0}, slope2 = 0, along = 0;
     const double v = hb_identities_log_density(f, x, tau, g, NULL);
     for (int i = 0; i < f->dim; i++) {
         slope2 += g[i] * g[i];
@@ -134,7 +134,7 @@ double hb_identities_residual(const hb_identity_ball *ball, const hb_identity_fi
                               double tau)
 {
     const double v0 = hb_identities_log_density(field, x, tau, NULL, NULL);
-    double at[IDENTITIES_DIM], mean = 0, source = 0;
+    double at[IDENTITIES_DIM] = {0}, mean = 0, source = 0;
     for (size_t i = 0; i < ball->kappa.n; i++) {
         const double then = node_at(ball, &ball->kappa, i, radius, x, tau, at);
         const double v = hb_identities_log_density(field, at, then, NULL, NULL);
@@ -154,7 +154,7 @@ double hb_identities_residual(const hb_identity_ball *ball, const hb_identity_fi
 static double source_slope(const hb_identity_field *f, int axis, const double *x, double tau)
 {
     const double h = 1e-4; /* the error of order h^2 and the rounding are both near 1e-9 */
-    double at[IDENTITIES_DIM];
+    double at[IDENTITIES_DIM] = {0};
     for (int i = 0; i < f->dim; i++) at[i] = x[i];
     at[axis] = x[axis] + h;
     const double above = source_of(f, HB_QUANTITY_V, TERMS_ALL, at, tau, 0);
@@ -166,7 +166,7 @@ void hb_identities_score(const hb_identity_ball *ball, const hb_identity_field *
                          double radius, const double *x, double tau, double *out)
 {
     const double scale = ball->C1 * radius * radius / 4;
-    double at[IDENTITIES_DIM], g[IDENTITIES_DIM];
+    double at[IDENTITIES_DIM] = {0}, g[IDENTITIES_DIM] = {0};
     for (int a = 0; a < ball->dim; a++) out[a] = 0;
     for (size_t i = 0; i < ball->kappa.n; i++) {
         const double then = node_at(ball, &ball->kappa, i, radius, x, tau, at);

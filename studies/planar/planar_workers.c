@@ -72,9 +72,12 @@ static void *work(void *user)
         const hb_status status = hb_planar_do(w->context, p->size, p->directory, p->order[place]);
         pthread_mutex_lock(&p->lock);
         atomic_store(&w->progress, 0);
+        /* A run that was told to stop says so, also through the judge's callbacks. */
+        const int stopped = atomic_load(&p->stop) &&
+                            (status == HB_ERROR_INTERRUPTED || status == HB_ERROR_CALLBACK);
         if (status == HB_OK)
             p->finished += w->cost;
-        else if (status != HB_ERROR_INTERRUPTED || !atomic_load(&p->stop))
+        else if (!stopped)
             note_failure(p, place, status, hb_context_message(w->context));
     }
     p->active--;

@@ -428,7 +428,7 @@ def with_value(value):
     ((with_value(np.inf),), heatball.ArgumentError, "row 7, column 2 of the data is inf"),
     ((ROWS[:1],), heatball.ArgumentError, "2"),
     ((ROWS[:0],), heatball.ArgumentError, "2"),
-    ((np.zeros((5, 2, 2)),), heatball.ArgumentError, "data has 3 axes; it must have 2"),
+    ((np.zeros((5, 2, 2, 2)),), heatball.ArgumentError, "data has 4 axes; it must have 2"),
     ((np.ones((50, 2)),), heatball.Error, "varia"),
     ((ROWS + 1j,), TypeError, "data has dtype complex128; it must be an array of real numbers"),
     (("rng",), heatball.ArgumentError, "there is no set called rng"),
