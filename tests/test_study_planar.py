@@ -201,7 +201,7 @@ def test_the_tables_of_the_page(summary):
         row = cells(summary, "planar_residuals")[k]
         assert row["R_r, HB"] == f"{value['hb']['residual_raw']:.3g}"
         assert row["R_r, HB (paper)"] == ("3e-5" if s["set"] == "elongated_gmm" else "")
-    assert "three of the eight sets" in summary["shortened"][0]
+    assert "Three of the eight sets" in summary["shortened"][0]
 
 
 def test_truncated_balls_are_off_as_quadrature_says(summary):

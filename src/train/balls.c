@@ -5,6 +5,41 @@
 #include <heatball/random.h>
 #include <math.h>
 
+const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS] = {HB_CLOUD_VALUE, HB_CLOUD_SCORE};
+
+hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
+{
+    const int dim = trainer->model->info.dim;
+    hb_ball_constants constants;
+    void *memory;
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_ball_common), &memory));
+    hb_ball_common *common = trainer->common = memory;
+    *common = (hb_ball_common){.halves = HB_BALL_HALVES};
+    HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, &constants));
+    common->C1 = constants.C1;
+    common->to_scaled = 1 / (M_PI * trainer->ball_share * constants.C1);
+    for (int k = 0; k < kinds; k++) common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
+    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    common->halves = 1;
+    for (int k = 0; k < kinds; k++) {
+        HB_TRY(hb_cloud_cubature(trainer->context, hb_ball_kinds[k], dim, 0, degree[k],
+                                 trainer->settings.seed, HB_BALL_TURNS, common->turned[k]));
+        common->nodes[k] = common->turned[k][0].n;
+    }
+    return HB_OK;
+}
+
+void hb_ball_discard(hb_trainer *trainer)
+{
+    hb_ball_common *common = trainer->common;
+    if (!common) return;
+    for (int k = 0; k < HB_BALL_KINDS; k++)
+        for (int i = 0; i < HB_BALL_TURNS; i++)
+            hb_cloud_destroy(trainer->context, &common->turned[k][i]);
+    hb_release(trainer->context, common);
+    trainer->common = NULL;
+}
+
 size_t hb_ball_rows_need(size_t rows, size_t dim)
 {
     return hb_workspace_need(rows * dim, sizeof(double)) +
@@ -69,14 +104,6 @@ hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn)
     HB_TRY(hb_random_words(&shard->alone, shard->trainer->settings.seed,
                            HB_TRAIN_STREAM + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1, turn));
     *turn %= HB_BALL_TURNS;
-    return HB_OK;
-}
-
-hb_status hb_ball_scale(const hb_trainer *trainer, double *out)
-{
-    hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(trainer->context, trainer->model->info.dim, 0, &constants));
-    *out = 1 / (M_PI * trainer->ball_share * constants.C1);
     return HB_OK;
 }
 

@@ -13,6 +13,23 @@
  * two independent halves. */
 enum { HB_BALL_SMALL_DIM = 3, HB_BALL_TURNS = 64, HB_BALL_HALVES = 2 };
 
+/* What all shards of a heat-ball loss share: trainer->common. Kind 0 is averaged by kappa, kind 1 (where
+ * a loss has it) by the measure of the arms. */
+enum { HB_BALL_KINDS = 2 };
+extern const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS];
+
+typedef struct hb_ball_common {
+    hb_cloud turned[HB_BALL_KINDS][HB_BALL_TURNS]; /* dim <= HB_BALL_SMALL_DIM */
+    size_t nodes[HB_BALL_KINDS];                   /* of one ball and one half; 0: no such kind */
+    size_t halves;
+    double C1;
+    double to_scaled; /* the scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1) */
+} hb_ball_common;
+
+/* degree[kinds]: of the cubature in small dimensions. */
+hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree);
+void hb_ball_discard(hb_trainer *trainer);
+
 typedef struct hb_ball_rows {
     size_t rows;
     double *z;       // (rows, dim)
@@ -34,9 +51,6 @@ double hb_ball_radius(const hb_shard *shard, size_t i);
 uint64_t hb_ball_number(const hb_shard *shard, size_t i);
 /* Which rotation it has. */
 hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn);
-
-/* The scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1). */
-hb_status hb_ball_scale(const hb_trainer *trainer, double *out);
 
 /* Huber's function of r^2 = the product of two residuals: q/2 for |q| <= 1, sign(q) (sqrt|q| - 1/2)
  * beyond; slope: its derivative by q. */

@@ -22,14 +22,6 @@
 
 enum { DEGREE = 4 };
 
-/* Shared by all shards. */
-typedef struct ball_common {
-    hb_cloud turned[HB_BALL_TURNS]; /* dim <= 3 */
-    size_t nodes;                   /* of one ball and one half */
-    int halves;
-    double to_scaled; /* rho/R */
-} ball_common;
-
 /* Rows: the anchors, then for each anchor its nodes, half by half. */
 typedef struct ball_room {
     hb_model_tape *tape;
@@ -47,29 +39,10 @@ typedef struct ball_room {
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static void discard(hb_trainer *trainer)
-{
-    ball_common *common = trainer->common;
-    if (!common) return;
-    for (int i = 0; i < HB_BALL_TURNS; i++) hb_cloud_destroy(trainer->context, &common->turned[i]);
-    hb_release(trainer->context, common);
-    trainer->common = NULL;
-}
-
 static hb_status prepare(hb_trainer *trainer)
 {
-    const int dim = trainer->model->info.dim;
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(ball_common), &memory));
-    ball_common *common = trainer->common = memory;
-    *common = (ball_common){.nodes = 2 * (size_t)trainer->settings.nodes, .halves = HB_BALL_HALVES};
-    HB_TRY(hb_ball_scale(trainer, &common->to_scaled));
-    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
-    HB_TRY(hb_cloud_cubature(trainer->context, HB_CLOUD_VALUE, dim, 0, DEGREE,
-                             trainer->settings.seed, HB_BALL_TURNS, common->turned));
-    common->nodes = common->turned[0].n;
-    common->halves = 1;
-    return HB_OK;
+    static const int degree[] = {DEGREE};
+    return hb_ball_prepare(trainer, 1, degree);
 }
 
 static void destroy(hb_shard *shard)
@@ -83,9 +56,9 @@ static void destroy(hb_shard *shard)
 
 static hb_status create_arrays(hb_shard *shard, ball_room *room, size_t rows)
 {
-    const ball_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    const size_t m = shard->anchors, nodes = common->nodes;
+    const size_t m = shard->anchors, nodes = common->nodes[0];
     const size_t doubles[] = {rows, nodes, nodes * d, nodes, nodes * d, nodes, nodes};
     size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows, sizeof(float)) +
                    hb_workspace_need(2 * rows * d, sizeof(float)) +
@@ -112,8 +85,8 @@ static hb_status create_arrays(hb_shard *shard, ball_room *room, size_t rows)
 
 static hb_status create(hb_shard *shard)
 {
-    const ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + common->nodes * (size_t)common->halves);
+    const hb_ball_common *common = shard->trainer->common;
+    const size_t rows = shard->anchors * (1 + common->nodes[0] * common->halves);
     void *memory;
     HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(ball_room), &memory));
     ball_room *room = shard->room = memory;
@@ -129,15 +102,15 @@ static hb_status create(hb_shard *shard)
 
 static hb_status place_nodes(hb_shard *shard, ball_room *room, size_t i)
 {
-    ball_common *common = shard->trainer->common;
-    const size_t nodes = common->nodes;
-    size_t row = shard->anchors + i * nodes * (size_t)common->halves;
+    hb_ball_common *common = shard->trainer->common;
+    const size_t nodes = common->nodes[0];
+    size_t row = shard->anchors + i * nodes * common->halves;
     room->weight[i] = NULL;
     if (common->halves == 1) {
         uint32_t turn;
         HB_TRY(hb_ball_turn(shard, i, &turn));
-        room->weight[i] = common->turned[turn].weight;
-        hb_ball_place_cloud(shard, i, &common->turned[turn], nodes, row, &room->at);
+        room->weight[i] = common->turned[0][turn].weight;
+        hb_ball_place_cloud(shard, i, &common->turned[0][turn], nodes, row, &room->at);
         return HB_OK;
     }
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
@@ -183,8 +156,8 @@ static void pull_nodes(ball_room *room, size_t i, size_t row, size_t n, const do
 /* One set of nodes: factor * huber(rho). */
 static void add_ball(hb_shard *shard, ball_room *room, size_t i, double factor)
 {
-    const ball_common *common = shard->trainer->common;
-    const size_t n = common->nodes, row = shard->anchors + i * n;
+    const hb_ball_common *common = shard->trainer->common;
+    const size_t n = common->nodes[0], row = shard->anchors + i * n;
     double slope;
     const double rho = common->to_scaled * residual(room, i, row, n, room->share);
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
@@ -195,8 +168,8 @@ static void add_ball(hb_shard *shard, ball_room *room, size_t i, double factor)
 /* Two sets: rho_1 rho_2 takes the place of rho^2. */
 static void add_halves(hb_shard *shard, ball_room *room, size_t i, double factor)
 {
-    const ball_common *common = shard->trainer->common;
-    const size_t n = common->nodes, first = shard->anchors + HB_BALL_HALVES * i * n;
+    const hb_ball_common *common = shard->trainer->common;
+    const size_t n = common->nodes[0], first = shard->anchors + HB_BALL_HALVES * i * n;
     double rho[HB_BALL_HALVES], slope;
     for (size_t h = 0; h < HB_BALL_HALVES; h++)
         rho[h] = common->to_scaled * residual(room, i, first + h * n, n, room->share);
@@ -213,7 +186,7 @@ static void add_halves(hb_shard *shard, ball_room *room, size_t i, double factor
 static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
-    const ball_common *common = trainer->common;
+    const hb_ball_common *common = trainer->common;
     const hb_model *model = trainer->model;
     ball_room *room = shard->room;
     for (size_t i = 0; i < shard->anchors; i++) {
@@ -239,4 +212,5 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb = {"hb", 5, 512, prepare, discard, create, add, destroy};
+const hb_constraint hb_constraint_hb = {"hb",   5,   512,    prepare, hb_ball_discard,
+                                        create, add, destroy};

@@ -22,18 +22,9 @@
 
 #include <math.h>
 
-enum { DEGREE = 4, KINDS = 2 };
+enum { DEGREE = 4, KINDS = HB_BALL_KINDS };
 
-static const hb_cloud_kind kinds[KINDS] = {HB_CLOUD_VALUE, HB_CLOUD_SCORE};
 static const double REACH = 0.2, MOST_EXPONENT = 60;
-
-/* Shared by all shards. */
-typedef struct drift_common {
-    hb_cloud turned[KINDS][HB_BALL_TURNS]; /* dim <= 3 */
-    size_t nodes[KINDS];                   /* of one ball and one half */
-    size_t halves;
-    double C1;
-} drift_common;
 
 /* Rows: the anchors, then for each anchor its nodes, half by half, kind by kind. */
 typedef struct drift_balls_room {
@@ -50,7 +41,7 @@ typedef struct drift_balls_room {
     hb_cloud_draw draw;
 } drift_balls_room;
 
-static size_t nodes_of(const drift_common *common)
+static size_t nodes_of(const hb_ball_common *common)
 {
     return common->nodes[0] + common->nodes[1];
 }
@@ -58,38 +49,12 @@ static size_t nodes_of(const drift_common *common)
 /* ---- made and destroyed -----------------------------------------------------------------------
  * */
 
-static void discard(hb_trainer *trainer)
-{
-    drift_common *common = trainer->common;
-    if (!common) return;
-    for (int k = 0; k < KINDS; k++)
-        for (int i = 0; i < HB_BALL_TURNS; i++)
-            hb_cloud_destroy(trainer->context, &common->turned[k][i]);
-    hb_release(trainer->context, common);
-    trainer->common = NULL;
-}
-
 static hb_status prepare(hb_trainer *trainer)
 {
-    const int dim = trainer->model->info.dim;
-    hb_ball_constants constants;
-    void *memory;
+    static const int degree[] = {DEGREE, DEGREE};
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb loss of a drift needs the energy head");
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(drift_common), &memory));
-    drift_common *common = trainer->common = memory;
-    *common = (drift_common){.halves = HB_BALL_HALVES};
-    HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, &constants));
-    common->C1 = constants.C1;
-    for (int k = 0; k < KINDS; k++) common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
-    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
-    common->halves = 1;
-    for (int k = 0; k < KINDS; k++) {
-        HB_TRY(hb_cloud_cubature(trainer->context, kinds[k], dim, 0, DEGREE, trainer->settings.seed,
-                                 HB_BALL_TURNS, common->turned[k]));
-        common->nodes[k] = common->turned[k][0].n;
-    }
-    return HB_OK;
+    return hb_ball_prepare(trainer, KINDS, degree);
 }
 
 static void destroy(hb_shard *shard)
@@ -103,7 +68,7 @@ static void destroy(hb_shard *shard)
 
 static hb_status create_arrays(hb_shard *shard, drift_balls_room *room, size_t rows)
 {
-    const drift_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t n = nodes_of(common);
     double **arrays[] = {&room->tau,        &room->shift,      &room->weight,
@@ -134,7 +99,7 @@ static hb_status create_arrays(hb_shard *shard, drift_balls_room *room, size_t r
 
 static hb_status create(hb_shard *shard)
 {
-    const drift_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + nodes_of(common) * common->halves);
     void *memory;
     HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(drift_balls_room), &memory));
@@ -170,7 +135,7 @@ static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_room *ro
 static hb_status place_half(hb_shard *shard, drift_balls_room *room, const hb_drift_frame *f,
                             size_t i, const hb_cloud *value, const hb_cloud *arm, size_t row)
 {
-    const drift_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const hb_drift_nodes nodes = {room->at.z + row * f->dim, room->tau + row, room->shift + row,
                                   room->weight + row};
     HB_TRY(hb_drift_frame_place(&shard->alone, f, value, common->nodes[0], arm, common->nodes[1],
@@ -184,7 +149,7 @@ static hb_status place_half(hb_shard *shard, drift_balls_room *room, const hb_dr
 
 static hb_status place_nodes(hb_shard *shard, drift_balls_room *room, size_t i)
 {
-    drift_common *common = shard->trainer->common;
+    hb_ball_common *common = shard->trainer->common;
     const hb_drift_frame f = frame_of(shard, room, i);
     size_t row = shard->anchors + i * nodes_of(common) * common->halves;
     room->to_scaled[i] = hb_anchor_trust(shard, i) * 2 * shard->anchor.clock[i].b /
@@ -199,7 +164,7 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_room *room, size_t i)
                           room->draw.seeds));
     for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes_of(common)) {
         for (int k = 0; k < KINDS; k++)
-            HB_TRY(hb_cloud_random(&shard->alone, &room->draw, kinds[k],
+            HB_TRY(hb_cloud_random(&shard->alone, &room->draw, hb_ball_kinds[k],
                                    half * common->nodes[k] / 2, common->nodes[k] / 2,
                                    &room->cloud[k]));
         HB_TRY(place_half(shard, room, &f, i, &room->cloud[0], &room->cloud[1], row));
@@ -239,7 +204,7 @@ static void pull_nodes(drift_balls_room *room, size_t i, size_t row, size_t n, d
 
 static void add_anchor(hb_shard *shard, drift_balls_room *room, size_t i, double factor)
 {
-    const drift_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t n = nodes_of(common), first = shard->anchors + i * n * common->halves;
     double rho[HB_BALL_HALVES] = {0}, Q[HB_BALL_HALVES] = {0}, slope[HB_BALL_HALVES] = {0},
            of_square;
@@ -282,4 +247,5 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_drift = {"hb", 5, 512, prepare, discard, create, add, destroy};
+const hb_constraint hb_constraint_hb_drift = {"hb",   5,   512,    prepare, hb_ball_discard,
+                                              create, add, destroy};

@@ -20,16 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = 2 };
-
-static const hb_cloud_kind kinds[KINDS] = {HB_CLOUD_VALUE, HB_CLOUD_SCORE};
-
-typedef struct vector_common {
-    hb_cloud turned[KINDS][HB_BALL_TURNS]; /* dim <= 3 */
-    size_t nodes[KINDS];                   /* of one ball and one half */
-    size_t halves;
-    double to_scaled;
-} vector_common;
+enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = HB_BALL_KINDS };
 
 /* Rows: the anchors; then for each anchor and half its kappa nodes and its arms' nodes. */
 typedef struct vector_room {
@@ -46,34 +37,10 @@ typedef struct vector_room {
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static void discard(hb_trainer *trainer)
-{
-    vector_common *common = trainer->common;
-    if (!common) return;
-    for (int k = 0; k < KINDS; k++)
-        for (int i = 0; i < HB_BALL_TURNS; i++)
-            hb_cloud_destroy(trainer->context, &common->turned[k][i]);
-    hb_release(trainer->context, common);
-    trainer->common = NULL;
-}
-
 static hb_status prepare(hb_trainer *trainer)
 {
-    const int dim = trainer->model->info.dim;
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(vector_common), &memory));
-    vector_common *common = trainer->common = memory;
-    *common = (vector_common){.halves = HB_BALL_HALVES};
-    HB_TRY(hb_ball_scale(trainer, &common->to_scaled));
-    for (int k = 0; k < KINDS; k++) common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
-    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
-    common->halves = 1;
-    for (int k = 0; k < KINDS; k++) {
-        HB_TRY(hb_cloud_cubature(trainer->context, kinds[k], dim, 0, k ? ARM_DEGREE : VALUE_DEGREE,
-                                 trainer->settings.seed, HB_BALL_TURNS, common->turned[k]));
-        common->nodes[k] = common->turned[k][0].n;
-    }
-    return HB_OK;
+    static const int degree[] = {VALUE_DEGREE, ARM_DEGREE};
+    return hb_ball_prepare(trainer, KINDS, degree);
 }
 
 static void destroy(hb_shard *shard)
@@ -93,7 +60,7 @@ static double *doubles(vector_room *room, size_t count)
 static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
 {
     hb_trainer *trainer = shard->trainer;
-    const vector_common *common = trainer->common;
+    const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
     const size_t most = common->nodes[0] > common->nodes[1] ? common->nodes[0] : common->nodes[1];
     const size_t counts[] = {rows,     rows * d, HB_BALL_HALVES * d, HB_BALL_HALVES * d,
@@ -125,7 +92,7 @@ static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
 
 static hb_status create(hb_shard *shard)
 {
-    const vector_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t rows =
         shard->anchors * (1 + common->halves * (common->nodes[0] + common->nodes[1]));
     void *memory;
@@ -144,7 +111,7 @@ static hb_status create(hb_shard *shard)
 /* The first row of anchor i's nodes of a half and kind. */
 static size_t first_row(const hb_shard *shard, size_t i, size_t half, int kind)
 {
-    const vector_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t of_half = common->nodes[0] + common->nodes[1];
     return shard->anchors + (i * common->halves + half) * of_half + (kind ? common->nodes[0] : 0);
 }
@@ -161,7 +128,7 @@ static void keep(const hb_shard *shard, vector_room *room, size_t i, const hb_cl
 
 static hb_status place_nodes(hb_shard *shard, vector_room *room, size_t i)
 {
-    vector_common *common = shard->trainer->common;
+    hb_ball_common *common = shard->trainer->common;
     uint32_t turn;
     HB_TRY(hb_ball_turn(shard, i, &turn));
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
@@ -171,8 +138,8 @@ static hb_status place_nodes(hb_shard *shard, vector_room *room, size_t i)
             const size_t n = common->nodes[k];
             const hb_cloud *cloud = &common->turned[k][turn];
             if (common->halves > 1) {
-                HB_TRY(hb_cloud_random(&shard->alone, &room->draw, kinds[k], half * n / 2, n / 2,
-                                       &room->cloud));
+                HB_TRY(hb_cloud_random(&shard->alone, &room->draw, hb_ball_kinds[k], half * n / 2,
+                                       n / 2, &room->cloud));
                 cloud = &room->cloud;
             }
             keep(shard, room, i, cloud, n, k, first_row(shard, i, half, k));
@@ -187,7 +154,7 @@ static hb_status place_nodes(hb_shard *shard, vector_room *room, size_t i)
 static void residual(const hb_shard *shard, const vector_room *room, size_t i, size_t half,
                      double *R)
 {
-    const vector_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const float *reference = hb_model_tape_reference(room->tape), *score = room->score;
     const double r = hb_ball_radius(shard, i), a0 = room->at.clock[i].a;
@@ -210,7 +177,7 @@ static void residual(const hb_shard *shard, const vector_room *room, size_t i, s
 static void pull_nodes(const hb_shard *shard, vector_room *room, size_t i, size_t half,
                        const double *pull)
 {
-    const vector_common *common = shard->trainer->common;
+    const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const double r = hb_ball_radius(shard, i);
     float *to = room->cotangent;
@@ -232,7 +199,7 @@ static void pull_nodes(const hb_shard *shard, vector_room *room, size_t i, size_
 static void add_anchor(hb_shard *shard, vector_room *room, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
-    const vector_common *common = trainer->common;
+    const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
     const hb_clock *c = &room->at.clock[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
@@ -272,4 +239,5 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_score = {"hb", 3, 512, prepare, discard, create, add, destroy};
+const hb_constraint hb_constraint_hb_score = {"hb",   3,   512,    prepare, hb_ball_discard,
+                                              create, add, destroy};

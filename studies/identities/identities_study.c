@@ -101,10 +101,9 @@ static hb_status write_json(const hb_identities *list, const hb_study_settings *
     hb_identities_tables(list, root);
     json_object_set_new(root, "figures", hb_identities_captions());
     if (list->quick)
-        hb_study_shortened(root,
-                           hb_study_text("identities: 8 to 16 times fewer draws of volumes, means "
-                                         "and variances, cubature of degree 6 instead of 10, "
-                                         "and half as many cells for the two-sided bounds."));
+        hb_study_shortened(root, hb_study_text("8 to 16 times fewer draws of volumes, means "
+                                               "and variances, cubature of degree 6 instead of 10, "
+                                               "and half as many cells for the two-sided bounds."));
     return hb_study_write_json(list->context, settings->directory, "identities.json", root);
 }
 

@@ -176,22 +176,22 @@ static void say_shortened(json_t *root, const hb_mnist *m)
     const hb_mnist_size full = hb_mnist_choose_size(&(hb_study_settings){0});
     int cells = 0;
     for (int i = 0; i < MNIST_CELLS; i++) cells += m->cells[i].images > 0;
-    hb_study_shortened(
-        root, hb_study_text("Digits: %d of %d settings of the sampler with %zu images instead of "
-                            "%zu; %s.",
-                            cells, MNIST_CELLS, m->size.images, full.images,
-                            m->kept ? "the model is the kept one, not trained here"
-                                    : "a small model is trained here"));
+    hb_study_shortened(root,
+                       hb_study_text("%d of %d settings of the sampler with %zu images instead of "
+                                     "%zu; %s.",
+                                     cells, MNIST_CELLS, m->size.images, full.images,
+                                     m->kept ? "the model is the kept one, not trained here"
+                                             : "a small model is trained here"));
     if (m->present)
         hb_study_shortened(
-            root, hb_study_text("Digits: %zu training and %zu test images instead of all; the "
+            root, hb_study_text("%zu training and %zu test images instead of all; the "
                                 "methods at width %d for %d epoch%s instead of width %d for %d "
                                 "epochs.",
                                 m->train.count, m->test.count, m->size.compare_width,
                                 m->size.compare_epochs, m->size.compare_epochs == 1 ? "" : "s",
                                 full.compare_width, full.compare_epochs));
     else
-        hb_study_shortened(root, hb_study_text("Digits: the images of MNIST are not here (heatball "
+        hb_study_shortened(root, hb_study_text("The images of MNIST are not here (heatball "
                                                "data fetch mnist), so that nothing is judged "
                                                "against them."));
 }

@@ -26,7 +26,7 @@ static void say_shortened(json_t *root, const hb_planar_result *result)
     const hb_planar_size *size = &result->size,
                          full = hb_planar_choose_size(&(hb_study_settings){0});
     hb_study_shortened(
-        root, hb_study_text("Planar study: three of the eight sets, %d seed%s instead of %d, %d "
+        root, hb_study_text("Three of the eight sets, %d seed%s instead of %d, %d "
                             "epochs instead of %d, networks of width %d instead of %d, %zu samples "
                             "instead of %zu: errors are larger than those of the full run, and a "
                             "single seed has no standard error.",
