@@ -7,7 +7,7 @@
 #define HB_OPTION_QUICK(type, field)                                                               \
     {                                                                                              \
         .name = "quick", .kind = HB_OPTION_FLAG,                                                   \
-        .help = "fewer samples: a first look in seconds instead of the full run",                  \
+        .help = "smaller and shorter: a first look in a minute or two",                            \
         .offset = offsetof(type, field)                                                            \
     }
 #define HB_OPTION_RESUME(type, field)                                                              \

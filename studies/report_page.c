@@ -291,7 +291,10 @@ static hb_status write_results(hb_context *context, const hb_study_settings *set
 {
     json_t *root = json_object();
     json_object_set_new(root, "version", json_string(hb_version()));
-    json_object_set_new(root, "libraries", json_pack("{s:s}", "jansson", JANSSON_VERSION));
+    json_object_set_new(root, "libraries",
+                        json_pack("{s:s,s:s,s:s,s:s,s:s}", "oneDNN", HB_DNNL, "SUNDIALS",
+                                  HB_SUNDIALS, "LAPACKE", HB_LAPACKE, "SLEEF", HB_SLEEF, "jansson",
+                                  JANSSON_VERSION));
     json_object_set_new(root, "isa", json_string(hb_context_isa(context)));
     json_object_set_new(root, "command", json_string(command));
     json_object_set_new(root, "seed", hb_study_text("%llu", (unsigned long long)settings->seed));

@@ -12,22 +12,24 @@ enum { SHORT = 190 }; /* bytes of a statement in the summary */
 
 /* ---- verdicts ---- */
 
-const char *hb_page_tone(const json_t *claim)
+/* A claim's verdict as a class of the style sheet. */
+static const char *tone_of(const json_t *claim)
 {
     const char *verdict = hb_page_string(claim, "verdict");
     if (strcmp(verdict, "holds") == 0) return "holds";
     return strcmp(verdict, "does not hold") == 0 ? "fails" : "part";
 }
 
-const char *hb_page_mark(const json_t *claim)
+/* And as a mark that tells it without colour. */
+static const char *mark_of(const json_t *claim)
 {
-    const char *tone = hb_page_tone(claim);
+    const char *tone = tone_of(claim);
     return tone[0] == 'h' ? "✓" : tone[0] == 'f' ? "✗" : "◐";
 }
 
 static void write_verdict(FILE *page, const json_t *claim)
 {
-    fprintf(page, "<span class=\"mark\" aria-hidden=\"true\">%s</span>", hb_page_mark(claim));
+    fprintf(page, "<span class=\"mark\" aria-hidden=\"true\">%s</span>", mark_of(claim));
     hb_page_text(page, "", hb_page_string(claim, "verdict"), "");
 }
 
@@ -44,7 +46,7 @@ static void write_counts(FILE *page, const hb_page *report)
     int holds = 0, part = 0, fails = 0;
     for (size_t i = 0; i < report->n; i++) {
         if (report->items[i].kind != HB_PAGE_CLAIM) continue;
-        const char *tone = hb_page_tone(report->items[i].entry);
+        const char *tone = tone_of(report->items[i].entry);
         holds += tone[0] == 'h';
         part += tone[0] == 'p';
         fails += tone[0] == 'f';
@@ -59,7 +61,7 @@ static void write_counts(FILE *page, const hb_page *report)
 
 static void write_summary_row(FILE *page, const hb_page_item *item)
 {
-    fprintf(page, "<tr class=\"%s\"><td>%d</td><td><a", hb_page_tone(item->entry), item->number);
+    fprintf(page, "<tr class=\"%s\"><td>%d</td><td><a", tone_of(item->entry), item->number);
     hb_page_claim_link(page, item);
     fputc('>', page);
     hb_page_first_sentence(page, hb_page_string(item->entry, "statement"), SHORT, 1);
@@ -115,7 +117,7 @@ void hb_page_claim(FILE *page, const hb_page *report, const hb_page_item *item)
     const json_int_t correction = json_integer_value(json_object_get(claim, "correction"));
     const char *study = hb_page_string(item->result, "study");
     fprintf(page, "<article class=\"claim %s\" id=\"claim-%s-%s\">\n<div class=\"top\"><h4><a",
-            hb_page_tone(claim), study, hb_page_string(claim, "id"));
+            tone_of(claim), study, hb_page_string(claim, "id"));
     hb_page_claim_link(page, item);
     fprintf(page, ">Claim %d</a>", item->number);
     fprintf(page, " <span>§%s", hb_page_sections[item->section].number);

@@ -6,10 +6,6 @@
 
 #include <stdio.h>
 
-/* A claim's verdict as a class of the style sheet ("holds", "part", "fails") and as a mark that tells it
- * without colour. */
-const char *hb_page_tone(const json_t *claim);
-const char *hb_page_mark(const json_t *claim);
 /* " href="#claim-STUDY-ID"": the link to a claim. */
 void hb_page_claim_link(FILE *page, const hb_page_item *item);
 

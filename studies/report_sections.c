@@ -22,7 +22,8 @@ const hb_page_section hb_page_sections[] = {
     {"3.2", "Balls of growing radius",
      "How the mean over a heat ball changes with its radius, and what it is at radius zero."},
     {"3.3", "A hierarchy of mean values",
-     "The density, its logarithm, its gradient and the score each solve a heat equation with a "
+     "The density u, its logarithm, its entropy density u ln u and the score each solve a heat "
+     "equation with a "
      "source of their own, so each is a mean over a heat ball plus a mean of that source."},
     {"3.4", "Small balls, and denoising score matching",
      "What the identities become when the radius goes to zero, and what the loss of denoising "
@@ -65,8 +66,8 @@ const hb_page_correction hb_page_corrections[HB_PAGE_CORRECTIONS] = {
      "the Fokker–Planck equation at the point; times τ it has no unit."},
     {"Cutting the times off breaks the identity",
      "The paper’s runs cut σ to a range. Then the draws follow another law and the mean value is "
-     "no longer exact. An upper limit of σ is a smaller ball, r² = 4πσ_max; that is what is used "
-     "here, and the cut-off as printed only for the paper’s rows."},
+     "no longer exact. An upper limit of σ is a smaller ball, r² = 4πσ_max. Here balls are whole, "
+     "with one rule for their radius; the cut-off as printed is for the paper’s rows only."},
     {"The direction of time", "In the lemma of section 4.1 the function must solve the heat "
                               "equation forward in time, and be "
                               "evaluated at (−z, −σ), before the centre, as the loss does."},

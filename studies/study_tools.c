@@ -16,8 +16,13 @@ hb_status hb_study_fail(hb_context *context, hb_status status, const char *forma
     char text[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (length >= (int)sizeof text) { /* cut off: not inside a character */
+        char *end = text + sizeof text - 1;
+        while (end > text && (end[-1] & 0xc0) == 0x80) end--;
+        if (end > text) end[-1] = '\0';
+    }
     return hb_context_fail(context, status, text);
 }
 
@@ -109,13 +114,15 @@ json_t *hb_study_text(const char *format, ...)
 json_t *hb_study_begin(const hb_study *study, const hb_study_settings *settings)
 {
     json_t *root = json_object();
+    char seeds[32] = "";
+    if (settings->seeds > 0) snprintf(seeds, sizeof seeds, " --seeds %d", settings->seeds);
     json_object_set_new(root, "study", json_string(study->name));
     json_object_set_new(root, "title", json_string(study->title));
     json_object_set_new(root, "version", json_string(hb_version()));
     json_object_set_new(root, "seed", hb_study_text("%llu", (unsigned long long)settings->seed));
     json_object_set_new(root, "command",
-                        hb_study_text("heatball study %s%s --seed %llu -o %s", study->name,
-                                      settings->quick ? " --quick" : "",
+                        hb_study_text("heatball study %s%s%s --seed %llu -o %s", study->name,
+                                      settings->quick ? " --quick" : "", seeds,
                                       (unsigned long long)settings->seed, study->name));
     return root;
 }

@@ -230,12 +230,11 @@ static double truncated_diffusion(int d, double sigma_max)
 static void drawn_diffusion(const kappa_draws *draws, int dim, double low, double high,
                             double *ratio, double *error)
 {
-    double count = 0, over = 0, under = 0, square = 0;
+    double over = 0, under = 0, square = 0;
     for (size_t i = 0; i < draws->n; i++) {
         if (draws->sigma[i] < low || draws->sigma[i] > high) continue;
         over += norm2(draws, dim, i) / (2 * dim);
         under += draws->sigma[i];
-        count++;
     }
     *ratio = over / under;
     for (size_t i = 0; i < draws->n; i++)

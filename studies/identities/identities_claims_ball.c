@@ -75,8 +75,10 @@ static double least_power(const hb_identities *list)
                                         "v without |grad v|²", "v without F.grad v",
                                         "v without div F",     "w without u|grad v|²"};
     double least = INFINITY;
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-        least = fmin(least, hb_identities_off(list, "wrong source", items[i]));
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        const double off = hb_identities_off(list, "wrong source", items[i]);
+        least = fmin(least, isfinite(off) ? off : 0); /* a missing number has no power */
+    }
     return least;
 }
 

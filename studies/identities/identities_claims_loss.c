@@ -20,7 +20,7 @@ static void claim_orientation(const hb_identities *list, json_t *claims)
         hb_identities_find(list, "orientation", "polynomial, forward", 2, NAN);
     const int forward = fabs(plane->value) <= IDENTITIES_AGREE * plane->error;
     hb_study_claim(
-        claims, &claim, json_string("E_κ[ϑ(z, σ)] = ϑ(0, 0)"),
+        claims, &claim, json_string("E_{κ}[ϑ(z, σ)] = ϑ(0, 0)"),
         hb_study_text(
             "ϑ = |x|² + 2dτ, which is 0 at the origin: at (−z, −σ) its mean is 0 within "
             "%.1f standard errors; at (+z, +σ) it is %.4f ± %.4f in d = 2 and %.3f in d = "

@@ -33,8 +33,9 @@ static void table_window(const hb_identities *list, json_t *root)
         root, "identities_window", "Existence window for K = 1, θ = 0.9",
         "2.3 Theorem (local well-posedness)",
         "d|T₀ with C_d|T₀ with 1/√π|mass of the gradient, drawn|in one direction, drawn", rows,
-        json_string("√t ∫|∇Φ| = C_d, and √t ∫|e·∇Φ| = 1/√π = 0.5642 for every unit vector e; "
-                    "the second bounds a gradient at a point as well."));
+        hb_study_text("√t ∫|∇Φ| = C_d, and √t ∫|e·∇Φ| = 1/√π = %.4f for every unit vector e; "
+                      "the second bounds a gradient at a point as well.",
+                      1 / sqrt(M_PI)));
 }
 
 static void table_constants(const hb_identities *list, json_t *root)
@@ -75,8 +76,10 @@ static json_t *source_row(const hb_identities *list, const char *quantity, const
         if (strcmp(row->check, check) != 0 || strcmp(row->item, field) != 0 || row->dim != dim)
             continue;
         if (!largest || fabs(row->value) > fabs(largest->value)) largest = row;
-        errors = fmax(errors, fabs(row->value) / row->error);
+        const double off = fabs(row->value) / row->error;
+        errors = isnan(off) ? INFINITY : fmax(errors, off);
     }
+    if (!largest) errors = INFINITY;
     return json_pack("[o,o,o,o,o,o,o]", json_string(quantity), json_string(source),
                      hb_study_text("%s, d = %.0f", field, dim),
                      hb_study_text("%.1e", largest ? fabs(largest->value) : NAN),

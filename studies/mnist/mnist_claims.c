@@ -90,7 +90,7 @@ static void claim_rows(json_t *claims, const hb_mnist *m)
                  one = mean_over(m, -1, 1, -1, MNIST_MMD2);
     const double few = mean_over(m, -1, -1, 0, MNIST_MMD2),
                  many = mean_over(m, -1, -1, 2, MNIST_MMD2);
-    const int corrector = one < none, steps = many < few;
+    const int corrector = one < none, steps = isnan(many) ? corrector : many < few;
     hb_study_claim(
         claims, &claim, hb_study_text("0.0121 without to 0.0088 with both"),
         isnan(many) ? hb_study_text("mean MMD² over the cells: %.3g without a corrector, %.3g with "
@@ -150,24 +150,25 @@ static void claim_artifacts(json_t *claims, const hb_mnist *m)
                                    .figure = "mnist_det_tau",
                                    .table = "mnist_table",
                                    .place = "5.2 Deterministic switch (artifacts)"};
-    double low = 0, high = 0, n = 0;
+    double low = 0, high = 0, n_low = 0, n_high = 0;
     for (int c = 0; c < MNIST_CORRECTS; c++)
         for (int s = 0; s < MNIST_STEPS; s++) {
             if (!is_run(m, 0, c, s) || !is_run(m, 2, c, s)) continue;
             const hb_mnist_cell *a = &m->cells[hb_mnist_cell_at(0, c, s)];
-            low += a->value[MNIST_SPECKS];
-            high += m->cells[hb_mnist_cell_at(2, c, s)].value[MNIST_SPECKS];
-            n++;
+            const hb_mnist_cell *b = &m->cells[hb_mnist_cell_at(2, c, s)];
+            low += (double)a->images * a->value[MNIST_SPECKS];
+            high += (double)b->images * b->value[MNIST_SPECKS];
+            n_low += (double)a->images;
+            n_high += (double)b->images;
         }
-    low /= n;
-    high /= n;
-    const double images = n * (double)m->size.images;
-    const double se = sqrt((low * (1 - low) + high * (1 - high)) / images);
+    low /= n_low;
+    high /= n_high;
+    const double se = sqrt(low * (1 - low) / n_low + high * (1 - high) / n_high);
     hb_study_claim(
         claims, &claim, hb_study_text("12 against 1, of a number not given"),
-        hb_study_text("%.2f %% of the images at 0.05, %.2f %% at 0.15 (%.0f images each); "
-                      "real images %.2f %%",
-                      100 * low, 100 * high, images, 100 * m->real[MNIST_SPECKS]),
+        hb_study_text("%.2f %% of %.0f images at 0.05, %.2f %% of %.0f at 0.15; real images "
+                      "%.2f %%",
+                      100 * low, n_low, 100 * high, n_high, 100 * m->real[MNIST_SPECKS]),
         low > high + 2 * se ? HB_HOLDS : HB_FAILS,
         hb_study_text("An image is affected when a pixel is further than %.2f from the "
                       "median of the nine around it. Holds when the difference is more "
@@ -177,11 +178,13 @@ static void claim_artifacts(json_t *claims, const hb_mnist *m)
 
 static void claim_digits(json_t *claims, const hb_mnist *m)
 {
-    static const hb_claim claim = {.id = "digits",
-                                   .statement = "The model produces visually coherent digits.",
-                                   .figure = "mnist_grids",
-                                   .table = "mnist_judge",
-                                   .place = "5.2 Samples"};
+    static const hb_claim claim = {
+        .id = "digits",
+        .statement = "The heat-ball model produces visually coherent digits; here the "
+                     "main model is trained by denoising alone.",
+        .figure = "mnist_grids",
+        .table = "mnist_judge",
+        .place = "5.2 Samples"};
     const hb_mnist_cell *best = best_cell(m);
     const double *v = best->value;
     double least = INFINITY, most = 0;
@@ -246,9 +249,11 @@ static void claim_methods(json_t *claims, const hb_mnist *m)
         hb_study_text(
             "hb to dsm ×%.3f at equal epochs, ×%.3f at equal time; to fp ×%.3f and ×%.3f. "
             "Holds when hb is below dsm both ways; with a correction when it is at most 2 "
-            "%% above at equal epochs: it works at d = 256, but the constraint brings "
-            "nothing over denoising alone.",
-            hb / dsm, hb / dsm_time, hb / fp, hb / fp_time));
+            "%% above at equal epochs. %s",
+            hb / dsm, hb / dsm_time, hb / fp, hb / fp_time,
+            hb <= dsm && hb <= dsm_time
+                ? ""
+                : "It works at d = 256, but the constraint brings nothing over denoising alone."));
 }
 
 json_t *hb_mnist_claims(const hb_mnist *m)

@@ -1,4 +1,4 @@
-/* What is done: the main model, five trainings beside each other, 36 cells.
+/* What is done: the main model, six trainings beside each other, 36 cells.
  *
  * The main model: denoising score matching, score head, four residual layers of width 704, 50 epochs,
  * 1.9 million weights (7.7 MB). The paper says "at most 50 epochs" and no more.

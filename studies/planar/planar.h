@@ -101,7 +101,7 @@ enum {
     PLANAR_POOREST,        /* least share of a mode, of what it should be */
     PLANAR_OUTLIERS,       /* share of the generated samples */
     PLANAR_CURL,           /* curl mass at tau = 0.5 on draws */
-    PLANAR_ROTATION,       /* rotational mass on [-4,4]^2 at tau = 0.5, by FFT */
+    PLANAR_ROTATION,       /* rotational mass on [-3,3]^2 at tau = 0.5, by FFT */
     PLANAR_ROTATION_EXACT, /* the same of the exact score: what the method itself adds */
     PLANAR_TANGENTIAL,     /* share of |s|^2 across the radius, on draws at tau = 0.3 */
     PLANAR_TANGENTIAL_EXACT,

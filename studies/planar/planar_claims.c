@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define TEN_TIMES 10.0   /* below the best of the paper's row */
+#define REPEATED 2.0     /* within this factor of the paper's number */
 #define WITHIN_FLOOR 2.0 /* MMD in units of real against real */
 #define DISTORTS 1.1     /* an error larger by this factor counts as a distortion */
 
@@ -74,13 +74,17 @@ static void claim_table(json_t *claims, const hb_planar_result *result)
         .figure = "planar_ratios",
         .table = "planar_results",
         .place = "5.1 Table 3 (score errors)"};
-    double least = INFINITY, most = 0;
+    double least = INFINITY, most = 0, near = INFINITY, far = 0;
     int sets = 0, worst = -1;
     for (int set = 0; set < PLANAR_SETS; set++) {
         const double *paper = hb_planar_sets[set].paper;
         if (!hb_planar_has(result, set) || isnan(paper[0])) continue;
         const double ours = hb_planar_error(result, set, PLANAR_HB, 0);
         const double factor = fmin(paper[0], fmin(paper[1], paper[2])) / ours;
+        for (int m = PLANAR_DSM; m <= PLANAR_HB; m++) {
+            near = fmin(near, paper[m] / hb_planar_error(result, set, m, 0));
+            far = fmax(far, paper[m] / hb_planar_error(result, set, m, 0));
+        }
         if (factor < least) worst = set;
         least = fmin(least, factor);
         most = fmax(most, ours);
@@ -90,13 +94,15 @@ static void claim_table(json_t *claims, const hb_planar_result *result)
         claims, &claim, hb_study_text("best of each row 0.1198 to 0.5040"),
         hb_study_text(
             "hb at most %.2g on %d sets; below the best of the paper's row by a factor of "
-            "at least %.0f (%s)",
-            most, sets, least, set_name(worst)),
-        least >= TEN_TIMES ? HB_HOLDS_CORRECTED : HB_FAILS,
-        hb_study_text("The same protocol gives much smaller errors here for every method: the "
-                      "network is the logarithm of a density with a Gaussian reference that is "
-                      "exact in the tails. The sets' parameters, rows, depth and noise process are "
-                      "ours; the paper does not give them."));
+            "at least %.0f (%s); dsm, fp and hb are %.0f to %.0f times below their own numbers",
+            most, sets, least, set_name(worst), near, far),
+        near >= 1 / REPEATED && far <= REPEATED ? HB_HOLDS
+        : near >= 1                             ? HB_HOLDS_CORRECTED
+                                                : HB_FAILS,
+        hb_study_text("Holds when all are within a factor of 2 of the paper's, with a correction "
+                      "when all are smaller. Here the network is the logarithm of a density with a "
+                      "Gaussian reference that is exact in the tails. The sets' parameters, rows, "
+                      "depth and noise process are ours; the paper does not give them."));
 }
 
 /* Observation 1, at equal steps. */
@@ -128,14 +134,15 @@ static void claim_low(json_t *claims, const hb_planar_result *result)
             "Geometric means over the sets. That FP-Diffusion harms the tails is %s here: "
             "with its derivatives exact, its residual scaled and its weight chosen like "
             "hb's, it is below dsm on %d of %d sets.",
-            fp.below * 2 > fp.sets ? "not seen" : "seen", fp.below, fp.sets));
+            fp.below < fp.sets - fp.below ? "seen" : "not seen", fp.below, fp.sets));
 }
 
 static void claim_time(json_t *claims, const hb_planar_result *result)
 {
     static const hb_claim claim = {
         .id = "equal-time",
-        .statement = "The comparison at equal time (the paper compares at equal epochs only).",
+        .statement = "At equal time, too, the heat-ball loss is below DSM and FP-Diffusion in the "
+                     "low-density region (the paper compares at equal epochs only).",
         .figure = "planar_ratios",
         .table = "planar_time",
         .place = "5.1 Observation 1 (at equal time)"};
@@ -159,7 +166,7 @@ static void claim_time(json_t *claims, const hb_planar_result *result)
                               : HB_FAILS,
         hb_study_text(
             "hb %s dsm and %s fp in the low-density region on most sets when all have the "
-            "same time. Over the seeds that all have.",
+            "same time, by constant costs of a step. Over the seeds that all have.",
             over_dsm ? "stays below" : "does not stay below", over_fp ? "below" : "not below"));
 }
 
@@ -236,9 +243,8 @@ static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
         : most > 2 * exact                 ? HB_HOLDS_CORRECTED
                                            : HB_FAILS,
         hb_study_text(
-            "The rotation that is there is an error of the estimate, as the paper says, and "
-            "it is small for both kinds of sets: at most %.2g of the field. A network that "
-            "is a gradient (all energy heads here) has none.",
+            "The rotation that is there is an error of the estimate, as the paper says: at most "
+            "%.2g of the field. A network that is a gradient (all energy heads here) has none.",
             most));
 }
 
@@ -278,7 +284,13 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM, value);
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP, value);
     const comparison paper = compare(result, PLANAR_HB, PLANAR_HB_PAPER, value);
-    int lowest = 0;
+    int lowest = 0, rises = 0, runs = 0;
+    for (size_t i = 0; i < result->n; i++) {
+        const hb_planar_run *run = &result->runs[i];
+        if (run->method > PLANAR_HB) continue;
+        rises += run->curve[PLANAR_MOMENTS - 1].residual > run->curve[0].residual;
+        runs++;
+    }
     for (int set = 0; set < PLANAR_SETS; set++) {
         if (!hb_planar_has(result, set)) continue;
         int is_lowest = 1;
@@ -292,12 +304,13 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
         hb_study_text(
             "rms of the scaled residual at τ = 0.3, final, ratio of hb to dsm ×%.3f (below "
             "on %d of %d sets), to fp ×%.2f (%d), to hb-paper ×%.3f (%d); the lowest of "
-            "all five on %d sets",
+            "all five on %d sets; it rises from the first to the last moment in %d of %d runs of "
+            "dsm, fp and hb",
             dsm.geometric, dsm.below, dsm.sets, fp.geometric, fp.below, paper.geometric,
-            paper.below, lowest),
-        lowest == dsm.sets      ? HB_HOLDS
-        : dsm.below == dsm.sets ? HB_HOLDS_CORRECTED
-                                : HB_FAILS,
+            paper.below, lowest, rises, runs),
+        lowest < dsm.sets && dsm.below < dsm.sets ? HB_FAILS
+        : lowest == dsm.sets && rises == runs     ? HB_HOLDS
+                                                  : HB_HOLDS_CORRECTED,
         hb_study_text(
             "Here R_r is with its source, so that the exact density has residual 0. That of "
             "fp is small too: it punishes the same residual at a point."));
@@ -365,22 +378,25 @@ static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
     }
     const comparison own = compare(result, PLANAR_HB_PAPER, PLANAR_HB, LOW);
     const comparison dsm = compare(result, PLANAR_HB_PAPER, PLANAR_DSM, LOW);
-    hb_study_claim(
-        claims, &claim, hb_study_text("change against DSM −12.2 %% to +6.2 %%"),
-        hb_study_text(
-            "hb-paper to dsm, everywhere / low density: ×%.2f / ×%.2f, ×%.2f / ×%.2f, "
-            "×%.2f / ×%.2f, ×%.2f / ×%.2f at τ = 0.1, 0.3, 0.5, 0.8; at 0.3 in low density "
-            "above dsm on %d of %d sets, above hb on %d (×%.1f)",
-            all[0], low[0], all[1], low[1], all[2], low[2], all[3], low[3], dsm.sets - dsm.below,
-            dsm.sets, own.sets - own.below, own.geometric),
-        dsm.below * 2 < dsm.sets ? HB_FAILS
-        : own.below < own.sets   ? HB_HOLDS_CORRECTED
-                                 : HB_HOLDS,
-        hb_study_text(
-            "ln u does not satisfy the mean-value identity by itself: the source (C1 r²/4) "
-            "E[h_v], h_v = |∇v|² − F·∇v − ∇·F, is missing. So the exact score does not make "
-            "the loss 0, and the loss pulls the network away from it, most where the "
-            "gradient is steep."));
+    hb_study_claim(/* "preserves": at most DISTORTS times dsm's */
+                   claims, &claim, hb_study_text("change against DSM −12.2 %% to +6.2 %%"),
+                   hb_study_text(
+                       "hb-paper to dsm, everywhere / low density: ×%.2f / ×%.2f, ×%.2f / ×%.2f, "
+                       "×%.2f / ×%.2f, ×%.2f / ×%.2f at τ = 0.1, 0.3, 0.5, 0.8; at 0.3 in low "
+                       "density "
+                       "above dsm on %d of %d sets, above hb on %d (×%.1f)",
+                       all[0], low[0], all[1], low[1], all[2], low[2], all[3], low[3],
+                       dsm.sets - dsm.below, dsm.sets, own.sets - own.below, own.geometric),
+                   dsm.most <= DISTORTS ? HB_HOLDS
+                   : dsm.geometric <= 1 ? HB_HOLDS_CORRECTED
+                                        : HB_FAILS,
+                   hb_study_text(
+                       "ln u does not satisfy the mean-value identity by itself: the source (C1 "
+                       "r²/4) "
+                       "E[h_v], h_v = |∇v|² − F·∇v − ∇·F, is missing. So the exact score does not "
+                       "make "
+                       "the loss 0, and the loss pulls the network away from it, most where the "
+                       "gradient is steep."));
 }
 
 json_t *hb_planar_claims(const hb_planar_result *result)

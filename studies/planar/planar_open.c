@@ -100,8 +100,9 @@ static void claim_truncation(json_t *claims, const hb_planar_result *result)
                       set_name, 100 * share, 100 * worst),
         worst < EXACT ? HB_HOLDS : HB_HOLDS_CORRECTED,
         hb_study_text("The mean-value identity is that of a whole ball. σ_max is a smaller ball, "
-                      "r² = 4πσ_max, which is exact: 0.0796, 0.05 and 0.04 are r = 1, 0.793 and "
-                      "0.709."));
+                      "r² = 4πσ_max, which is exact: 0.0796, 0.05 and 0.04 are r = %.3f, %.3f and "
+                      "%.3f.",
+                      sqrt(4 * M_PI * 0.0796), sqrt(4 * M_PI * 0.05), sqrt(4 * M_PI * 0.04)));
 }
 
 /* ---- what is not given ---- */
@@ -201,8 +202,8 @@ static void claim_order(json_t *claims, const hb_planar_result *result)
         : below == sets ? HB_HOLDS_CORRECTED
                         : HB_FAILS,
         hb_study_text(
-            "Holds when the order is the same on all sets; with a correction when that of "
-            "HB and DSM alone is."));
+            "Holds when the order is the same on all sets; with a correction when HB is below DSM "
+            "at all four τ on all sets."));
 }
 
 static void claim_modes(json_t *claims, const hb_planar_result *result)

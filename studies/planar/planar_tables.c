@@ -115,11 +115,13 @@ static void table_low(json_t *root, const hb_planar_result *result)
         "set|DSM|FP|HB|HB without the constraint|HB as printed|floor of the data|"
         "HB / FP against DSM|HB / FP against DSM (paper)",
         rows,
-        hb_study_text(
-            "Low density: the fifth of the draws where u is lowest. “HB as printed” is "
-            "the paper's loss, without its source and with σ cut off; “HB without the "
-            "constraint” has HB's targets and weight 0. The floor is the error of the exact "
-            "score of the rows that were trained on: what perfect training leaves."));
+        hb_study_text("Low density: the fifth of the draws where u is lowest. “HB as printed” is "
+                      "the paper's loss, without its source and with σ cut off; “HB without the "
+                      "constraint” has HB's targets and weight 0. The floor is the "
+                      "error of the exact score of the rows that were trained on, what perfect "
+                      "training leaves; it is taken at other and fewer draws (%zu) than the errors "
+                      "(%zu), so that an error near it can be on either side.",
+                      result->size.watch, result->size.judge));
 }
 
 /* Mean of a number over the first `seeds` seeds. */
