@@ -89,6 +89,12 @@ static hb_status check_model(const generation *g)
                                "%.200s was trained with --drift; samples are generated for the "
                                "processes ou and ve",
                                g->v->model);
+    if (g->v->each_label && g->v->label >= 0)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--label and --each-label exclude each other");
+    if (g->v->each_label && info->classes == 0)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--each-label needs classes; the model was trained without labels");
     if (g->v->label >= info->classes && info->classes == 0)
         return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
                                "--label is %d; the model was trained without labels", g->v->label);
@@ -147,6 +153,15 @@ static void to_pixels(const hb_model_info *info, size_t n, double *x)
 }
 
 /* One chunk shows the library's own progress; many are counted here. */
+/* The classes of samples first .. first+n-1; NULL: none is asked for. */
+static const int *label_samples(generation *g, uint64_t first, size_t n)
+{
+    const hb_generate_values *v = g->v;
+    for (size_t i = 0; i < n; i++)
+        g->labels[i] = v->each_label ? (int)((first + i) % (uint64_t)g->info.classes) : v->label;
+    return v->each_label || v->label >= 0 ? g->labels : NULL;
+}
+
 static hb_status make_samples(generation *g)
 {
     const hb_generate_values *v = g->v;
@@ -156,8 +171,9 @@ static hb_status make_samples(generation *g)
     for (uint64_t done = 0; status == HB_OK && done < v->n;) {
         const size_t n = v->n - done < g->chunk ? (size_t)(v->n - done) : g->chunk;
         double *x = g->x + (g->keep ? done * (uint64_t)g->info.dim : 0);
-        status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings,
-                                   v->label >= 0 ? g->labels : NULL, v->first + done, n, x);
+        const int *labels = label_samples(g, v->first + done, n);
+        status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings, labels,
+                                   v->first + done, n, x);
         if (status == HB_OK) to_pixels(&g->info, n, x);
         if (status == HB_OK && g->is_table) status = write_rows(g, n, x);
         done += n;
@@ -197,9 +213,7 @@ static hb_status take_memory(generation *g)
     const size_t rows = g->keep ? (size_t)n : g->chunk;
     g->labels = malloc(g->chunk * sizeof *g->labels);
     g->x = malloc(rows * (size_t)g->info.dim * sizeof *g->x);
-    if (!g->labels || !g->x) return HB_ERROR_MEMORY;
-    for (size_t i = 0; i < g->chunk; i++) g->labels[i] = g->v->label;
-    return HB_OK;
+    return g->labels && g->x ? HB_OK : HB_ERROR_MEMORY;
 }
 
 /* The table is complete before a picture is begun: a missing gnuplot costs no samples. */
@@ -242,6 +256,7 @@ static hb_status print_json(const generation *g)
     hb_report_real(report, "tau_min", s->tau_min, "");
     hb_report_real(report, "tau_max", s->tau_max, "");
     if (v->label >= 0) hb_report_integer(report, "label", v->label, "");
+    if (v->each_label) hb_report_text(report, "label", "each", "");
     hb_report_unsigned(report, "seed", v->seed, "");
     hb_report_unsigned(report, "first", v->first, "");
     if (v->plot) hb_report_text(report, "plot", v->plot, "");

@@ -32,7 +32,7 @@ _heatball_options()
         ;;
     generate)
         echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --tau-min --tolerance --label
-            --first --seed --columns --real --grey --json -o --plot"
+            --each-label --first --seed --columns --real --grey --json -o --plot"
         ;;
     helmholtz) echo "--tau --box --points --spacing --label --json -o" ;;
     study) echo "--quick --seeds --resume --seed -o" ;;

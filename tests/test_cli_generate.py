@@ -127,6 +127,19 @@ def test_samples_are_near_their_data_and_heed_the_label(tmp_path, clusters):
         assert x.std(0) == pytest.approx([SPREAD, SPREAD], rel=0.35)
 
 
+def test_each_label_goes_around_the_classes(tmp_path, clusters):
+    settings = [clusters, *FAST, "--seed", 3]
+    succeed(*settings, "--each-label", "-n", 12, "-o", tmp_path / "all.npy")
+    succeed(*settings, "--each-label", "-n", 7, "--first", 5, "-o", tmp_path / "rest.npy")
+    x = np.load(tmp_path / "all.npy")
+    assert (np.load(tmp_path / "rest.npy") == x[5:]).all()
+    for label in (0, 1):
+        succeed(*settings, "--label", label, "-n", 12, "-o", tmp_path / "one.npy")
+        assert (np.load(tmp_path / "one.npy")[label::2] == x[label::2]).all()
+    assert "exclude each other" in complaint(
+        run(clusters, "-n", 2, "--label", 0, "--each-label", "-o", tmp_path / "x.npy"), 2)
+
+
 @pytest.mark.long
 def test_samples_of_the_ring_by_every_solver(tmp_path):
     model = tmp_path / "ring.safetensors"
@@ -258,8 +271,8 @@ def test_pictures_that_a_model_cannot_have(tmp_path, images):
         run(images, "-n", 5, "-o", "x.npy", "--plot", "y.svg", cwd=tmp_path), 2)
     assert "LOW below HIGH" in complaint(
         run(images, "-n", 5, "-o", "x.png", "--grey", "1,0", cwd=tmp_path), 2)
-    assert "without labels" in complaint(
-        run(images, "-n", 5, "-o", "x.npy", "--label", 0, cwd=tmp_path), 2)
+    for option in (["--label", 0], ["--each-label"]):
+        assert "without labels" in complaint(run(images, "-n", 5, "-o", "x.npy", *option, cwd=tmp_path), 2)
     assert list(tmp_path.iterdir()) == []
     small = train(tmp_path, np.random.default_rng(5).normal(size=(50, 3)), "--steps", 2)
     assert "those of this model have 3 numbers: write .npy or .csv" in complaint(
