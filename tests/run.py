@@ -123,12 +123,11 @@ def tidy(name, files, *options):
     step(name, ["sh", "-c", f"printf '%s\\n' '{listed}' | " + " ".join(command) + " 2>/dev/null"])
 
 
-def analyser(everywhere):
-    """clang-tidy; .clang-tidy lists the checks. Those that follow paths are slow: in the command and
-    the studies they are left to `make test-long`."""
-    tidy("clang-tidy finds nothing in the library", git_files("src/*.c"))
-    tidy("clang-tidy finds nothing in the command and the studies", git_files("cli/*.c", "studies/*.c"),
-         *([] if everywhere else ["'--checks=-clang-analyzer-*'"]))
+def analyser(paths):
+    """clang-tidy over the library, the command and the studies; .clang-tidy lists the checks. Those that
+    follow paths are slow and left to `make test-long`."""
+    tidy("clang-tidy finds nothing", git_files("src/*.c", "cli/*.c", "studies/*.c"),
+         *([] if paths else ["'--checks=-clang-analyzer-*'"]))
 
 
 def main():

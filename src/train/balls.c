@@ -18,10 +18,11 @@ hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
     HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, &constants));
     common->C1 = constants.C1;
     common->to_scaled = 1 / (M_PI * trainer->ball_share * constants.C1);
-    for (int k = 0; k < kinds; k++) common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
+    for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++)
+        common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
     if (dim > HB_BALL_SMALL_DIM) return HB_OK;
     common->halves = 1;
-    for (int k = 0; k < kinds; k++) {
+    for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++) {
         HB_TRY(hb_cloud_cubature(trainer->context, hb_ball_kinds[k], dim, 0, degree[k],
                                  trainer->settings.seed, HB_BALL_TURNS, common->turned[k]));
         common->nodes[k] = common->turned[k][0].n;
