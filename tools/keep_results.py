@@ -29,6 +29,8 @@ def main():
     if len(sys.argv) != 3:
         sys.exit("usage: keep_results.py DIR docs/results")
     source, kept = map(pathlib.Path, sys.argv[1:])
+    if not (source / "index.html").is_file():
+        sys.exit(f"{source} has no index.html; heatball reproduce -o DIR makes one")
     links = Links()
     links.feed((source / "index.html").read_text(encoding="utf-8"))
     files = sorted(links.targets | {"index.html", "results.json"})

@@ -190,6 +190,9 @@ const hb_planar_run *hb_planar_find(const hb_planar_result *result, int set, int
 double hb_planar_value(const hb_planar_result *result, int set, int method, int value);
 /* The error at the table's tau. */
 double hb_planar_error(const hb_planar_result *result, int set, int method, int region);
+/* Mean of a number of `method` over the seeds that `other` has too. */
+double hb_planar_common_mean(const hb_planar_result *result, int set, int method, int other,
+                             int value);
 int hb_planar_has(const hb_planar_result *result, int set);
 
 void hb_planar_print(FILE *table, const hb_planar_result *result);

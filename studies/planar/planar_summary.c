@@ -60,6 +60,23 @@ double hb_planar_error(const hb_planar_result *result, int set, int method, int 
                            PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + region);
 }
 
+double hb_planar_common_mean(const hb_planar_result *result, int set, int method, int other,
+                             int value)
+{
+    double sum = 0;
+    int n = 0;
+    for (size_t i = 0; i < result->n; i++)
+        for (size_t k = 0; k < result->n; k++) {
+            const hb_planar_run *a = &result->runs[i], *b = &result->runs[k];
+            if (a->set != set || b->set != set || a->method != method || b->method != other ||
+                a->seed_index != b->seed_index)
+                continue;
+            sum += a->value[value];
+            n++;
+        }
+    return n > 0 ? sum / n : NAN;
+}
+
 int hb_planar_has(const hb_planar_result *result, int set)
 {
     return result->size.sets >> set & 1;
