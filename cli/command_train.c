@@ -30,6 +30,7 @@ typedef struct training {
     hb_train_settings settings;
     char *checkpoint, *log_path; /* names */
     uint64_t step, steps;        /* the last one seen, of how many */
+    uint64_t per_epoch;          /* steps of an epoch */
     hb_model *model;
     hb_model_info info;
     size_t log_rows;
@@ -125,12 +126,15 @@ static hb_status name_files(training *t)
 
 /* ---- the training ---- */
 
-static int watch(void *user, uint64_t step, const hb_model *model)
+static int watch(void *user, uint64_t step, double loss, const hb_model *model)
 {
     training *t = user;
     const double batch = t->settings.batch;
     (void)model;
     t->step = step;
+    hb_session_detail(t->session, "epoch %" PRIu64 " of %" PRIu64 ", loss %.4g",
+                      (step + t->per_epoch - 1) / t->per_epoch,
+                      (t->steps + t->per_epoch - 1) / t->per_epoch, loss);
     return hb_session_progress(t->session, batch * (double)step, batch * (double)t->steps) != HB_OK;
 }
 
@@ -145,8 +149,8 @@ static hb_status interrupted(training *t)
 static hb_status train(training *t)
 {
     hb_train_settings *s = &t->settings;
-    const uint64_t per_epoch = (t->data.n + (size_t)s->batch - 1) / (size_t)s->batch;
-    t->steps = s->steps ? s->steps : (uint64_t)s->epochs * per_epoch;
+    t->per_epoch = (t->data.n + (size_t)s->batch - 1) / (size_t)s->batch;
+    t->steps = s->steps ? s->steps : (uint64_t)s->epochs * t->per_epoch;
     s->drift = t->drift;
     s->image_height = t->data.image_height;
     s->image_width = t->data.image_width;
@@ -266,9 +270,11 @@ static hb_status print_summary(training *t)
     printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
            seconds(t), hb_report_quantity(rows_per_second(t)).text);
     printf("losses at the end: %.4g denoising", final_mean(t, HB_LOG_DSM));
-    if (t->settings.loss != HB_LOSS_DSM)
-        printf(" + %.4g constraint (scaled residual %.4g)", final_mean(t, HB_LOG_CONSTRAINT),
-               final_mean(t, HB_LOG_RESIDUAL));
+    if (t->settings.loss != HB_LOSS_DSM) {
+        const double constraint = final_mean(t, HB_LOG_CONSTRAINT); /* below 0 by its noise alone */
+        printf(" %c %.4g constraint (scaled residual %.4g)", constraint < 0 ? '-' : '+',
+               fabs(constraint), final_mean(t, HB_LOG_RESIDUAL));
+    }
     printf("\n%s: the model", v->path);
     if (v->log) printf("; %s: the log", v->log);
     printf("%s%s%s\n", v->plot ? "; " : "", v->plot ? v->plot : "", v->plot ? ": the losses" : "");

@@ -27,6 +27,7 @@ struct hb_session {
     int quiet, terminal;
     const char *own_what, *unit; /* set by hb_session_count */
     char what[80];               /* the stage that is being timed */
+    char detail[80];             /* set by hb_session_detail; "": none */
     double start, start_done, last_done, next_shown;
     int line_open; /* a progress line stands on the terminal */
     char message[HB_OPTIONS_MESSAGE];
@@ -143,9 +144,9 @@ static void show_progress(hb_session *session, const char *what, double done, do
     if (total > 1)
         snprintf(speed, sizeof speed, " %s%s%s/s,", hb_report_quantity(rate).text,
                  session->unit ? " " : "", session->unit ? session->unit : "");
-    fprintf(stderr, "%sheatball %s: %s %.1f %%,%s %s left%s", session->terminal ? "\r" : "",
-            session->command, session->what, 100 * done / total, speed, left,
-            session->terminal ? "\033[K" : "\n");
+    fprintf(stderr, "%sheatball %s: %s %.1f %%,%s%s%s %s left%s", session->terminal ? "\r" : "",
+            session->command, session->what, 100 * done / total, session->detail[0] ? " " : "",
+            session->detail, speed, left, session->terminal ? "\033[K" : "\n");
     session->line_open = session->terminal;
     fflush(stderr);
 }
@@ -170,6 +171,16 @@ void hb_session_count(hb_session *session, const char *what, const char *unit)
     session->own_what = what;
     session->unit = unit;
     show_progress(session, what, 0, 1);
+}
+
+void hb_session_detail(hb_session *session, const char *format, ...)
+{
+    if (session->quiet || hb_session_clock() < session->next_shown) return;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(session->detail, sizeof session->detail - 1, format, arguments);
+    va_end(arguments);
+    if (length > 0) strcat(session->detail, ",");
 }
 
 hb_status hb_session_progress(hb_session *session, double done, double total)

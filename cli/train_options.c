@@ -134,6 +134,10 @@ const hb_option hb_train_options[] = {
      .kind = HB_OPTION_FLAG,
      .help = "add the input of a hidden layer to its output",
      AT(residual)},
+    {.name = "half",
+     .kind = HB_OPTION_FLAG,
+     .help = "round the weights at the end to 16 bits: a file of half the size",
+     AT(half)},
     {.name = "lr",
      .kind = HB_OPTION_REAL,
      .placeholder = "RATE",
@@ -173,6 +177,13 @@ const hb_option hb_train_options[] = {
      .rules = HB_OPTION_ABOVE,
      .fallback = "3",
      AT(tau_max)},
+    {.name = "tau-focus",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "F",
+     .help = "more rows around the middle of ln tau, 1/(1-F) times as many there",
+     .max = 0.9,
+     .fallback = "0",
+     AT(tau_focus)},
     HB_OPTION_SEED(hb_train_values, seed, "42"),
     {.name = "radius-share",
      .kind = HB_OPTION_REAL,
@@ -320,6 +331,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, hb_train_
     out->width = v->width;
     out->depth = v->depth;
     out->residual = v->residual;
+    out->half = v->half;
     if (v->epochs) out->epochs = v->epochs;
     out->steps = v->steps;
     out->batch = v->batch;
@@ -329,6 +341,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, hb_train_
     out->clip = v->clip;
     out->tau_min = v->tau_min;
     out->tau_max = v->tau_max;
+    out->tau_focus = v->tau_focus;
     out->weight = v->weight;
     out->ball_share = v->radius_share;
     if (!isnan(v->sigma_max)) out->sigma_max = v->sigma_max;

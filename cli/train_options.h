@@ -12,8 +12,8 @@ typedef struct hb_train_values {
     hb_texts params;
     int method, head, process, standardise; /* process, standardise: -1 when not given */
     uint64_t rows, steps, seed;
-    int epochs, batch, width, depth, residual, anchors, nodes, target_rows, checkpoint_every;
-    double held_out, max_time, lr, ema, clip, tau_min, tau_max;
+    int epochs, batch, width, depth, residual, half, anchors, nodes, target_rows, checkpoint_every;
+    double held_out, max_time, lr, ema, clip, tau_min, tau_max, tau_focus;
     double radius_share, sigma_max, weight; /* NaN when not given */
     int resume, json;
     hb_image_values images;

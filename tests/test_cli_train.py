@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -17,6 +18,7 @@ import time
 import numpy as np
 import pytest
 
+import heatball
 from heatball import _native
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -173,6 +175,37 @@ def test_summary_log_and_figure(tmp_path):
                    tmp_path / "m.safetensors") == ""
 
 
+def test_a_terminal_shows_epoch_loss_and_time_left(tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command(*LONG, "-o", tmp_path / "m.safetensors"), stderr=theirs,
+                               stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    shown = ""
+    line = r"training [\d.]+ %, epoch \d+ of 600, loss [\d.e-]+, [\d.]+( k)? rows/s, \d+:\d\d left"
+    while not re.search(line, shown):
+        try:
+            shown += os.read(ours, 4096).decode()
+        except OSError:  # the end of the command
+            break
+    process.kill()
+    process.wait()
+    os.close(ours)
+    assert re.search(line, shown), shown
+
+
+def test_a_small_residual_is_a_number(tmp_path):
+    """Its square, a product of two halves, is often negative when the truth is near 0."""
+    random = np.random.default_rng(4)
+    np.save(tmp_path / "x.npy", random.normal(size=(200, 4)) + 2 * random.integers(0, 2, (200, 1)))
+    shown = json.loads(succeed("--data", tmp_path / "x.npy", "--method", "hb", "--steps", 60, *PLAIN,
+                               "--anchors", 2, "--nodes", 1, "--log", tmp_path / "log.csv", "--json",
+                               "-o", tmp_path / "m.safetensors"))
+    log = np.genfromtxt(tmp_path / "log.csv", delimiter=",", names=True)
+    behind = log["residual"][30:]  # of the warm-up
+    assert np.isfinite(behind).all() and (behind == 0).any() and (behind > 0).any()
+    assert shown["residual"] >= 0
+
+
 def test_epochs_make_steps(tmp_path):
     shown = train(tmp_path / "m.safetensors", "--rows", 450, steps=1)
     assert shown["steps"] == 1 and shown["rows"] == 450
@@ -215,6 +248,46 @@ def test_csv_gives_the_bytes_of_npy(tmp_path, rows):
     train(tmp_path / "a.safetensors", data=rows[0])
     train(tmp_path / "b.safetensors", data=tmp_path / "x.csv")
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def arrays(path):
+    """Return {name: array} of a .safetensors file, read by its format alone."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header, body = json.loads(data[8:8 + length]), data[8 + length:]
+    header.pop("__metadata__")
+    kinds = {"F16": np.float16, "F32": np.float32, "F64": np.float64}
+    return {name: np.frombuffer(body[slice(*entry["data_offsets"])],
+                                kinds[entry["dtype"]]).reshape(entry["shape"])
+            for name, entry in header.items()}
+
+
+def test_half_rounds_the_weights_alone(tmp_path):
+    full, half = tmp_path / "full.safetensors", tmp_path / "half.safetensors"
+    train(full, method="dsm")
+    train(half, "--half", method="dsm")
+    ours, theirs = arrays(half), arrays(full)
+    assert ours.keys() == theirs.keys()
+    for name, array in theirs.items():
+        expected = array.astype(np.float16) if name.endswith(".weight") else array  # NumPy rounds
+        assert ours[name].dtype == expected.dtype and np.array_equal(ours[name], expected), name
+    model = heatball.load(half)
+    assert model.half == 1 and heatball.load(full).half == 0
+    model.save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == half.read_bytes()
+    x = np.random.default_rng(3).normal(size=(50, 2))
+    difference = model.score(x, 0.3) - heatball.load(full).score(x, 0.3)
+    assert 0 < abs(difference).max() < 0.01
+
+
+def test_a_run_with_half_resumed_gives_the_same_bytes(tmp_path):
+    train(tmp_path / "a.safetensors", "--half", "--checkpoint-every", 1, method="dsm")
+    before = (tmp_path / "a.safetensors").read_bytes()
+    (tmp_path / "a.safetensors").unlink()
+    train(tmp_path / "a.safetensors", "--half", "--checkpoint-every", 1, "--resume", method="dsm")
+    assert (tmp_path / "a.safetensors").read_bytes() == before
+    assert "adam.first" in arrays(tmp_path / "a.ckpt")
+    assert arrays(tmp_path / "a.ckpt")["layer0.weight"].dtype == np.float32
 
 
 def test_a_drift_of_the_user(tmp_path):

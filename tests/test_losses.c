@@ -121,6 +121,40 @@ static void check_gradient(const hb_train_settings *settings, int dim, int class
     finish(&t);
 }
 
+/* With a focus F the part p of row i of a batch, stratified, becomes p + F sin(2 pi p)/(2 pi): undone,
+ * row i lies in the i-th part; 1/(1-F) times as many rows are around the middle. */
+static void a_focus_moves_rows_to_the_middle(void **state)
+{
+    (void)state;
+    enum { BATCH = 64 };
+    const double F = 0.6;
+    hb_train_settings s = small_settings(HB_LOSS_DSM, HB_HEAD_SCORE);
+    s.batch = BATCH;
+    s.tau_max = 5;
+    s.tau_focus = F;
+    trial t;
+    start(&t, &s, 2, 0, 0.7);
+    int near = 0;
+    for (size_t k = 0; k < t.trainer.n_shards; k++) {
+        hb_shard *shard = &t.trainer.shards[k];
+        assert_ok(&shard->alone, hb_draw_rows(shard));
+        for (size_t i = 0; i < shard->rows.n; i++) {
+            const double place =
+                log(shard->rows.clock[i].tau / s.tau_min) / log(s.tau_max / s.tau_min);
+            double low = 0, high = 1; /* bisection: the map rises */
+            for (int b = 0; b < 60; b++) {
+                const double p = (low + high) / 2;
+                *(p + F * sin(2 * M_PI * p) / (2 * M_PI) < place ? &low : &high) = p;
+            }
+            const double row = (double)(shard->first + i);
+            assert_true(low >= (row - 1e-9) / BATCH && low <= (row + 1 + 1e-9) / BATCH);
+            near += fabs(place - 0.5) < 0.05;
+        }
+    }
+    assert_true(near >= 13 && near <= 16); /* 64 * 0.1/(1-F) = 16, a little less off the middle */
+    finish(&t);
+}
+
 static void gradients_of_dsm(void **state)
 {
     (void)state;
@@ -498,6 +532,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_are_what_they_should_be),
+        cmocka_unit_test(a_focus_moves_rows_to_the_middle),
         cmocka_unit_test(gradients_of_dsm),
         cmocka_unit_test(gradients_of_constraints),
         cmocka_unit_test(gradients_of_score_constraints),

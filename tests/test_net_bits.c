@@ -240,6 +240,36 @@ static void start_keeps_the_variance(void **state)
     close_bench(&b);
 }
 
+/* A residual layer starts near the identity: a tenth of the gain of a plain one. */
+static void residual_layers_start_small(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    double size[2][4];
+    for (int residual = 0; residual < 2; residual++) {
+        const hb_net_shape shape = {64, 100, 512, 3, residual};
+        hb_net *net;
+        assert_ok(context, hb_net_create(context, &shape, &net));
+        float *p = array(hb_net_parameters(net), sizeof *p);
+        assert_ok(context, hb_net_initialise(context, net, 7, 0.5, p));
+        for (int l = 0; l < 4; l++) {
+            hb_net_tensor weight;
+            hb_net_tensor_get(net, 2 * l, &weight);
+            const size_t n = (size_t)weight.rows * (size_t)weight.columns;
+            double squares = 0;
+            for (size_t i = 0; i < n; i++)
+                squares += (double)p[weight.offset + i] * (double)p[weight.offset + i];
+            size[residual][l] = sqrt(squares / (double)n);
+        }
+        free(p);
+        hb_net_destroy(net);
+    }
+    assert_relative(size[0][1], 1.6765 / sqrt(512), 0.02);
+    for (int l = 0; l < 4; l++)
+        assert_relative(size[1][l] / size[0][l], l == 1 || l == 2 ? 0.1 : 1, 1e-5);
+    hb_context_destroy(context);
+}
+
 /* ---- what is refused ---- */
 
 static void bad_shapes_are_refused(void **state)
@@ -313,6 +343,7 @@ int main(void)
         cmocka_unit_test(tapes_keep_nothing),
         cmocka_unit_test(tensors_tile_the_block),
         cmocka_unit_test(start_keeps_the_variance),
+        cmocka_unit_test(residual_layers_start_small),
         cmocka_unit_test(bad_shapes_are_refused),
         cmocka_unit_test(bad_tapes_are_refused),
     };

@@ -148,6 +148,7 @@ typedef struct hb_seen {
     hb_context *context;
     uint64_t steps[8], stop_at;
     int count;
+    double loss[8];
     double score[2]; /* of the last model shown, at one point */
 } hb_seen;
 
@@ -157,16 +158,35 @@ static void score_at_a_point(hb_context *context, const hb_model *model, double 
     assert_ok(context, hb_model_score(context, model, 1, x, &tau, NULL, score));
 }
 
-static int look(void *user, uint64_t step, const hb_model *model)
+static int look(void *user, uint64_t step, double loss, const hb_model *model)
 {
     hb_seen *seen = user;
     hb_model_info info;
     hb_model_info_get(model, &info);
     assert_int_equal(info.steps, step);
     assert_true(seen->count < 8);
+    seen->loss[seen->count] = loss;
     seen->steps[seen->count++] = step;
     score_at_a_point(seen->context, model, seen->score);
     return step == seen->stop_at;
+}
+
+/* The loss that a watch is told: that of the log, faded by 2 % a step. */
+static void check_losses_seen(hb_context *context, const char *log, const hb_seen *seen)
+{
+    int axes, k = 0;
+    uint64_t shape[4];
+    double *rows, sum = 0, weight = 0;
+    assert_ok(context, hb_table_read(context, log, &axes, shape, &rows));
+    for (uint64_t i = 0; i < shape[0] && k < seen->count; i++) {
+        assert_true(rows[i * shape[1]] == (double)(i + 1)); /* a row for each step */
+        sum = 0.98 * sum + rows[i * shape[1] + 1];
+        weight = 0.98 * weight + 1;
+        if (seen->steps[k] == i + 1) assert_true(fabs(sum / weight / seen->loss[k++] - 1) < 1e-12);
+    }
+    assert_int_equal(k, seen->count);
+    hb_table_release(context, rows);
+    unlink(log);
 }
 
 /* A watch sees the averaged weights, on its steps and after the last, and changes none; asked to, it
@@ -182,8 +202,11 @@ static void a_watch_sees_and_changes_nothing(void **state)
     s.watch = look;
     s.watch_user = &seen;
     s.watch_every = 13;
+    s.log = "test_train_watch.csv";
     model = train(context, &s);
     assert_same_model(context, plain, model);
+    check_losses_seen(context, s.log, &seen);
+    s.log = NULL;
     assert_int_equal(seen.count, 3);
     assert_int_equal(seen.steps[0], 13);
     assert_int_equal(seen.steps[1], 26);
@@ -384,6 +407,7 @@ static void wrong_input_is_refused(void **state)
     REFUSED(s.ball_share = 1, "ball_share is 1");
     REFUSED(s.sigma_max = 0.1, "sigma_max is 0.1");
     REFUSED((s.tau_min = 2, s.tau_max = 1), "tau_min is 2 and tau_max is 1");
+    REFUSED(s.tau_focus = 0.95, "tau_focus is 0.95; it must be 0 to 0.9");
     REFUSED(s.resume = 1, "resume needs the name of a checkpoint");
     REFUSED((classes = 3, labels[7] = 3), "the label of row 8 is 3; it must be 0 to 2");
     hb_context_destroy(context);

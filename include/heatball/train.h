@@ -17,9 +17,10 @@ extern "C" {
 
 typedef enum hb_loss { HB_LOSS_DSM, HB_LOSS_FP, HB_LOSS_HB, HB_LOSS_HB_PAPER } hb_loss;
 
-/* Called while training; model has the averaged weights of the moment and lives until the call
- * returns. A non-zero return ends the training as an interrupt does. */
-typedef int (*hb_train_watch)(void *user, uint64_t step, const hb_model *model);
+/* Called while training; loss is its mean over about the last 50 steps; model has the averaged
+ * weights of the moment and lives until the call returns. A non-zero return ends the training as an
+ * interrupt does. */
+typedef int (*hb_train_watch)(void *user, uint64_t step, double loss, const hb_model *model);
 
 typedef struct hb_train_settings {
     int loss;    /* hb_loss; default HB_LOSS_HB */
@@ -37,6 +38,7 @@ typedef struct hb_train_settings {
     double ema;              /* decay of the averaged weights; 0.998 */
     double clip;             /* largest norm of the gradient; 0: none; default 1 */
     double tau_min, tau_max; /* 1e-3, 3; log-uniform */
+    double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
     double warmup, ramp;     /* shares of the steps without constraint, then rising; 0.1, 0.3 */
     double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): 0.4 in dim <= 3, else 2/dim */
@@ -54,6 +56,7 @@ typedef struct hb_train_settings {
      * of black and white, low < high; 0 (default): not images. */
     int image_height, image_width;
     double pixel_low, pixel_high;
+    int half;               /* 1: round the weights of the result to 16 bits; 0 (default) */
     const char *checkpoint; /* file; NULL (default): none */
     int checkpoint_every;   /* epochs; 0 (default): at the end or an interrupt only */
     int resume;             /* go on from `checkpoint` if it is there */

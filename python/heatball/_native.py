@@ -264,7 +264,7 @@ class Classifier(ctypes.Structure):
     """hb_classifier: opaque."""
 
 
-TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, c_uint64, POINTER(Model))
+TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, c_uint64, c_double, POINTER(Model))
 
 
 class Settings(ctypes.Structure):
@@ -507,6 +507,7 @@ class ModelInfo(ctypes.Structure):
         ("image_width", c_int),
         ("pixel_low", c_double),
         ("pixel_high", c_double),
+        ("half", c_int),
     ]
 
 
@@ -533,6 +534,7 @@ class TrainSettings(ctypes.Structure):
         ("clip", c_double),
         ("tau_min", c_double),
         ("tau_max", c_double),
+        ("tau_focus", c_double),
         ("weight", c_double),
         ("warmup", c_double),
         ("ramp", c_double),
@@ -549,6 +551,7 @@ class TrainSettings(ctypes.Structure):
         ("image_width", c_int),
         ("pixel_low", c_double),
         ("pixel_high", c_double),
+        ("half", c_int),
         ("checkpoint", c_char_p),
         ("checkpoint_every", c_int),
         ("resume", c_int),

@@ -25,10 +25,11 @@ WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 def train(data, method="hb", *, head="energy", process="ou", drift=None, params=None, labels=None,
           epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
-          time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None, weight=None,
+          time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None,
+          tau_focus=None, weight=None,
           warmup=None, ramp=None, ball_share=None, sigma_max=None, anchors=None, anchor_spread=None,
-          nodes=None, target_rows=None, label_dropout=None, standardise=None, pixels=None, n=2000, seed=42,
-          checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
+          nodes=None, target_rows=None, label_dropout=None, standardise=None, pixels=None, half=None,
+          n=2000, seed=42, checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
           watch_every=None, progress=None, threads=0):
     """Train a score model on data.
 
@@ -59,8 +60,9 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         Of the network: 256, 3, False, 8.
     rate, ema, clip : float
         Peak learning rate 0.002, decay of the averaged weights 0.998, largest gradient 1.
-    tau_min, tau_max : float
-        The range of tau: 0.001, 3.
+    tau_min, tau_max, tau_focus : float
+        The range of tau: 0.001, 3; how much more rows get a tau around the middle of its logarithm,
+        0 (as many everywhere) to 0.9.
     weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows
         Of the constraint; docs/training.md has the defaults.
     label_dropout : float
@@ -71,6 +73,8 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         those of the same tau.
     pixels : pair of float
         Images: the values of black and white in `data`, which the model keeps; (0, 1).
+    half : bool
+        Round the weights at the end to 16 bits: a file of half the size; False.
     n : int
         Rows drawn from a mixture or a named set.
     seed : int
@@ -108,11 +112,11 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     """
     given = dict(epochs=epochs, batch=batch, steps=steps, max_time=max_time, width=width, depth=depth,
                  residual=residual, time_features=time_features, rate=rate, ema=ema, clip=clip,
-                 tau_min=tau_min, tau_max=tau_max, weight=weight, warmup=warmup, ramp=ramp,
+                 tau_min=tau_min, tau_max=tau_max, tau_focus=tau_focus, weight=weight, warmup=warmup, ramp=ramp,
                  ball_share=ball_share, sigma_max=sigma_max, anchors=anchors,
                  anchor_spread=anchor_spread, nodes=nodes, target_rows=target_rows,
                  label_dropout=label_dropout, checkpoint_every=checkpoint_every,
-                 watch_every=watch_every, seed=seed)
+                 watch_every=watch_every, half=half, seed=seed)
     settings = _settings(given)
     settings.loss = choice("method", method, METHODS)
     settings.head = choice("head", head, HEADS)
@@ -239,7 +243,7 @@ def _watch(settings, watch, run, n):
     if watch is None:
         return
 
-    def call_watch(user, step, handle):
+    def call_watch(user, step, loss, handle):
         model = Model._borrow(handle)
         try:
             return run.guard(lambda: watch(int(step), model))

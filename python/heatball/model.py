@@ -79,6 +79,8 @@ class Model:
         Of a model of images, whose rows have height*width pixels; 0 for others.
     pixel_low, pixel_high : float
         The values of black and white in them.
+    half : int
+        1 when the weights have 16 bits.
     info : dict
         All of these.
 

@@ -11,6 +11,7 @@
 #include "file/safetensors.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "file/half.h"
 #include "file/writer.h"
 
 #include <errno.h>
@@ -31,9 +32,15 @@ static const char CRC_KEY[] = "crc32";
 
 static const char *const dtype_names[] = {[HB_F64] = "F64", [HB_F32] = "F32"};
 
-static size_t bytes_of(hb_dtype dtype)
+static size_t bytes_of(hb_dtype dtype, int half)
 {
+    if (half) return 2;
     return dtype == HB_F64 ? 8 : 4;
+}
+
+static const char *name_of(hb_dtype dtype, int half)
+{
+    return half ? "F16" : dtype_names[dtype];
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -41,7 +48,28 @@ static size_t bytes_of(hb_dtype dtype)
 
 static uint64_t tensor_bytes(const hb_tensor *tensor)
 {
-    return tensor->shape[0] * (tensor->axes == 2 ? tensor->shape[1] : 1) * bytes_of(tensor->dtype);
+    return tensor->shape[0] * (tensor->axes == 2 ? tensor->shape[1] : 1) *
+           bytes_of(tensor->dtype, tensor->half);
+}
+
+/* Hands the bytes of the array in the file to `take`, in pieces when they have to be made. */
+static hb_status give_bytes(const hb_tensor *tensor,
+                            hb_status (*take)(void *user, const void *bytes, size_t size),
+                            void *user)
+{
+    enum { PIECE = 4096 };
+    if (!tensor->half) return take(user, tensor->data, tensor_bytes(tensor));
+    const float *value = tensor->data;
+    uint16_t piece[PIECE];
+    size_t left = tensor_bytes(tensor) / sizeof *piece;
+    while (left > 0) {
+        const size_t n = left < PIECE ? left : PIECE;
+        for (size_t i = 0; i < n; i++) piece[i] = hb_half_of(value[i]);
+        HB_TRY(take(user, piece, n * sizeof *piece));
+        value += n;
+        left -= n;
+    }
+    return HB_OK;
 }
 
 static json_t *tensor_json(const hb_tensor *tensor, uint64_t first)
@@ -50,8 +78,8 @@ static json_t *tensor_json(const hb_tensor *tensor, uint64_t first)
     for (int i = 0; i < tensor->axes; i++)
         json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
     const json_int_t begin = (json_int_t)first, size = (json_int_t)tensor_bytes(tensor);
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_names[tensor->dtype], "shape", shape,
-                     "data_offsets", begin, begin + size);
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", name_of(tensor->dtype, tensor->half), "shape",
+                     shape, "data_offsets", begin, begin + size);
 }
 
 static void crc_text(uLong crc, char text[CRC_TEXT])
@@ -59,10 +87,16 @@ static void crc_text(uLong crc, char text[CRC_TEXT])
     snprintf(text, CRC_TEXT, "%08lx", crc & 0xfffffffful);
 }
 
+static hb_status add_to_crc(void *crc, const void *bytes, size_t size)
+{
+    *(uLong *)crc = crc32_z(*(uLong *)crc, bytes, size);
+    return HB_OK;
+}
+
 static void crc_of_tensors(size_t n, const hb_tensor *tensors, char text[CRC_TEXT])
 {
     uLong crc = crc32_z(0, NULL, 0);
-    for (size_t i = 0; i < n; i++) crc = crc32_z(crc, tensors[i].data, tensor_bytes(&tensors[i]));
+    for (size_t i = 0; i < n; i++) give_bytes(&tensors[i], add_to_crc, &crc);
     crc_text(crc, text);
 }
 
@@ -88,6 +122,11 @@ static char *header_text(size_t n_metadata, const hb_metadata *metadata, size_t 
     return text;
 }
 
+static hb_status write_bytes(void *writer, const void *bytes, size_t size)
+{
+    return hb_writer_write(writer, bytes, size);
+}
+
 static hb_status write_parts(hb_writer *writer, const char *header, size_t n_tensors,
                              const hb_tensor *tensors)
 {
@@ -96,8 +135,7 @@ static hb_status write_parts(hb_writer *writer, const char *header, size_t n_ten
     HB_TRY(hb_writer_write(writer, &padded, sizeof padded));
     HB_TRY(hb_writer_write(writer, header, length));
     HB_TRY(hb_writer_write(writer, "        ", padded - length));
-    for (size_t i = 0; i < n_tensors; i++)
-        HB_TRY(hb_writer_write(writer, tensors[i].data, tensor_bytes(&tensors[i])));
+    for (size_t i = 0; i < n_tensors; i++) HB_TRY(give_bytes(&tensors[i], write_bytes, writer));
     return HB_OK;
 }
 
@@ -125,9 +163,15 @@ hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_m
 
 typedef struct found_tensor {
     const char *name;
-    hb_dtype dtype;
+    hb_dtype dtype; /* in memory: F32 for the F16 of a file */
+    int half;
     uint64_t first, count;
 } found_tensor;
+
+static uint64_t bytes_of_found(const found_tensor *tensor)
+{
+    return tensor->count * bytes_of(tensor->dtype, tensor->half);
+}
 
 struct hb_safetensors {
     hb_context *context;
@@ -226,16 +270,17 @@ static hb_status parse_tensor(const hb_safetensors *file, const char *name, json
              HB_ERROR_FORMAT, "%s: the entry of %s has no dtype, shape or data_offsets", file->path,
              name);
     *out = (found_tensor){.name = name, .first = (uint64_t)first};
-    HB_CHECK(context, !strcmp(dtype, "F32") || !strcmp(dtype, "F64"), HB_ERROR_FORMAT,
-             "%s: %s holds values of type %s; F32 and F64 are known", file->path, name, dtype);
-    out->dtype = strcmp(dtype, "F32") ? HB_F64 : HB_F32;
+    out->half = !strcmp(dtype, "F16");
+    out->dtype = !strcmp(dtype, "F64") ? HB_F64 : HB_F32;
+    HB_CHECK(context, !strcmp(dtype, name_of(out->dtype, out->half)), HB_ERROR_FORMAT,
+             "%s: %s holds values of type %s; F16, F32 and F64 are known", file->path, name, dtype);
     HB_TRY(count_values(file, name, shape, &out->count));
     HB_CHECK(context, first >= 0 && end >= first && (uint64_t)end <= file->bytes, HB_ERROR_FORMAT,
              "%s: %s ends at byte %lld of the data, which has %llu: the file was cut short",
              file->path, name, (long long)end, (unsigned long long)file->bytes);
-    HB_CHECK(context, (uint64_t)(end - first) == out->count * bytes_of(out->dtype), HB_ERROR_FORMAT,
+    HB_CHECK(context, (uint64_t)(end - first) == bytes_of_found(out), HB_ERROR_FORMAT,
              "%s: %s has %lld bytes, but its shape needs %llu", file->path, name,
-             (long long)(end - first), (unsigned long long)(out->count * bytes_of(out->dtype)));
+             (long long)(end - first), (unsigned long long)bytes_of_found(out));
     return HB_OK;
 }
 
@@ -267,7 +312,7 @@ static hb_status parse_tensors(hb_safetensors *file)
         HB_CHECK(file->context, t->first == end, HB_ERROR_FORMAT,
                  "%s: %s starts at byte %llu of the data, but the array before it ends at %llu",
                  file->path, t->name, (unsigned long long)t->first, (unsigned long long)end);
-        end = t->first + t->count * bytes_of(t->dtype);
+        end = t->first + bytes_of_found(t);
     }
     HB_CHECK(file->context, end == file->bytes, HB_ERROR_FORMAT,
              "%s: %llu bytes follow its last array", file->path,
@@ -340,18 +385,39 @@ uint64_t hb_safetensors_count(const hb_safetensors *file, const char *name)
     return tensor ? tensor->count : 0;
 }
 
+int hb_safetensors_half(const hb_safetensors *file, const char *name)
+{
+    const found_tensor *tensor = find(file, name);
+    return tensor && tensor->half;
+}
+
+static void copy_values(const hb_safetensors *file, const found_tensor *tensor, void *values)
+{
+    const unsigned char *from = file->data + tensor->first;
+    if (!tensor->half) {
+        memcpy(values, from, bytes_of_found(tensor));
+        return;
+    }
+    float *out = values;
+    for (uint64_t i = 0; i < tensor->count; i++) {
+        uint16_t half;
+        memcpy(&half, from + i * sizeof half, sizeof half);
+        out[i] = hb_half_value(half);
+    }
+}
+
 hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, const char *name,
                               hb_dtype dtype, uint64_t count, void *values)
 {
     const found_tensor *tensor = find(file, name);
     HB_CHECK(context, tensor, HB_ERROR_FORMAT, "%s has no array %s", file->path, name);
     HB_CHECK(context, tensor->dtype == dtype, HB_ERROR_FORMAT,
-             "%s: %s is of type %s; it must be %s", file->path, name, dtype_names[tensor->dtype],
-             dtype_names[dtype]);
+             "%s: %s is of type %s; it must be %s", file->path, name,
+             name_of(tensor->dtype, tensor->half), dtype_names[dtype]);
     HB_CHECK(context, tensor->count == count, HB_ERROR_FORMAT,
              "%s: %s has %llu values; it must have %llu", file->path, name,
              (unsigned long long)tensor->count, (unsigned long long)count);
-    memcpy(values, file->data + tensor->first, count * bytes_of(dtype));
+    copy_values(file, tensor, values);
     for (uint64_t i = 0; i < count; i++) {
         const double value =
             dtype == HB_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];

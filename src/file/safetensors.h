@@ -4,7 +4,7 @@
  *     H bytes       JSON: {"__metadata__": {key: text, ...},
  *                     name: {"dtype": "F32", "shape": [3, 5], "data_offsets": [first, end]}, ...}
  *     the rest      the arrays, little-endian, row by row, without gaps
- * F32 and F64 are known here. */
+ * F32 and F64 are known here, and F16 for arrays that are floats in memory. */
 #ifndef HB_FILE_SAFETENSORS_H
 #define HB_FILE_SAFETENSORS_H
 
@@ -16,6 +16,7 @@ typedef struct hb_tensor {
     int axes; /* 1 or 2 */
     uint64_t shape[2];
     const void *data;
+    int half; /* 1: floats that the file keeps as F16, to the nearest (file/half.h) */
 } hb_tensor;
 
 typedef struct hb_metadata {
@@ -35,10 +36,12 @@ void hb_safetensors_destroy(hb_safetensors *file);
 const char *hb_safetensors_path(const hb_safetensors *file);
 const char *hb_safetensors_text(const hb_safetensors *file, const char *key); /* NULL: not there */
 /* The array of this name, dtype and number of values, copied to values; HB_ERROR_FORMAT when it is
- * not there, is another or has a value that is not finite. */
+ * not there, is another or has a value that is not finite. An array of F16 is read as F32. */
 hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, const char *name,
                               hb_dtype dtype, uint64_t count, void *values);
 /* Its number of values; 0 when there is none. */
 uint64_t hb_safetensors_count(const hb_safetensors *file, const char *name);
+/* Whether the file keeps it as F16. */
+int hb_safetensors_half(const hb_safetensors *file, const char *name);
 
 #endif

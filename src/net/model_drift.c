@@ -93,11 +93,12 @@ size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *
     numbers[0] = flow->first;
     numbers[1] = flow->step;
     numbers[2] = flow->detail;
-    out[0] = (hb_tensor){"drift.numbers", HB_F64, 1, {3}, numbers};
-    out[1] = (hb_tensor){"drift.moments", HB_F64, 2, {2 * flow->knots, flow->columns}, flow->table};
+    out[0] = (hb_tensor){"drift.numbers", HB_F64, 1, {3}, numbers, 0};
+    out[1] =
+        (hb_tensor){"drift.moments", HB_F64, 2, {2 * flow->knots, flow->columns}, flow->table, 0};
     if (flow->n_ends == 0) return 2;
-    out[2] =
-        (hb_tensor){"drift.ends", HB_F32, 2, {flow->n_ends, (uint64_t)model->info.dim}, flow->ends};
+    out[2] = (hb_tensor){"drift.ends", HB_F32, 2, {flow->n_ends, (uint64_t)model->info.dim},
+                         flow->ends,   0};
     return 3;
 }
 

@@ -1,6 +1,6 @@
 /* Models in .safetensors files.
  *
- * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order), reference.axes (F32),
+ * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16), reference.axes (F32),
  * reference.mean, reference.variance and shift (F64); with a user's drift also drift.numbers and
  * drift.moments (F64), drift.ends (F32) and its text. Texts of __metadata__: format = "heatball
  * model 1" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
@@ -9,6 +9,7 @@
  * be orthonormal. */
 #include "net/model_file.h"
 #include "base/context.h"
+#include "file/half.h"
 #include "file/writer.h"
 #include "problem/problem_text.h"
 
@@ -136,14 +137,20 @@ static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_
 
 enum { REFERENCE_TENSORS = 4 };
 
+static int is_weight(const hb_net_tensor *tensor)
+{
+    return strstr(tensor->name, "weight") != NULL;
+}
+
 static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tensor *out)
 {
+    const int half = model->info.half;
     const uint64_t d = (uint64_t)model->info.dim;
     const hb_tensor reference[REFERENCE_TENSORS] = {
-        {"shift", HB_F64, 1, {d}, model->shift},
-        {"reference.mean", HB_F64, 1, {d}, model->mean},
-        {"reference.variance", HB_F64, 1, {d}, model->variance},
-        {"reference.axes", HB_F32, 2, {d, d}, model->axes},
+        {"shift", HB_F64, 1, {d}, model->shift, 0},
+        {"reference.mean", HB_F64, 1, {d}, model->mean, 0},
+        {"reference.variance", HB_F64, 1, {d}, model->variance, 0},
+        {"reference.axes", HB_F32, 2, {d, d}, model->axes, 0},
     };
     const int layers = hb_net_tensors(model->net);
     memcpy(out, reference, sizeof reference);
@@ -152,9 +159,10 @@ static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tenso
         out[REFERENCE_TENSORS + k] =
             (hb_tensor){named[k].name,
                         HB_F32,
-                        named[k].columns > 1 || strstr(named[k].name, "weight") ? 2 : 1,
+                        is_weight(&named[k]) ? 2 : 1,
                         {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
-                        model->parameters + named[k].offset};
+                        model->parameters + named[k].offset,
+                        half && is_weight(&named[k])};
     }
     return (size_t)layers + REFERENCE_TENSORS;
 }
@@ -205,6 +213,25 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
         hb_safetensors_write(context, path, n_texts, metadata, n_tensors, tensors);
     hb_workspace_destroy(&work);
     return status;
+}
+
+hb_status hb_model_halve(hb_context *context, hb_model *model)
+{
+    for (int k = 0; k < hb_net_tensors(model->net); k++) {
+        hb_net_tensor tensor;
+        hb_net_tensor_get(model->net, k, &tensor);
+        float *weight = model->parameters + tensor.offset;
+        const size_t n = is_weight(&tensor) ? (size_t)tensor.rows * (size_t)tensor.columns : 0;
+        for (size_t i = 0; i < n; i++) {
+            const float rounded = hb_half_value(hb_half_of(weight[i]));
+            HB_CHECK(context, isfinite(rounded), HB_ERROR_NUMERICAL,
+                     "a weight of %s is %g; 16 bits hold at most 65504", tensor.name,
+                     (double)weight[i]);
+            weight[i] = rounded;
+        }
+    }
+    model->info.half = 1;
+    return HB_OK;
 }
 
 hb_status hb_model_save(hb_context *context, const hb_model *model, const char *path)
@@ -282,6 +309,7 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
         return hb_fail(context, HB_ERROR_FORMAT, "%s: %s", hb_safetensors_path(file), reason);
     }
     model->scale = info.scale;
+    model->info.half = hb_safetensors_half(file, "layer0.weight");
     const hb_status status = read_arrays(context, file, model);
     if (status != HB_OK)
         hb_model_destroy(model);

@@ -161,10 +161,10 @@ void hb_model_tape_destroy(hb_model_tape *tape);
  * NULL); score (n, dim) of z. */
 hb_status hb_model_tape_forward(hb_model_tape *tape, const float *parameters,
                                 const hb_points *points, float *w, float *score);
-/* From cotangents of what the last forward pass gave; adds to gradient. With HB_WANT_SCORE
+/* From cotangents of what the last forward pass gave; to gradient, added when `add` is 1. With HB_WANT_SCORE
  * w_cotangent may be NULL. */
 hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
-                                 const float *w_cotangent, const float *score_cotangent,
+                                 const float *w_cotangent, const float *score_cotangent, int add,
                                  float *gradient);
 /* grad v_ref (n, dim) of the last forward pass with HB_WANT_SCORE. */
 const float *hb_model_tape_reference(const hb_model_tape *tape);

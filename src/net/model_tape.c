@@ -200,15 +200,17 @@ hb_status hb_model_tape_forward(hb_model_tape *tape, const float *parameters,
 }
 
 hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
-                                 const float *w_cotangent, const float *score_cotangent,
+                                 const float *w_cotangent, const float *score_cotangent, int add,
                                  float *gradient)
 {
     const size_t n = tape->rows, d = (size_t)tape->model->info.dim;
     if (hb_model_in_axes(tape->model)) {
         HB_TRY(hb_model_axes_cotangent(tape->model, n, tape->out, score_cotangent,
                                        tape->output_cotangent));
-        return hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL);
+        return add ? hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL)
+                   : hb_net_backward_alone(tape->net, parameters, tape->output_cotangent, gradient);
     }
+    if (!add) memset(gradient, 0, tape->model->info.parameters * sizeof *gradient);
     if (uses_slope(tape)) memset(tape->slope_cotangent, 0, n * tape->inputs * sizeof(float));
     for (size_t i = 0; score_cotangent && i < n; i++)
         cotangent_of_row(tape, n, i, score_cotangent + i * d);

@@ -8,8 +8,9 @@
  *
  * Start: W_l has entries N(0, g^2/in). For standard normal z the mean of silu(z)^2 is 0.355775, so
  * behind a SiLU g = 1/sqrt(0.355775) = 1.6765 keeps z at variance 1; g = 1 for l = 0, whose inputs
- * are the caller's (K. He, X. Zhang, S. Ren, J. Sun, Delving deep into rectifiers, 2015). The last
- * layer is scaled once more by last_scale. A number to reproduce: inputs of variance 1 give z_l of
+ * are the caller's (K. He, X. Zhang, S. Ren, J. Sun, Delving deep into rectifiers, 2015). A residual
+ * layer starts at a tenth of it, near the identity: digits then have 3 % less loss after ten epochs
+ * (docs/networks.md). The last layer is scaled once more by last_scale. A number to reproduce: inputs of variance 1 give z_l of
  * variance 1 in every layer of a wide plain net. */
 #include "base/context.h"
 #include "net/net_tape.h"
@@ -20,6 +21,7 @@
 
 #define WEIGHT_STREAM (UINT64_C(11) << 60) /* and the layer in the low bits; the library's own */
 #define SILU_GAIN 1.6765
+#define RESIDUAL_GAIN 0.1
 
 enum { MAX_UNITS = 65536, MAX_DEPTH = 1000 };
 
@@ -106,7 +108,8 @@ hb_status hb_net_initialise(hb_context *context, const hb_net *net, uint64_t see
         const hb_net_layer layer = hb_net_layer_of(net, l);
         const size_t count = layer.in * layer.out;
         float *weight = parameters + layer.weight;
-        const double gain = l == 0 ? 1 : SILU_GAIN;
+        const int branch = net->shape.residual && l > 0 && l < net->shape.depth;
+        const double gain = (l == 0 ? 1 : SILU_GAIN) * (branch ? RESIDUAL_GAIN : 1);
         const double scale =
             gain / sqrt((double)layer.in) * (l == net->shape.depth ? last_scale : 1);
         HB_TRY(hb_random_normal_f32(context, seed, WEIGHT_STREAM | (uint64_t)l, 0, count, weight));

@@ -75,38 +75,53 @@ hb_status hb_net_forward(hb_net_tape *tape, const float *parameters, size_t rows
 
 /* The output layer: gradient of its weight and bias, and the cotangent of the last hidden a. */
 static hb_status output_backward(hb_net_tape *tape, const float *parameters,
-                                 const float *output_cotangent, float *gradient)
+                                 const float *output_cotangent, int add, float *gradient)
 {
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * tape->rows;
     const hb_net_layer last = hb_net_layer_of(net, net->shape.depth);
+    if (!add) memset(gradient + last.bias, 0, last.out * sizeof *gradient);
     for (size_t r = 0; r < tape->rows; r++)
         for (size_t j = 0; j < last.out; j++)
             gradient[last.bias + j] += output_cotangent[r * last.out + j];
     HB_TRY(hb_net_to_weights(tape->context, &last, n, output_cotangent,
-                             hb_net_layer_input(tape, net->shape.depth), gradient + last.weight));
+                             hb_net_layer_input(tape, net->shape.depth), add,
+                             gradient + last.weight));
     return hb_net_to_inputs(tape->context, &last, n, parameters + last.weight, output_cotangent, 0,
                             tape->a_cotangent);
 }
 
-hb_status hb_net_backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
-                          float *gradient, float *input_cotangent)
+static hb_status backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
+                          int add, float *gradient, float *input_cotangent)
 {
     HB_TRY(hb_net_tape_finished(tape, 0));
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * tape->rows;
-    HB_TRY(output_backward(tape, parameters, output_cotangent, gradient));
+    HB_TRY(output_backward(tape, parameters, output_cotangent, add, gradient));
     for (int l = net->shape.depth - 1; l >= 0; l--) {
         const hb_net_layer layer = hb_net_layer_of(net, l);
         hb_net_layer_arrays arrays = arrays_of(tape, l, parameters);
         arrays.bias_gradient = gradient + layer.bias;
+        if (!add) memset(gradient + layer.bias, 0, layer.out * sizeof *gradient);
         net->kernels->backward(&arrays);
         HB_TRY(hb_net_to_weights(tape->context, &layer, n, tape->z_cotangent,
-                                 hb_net_layer_input(tape, l), gradient + layer.weight));
+                                 hb_net_layer_input(tape, l), add, gradient + layer.weight));
         float *below = l > 0 ? tape->a_cotangent : input_cotangent;
         if (below)
             HB_TRY(hb_net_to_inputs(tape->context, &layer, n, parameters + layer.weight,
                                     tape->z_cotangent, hb_net_layer_skips(net, l), below));
     }
     return HB_OK;
+}
+
+hb_status hb_net_backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
+                          float *gradient, float *input_cotangent)
+{
+    return backward(tape, parameters, output_cotangent, 1, gradient, input_cotangent);
+}
+
+hb_status hb_net_backward_alone(hb_net_tape *tape, const float *parameters,
+                                const float *output_cotangent, float *gradient)
+{
+    return backward(tape, parameters, output_cotangent, 0, gradient, NULL);
 }

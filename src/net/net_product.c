@@ -56,8 +56,8 @@ hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_
 }
 
 hb_status hb_net_to_weights(hb_context *context, const hb_net_layer *layer, size_t n,
-                            const float *y, const float *x, float *weight)
+                            const float *y, const float *x, int add, float *weight)
 {
-    return product(context, 'T', 'N', layer->out, layer->in, n, y, layer->out, x, layer->in, 1,
-                   weight);
+    return product(context, 'T', 'N', layer->out, layer->in, n, y, layer->out, x, layer->in,
+                   add ? 1.0f : 0.0f, weight);
 }

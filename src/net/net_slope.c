@@ -82,7 +82,7 @@ static hb_status tangent_forward(hb_net_tape *tape, const float *parameters,
         const float *moved = l == 0 ? slope_cotangent : tape->a_cotangent;
         HB_TRY(hb_net_to_outputs(tape->context, &layer, rows, parameters + layer.weight, moved,
                                  tape->z_cotangent));
-        HB_TRY(hb_net_to_weights(tape->context, &layer, rows, arrays.below, moved,
+        HB_TRY(hb_net_to_weights(tape->context, &layer, rows, arrays.below, moved, 1,
                                  gradient + layer.weight));
         net->kernels->slope_tangent(&arrays);
     }
@@ -105,7 +105,8 @@ static hb_status value_backward(hb_net_tape *tape, const float *parameters,
     }
     for (size_t r = 0; r < rows; r++) gradient[last.bias] += value_cotangent[r];
     HB_TRY(hb_net_to_weights(tape->context, &last, rows, value_cotangent,
-                             hb_net_layer_input(tape, net->shape.depth), gradient + last.weight));
+                             hb_net_layer_input(tape, net->shape.depth), 1,
+                             gradient + last.weight));
     return hb_net_to_inputs(tape->context, &last, rows, parameters + last.weight, value_cotangent,
                             0, tape->a_cotangent);
 }
@@ -124,7 +125,7 @@ hb_status hb_net_slope_backward(hb_net_tape *tape, const float *parameters,
         arrays.bias_gradient = gradient + layer.bias;
         net->kernels->slope_backward(&arrays);
         HB_TRY(hb_net_to_weights(tape->context, &layer, tape->rows, tape->z_cotangent,
-                                 hb_net_layer_input(tape, l), gradient + layer.weight));
+                                 hb_net_layer_input(tape, l), 1, gradient + layer.weight));
         if (l > 0)
             HB_TRY(hb_net_to_inputs(tape->context, &layer, tape->rows, parameters + layer.weight,
                                     tape->z_cotangent, arrays.skip, tape->a_cotangent));

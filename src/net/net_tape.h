@@ -50,13 +50,13 @@ int hb_net_layer_skips(const hb_net *net, int l); /* 1: hidden layer l adds its 
 /* The three products with a layer's weight W (out, in), for n rows:
  *     to_outputs   y (n, out) = x W^T
  *     to_inputs    x (n, in)  = y W, added to x when `add` is 1
- *     to_weights   W         += y^T x
+ *     to_weights   W (out, in) = y^T x, added to W when `add` is 1
  * Each runs on the calling thread alone: its bits do not depend on the threads there are. */
 hb_status hb_net_to_outputs(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *weight, const float *x, float *y);
 hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_t n,
                            const float *weight, const float *y, int add, float *x);
 hb_status hb_net_to_weights(hb_context *context, const hb_net_layer *layer, size_t n,
-                            const float *y, const float *x, float *weight);
+                            const float *y, const float *x, int add, float *weight);
 
 #endif

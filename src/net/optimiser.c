@@ -115,15 +115,23 @@ static hb_status move_chunk(void *user, size_t index, int thread)
 hb_status hb_adam_step(hb_context *context, const hb_adam_settings *settings, size_t n,
                        const float *gradient, float *parameters, hb_adam_state *state, double *norm)
 {
+    adam_job job = {.kernels = hb_net_kernels_of(context->isa), .n = n, .gradient = gradient};
+    double squares;
+    HB_TRY(hb_parallel_sum(context, NULL, n, CHUNK, 1, squares_of_chunk, &job, &squares));
+    if (norm) *norm = sqrt(squares);
+    return hb_adam_move(context, settings, n, gradient, squares, parameters, state);
+}
+
+hb_status hb_adam_move(hb_context *context, const hb_adam_settings *settings, size_t n,
+                       const float *gradient, double squares, float *parameters,
+                       hb_adam_state *state)
+{
     adam_job job = {.kernels = hb_net_kernels_of(context->isa),
                     .n = n,
                     .gradient = gradient,
                     .parameters = parameters,
                     .state = state};
-    double squares;
-    HB_TRY(hb_parallel_sum(context, NULL, n, CHUNK, 1, squares_of_chunk, &job, &squares));
     if (!isfinite(squares)) return refuse(context, n, gradient, state->step);
-    if (norm) *norm = sqrt(squares);
     job.numbers = numbers_of(settings, state->step, sqrt(squares));
     HB_TRY(hb_parallel_for(context, NULL, (n + CHUNK - 1) / CHUNK, move_chunk, &job));
     state->step++;

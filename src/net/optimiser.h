@@ -29,6 +29,10 @@ double hb_adam_rate(const hb_adam_settings *settings, uint64_t step);
  * step (counted from 1) and the first such parameter, when the gradient has a value that is not
  * finite; nothing is changed then. The average starts as the weights after the first step; its
  * decay is min(ema, (1 + step)/(10 + step)). */
+/* The same for a gradient whose squared norm is known. */
+hb_status hb_adam_move(hb_context *context, const hb_adam_settings *settings, size_t n,
+                       const float *gradient, double squares, float *parameters,
+                       hb_adam_state *state);
 hb_status hb_adam_step(hb_context *context, const hb_adam_settings *settings, size_t n,
                        const float *gradient, float *parameters, hb_adam_state *state,
                        double *norm);

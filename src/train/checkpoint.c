@@ -39,17 +39,18 @@ static void print_run(const hb_trainer *t, char *text)
     const locale_t locale = hb_locale_enter();
     snprintf(text, RUN_TEXT,
              "loss=%d head=%d process=%d width=%d depth=%d residual=%d time_features=%d batch=%d "
-             "steps=%llu rate=%.17g ema=%.17g clip=%.17g tau_min=%.17g tau_max=%.17g weight=%.17g "
+             "steps=%llu rate=%.17g ema=%.17g clip=%.17g tau_min=%.17g tau_max=%.17g focus=%.17g "
+             "weight=%.17g "
              "warmup=%.17g ramp=%.17g ball_share=%.17g sigma_max=%.17g anchors=%d "
              "anchor_spread=%.17g nodes=%d target_rows=%zu standardise=%d label_dropout=%.17g "
              "seed=%llu dim=%d "
              "classes=%d rows=%zu data=%016llx drift=%016llx",
              s->loss, s->head, s->process, s->width, s->depth, s->residual, s->time_features,
              s->batch, (unsigned long long)t->steps, s->rate, s->ema, s->clip, s->tau_min,
-             s->tau_max, t->weight, s->warmup, s->ramp, t->ball_share, s->sigma_max, s->anchors,
-             s->anchor_spread, s->nodes, t->target_rows, s->standardise, s->label_dropout,
-             (unsigned long long)s->seed, info->dim, info->classes, t->n, (unsigned long long)sum,
-             (unsigned long long)drift_sum);
+             s->tau_max, s->tau_focus, t->weight, s->warmup, s->ramp, t->ball_share, s->sigma_max,
+             s->anchors, s->anchor_spread, s->nodes, t->target_rows, s->standardise,
+             s->label_dropout, (unsigned long long)s->seed, info->dim, info->classes, t->n,
+             (unsigned long long)sum, (unsigned long long)drift_sum);
     hb_locale_leave(locale);
 }
 
@@ -64,10 +65,10 @@ hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds)
     hb_locale_leave(locale);
     const hb_metadata texts[] = {{"run", run}, {"step", step}, {"seconds", spent}};
     const hb_tensor tensors[N_TENSORS] = {
-        {"adam.first", HB_F32, 1, {parameters}, trainer->state.first},
-        {"adam.second", HB_F32, 1, {parameters}, trainer->state.second},
-        {"average", HB_F32, 1, {parameters}, trainer->state.average},
-        {"log", HB_F64, 2, {trainer->log_rows, HB_LOG_COLUMNS}, trainer->log}};
+        {"adam.first", HB_F32, 1, {parameters}, trainer->state.first, 0},
+        {"adam.second", HB_F32, 1, {parameters}, trainer->state.second, 0},
+        {"average", HB_F32, 1, {parameters}, trainer->state.average, 0},
+        {"log", HB_F64, 2, {trainer->log_rows, HB_LOG_COLUMNS}, trainer->log, 0}};
     return hb_model_write(trainer->context, trainer->model, trainer->settings.checkpoint, 3, texts,
                           N_TENSORS, tensors);
 }

@@ -168,19 +168,18 @@ hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifie
                                &work));
     hb_tensor *tensors = hb_workspace_take(&work, layers + 2, sizeof(hb_tensor));
     hb_net_tensor *named = hb_workspace_take(&work, layers, sizeof(hb_net_tensor));
-    tensors[0] = (hb_tensor){"shift",
-                             HB_F64,
-                             1,
-                             {(uint64_t)hb_net_shape_of(classifier->net)->inputs},
-                             classifier->shift};
-    tensors[1] = (hb_tensor){"scale", HB_F64, 1, {1}, &classifier->scale};
+    tensors[0] = (hb_tensor){
+        "shift",           HB_F64, 1, {(uint64_t)hb_net_shape_of(classifier->net)->inputs},
+        classifier->shift, 0};
+    tensors[1] = (hb_tensor){"scale", HB_F64, 1, {1}, &classifier->scale, 0};
     for (size_t k = 0; k < layers; k++) {
         hb_net_tensor_get(classifier->net, (int)k, &named[k]);
         tensors[k + 2] = (hb_tensor){named[k].name,
                                      HB_F32,
                                      strstr(named[k].name, "weight") ? 2 : 1,
                                      {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
-                                     classifier->parameters + named[k].offset};
+                                     classifier->parameters + named[k].offset,
+                                     0};
     }
     const hb_status status = hb_safetensors_write(context, path, 1, &format, layers + 2, tensors);
     hb_workspace_destroy(&work);

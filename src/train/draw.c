@@ -2,6 +2,8 @@
  *
  *     z = a z_0 + sqrt(b) e,   ln tau uniform on [ln tau_min, ln tau_max]
  * Row i of a batch of B has ln tau in the i-th of B equal parts: uniform still, with less variance.
+ * With a focus F the part p of the range becomes p + F sin(2 pi p)/(2 pi): 1/(1 - F) times as many
+ * rows around the middle of the range, 1/(1 + F) times as many at its ends.
  * z_0 goes through the data in a new random order in each epoch; the last batch of an epoch goes on
  * at its beginning. Anchors of a constraint are rows of data drawn at random with more noise, z = a
  * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
@@ -28,11 +30,13 @@ hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total
     const hb_trainer *trainer = shard->trainer;
     const double low = log(trainer->settings.tau_min);
     const double span = log(trainer->settings.tau_max) - low;
+    const double focus = stream == HB_STREAM_TAU ? trainer->settings.tau_focus : 0;
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
                              HB_TRAIN_STREAM + (uint64_t)stream,
                              trainer->state.step * total + first, rows->n, shard->uniform));
     for (size_t i = 0; i < rows->n; i++) {
-        const double part = ((double)(first + i) + shard->uniform[i]) / (double)total;
+        double part = ((double)(first + i) + shard->uniform[i]) / (double)total;
+        if (focus > 0) part += focus * sin(2 * M_PI * part) / (2 * M_PI);
         hb_model_clock(trainer->model, exp(low + span * part), &rows->clock[i]);
     }
     return HB_OK;

@@ -39,7 +39,7 @@ hb_status hb_dsm_add(hb_shard *shard)
         }
     }
     shard->losses[HB_LOSS_OF_DSM] += sum;
-    return hb_model_tape_backward(shard->tape, parameters, NULL, shard->score_cotangent,
+    return hb_model_tape_backward(shard->tape, parameters, NULL, shard->score_cotangent, 0,
                                   shard->gradient);
 }
 

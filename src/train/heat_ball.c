@@ -208,7 +208,7 @@ static hb_status add(hb_shard *shard)
         else
             add_halves(shard, room, i, factor);
     }
-    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL,
+    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 

@@ -243,7 +243,7 @@ static hb_status add(hb_shard *shard)
     const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
         add_anchor(shard, room, i, share * shard->anchor.clock[i].b);
-    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL,
+    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 

@@ -150,7 +150,7 @@ static hb_status add(hb_shard *shard)
         room->w_cotangent[i] = 0;
     }
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
-    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL,
+    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 

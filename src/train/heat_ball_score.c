@@ -235,7 +235,7 @@ static hb_status add(hb_shard *shard)
     HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, NULL, room->score));
     memset(room->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
-    return hb_model_tape_backward(room->tape, model->parameters, NULL, room->cotangent,
+    return hb_model_tape_backward(room->tape, model->parameters, NULL, room->cotangent, 1,
                                   shard->gradient);
 }
 

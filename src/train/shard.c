@@ -66,11 +66,10 @@ void hb_shard_destroy(hb_shard *shard)
 hb_status hb_shard_step(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
-    memset(shard->gradient, 0, trainer->model->info.parameters * sizeof(float));
     memset(shard->losses, 0, sizeof shard->losses);
     HB_TRY(trainer->pool ? hb_drift_draw_rows(shard) : hb_draw_rows(shard));
     if (shard->target) HB_TRY(hb_target_average(shard));
-    HB_TRY(hb_dsm_add(shard));
+    HB_TRY(hb_dsm_add(shard)); /* the first: it sets the gradient, others add */
     if (trainer->ramp == 0 || shard->anchors == 0) return HB_OK;
     HB_TRY(trainer->pool ? hb_drift_draw_anchors(shard) : hb_draw_anchors(shard));
     return trainer->constraint->add(shard);

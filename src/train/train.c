@@ -6,13 +6,15 @@
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
  * and 2 threads, and in one run or in two (tests/test_train.c). */
 #include "base/parallel.h"
+#include "net/model_file.h"
+#include "net/net_tape.h"
 #include "train/shard.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-enum { SUM_CHUNK = 16384 };
+enum { SUM_CHUNK = 65536 };
 
 /* ---- one step ---------------------------------------------------------------------------------
  */
@@ -29,19 +31,19 @@ static hb_status shard_task(void *user, size_t index, int thread)
     return status;
 }
 
-/* Chunk `index` of the gradient: the sum over shards, in their order. */
-static hb_status sum_task(void *user, size_t index, int thread)
+/* A chunk of the gradient: the sum over shards, in their order, and its square while it is in the
+ * cache. */
+static hb_status sum_chunk(void *user, size_t first, size_t n, int thread, double *squares)
 {
     (void)thread;
     hb_trainer *t = user;
-    const size_t first = index * SUM_CHUNK, parameters = t->model->info.parameters;
-    const size_t n = parameters - first < SUM_CHUNK ? parameters - first : SUM_CHUNK;
     float *sum = t->gradient + first;
     memcpy(sum, t->shards[0].gradient + first, n * sizeof *sum);
     for (size_t s = 1; s < t->n_shards; s++) {
         const float *part = t->shards[s].gradient + first;
         for (size_t i = 0; i < n; i++) sum[i] += part[i];
     }
+    *squares = hb_net_kernels_of(t->context->isa)->squared_norm(n, sum);
     return HB_OK;
 }
 
@@ -55,13 +57,15 @@ static double ramp_of(const hb_trainer *t)
 
 static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
 {
-    const size_t chunks = (t->model->info.parameters + SUM_CHUNK - 1) / SUM_CHUNK;
+    const size_t n = t->model->info.parameters;
+    double squares;
     t->ramp = ramp_of(t);
     HB_TRY(hb_draw_order(t));
     HB_TRY(hb_parallel_for(quiet, "train", t->n_shards, shard_task, t));
-    HB_TRY(hb_parallel_for(quiet, "train", chunks, sum_task, t));
-    return hb_adam_step(t->context, &t->adam, t->model->info.parameters, t->gradient,
-                        t->model->parameters, &t->state, norm);
+    HB_TRY(hb_parallel_sum(quiet, NULL, n, SUM_CHUNK, 1, sum_chunk, t, &squares));
+    *norm = sqrt(squares);
+    return hb_adam_move(t->context, &t->adam, n, t->gradient, squares, t->model->parameters,
+                        &t->state);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------
@@ -90,7 +94,8 @@ static hb_status show(hb_trainer *t, double *start)
     const uint64_t steps = model->info.steps;
     model->parameters = t->state.average;
     model->info.steps = t->state.step;
-    const int stop = t->settings.watch(t->settings.watch_user, t->state.step, model);
+    const double loss = t->recent_weight > 0 ? t->recent / t->recent_weight : NAN;
+    const int stop = t->settings.watch(t->settings.watch_user, t->state.step, loss, model);
     model->parameters = trained;
     model->info.steps = steps;
     *start += now() - before;
@@ -133,7 +138,7 @@ static hb_status run(hb_trainer *t)
     HB_TRY(loop(t));
     memcpy(t->model->parameters, t->state.average, t->model->info.parameters * sizeof(float));
     t->model->info.steps = t->state.step;
-    return HB_OK;
+    return t->settings.half ? hb_model_halve(t->context, t->model) : HB_OK;
 }
 
 hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, size_t n,

@@ -1,7 +1,8 @@
 /* The log of a run: at most HB_LOG_MOST_ROWS rows, each the mean over the steps since the row
  * before. It is kept in memory and in checkpoints, and written whole as .csv at the end, so that a
  * run that was resumed has the log of all its steps. residual is the root of the mean squared
- * scaled residual. */
+ * scaled residual; its square is estimated without bias above 3 dimensions, and may then come out
+ * negative: 0 stands for that. */
 #include "train/trainer.h"
 
 #include <heatball/file.h>
@@ -11,6 +12,8 @@
 static const char *const columns[HB_LOG_COLUMNS] = {
     "step", "loss", "dsm", "constraint", "residual", "gradient_norm", "rate", "seconds"};
 
+static const double FADE = 0.98; /* of a step's loss in the recent one */
+
 hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
 {
     const uint64_t step = trainer->state.step;
@@ -18,6 +21,11 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
     for (size_t s = 0; s < trainer->n_shards; s++)
         for (int k = 0; k < HB_LOSSES; k++) sums[k] += trainer->shards[s].losses[k];
     sums[HB_LOSSES] += norm;
+    trainer->recent = FADE * trainer->recent;
+    trainer->recent_weight = FADE * trainer->recent_weight + 1;
+    for (size_t s = 0; s < trainer->n_shards; s++)
+        trainer->recent += trainer->shards[s].losses[HB_LOSS_OF_DSM] +
+                           trainer->shards[s].losses[HB_LOSS_OF_CONSTRAINT];
     trainer->log_count++;
     if (step % trainer->log_every && step != trainer->steps && !last) return HB_OK;
     const double per = 1 / (double)trainer->log_count;
@@ -25,7 +33,7 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
                                         per * (sums[HB_LOSS_OF_DSM] + sums[HB_LOSS_OF_CONSTRAINT]),
                                         per * sums[HB_LOSS_OF_DSM],
                                         per * sums[HB_LOSS_OF_CONSTRAINT],
-                                        sqrt(per * sums[HB_LOSS_RESIDUAL2]),
+                                        sqrt(fmax(0, per * sums[HB_LOSS_RESIDUAL2])),
                                         per * sums[HB_LOSSES],
                                         hb_adam_rate(&trainer->adam, step - 1),
                                         seconds};

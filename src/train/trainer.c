@@ -70,6 +70,9 @@ static hb_status check_settings(hb_context *context, const hb_train_settings *s)
              "ema is %g; it must be at least 0 and below 1", s->ema);
     HB_TRY(check_share(context, "clip", s->clip, 1e30));
     HB_TRY(check_share(context, "max_time", s->max_time, 1e12));
+    HB_TRY(check_share(context, "tau_focus", s->tau_focus, 0.9));
+    HB_CHECK(context, s->tau_focus == 0 || s->process != HB_PROCESS_DRIFT, HB_ERROR_ARGUMENT,
+             "tau_focus is %g; with a drift it must be 0", s->tau_focus);
     HB_TRY(check_share(context, "warmup", s->warmup, 1));
     HB_TRY(check_share(context, "ramp", s->ramp, 1));
     HB_TRY(check_share(context, "anchor_spread", s->anchor_spread, 100));

@@ -2,25 +2,34 @@
  * turned into shares of the whole.
  *
  *     reported = units of finished parts + units of this part * (done/total of the call under way)
- * and never goes back: a part makes several calls, each from 0. A request to stop reaches the work as
- * the return of its report. */
+ * and never goes back. Of the calls of a part only the long one counts: the random numbers that a
+ * training starts with would end its share at once. A request to stop reaches the work as the return
+ * of any report. */
 #include "mnist.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct hb_mnist_progress {
     hb_context *caller;
     double finished, part, reported, total; /* units */
 };
 
+static int is_long(const char *what)
+{
+    static const char *const names[] = {"train", "classifier", "generating", "floor"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], what)) return 1;
+    return 0;
+}
+
 static int on_progress(void *user, const char *what, double done, double total)
 {
     hb_mnist_progress *p = user;
-    (void)what;
-    const double share = total > 0 ? fmin(1, done / total) : 0;
+    const double share = total > 0 && is_long(what) ? fmin(1, done / total) : 0;
     p->reported = fmin(p->total, fmax(p->reported, p->finished + p->part * share));
-    return hb_context_progress(p->caller, "mnist", p->reported, p->total) != HB_OK;
+    return hb_context_progress(p->caller, "mnist", p->reported / p->total, 1) != HB_OK;
 }
 
 hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,

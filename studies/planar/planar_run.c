@@ -116,8 +116,9 @@ static hb_status watch_moment(const job *j, const hb_model *model, hb_planar_mom
                               j->size->watch_anchors, &moment->residual, NULL);
 }
 
-static int on_watch(void *user, uint64_t step, const hb_model *model)
+static int on_watch(void *user, uint64_t step, double loss, const hb_model *model)
 {
+    (void)loss;
     job *j = user;
     for (int k = 0; k < PLANAR_MOMENTS; k++) {
         hb_planar_moment *moment = &j->run->curve[k];
