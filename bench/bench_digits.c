@@ -1,13 +1,16 @@
-/* Training in 256 dimensions: a step of each loss beside its matrix products alone, and scores as
- * generation asks for them. One JSON line each.
+/* Training and generation in 256 dimensions beside their matrix products alone. One JSON line each.
  *
  * The network of the digits: 256 coordinates, 8 features of tau, 10 classes, 4 residual layers of
- * 704 units, 256 outputs (score head) or 1 (energy head); batch 256. A step's time is the difference
- * of two runs of hb_train of different lengths, so that reading the data's covariance does not
- * count. "products alone" are the dnnl_sgemm of a DSM step of the score head: forward, weights and
- * inputs of every layer, for two shards of 128 rows. Seconds are processor time of all threads, since
- * the machine may be shared; run it with OMP_WAIT_POLICY=passive, so that waiting does not count.
- * `bench_digits dsm` stops after the DSM step. */
+ * 1024 units, 256 outputs (score head) or 1 (energy head); batches of 128 as it was trained, or of
+ * BATCH. A step's time is the difference of two runs of hb_train of different lengths, so that reading
+ * the data's covariance does not count. "products alone" are dnnl_sgemm's of a DSM step of the score
+ * head: forward, weights and inputs of every layer, for two shards; "with targets" also the two with
+ * the rows that a target is the mean over; of generation the forward ones of every evaluation. Rounds
+ * of both take turns. Seconds are processor time of all threads, since the machine may be shared; run it
+ * with OMP_WAIT_POLICY=passive, so that waiting does not count.
+ *
+ *     bench_digits [BATCH]          all
+ *     bench_digits dsm [BATCH]      the DSM step alone */
 #include "stopwatch.h"
 
 #include <dnnl.h>
@@ -20,13 +23,15 @@ enum {
     CLASSES = 10,
     FEATURES = 8,
     INPUTS = DIM + FEATURES + CLASSES,
-    WIDTH = 704,
+    WIDTH = 1024,
     DEPTH = 4,
-    BATCH = 256,
-    ROWS = 2048,
+    ROWS = 4096,
+    TARGET_ROWS = 2048,
+    IMAGES = 512, /* of generation: two blocks */
+    BLOCK = 256,
     SHORT = 10,
-    LONG = 40,
-    ROUNDS = 5,
+    LONG = 30,
+    ROUNDS = 6,
     SHARDS = 2
 };
 
@@ -41,7 +46,13 @@ static double processor_seconds(void)
 
 typedef struct shard_arrays {
     float *units[DEPTH + 2], *down, *gradient;
+    float *targets, *weights_of_targets; // (TARGET_ROWS, DIM), (rows, TARGET_ROWS)
 } shard_arrays;
+
+typedef struct products {
+    float *weights;
+    shard_arrays shards[SHARDS];
+} products;
 
 static float *normals(hb_context *context, size_t n)
 {
@@ -60,69 +71,95 @@ static dnnl_dim_t out_of(int l)
     return l == DEPTH ? DIM : WIDTH;
 }
 
-static void products_of_shard(const shard_arrays *s, const float *weights, dnnl_dim_t rows)
+static void make_products(hb_context *context, size_t rows, products *p)
 {
-    const float *w = weights;
+    size_t parameters = 0;
+    for (int l = 0; l <= DEPTH; l++) parameters += (size_t)(in_of(l) * out_of(l));
+    p->weights = normals(context, parameters);
+    for (int k = 0; k < SHARDS; k++) {
+        shard_arrays *s = &p->shards[k];
+        for (int l = 0; l <= DEPTH + 1; l++) s->units[l] = normals(context, rows * WIDTH);
+        s->down = normals(context, rows * WIDTH);
+        s->gradient = normals(context, parameters);
+        s->targets = normals(context, (size_t)TARGET_ROWS * DIM);
+        s->weights_of_targets = normals(context, rows * TARGET_ROWS);
+    }
+}
+
+static void free_products(products *p)
+{
+    free(p->weights);
+    for (int k = 0; k < SHARDS; k++) {
+        shard_arrays *s = &p->shards[k];
+        for (int l = 0; l <= DEPTH + 1; l++) free(s->units[l]);
+        free(s->down), free(s->gradient), free(s->targets), free(s->weights_of_targets);
+    }
+}
+
+static void forward_products(const shard_arrays *s, const float *w, dnnl_dim_t rows)
+{
     for (int l = 0; l <= DEPTH; w += in_of(l) * out_of(l), l++)
         dnnl_sgemm('N', 'T', rows, out_of(l), in_of(l), 1, s->units[l], in_of(l), w, in_of(l), 0,
                    s->units[l + 1], out_of(l));
-    float *g = s->gradient + (w - weights);
+}
+
+static void target_products(const shard_arrays *s, dnnl_dim_t rows)
+{
+    dnnl_sgemm('N', 'T', rows, TARGET_ROWS, DIM, 1, s->units[0], DIM, s->targets, DIM, 0,
+               s->weights_of_targets, TARGET_ROWS);
+    dnnl_sgemm('N', 'N', rows, DIM, TARGET_ROWS, 1, s->weights_of_targets, TARGET_ROWS, s->targets,
+               DIM, 0, s->down, DIM);
+}
+
+static void backward_products(const shard_arrays *s, const float *weights, dnnl_dim_t rows)
+{
+    const float *w = weights;
+    float *g = s->gradient;
+    for (int l = 0; l <= DEPTH; l++) w += in_of(l) * out_of(l), g += in_of(l) * out_of(l);
     for (int l = DEPTH; l >= 0; l--) {
         const dnnl_dim_t in = in_of(l), out = out_of(l);
         w -= in * out, g -= in * out;
-        dnnl_sgemm('T', 'N', out, in, rows, 1, s->units[l + 1], out, s->units[l], in, 1, g, in);
+        dnnl_sgemm('T', 'N', out, in, rows, 1, s->units[l + 1], out, s->units[l], in, 0, g, in);
         if (l) dnnl_sgemm('N', 'N', rows, in, out, 1, s->units[l + 1], out, w, in, 0, s->down, in);
     }
 }
 
-static void products_of_steps(int times, int threads, const shard_arrays *shards,
-                              const float *weights)
+typedef enum what { OF_STEP, OF_STEP_WITH_TARGETS, OF_SCORES } what;
+
+/* Processor seconds of the products of one step of 2 * rows rows, or of their scores. */
+static double products_seconds(const products *p, what of, dnnl_dim_t rows)
 {
-    for (int k = 0; k < times; k++) {
-#pragma omp parallel for num_threads(threads)
+    enum { TIMES = 10 };
+    const double start = processor_seconds();
+    for (int k = 0; k < TIMES; k++) {
+#pragma omp parallel for num_threads(SHARDS)
         for (int s = 0; s < SHARDS; s++) {
             omp_set_num_threads(1);
-            products_of_shard(&shards[s], weights, BATCH / SHARDS);
+            if (of == OF_STEP_WITH_TARGETS) target_products(&p->shards[s], rows);
+            forward_products(&p->shards[s], p->weights, rows);
+            if (of != OF_SCORES) backward_products(&p->shards[s], p->weights, rows);
         }
     }
-}
-
-static double products_seconds(hb_context *context, int threads)
-{
-    enum { TIMES = 20 };
-    const size_t most = (size_t)BATCH / SHARDS * WIDTH;
-    size_t parameters = 0;
-    for (int l = 0; l <= DEPTH; l++) parameters += (size_t)(in_of(l) * out_of(l));
-    float *weights = normals(context, parameters);
-    shard_arrays shards[SHARDS];
-    for (int s = 0; s < SHARDS; s++) {
-        for (int l = 0; l <= DEPTH + 1; l++) shards[s].units[l] = normals(context, most);
-        shards[s].down = normals(context, most);
-        shards[s].gradient = normals(context, parameters);
-    }
-    double best = 1e300;
-    for (int round = 0; round < ROUNDS; round++) {
-        const double start = processor_seconds();
-        products_of_steps(TIMES, threads, shards, weights);
-        best = fmin(best, processor_seconds() - start);
-    }
-    for (int s = 0; s < SHARDS; s++) {
-        for (int l = 0; l <= DEPTH + 1; l++) free(shards[s].units[l]);
-        free(shards[s].down), free(shards[s].gradient);
-    }
-    free(weights);
-    return best / TIMES;
+    return (processor_seconds() - start) / TIMES;
 }
 
 /* ---- steps ---- */
 
-static double train_seconds(hb_context *context, hb_train_settings *settings, uint64_t steps,
-                            const double *data, const int *labels, hb_model **out)
+typedef struct digits {
+    hb_context *context;
+    int batch;
+    double *data; // (ROWS, DIM)
+    int *labels;  // (ROWS)
+} digits;
+
+static double train_seconds(const digits *d, hb_train_settings *settings, uint64_t steps,
+                            hb_model **out)
 {
     hb_model *model;
     settings->steps = steps;
     const double start = processor_seconds();
-    must(context, hb_train(context, settings, DIM, ROWS, data, CLASSES, labels, &model));
+    must(d->context,
+         hb_train(d->context, settings, DIM, ROWS, d->data, CLASSES, d->labels, &model));
     const double taken = processor_seconds() - start;
     if (out)
         *out = model;
@@ -131,7 +168,7 @@ static double train_seconds(hb_context *context, hb_train_settings *settings, ui
     return taken;
 }
 
-static hb_train_settings settings_of(int loss, int head)
+static hb_train_settings settings_of(const digits *d, int loss, int head)
 {
     hb_train_settings settings;
     hb_train_settings_default(&settings);
@@ -141,66 +178,115 @@ static hb_train_settings settings_of(int loss, int head)
     settings.depth = DEPTH;
     settings.residual = 1;
     settings.time_features = FEATURES;
-    settings.batch = BATCH;
+    settings.batch = d->batch;
     settings.target_rows = 0;
     settings.warmup = settings.ramp = 0; /* the constraint from the first step on */
     return settings;
 }
 
-static double bench_step(hb_context *context, const char *name, int loss, int head,
-                         const double *data, const int *labels)
+static double step_seconds(const digits *d, hb_train_settings *settings)
 {
-    hb_train_settings settings = settings_of(loss, head);
-    double best = 1e300;
-    for (int round = 0; round < ROUNDS; round++) {
-        const double few = train_seconds(context, &settings, SHORT, data, labels, NULL);
-        const double many = train_seconds(context, &settings, LONG, data, labels, NULL);
-        const double step = (many - few) / (LONG - SHORT);
-        if (step > 0 && step < best) best = step;
-    }
-    report(name, hb_context_threads(context), BATCH, best);
-    return best;
+    const double few = train_seconds(d, settings, SHORT, NULL);
+    const double step = (train_seconds(d, settings, LONG, NULL) - few) / (LONG - SHORT);
+    return step > 0 ? step : INFINITY;
 }
 
-static void bench_scores(hb_context *context, const double *data, const int *labels)
+static void bench_step(const digits *d, const char *name, int loss, int head)
 {
-    hb_train_settings settings = settings_of(HB_LOSS_DSM, HB_HEAD_SCORE);
-    hb_model *model;
-    double *tau = bench_array(ROWS, sizeof *tau), *score = bench_array(ROWS * DIM, sizeof *score);
-    double best = 1e300;
-    train_seconds(context, &settings, 1, data, labels, &model);
-    for (int i = 0; i < ROWS; i++) tau[i] = 0.3;
+    hb_train_settings settings = settings_of(d, loss, head);
+    double best = INFINITY;
+    for (int round = 0; round < ROUNDS / 2; round++) best = fmin(best, step_seconds(d, &settings));
+    report(name, hb_context_threads(d->context), d->batch, best);
+}
+
+static void report_both(const digits *d, const char *name, double items, double all, double alone)
+{
+    char text[128];
+    report(name, hb_context_threads(d->context), items, all);
+    snprintf(text, sizeof text, "%s, products alone", name);
+    report(text, hb_context_threads(d->context), items, alone);
+    printf("{\"name\": \"products : %s\", \"ratio\": %.4f}\n", name, alone / all);
+}
+
+static void bench_dsm(const digits *d, const char *name, int targets)
+{
+    hb_train_settings settings = settings_of(d, HB_LOSS_DSM, HB_HEAD_SCORE);
+    const dnnl_dim_t rows = d->batch / SHARDS;
+    double step = INFINITY, alone = INFINITY;
+    products p;
+    make_products(d->context, (size_t)rows, &p);
+    if (targets) settings.target_rows = TARGET_ROWS;
     for (int round = 0; round < ROUNDS; round++) {
-        const double start = processor_seconds();
-        must(context, hb_model_score(context, model, ROWS, data, tau, labels, score));
-        best = fmin(best, processor_seconds() - start);
+        alone = fmin(alone, products_seconds(&p, targets ? OF_STEP_WITH_TARGETS : OF_STEP, rows));
+        step = fmin(step, step_seconds(d, &settings));
     }
-    report("digits scores", hb_context_threads(context), ROWS, best);
-    free(tau), free(score);
+    free_products(&p);
+    report_both(d, name, d->batch, step, alone);
+}
+
+/* ---- generation ---- */
+
+static int count_call(void *user, size_t n, const double *x, double tau, double *score)
+{
+    (void)tau;
+    for (size_t i = 0; i < n * DIM; i++) score[i] = -x[i];
+    *(size_t *)user += n;
+    return 0;
+}
+
+/* The paper's sampler with fewer steps: predictor and corrector, then the ODE below det_tau. */
+static void bench_generation(const digits *d)
+{
+    hb_train_settings training = settings_of(d, HB_LOSS_DSM, HB_HEAD_SCORE);
+    hb_generate_settings settings;
+    hb_model *model;
+    products p;
+    size_t rows = 0;
+    double all = INFINITY, alone = INFINITY, *x = bench_array((size_t)IMAGES * DIM, sizeof *x);
+    hb_generate_settings_default(&settings);
+    settings.n_steps = 25;
+    settings.n_correct = 1;
+    settings.det_tau = 0.15;
+    settings.denoise = HB_DENOISE_MEAN;
+    train_seconds(d, &training, 1, &model);
+    must(d->context, hb_generate(d->context, &settings, DIM, count_call, &rows, 0, IMAGES, x));
+    make_products(d->context, BLOCK, &p);
+    for (int round = 0; round < ROUNDS; round++) {
+        const double pair = products_seconds(&p, OF_SCORES, BLOCK);
+        alone = fmin(alone, pair * (double)rows / (SHARDS * BLOCK));
+        const double start = processor_seconds();
+        must(d->context, hb_model_generate(d->context, model, &settings, d->labels, 0, IMAGES, x));
+        all = fmin(all, processor_seconds() - start);
+    }
+    report_both(d, "digits generation", IMAGES, all, alone);
+    free_products(&p);
     hb_model_destroy(model);
+    free(x);
 }
 
 int main(int count, char **words)
 {
     const int dsm_only = count > 1 && strcmp(words[1], "dsm") == 0;
-    hb_context *context = bench_context(2);
-    double *data = bench_array((size_t)ROWS * DIM, sizeof *data);
-    int labels[ROWS];
-    must(context, hb_random_normal(context, 5, 1, 0, (uint64_t)ROWS * DIM, data));
-    for (int i = 0; i < ROWS; i++) labels[i] = i % CLASSES;
-    const double products = products_seconds(context, 2);
-    report("digits dsm score step, products alone", 2, BATCH, products);
-    const double dsm =
-        bench_step(context, "digits dsm score step", HB_LOSS_DSM, HB_HEAD_SCORE, data, labels);
-    printf("{\"name\": \"digits dsm score step : products\", \"ratio\": %.4f}\n", dsm / products);
-    if (!dsm_only) {
-        bench_step(context, "digits hb score step", HB_LOSS_HB, HB_HEAD_SCORE, data, labels);
-        bench_step(context, "digits dsm energy step", HB_LOSS_DSM, HB_HEAD_ENERGY, data, labels);
-        bench_step(context, "digits fp energy step", HB_LOSS_FP, HB_HEAD_ENERGY, data, labels);
-        bench_step(context, "digits hb energy step", HB_LOSS_HB, HB_HEAD_ENERGY, data, labels);
-        bench_scores(context, data, labels);
+    const char *batch = count > 1 + dsm_only ? words[1 + dsm_only] : "128";
+    digits d = {.context = bench_context(SHARDS), .batch = atoi(batch)};
+    if (d.batch < 64 || d.batch > 256 || d.batch % SHARDS) {
+        fprintf(stderr, "bench_digits: the batch is '%s'; it must be even, 64 to 256\n", batch);
+        return 2;
     }
-    free(data);
-    hb_context_destroy(context);
+    d.data = bench_array((size_t)ROWS * DIM, sizeof *d.data);
+    d.labels = bench_array(ROWS, sizeof *d.labels);
+    must(d.context, hb_random_normal(d.context, 5, 1, 0, (uint64_t)ROWS * DIM, d.data));
+    for (int i = 0; i < ROWS; i++) d.labels[i] = i % CLASSES;
+    bench_dsm(&d, "digits dsm score step", 0);
+    if (!dsm_only) {
+        bench_dsm(&d, "digits dsm score step with targets", 1);
+        bench_generation(&d);
+        bench_step(&d, "digits hb score step", HB_LOSS_HB, HB_HEAD_SCORE);
+        bench_step(&d, "digits dsm energy step", HB_LOSS_DSM, HB_HEAD_ENERGY);
+        bench_step(&d, "digits fp energy step", HB_LOSS_FP, HB_HEAD_ENERGY);
+        bench_step(&d, "digits hb energy step", HB_LOSS_HB, HB_HEAD_ENERGY);
+    }
+    free(d.data), free(d.labels);
+    hb_context_destroy(d.context);
     return 0;
 }

@@ -44,6 +44,8 @@ def timed(function, *arguments):
 
 def ours(program):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    if program == "bench_digits":  # it counts processor time, and waiting threads must not
+        environment["OMP_WAIT_POLICY"] = "passive"
     output = subprocess.run([os.path.join(ROOT, "build", "bench", program)], env=environment,
                             capture_output=True, text=True, check=True).stdout
     for line in output.splitlines():
@@ -176,19 +178,32 @@ NETWORKS = ("net dsm score step", "net values", "net 2 first", "net 2 first, tau
             "net 12 values for 64 anchors")
 
 
-def net_table():
-    """A training step and passes with derivatives beside their matrix products alone, and PyTorch's step."""
-    rows = [seconds_row(f"{name} : its matrix products", f"{name}, 1 threads",
-                        f"{name}, products alone, 1 threads", 1.35 if "step" in name else None)
-            for name in NETWORKS if f"{name}, 1 threads" in best]
-    peer = subprocess.run([sys.executable, os.path.join(ROOT, "bench", "peer_torch.py")],
-                          capture_output=True, text=True, check=False)
+DIGITS = ("digits dsm score step", "digits dsm score step with targets", "digits generation")
+
+
+def torch_row(name, script, batch, target):
+    """A step beside the same in PyTorch, which the script runs in turns with it; nothing without PyTorch."""
+    peer = subprocess.run([sys.executable, os.path.join(ROOT, "bench", script)], capture_output=True, text=True,
+                          check=False, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
     if peer.returncode != 0:
         print("no row of PyTorch:", (peer.stderr.strip().splitlines() or ["?"])[-1])
-        return rows
+        return []
     found = json.loads(peer.stdout)
-    best["torch step"], best["step beside torch"] = (found[key] / 256e3 for key in ("torch_ms", "step_ms"))
-    return rows + [seconds_row("net dsm score step : PyTorch's", "step beside torch", "torch step", 0.5)]
+    for key, kept in (("torch_ms", "torch"), ("step_ms", "beside torch")):
+        best[f"{name}, {kept}"] = found[key] / batch / 1e3
+    return [seconds_row(f"{name} : PyTorch's", f"{name}, beside torch", f"{name}, torch", target)]
+
+
+def net_table():
+    """Training steps, passes with derivatives and generation beside their matrix products, and PyTorch's steps."""
+    def beside_products(name, threads, target):
+        return seconds_row(f"{name} : its matrix products", f"{name}, {threads} threads",
+                           f"{name}, products alone, {threads} threads", target)
+
+    rows = [beside_products(name, 1, 1.35 if "step" in name else None) for name in NETWORKS]
+    rows += torch_row("net dsm score step", "peer_torch.py", 256, 0.5)
+    rows += [beside_products(name, 2, 1.667) for name in DIGITS]
+    return rows + torch_row("digits dsm score step", "peer_torch_digits.py", 128, 0.667)
 
 
 def print_table(heading, unit, rows, columns):
@@ -214,6 +229,7 @@ def main():
         ours("bench_expression")
         grid_peer()
         ours("bench_net")
+        ours("bench_digits")
     rows, grid_rows, net_rows = table(), grid_table(), net_table()
     print_table("", "(million items per second; ratio: ours to other)", rows,
                 ("ours_million_per_s", "other_million_per_s"))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The peer in 256 dimensions: a denoising step of the digits' network in PyTorch from Debian, on two threads.
 
-Batch 256, 274 inputs, 4 layers of 704 SiLU units with sums from the second on, 256 outputs; noise drawn and added,
-loss, clipping, Adam (several tensors at once) and an average of the weights: what "digits dsm score step" of
+Batch 128 (or another), 274 inputs, 4 layers of 1024 SiLU units with sums from the second on, 256 outputs; noise
+drawn and added, loss, clipping, Adam (several tensors at once) and an average of the weights: what "digits dsm score step" of
 bench_digits does, without its Gaussian reference. peer_openblas.py sees to OpenBLAS. Both take turns; of each the best
 counts, in processor time of all threads, because the machine may be shared; waiting threads are put to sleep.
 
-    python3 bench/peer_torch_digits.py [ROUNDS]     prints one JSON line
+    python3 bench/peer_torch_digits.py [ROUNDS] [BATCH]     prints one JSON line
 """
 import json
 import os
@@ -24,7 +24,8 @@ peer_openblas.check()
 
 BUILD = os.environ.get("HEATBALL_BUILD", os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                                       "build"))
-BATCH, WIDTH, DEPTH, DIM, EXTRA = 256, 704, 4, 256, 18
+BATCH = int(sys.argv[2]) if len(sys.argv) > 2 else 128
+WIDTH, DEPTH, DIM, EXTRA = 1024, 4, 256, 18
 
 
 class Network(torch.nn.Module):
@@ -72,8 +73,8 @@ def best_step(state, steps=20):
 
 
 def ours():
-    output = subprocess.run([os.path.join(BUILD, "bench", "bench_digits"), "dsm"], capture_output=True, text=True,
-                            check=True).stdout
+    program = os.path.join(BUILD, "bench", "bench_digits")
+    output = subprocess.run([program, "dsm", str(BATCH)], capture_output=True, text=True, check=True).stdout
     rows = {row["name"]: row for row in map(json.loads, output.splitlines())}
     return rows["digits dsm score step"]["seconds"], rows["digits dsm score step, products alone"]["seconds"]
 

@@ -14,6 +14,7 @@
 
 #include <heatball/file.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,9 @@ static hb_status check_model(const generation *g)
                                "%.200s was trained with --drift; samples are generated for the "
                                "processes ou and ve",
                                g->v->model);
+    if (g->v->clip >= 0 && info->image_height == 0)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--clip is for models of images; this is none");
     if (g->v->each_label && g->v->label >= 0)
         return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
                                "--label and --each-label exclude each other");
@@ -253,6 +257,7 @@ static hb_status print_json(const generation *g)
     if (sde) hb_report_real(report, "det_tau", s->det_tau, "");
     if (ode) hb_report_real(report, "tolerance", s->tolerance, "");
     hb_report_text(report, "denoise", denoise_names[s->denoise], "");
+    if (g->info.image_height > 0) hb_report_boolean(report, "clip", isnan(s->low), "");
     hb_report_real(report, "tau_min", s->tau_min, "");
     hb_report_real(report, "tau_max", s->tau_max, "");
     if (v->label >= 0) hb_report_integer(report, "label", v->label, "");

@@ -7,11 +7,12 @@
 
 #include <math.h>
 
-enum { STEPS_SDE = 500, STEPS_HEUN = 50 };
+enum { STEPS_SDE = 500, STEPS_HEUN = 50, CLIP_NO = 0 };
 
 const char *const hb_generate_solvers[] = {"sde", "ode", "heun", NULL};
 static const hb_solver solver_codes[] = {HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN};
 const char *const hb_generate_denoises[] = {"none", "mean", "flow", NULL};
+static const char *const clip_names[] = {"no", "yes", NULL};
 static const hb_denoise denoise_codes[] = {HB_DENOISE_NONE, HB_DENOISE_MEAN, HB_DENOISE_FLOW};
 
 const hb_option hb_generate_options[] = {
@@ -73,6 +74,12 @@ const hb_option hb_generate_options[] = {
              "for others",
      .choices = hb_generate_denoises,
      .offset = offsetof(hb_generate_values, denoise)},
+    {.name = "clip",
+     .kind = HB_OPTION_CHOICE,
+     .help = "images: keep the mean that every step heads for between black and white; without it, "
+             "yes",
+     .choices = clip_names,
+     .offset = offsetof(hb_generate_values, clip)},
     {.name = "tau-min",
      .kind = HB_OPTION_REAL,
      .placeholder = "T",
@@ -153,6 +160,7 @@ void hb_generate_options_apply(const hb_generate_values *v, const hb_model_info 
     s->denoise = v->denoise >= 0          ? denoise_codes[v->denoise]
                  : info->image_height > 0 ? HB_DENOISE_MEAN
                                           : HB_DENOISE_FLOW;
+    if (v->clip == CLIP_NO) s->low = -INFINITY, s->high = INFINITY;
     s->tau_min = isnan(v->tau_min) ? info->tau_min : v->tau_min;
     s->tau_max = info->tau_max;
     s->tolerance = v->tolerance;

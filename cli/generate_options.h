@@ -9,7 +9,7 @@
 typedef struct hb_generate_values {
     const char *model, *path, *plot, *real;
     uint64_t n, first, seed;
-    int solver, n_steps, n_correct, denoise, label, each_label, columns, json;
+    int solver, n_steps, n_correct, denoise, clip, label, each_label, columns, json;
     double snr, det_tau, tau_min, tolerance;
     hb_reals grey;
 } hb_generate_values;

@@ -31,7 +31,7 @@ _heatball_options()
         echo "--data --tau -n --samples --radius --radius-share --held-out --seed --json --plot"
         ;;
     generate)
-        echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --tau-min --tolerance --label
+        echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --tolerance --label
             --each-label --first --seed --columns --real --grey --json -o --plot"
         ;;
     helmholtz) echo "--tau --box --points --spacing --label --json -o" ;;
@@ -99,6 +99,7 @@ _heatball()
     --standardise) COMPREPLY=($(compgen -W 'no yes' -- "$word")) ;;
     --process) COMPREPLY=($(compgen -W 'ou ve' -- "$word")) ;;
     --solver) COMPREPLY=($(compgen -W 'sde ode heun' -- "$word")) ;;
+    --clip) COMPREPLY=($(compgen -W 'yes no' -- "$word")) ;;
     --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;
     --real) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word") $(compgen -f -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;

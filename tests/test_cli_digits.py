@@ -13,6 +13,8 @@ import zlib
 import numpy as np
 import pytest
 
+import heatball
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = os.environ.get("HEATBALL_COMMAND", str(ROOT / "build" / "heatball"))
 HEIGHT, WIDTH, N = 9, 6, 90  # not square: the shape must come from the model
@@ -118,9 +120,24 @@ def test_black_and_white_of_the_model_are_undone(model, tmp_path):
     other.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size:])
     x = []
     for which in (model, other):
-        run("generate", which, "-n", 20, "--n-steps", 10, "-q", "-o", tmp_path / "x.npy")
+        run("generate", which, "-n", 20, "--n-steps", 10, "--clip", "no", "-q", "-o", tmp_path / "x.npy")
         x.append(np.load(tmp_path / "x.npy"))
     assert np.allclose(x[1], (x[0] + 1.5) / 3.885, rtol=0, atol=1e-14)
+
+
+def test_pixels_stay_between_black_and_white(model, tmp_path):
+    made = {}
+    for name, options in (("default", []), ("yes", ["--clip", "yes"]), ("no", ["--clip", "no"])):
+        said = json.loads(run("generate", model, "-n", 60, "--n-steps", 30, *options, "--json", "-q",
+                              "-o", tmp_path / "x.npy"))
+        assert said["clip"] is (name != "no")
+        made[name] = np.load(tmp_path / "x.npy")
+    assert np.array_equal(made["default"], made["yes"])
+    assert -1e-12 < made["yes"].min() and made["yes"].max() < 1 + 1e-12
+    assert made["no"].min() < -0.01
+    lent = heatball.load(model)
+    assert np.array_equal(lent.generate(60, n_steps=30), made["yes"])
+    assert np.array_equal(lent.generate(60, n_steps=30, clip=False), made["no"])
 
 
 def test_the_last_step_of_images_is_the_mean(model, tmp_path):

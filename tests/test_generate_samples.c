@@ -303,6 +303,51 @@ static void test_failures_of_the_score(void **state)
                  HB_ERROR_NUMERICAL, "the divergence of the score is inf");
 }
 
+/* Away from 0 with a force that grows: nothing holds these samples but the range of the data. */
+static int repelling_score(void *user, size_t n, const double *x, double tau, double *score)
+{
+    (void)user, (void)tau;
+    for (size_t i = 0; i < 2 * n; i++) score[i] = 40 * x[i];
+    return 0;
+}
+
+/* Means outside the range of the data go to its border; inside it not a bit changes. */
+static void test_range_of_the_data(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    static const hb_solver solvers[] = {HB_SOLVER_SDE, HB_SOLVER_HEUN};
+    int process = HB_PROCESS_OU;
+    double free_x[2 * N], x[2 * N];
+    for (int k = 0; k < 2; k++) {
+        hb_generate_settings s = defaults();
+        s.solver = solvers[k];
+        s.n_steps = 60;
+        s.denoise = HB_DENOISE_MEAN;
+        assert_ok(context, hb_generate(context, &s, 2, gaussian_score, &process, 0, N, free_x));
+        s.low = -50;
+        s.high = 50;
+        assert_ok(context, hb_generate(context, &s, 2, gaussian_score, &process, 0, N, x));
+        assert_memory_equal(x, free_x, sizeof x);
+        s.low = -0.7;
+        s.high = 2.385;
+        assert_ok(context, hb_generate(context, &s, 2, repelling_score, NULL, 0, N, x));
+        int low = 0, high = 0;
+        for (int i = 0; i < 2 * N; i++) {
+            assert_true(x[i] > s.low - 1e-9 && x[i] < s.high + 1e-9);
+            low += x[i] < s.low + 1e-9;
+            high += x[i] > s.high - 1e-9;
+        }
+        assert_true(low > 50 && high > 50);
+        s.low = -INFINITY;
+        s.high = INFINITY;
+        assert_ok(context, hb_generate(context, &s, 2, repelling_score, NULL, 0, N, x));
+        assert_true(fabs(x[0]) > 1e6);
+    }
+    hb_context_destroy(context);
+}
+
 /* One setting at a time, and the words that refuse it. */
 static void refuse(hb_context *context, hb_generate_settings s, int dim, const char *words)
 {
@@ -325,6 +370,7 @@ static void test_bad_settings_are_refused(void **state)
 {
     const double indefinite[4] = {1, 2, 2, -500}, lopsided[4] = {1, 2, 3, 9}, bad[2] = {0, NAN};
     REFUSE(solver, 3, "solver is 3");
+    REFUSE(low, INFINITY, "low is inf and high is inf");
     REFUSE(process, HB_PROCESS_DRIFT, "process is 2");
     REFUSE(n_steps, 0, "n_steps is 0; it must be 1 to 1000000");
     REFUSE(n_correct, -1, "n_correct is -1");
@@ -423,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_open_range),
         cmocka_unit_test(test_callback_sees_large_batches),
         cmocka_unit_test(test_failures_of_the_score),
+        cmocka_unit_test(test_range_of_the_data),
         cmocka_unit_test(test_bad_settings_are_refused),
         cmocka_unit_test(test_progress),
     };

@@ -44,6 +44,11 @@ typedef struct hb_generate_settings {
     /* The law at tau_max is taken as that of Gaussian data, N(a m, a^2 C + b I): m[dim] the mean,
      * C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0, I)). */
     const double *mean, *covariance;
+    /* Every coordinate of the data is known to lie in [low, high]: so does the posterior mean
+     * D = (x + b s)/a, and where the score says otherwise it is replaced by the one of the nearest D
+     * that does, which can only be nearer to the true one. Default NaN: black and white of a model
+     * of images, else none; -INFINITY, INFINITY: none. Not used by likelihoods. */
+    double low, high;
     uint64_t seed; /* default 1 */
 } hb_generate_settings;
 

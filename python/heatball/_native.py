@@ -447,6 +447,8 @@ class GenerateSettings(ctypes.Structure):
         ("tolerance", c_double),
         ("mean", POINTER(c_double)),
         ("covariance", POINTER(c_double)),
+        ("low", c_double),
+        ("high", c_double),
         ("seed", c_uint64),
     ]
 

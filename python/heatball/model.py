@@ -179,13 +179,14 @@ class Model:
         return out
 
     def generate(self, n, solver="sde", *, label=None, n_steps=None, n_correct=None, snr=None,
-                 det_tau=None, tau_min=None, tau_max=None, rho=None, denoise=None, tolerance=None,
-                 seed=1, first=0, threads=0):
+                 det_tau=None, tau_min=None, tau_max=None, rho=None, denoise=None, clip=None,
+                 tolerance=None, seed=1, first=0, threads=0):
         """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
 
         solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
         "heun"; denoise, at the end, "none", "mean" or "flow", by default "mean" for a model of images
-        and "flow" for others; docs/generation.md says what each setting does and its default. Sample
+        and "flow" for others; clip keeps the means that a step heads for between black and white, by
+        default True for a model of images; docs/generation.md says what each setting does and its default. Sample
         i is a function of the settings and i alone. Images are rows too, in the units of the data;
         ``reshape(n, model.image_height, model.image_width)`` gives them their sides.
         """
@@ -196,6 +197,10 @@ class Model:
         if denoise is None:
             denoise = "mean" if self.image_height else "flow"
         settings.denoise = choice("denoise", denoise, DENOISES)
+        if clip and not self.image_height:
+            raise ArgumentError("clip is True, but the model is not one of images")
+        if clip is not None and not clip:
+            settings.low, settings.high = -math.inf, math.inf
         labels = self._labels(label, n)
         out = np.empty((n, self.dim))
         with interruptible(threads) as run:

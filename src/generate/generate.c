@@ -34,6 +34,8 @@ void hb_generate_settings_default(hb_generate_settings *settings)
                                        .rho = 7,
                                        .denoise = HB_DENOISE_FLOW,
                                        .tolerance = 1e-5,
+                                       .low = NAN,
+                                       .high = NAN,
                                        .seed = 1};
 }
 
@@ -89,6 +91,10 @@ hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *s
     *out = *settings;
     if (isnan(out->tau_min)) out->tau_min = tau_min;
     if (isnan(out->tau_max)) out->tau_max = tau_max;
+    if (isnan(out->low)) out->low = -INFINITY;
+    if (isnan(out->high)) out->high = INFINITY;
+    HB_CHECK(context, out->low < out->high, HB_ERROR_ARGUMENT,
+             "low is %g and high is %g; low must be below high", out->low, out->high);
     HB_TRY(check_process(context, out));
     return check_steps(context, out);
 }
@@ -117,6 +123,24 @@ static int call(const hb_reverse *run, size_t n, const double *x, double tau, do
     return failed;
 }
 
+/* Posterior means D outside the range of the data go to its border, and the score with them. */
+static void keep_in_range(const hb_reverse *run, size_t n, const double *x, double tau,
+                          double *score)
+{
+    const hb_generate_settings *s = run->settings;
+    const hb_level level = hb_level_at((hb_process)s->process, tau);
+    const double scale = run->shift ? run->scale : 1;
+    for (size_t j = 0; j < run->dim; j++) {
+        const double shift = run->shift ? run->shift[j] : 0;
+        const double low = (s->low - shift) / scale, high = (s->high - shift) / scale;
+        for (size_t i = j; i < n * run->dim; i += run->dim) {
+            const double D = (x[i] + level.b * score[i]) / level.a;
+            if (D < low) score[i] = (level.a * low - x[i]) / level.b;
+            if (D > high) score[i] = (level.a * high - x[i]) / level.b;
+        }
+    }
+}
+
 hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, double tau,
                          double *score, double *divergence)
 {
@@ -131,6 +155,8 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
         HB_CHECK(run->context, isfinite(score[i]), HB_ERROR_NUMERICAL,
                  "component %zu of the score is %g at a point with x%zu = %g, tau = %g", i % d + 1,
                  score[i], i % d + 1, x[i], tau);
+    if (!run->divergence && (isfinite(run->settings->low) || isfinite(run->settings->high)))
+        keep_in_range(run, n, x, tau, score);
     for (size_t i = 0; run->divergence && divergence && i < n; i++)
         HB_CHECK(run->context, isfinite(divergence[i]), HB_ERROR_NUMERICAL,
                  "the divergence of the score is %g at a point with x1 = %g, tau = %g",

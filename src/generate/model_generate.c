@@ -87,6 +87,8 @@ static hb_status start(hb_context *context, const hb_model *model,
     const hb_model_info *info = &model->info;
     hb_generate_settings own = *settings;
     own.process = info->process;
+    if (info->image_height > 0 && isnan(own.low)) own.low = info->pixel_low;
+    if (info->image_height > 0 && isnan(own.high)) own.high = info->pixel_high;
     *out = (model_run){.context = context, .model = model};
     HB_TRY(hb_generate_resolve(context, &own, info->dim, info->tau_min, info->tau_max,
                                &out->settings));
@@ -95,6 +97,8 @@ static hb_status start(hb_context *context, const hb_model *model,
                                 .dim = (size_t)info->dim,
                                 .n = n,
                                 .user = out,
+                                .shift = model->shift,
+                                .scale = model->scale,
                                 .labels = labels};
     return check(out, n, labels);
 }
