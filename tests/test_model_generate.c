@@ -147,6 +147,8 @@ static void probes_average_to_the_exact_likelihood(void **state)
     fill_rows(*state, data);
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 1, 0.7});
     hb_generate_settings s = model_settings(HB_SOLVER_ODE);
+    assert_fails(*state, hb_model_likelihood(*state, model, &s, -1, NULL, N, data, exact),
+                 HB_ERROR_ARGUMENT, "probes is -1");
     assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, NULL, N, data, exact));
     assert_ok(*state, hb_model_likelihood(*state, model, &s, 1, NULL, N, data, found));
     for (int i = 0; i < N; i++) bias += (found[i] - exact[i]) / N;

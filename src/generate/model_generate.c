@@ -169,6 +169,8 @@ hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
     HB_TRY(start(context, model, settings, labels, n, &run));
     HB_CHECK(context, n == 0 || (x && log_likelihood), HB_ERROR_ARGUMENT,
              "x or log_likelihood is NULL");
+    HB_CHECK(context, probes >= 0, HB_ERROR_ARGUMENT,
+             "probes is %d; it must be 0 (the exact divergence) or more", probes);
     if (n == 0) return HB_OK;
     run.probes = probes;
     run.reverse.divergence = divergence_of_rows;
