@@ -99,7 +99,8 @@ struct hb_trainer {
     uint64_t log_every;
     double log_sums[HB_LOSSES + 1]; /* since the last row; the norm is last */
     uint64_t log_count;
-    double recent, recent_weight; /* loss of the last steps: a fading sum, and that of its weights */
+    double recent,
+        recent_weight; /* loss of the last steps: a fading sum, and that of its weights */
     hb_workspace work;
 };
 
