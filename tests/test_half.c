@@ -69,7 +69,8 @@ __attribute__((target("f16c"))) static void compare_rounding(float value)
 static void every_half_as_the_processor(void **state)
 {
     (void)state;
-    if (!__builtin_cpu_supports("f16c")) skip();
+    if (!__builtin_cpu_supports("avx2"))
+        skip(); /* all with it have F16C, whose name clang 14 lacks */
     compare_values();
     for (unsigned h = 0; h < HALVES; h++) {
         const float value = hb_half_value((uint16_t)h), next = hb_half_value((uint16_t)(h + 1));
