@@ -83,7 +83,7 @@ hb_status hb_net_forward(hb_net_tape *tape, const float *parameters, size_t rows
 hb_status hb_net_backward(hb_net_tape *tape, const float *parameters, const float *output_cotangent,
                           float *gradient, float *input_cotangent);
 /* The same with the gradient overwritten: for the first pass of a sum, which has no need to read and
- * write zeros (a fifth of a step of a wide network is such traffic). */
+ * write zeros. */
 hb_status hb_net_backward_alone(hb_net_tape *tape, const float *parameters,
                                 const float *output_cotangent, float *gradient);
 

@@ -149,8 +149,10 @@ static void table_judge(json_t *root, const hb_mnist *m)
 
 static void table_open(json_t *root, const hb_mnist *m)
 {
+    hb_generate_settings sampler;
+    hb_mnist_cell_settings(m, &m->cells[0], &sampler);
     json_t *rows = json_pack(
-        "[[s,s,s],[s,s,o],[s,s,o],[s,s,s],[s,s,s],[s,s,s],[s,s,s],[s,s,s],[s,s,s]]", "MMD kernel",
+        "[[s,s,s],[s,s,o],[s,s,o],[s,s,o],[s,s,s],[s,s,s],[s,s,s],[s,s,o],[s,s,s]]", "MMD kernel",
         "not given", "mean of Gaussians with 1/4, 1/2, 1, 2, 4 times the median distance",
         "images of an MMD", "not given",
         hb_study_text("%zu generated (%zu in the paper's rows) against %zu of the test set",
@@ -160,11 +162,13 @@ static void table_open(json_t *root, const hb_mnist *m)
             "%s, %s head, %d %slayers of width %d, %llu steps", m->model ? m->info.method : "none",
             m->info.head == HB_HEAD_SCORE ? "score" : "energy", m->info.depth,
             m->info.residual ? "residual " : "", m->info.width, (unsigned long long)m->info.steps),
-        "noise process", "not given", "Ornstein-Uhlenbeck, τ from 0.005 to 3",
+        "noise process", "not given",
+        hb_study_text("Ornstein-Uhlenbeck, τ from %g to %g", m->info.tau_min, m->info.tau_max),
         "from 28 × 28 to 16 × 16", "not given", "mean over the area of each pixel", "pixels",
         "“binarized” in the introduction of its section 5, grey in 5.2", "grey, 0 black to 1 white",
         "classes", "unconditional samples", "asked for in the shares of the training data",
-        "step of the Langevin corrector", "not given", "snr 0.16: 2·0.16² of the noise's variance",
+        "step of the Langevin corrector", "not given",
+        hb_study_text("snr %g: 2·%g² of the noise's variance", sampler.snr, sampler.snr),
         "artifact", "counted, without a definition",
         "a pixel far from the median of the nine around it (table of the judge)");
     hb_study_table(root, "mnist_open", "What the paper leaves open, and what is used here",
