@@ -1,9 +1,11 @@
 /* Models: the reference against a closed form, derivatives against differences, files, refusals. */
+#include "base/checksum.h"
 #include "file/safetensors.h"
 #include "net/model_parts.h"
 #include "support.h"
 
 #include <unistd.h>
+#include <zlib.h>
 
 static const char PATH[] = "test_model.safetensors";
 
@@ -283,11 +285,25 @@ static void edit(const char *old, const char *new)
     memcpy(at, new, strlen(new));
 }
 
+/* The check sum of the bytes as they are now: damage that it does not see. */
+static void seal(void)
+{
+    static const char key[] = "\"checksum\":\"", zeros[] = "0000000000000000";
+    char digits[17];
+    char *at = memmem(bytes, length, key, strlen(key));
+    if (!at) return;
+    memcpy(at + strlen(key), zeros, 16);
+    snprintf(digits, sizeof digits, "%016llx",
+             (unsigned long long)hb_checksum(HB_CHECKSUM_START, bytes, length));
+    memcpy(at + strlen(key), digits, 16);
+}
+
 #define REFUSED(change, says)                                                                      \
     do {                                                                                           \
         hb_model *model;                                                                           \
         save_bytes(context);                                                                       \
         change;                                                                                    \
+        seal();                                                                                    \
         write_back();                                                                              \
         assert_fails(context, hb_model_load(context, PATH, &model), HB_ERROR_FORMAT, says);        \
         assert_null(model);                                                                        \
@@ -320,13 +336,39 @@ static void damaged_files_are_refused(void **state)
                  "\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[ 8,24]}"),
             "but the array before it ends at 16");
     REFUSED(edit("\"layer0.bias\"", "\"layer1.bias\""), "is not JSON (duplicate object key");
-    REFUSED(bytes[length - 2] ^= 1, "is damaged: the CRC-32 of its arrays is");
-    REFUSED((edit("\"crc32\"", "\"crc31\""), memcpy(bytes + length - 4, &nan, 4)),
-            "layer2.bias is nan; the file is damaged");
+    REFUSED(memcpy(bytes + length - 4, &nan, 4), "layer2.bias is nan; the file is damaged");
+    REFUSED(edit("\"checksum\"", "\"checksun\""), "has a check sum, and it has none");
     REFUSED(edit("\"tau_min\":\"0.01", "\"tau_min\":\"9.01"), "tau_min is 9.01");
     hb_model *model;
     unlink(PATH);
     assert_fails(context, hb_model_load(context, PATH, &model), HB_ERROR_PATH, "cannot be opened");
+    hb_context_destroy(context);
+}
+
+/* A file of version 0.1: another format, and a CRC-32 of the arrays alone. */
+static void make_old(void)
+{
+    uint64_t header;
+    char text[30];
+    memcpy(&header, bytes, sizeof header);
+    const uLong crc = crc32_z(0, (const Bytef *)bytes + 8 + header, length - 8 - header);
+    snprintf(text, sizeof text, "\"crc32\":\"%08lx\"           ", crc);
+    edit("heatball model 2", "heatball model 1");
+    memcpy(memmem(bytes, length, "\"checksum\"", 10), text, 29);
+}
+
+static void old_files_are_read(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_model *old;
+    save_bytes(context);
+    make_old();
+    write_back();
+    assert_ok(context, hb_model_load(context, PATH, &old));
+    hb_model_destroy(old);
+    REFUSED((make_old(), bytes[length - 2] ^= 1), "is damaged: the CRC-32 of its arrays is");
+    unlink(PATH);
     hb_context_destroy(context);
 }
 
@@ -364,6 +406,7 @@ int main(void)
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(a_model_survives_its_file),
         cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(old_files_are_read),
         cmocka_unit_test(wrong_questions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,11 +4,14 @@
  * A file is trusted in nothing: the header's length is compared with the file's before memory is
  * asked for, every array must lie inside the file and have the bytes that its shape says, and the
  * arrays together must cover the data without gap or overlap, which the format demands. Then the
- * file cannot have been cut or lengthened. Files written here also have the CRC-32 of the arrays (zlib's)
- * among their texts, so that a changed bit is seen; without that text, as in the files of others, it
- * is not asked for. JSON is jansson's; names that occur twice are refused.
+ * file cannot have been cut or lengthened. Files written here have among their texts `checksum`, the
+ * sum (base/checksum.h, 16 hexadecimal digits) of all bytes of the file, length, header and arrays, with
+ * the digits themselves taken as zeros, so that a changed bit is seen wherever it is. Files of version
+ * 0.1 have `crc32`, of the arrays alone. Whoever reads a file says whether it must have a sum
+ * (hb_safetensors_format). JSON is jansson's; names that occur twice are refused.
  * Must reproduce: one array {1, 2} of F32 named "a" has "shape":[2] and 8 bytes of data. */
 #include "file/safetensors.h"
+#include "base/checksum.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/half.h"
@@ -26,9 +29,9 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "values are stored as they are in memory");
 
-enum { MAX_HEADER_BYTES = 1 << 26, HEADER_ALIGNMENT = 8, CRC_TEXT = 9 };
+enum { MAX_HEADER_BYTES = 1 << 26, HEADER_ALIGNMENT = 8, SUM_DIGITS = 16, CRC_DIGITS = 8 };
 
-static const char CRC_KEY[] = "crc32";
+static const char SUM_KEY[] = "checksum", NO_SUM[] = "0000000000000000", CRC_KEY[] = "crc32";
 
 static const char *const dtype_names[] = {[HB_F64] = "F64", [HB_F32] = "F32"};
 
@@ -72,54 +75,96 @@ static hb_status give_bytes(const hb_tensor *tensor,
     return HB_OK;
 }
 
-static json_t *tensor_json(const hb_tensor *tensor, uint64_t first)
+static json_t *shape_json(const hb_tensor *tensor)
 {
     json_t *shape = json_array();
+    int failed = !shape;
     for (int i = 0; i < tensor->axes; i++)
-        json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
+        failed |= json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i])) != 0;
+    if (!failed) return shape;
+    json_decref(shape);
+    return NULL;
+}
+
+/* NULL: no memory. */
+static json_t *tensor_json(const hb_tensor *tensor, uint64_t first)
+{
     const json_int_t begin = (json_int_t)first, size = (json_int_t)tensor_bytes(tensor);
+    json_t *shape = shape_json(tensor);
+    if (!shape) return NULL;
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", name_of(tensor->dtype, tensor->half), "shape",
                      shape, "data_offsets", begin, begin + size);
 }
 
-static void crc_text(uLong crc, char text[CRC_TEXT])
+/* The texts, and the sum as zeros; NULL: no memory. */
+static json_t *texts_json(size_t n, const hb_metadata *metadata)
 {
-    snprintf(text, CRC_TEXT, "%08lx", crc & 0xfffffffful);
+    json_t *about = json_object();
+    int failed = !about;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_object_set_new(about, metadata[i].key, json_string(metadata[i].value)) != 0;
+    failed |= json_object_set_new(about, SUM_KEY, json_string(NO_SUM)) != 0;
+    if (!failed) return about;
+    json_decref(about);
+    return NULL;
 }
 
-static hb_status add_to_crc(void *crc, const void *bytes, size_t size)
+/* NULL: no memory. */
+static json_t *header_json(size_t n_metadata, const hb_metadata *metadata, size_t n_tensors,
+                           const hb_tensor *tensors)
 {
-    *(uLong *)crc = crc32_z(*(uLong *)crc, bytes, size);
+    json_t *header = json_object();
+    uint64_t first = 0;
+    int failed = json_object_set_new(header, "__metadata__", texts_json(n_metadata, metadata)) != 0;
+    for (size_t i = 0; i < n_tensors; i++) {
+        failed |=
+            json_object_set_new(header, tensors[i].name, tensor_json(&tensors[i], first)) != 0;
+        first += tensor_bytes(&tensors[i]);
+    }
+    if (!failed) return header;
+    json_decref(header);
+    return NULL;
+}
+
+/* The text of the header, without its padding. jansson's json_dumps forgets keys for which it had no
+ * memory (2.14); json_dumpb writes where it is told. */
+static hb_status header_text(hb_context *context, const char *path, json_t *header, char **out)
+{
+    const size_t flags = JSON_COMPACT | JSON_PRESERVE_ORDER;
+    const size_t size = header ? json_dumpb(header, NULL, 0, flags) : 0;
+    void *text;
+    HB_CHECK(context, size > 0, HB_ERROR_MEMORY, "no memory for the header of %s", path);
+    HB_TRY(hb_allocate(context, size + 1, 1, &text));
+    *out = text;
+    (*out)[size] = '\0';
+    HB_CHECK(context, json_dumpb(header, *out, size, flags) == size, HB_ERROR_MEMORY,
+             "no memory for the header of %s", path);
     return HB_OK;
 }
 
-static void crc_of_tensors(size_t n, const hb_tensor *tensors, char text[CRC_TEXT])
+/* Where the digits of the sum are in a header, whose text they are; NULL: nowhere. A text of the file
+ * cannot look like this: its quotation marks are escaped. */
+static char *find_digits(char *header, size_t length, const char *digits)
 {
-    uLong crc = crc32_z(0, NULL, 0);
-    for (size_t i = 0; i < n; i++) give_bytes(&tensors[i], add_to_crc, &crc);
-    crc_text(crc, text);
+    char pattern[32 + SUM_DIGITS];
+    const int lead = snprintf(pattern, sizeof pattern, "\"%s\":\"", SUM_KEY);
+    if (strlen(digits) != SUM_DIGITS) return NULL;
+    snprintf(pattern + lead, sizeof pattern - (size_t)lead, "%s\"", digits);
+    char *at = memmem(header, length, pattern, strlen(pattern));
+    return at ? at + lead : NULL;
 }
 
-/* The header, padded with blanks so that the arrays start on a multiple of 8 bytes; NULL: no
- * memory. */
-static char *header_text(size_t n_metadata, const hb_metadata *metadata, size_t n_tensors,
-                         const hb_tensor *tensors)
+static void sum_text(uint64_t sum, char *digits)
 {
-    json_t *header = json_object(), *about = json_object();
-    uint64_t first = 0;
-    char crc[CRC_TEXT];
-    crc_of_tensors(n_tensors, tensors, crc);
-    int failed = json_object_set_new(header, "__metadata__", about);
-    for (size_t i = 0; i < n_metadata; i++)
-        failed |= json_object_set_new(about, metadata[i].key, json_string(metadata[i].value));
-    failed |= json_object_set_new(about, CRC_KEY, json_string(crc));
-    for (size_t i = 0; i < n_tensors; i++) {
-        failed |= json_object_set_new(header, tensors[i].name, tensor_json(&tensors[i], first));
-        first += tensor_bytes(&tensors[i]);
-    }
-    char *text = failed ? NULL : json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    json_decref(header);
-    return text;
+    char text[SUM_DIGITS + 1];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
+    memcpy(digits, text, SUM_DIGITS);
+}
+
+static hb_status add_to_sum(void *sum, const void *bytes, size_t size)
+{
+    *(uint64_t *)sum = hb_checksum(*(uint64_t *)sum, bytes, size);
+    return HB_OK;
 }
 
 static hb_status write_bytes(void *writer, const void *bytes, size_t size)
@@ -127,34 +172,55 @@ static hb_status write_bytes(void *writer, const void *bytes, size_t size)
     return hb_writer_write(writer, bytes, size);
 }
 
-static hb_status write_parts(hb_writer *writer, const char *header, size_t n_tensors,
-                             const hb_tensor *tensors)
+/* The file's bytes in their order; header: padded with blanks, so that the arrays start on a multiple
+ * of 8 bytes. */
+static hb_status give_file(const char *header, uint64_t length, size_t n_tensors,
+                           const hb_tensor *tensors,
+                           hb_status (*take)(void *user, const void *bytes, size_t size),
+                           void *user)
 {
-    const size_t length = strlen(header);
     const uint64_t padded = (length + HEADER_ALIGNMENT - 1) / HEADER_ALIGNMENT * HEADER_ALIGNMENT;
-    HB_TRY(hb_writer_write(writer, &padded, sizeof padded));
-    HB_TRY(hb_writer_write(writer, header, length));
-    HB_TRY(hb_writer_write(writer, "        ", padded - length));
-    for (size_t i = 0; i < n_tensors; i++) HB_TRY(give_bytes(&tensors[i], write_bytes, writer));
+    HB_TRY(take(user, &padded, sizeof padded));
+    HB_TRY(take(user, header, length));
+    HB_TRY(take(user, "        ", padded - length));
+    for (size_t i = 0; i < n_tensors; i++) HB_TRY(give_bytes(&tensors[i], take, user));
     return HB_OK;
+}
+
+/* Puts the sum in the place of its zeros. */
+static hb_status seal(hb_context *context, char *header, size_t n_tensors, const hb_tensor *tensors)
+{
+    uint64_t sum = HB_CHECKSUM_START;
+    char *digits = find_digits(header, strlen(header), NO_SUM);
+    HB_CHECK(context, digits, HB_ERROR_FORMAT, "the header has no place for its check sum");
+    HB_TRY(give_file(header, strlen(header), n_tensors, tensors, add_to_sum, &sum));
+    sum_text(sum, digits);
+    return HB_OK;
+}
+
+static hb_status write_file(hb_context *context, const char *path, const char *header,
+                            size_t n_tensors, const hb_tensor *tensors)
+{
+    hb_writer *writer;
+    HB_TRY(hb_writer_create(context, path, &writer));
+    const hb_status status =
+        give_file(header, strlen(header), n_tensors, tensors, write_bytes, writer);
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
 }
 
 hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_metadata,
                                const hb_metadata *metadata, size_t n_tensors,
                                const hb_tensor *tensors)
 {
-    hb_writer *writer;
-    char *header = header_text(n_metadata, metadata, n_tensors, tensors);
-    HB_CHECK(context, header, HB_ERROR_MEMORY, "no memory for the header of %s", path);
-    hb_status status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) {
-        status = write_parts(writer, header, n_tensors, tensors);
-        if (status == HB_OK)
-            status = hb_writer_commit(writer);
-        else
-            hb_writer_abort(writer);
-    }
-    free(header);
+    json_t *json = header_json(n_metadata, metadata, n_tensors, tensors);
+    char *header = NULL;
+    hb_status status = header_text(context, path, json, &header);
+    json_decref(json);
+    if (status == HB_OK) status = seal(context, header, n_tensors, tensors);
+    if (status == HB_OK) status = write_file(context, path, header, n_tensors, tensors);
+    hb_release(context, header);
     return status;
 }
 
@@ -320,15 +386,39 @@ static hb_status parse_tensors(hb_safetensors *file)
     return HB_OK;
 }
 
-static hb_status check_crc(const hb_safetensors *file)
+static hb_status check_crc(const hb_safetensors *file, const char *expected)
 {
-    const char *expected = hb_safetensors_text(file, CRC_KEY);
-    char found[CRC_TEXT];
-    crc_text(crc32_z(crc32_z(0, NULL, 0), file->data, file->bytes), found);
-    HB_CHECK(file->context, !expected || !strcmp(expected, found), HB_ERROR_FORMAT,
+    char found[CRC_DIGITS + 1];
+    const uLong crc = crc32_z(crc32_z(0, NULL, 0), file->data, file->bytes);
+    snprintf(found, sizeof found, "%08lx", crc & 0xfffffffful);
+    HB_CHECK(file->context, !strcmp(expected, found), HB_ERROR_FORMAT,
              "%s is damaged: the CRC-32 of its arrays is %s; it was %.8s when it was written",
              file->path, found, expected);
     return HB_OK;
+}
+
+/* The digits in the header become zeros. */
+static hb_status check_sum(const hb_safetensors *file, const char *expected, char *header,
+                           uint64_t length)
+{
+    char *digits = find_digits(header, length, expected), found[SUM_DIGITS + 1] = "";
+    HB_CHECK(file->context, digits, HB_ERROR_FORMAT,
+             "%s is damaged: its check sum '%.20s' is not as it was written", file->path, expected);
+    memcpy(digits, NO_SUM, SUM_DIGITS);
+    uint64_t sum = hb_checksum(HB_CHECKSUM_START, &length, sizeof length);
+    sum = hb_checksum(sum, header, length);
+    sum_text(hb_checksum(sum, file->data, file->bytes), found);
+    HB_CHECK(file->context, !strcmp(expected, found), HB_ERROR_FORMAT,
+             "%s is damaged: the check sum of its bytes is %s; it was %s when it was written",
+             file->path, found, expected);
+    return HB_OK;
+}
+
+static hb_status check_sums(const hb_safetensors *file, char *header, uint64_t length)
+{
+    const char *sum = hb_safetensors_text(file, SUM_KEY), *crc = hb_safetensors_text(file, CRC_KEY);
+    if (sum) HB_TRY(check_sum(file, sum, header, length));
+    return crc ? check_crc(file, crc) : HB_OK;
 }
 
 static hb_status read_all(hb_safetensors *file, FILE *stream)
@@ -338,7 +428,7 @@ static hb_status read_all(hb_safetensors *file, FILE *stream)
     hb_status status = read_bytes(file, stream, &header, &length);
     if (status == HB_OK) status = parse_header(file, header, length);
     if (status == HB_OK) status = parse_tensors(file);
-    if (status == HB_OK) status = check_crc(file);
+    if (status == HB_OK) status = check_sums(file, header, length);
     hb_release(file->context, header);
     return status;
 }
@@ -370,6 +460,21 @@ const char *hb_safetensors_path(const hb_safetensors *file)
 const char *hb_safetensors_text(const hb_safetensors *file, const char *key)
 {
     return json_string_value(json_object_get(json_object_get(file->header, "__metadata__"), key));
+}
+
+hb_status hb_safetensors_format(hb_context *context, const hb_safetensors *file, const char *what)
+{
+    char old[40], new[40];
+    const char *format = hb_safetensors_text(file, "format");
+    snprintf(old, sizeof old, "heatball %s 1", what);
+    snprintf(new, sizeof new, "heatball %s 2", what);
+    HB_CHECK(context, format && (!strcmp(format, old) || !strcmp(format, new)), HB_ERROR_FORMAT,
+             "%s is not a %s of heatball: its metadata format is '%.40s', not '%s'", file->path,
+             what, format ? format : "", new);
+    HB_CHECK(context, !strcmp(format, old) || hb_safetensors_text(file, SUM_KEY), HB_ERROR_FORMAT,
+             "%s is damaged: a file of format '%s' has a check sum, and it has none", file->path,
+             format);
+    return HB_OK;
 }
 
 static const found_tensor *find(const hb_safetensors *file, const char *name)

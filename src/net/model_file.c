@@ -3,7 +3,7 @@
  * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16), reference.axes (F32),
  * reference.mean, reference.variance and shift (F64); with a user's drift also drift.numbers and
  * drift.moments (F64), drift.ends (F32) and its text. Texts of __metadata__: format = "heatball
- * model 1" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
+ * model 2" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
  * written again is the same. Reading trusts nothing: every number is checked as hb_model_create
  * checks it, every array's length against the network's, every value must be finite, the axes must
  * be orthonormal. */
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char FORMAT[] = "heatball model 1";
+static const char FORMAT[] = "heatball model 2";
 static const char *const head_names[] = {"score", "energy", "helmholtz"};
 static const char *const process_names[] = {"ou", "ve", "drift"};
 
@@ -112,11 +112,8 @@ static hb_status parse_name(hb_context *context, const hb_safetensors *file, con
 
 static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_model_info *info)
 {
-    const char *format = hb_safetensors_text(file, "format");
-    HB_CHECK(context, format && !strcmp(format, FORMAT), HB_ERROR_FORMAT,
-             "%s is not a model of heatball: its metadata format is '%.40s', not '%s'",
-             hb_safetensors_path(file), format ? format : "", FORMAT);
     int head, process;
+    HB_TRY(hb_safetensors_format(context, file, "model"));
     HB_TRY(parse_name(context, file, "head", 3, head_names, &head));
     HB_TRY(parse_name(context, file, "process", 3, process_names, &process));
     info->head = head;

@@ -4,6 +4,7 @@
  * adam.first, adam.second, average (F32) and log (F64); its texts say the step, the seconds spent,
  * and `run`: all settings that the weights depend on and a sum of the data. A checkpoint of another
  * run is refused with both texts in mind: the first setting that differs is named. */
+#include "base/checksum.h"
 #include "net/model_file.h"
 #include "problem/problem_text.h"
 #include "train/trainer.h"
@@ -18,24 +19,15 @@
 
 enum { RUN_TEXT = 1024, N_TENSORS = 4 };
 
-/* FNV-1a over the bytes: enough to notice other data. */
-static uint64_t sum_of(size_t bytes, const void *data, uint64_t sum)
-{
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < bytes; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
 /* One setting per word: name=value. */
 static void print_run(const hb_trainer *t, char *text)
 {
     const hb_train_settings *s = &t->settings;
     const hb_model_info *info = &t->model->info;
-    uint64_t sum =
-        sum_of(t->n * (size_t)info->dim * sizeof *t->z, t->z, UINT64_C(0xcbf29ce484222325));
-    if (t->labels) sum = sum_of(t->n * sizeof *t->labels, t->labels, sum);
+    uint64_t sum = hb_checksum(HB_CHECKSUM_START, t->z, t->n * (size_t)info->dim * sizeof *t->z);
+    if (t->labels) sum = hb_checksum(sum, t->labels, t->n * sizeof *t->labels);
     const char *drift = t->pool ? hb_problem_text(s->drift) : ""; /* its sum: it has blanks */
-    const uint64_t drift_sum = sum_of(strlen(drift), drift, 0);
+    const uint64_t drift_sum = hb_checksum(0, drift, strlen(drift));
     const locale_t locale = hb_locale_enter();
     snprintf(text, RUN_TEXT,
              "loss=%d head=%d process=%d width=%d depth=%d residual=%d time_features=%d batch=%d "

@@ -7,7 +7,7 @@
  * depend on the others.
  *
  * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text format is
- * "heatball classifier 1". All sizes are those of the arrays.
+ * "heatball classifier 2". All sizes are those of the arrays.
  * A number to reproduce: equal logits of 10 classes give 0.1 each. */
 #include "train/classifier.h"
 #include "base/parallel.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char FORMAT[] = "heatball classifier 1";
+static const char FORMAT[] = "heatball classifier 2";
 enum { BLOCK = 256, MAX_DEPTH = 1000, MAX_SIZE = 65536 };
 
 /* ---- made and destroyed ---- */
@@ -189,10 +189,8 @@ hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifie
 /* The network's shape by the lengths of its arrays. */
 static hb_status read_shape(hb_context *context, const hb_safetensors *file, hb_net_shape *shape)
 {
-    const char *format = hb_safetensors_text(file, "format"), *path = hb_safetensors_path(file);
-    HB_CHECK(context, format && !strcmp(format, FORMAT), HB_ERROR_FORMAT,
-             "%s is not a classifier of heatball: its metadata format is '%.40s', not '%s'", path,
-             format ? format : "", FORMAT);
+    const char *path = hb_safetensors_path(file);
+    HB_TRY(hb_safetensors_format(context, file, "classifier"));
     char name[32];
     uint64_t outputs = 0;
     int layers = 0;
