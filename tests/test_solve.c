@@ -188,7 +188,8 @@ static void sampling_is_right_within_its_errors(void **state)
         for (size_t i = 0; i < N_POINTS; i++) {
             assert_string_equal(hb_solution_point_method(s, i), names[k]);
             assert_null(hb_solution_warning(s, i));
-            assert_true(hb_solution_samples(s, i) >= 32768);
+            assert_true(k == 0 ? hb_solution_samples(s, i) >= 32768
+                               : hb_solution_samples(s, i) == 1); // nothing is drawn
             assert_true(hb_solution_values(s, HB_LOG_DENSITY_SE)[i] < 0.05);
         }
         assert_null(hb_solution_point_method(s, N_POINTS));

@@ -86,7 +86,7 @@ HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t 
 /* Why the errors of this point (or of its score alone) cannot be trusted, in one sentence; NULL when they
  * can. Such errors are infinite. */
 HB_API const char *hb_solution_warning(const hb_solution *solution, size_t point);
-/* Walks or trajectories behind this point; 0 for grid and meanvalue. */
+/* Walks or trajectories behind this point; 0 for grid and meanvalue; 1 where a linear drift needs no draw. */
 HB_API uint64_t hb_solution_samples(const hb_solution *solution, size_t point);
 /* The grid behind "grid" and "meanvalue", to evaluate it elsewhere; NULL for other methods. It lives
  * as long as the solution. */

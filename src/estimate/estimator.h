@@ -15,7 +15,8 @@ typedef struct hb_estimator {
     const char *unit;           /* "walks", "trajectories" */
     uint64_t samples_per_round; /* walks per point, or trajectories */
     uint64_t rounds;            /* that there are; UINT64_MAX, but fewer for paths of the user */
-    int exact;                  /* every sample is the answer itself: nothing is drawn */
+    int exact;                  /* one sample is the answer itself: nothing is drawn */
+    const double *known_error;  // NULL, or (n, 1 + dim): of ln u and the score, beside the spread
     double *log_scale;          // (n), fixed at creation
     const unsigned char
         *untimely;  /* NULL, or (n): 1 where the times that there are do not resolve the

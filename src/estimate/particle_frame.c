@@ -14,13 +14,13 @@
 
 enum { TERMS = 14 };
 
-/* out = factor a b */
-static void multiply(size_t d, double factor, const double *a, const double *b, double *out)
+void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out)
 {
     memset(out, 0, d * d * sizeof *out);
     for (size_t i = 0; i < d; i++)
         for (size_t k = 0; k < d; k++) {
             const double entry = factor * a[i * d + k];
+            if (entry == 0) continue; // diagonals and chains cost less
             for (size_t j = 0; j < d; j++) out[i * d + j] += entry * b[k * d + j];
         }
 }
@@ -38,7 +38,7 @@ static void integral_series(size_t d, const double *A, double h, double *sum, do
     for (size_t i = 0; i < d; i++) term[i * d + i] = h;
     memcpy(sum, term, d * d * sizeof *sum);
     for (int k = 2; k <= TERMS; k++) {
-        multiply(d, -h / k, A, term, next);
+        hb_matrix_multiply(d, -h / k, A, term, next);
         memcpy(term, next, d * d * sizeof *term);
         add(d * d, term, sum);
     }
@@ -52,7 +52,7 @@ static void covariance_series(size_t d, const double *A, double h, double *C, do
     for (size_t i = 0; i < d; i++) term[i * d + i] = 2 * h;
     memcpy(C, term, d * d * sizeof *C);
     for (int k = 2; k <= TERMS; k++) {
-        multiply(d, -h / k, A, term, next);
+        hb_matrix_multiply(d, -h / k, A, term, next);
         for (size_t i = 0; i < d; i++)
             for (size_t j = 0; j < d; j++) term[i * d + j] = next[i * d + j] + next[j * d + i];
         add(d * d, term, C);
@@ -83,13 +83,13 @@ static void transpose(size_t d, const double *a, double *out)
 static void double_lag(size_t d, double *E, double *K, double *C, double *work)
 {
     double *turned = work + d * d, *product = work + 2 * d * d;
-    multiply(d, 1, E, K, work);
+    hb_matrix_multiply(d, 1, E, K, work);
     add(d * d, work, K);
     transpose(d, E, turned);
-    multiply(d, 1, E, C, work);
-    multiply(d, 1, work, turned, product);
+    hb_matrix_multiply(d, 1, E, C, work);
+    hb_matrix_multiply(d, 1, work, turned, product);
     add(d * d, product, C);
-    multiply(d, 1, E, E, work);
+    hb_matrix_multiply(d, 1, E, E, work);
     memcpy(E, work, d * d * sizeof *E);
 }
 
@@ -101,7 +101,7 @@ void hb_linear_functions(size_t d, const double *A, double s, double *E, double 
     const double h = ldexp(s, -doublings);
     integral_series(d, A, h, K, work);
     covariance_series(d, A, h, C, work);
-    multiply(d, -1, A, K, E);
+    hb_matrix_multiply(d, -1, A, K, E);
     for (size_t i = 0; i < d; i++) E[i * d + i] += 1;
     for (int k = 0; k < doublings; k++) double_lag(d, E, K, C, work);
 }

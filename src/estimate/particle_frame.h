@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* out = factor a b, all (d, d); out is neither a nor b. */
+void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out);
+
 /* Doubles of work that hb_linear_functions needs. */
 #define HB_LINEAR_WORK(d) (4 * (d) * (d))
 

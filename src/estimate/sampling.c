@@ -169,11 +169,14 @@ static int is_doubted(const hb_sampling *s, const hb_tally_answer *answer)
            (s->settings->score_error > 0 && answer->score_doubt != HB_TALLY_FINE);
 }
 
-static void answer_at(const hb_sampling *s, const hb_sampling_run *run, size_t point,
-                      hb_tally_answer *answer)
+void hb_sampling_answer(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer, double *score, double *score_se)
 {
-    hb_tally_answer_of(s->dim, run->tallies + point * hb_tally_size(s->dim),
-                       run->estimator.log_scale[point], answer, s->score, s->score + s->dim);
+    const hb_estimator *e = &run->estimator;
+    hb_tally_answer_of(s->dim, run->tallies + point * hb_tally_size(s->dim), e->log_scale[point],
+                       answer, score, score_se);
+    if (e->known_error)
+        hb_tally_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
 }
 
 int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t point,
@@ -181,7 +184,7 @@ int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t
 {
     hb_tally_answer own;
     if (!answer) answer = &own;
-    answer_at(s, run, point, answer);
+    hb_sampling_answer(s, run, point, answer, s->score, s->score + s->dim);
     return !is_doubted(s, answer) && excess_of(s, answer) <= 1;
 }
 

@@ -60,6 +60,9 @@ hb_status hb_sampling_perform(hb_sampling *sampling);
 /* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
 int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
                         hb_tally_answer *answer);
+/* The same without the question; score[dim] and its error. */
+void hb_sampling_answer(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer, double *score, double *score_se);
 double hb_sampling_clock(void); /* seconds since some moment in the past */
 
 /* sampling_choice.c: decides by rounds that are not counted which of two runs serves which point. */

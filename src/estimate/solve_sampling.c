@@ -127,6 +127,10 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                 "%.2g %% of %" PRIu64 " %s were lost where the drift is not finite "
                                 "or too steep; they could move the mean",
                                 100 * a->lost / a->units, samples, unit);
+    case HB_TALLY_ROUNDED:
+        return hb_solution_warn(out, i,
+                                "the closed form of this linear drift loses its digits here; its "
+                                "rates differ too much for the time that is asked for");
     case HB_TALLY_STRAY:
         return hb_solution_warn(out, i,
                                 "what counts here lies more than four deviations from where "
@@ -146,8 +150,7 @@ static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, si
 {
     const size_t d = (size_t)s->dim;
     hb_tally_answer a;
-    hb_tally_answer_of(s->dim, run->tallies + i * hb_tally_size(s->dim),
-                       run->estimator.log_scale[i], &a, out->columns[HB_SCORE] + i * d,
+    hb_sampling_answer(s, run, i, &a, out->columns[HB_SCORE] + i * d,
                        out->columns[HB_SCORE_SE] + i * d);
     out->columns[HB_DENSITY][i] = a.density;
     out->columns[HB_DENSITY_SE][i] = a.density_se;
@@ -198,6 +201,10 @@ static void note_run(const hb_sampling *s, const hb_sampling_run *run, note *n)
         add(n, "%s at %zu point%s: ", run->estimator.name, count_chosen(s, run),
             count_chosen(s, run) == 1 ? "" : "s");
     if (run->estimator.note[0]) add(n, "%s; ", run->estimator.note);
+    if (run->estimator.exact) {
+        add(n, "nothing is drawn");
+        return;
+    }
     if (least < most)
         add(n, "%" PRIu64 " to %" PRIu64 " %s", least * size, most * size, run->estimator.unit);
     else

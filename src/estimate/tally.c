@@ -50,6 +50,7 @@ enum {
 static const double LEAST_EFFECTIVE = 30;
 static const double MOST_SHARE = 0.05;
 static const double ENOUGH_EFFECTIVE = 1000, LEAST_FREEDOM = 30;
+static const double MOST_KNOWN = 0.1; /* of an error of ln u beside the spread */
 static const double ROUNDING = 1e-13; /* no relative error is claimed below this */
 
 size_t hb_tally_size(int dim)
@@ -270,4 +271,18 @@ void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally
     if (out->doubt != HB_TALLY_FINE)
         out->density_se = out->log_density_se = out->entropy_se = INFINITY;
     for (size_t k = 0; out->score_doubt != HB_TALLY_FINE && k < d; k++) score_se[k] = INFINITY;
+}
+
+void hb_tally_widen(int dim, const double *known, hb_tally_answer *a, double *score_se)
+{
+    const double u = a->density, v = a->log_density, e = known[0];
+    if (a->doubt == HB_TALLY_FINE && !(e < MOST_KNOWN)) a->doubt = HB_TALLY_ROUNDED;
+    if (a->score_doubt == HB_TALLY_FINE) a->score_doubt = a->doubt;
+    a->relative = hypot(a->relative, e);
+    a->density_se = hypot(a->density_se, fabs(u) * e);
+    a->log_density_se = hypot(a->log_density_se, e);
+    a->entropy_se = u > 0 ? hypot(a->entropy_se, fabs(1 + v) * u * e + u * e * e) : a->entropy_se;
+    for (int k = 0; k < dim; k++) score_se[k] = hypot(score_se[k], known[1 + k]);
+    if (a->doubt != HB_TALLY_FINE) a->density_se = a->log_density_se = a->entropy_se = INFINITY;
+    for (int k = 0; a->score_doubt != HB_TALLY_FINE && k < dim; k++) score_se[k] = INFINITY;
 }

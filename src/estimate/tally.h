@@ -33,6 +33,7 @@ typedef enum hb_tally_doubt {
                             finite */
     HB_TALLY_LOST,     /* too many units were lost */
     HB_TALLY_STRAY,    /* what counts lies where no unit comes */
+    HB_TALLY_ROUNDED,  /* a closed form whose digits are lost */
     HB_TALLY_DOUBTS
 } hb_tally_doubt;
 
@@ -48,5 +49,7 @@ typedef struct hb_tally_answer {
 /* score[dim], score_se[dim]. With a doubt all errors are infinite; with one of the score, its. */
 void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally_answer *out,
                         double *score, double *score_se);
+/* Adds errors that no number of units makes smaller: known[0] of ln u, known[1 + dim] of the score. */
+void hb_tally_widen(int dim, const double *known, hb_tally_answer *answer, double *score_se);
 
 #endif

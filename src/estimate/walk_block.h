@@ -16,13 +16,8 @@ typedef struct hb_walk_problem {
     int linear;          /* the drift is linear: the frame is exact, a walk has one step */
     int gradient;        /* the drift is a gradient that does not depend on tau */
     int closed_form;     /* the last step needs no draw */
-    const double *exact; /* linear, but not constant in tau: hb_walk_exact_frame; else NULL */
+    const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
 } hb_walk_problem;
-
-/* The frame of one step over all of tau for a drift that is linear at every tau, in one block that
- * hb_release frees: E, C (d, d), n (d), w of walk_linear.c. NULL when it is not linear. */
-hb_status hb_walk_exact_frame(hb_context *context, const hb_problem *problem, double tau,
-                              double **frame);
 
 /* Kinds of step. Those of the gauge and of the reversed walk go on until the parametrix can finish.
  * */

@@ -18,8 +18,8 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "estimate/estimator.h"
-#include "estimate/trajectories.h"
 #include "estimate/walk_block.h"
+#include "estimate/walk_linear.h"
 #include "problem/initial_average.h"
 
 #include <math.h>
@@ -36,13 +36,17 @@ enum {
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
-static const double LARGEST = 300; /* ln of the largest value that is counted, over the scale */
+static const double MOST_GROWTH = 1e6; /* of a linear drift, over the way, where ends are drawn */
+static const double LARGEST = 300;     /* ln of the largest value that is counted, over the scale */
 static const uint64_t PILOT_SALT = UINT64_C(0x9e3779b97f4a7c15);
 
 typedef struct walk_estimator {
     hb_context *context;
     hb_walk_problem shared;
-    double *exact; // of hb_walk_exact_frame, or NULL
+    hb_walk_linear linear;
+    int closed;     /* nothing is drawn: values and errors are these */
+    double *values; // (n, 1 + d): ln u, score
+    double *errors; // (n, 1 + d)
     uint64_t seed;
     size_t n;
     const double *points; // (n, d)
@@ -50,7 +54,7 @@ typedef struct walk_estimator {
     hb_walk_plan *plans;  // (n)
     int n_threads;
     hb_walk_block **blocks; // (n_threads)
-    double *values;         // (n_threads, HB_WALK_BLOCK, 1 + d)
+    double *counted;        // (n_threads, HB_WALK_BLOCK, 1 + d)
     double *parts;          // (n, BLOCKS, tally)
     uint64_t round;         /* that is under way */
     const unsigned char *wanted;
@@ -73,19 +77,11 @@ static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double 
     return hash ^ hash >> 32;
 }
 
-/* All walks are the same. */
-static int draws_nothing(const walk_estimator *w)
-{
-    return w->shared.linear && w->shared.closed_form;
-}
-
 static hb_status run_block(const walk_estimator *w, int thread, const hb_walk_plan *plan,
                            const double *x0, uint64_t seed, uint64_t first, double *steps)
 {
-    const int once = draws_nothing(w);
     hb_walk_block *block = w->blocks[thread];
-    const hb_status status =
-        hb_walk_block_run(block, plan, x0, seed, first, once ? 1 : HB_WALK_BLOCK, steps);
+    const hb_status status = hb_walk_block_run(block, plan, x0, seed, first, HB_WALK_BLOCK, steps);
     if (status != HB_OK) hb_fail(w->context, status, "%s", hb_walk_block_message(block));
     return status;
 }
@@ -94,10 +90,9 @@ static hb_status run_block(const walk_estimator *w, int thread, const hb_walk_pl
 static void count_block(const walk_estimator *w, int thread, double scale, double *tally)
 {
     const size_t d = w->shared.d, n = HB_WALK_BLOCK;
-    const int once = draws_nothing(w);
-    double *a = w->values + (size_t)thread * n * (1 + d), *b = a + n, lost = 0, stray = 0;
+    double *a = w->counted + (size_t)thread * n * (1 + d), *b = a + n, lost = 0, stray = 0;
     for (size_t i = 0; i < n; i++) {
-        const hb_walk_result result = hb_walk_block_result(w->blocks[thread], once ? 0 : i);
+        const hb_walk_result result = hb_walk_block_result(w->blocks[thread], i);
         a[i] = result.sign * exp(fmin(result.size - scale, LARGEST));
         for (size_t k = 0; k < d; k++) b[i * d + k] = a[i] == 0 ? 0 : a[i] * result.slope[k];
         lost += result.lost;
@@ -157,7 +152,7 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
     *cost = 0;
     for (uint64_t k = 0; k < PILOT_BLOCKS && *cost <= HOPELESS * best; k++) {
         HB_TRY(run_block(w, thread, plan, x0, seed, k * HB_WALK_BLOCK, &steps));
-        if (k == 0) *scale = mean_size(w->blocks[thread], draws_nothing(w) ? 1 : HB_WALK_BLOCK);
+        if (k == 0) *scale = mean_size(w->blocks[thread], HB_WALK_BLOCK);
         count_block(w, thread, *scale, tally);
         total += steps;
         hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
@@ -214,6 +209,46 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, 
     return HB_OK;
 }
 
+/* ---- linear drifts with a closed form ------------------------------------------------------- */
+
+static hb_status closed_task(void *user, size_t i, int thread)
+{
+    walk_estimator *w = user;
+    const size_t d = w->shared.d;
+    void *memory;
+    (void)thread;
+    HB_TRY(hb_allocate(w->context, 2 * (1 + d) + hb_walk_linear_work(&w->linear), sizeof(double),
+                       &memory));
+    double *other = memory;
+    hb_walk_linear_value(&w->linear, w->points + i * d, w->values + i * (1 + d),
+                         w->errors + i * (1 + d), other, other + 2 * (1 + d));
+    hb_release(w->context, memory);
+    w->plans[i] = (hb_walk_plan){.finesse = 1};
+    const double v = w->values[i * (1 + d)];
+    w->log_scale[i] = isfinite(v) ? v : 0;
+    return HB_OK;
+}
+
+/* All walks are the same: a block of them stands for any number. */
+static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const size_t d = w->shared.d, size = hb_tally_size((int)d);
+    double *a = w->counted, *b = a + HB_WALK_BLOCK;
+    (void)k;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!wanted[i]) continue;
+        const double *value = w->values + i * (1 + d);
+        for (size_t j = 0; j < HB_WALK_BLOCK; j++) {
+            a[j] = isfinite(value[0]);
+            for (size_t m = 0; m < d; m++) b[j * d + m] = a[j] > 0 ? value[1 + m] : 0;
+        }
+        hb_tally_add((int)d, tallies + i * size, HB_WALK_BLOCK, a, b);
+        if (isnan(value[0])) hb_tally_lose(tallies + i * size, HB_WALK_BLOCK);
+    }
+    return hb_progress(w->context, "walks", 1, 1);
+}
+
 /* ---- creation ------------------------------------------------------------------------------- */
 
 static void destroy(void *self)
@@ -225,8 +260,9 @@ static void destroy(void *self)
     hb_release(w->context, w->log_scale);
     hb_release(w->context, w->plans);
     hb_release(w->context, w->parts);
+    hb_release(w->context, w->counted);
     hb_release(w->context, w->values);
-    hb_release(w->context, w->exact);
+    hb_walk_linear_clear(w->context, &w->linear);
     hb_release(w->context, w);
 }
 
@@ -246,28 +282,14 @@ static hb_status check(hb_context *context, const hb_problem *problem, double ta
     return HB_OK;
 }
 
-static int is_diagonal(size_t d, const double *A)
+/* Ends can be drawn through the frame of the whole way: beyond, coordinates that are mixed lose their
+ * digits. */
+static int is_sound(const hb_walk_linear *linear)
 {
-    for (size_t k = 0; k < d * d; k++)
-        if (k / d != k % d && A[k] != 0) return 0;
-    return 1;
-}
-
-/* What is linear: *diagonal says whether each coordinate goes its own way. */
-static hb_status find_linear(walk_estimator *w, const hb_problem *problem, double tau, int *linear,
-                             int *diagonal)
-{
-    const size_t d = (size_t)hb_problem_dim(problem);
-    hb_linear_drift constant;
-    HB_TRY(hb_linear_drift_find(w->context, problem, &constant));
-    *linear = constant.A != NULL;
-    *diagonal = constant.A && is_diagonal(d, constant.A);
-    hb_release(w->context, constant.A);
-    if (hb_problem_is_autonomous(problem)) return HB_OK;
-    HB_TRY(hb_walk_exact_frame(w->context, problem, tau, &w->exact));
-    *linear = w->exact != NULL;
-    *diagonal = w->exact && is_diagonal(d, w->exact) && is_diagonal(d, w->exact + d * d);
-    return HB_OK;
+    double most = 0;
+    for (size_t k = 0; linear->backward && k < linear->d * linear->d; k++)
+        most = fmax(most, fabs(linear->backward[k]));
+    return linear->backward && (linear->diagonal || most < MOST_GROWTH);
 }
 
 /* A uniform start is averaged in closed form under diagonal frames only; and its gradient, a spike
@@ -277,11 +299,12 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     const size_t d = (size_t)hb_problem_dim(problem);
     const int uniform = hb_problem_initial_kind(problem) == HB_INITIAL_UNIFORM;
     hb_walk_problem *shared = &w->shared;
-    int linear, diagonal;
-    HB_TRY(find_linear(w, problem, tau, &linear, &diagonal));
+    HB_TRY(hb_walk_linear_find(w->context, problem, tau, &w->linear));
+    const int diagonal = w->linear.diagonal;
+    w->closed = hb_walk_linear_is_closed(&w->linear);
     *shared = (hb_walk_problem){.problem = problem, .d = d, .tau = tau};
-    shared->linear = linear && (!uniform || diagonal);
-    shared->exact = shared->linear ? w->exact : NULL;
+    shared->linear = w->closed || (is_sound(&w->linear) && (!uniform || diagonal));
+    shared->exact = shared->linear ? w->linear.backward : NULL;
     shared->gradient =
         !shared->linear && hb_problem_is_gradient(problem) && hb_problem_is_autonomous(problem);
     const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
@@ -298,16 +321,21 @@ static hb_status create_rooms(walk_estimator *w)
     w->log_scale = memory;
     HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(hb_walk_plan), &memory));
     w->plans = memory;
-    HB_TRY(hb_allocate(w->context, w->n * BLOCKS + 1, tally * sizeof(double), &memory));
-    w->parts = memory;
+    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, 2 * (1 + d) * sizeof(double), &memory));
+    w->values = memory;
+    w->errors = w->values + w->n * (1 + d);
+    if (!w->closed) {
+        HB_TRY(hb_allocate(w->context, w->n * BLOCKS + 1, tally * sizeof(double), &memory));
+        w->parts = memory;
+    }
     w->n_threads = hb_context_threads(w->context);
     HB_TRY(hb_allocate(w->context, (size_t)w->n_threads * HB_WALK_BLOCK, (1 + d) * sizeof(double),
                        &memory));
-    w->values = memory;
+    w->counted = memory;
     HB_TRY(hb_allocate(w->context, (size_t)w->n_threads, sizeof(hb_walk_block *), &memory));
     memset(memory, 0, (size_t)w->n_threads * sizeof(hb_walk_block *));
     w->blocks = memory;
-    for (int t = 0; t < w->n_threads; t++)
+    for (int t = 0; t < w->n_threads && !w->closed; t++)
         HB_TRY(hb_walk_block_create(w->context, &w->shared, w->blocks + t));
     return HB_OK;
 }
@@ -327,9 +355,9 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
     if (ways[HB_WALK_GAUGE] > 0)
         used += snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points",
                          ways[HB_WALK_GAUGE], w->n);
-    used +=
-        snprintf(note + used, size - (size_t)used, "; %s",
-                 w->shared.closed_form ? "the last step in closed form" : "the last step drawn");
+    used += snprintf(note + used, size - (size_t)used, "; %s",
+                     w->closed || w->shared.closed_form ? "the last step in closed form"
+                                                        : "the last step drawn");
     if (hb_problem_initial_kind(w->shared.problem) == HB_INITIAL_SAMPLES)
         snprintf(note + used, size - (size_t)used,
                  "; the samples are smoothed by Gaussians of Scott's width");
@@ -346,7 +374,9 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     *w = (walk_estimator){.context = context, .seed = settings->seed, .n = n, .points = points};
     hb_status status = describe(w, problem, tau);
     if (status == HB_OK) status = create_rooms(w);
-    if (status == HB_OK) status = hb_parallel_for(context, "pilot walks", n, pilot_task, w);
+    if (status == HB_OK)
+        status =
+            hb_parallel_for(context, "pilot walks", n, w->closed ? closed_task : pilot_task, w);
     if (status != HB_OK) {
         destroy(w);
         return status;
@@ -354,11 +384,12 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     *out = (hb_estimator){.self = w,
                           .name = "walk",
                           .unit = "walks",
-                          .samples_per_round = WALKS_PER_ROUND,
-                          .rounds = UINT64_MAX / WALKS_PER_ROUND / w->shared.d / 2,
-                          .exact = draws_nothing(w),
+                          .samples_per_round = w->closed ? 1 : WALKS_PER_ROUND,
+                          .rounds = w->closed ? 1 : UINT64_MAX / WALKS_PER_ROUND / w->shared.d / 2,
+                          .exact = w->closed,
                           .log_scale = w->log_scale,
-                          .round = add_round,
+                          .known_error = w->closed ? w->errors : NULL,
+                          .round = w->closed ? add_closed : add_round,
                           .destroy = destroy};
     write_note(w, out->note, sizeof out->note);
     return HB_OK;

@@ -1,32 +1,34 @@
-/* Linear drifts that change with tau: the frame of one step over the whole way.
+/* Linear drifts: the answer without a draw, and its numerical error.
  *
- * For F(x,tau) = c(tau) + A(tau) x, backward over the lag s from tau0, the reference of
- * walk_parametrix.c with A and c as functions of tau0 - s is exact, and its Gaussian has
- *     x' = E x + n + noise of covariance C, factor e^{-w}:
- *     E' = -A E,    n' = -A n - c,    C' = 2 I - A C - C A',    w' = tr A,
- * from E = 1 and zeros. The classical Runge-Kutta scheme with N = 64, 128, ... steps and one
- * extrapolation (16 fine - coarse)/15, until two extrapolations agree to 1e-11 of their size. This
- * is what noise schedules lead to: f = -x/2 with g(t) gives A = -1/g^2, which a frozen frame serves
- * badly. A drift is taken for linear when it is so at PROBES points on three scales at TIMES values
- * of tau. A number to reproduce: F = -x: E = e^s, n = 0, C = e^{2s} - 1, w = -s. */
+ * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_way.c). Two formulas for the same density:
+ *     backward   u(x) = e^-w E[u0(E x + n + N(0, C))],      score E' grad ln E[u0],
+ *     forward    u(x) = sum_k w_k N(x; G mu_k + p, G S_k G' + D)     (sums of Gaussians only).
+ * Backward, a stable drift makes E and C grow as e^(a tau): where coordinates are mixed, rates that differ
+ * lose their digits against one another, and above e^350 there is no answer. Forward, an unstable drift does
+ * the same. Both are evaluated, each with its fine and its rough frame, and the one that claims less is
+ * taken. The claim is twice the difference of fine and rough, which are rounded in different ways, and
+ * ROUNDING units of the last place of what is added up:
+ *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
+ *     score:  |score_k| + max_j size_j/spread_jj, turned by |E'|,
+ * size_i the sum of the sizes in E x + n, gamma the gradient there.
+ * A drift is taken for linear when it is so at PROBES points on three scales at TIMES values of tau.
+ * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
+#include "estimate/walk_linear.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "estimate/walk_steps.h"
+#include "estimate/linear_way.h"
+#include "problem/initial_average.h"
 
+#include <float.h>
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
 
 #define PROBE_STREAM (UINT64_C(0xFA2) << 52) /* used by nothing else */
 
-enum { PROBES = 12, TIMES = 9, FIRST_STEPS = 64, MOST_STEPS = 32768, LARGEST_DIM = 64 };
+enum { PROBES = 12, TIMES = 9 };
 
-static const double AGREEMENT = 1e-11;
-
-size_t hb_walk_exact_size(size_t d)
-{
-    return 2 * d * d + d + 1;
-}
+static const double ROUNDING = 16 * DBL_EPSILON;
 
 /* ---- is it linear? -------------------------------------------------------------------------- */
 
@@ -71,122 +73,167 @@ static hb_status is_linear(hb_context *context, const hb_problem *problem, doubl
     return status;
 }
 
-/* ---- the frame ------------------------------------------------------------------------------ */
+/* ---- frames --------------------------------------------------------------------------------- */
 
-/* rates = d(state)/ds; state: E, C (d, d), n (d), w. */
-static void rates_of(size_t d, const double *A, const double *c, const double *state, double *rates)
+static int is_diagonal(size_t d, const double *A)
 {
-    const double *E = state, *C = E + d * d, *n = C + d * d;
-    double *dE = rates, *dC = dE + d * d, *dn = dC + d * d, *dw = dn + d;
-    *dw = 0;
-    for (size_t i = 0; i < d; i++) {
-        dn[i] = -c[i];
-        *dw += A[i * d + i];
-        for (size_t k = 0; k < d; k++) dn[i] -= A[i * d + k] * n[k];
-        for (size_t j = 0; j < d; j++) {
-            dE[i * d + j] = 0;
-            dC[i * d + j] = i == j ? 2 : 0;
-            for (size_t k = 0; k < d; k++) {
-                dE[i * d + j] -= A[i * d + k] * E[k * d + j];
-                dC[i * d + j] -= A[i * d + k] * C[k * d + j] + C[i * d + k] * A[j * d + k];
-            }
-        }
-    }
-}
-
-typedef struct linear_path {
-    const hb_problem *problem;
-    size_t d;
-    double tau;
-    double *origin, *times, *c, *A; // (3, d), (3), (3, d), (3, d, d): of one step
-    double *k;                      // (5, state)
-} linear_path;
-
-/* One Runge-Kutta step of length h from lag s. */
-static hb_status runge_kutta(hb_context *context, const linear_path *p, double s, double h,
-                             double *state)
-{
-    static const double ahead[4] = {0, 0.5, 0.5, 1}, weight[4] = {1, 2, 2, 1};
-    static const size_t node[4] = {0, 1, 1, 2};
-    const size_t d = p->d, size = hb_walk_exact_size(d);
-    double *moved = p->k + 4 * size;
-    for (int i = 0; i < 3; i++) p->times[i] = fmax(0, p->tau - s - 0.5 * i * h);
-    HB_TRY(
-        hb_problem_drift_each(context, p->problem, 3, p->origin, p->times, p->c, NULL, NULL, p->A));
-    for (size_t i = 0; i < 4; i++) {
-        for (size_t j = 0; j < size; j++)
-            moved[j] = state[j] + (i ? ahead[i] * h * p->k[(i - 1) * size + j] : 0);
-        rates_of(d, p->A + node[i] * d * d, p->c + node[i] * d, moved, p->k + i * size);
-    }
-    for (size_t i = 0; i < 4; i++)
-        for (size_t j = 0; j < size; j++) state[j] += h / 6 * weight[i] * p->k[i * size + j];
-    return HB_OK;
-}
-
-static hb_status integrate(hb_context *context, const linear_path *p, int steps, double *state)
-{
-    const double h = p->tau / steps;
-    memset(state, 0, hb_walk_exact_size(p->d) * sizeof *state);
-    for (size_t i = 0; i < p->d; i++) state[i * p->d + i] = 1;
-    for (int k = 0; k < steps; k++) HB_TRY(runge_kutta(context, p, h * k, h, state));
-    return HB_OK;
-}
-
-/* Two extrapolated states agree, relative to the largest entries of their parts. */
-static int agree(size_t d, const double *a, const double *b)
-{
-    const size_t ends[] = {d * d, 2 * d * d, 2 * d * d + d, 2 * d * d + d + 1};
-    for (size_t part = 0, i = 0; part < 4; part++) {
-        double size = part == 0 ? 0 : 1e-300, gap = 0;
-        for (; i < ends[part]; i++) {
-            size = fmax(size, fabs(a[i]));
-            gap = fmax(gap, fabs(a[i] - b[i]));
-        }
-        if (!(gap <= AGREEMENT * size) && gap > 0) return 0;
-    }
+    for (size_t k = 0; k < d * d; k++)
+        if (k / d != k % d && A[k] != 0) return 0;
     return 1;
 }
 
-/* states: (4, size): coarse, fine, extrapolated before and now. */
-static hb_status refine(hb_context *context, const linear_path *p, double *states, int *found)
+static hb_status find_frames(hb_context *context, const hb_problem *problem, double tau,
+                             hb_walk_linear *out)
 {
-    const size_t size = hb_walk_exact_size(p->d);
-    double *coarse = states, *fine = coarse + size, *before = fine + size, *now = before + size;
-    *found = 0;
-    HB_TRY(integrate(context, p, FIRST_STEPS, coarse));
-    for (int steps = 2 * FIRST_STEPS; steps <= MOST_STEPS && !*found; steps *= 2) {
-        HB_TRY(integrate(context, p, steps, fine));
-        for (size_t i = 0; i < size; i++) now[i] = fine[i] + (fine[i] - coarse[i]) / 15;
-        *found = steps > 2 * FIRST_STEPS && agree(p->d, now, before);
-        memcpy(before, now, size * sizeof *now);
-        memcpy(coarse, fine, size * sizeof *fine);
-    }
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    double *room = out->memory;
+    int found;
+    HB_TRY(hb_linear_way(context, problem, tau, 1, room, room + size, &found));
+    if (found) out->backward = room;
+    if (found) out->backward_rough = room + size;
+    if (!hb_initial_moves(problem)) return HB_OK;
+    HB_TRY(hb_linear_way(context, problem, tau, -1, room + 2 * size, room + 3 * size, &found));
+    if (found) out->forward = room + 2 * size;
+    if (found) out->forward_rough = room + 3 * size;
     return HB_OK;
 }
 
-hb_status hb_walk_exact_frame(hb_context *context, const hb_problem *problem, double tau,
-                              double **frame)
+hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, double tau,
+                              hb_walk_linear *out)
 {
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_walk_exact_size(d);
-    int found = d <= LARGEST_DIM;
-    *frame = NULL;
-    if (found) HB_TRY(is_linear(context, problem, tau, d, &found));
-    if (!found) return HB_OK;
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    int linear;
     void *memory;
-    HB_TRY(hb_allocate(context, 9 * size + 3 * (2 * d + 1 + d * d), sizeof(double), &memory));
-    double *states = memory;
-    linear_path path = {.problem = problem, .d = d, .tau = tau, .k = states + 4 * size};
-    path.origin = path.k + 5 * size;
-    path.times = path.origin + 3 * d;
-    path.c = path.times + 3;
-    path.A = path.c + 3 * d;
-    memset(path.origin, 0, 3 * d * sizeof(double));
-    const hb_status status = refine(context, &path, states, &found);
-    if (status != HB_OK || !found) {
-        hb_release(context, memory);
-        return status;
+    *out = (hb_walk_linear){.problem = problem, .d = d};
+    HB_TRY(is_linear(context, problem, tau, d, &linear));
+    if (!linear) return HB_OK;
+    HB_TRY(hb_allocate(context, 4 * size, sizeof(double), &memory));
+    out->memory = memory;
+    const hb_status status = find_frames(context, problem, tau, out);
+    if (status != HB_OK || !(out->backward || out->forward)) hb_walk_linear_clear(context, out);
+    const double *any = out->backward ? out->backward : out->forward;
+    out->diagonal = any && is_diagonal(d, any) && is_diagonal(d, any + d * d);
+    return status;
+}
+
+void hb_walk_linear_clear(hb_context *context, hb_walk_linear *linear)
+{
+    hb_release(context, linear->memory);
+    *linear = (hb_walk_linear){.problem = linear->problem, .d = linear->d};
+}
+
+int hb_walk_linear_is_closed(const hb_walk_linear *linear)
+{
+    return linear->forward ||
+           (linear->backward && hb_initial_average_is_closed(linear->problem, linear->diagonal));
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+typedef struct closed_value {
+    double log_value, rounding; /* ln u, and what its rounding may be */
+    double steep;               /* of the score's, before it is turned */
+} closed_value;
+
+size_t hb_walk_linear_work(const hb_walk_linear *linear)
+{
+    const size_t d = linear->d, a = hb_initial_moved_work(linear->problem),
+                 b = hb_initial_average_work(linear->problem) + 4 * d;
+    return 3 * d + (a > b ? a : b);
+}
+
+/* size_i = sum_j |M_ij| |x_j| + |n_i| */
+static double size_of(size_t d, size_t i, const double *M, const double *x, const double *n)
+{
+    double sum = fabs(n[i]);
+    for (size_t j = 0; j < d; j++) sum += fabs(M[i * d + j] * x[j]);
+    return sum;
+}
+
+static closed_value backward_value(const hb_walk_linear *l, const double *frame, const double *x,
+                                   double *score, double *work)
+{
+    const size_t d = l->d, dd = d * d;
+    const double *E = frame, *C = E + dd, *n = C + dd;
+    double *mean = work, *gamma = mean + d, *variance = gamma + d, *room = variance + d;
+    closed_value out = {.rounding = (double)d + fabs(n[d])};
+    for (size_t i = 0; i < d; i++) {
+        mean[i] = n[i];
+        variance[i] = C[i * d + i];
+        for (size_t j = 0; j < d; j++) mean[i] += E[i * d + j] * x[j];
     }
-    memcpy(states, states + 2 * size, size * sizeof(double)); // the last extrapolation
-    *frame = states;
-    return HB_OK;
+    const hb_bell bell = {.mean = mean,
+                          .variance = l->diagonal ? variance : NULL,
+                          .covariance = l->diagonal ? NULL : C};
+    hb_initial_average(l->problem, &bell, room, &out.log_value, gamma);
+    for (size_t i = 0; i < d; i++) {
+        const double size = size_of(d, i, E, x, n);
+        out.rounding += fabs(gamma[i]) * (size + variance[i] * fabs(gamma[i]));
+        out.steep = fmax(out.steep, size / variance[i]);
+        score[i] = 0;
+        for (size_t j = 0; j < d; j++) score[i] += E[j * d + i] * gamma[j];
+    }
+    double turned = 0;
+    for (size_t k = 0; k < dd; k++) turned = fmax(turned, fabs(E[k]));
+    out.steep *= turned;
+    out.log_value -= n[d];
+    out.rounding += fabs(out.log_value);
+    return out;
+}
+
+static closed_value forward_value(const hb_walk_linear *l, const double *frame, const double *x,
+                                  double *score, double *work)
+{
+    const size_t d = l->d, dd = d * d;
+    const double *G = frame, *D = G + dd, *shift = D + dd;
+    closed_value out = {.rounding = (double)d};
+    hb_initial_moved(l->problem, G, shift, D, x, work, &out.log_value, score);
+    /* by x it is minus the gradient by the mean: y = (S)^-1 (mean - x) is the gradient by x itself */
+    for (size_t i = 0; i < d; i++) {
+        const double size = fabs(x[i]) + fabs(shift[i]);
+        out.rounding += fabs(score[i]) * (size + D[i * d + i] * fabs(score[i]));
+        out.steep = fmax(out.steep, size / D[i * d + i]);
+    }
+    out.rounding += fabs(out.log_value);
+    return out;
+}
+
+typedef closed_value (*value_function)(const hb_walk_linear *l, const double *frame,
+                                       const double *x, double *score, double *work);
+
+/* score and error: (1 + d), the first for ln u. Returns the error of ln u. */
+static double value_with_error(const hb_walk_linear *l, value_function function, const double *fine,
+                               const double *rough, const double *x, double *value, double *error,
+                               double *work)
+{
+    const size_t d = l->d;
+    const closed_value a = function(l, fine, x, value + 1, work + d);
+    const closed_value b = function(l, rough, x, work, work + d);
+    value[0] = a.log_value;
+    error[0] = 2 * fabs(a.log_value - b.log_value) + ROUNDING * a.rounding;
+    for (size_t k = 0; k < d; k++)
+        error[1 + k] = 2 * fabs(value[1 + k] - work[k]) + ROUNDING * (fabs(value[1 + k]) + a.steep);
+    return isnan(error[0]) ? INFINITY : error[0];
+}
+
+void hb_walk_linear_value(const hb_walk_linear *l, const double *x, double *value, double *error,
+                          double *other, double *work)
+{
+    const size_t d = l->d;
+    const int back = l->backward && hb_initial_average_is_closed(l->problem, l->diagonal);
+    double least = INFINITY;
+    for (size_t k = 0; k <= d; k++) {
+        value[k] = NAN;
+        error[k] = INFINITY;
+    }
+    if (back)
+        least = value_with_error(l, backward_value, l->backward, l->backward_rough, x, value, error,
+                                 work);
+    if (!l->forward) return;
+    double *value2 = other, *error2 = other + 1 + d;
+    const double claim =
+        value_with_error(l, forward_value, l->forward, l->forward_rough, x, value2, error2, work);
+    if (!(claim < least)) return;
+    memcpy(value, value2, (1 + d) * sizeof *value);
+    memcpy(error, error2, (1 + d) * sizeof *error);
 }

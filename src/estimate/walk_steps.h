@@ -126,9 +126,6 @@ void hb_walk_arm_slope(const hb_walk_problem *shared, const hb_walk *walk, const
 /* C = L L': L in the lower triangle of C's place; 0 when C is not positive definite. */
 int hb_walk_cholesky(size_t d, double *C);
 
-/* Doubles of hb_walk_exact_frame. */
-size_t hb_walk_exact_size(size_t d);
-
 /* ---- gauge steps: walk_gauge.c, walk_ball.c ---- */
 
 hb_walk_reference hb_gauge_reference(const hb_walk_problem *shared, const hb_walk *walk,

@@ -6,6 +6,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
+#include "problem/raw_drift.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,4 +137,18 @@ hb_status hb_problem_drift_each(hb_context *context, const hb_problem *problem, 
                                             grad_divergence, jacobian, memory ? memory : few);
     hb_release(context, memory);
     return status;
+}
+
+hb_status hb_problem_raw_drift(hb_context *context, const hb_problem *problem, size_t n,
+                               const double *x, const double *t, double *f, double *jacobian,
+                               double *rate)
+{
+    for (size_t i = 0; i < n; i++)
+        HB_TRY(hb_time_change_rate(context, problem->change, t[i], rate + i));
+    return evaluate(context, problem, t, 1, n, x, f, NULL, NULL, jacobian);
+}
+
+int hb_problem_jacobian_is_timeless(const hb_problem *problem)
+{
+    return !problem->drift.callback && !problem->drift.jacobian_depends_on_t;
 }

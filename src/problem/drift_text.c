@@ -131,6 +131,7 @@ static hb_status compile_jacobian(building *b)
             if (!hb_graph_depends(drift->graph, b->f[i], j + 1)) continue;
             HB_TRY(hb_graph_derivative(drift->graph, b->f[i], j + 1, &entry));
             if (hb_graph_is_constant(drift->graph, entry, &number) && number == 0) continue;
+            drift->jacobian_depends_on_t |= hb_graph_depends(drift->graph, entry, 0);
             if (drift->n_entries == b->room) HB_TRY(grow_entries(b));
             drift->entries[drift->n_entries] = (size_t)i * (size_t)d + (size_t)j;
             b->entries[drift->n_entries++] = entry;

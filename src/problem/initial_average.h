@@ -20,4 +20,12 @@ size_t hb_initial_average_work(const hb_problem *problem);
 void hb_initial_average(const hb_problem *problem, const hb_bell *bell, double *work,
                         double *log_value, double *gradient);
 
+/* Whether, and what, the same start is after x -> G x + shift + N(0, D): ln of the density at x and its
+ * gradient[d] by x. Sums of Gaussians only. G and D are (d, d), row by row; work: hb_initial_moved_work. */
+int hb_initial_moves(const hb_problem *problem);
+size_t hb_initial_moved_work(const hb_problem *problem);
+void hb_initial_moved(const hb_problem *problem, const double *G, const double *shift,
+                      const double *D, const double *x, double *work, double *log_value,
+                      double *gradient);
+
 #endif

@@ -13,6 +13,7 @@
 
 typedef struct hb_drift {
     int dim, is_gradient, depends_on_t;
+    int jacobian_depends_on_t; /* text: some derivative by x does */
     /* as text */
     hb_graph *graph;
     hb_program *value;           // f: d outputs
