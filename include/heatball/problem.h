@@ -48,6 +48,13 @@ typedef int (*hb_drift_callback)(void *user, size_t n, const double *x, const do
 typedef int (*hb_density_callback)(void *user, size_t n, const double *x, double *log_density,
                                    double *gradient);
 
+/* What the author of a drift callback knows about it; of a text all of it is read off the formula. */
+typedef enum hb_drift_fact {
+    HB_FACT_AUTONOMOUS = 1, /* f does not depend on t */
+    HB_FACT_LINEAR = 2,     /* f = A(t) x + c(t) */
+    HB_FACT_GRADIENT = 4    /* f = -grad V, in more than one dimension */
+} hb_drift_fact;
+
 typedef struct hb_problem_settings {
     int dim;               /* 0 (default): the number of drift components; needed for callbacks,
                                  potentials, and to repeat one component with index i d times */
@@ -56,6 +63,8 @@ typedef struct hb_problem_settings {
     hb_drift_callback drift_callback; /* instead of drift */
     int drift_has_jacobian; /* the callback fills jacobian; else it is made by differences */
     void *drift_user;
+    int drift_facts; /* of a callback: a sum of hb_drift_fact, 0 (default): nothing is known, and the
+                        general way is taken. One that values at a few points contradict is refused */
     const char *noise;   /* g(t); NULL (default): "1" */
     const char *initial; /* see hb_initial_kind; NULL: initial_callback, or none */
     hb_density_callback initial_callback;
@@ -103,11 +112,14 @@ HB_API void hb_problem_destroy(hb_problem *problem);
 HB_API int hb_problem_dim(const hb_problem *problem);
 HB_API double hb_problem_time(const hb_problem *problem); /* `time` of settings or file, or 1 */
 HB_API hb_initial_kind hb_problem_initial_kind(const hb_problem *problem);
-/* 1 when f = -grad V is known: given as a potential, d = 1, or an expression with symmetric Jacobian. */
+/* 1 when f = -grad V is known: given as a potential, d = 1, a formula whose Jacobian is symmetric as a
+ * formula and that has no jump or pole which would hide a part of it, or declared for a callback. */
 HB_API int hb_problem_is_gradient(const hb_problem *problem);
-/* 1 when F is known not to depend on tau: f given as text without t, and constant g. Then one call of
- * hb_problem_drift serves points at different tau. */
+/* 1 when F is known not to depend on tau: f given as text without t, or declared so, and constant g. Then
+ * one call of hb_problem_drift serves points at different tau. */
 HB_API int hb_problem_is_autonomous(const hb_problem *problem);
+/* 1 when F is known to be A(tau) x + c(tau): from the formula, or declared for a callback. */
+HB_API int hb_problem_is_linear(const hb_problem *problem);
 
 /* tau(t), t in [0, ...), and its inverse, to 1e-12 relative. HB_ERROR_ARGUMENT where g <= 0. */
 HB_API hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t,

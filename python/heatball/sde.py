@@ -19,6 +19,7 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, Method, P
 __all__ = ["Solution", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
+FACTS = {"autonomous": 1, "linear": 2, "gradient": 4}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
 
@@ -112,7 +113,7 @@ def _row(values):
 
 
 def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
-          method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
+          facts=(), method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
           path_times=None, state=None, resume=False, radius=None, lift=None, degree=0, seed=1,
           threads=0, problem=None):
     """Solve dx = f(x,t) dt + g(t) dW from an initial density, at points.
@@ -137,6 +138,11 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         Default: the number of drift components; for a callable drift the last axis of `at`.
     params : dict
         Named numbers of the expressions.
+    facts : sequence of str
+        What is known of a callable drift: "autonomous" (no t), "linear" (A(t) x + c(t)), "gradient"
+        (-grad V). Nothing is assumed but that f(x) is autonomous; a fact allows faster and more
+        accurate ways, and one that values at a few points contradict is refused. Of a drift that is
+        text all of it is read off the formula.
     method : str
         "auto"; "grid" (dim 1 to 3); "particles" or "walk": by sampling, in any dimension; "meanvalue":
         averages over heat balls on the grid's solution. "auto" takes the grid where there is one, else
@@ -196,7 +202,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
     ({}, True)
     """
-    with _Call(drift, noise, initial, time, at, dim, params, threads, problem) as run:
+    with _Call(drift, noise, initial, time, at, dim, params, threads, problem,
+               facts) as run:
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         settings.method = choice("method", method, METHODS)
         _fill_sampling(settings.sampling, stderr, stderr_score, max_time, state, resume)
@@ -205,7 +212,7 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
 
 
 def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.1, 0.2, 0.4), *,
-             quantity="v", dim=None, params=None, samples=None, lift=None, degree=0, seed=1,
+             quantity="v", dim=None, params=None, facts=(), samples=None, lift=None, degree=0, seed=1,
              threads=0, problem=None):
     """Return the mean-value residual of a problem's solution at points, for several radii.
 
@@ -214,7 +221,7 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
 
     Parameters
     ----------
-    drift, noise, initial, time, at, dim, params, samples, lift, degree, seed, threads, problem
+    drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem
         As in `solve`; the solution is that of the grid.
     radii : array_like of shape (k,)
         Each below sqrt(4 pi tau).
@@ -234,7 +241,8 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     >>> r["scaled"].shape, bool(abs(r["residual"]).max() < 1e-6)
     ((2, 2), True)
     """
-    with _Call(drift, noise, initial, time, at, dim, params, threads, problem) as run:
+    with _Call(drift, noise, initial, time, at, dim, params, threads, problem,
+               facts) as run:
         settings = _settings(run.time, samples, None, lift, degree, seed)
         return run.residual(settings, choice("quantity", quantity, QUANTITIES),
                             array("radii", radii, 1))
@@ -277,10 +285,20 @@ def _fill_sampling(sampling, stderr, stderr_score, max_time, state, resume):
     sampling.resume = bool(resume)
 
 
+def _facts(drift, facts):
+    """The sum of hb_drift_fact."""
+    if isinstance(facts, str):
+        facts = (facts,)
+    if facts and not callable(drift):
+        raise ArgumentError("facts are for a callable drift; those of a text are read off its formula")
+    given = sum({choice("facts", fact, FACTS) for fact in facts})
+    return given | FACTS["autonomous"] if callable(drift) and not _takes_two(drift) else given
+
+
 class _Call:
     """One call of the library: the problem, its callbacks, and what they raised."""
 
-    def __init__(self, drift, noise, initial, time, at, dim, params, threads, problem):
+    def __init__(self, drift, noise, initial, time, at, dim, params, threads, problem, facts=()):
         self.context, self.failures, self.keep = context(threads), [], []
         self.x = _points(at)
         self.time = math.nan if time is None else real("time", time)
@@ -291,6 +309,7 @@ class _Call:
         if initial is None and problem is None:
             raise TypeError("initial is missing; it must be an initial density")
         settings = self._problem_settings(drift, noise, initial, dim, params, problem)
+        settings.drift_facts = _facts(drift, facts)
         self.problem = ctypes.POINTER(Problem)()
         if problem is None:
             self._check(library.hb_problem_create(self.context, ctypes.byref(settings),

@@ -24,11 +24,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Streams of this file: the top bits, and the first path's number below. */
+/* The stream of this file: the top bits, and the first path's number below. */
 #define PATH_STREAM (UINT64_C(0xF9A) << 52)
-#define PROBE_STREAM (UINT64_C(0xF9B) << 52)
 
-enum { MOST_SWEEPS = 200000, MOST_DIVISIONS = 60, PROBES = 24 };
+enum { MOST_SWEEPS = 200000, MOST_DIVISIONS = 60 };
 
 static const double STEP_LIMIT = 0.5;
 
@@ -49,48 +48,21 @@ static hb_status draw_initial(hb_context *context, const hb_path_plan *plan, uin
 
 /* ---- linear drifts ------------------------------------------------------------------------------- */
 
-/* F and its Jacobian at probes on the scales 1, 30 and 1000; the first is the origin. */
-static hb_status probe(hb_context *context, const hb_problem *problem, size_t d, double *x,
-                       double *F, double *jacobian)
-{
-    double tau[PROBES] = {0};
-    HB_TRY(hb_random_normal(context, 1, PROBE_STREAM, 0, PROBES * d, x));
-    for (size_t i = 0; i < PROBES; i++)
-        for (size_t k = 0; k < d; k++) x[i * d + k] *= i == 0 ? 0 : i < 8 ? 1 : i < 16 ? 30 : 1000;
-    HB_TRY(hb_problem_drift_each(context, problem, PROBES, x, tau, F, NULL, NULL, NULL));
-    return hb_problem_drift_each(context, problem, 1, x, tau, F, NULL, NULL, jacobian);
-}
-
-static int is_linear(size_t d, const double *x, const double *F, const double *A)
-{
-    for (size_t i = 0; i < PROBES; i++)
-        for (size_t j = 0; j < d; j++) {
-            double sum = F[j], size = fabs(F[j]);
-            for (size_t k = 0; k < d; k++) {
-                sum += A[j * d + k] * x[i * d + k];
-                size += fabs(A[j * d + k] * x[i * d + k]);
-            }
-            if (!(fabs(F[i * d + j] - sum) <= 1e-12 * size)) return 0;
-        }
-    return 1;
-}
-
 hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, hb_linear_drift *out)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
     *out = (hb_linear_drift){NULL, NULL};
-    if (!hb_problem_is_autonomous(problem)) return HB_OK;
+    if (!hb_problem_is_autonomous(problem) || !hb_problem_is_linear(problem)) return HB_OK;
     void *memory = NULL, *kept = NULL;
-    HB_TRY(hb_allocate(context, 2 * PROBES * d, sizeof(double), &memory));
+    HB_TRY(hb_allocate(context, d, sizeof(double), &memory));
     hb_status status = hb_allocate(context, d * d + d, sizeof(double), &kept);
-    double *x = memory, *F = x + PROBES * d, *A = kept;
-    if (status == HB_OK) status = probe(context, problem, d, x, F, A);
-    if (status == HB_OK && is_linear(d, x, F, A)) {
-        memcpy(A + d * d, F, d * sizeof *F);
+    double *origin = memset(memory, 0, d * sizeof(double)), *A = kept;
+    if (status == HB_OK)
+        status = hb_problem_drift(context, problem, 0, 1, origin, A + d * d, NULL, NULL, A);
+    if (status == HB_OK)
         *out = (hb_linear_drift){A, A + d * d};
-    } else {
+    else
         hb_release(context, kept);
-    }
     hb_release(context, memory);
     return status;
 }

@@ -10,8 +10,8 @@ typedef struct hb_linear_drift {
     double *c; // (d)
 } hb_linear_drift;
 
-/* Is the drift linear? Compared at scattered points near and far; allocates A and c when it is, which
- * hb_release frees (A only: one block). */
+/* Is the drift known to be linear and constant in time? Allocates A and c when it is, which hb_release
+ * frees (A only: one block). */
 hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem,
                                hb_linear_drift *out);
 

@@ -11,7 +11,7 @@
  *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
  *     score:  |score_k| + max_j size_j/spread_jj, turned by |E'|,
  * size_i the sum of the sizes in E x + n, gamma the gradient there.
- * A drift is taken for linear when it is so at PROBES points on three scales at TIMES values of tau.
+ * Whether a drift is linear is read off its formula (problem/drift_facts.c).
  * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
 #include "estimate/walk_linear.h"
 #include "base/context.h"
@@ -20,58 +20,10 @@
 #include "problem/initial_average.h"
 
 #include <float.h>
-#include <heatball/random.h>
 #include <math.h>
 #include <string.h>
 
-#define PROBE_STREAM (UINT64_C(0xFA2) << 52) /* used by nothing else */
-
-enum { PROBES = 12, TIMES = 9 };
-
 static const double ROUNDING = 16 * DBL_EPSILON;
-
-/* ---- is it linear? -------------------------------------------------------------------------- */
-
-static int fits(size_t d, const double *x, const double *F, const double *F0, const double *A)
-{
-    for (size_t j = 0; j < d; j++) {
-        double sum = F0[j], size = fabs(F0[j]);
-        for (size_t k = 0; k < d; k++) {
-            sum += A[j * d + k] * x[k];
-            size += fabs(A[j * d + k] * x[k]);
-        }
-        if (!(fabs(F[j] - sum) <= 1e-12 * size)) return 0;
-    }
-    return 1;
-}
-
-/* x[PROBES][d], the first the origin; F, A: room. */
-static hb_status linear_at(hb_context *context, const hb_problem *problem, double tau, size_t d,
-                           const double *x, double *F, double *A, int *yes)
-{
-    double times[PROBES];
-    for (int i = 0; i < PROBES; i++) times[i] = tau;
-    HB_TRY(hb_problem_drift_each(context, problem, PROBES, x, times, F, NULL, NULL, NULL));
-    HB_TRY(hb_problem_drift_each(context, problem, 1, x, times, F, NULL, NULL, A));
-    for (size_t i = 1; i < PROBES && *yes; i++) *yes = fits(d, x + i * d, F + i * d, F, A);
-    return HB_OK;
-}
-
-static hb_status is_linear(hb_context *context, const hb_problem *problem, double tau, size_t d,
-                           int *yes)
-{
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * PROBES * d + d * d, sizeof(double), &memory));
-    double *x = memory, *F = x + PROBES * d, *A = F + PROBES * d;
-    hb_status status = hb_random_normal(context, 1, PROBE_STREAM, 0, PROBES * d, x);
-    for (size_t k = 0; k < PROBES * d; k++)
-        x[k] *= k < d ? 0 : k < 5 * d ? 1 : k < 9 * d ? 30 : 1000;
-    *yes = 1;
-    for (int i = 0; i < TIMES && status == HB_OK && *yes; i++)
-        status = linear_at(context, problem, tau * i / (TIMES - 1), d, x, F, A, yes);
-    hb_release(context, memory);
-    return status;
-}
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
@@ -102,11 +54,9 @@ hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, do
                               hb_walk_linear *out)
 {
     const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
-    int linear;
     void *memory;
     *out = (hb_walk_linear){.problem = problem, .d = d};
-    HB_TRY(is_linear(context, problem, tau, d, &linear));
-    if (!linear) return HB_OK;
+    if (!hb_problem_is_linear(problem)) return HB_OK;
     HB_TRY(hb_allocate(context, 4 * size, sizeof(double), &memory));
     out->memory = memory;
     const hb_status status = find_frames(context, problem, tau, out);

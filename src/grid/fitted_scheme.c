@@ -122,16 +122,12 @@ static hb_status coefficients(hb_scheme *s, double tau, double *drain)
     return HB_OK;
 }
 
-/* F is asked for on all edges only when it has changed at one of the probes since the last time. */
+/* F is asked for again at every new tau, unless it is known not to change. */
 static hb_status update_drift(hb_scheme *s, double tau, double *scratch)
 {
-    if (tau == s->drift_tau) return HB_OK;
-    const size_t bytes = 2 * HB_SCHEME_PROBES * (size_t)s->mesh.dim * sizeof(double);
-    HB_TRY(hb_problem_drift(s->context, s->problem, tau, 2 * HB_SCHEME_PROBES, s->probe_points,
-                            s->probe_now, NULL, NULL, NULL));
-    if (!isnan(s->drift_tau) && memcmp(s->probe_now, s->probe_drift, bytes) == 0) return HB_OK;
+    const int same = tau == s->drift_tau || hb_problem_is_autonomous(s->problem);
+    if (same && !isnan(s->drift_tau)) return HB_OK;
     HB_TRY(coefficients(s, tau, scratch));
-    memcpy(s->probe_drift, s->probe_now, bytes);
     s->drift_tau = tau;
     return HB_OK;
 }
@@ -177,20 +173,6 @@ static void carve(hb_scheme *s)
     s->drift = hb_workspace_take(&s->work, batch, sizeof(double));
 }
 
-/* Probes spread over the edges by the golden ratio, axes in turn. */
-static void place_probes(hb_scheme *s)
-{
-    const hb_mesh *mesh = &s->mesh;
-    for (int p = 0; p < HB_SCHEME_PROBES; p++) {
-        const int a = p % mesh->dim;
-        const double part = fmod(0.6180339887498949 * (p + 1), 1);
-        size_t node = (size_t)(part * (double)mesh->size);
-        const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
-        if (node / stride % n == n - 1) node -= stride;
-        gauss_points(mesh, a, node, s->probe_points + 2 * mesh->dim * p);
-    }
-}
-
 static const hb_scheme_kernels *kernels_of(hb_isa isa)
 {
     switch (isa) {
@@ -221,7 +203,6 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
         return status;
     }
     carve(s);
-    place_probes(s);
     *out = s;
     return HB_OK;
 }

@@ -7,8 +7,6 @@
 #include "grid/fitted_scheme.h"
 #include "grid/scheme_kernels.h"
 
-enum { HB_SCHEME_PROBES = 64 /* edges where a change of F in time is looked for */ };
-
 struct hb_scheme {
     hb_context *context;
     const hb_problem *problem;
@@ -17,18 +15,15 @@ struct hb_scheme {
     double drift_tau; /* tau of the coefficients; NaN: none yet */
     double gamma;
     /* in strands of the axis: */
-    double *gain_up[3];                            // (entries) B(z)/h^2, twice at a lower wall
-    double *gain_down[3];                          // (entries) B(-z)/h^2, twice at an upper wall
-    double *upper[3];                              // (entries) dv_i'/dv_j at the v of the last rate
-    double *lower[3];                              // (entries) dv_j'/dv_i at the same v
-    double *pivot[3];                              // (entries) inverse pivots of I - gamma J_axis
-    double *drain;                                 // (entries of axis 0) sum over all axes
-    double *buffers;                               // (2, longest strand)
-    double *points;                                // (2 batches, dim)
-    double *drift;                                 // (2 batches, dim)
-    double probe_points[2 * HB_SCHEME_PROBES * 3]; // (2 probes, dim)
-    double probe_drift[2 * HB_SCHEME_PROBES * 3];  // (2 probes, dim)
-    double probe_now[2 * HB_SCHEME_PROBES * 3];    // (2 probes, dim)
+    double *gain_up[3];   // (entries) B(z)/h^2, twice at a lower wall
+    double *gain_down[3]; // (entries) B(-z)/h^2, twice at an upper wall
+    double *upper[3];     // (entries) dv_i'/dv_j at the v of the last rate
+    double *lower[3];     // (entries) dv_j'/dv_i at the same v
+    double *pivot[3];     // (entries) inverse pivots of I - gamma J_axis
+    double *drain;        // (entries of axis 0) sum over all axes
+    double *buffers;      // (2, longest strand)
+    double *points;       // (2 batches, dim)
+    double *drift;        // (2 batches, dim)
     hb_workspace work;
 };
 

@@ -3,20 +3,18 @@
  * Everything is compiled once, at creation, so that threads can share it:
  *     f;   f and div f = sum df_i/dx_i;   f, div f and its gradient;   the Jacobian,
  * the last as the list of its entries that are not identically 0, which keeps a chain of 1000 sites at
- * 3000 derivatives instead of a million. f is a gradient when every df_i/dx_j - df_j/dx_i is 0: first by
- * the graph, which knows equal expressions, then by the values at PROBES points.
+ * 3000 derivatives instead of a million. drift_facts.c reads off the
+ * formulas what kind of drift it is.
  * A number to reproduce: f = (y, 2.5 (1 - x^2) y - x) at (1.2, 0.7) has div f = 2.5 (1 - 1.44) = -1.1. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
 
-#include <heatball/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_DOUBLES = 1 << 14, PROBES = 32 };
-#define PROBE_STREAM (UINT64_C(13) << 60) /* the library's own, used by nothing else */
+enum { BLOCK_DOUBLES = 1 << 14 };
 
 typedef struct building {
     hb_context *context;
@@ -140,70 +138,6 @@ static hb_status compile_jacobian(building *b)
     return hb_program_compile(drift->graph, (int)drift->n_entries, b->entries, &drift->jacobian);
 }
 
-/* ---- is it a gradient? ---------------------------------------------------------------------- */
-
-/* 1 when all df_i/dx_j - df_j/dx_i are 0 by the graph's own rules. */
-static hb_status symmetric_by_graph(building *b, int *yes)
-{
-    hb_drift *drift = b->drift;
-    hb_graph *graph = drift->graph;
-    hb_node minus, mirror, difference;
-    double number;
-    HB_TRY(hb_graph_constant(graph, -1, &minus));
-    *yes = 1;
-    for (size_t k = 0; k < drift->n_entries && *yes; k++) {
-        const int i = (int)(drift->entries[k] / (size_t)drift->dim);
-        const int j = (int)(drift->entries[k] % (size_t)drift->dim);
-        if (i == j) continue;
-        HB_TRY(hb_graph_derivative(graph, b->f[j], i + 1, &mirror));
-        HB_TRY(hb_graph_multiply(graph, minus, mirror, &mirror));
-        HB_TRY(hb_graph_add(graph, b->entries[k], mirror, &difference));
-        *yes = hb_graph_is_constant(graph, difference, &number) && number == 0;
-    }
-    return HB_OK;
-}
-
-/* The same by values at one point; a point outside the domain of f says nothing. */
-static int symmetric_at(int d, const double *jacobian)
-{
-    double size = 0, difference = 0;
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) {
-            size = fmax(size, fabs(jacobian[i * d + j]));
-            difference = fmax(difference, fabs(jacobian[i * d + j] - jacobian[j * d + i]));
-        }
-    return !(difference > 1e-11 * size);
-}
-
-static hb_status symmetric_by_values(building *b, int *yes)
-{
-    const int d = b->drift->dim;
-    const size_t point = (size_t)d;
-    void *memory;
-    HB_TRY(hb_allocate(b->context, PROBES * point * (1 + point), sizeof(double), &memory));
-    double *x = memory;                    // (PROBES, d)
-    double *jacobian = x + PROBES * point; // (PROBES, d, d)
-    hb_status status = hb_random_normal(b->context, 1, PROBE_STREAM, 0, PROBES * point, x);
-    if (status == HB_OK)
-        status = hb_drift_text_evaluate(b->context, b->drift, &(double){0.37}, 0, PROBES, x, NULL,
-                                        NULL, NULL, jacobian);
-    *yes = status == HB_OK;
-    for (size_t k = 0; k < PROBES && *yes; k++)
-        *yes = symmetric_at(d, jacobian + k * point * point);
-    hb_release(b->context, memory);
-    return status;
-}
-
-static hb_status find_gradient(building *b, int has_potential)
-{
-    hb_drift *drift = b->drift;
-    drift->is_gradient = has_potential || drift->dim == 1;
-    if (!drift->is_gradient) HB_TRY(symmetric_by_graph(b, &drift->is_gradient));
-    if (!drift->is_gradient && drift->dim <= 64)
-        HB_TRY(symmetric_by_values(b, &drift->is_gradient));
-    return HB_OK;
-}
-
 /* ---- creation ------------------------------------------------------------------------------- */
 
 static hb_status build(building *b, const hb_problem_settings *s)
@@ -212,11 +146,9 @@ static hb_status build(building *b, const hb_problem_settings *s)
     HB_TRY(hb_graph_create(b->context, drift->dim, &drift->graph));
     HB_TRY(hb_drift_parameters(b->context, s, drift->graph));
     HB_TRY(s->drift ? parse_components(b, s->drift) : parse_potential(b, s->potential));
-    for (int i = 0; i < drift->dim; i++)
-        drift->depends_on_t |= hb_graph_depends(drift->graph, b->f[i], 0);
     HB_TRY(compile_gradient(b));
     HB_TRY(compile_jacobian(b));
-    return find_gradient(b, s->potential != NULL);
+    return hb_drift_find_facts(b->context, drift, b->f, b->entries, s->potential != NULL);
 }
 
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
@@ -241,6 +173,9 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
     hb_program_destroy(drift->with_gradient);
     hb_program_destroy(drift->jacobian);
     hb_program_destroy(drift->potential);
+    hb_program_destroy(drift->arguments);
+    hb_range_tape_destroy(context, drift->ranges);
+    hb_release(context, drift->facts.breaks);
     hb_release(context, drift->entries);
     hb_graph_destroy(drift->graph);
     if (drift->lock) omp_destroy_lock(drift->lock);

@@ -30,6 +30,8 @@ static hb_status check_dim(hb_context *context, const hb_problem_settings *s, in
     HB_CHECK(context, ways == 1, HB_ERROR_ARGUMENT,
              "%s; give one of drift, potential and a callback for the drift",
              ways ? "the drift is given more than once" : "the drift is missing");
+    HB_CHECK(context, s->drift_callback || s->drift_facts == 0, HB_ERROR_ARGUMENT,
+             "facts are declared for a drift that is text; they are read off its formula");
     HB_CHECK(context, !(s->initial && s->initial_callback), HB_ERROR_ARGUMENT,
              "the initial density is given as text and as a callback; give one");
     *dim = s->dim;
@@ -63,6 +65,7 @@ static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
     HB_CHECK(context, !hb_graph_depends(problem->noise_graph, g, 1), HB_ERROR_ARGUMENT,
              "the noise '%.60s' depends on x; g may depend on t only", s->noise);
     HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
+    HB_TRY(hb_range_tape_create(context, problem->noise_graph, 1, &g, &problem->noise_ranges));
     return hb_time_change_create(context, noise_at, problem,
                                  !hb_graph_depends(problem->noise_graph, g, 0), problem->time,
                                  &problem->change);
@@ -107,6 +110,7 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(create_noise(context, s, problem));
     HB_TRY((s->drift_callback ? hb_drift_from_callback
                               : hb_drift_from_text)(context, s, problem->dim, &problem->drift));
+    if (s->drift_callback) HB_TRY(hb_drift_check_facts(context, &problem->drift, problem->time));
     HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
     HB_TRY(create_initial(context, s, problem));
     return check_drift(context, problem);
@@ -149,6 +153,7 @@ void hb_problem_destroy(hb_problem *problem)
     hb_drift_destroy(context, &problem->drift);
     hb_time_change_destroy(context, problem->change);
     hb_program_destroy(problem->noise);
+    hb_range_tape_destroy(context, problem->noise_ranges);
     hb_graph_destroy(problem->noise_graph);
     hb_release(context, problem->text);
     hb_release(context, problem);
@@ -173,13 +178,17 @@ hb_initial_kind hb_problem_initial_kind(const hb_problem *problem)
 
 int hb_problem_is_gradient(const hb_problem *problem)
 {
-    return problem->drift.is_gradient;
+    return problem->drift.facts.gradient;
 }
 
 int hb_problem_is_autonomous(const hb_problem *problem)
 {
-    return !problem->drift.callback && !problem->drift.depends_on_t &&
-           hb_time_change_is_constant(problem->change);
+    return problem->drift.facts.autonomous && hb_time_change_is_constant(problem->change);
+}
+
+int hb_problem_is_linear(const hb_problem *problem)
+{
+    return problem->drift.facts.affine;
 }
 
 hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t, double *tau)

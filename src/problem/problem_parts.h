@@ -2,6 +2,7 @@
 #ifndef HB_PROBLEM_PROBLEM_PARTS_H
 #define HB_PROBLEM_PROBLEM_PARTS_H
 
+#include "problem/drift_facts.h"
 #include "problem/expression.h"
 #include "problem/panels.h"
 #include "problem/time_change.h"
@@ -12,8 +13,9 @@
 /* ---- the drift f(x,t), not yet normalised ---- */
 
 typedef struct hb_drift {
-    int dim, is_gradient, depends_on_t;
+    int dim;
     int jacobian_depends_on_t; /* text: some derivative by x does */
+    hb_drift_facts facts;      /* of f: autonomous says that f has no t */
     /* as text */
     hb_graph *graph;
     hb_program *value;           // f: d outputs
@@ -22,7 +24,9 @@ typedef struct hb_drift {
     hb_program *jacobian;        // the n_entries derivatives that are not 0
     hb_program *potential;       // V, NULL when none is given
     size_t n_entries;
-    size_t *entries; // (n_entries): i*d + j of df_i/dx_j
+    size_t *entries;       // (n_entries): i*d + j of df_i/dx_j
+    hb_range_tape *ranges; // f and the arguments of the breaks: d + n_breaks
+    hb_program *arguments; // of the breaks; NULL: there are none
     /* as a callback; NULL for text */
     hb_drift_callback callback;
     int has_jacobian;
@@ -35,6 +39,12 @@ hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *set
                              hb_drift *drift);
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift);
+/* Fills drift->facts, ranges and arguments of a text. f: (d) nodes; entries: those of the Jacobian that
+ * are not 0, in the order of drift->entries. */
+hb_status hb_drift_find_facts(hb_context *context, hb_drift *drift, const hb_node *f,
+                              const hb_node *entries, int has_potential);
+/* Refuses declared facts of a callback that values at a few points contradict. */
+hb_status hb_drift_check_facts(hb_context *context, const hb_drift *drift, double time);
 /* Gives the graph the settings' parameters. */
 hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *settings,
                               hb_graph *graph);
@@ -93,6 +103,7 @@ struct hb_problem {
     double time;
     hb_graph *noise_graph;
     hb_program *noise;
+    hb_range_tape *noise_ranges;
     hb_time_change *change;
     hb_drift drift;
     hb_initial initial;

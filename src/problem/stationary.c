@@ -114,12 +114,12 @@ hb_status hb_stationary_create(hb_context *context, hb_problem *problem)
 {
     const hb_drift *drift = &problem->drift;
     HB_CHECK(
-        context, drift->is_gradient, HB_ERROR_ARGUMENT,
+        context, drift->facts.gradient, HB_ERROR_ARGUMENT,
         "initial is stationary, but the drift is not known to be a gradient; give a potential");
-    HB_CHECK(context, hb_time_change_is_constant(problem->change) && !drift->depends_on_t,
+    HB_CHECK(context, hb_time_change_is_constant(problem->change) && drift->facts.autonomous,
              HB_ERROR_ARGUMENT,
              "initial is stationary, but the %s depends on t; drift and noise must not",
-             drift->depends_on_t ? "drift" : "noise");
+             drift->facts.autonomous ? "noise" : "drift");
     HB_CHECK(context, problem->dim <= 3, HB_ERROR_ARGUMENT,
              "initial is stationary and dim is %d; it is normalised numerically, in dim 1 to 3",
              problem->dim);
