@@ -13,7 +13,7 @@
 typedef struct solve_values {
     hb_problem_values problem;
     int method, json, resume;
-    double radius, stderr_density, stderr_score, max_time;
+    double radius, stderr_density, stderr_score, max_time, save_every;
     const char *path, *plot, *paths, *path_times, *state;
 } solve_values;
 
@@ -71,6 +71,13 @@ static const hb_option solve_options[] = {
      .placeholder = "FILE",
      .help = "keep the state of the sampling in this file",
      .offset = offsetof(solve_values, state)},
+    {.name = "save-every",
+     .kind = HB_OPTION_REAL,
+     .placeholder = "SECONDS",
+     .help = "write the state so often at least; more often at the start",
+     .max = INFINITY,
+     .rules = HB_OPTION_ABOVE,
+     .offset = offsetof(solve_values, save_every)},
     {.name = "resume",
      .kind = HB_OPTION_FLAG,
      .help = "go on from the state file if it is there",
@@ -128,6 +135,9 @@ static hb_status check_options(hb_session *session, const solve_values *v)
             return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                    "%s is for methods that sample; --method %s does not",
                                    of_sampling[k].name, method_names[v->method]);
+    if (!isnan(v->save_every) && !v->state)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--save-every is given without --state; give the file");
     if (v->resume && !v->state)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--resume is given without --state; give the file");
@@ -150,6 +160,7 @@ static void fill_sampling(const solve_values *v, hb_solve_settings *settings)
     settings->sampling.score_error = zero_if_nan(v->stderr_score);
     settings->sampling.max_time = zero_if_nan(v->max_time);
     settings->sampling.state = v->state;
+    settings->sampling.save_every = zero_if_nan(v->save_every);
     settings->sampling.resume = v->resume;
 }
 

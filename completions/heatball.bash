@@ -13,7 +13,7 @@ _heatball_options()
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
     solve)
         echo "$_heatball_problem --method --stderr --stderr-score --max-time --paths --path-times
-            --state --resume --radius --json -o --plot"
+            --state --save-every --resume --radius --json -o --plot"
         ;;
     residual) echo "--model --tau $_heatball_problem --radii --quantity --json -o" ;;
     data)

@@ -160,18 +160,34 @@ def test_resuming_gives_the_same_bytes(tmp_path, method):
 
 
 def test_a_killed_run_leaves_a_state(tmp_path):
-    """kill -9 in the middle: the file is whole, and going on from it gives the same bytes."""
+    """kill -9 in the middle: the file is whole, holds the first rounds, and going on from it gives the
+    bytes of a run that was not killed. A minute between saves would leave nothing."""
     state = tmp_path / "state"
     options = [*TURNING, "--method", "walk", "-q"]
-    whole = succeed(*options, "--samples", 24000)
-    succeed(*options, "--samples", 9000, "--state", state)
-    more = [COMMAND, *options, "--samples", "1e9", "--state", state, "--resume"]
+    more = [COMMAND, *options, "--samples", "1e9", "--state", state]
     process = subprocess.Popen([str(word) for word in more], stdout=subprocess.PIPE)
-    time.sleep(0.7)
+    end = time.monotonic() + 40
+    rounds = np.zeros(2)
+    while time.monotonic() < end and not np.all(rounds > 1):
+        time.sleep(0.1)
+        if state.exists():
+            rounds = np.load(open(state, "rb"))[1:, 1]
     process.kill()
     assert process.wait() == -signal.SIGKILL and process.stdout.read() == b""
     process.stdout.close()
-    assert succeed(*options, "--samples", 24000, "--state", state, "--resume") == whole
+    rounds = np.load(open(state, "rb"))[1:, 1]
+    assert np.all(rounds > 1)
+    samples = int(8192 * (rounds[0] + 1))
+    assert succeed(*options, "--samples", samples, "--state", state, "--resume") \
+        == succeed(*options, "--samples", samples)
+
+
+def test_the_period_of_saves_is_an_option(tmp_path):
+    for words, says in ((["--save-every", "2"], "--save-every is given without --state"),
+                        (["--save-every", "0", "--state", tmp_path / "s"], "--save-every")):
+        done = run(*TURNING, "--method", "walk", *words)
+        assert done.returncode == 2 and says in done.stderr
+    succeed(*TURNING, "--method", "walk", "--samples", 9000, "--save-every", 0.01, "--state", tmp_path / "s")
 
 
 def test_an_interrupted_run_says_where_its_state_is(tmp_path):
@@ -217,7 +233,7 @@ def test_other_states_are_refused(tmp_path):
     damaged[-30] ^= 1
     state.write_bytes(damaged)
     done = run(*options, "--resume")
-    assert done.returncode == 2 and "is damaged: its numbers do not give its check sum" in done.stderr
+    assert done.returncode == 2 and "is damaged: its bytes do not give its check sum" in done.stderr
     for content in (before[:900], b"", b"not a state"):
         state.write_bytes(content)
         for extra in (["--resume"], []):

@@ -2,6 +2,7 @@
  * spread, so that numbers of rounds, errors, files and choices are known beforehand. */
 #include "support.h"
 
+#include "base/checksum.h"
 #include "base/context.h"
 #include "base/parallel.h"
 #include "estimate/sampling.h"
@@ -435,6 +436,140 @@ static void other_states_are_refused(void **state)
     hb_context_destroy(context);
 }
 
+/* A state of the fake at path, from a run of three rounds; s stays open. */
+static void write_state(hb_context *context, hb_sampling_settings *settings, fake *f,
+                        hb_sampling *s)
+{
+    settings->samples = 3000;
+    start(context, settings, f, s);
+    print_of(s, "-x, -2*y", AT);
+    assert_ok(context, hb_sampling_perform(s));
+}
+
+static size_t read_bytes(const char *path, unsigned char *bytes, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t n = fread(bytes, 1, room, file);
+    fclose(file);
+    return n;
+}
+
+static void write_bytes(const char *path, const unsigned char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    fclose(file);
+}
+
+/* Every bit of the header and of row 0, and one of each byte of the rest. */
+static void a_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    char path[64];
+    make_path(path);
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_sampling_settings settings = settings_of();
+    settings.state = path;
+    fake f = make_fake(context);
+    hb_sampling s;
+    static unsigned char bytes[1 << 16];
+    write_state(context, &settings, &f, &s);
+    const size_t n = read_bytes(path, bytes, sizeof bytes);
+    const size_t head = 128 + 8 * (4 + hb_tally_size(DIM));
+    assert_true(n > head && n < sizeof bytes);
+    int found;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            if (i >= head && bit != i % 8) continue;
+            bytes[i] ^= (unsigned char)(1u << bit);
+            write_bytes(path, bytes, n);
+            assert_int_not_equal(hb_sampling_load(&s, &found), HB_OK);
+            bytes[i] ^= (unsigned char)(1u << bit);
+        }
+    write_bytes(path, bytes, n + 1); /* one byte more than there should be */
+    assert_int_equal(hb_sampling_load(&s, &found), HB_ERROR_FORMAT);
+    write_bytes(path, bytes, n);
+    assert_ok(context, hb_sampling_load(&s, &found));
+    unlink(path);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+static void a_table_without_rows_is_no_state(void **state)
+{
+    (void)state;
+    char path[64];
+    make_path(path);
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const uint64_t shape[] = {0, 64};
+    hb_writer *writer;
+    assert_ok(context, hb_writer_create(context, path, &writer));
+    assert_ok(context, hb_npy_begin(writer, HB_F64, 2, shape));
+    assert_ok(context, hb_writer_commit(writer));
+    assert_fails(context, hb_sampling_check_path(context, path), HB_ERROR_FORMAT,
+                 "it holds something else");
+    unlink(path);
+    hb_context_destroy(context);
+}
+
+/* Counts that a forger gave the right check sum: no cast of them is taken. */
+static void forged_counts_are_refused(void **state)
+{
+    (void)state;
+    const double forged[] = {-1, 0.5, 1e300, INFINITY, NAN, 1e17};
+    char path[64];
+    make_path(path);
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_sampling_settings settings = settings_of();
+    settings.state = path;
+    fake f = make_fake(context);
+    hb_sampling s;
+    static unsigned char bytes[1 << 16];
+    write_state(context, &settings, &f, &s);
+    const size_t n = read_bytes(path, bytes, sizeof bytes), width = 4 + hb_tally_size(DIM);
+    double *table = (double *)(void *)(bytes + 128);
+    int found;
+    for (size_t column = 0; column < 3; column++)
+        for (size_t k = 0; k < 6; k++) {
+            const double kept = table[2 * width + column];
+            table[2 * width + column] = forged[k];
+            memset(table + 4, 0, 2 * sizeof(double));
+            const uint64_t check = hb_checksum(HB_CHECKSUM_START, bytes, n);
+            table[4] = (double)(check >> 32);
+            table[5] = (double)(check & 0xffffffffu);
+            write_bytes(path, bytes, n);
+            assert_fails(context, hb_sampling_load(&s, &found), HB_ERROR_FORMAT, "counts");
+            table[2 * width + column] = kept;
+        }
+    unlink(path);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
+/* After the first round, though the usual gap is a minute: what is killed then has something to lose. */
+static void the_first_round_is_saved(void **state)
+{
+    (void)state;
+    char path[64];
+    make_path(path);
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_sampling_settings settings = settings_of();
+    settings.state = path;
+    fake f = make_fake(context);
+    hb_sampling s;
+    start(context, &settings, &f, &s);
+    print_of(&s, "-x, -2*y", AT);
+    assert_ok(context, hb_sampling_keep(&s));
+    assert_int_equal(access(path, F_OK), 0);
+    assert_true(s.save_gap >= 1);
+    unlink(path);
+    assert_ok(context, hb_sampling_keep(&s)); /* a second has not gone by */
+    assert_int_not_equal(access(path, F_OK), 0);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
 /* ---- which of two ---- */
 
 /* Run 0 is worse at point 1, doubted at point 2, and precise enough at 0; at 3 both are doubted. */
@@ -506,6 +641,10 @@ int main(void)
         cmocka_unit_test(resuming_gives_the_same_bits),
         cmocka_unit_test(uneven_points_catch_up),
         cmocka_unit_test(other_states_are_refused),
+        cmocka_unit_test(a_flipped_bit_is_refused),
+        cmocka_unit_test(a_table_without_rows_is_no_state),
+        cmocka_unit_test(forged_counts_are_refused),
+        cmocka_unit_test(the_first_round_is_saved),
         cmocka_unit_test(the_better_one_serves_a_point),
         cmocka_unit_test(an_exact_one_serves_every_point),
     };

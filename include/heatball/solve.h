@@ -33,8 +33,10 @@ typedef struct hb_sampling_settings {
     int lift;             /* of that ball; -1 (default): chosen */
     uint64_t seed;        /* default 1 */
     const char *state; /* file that holds the state of the sampling, written at the end, when it is
-                                  interrupted, and about every minute; NULL (default): none. A file that
-                                  is there and is no state is not overwritten */
+                                  interrupted, after the first round, and then after 1, 2, 4 ... seconds
+                                  up to every save_every; NULL (default): none. A file that is there and
+                                  is no state is not overwritten */
+    double save_every; /* seconds; 0 (default): 60 */
     int resume; /* go on from `state` if it is there; with the same number of rounds the result has the
                         same bits as without the interruption */
     /* Trajectories of the user instead of simulated ones, for particles: paths[n_paths][n_times][dim]

@@ -415,6 +415,7 @@ class SamplingSettings(ctypes.Structure):
         ("lift", c_int),
         ("seed", c_uint64),
         ("state", c_char_p),
+        ("save_every", c_double),
         ("resume", c_int),
         ("n_paths", c_size_t),
         ("n_times", c_size_t),

@@ -114,8 +114,8 @@ def _row(values):
 
 def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
           facts=(), method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
-          path_times=None, state=None, resume=False, radius=None, lift=None, degree=0, seed=1,
-          threads=0, problem=None):
+          path_times=None, state=None, save_every=None, resume=False, radius=None, lift=None, degree=0,
+          seed=1, threads=0, problem=None):
     """Solve dx = f(x,t) dt + g(t) dW from an initial density, at points.
 
     Parameters
@@ -160,6 +160,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         Their times, the last one `time`; default evenly from 0 to `time`.
     state : path
         A file that keeps the state of the sampling.
+    save_every : float
+        Seconds from one writing of `state` to the next, default 60; at the start it is written sooner.
     resume : bool
         Go on from `state` if it is there.
     radius, lift : float, int
@@ -206,7 +208,7 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
                facts) as run:
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         settings.method = choice("method", method, METHODS)
-        _fill_sampling(settings.sampling, stderr, stderr_score, max_time, state, resume)
+        _fill_sampling(settings.sampling, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling, paths, path_times)
         return run.solve(settings)
 
@@ -270,10 +272,11 @@ def _settings(time, samples, radius, lift, degree, seed):
     return settings
 
 
-def _fill_sampling(sampling, stderr, stderr_score, max_time, state, resume):
+def _fill_sampling(sampling, stderr, stderr_score, max_time, state, save_every, resume):
     for name, field, value in (("stderr", "density_error", stderr),
                                ("stderr_score", "score_error", stderr_score),
-                               ("max_time", "max_time", max_time)):
+                               ("max_time", "max_time", max_time),
+                               ("save_every", "save_every", save_every)):
         if value is None:
             continue
         value = real(name, value)

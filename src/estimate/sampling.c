@@ -12,7 +12,8 @@
  * point that is doubted after GIVE_UP times the usual samples is left as it is.
  *
  * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
- * leaves no trace. With several runs each may use an equal part of the time that is left.
+ * leaves no trace. The state is saved after the first round, then after 1, 2, 4 ... seconds, and at last after
+ * save_every. With several runs each may use an equal part of the time that is left.
  * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance 1,
  * sampling stops at about 10000 units. */
 #include "estimate/sampling.h"
@@ -23,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double SAVE_PERIOD = 60; /* seconds */
+static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
 static const double LEAST_PART = 0.1, GIVE_UP = 16;
 
 double hb_sampling_clock(void)
@@ -232,6 +233,14 @@ static int some_point_is_empty(const hb_sampling *s, const hb_sampling_run *run)
 
 /* ---- all rounds ---- */
 
+hb_status hb_sampling_keep(hb_sampling *s)
+{
+    const double asked = s->settings->save_every, period = asked > 0 ? asked : SAVE_PERIOD;
+    if (!s->settings->state || hb_sampling_clock() < s->saved + s->save_gap) return HB_OK;
+    s->save_gap = fmin(fmax(2 * s->save_gap, FIRST_GAP), period);
+    return hb_sampling_save(s);
+}
+
 static hb_status perform_run(hb_sampling *s, hb_sampling_run *run, double deadline)
 {
     const double size = (double)run->estimator.samples_per_round;
@@ -252,8 +261,7 @@ static hb_status perform_run(hb_sampling *s, hb_sampling_run *run, double deadli
         HB_TRY(status);
         for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
         rounds_done++;
-        if (s->settings->state && hb_sampling_clock() > s->saved + SAVE_PERIOD)
-            HB_TRY(hb_sampling_save(s));
+        HB_TRY(hb_sampling_keep(s));
     }
     return HB_OK;
 }

@@ -28,6 +28,7 @@ typedef struct hb_sampling {
     double score_scale;   /* below it a score's error is relative to this */
     uint64_t fingerprint; /* of all that determines the rounds */
     double start, saved;  /* seconds */
+    double save_gap;      /* seconds from one save to the next */
     int n_runs;
     hb_sampling_run runs[HB_MOST_RUNS];
     double *score; // (2, dim): a score and its error
@@ -71,6 +72,8 @@ hb_status hb_sampling_choose(hb_sampling *sampling);
 /* sampling_state.c: the file. Load leaves the sampling as it is and *found 0 when there is no file. */
 hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_sampling *sampling);
 hb_status hb_sampling_save(hb_sampling *sampling);
+/* Saves when it is time: after the first round, then after gaps that double up to save_every. */
+hb_status hb_sampling_keep(hb_sampling *sampling);
 hb_status hb_sampling_load(hb_sampling *sampling, int *found);
 /* Refuses a path that holds something else than a state. */
 hb_status hb_sampling_check_path(hb_context *context, const char *path);

@@ -107,8 +107,9 @@ static hb_status check_sampling(hb_context *context, const hb_sampling_settings 
     } parts[] = {{"density_error", s->density_error},
                  {"score_error", s->score_error},
                  {"max_time", s->max_time},
+                 {"save_every", s->save_every},
                  {"radius", s->radius}};
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 5; k++)
         HB_CHECK(context, parts[k].value >= 0 && isfinite(parts[k].value), HB_ERROR_ARGUMENT,
                  "%s is %g; it must be a number of at least 0", parts[k].name, parts[k].value);
     HB_CHECK(context, s->lift >= -1, HB_ERROR_ARGUMENT, "lift is %d; it must be at least -1",

@@ -7,12 +7,13 @@
  * The spaces fill up to a multiple of 64 bytes, so that the data that follows is aligned for any
  * vector load from a memory map. Must reproduce: 128 bytes for float64 (200000, 8). */
 #include "base/context.h"
+#include "file/table.h"
 #include "file/writer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { PREFIX = 10, ALIGNMENT = 64, MAX_AXES = 32, HEADER = 1024 };
+enum { PREFIX = 10, ALIGNMENT = 64, MAX_AXES = 32, HEADER = HB_NPY_HEADER - ALIGNMENT };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "values are written as they are in memory");
@@ -41,16 +42,10 @@ static hb_status count_bytes(hb_context *context, hb_dtype dtype, int n_axes, co
     return HB_OK;
 }
 
-hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape)
+size_t hb_npy_header(hb_dtype dtype, int n_axes, const uint64_t *shape, char *header)
 {
-    hb_context *context = hb_writer_context(writer);
-    HB_CHECK(context, dtype == HB_F64 || dtype == HB_F32, HB_ERROR_ARGUMENT,
-             "dtype is %d; it must be HB_F64 or HB_F32", (int)dtype);
-    HB_CHECK(context, n_axes >= 0 && n_axes <= MAX_AXES && (shape || n_axes == 0),
-             HB_ERROR_ARGUMENT, "n_axes is %d; it must be 0 to %d", n_axes, MAX_AXES);
-    uint64_t bytes;
-    HB_TRY(count_bytes(context, dtype, n_axes, shape, &bytes));
-    char header[HEADER + ALIGNMENT] = "\x93NUMPY\x01";
+    memset(header, 0, HB_NPY_HEADER);
+    memcpy(header, "\x93NUMPY\x01", 7);
     int length = PREFIX + snprintf(header + PREFIX, HEADER - PREFIX,
                                    "{'descr': '%s', 'fortran_order': False, 'shape': ",
                                    dtype == HB_F64 ? "<f8" : "<f4");
@@ -61,7 +56,21 @@ hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint
     header[total - 1] = '\n';
     header[8] = (char)((total - PREFIX) & 0xff);
     header[9] = (char)((total - PREFIX) >> 8);
-    HB_TRY(hb_writer_write(writer, header, (size_t)total));
+    return (size_t)total;
+}
+
+hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape)
+{
+    hb_context *context = hb_writer_context(writer);
+    HB_CHECK(context, dtype == HB_F64 || dtype == HB_F32, HB_ERROR_ARGUMENT,
+             "dtype is %d; it must be HB_F64 or HB_F32", (int)dtype);
+    HB_CHECK(context, n_axes >= 0 && n_axes <= MAX_AXES && (shape || n_axes == 0),
+             HB_ERROR_ARGUMENT, "n_axes is %d; it must be 0 to %d", n_axes, MAX_AXES);
+    uint64_t bytes;
+    HB_TRY(count_bytes(context, dtype, n_axes, shape, &bytes));
+    char header[HB_NPY_HEADER];
+    const size_t total = hb_npy_header(dtype, n_axes, shape, header);
+    HB_TRY(hb_writer_write(writer, header, total));
     hb_writer_expect(writer, bytes);
     return HB_OK;
 }
