@@ -44,8 +44,9 @@ static hb_status count_bytes(hb_context *context, hb_dtype dtype, int n_axes, co
 
 size_t hb_npy_header(hb_dtype dtype, int n_axes, const uint64_t *shape, char *header)
 {
+    static const char start[PREFIX] = "\x93NUMPY\x01";
     memset(header, 0, HB_NPY_HEADER);
-    memcpy(header, "\x93NUMPY\x01", 7);
+    memcpy(header, start, sizeof start);
     int length = PREFIX + snprintf(header + PREFIX, HEADER - PREFIX,
                                    "{'descr': '%s', 'fortran_order': False, 'shape': ",
                                    dtype == HB_F64 ? "<f8" : "<f4");
