@@ -50,7 +50,7 @@ HB_API void hb_model_destroy(hb_model *model);
 HB_API void hb_model_info_get(const hb_model *model, hb_model_info *out);
 
 /* At x[n][dim] and tau[n]; labels[n] (NULL: none; -1: no class). Same bits for any number of
- * threads. */
+ * threads, and for a point whatever the other points are. */
 HB_API hb_status hb_model_score(hb_context *context, const hb_model *model, size_t n,
                                 const double *x, const double *tau, const int *labels,
                                 double *score);

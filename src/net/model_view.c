@@ -2,11 +2,9 @@
  *
  * Points x are carried to z = (x - shift)/scale and results back: a score of x is the score of z
  * over scale, a log-density that of z minus dim ln scale. Points go in blocks of BLOCK rows, one
- * task each on a tape of its thread, so the number of threads changes no bit. oneDNN's products sum
- * in another order for another number of rows (below 16 rows of 256 numbers here, below 101 of
- * 1024); where a row must not depend on the rows that it is asked with, as of samples that are cut
- * into pieces, a short block is filled up with its first row. Such blocks are of WHOLE_BLOCK rows,
- * so that few samples do not pay for many.
+ * task each on a tape of its thread; samples in blocks of SAMPLE_BLOCK, so that few of them keep more
+ * than one thread busy. A row is alone in the products (net_product.c), so neither the threads nor the
+ * rows that it is asked with change a bit of its answer.
  * A number to reproduce: a model of a Gaussian whose network gives 0 has the Gaussian's own
  * score. */
 #include "base/context.h"
@@ -16,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 256, WHOLE_BLOCK = 64 };
+enum { BLOCK = 256, SAMPLE_BLOCK = 64 };
 
 /* ---- rooms of the threads ---- */
 
@@ -92,7 +90,7 @@ static hb_status create_asker(hb_context *context, const hb_model *model, hb_mod
 hb_status hb_model_asker_create(hb_context *context, const hb_model *model, size_t most_rows,
                                 hb_model_asker **out)
 {
-    return create_asker(context, model, HB_WANT_SCORE, WHOLE_BLOCK, most_rows, out);
+    return create_asker(context, model, HB_WANT_SCORE, SAMPLE_BLOCK, most_rows, out);
 }
 
 void hb_model_asker_destroy(hb_model_asker *asker)
@@ -113,15 +111,14 @@ typedef struct question {
     const int *labels;           // (n) or, with label_step 0, (1); NULL: no class
     size_t tau_step, label_step; /* 1, or 0: one for all rows */
     int of_z;                    /* x is z, and the results are those of z */
-    int whole;                   /* short blocks are filled up */
     double *score, *log_density; // either NULL
     const hb_model_asker *asker;
 } question;
 
-/* Rows first .. first+n-1 into the room; the number of rows there. */
-static size_t enter(const question *q, const view_room *room, size_t first, size_t n)
+/* Rows first .. first+n-1 into the room. */
+static void enter(const question *q, const view_room *room, size_t first, size_t n)
 {
-    const size_t d = (size_t)q->model->info.dim, rows = q->whole ? q->asker->block : n;
+    const size_t d = (size_t)q->model->info.dim;
     if (q->of_z)
         memcpy(room->z, q->x + first * d, n * d * sizeof *room->z);
     else
@@ -133,12 +130,6 @@ static size_t enter(const question *q, const view_room *room, size_t first, size
             hb_model_clock(q->model, q->tau[(first + i) * q->tau_step], &room->clock[i]);
         room->labels[i] = q->labels ? q->labels[(first + i) * q->label_step] : -1;
     }
-    for (size_t i = n; i < rows; i++) {
-        memcpy(room->z + i * d, room->z, d * sizeof *room->z);
-        room->clock[i] = room->clock[0];
-        room->labels[i] = room->labels[0];
-    }
-    return rows;
 }
 
 static hb_status answer_block(void *user, size_t index, int thread)
@@ -149,14 +140,14 @@ static hb_status answer_block(void *user, size_t index, int thread)
     const size_t d = (size_t)model->info.dim, block = q->asker->block, first = index * block;
     const size_t n = q->n - first < block ? q->n - first : block;
     const double scale = q->of_z ? 1 : model->scale;
-    const hb_points points = {enter(q, room, first, n), room->z, room->clock, room->labels};
+    const hb_points points = {n, room->z, room->clock, room->labels};
+    enter(q, room, first, n);
     HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, room->score));
     for (size_t i = 0; q->score && i < n * d; i++)
         q->score[first * d + i] = (double)room->score[i] / scale;
     if (!q->log_density) return HB_OK;
-    const hb_points wanted = {n, room->z, room->clock, room->labels};
     double *value = q->log_density + first;
-    HB_TRY(hb_model_reference(model, &wanted, room->scratch, value, NULL));
+    HB_TRY(hb_model_reference(model, &points, room->scratch, value, NULL));
     for (size_t i = 0; i < n; i++) value[i] += (double)room->w[i] - (double)d * log(scale);
     return HB_OK;
 }
@@ -245,7 +236,6 @@ hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const doub
                   .labels = labels,
                   .label_step = 1,
                   .of_z = 1,
-                  .whole = 1,
                   .score = score};
     return answer(asker->context, asker, &q);
 }

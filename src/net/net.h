@@ -16,7 +16,7 @@
  *     hb_net_backward(tape, p, output_cotangent, gradient, NULL);
  *
  * A pass runs on the calling thread alone and its bits do not depend on how many threads the
- * process has. Different tapes of one net may be used from different threads at once. */
+ * process has; those of a row (outputs, cotangents of inputs) not on the other rows either. Different tapes of one net may be used from different threads at once. */
 #ifndef HB_NET_NET_H
 #define HB_NET_NET_H
 

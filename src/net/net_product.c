@@ -1,5 +1,22 @@
 /* The matrix products of the network, through oneDNN's sgemm (row-major).
  *
+ * A row is alone: what a product gives for a row depends on that row and on the matrix, not on the
+ * rows beside it, nor on their number or its place among them. oneDNN does not promise that. Its
+ * kernels take 4, 6 or 8 rows at a time (SSE4.1 and AVX, AVX2, AVX-512) and may sum what is left over
+ * in another order; one row, on AVX-512 less than 16, goes another way altogether, as do many rows
+ * (from 101 or 384 on) of a large matrix. So rows go in blocks of 64 and, at the end, of 16, the last
+ * one filled up with zeros. Both are whole tiles of 4 and of 8, or tiles of 6 and one of 4, whose sums
+ * have the order of those of 6; and neither is few or many. Measured on oneDNN 2.6.3 with
+ * ONEDNN_MAX_CPU_ISA = SSE41, AVX and AVX2 (docs/networks.md); tests/test_net_rows.c says whether it
+ * holds on the processor at hand.
+ *
+ * A sum over rows (the gradient of a weight) is cut at every 384 rows and added up in that order.
+ *
+ * A matrix whose rows are a multiple of 4096 bytes apart is read at half speed by the kernels for few
+ * rows, since its columns meet in a few lines of the cache. to_inputs copies such a matrix, 256
+ * columns at a time, to rows that are 272 numbers apart: for 1024 x 1024 and 64, 128 rows 0.70 and
+ * 0.59 of the time (AMD Zen 3).
+ *
  * oneDNN's OpenMP build takes as many threads as omp_get_max_threads() says unless it is inside an
  * active parallel region, and cuts sums differently for each number. A product here belongs to one
  * task on one thread, so the calling thread's own number is 1 for the time of the call. With that a
@@ -10,30 +27,49 @@
  * an interval timer of 100 us dies within a second, also alone in a small program. So signals wait until
  * the product is done: two system calls (tests/test_train.c).
  *
- * Weights are (out, in), the order of PyTorch's Linear. The other order would make the forward
- * product faster and the backward one slower by the same 10 %. */
+ * Weights are (out, in), the order of PyTorch's Linear. */
 #include "base/context.h"
 #include "net/net_tape.h"
 
 #include <dnnl.h>
 #include <omp.h>
 #include <signal.h>
+#include <string.h>
 
-/* C (m, n) = op(A) op(B) + beta C; op(A) is (m, k), op(B) (k, n); lda, ldb as stored. */
-static hb_status product(hb_context *context, char transpose_a, char transpose_b, size_t m,
-                         size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
-                         float beta, float *c)
+enum {
+    BLOCK_ROWS = 64,   /* rows of a product with a matrix */
+    TAIL_ROWS = 16,    /* and of the last ones */
+    SUM_ROWS = 384,    /* rows of a sum over rows */
+    BAD_STRIDE = 1024, /* floats: rows of a matrix a multiple of this apart */
+    PANEL = 256,       /* columns of such a matrix that are copied at a time, */
+    PANEL_STRIDE = 272
+};
+
+/* ---- oneDNN, on this thread alone and without signals ---- */
+
+typedef struct quiet {
+    int threads;
+    sigset_t signals;
+} quiet;
+
+static quiet quiet_begin(void)
 {
-    const int threads = omp_get_max_threads();
-    sigset_t all, before;
-    if (threads != 1) omp_set_num_threads(1);
+    quiet before = {.threads = omp_get_max_threads()};
+    sigset_t all;
+    if (before.threads != 1) omp_set_num_threads(1);
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    const dnnl_status_t status =
-        dnnl_sgemm(transpose_a, transpose_b, (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)k, 1.0f, a,
-                   (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)n);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (threads != 1) omp_set_num_threads(threads);
+    pthread_sigmask(SIG_BLOCK, &all, &before.signals);
+    return before;
+}
+
+static void quiet_end(const quiet *before)
+{
+    pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
+    if (before->threads != 1) omp_set_num_threads(before->threads);
+}
+
+static hb_status check(hb_context *context, dnnl_status_t status, size_t m, size_t k, size_t n)
+{
     HB_CHECK(context, status == dnnl_success,
              status == dnnl_out_of_memory ? HB_ERROR_MEMORY : HB_ERROR_UNAVAILABLE,
              "oneDNN's product of %zu x %zu and %zu x %zu numbers failed with its status %d", m, k,
@@ -41,23 +77,131 @@ static hb_status product(hb_context *context, char transpose_a, char transpose_b
     return HB_OK;
 }
 
+/* ---- rows times a matrix ---- */
+
+/* C (n, width) = A (n, depth) op(B) + beta C; rows of A are `depth` apart, those of C ldc. */
+typedef struct factor {
+    char transpose; /* op(B): 'N' or 'T' */
+    size_t depth, width, ldb, ldc;
+    const float *b;
+    float beta;
+} factor;
+
+static size_t block_rows(size_t left)
+{
+    return left > BLOCK_ROWS - TAIL_ROWS ? BLOCK_ROWS : TAIL_ROWS;
+}
+
+/* m is BLOCK_ROWS or TAIL_ROWS. */
+static dnnl_status_t whole_block(const factor *f, size_t m, const float *a, float *c)
+{
+    return dnnl_sgemm('N', f->transpose, (dnnl_dim_t)m, (dnnl_dim_t)f->width, (dnnl_dim_t)f->depth,
+                      1.0f, a, (dnnl_dim_t)f->depth, f->b, (dnnl_dim_t)f->ldb, f->beta, c,
+                      (dnnl_dim_t)f->ldc);
+}
+
+/* Fewer rows than m, in the room's (m, depth) and (m, ldc). */
+static dnnl_status_t short_block(const factor *f, size_t rows, size_t m, const float *a, float *c,
+                                 float *room)
+{
+    float *c_room = room + m * f->depth;
+    memcpy(room, a, rows * f->depth * sizeof *a);
+    memset(room + rows * f->depth, 0, (m - rows) * f->depth * sizeof *a);
+    memset(c_room, 0, m * f->ldc * sizeof *c);
+    for (size_t i = 0; f->beta != 0 && i < rows; i++)
+        memcpy(c_room + i * f->ldc, c + i * f->ldc, f->width * sizeof *c);
+    const dnnl_status_t status = whole_block(f, m, room, c_room);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(c + i * f->ldc, c_room + i * f->ldc, f->width * sizeof *c);
+    return status;
+}
+
+static dnnl_status_t all_rows(const factor *f, size_t n, const float *a, float *c, float *room)
+{
+    dnnl_status_t status = dnnl_success;
+    for (size_t first = 0, m; first < n && status == dnnl_success; first += m) {
+        const float *a_block = a + first * f->depth;
+        float *c_block = c + first * f->ldc;
+        m = block_rows(n - first);
+        status = n - first >= m ? whole_block(f, m, a_block, c_block)
+                                : short_block(f, n - first, m, a_block, c_block, room);
+    }
+    return status;
+}
+
+static int has_bad_stride(const factor *f)
+{
+    return f->transpose == 'N' && f->ldb % BAD_STRIDE == 0;
+}
+
+/* The same with B copied into `panel` (depth, PANEL_STRIDE), some of its columns at a time. */
+static dnnl_status_t by_panels(const factor *f, size_t n, const float *a, float *c, float *panel,
+                               float *room)
+{
+    dnnl_status_t status = dnnl_success;
+    factor part = *f;
+    part.b = panel;
+    part.ldb = PANEL_STRIDE;
+    part.width = PANEL;
+    for (size_t j = 0; j < f->width && status == dnnl_success; j += PANEL) {
+        for (size_t k = 0; k < f->depth; k++)
+            memcpy(panel + k * PANEL_STRIDE, f->b + k * f->ldb + j, PANEL * sizeof *panel);
+        status = all_rows(&part, n, a, c + j, room);
+    }
+    return status;
+}
+
+/* Floats of the room for a block that is not whole: 0 when all are. */
+static size_t room_floats(const factor *f, size_t n)
+{
+    const size_t left = n % BLOCK_ROWS, m = block_rows(left);
+    return left % m ? m * (f->depth + f->ldc) : 0;
+}
+
+static hb_status rows_product(hb_context *context, const factor *f, size_t n, const float *a,
+                              float *c)
+{
+    void *memory = NULL;
+    const size_t panel = has_bad_stride(f) ? f->depth * PANEL_STRIDE : 0;
+    const size_t room = room_floats(f, n);
+    if (panel + room) HB_TRY(hb_allocate(context, panel + room, sizeof(float), &memory));
+    float *copies = memory;
+    const quiet before = quiet_begin();
+    const dnnl_status_t status =
+        panel ? by_panels(f, n, a, c, copies, copies + panel) : all_rows(f, n, a, c, copies);
+    quiet_end(&before);
+    hb_release(context, memory);
+    return check(context, status, n, f->depth, f->width);
+}
+
 hb_status hb_net_to_outputs(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *weight, const float *x, float *y)
 {
-    return product(context, 'N', 'T', n, layer->out, layer->in, x, layer->in, weight, layer->in, 0,
-                   y);
+    const factor f = {'T', layer->in, layer->out, layer->in, layer->out, weight, 0};
+    return rows_product(context, &f, n, x, y);
 }
 
 hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_t n,
                            const float *weight, const float *y, int add, float *x)
 {
-    return product(context, 'N', 'N', n, layer->in, layer->out, y, layer->out, weight, layer->in,
-                   add ? 1.0f : 0.0f, x);
+    const factor f = {'N', layer->out, layer->in, layer->in, layer->in, weight, add ? 1.0f : 0.0f};
+    return rows_product(context, &f, n, y, x);
 }
+
+/* ---- sums over rows ---- */
 
 hb_status hb_net_to_weights(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *y, const float *x, int add, float *weight)
 {
-    return product(context, 'T', 'N', layer->out, layer->in, n, y, layer->out, x, layer->in,
-                   add ? 1.0f : 0.0f, weight);
+    const size_t in = layer->in, out = layer->out;
+    dnnl_status_t status = dnnl_success;
+    const quiet before = quiet_begin();
+    for (size_t first = 0; first < n && status == dnnl_success; first += SUM_ROWS) {
+        const size_t rows = n - first < SUM_ROWS ? n - first : SUM_ROWS;
+        status = dnnl_sgemm('T', 'N', (dnnl_dim_t)out, (dnnl_dim_t)in, (dnnl_dim_t)rows, 1.0f,
+                            y + first * out, (dnnl_dim_t)out, x + first * in, (dnnl_dim_t)in,
+                            add || first ? 1.0f : 0.0f, weight, (dnnl_dim_t)in);
+    }
+    quiet_end(&before);
+    return check(context, status, out, n, in);
 }

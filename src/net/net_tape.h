@@ -51,7 +51,10 @@ int hb_net_layer_skips(const hb_net *net, int l); /* 1: hidden layer l adds its 
  *     to_outputs   y (n, out) = x W^T
  *     to_inputs    x (n, in)  = y W, added to x when `add` is 1
  *     to_weights   W (out, in) = y^T x, added to W when `add` is 1
- * Each runs on the calling thread alone: its bits do not depend on the threads there are. */
+ * Each runs on the calling thread alone: its bits do not depend on the threads there are. A row of the
+ * first two is alone: its bits do not depend on the other rows, on their number or on its place. The
+ * third sums 384 rows at a time, in order: n rows at once are the same as the first 384 k and then the
+ * others, added. A little memory is taken and given back when n is no multiple of 16. */
 hb_status hb_net_to_outputs(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *weight, const float *x, float *y);
 hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_t n,

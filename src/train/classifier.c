@@ -2,9 +2,8 @@
  *
  *     p_c = exp(l_c)/sum exp(l),   l = N((x - shift)/scale),
  * shift the mean of the training rows, scale their root mean square deviation over all columns, so that
- * pixels that never change do no harm. Rows are asked in blocks of BLOCK; a short block is filled up with
- * zeros, because products sum in another order for another number of rows: so a row's result does not
- * depend on the others.
+ * pixels that never change do no harm. Rows are asked in blocks of BLOCK; a row is alone in the products
+ * (net/net_product.c), so its result does not depend on the others.
  *
  * Files: layer0.weight, layer0.bias, ... (F32, PyTorch's order), shift and scale (F64); the text format is
  * "heatball classifier 2". All sizes are those of the arrays.
@@ -109,8 +108,7 @@ static hb_status predict_block(void *user, size_t index, int thread)
     const predict_room *room = &p->rooms[thread];
     const size_t first = index * BLOCK, n = p->n - first < BLOCK ? p->n - first : BLOCK;
     hb_classifier_standardise(p->classifier, n, p->x + first * p->dim, room->input);
-    memset(room->input + n * p->dim, 0, (BLOCK - n) * p->dim * sizeof *room->input);
-    HB_TRY(hb_net_forward(room->tape, p->classifier->parameters, BLOCK, room->input, room->logits));
+    HB_TRY(hb_net_forward(room->tape, p->classifier->parameters, n, room->input, room->logits));
     for (size_t i = 0; i < n; i++)
         hb_softmax(p->classes, room->logits + i * p->classes,
                    p->probabilities + (first + i) * p->classes);
