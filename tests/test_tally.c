@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "estimate/tally.h"
+#include "estimate/tally_bias.h"
 
 enum { DIM = 2, N = 1000, MOST = 60 + 4 * 32 };
 
@@ -124,6 +125,44 @@ static void merging_gives_what_adding_gives(void **state)
         assert_near(parts[k], whole[k], 1e-11 * (1 + fabs(whole[k])));
     hb_tally_answer a = answer(whole, 0, score[0], se[0]), b = answer(parts, 0, score[1], se[1]);
     assert_true(b.units == N && b.lost == 3 && a.tail_index == b.tail_index);
+    drop(u);
+    hb_context_destroy(context);
+}
+
+/* Differences 1, 2, 3 with A = 10: mean 2, its error^2 1/3; and the same in two parts. */
+static void differences_beyond_noise_are_claimed(void **state)
+{
+    (void)state;
+    const double da[] = {1, 2, 3}, db[] = {5, 5, 5};
+    double whole[16] = {0}, parts[16] = {0}, part[16] = {0};
+    assert_true(hb_bias_size(1) <= 16);
+    hb_bias_differ(1, whole, 3, da, db);
+    assert_relative(hb_bias_density(1, whole, 10), sqrt(11.0 / 3) / 10, 1e-14);
+    assert_relative(hb_bias_score(1, whole, 10, 0, 0), 0.5, 1e-14);
+    assert_near(hb_bias_score(1, whole, 10, 0, 2), 0, 1e-14); // 5 - 2*2 = 1 with error 2/sqrt(3)
+    hb_bias_differ(1, parts, 1, da, db);
+    hb_bias_differ(1, part, 2, da + 1, db + 1);
+    hb_bias_merge(1, parts, part);
+    for (int k = 0; k < 6; k++) assert_near(parts[k], whole[k], 1e-14);
+
+    hb_context *context;
+    assert_ok(NULL, hb_context_create(&context, NULL));
+    const units u = draw(context, 77, N, 0.3);
+    double tally[MOST], score[DIM], se[DIM], plain[DIM], *none = calloc(N * DIM, sizeof *none);
+    hb_tally_clear(DIM, tally);
+    hb_tally_add(DIM, tally, N, u.a, u.b);
+    const hb_tally_answer before = answer(tally, 0, score, plain);
+    for (int i = 0; i < N; i++) none[i] = 0.02 * 2.385; // all alike: 2 % of the density, no noise
+    hb_tally_differ(DIM, tally, N, none, none + N);
+    hb_tally_answer after = answer(tally, 0, score, se);
+    assert_near(after.relative, hypot(before.relative, 0.02), 4e-4);
+    assert_true(after.doubt == HB_TALLY_FINE && after.bias > 1);
+    for (int i = 0; i < N; i++) none[i] = 0.2 * 2.385;
+    hb_tally_differ(DIM, tally, N, none, none + N);
+    after = answer(tally, 0, score, se);
+    assert_int_equal(after.doubt, HB_TALLY_COARSE);
+    assert_true(isinf(after.density_se) && isinf(se[0]));
+    free(none);
     drop(u);
     hb_context_destroy(context);
 }
@@ -300,6 +339,7 @@ int main(void)
         cmocka_unit_test(four_units_by_hand),
         cmocka_unit_test(moments_are_those_of_the_definition),
         cmocka_unit_test(merging_gives_what_adding_gives),
+        cmocka_unit_test(differences_beyond_noise_are_claimed),
         cmocka_unit_test(claimed_errors_are_the_spread),
         cmocka_unit_test(a_tiny_density_keeps_its_logarithm),
         cmocka_unit_test(each_doubt_is_raised),

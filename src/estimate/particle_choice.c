@@ -1,13 +1,14 @@
 /* Which rules compete, and at which times trajectories are looked at (docs/particles.md).
  *
  *     linear drift        the whole lag tau: its frame is exact, nothing is left to correct
- *     other drifts        fixed lags tau/2^k, k = 0 .. 6 and further while |A| tau/2^k is above 1/2 at one
- *                         of the points, and heat balls of lift 8 that span 0.9, 0.45 and
- *                         0.225 of tau, each with two rules in time: a coarse one, and a finer one that
- *                         shows the error of the coarse
+ *     other drifts        fixed lags tau/2^k, k = 0 .. 6, and heat balls of lift 8 that span 0.9, 0.45 and
+ *                         0.225 of tau, each with a coarser rule in time beside it
  *     radius or lift set  the ball alone; radius r means that it spans r^2/(4 pi)
  *     user's trajectories the fixed lags nearest to T/2^k among their times, T = tau - their first time
- * Above six dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
+ * Lags go on beyond k = 6 while, at one of the points, |A| tau/2^k is above 1/2 or the drift differs from its
+ * linear part by more than 1/(2 w) within 3 w, w = sqrt(2 tau/2^k) being the width of the kernel: a drift that
+ * changes within a short distance needs a short lag.
+ * Above four dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
 #include "base/context.h"
 #include "estimate/particle_pilot.h"
 
@@ -15,57 +16,97 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LAGS = 7,
-    MOST_HALVINGS = 24,
-    BALL_COARSE = 6,
-    BALL_FINE = 11,
-    USUAL_LIFT = 8,
-    LEAST_LIFT = 3,
-    MOST_LIFT = 64
-};
+enum { LAGS = 7, MOST_HALVINGS = 24, USUAL_LIFT = 8, LEAST_LIFT = 3, MOST_LIFT = 64 };
 
-/* Nodes of the coarse and the fine rule of lag tau/2^k, in up to HB_HIGH_DIM dimensions and above. */
-static const int COARSE[2][LAGS] = {{8, 7, 6, 5, 4, 4, 4}, {4, 3, 3, 2, 2, 2, 2}};
-static const int FINE[2][LAGS] = {{12, 10, 9, 7, 6, 6, 6}, {6, 5, 4, 4, 3, 3, 3}};
+/* Nodes of the rule and of the coarser one: in sqrt(s) for 1 to HB_ROOT_DIM dimensions; in s, of lag tau/2^k,
+ * for up to HB_HIGH_DIM dimensions and above. */
+static const int ROOT_NODES[HB_ROOT_DIM][2] = {{16, 10}, {16, 10}, {7, 4}, {5, 3}};
+static const int NODES[2][LAGS][2] = {{{12, 8}, {10, 7}, {9, 6}, {7, 5}, {6, 4}, {6, 4}, {6, 4}},
+                                      {{6, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 2}, {3, 2}}};
+static const int BALL_NODES[2] = {11, 6}, NO_NODES[2] = {0, 0};
 static const double SPANS[] = {0.9, 0.45, 0.225};
 
-static hb_particle_rule *next_rule(hb_particle_rules *rules, int partner)
+static hb_particle_rule *next_rule(hb_particle_rules *rules)
 {
-    rules->partner[rules->n] = partner;
     return rules->rule + rules->n++;
+}
+
+static const int *nodes_of(size_t dim, int k)
+{
+    if (dim <= HB_ROOT_DIM) return ROOT_NODES[dim - 1];
+    return NODES[dim > HB_HIGH_DIM][k < LAGS ? k : LAGS - 1];
+}
+
+static hb_rule_kind kind_of(size_t dim)
+{
+    return dim <= 2 ? HB_RULE_ROOT : dim <= HB_ROOT_DIM ? HB_RULE_ROOT_LIMIT : HB_RULE_PLAIN_LIMIT;
+}
+
+/* ---- how short the lags become ---- */
+
+enum { PLACES = 8 };
+
+static const double PLACE[PLACES] = {-3, -2, -1, -0.5, 0.5, 1, 2, 3};
+
+/* The largest |F - b - A(x - x0)| at x0 + PLACE w along each axis; work: (PLACES d, d) three times. */
+static hb_status rest_within(const hb_particle_task *task, const double *x0, const double *b,
+                             const double *A, double w, double *work, double *out)
+{
+    const size_t d = task->dim, n = PLACES * d;
+    double *x = work, *F = x + n * d, *tau = F + n * d;
+    *out = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(x + i * d, x0, d * sizeof *x);
+        x[i * d + i / PLACES] += PLACE[i % PLACES] * w;
+        tau[i] = task->tau;
+    }
+    HB_TRY(hb_problem_drift_each(task->context, task->problem, n, x, tau, F, NULL, NULL, NULL));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++) {
+            const size_t k = i / PLACES;
+            const double f = F[i * d + j] - b[j] - A[j * d + k] * (x[i * d + k] - x0[k]);
+            if (isfinite(f)) *out = fmax(*out, fabs(f));
+        }
+    return HB_OK;
+}
+
+/* How often tau must be halved at one point; work: (3 PLACES + 1) d d + d. */
+static hb_status halvings_at(const hb_particle_task *task, const double *x0, double *work, int *out)
+{
+    const size_t d = task->dim;
+    double *A = work, *b = A + d * d, rest;
+    HB_TRY(hb_problem_drift(task->context, task->problem, task->tau, 1, x0, b, NULL, NULL, A));
+    const double needed = ceil(log2(fmax(task->tau * hb_pilot_norm(d, A), 1))) + 1;
+    if (needed > *out) *out = needed < MOST_HALVINGS ? (int)needed : MOST_HALVINGS;
+    for (int k = MOST_HALVINGS; k > *out; k--) {
+        const double w = sqrt(2 * ldexp(task->tau, -k));
+        HB_TRY(rest_within(task, x0, b, A, w, b + d, &rest));
+        if (rest * w > 0.5) *out = k < MOST_HALVINGS ? k + 1 : k;
+    }
+    return HB_OK;
 }
 
 /* How often tau must be halved for a lag on which every point's linear frame stays moderate. */
 static hb_status halvings_needed(const hb_particle_task *task, int *out)
 {
     const size_t d = task->dim;
-    double largest = 1;
     void *memory;
-    HB_TRY(hb_allocate(task->context, d * d, sizeof(double), &memory));
+    HB_TRY(hb_allocate(task->context, (3 * PLACES + 1) * d * d + d, sizeof(double), &memory));
     hb_status status = HB_OK;
-    for (size_t i = 0; i < task->n && status == HB_OK; i++) {
-        status = hb_problem_drift(task->context, task->problem, task->tau, 1, task->points + i * d,
-                                  NULL, NULL, NULL, memory);
-        if (status == HB_OK) largest = fmax(largest, task->tau * hb_pilot_norm(d, memory));
-    }
-    const double needed = fmax(ceil(log2(largest)) + 1, LAGS - 1);
-    *out = needed < MOST_HALVINGS ? (int)needed : MOST_HALVINGS;
+    *out = LAGS - 1;
+    for (size_t i = 0; i < task->n && status == HB_OK; i++)
+        status = halvings_at(task, task->points + i * d, memory, out);
     hb_release(task->context, memory);
     return status;
 }
 
 static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
 {
-    const int high = task->dim > HB_HIGH_DIM;
     int last;
     HB_TRY(halvings_needed(task, &last));
-    for (int k = 0; k <= last; k++) {
-        const double lag = ldexp(task->tau, -k);
-        const int row = k < LAGS ? k : LAGS - 1;
-        HB_TRY(hb_rule_lag(task->context, lag, COARSE[high][row], next_rule(out, out->n + 1)));
-        HB_TRY(hb_rule_lag(task->context, lag, FINE[high][row], next_rule(out, -1)));
-    }
+    for (int k = 0; k <= last; k++)
+        HB_TRY(hb_rule_lag(task->context, ldexp(task->tau, -k), nodes_of(task->dim, k),
+                           kind_of(task->dim), next_rule(out)));
     return HB_OK;
 }
 
@@ -85,9 +126,7 @@ static hb_status add_balls(const hb_particle_task *task, const hb_sampling_setti
         settings->radius, task->tau, sqrt(4 * M_PI * task->tau));
     for (size_t k = 0; k < (span > 0 ? 1 : sizeof SPANS / sizeof *SPANS); k++) {
         const double reach = span > 0 ? span : SPANS[k] * task->tau;
-        HB_TRY(
-            hb_rule_ball(task->context, dim, lift, reach, BALL_COARSE, next_rule(out, out->n + 1)));
-        HB_TRY(hb_rule_ball(task->context, dim, lift, reach, BALL_FINE, next_rule(out, -1)));
+        HB_TRY(hb_rule_ball(task->context, dim, lift, reach, BALL_NODES, next_rule(out)));
     }
     return HB_OK;
 }
@@ -97,7 +136,7 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
 {
     const hb_given_paths *given = &task->given;
     const size_t n = given->n_times - 1;
-    const int high = task->dim > HB_HIGH_DIM, linear = task->linear.A != NULL;
+    const int linear = task->linear.A != NULL;
     void *memory;
     HB_TRY(hb_allocate(task->context, n, sizeof(double), &memory));
     double *s = memory;
@@ -109,11 +148,8 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
         while (last > 0 && s[last - 1] >= 0.999 * ldexp(s[n - 1], -k)) last--;
         if (last == before) break;
         before = last;
-        status = hb_rule_lag_given(task->context, n, s, last, linear ? 0 : COARSE[high][k],
-                                   next_rule(out, out->n + 1));
-        if (status == HB_OK)
-            status = hb_rule_lag_given(task->context, n, s, last, linear ? 0 : FINE[high][k],
-                                       next_rule(out, -1));
+        status = hb_rule_lag_given(task->context, n, s, last,
+                                   linear ? NO_NODES : nodes_of(task->dim, k), next_rule(out));
     }
     hb_release(task->context, memory);
     return status;
@@ -127,7 +163,7 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
     if (task->given.n_paths > 0) {
         HB_TRY(add_given(task, out));
     } else if (task->linear.A && !forced) {
-        HB_TRY(hb_rule_lag(task->context, task->tau, 0, next_rule(out, -1)));
+        HB_TRY(hb_rule_lag(task->context, task->tau, NO_NODES, HB_RULE_ROOT, next_rule(out)));
     } else {
         if (!forced) HB_TRY(add_lags(task, out));
         HB_TRY(add_balls(task, settings, out));

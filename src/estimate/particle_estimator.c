@@ -32,6 +32,7 @@ typedef struct particles {
     size_t width;
     double *work;            // (threads, width)
     double *log_scale;       // (n)
+    double *known;           // (n, 1 + d): what the step leaves in the density and the score
     unsigned char *untimely; // (n)
     double *path_tau;        // (given.n_times)
     const unsigned char *wanted;
@@ -50,6 +51,7 @@ static void destroy(void *self)
     hb_release(context, p->task.linear.A);
     hb_release(context, p->work);
     hb_release(context, p->log_scale);
+    hb_release(context, p->known);
     hb_release(context, p->untimely);
     hb_release(context, p->path_tau);
     hb_release(context, p);
@@ -63,10 +65,13 @@ static hb_status add_point(void *user, size_t i, int thread)
     if (!p->wanted[i]) return HB_OK;
     const size_t d = p->task.dim, units = p->swarm.filled;
     double *work = p->work + (size_t)thread * p->width;
-    double *a = work + hb_kernel_work(d), *b = a + BATCHES;
+    double *a = work + hb_kernel_work(d), *a2 = a + BATCHES * (d + 1);
+    hb_kernel_means means[2] = {{a, a + BATCHES}, {NULL, NULL}};
     double *tally = p->tallies + i * hb_tally_size((int)d), lost = 0;
-    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, a, b, work);
-    hb_tally_add((int)d, tally, units, a, b);
+    if (p->kernels[i].corrected) means[1] = (hb_kernel_means){a2, a2 + BATCHES};
+    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, means, work);
+    hb_tally_add((int)d, tally, units, means[0].a, means[0].b);
+    if (means[1].a) hb_pilot_differ(d, p->kernels[i].lift, units, means, tally);
     for (size_t k = 0; k < units; k++) lost += p->swarm.lost[k] / (double)p->batch_size;
     hb_tally_lose(tally, p->untimely[i] ? (double)units : lost);
     return HB_OK;
@@ -196,7 +201,7 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     if (task->given.n_paths) p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
     HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner));
     HB_TRY(keep_winners(p));
-    if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias));
+    if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->known));
     return HB_OK;
 }
 
@@ -225,7 +230,7 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
     for (size_t i = 0; i < task->n; i++) with_drift |= p->kernels[i].corrected;
     HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL, p->part,
                            p->batch_size, 0, with_drift, &p->swarm));
-    p->width = hb_kernel_work(d) + BATCHES * (d + 1);
+    p->width = hb_kernel_work(d) + 2 * BATCHES * (d + 1);
     HB_TRY(allocate(task->context, threads * p->width, sizeof(double), &p->work));
     for (size_t i = 0; i < task->n; i++) {
         p->log_scale[i] = p->kernels[i].log_scale;
@@ -298,6 +303,7 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
     HB_TRY(allocate(context, n, sizeof *p->kernels, &p->kernels));
     HB_TRY(allocate(context, n, sizeof *p->winner, &p->winner));
     HB_TRY(allocate(context, n, sizeof *p->log_scale, &p->log_scale));
+    HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->known, &p->known));
     HB_TRY(allocate(context, n, sizeof *p->untimely, &p->untimely));
     HB_TRY(choose(settings, p));
     return make_swarm(settings, p);
@@ -323,6 +329,7 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .samples_per_round = round,
                           .rounds = UINT64_MAX,
                           .log_scale = p->log_scale,
+                          .known_error = p->known,
                           .untimely = p->untimely,
                           .round = round_of,
                           .destroy = destroy};

@@ -9,7 +9,7 @@
  *     f . grad_x q = -(phi . eta) q,   phi = L^-1 f,
  * and for the gradient by x0, with b, A and the frame's centre held,
  *     grad q = (L^-1 E)' eta q,   grad (f . grad_x q) = (L^-1 E)' (phi - (phi . eta) eta) q,
- * whose integrand tends to -u grad div F as s -> 0: the rule's node at 0.
+ * whose integrand tends to -u grad div F as s -> 0: the node at 0 of a rule that has one.
  *
  * Heat ball, iso-linear frame, lift m (ESTIMATORS: D = d+m). a = div F/d, y = e^(as) (x - x0 + b k),
  * k = (1 - e^(-as))/a, th = (e^(2as) - 1)/(2a), f = F - b - a(x - x0), Q = R^2 - |y|^2:
@@ -30,7 +30,7 @@
 
 size_t hb_kernel_work(size_t dim)
 {
-    return 8 * dim * dim + (HB_KERNEL_UNITS + 8) * dim;
+    return 8 * dim * dim + (HB_KERNEL_UNITS + 8) * (dim + 1);
 }
 
 void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel)
@@ -45,7 +45,7 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel)
 static hb_status allocate_kernel(hb_context *context, size_t d, int n, hb_particle_kernel *out)
 {
     const size_t node = 2 * d + (out->lift ? 0 : 2 * d * d);
-    const size_t anchor = 2 * d + d * d + (out->lift ? d * d : 0), count = (size_t)n;
+    const size_t anchor = 2 * d + d * d + (out->lift ? 2 * d * d : 0), count = (size_t)n;
     void *memory;
     HB_TRY(hb_allocate(context,
                        count * sizeof(hb_particle_node) + (anchor + count * node) * sizeof(double),
@@ -56,7 +56,8 @@ static hb_status allocate_kernel(hb_context *context, size_t d, int n, hb_partic
     a->b = next;
     a->grad_div = a->b + d;
     a->A = a->grad_div + d;
-    a->transfer = out->lift ? a->A + d * d : NULL;
+    for (size_t which = 0; which < 2; which++)
+        a->transfer[which] = out->lift ? a->A + (1 + which) * d * d : NULL;
     next += anchor;
     for (int j = 0; j < n; j++, next += node)
         out->nodes[j] = (hb_particle_node){.centre = next,
@@ -131,19 +132,19 @@ static int ball_node(const hb_particle_anchor *anchor, double a, double s, doubl
 }
 
 /* (I + w (A - aI)')^-1, by which the limit of the ball's correction is taken into account. */
-static int ball_transfer(hb_particle_anchor *anchor, double a, double weight, double *work)
+static int ball_transfer(const hb_particle_anchor *anchor, double a, double weight, double *work,
+                         double *out)
 {
     const size_t d = anchor->dim;
     lapack_int *pivot = (lapack_int *)(work + d * d);
-    if (!anchor->transfer) return 0;
+    if (!out) return 0;
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
             const double same = i == j;
             work[i * d + j] = same + weight * (anchor->A[j * d + i] - a * same);
-            anchor->transfer[i * d + j] = same;
+            out[i * d + j] = same;
         }
-    return LAPACKE_dgesv(LAPACK_ROW_MAJOR, (int)d, (int)d, work, (int)d, pivot, anchor->transfer,
-                         (int)d) == 0;
+    return LAPACKE_dgesv(LAPACK_ROW_MAJOR, (int)d, (int)d, work, (int)d, pivot, out, (int)d) == 0;
 }
 
 static int make_nodes(const hb_particle_rule *rule, double *work, hb_particle_kernel *out)
@@ -154,15 +155,19 @@ static int make_nodes(const hb_particle_rule *rule, double *work, hb_particle_ke
     const double span = stretched(2 * a, rule->lag);
     for (int j = 0; j < out->n; j++) {
         hb_particle_node *node = out->nodes + j;
-        node->weight = rule->weight[j];
+        node->weight[0] = rule->weight[j];
+        node->weight[1] = rule->coarse[j];
         node->is_main = j < rule->n_main;
         const int fits = rule->lift ? ball_node(&out->anchor, a, rule->s[j], span, rule->lift, node)
                                     : linear_node(&out->anchor, rule->s[j], work, node);
         if (!fits) return 0;
-        if (rule->lift) node->weight *= node->growth * node->growth; // dth
+        for (int which = 0; which < 2 && rule->lift; which++)
+            node->weight[which] *= node->growth * node->growth; // dth
     }
-    if (rule->lift) out->log_scale = -0.5 * (double)d * log(4 * M_PI * span);
-    return !rule->lift || ball_transfer(&out->anchor, a, rule->at_zero, work);
+    if (!rule->lift) return 1;
+    out->log_scale = -0.5 * (double)d * log(4 * M_PI * span);
+    return ball_transfer(&out->anchor, a, rule->at_zero[0], work, out->anchor.transfer[0]) &&
+           ball_transfer(&out->anchor, a, rule->at_zero[1], work, out->anchor.transfer[1]);
 }
 
 hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, double tau, size_t dim,
@@ -173,7 +178,7 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
     *out = (hb_particle_kernel){.lift = rule->lift, .corrected = corrected};
     out->n_main = rule->n_main;
     out->n = corrected ? rule->n : rule->n_main;
-    out->at_zero = corrected ? rule->at_zero : 0;
+    for (int which = 0; which < 2 && corrected; which++) out->at_zero[which] = rule->at_zero[which];
     HB_TRY(allocate_kernel(context, dim, out->n, out));
     out->anchor.dim = dim;
     out->anchor.x0 = x0;

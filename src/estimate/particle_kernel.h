@@ -12,13 +12,14 @@ typedef struct hb_particle_anchor {
     size_t dim;
     const double *x0;         // (d)
     double *b, *A, *grad_div; // (d), (d, d), (d): F, its Jacobian, grad div F, at (x0, tau0)
-    double *transfer;         // (d, d), of the ball only
+    double *transfer[2];      // (d, d), of the ball only; of the rule and of the coarser one
 } hb_particle_anchor;
 
 typedef struct hb_particle_node {
     size_t snapshot; /* which list */
     int is_main;
-    double weight, log_norm, reach2;
+    double weight[2]; /* in the rule, and in the coarser one */
+    double log_norm, reach2;
     double growth, th, span, R2; /* of the ball: e^(as), its time, its span, R^2 */
     double *centre, *half;       // (d), (d)
     double *whiten, *lower;      // (d, d) each: L^-1, L^-1 e^(-As); fixed lag only
@@ -29,7 +30,7 @@ typedef struct hb_particle_kernel {
     int lift, n_main, n,
         corrected; /* corrected = 0: F is linear, nodes beyond n_main have no part */
     int untimely;  /* 1: its rule in time is not fine enough, so its error is not known */
-    double at_zero, log_scale;
+    double at_zero[2], log_scale;
     hb_particle_node *nodes; // (n); the one block that everything above points into
 } hb_particle_kernel;
 
@@ -51,9 +52,15 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel);
  * contribution, and log_scale, the logarithm of that contribution. */
 void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, double *work);
 
-/* a[units], b[units][d] = means of the kernel and of its gradient over the particles of each batch,
- * divided by e^log_scale. Returns how many particles were looked at. */
+/* What a rule gives: a[units], b[units][d]. */
+typedef struct hb_kernel_means {
+    double *a, *b;
+} hb_kernel_means;
+
+/* Means of the kernel and of its gradient over the particles of each batch, divided by e^log_scale, by the
+ * rule, means[0], and by the coarser one, means[1], which may be NULL pointers: then it is left out.
+ * Returns how many particles were looked at. */
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,
-                     size_t batch_size, double *a, double *b, double *work);
+                     size_t batch_size, const hb_kernel_means means[2], double *work);
 
 #endif

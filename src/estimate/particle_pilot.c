@@ -3,15 +3,16 @@
  * On draws that the estimate does not use, each rule gives at each point the relative error e of the
  * density and the errors e_k of the score. The rule with the least
  *     (e^2 + sum_k e_k^2/R) cost,   R = sum_k 1/Var(X_k),  cost = steps/points + particles looked at
- * wins; R is the mean square of a Gaussian's score, and cost is per trajectory. A rule whose error is in
- * doubt loses against one whose is not. A coarse rule in time is out where it differs from its finer
- * partner, on the same trajectories, by more than 3.5 errors of the difference and a quarter of the standard
- * error that the estimate will have; and a rule needs 3 + |A| T nodes on the lag T.
+ * wins; R is the mean square of a Gaussian's score, and cost is per trajectory. e and e_k are what the
+ * estimate will have: chance falls with the number of its trajectories, the difference between a rule in time
+ * and its coarser partner (tally_bias.c) does not. A rule whose error is in doubt loses against one whose is
+ * not; and a rule needs 3 + |A| T nodes on the lag T. The estimate looks at both rules in time again, on all
+ * its trajectories, and claims what they differ by.
  *
  * The step: trajectories with steps h and 2h and the same noise give, with weak order 2, the bias of h as a
  * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard errors of
  * the estimate, in root mean square over density and score at up to MOST_CHECKED points, and below 3 of those
- * at each, or MOST_STEPS is reached. */
+ * at each, or MOST_STEPS is reached. What is left is a part of the claimed errors. */
 #include "estimate/particle_pilot.h"
 #include "base/context.h"
 #include "base/parallel.h"
@@ -23,7 +24,9 @@
 enum { FIRST_STEPS = 32, MOST_STEPS = 8192, MOST_CHECKED = 64, PILOT_DOUBLES = 1 << 22 };
 
 static const double TOLERATED = 0.2;
-static const double SIGNIFICANT = 3.5;
+static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
+static const double UNSEEN =
+    0.05; /* bias of the step that is claimed where the pilot saw nothing */
 static const double DOUBTED = 1e12; /* factor on the merit of a rule whose error is in doubt */
 
 double hb_pilot_norm(size_t d, const double *A)
@@ -64,10 +67,10 @@ typedef struct contest {
 /* What one rule gave at one point. */
 typedef struct entry {
     hb_particle_kernel kernel;
-    int fits;
+    int fits, unresolved;
     double merit, seen;
     hb_tally_answer answer;
-    double *a, *b; // (units), (units, d)
+    hb_kernel_means means[2]; // of the rule and of the coarser one
 } entry;
 
 /* R of the last snapshot: sum of 1/variance over the coordinates. */
@@ -86,40 +89,24 @@ static double inverse_variances(const hb_cell_list *list)
     return sum > 0 && isfinite(sum) ? sum : 1;
 }
 
-static void judge(const contest *c, entry *e, double *tally, double *score)
+/* The standard error that the estimate will have, from one of the pilot's. */
+static double expected_error(const hb_particle_task *task, const hb_swarm *swarm, double pilot)
 {
-    const int dim = (int)c->task->dim;
-    const size_t units = c->swarm->filled;
-    double errors = 0;
-    hb_tally_clear(dim, tally);
-    hb_tally_add(dim, tally, units, e->a, e->b);
-    hb_tally_answer_of(dim, tally, e->kernel.log_scale, &e->answer, score, score + dim);
-    const double cost =
-        2 * c->steps / (double)c->task->n + e->seen / (double)(units * c->swarm->batch_size);
-    for (int k = 0; k < dim; k++) errors += score[dim + k] * score[dim + k];
-    const int fine = e->answer.score_doubt == HB_TALLY_FINE;
-    e->merit = (e->answer.relative * e->answer.relative + (fine ? errors / c->score_scale : 0)) *
-               cost * (fine ? 1 : DOUBTED);
-    if (!(e->merit < 1e250)) e->merit = 1e250;
+    return pilot * sqrt((double)(swarm->filled * swarm->batch_size) / task->samples);
 }
 
-static hb_status enter(const contest *c, hb_context *room, size_t point, int r, double *work,
-                       entry *e)
+/* Twice the differences between the rules, where roots in s are slow to converge. */
+static double caution(size_t dim, int lift)
 {
-    const hb_particle_task *task = c->task;
-    const hb_particle_rule *rule = c->rules->rule + r;
-    const size_t d = task->dim;
-    double *tally = work + hb_kernel_work(d), *score = tally + hb_tally_size((int)d);
-    HB_TRY(hb_kernel_create(room, task->problem, task->tau, d, task->points + point * d, rule,
-                            rule->lift > 0 || !task->linear.A, c->rules->snapshot[r], work,
-                            &e->kernel, &e->fits));
-    e->merit = INFINITY;
-    if (!e->fits) return HB_OK;
-    hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
-    e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
-                            e->a, e->b, work);
-    judge(c, e, tally, score);
-    return HB_OK;
+    return lift || dim > HB_ROOT_DIM ? 2 : 1;
+}
+
+void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *tally)
+{
+    const double factor = caution(d, lift);
+    for (size_t k = 0; k < units; k++) means[1].a[k] = factor * (means[0].a[k] - means[1].a[k]);
+    for (size_t k = 0; k < units * d; k++) means[1].b[k] = factor * (means[0].b[k] - means[1].b[k]);
+    hb_tally_differ((int)d, tally, units, means[1].a, means[1].b);
 }
 
 /* Mean of p - q and its error, n of each, strides apart; q = NULL: of p. */
@@ -136,31 +123,52 @@ static void difference(size_t n, size_t stride, const double *p, const double *q
     *error = sqrt(squares / ((double)n * ((double)n - 1)));
 }
 
-/* The standard error that the estimate will have, from one of the pilot's. */
-static double expected_error(const hb_particle_task *task, const hb_swarm *swarm, double pilot)
+/* The square of a mean of differences, less what SIGNIFICANT errors of it explain. */
+static double beyond_chance(size_t n, size_t stride, const double *values)
 {
-    return pilot * sqrt((double)(swarm->filled * swarm->batch_size) / task->samples);
+    double mean, error;
+    difference(n, stride, values, NULL, &mean, &error);
+    return fmax(mean * mean - pow(SIGNIFICANT * error, 2), 0);
 }
 
-/* How far one column of the coarse rule is from the fine one, in expected errors of the estimate; 0 when
- * that is less than SIGNIFICANT errors of the difference. */
-static double column_error(const contest *c, size_t stride, const double *coarse,
-                           const double *fine)
+/* Of the density, relative, and of the score (in units of its size), squared and added: what the differences
+ * between the two rules show. means[1] holds them, and is spoiled. */
+static double rule_error(const contest *c, entry *e, double density, const double *score)
 {
-    double mean, error, value, spread;
-    difference(c->swarm->filled, stride, coarse, fine, &mean, &error);
-    difference(c->swarm->filled, stride, fine, NULL, &value, &spread);
-    if (fabs(mean) <= SIGNIFICANT * error) return 0;
-    return fabs(mean) / expected_error(c->task, c->swarm, spread);
+    const size_t d = c->task->dim, units = c->swarm->filled;
+    const hb_kernel_means *gap = e->means + 1;
+    double squares = beyond_chance(units, 1, gap->a), slopes = 0;
+    for (size_t k = 0; k < d; k++) {
+        for (size_t i = 0; i < units; i++) gap->b[i * d + k] -= score[k] * gap->a[i];
+        slopes += beyond_chance(units, d, gap->b + k);
+    }
+    return (squares + slopes / c->score_scale) / (density * density);
 }
 
-/* The largest among the density and the gradient. */
-static double time_error(const contest *c, const entry *coarse, const entry *fine)
+/* Errors that the estimate will have: those of chance shrink, those of the rule in time do not. */
+static void judge(const contest *c, entry *e, double *tally, double *score)
 {
-    double worst = column_error(c, 1, coarse->a, fine->a);
-    for (size_t k = 0; k < c->task->dim; k++)
-        worst = fmax(worst, column_error(c, c->task->dim, coarse->b + k, fine->b + k));
-    return worst;
+    const int dim = (int)c->task->dim;
+    const size_t d = c->task->dim, units = c->swarm->filled;
+    double errors = 0, density = 0, rule = 0;
+    hb_tally_clear(dim, tally);
+    hb_tally_add(dim, tally, units, e->means[0].a, e->means[0].b);
+    hb_tally_answer_of(dim, tally, e->kernel.log_scale, &e->answer, score, score + d);
+    for (size_t i = 0; i < units; i++) density += e->means[0].a[i] / (double)units;
+    if (e->kernel.corrected) {
+        hb_pilot_differ(d, e->kernel.lift, units, e->means, tally);
+        rule = rule_error(c, e, density, score);
+    }
+    const double cost =
+        2 * c->steps / (double)c->task->n + e->seen / (double)(units * c->swarm->batch_size);
+    for (size_t k = 0; k < d; k++) errors += score[d + k] * score[d + k];
+    const int fine = e->answer.score_doubt == HB_TALLY_FINE;
+    const double chance =
+        e->answer.relative * e->answer.relative + (fine ? errors / c->score_scale : 0);
+    e->unresolved = rule > MOST_RULE_ERROR * MOST_RULE_ERROR;
+    e->merit = (chance + rule / pow(expected_error(c->task, c->swarm, 1), 2)) * cost *
+               (fine ? 1 : DOUBTED);
+    if (!(e->merit < 1e250)) e->merit = 1e250;
 }
 
 /* Nodes that an integral over this lag needs: functions of A s vary on it. */
@@ -170,27 +178,41 @@ static double nodes_needed(const contest *c, const hb_particle_kernel *kernel, d
     return (d > HB_HIGH_DIM ? 1.5 : 3) + hb_pilot_norm(d, kernel->anchor.A) * lag;
 }
 
-static void distrust(entry *e)
+static int nodes_of_correction(const hb_particle_rule *rule)
 {
+    int count = 0;
+    for (int j = rule->n_main; j < rule->n; j++) count += rule->weight[j] != 0;
+    return count;
+}
+
+/* A rule that has too few nodes is not trusted, nor one from which the coarser one differs by much. */
+static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
+{
+    if (!e->kernel.corrected) return;
+    if (nodes_of_correction(rule) >= nodes_needed(c, &e->kernel, rule->lag) && !e->unresolved)
+        return;
     e->kernel.untimely = 1;
     e->merit *= DOUBTED;
 }
 
-/* The coarse rule is out where the fine one shows it wrong; a fine rule is not trusted when the coarse
- * one was wrong by a tenth of the value; nor any rule that has too few nodes. */
-static void compare_rules(const contest *c, int r, entry *coarse, entry *fine)
+static hb_status enter(const contest *c, hb_context *room, size_t point, int r, double *work,
+                       entry *e)
 {
-    entry *both[2] = {coarse, fine};
-    for (int k = 0; k < 2; k++) {
-        if (!both[k] || !both[k]->fits || !both[k]->kernel.corrected) continue;
-        const hb_particle_rule *rule = c->rules->rule + r + k;
-        if (rule->n - rule->n_main < nodes_needed(c, &both[k]->kernel, rule->lag))
-            distrust(both[k]);
-    }
-    if (!fine || !coarse->fits || !fine->fits) return;
-    const double far = time_error(c, coarse, fine);
-    if (far > 0.25) distrust(coarse);
-    if (expected_error(c->task, c->swarm, fine->answer.relative) * far > 0.1) distrust(fine);
+    const hb_particle_task *task = c->task;
+    const hb_particle_rule *rule = c->rules->rule + r;
+    const size_t d = task->dim;
+    double *tally = work + hb_kernel_work(d), *score = tally + hb_tally_size((int)d);
+    HB_TRY(hb_kernel_create(room, task->problem, task->tau, d, task->points + point * d, rule,
+                            rule->lift > 0 || !task->linear.A, c->rules->snapshot[r], work,
+                            &e->kernel, &e->fits));
+    e->merit = INFINITY;
+    if (!e->fits) return HB_OK;
+    hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
+    e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
+                            e->means, work);
+    judge(c, e, tally, score);
+    look_at_nodes(c, rule, e);
+    return HB_OK;
 }
 
 static hb_status contest_point(void *user, size_t point, int thread)
@@ -198,36 +220,25 @@ static hb_status contest_point(void *user, size_t point, int thread)
     contest *c = user;
     const size_t d = c->task->dim, units = HB_PILOT_BATCHES;
     double *work = c->work + (size_t)thread * c->width;
-    double *values = work + c->width - 3 * units * (d + 1);
+    double *values = work + c->width - 2 * units * (d + 1);
     hb_context *room = c->swarm->rooms + thread;
-    entry e[3] = {{.fits = 0}, {.fits = 0}, {.fits = 0}}; // the best, a coarse rule, its partner
-    for (int k = 0; k < 3; k++) {
-        e[k].a = values + (size_t)k * units * (d + 1);
-        e[k].b = e[k].a + units;
-        e[k].merit = INFINITY;
-    }
+    const hb_kernel_means means[2] = {{values, values + units},
+                                      {values + units * (d + 1), values + units * (d + 2)}};
+    entry best = {.merit = INFINITY}, e = {.means = {means[0], means[1]}};
     hb_status status = HB_OK;
     c->winner[point] = -1;
-    for (int r = 0; r < c->rules->n && status == HB_OK;) {
-        const int pair = c->rules->partner[r] >= 0;
-        for (int k = 0; k <= pair && status == HB_OK; k++)
-            status = enter(c, room, point, r + k, work, e + 1 + k);
-        if (status == HB_OK) compare_rules(c, r, e + 1, pair ? e + 2 : NULL);
-        for (int k = 0; k <= pair && status == HB_OK; k++) {
-            if (e[1 + k].fits && e[1 + k].merit < e[0].merit) {
-                const entry best = e[0];
-                e[0] = e[1 + k];
-                e[1 + k] = best;
-                c->winner[point] = r + k;
-            }
-            if (e[1 + k].fits) hb_kernel_destroy(room, &e[1 + k].kernel);
-            e[1 + k].fits = 0;
+    for (int r = 0; r < c->rules->n && status == HB_OK; r++) {
+        status = enter(c, room, point, r, work, &e);
+        if (status != HB_OK || !e.fits) continue;
+        if (e.merit < best.merit) {
+            hb_kernel_destroy(room, &best.kernel);
+            best = e;
+            c->winner[point] = r;
+        } else {
+            hb_kernel_destroy(room, &e.kernel);
         }
-        r += 1 + pair;
     }
-    for (int k = 1; k < 3; k++)
-        if (e[k].fits) hb_kernel_destroy(room, &e[k].kernel);
-    c->kernels[point] = e[0].kernel;
+    c->kernels[point] = best.kernel;
     if (status != HB_OK) return hb_fail(c->task->context, status, "%s", room->message);
     HB_CHECK(c->task->context, c->winner[point] >= 0, HB_ERROR_NUMERICAL,
              "no kernel fits at point %zu: the Jacobian of its drift leaves the range of double",
@@ -241,7 +252,7 @@ static hb_status run_contest(contest *c)
     const size_t d = task->dim, units = HB_PILOT_BATCHES;
     const size_t threads = (size_t)hb_context_threads(task->context);
     void *memory;
-    c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 3 * units * (d + 1);
+    c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 2 * units * (d + 1);
     HB_TRY(hb_allocate(task->context, threads * c->width, sizeof(double), &memory));
     c->work = memory;
     c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
@@ -293,28 +304,39 @@ typedef struct step_check {
     size_t width;
     double *work;  // (threads, width)
     double *ratio; // (n): estimated bias over expected error
+    double *known; // (task->n, 1 + d): the biases themselves; rows of points that are checked
 } step_check;
 
-/* (|D| + its error)/3 over the expected error, root mean square over the density and the score. */
+/* What of a difference D between steps h and 2h, with its error, is the bias of h: weak order 2. */
+static double bias_of_step(double difference, double error)
+{
+    return (fabs(difference) + error) / 3;
+}
+
+/* The biases of the density, relative, and of the score, into known (1 + d); returns their root mean square
+ * over the expected errors. b of both means is spoiled. */
 static double bias_ratio(const step_check *c, const hb_tally_answer *answer, const double *score,
-                         const double *score_se, double *fine_a, double *fine_b, double *coarse_a,
-                         double *coarse_b)
+                         const double *score_se, const hb_kernel_means *fine,
+                         const hb_kernel_means *coarse, double *known)
 {
     const size_t d = c->task->dim, units = c->swarm->filled;
     double mean, error, density = 0;
-    for (size_t i = 0; i < units; i++) density += fine_a[i] / (double)units;
-    difference(units, 1, fine_a, coarse_a, &mean, &error);
-    double expected = expected_error(c->task, c->swarm, answer->relative * density);
-    if (c->task->density_error > 0) expected = fmin(expected, c->task->density_error * density);
-    double squares = pow((fabs(mean) + error) / 3 / expected, 2);
+    for (size_t i = 0; i < units; i++) density += fine->a[i] / (double)units;
+    if (!(density > 0)) return NAN;
+    difference(units, 1, fine->a, coarse->a, &mean, &error);
+    double expected = expected_error(c->task, c->swarm, answer->relative);
+    if (c->task->density_error > 0) expected = fmin(expected, c->task->density_error);
+    known[0] = bias_of_step(mean, error) / density;
+    double squares = pow(known[0] / expected, 2);
     for (size_t k = 0; k < d; k++) {
         for (size_t i = 0; i < units; i++) {
-            fine_b[i * d + k] = (fine_b[i * d + k] - score[k] * fine_a[i]) / density;
-            coarse_b[i * d + k] = (coarse_b[i * d + k] - score[k] * coarse_a[i]) / density;
+            double *p = fine->b + i * d + k, *q = coarse->b + i * d + k;
+            *p = (*p - score[k] * fine->a[i]) / density;
+            *q = (*q - score[k] * coarse->a[i]) / density;
         }
-        difference(units, d, fine_b + k, coarse_b + k, &mean, &error);
-        expected = expected_error(c->task, c->swarm, score_se[k]);
-        squares += pow((fabs(mean) + error) / 3 / expected, 2);
+        difference(units, d, fine->b + k, coarse->b + k, &mean, &error);
+        known[1 + k] = bias_of_step(mean, error);
+        squares += pow(known[1 + k] / expected_error(c->task, c->swarm, score_se[k]), 2);
     }
     return sqrt(squares / ((double)d + 1));
 }
@@ -322,23 +344,25 @@ static double bias_ratio(const step_check *c, const hb_tally_answer *answer, con
 static hb_status check_point(void *user, size_t index, int thread)
 {
     step_check *c = user;
-    const size_t d = c->task->dim, units = c->swarm->filled;
-    const hb_particle_kernel *kernel = c->kernels + index * c->stride;
+    const size_t d = c->task->dim, units = c->swarm->filled, point = index * c->stride;
+    const hb_particle_kernel *kernel = c->kernels + point;
     double *work = c->work + (size_t)thread * c->width, *tally = work + hb_kernel_work(d);
-    double *score = tally + hb_tally_size((int)d), *fine = score + 2 * d;
-    double *coarse = fine + units * (d + 1);
+    double *score = tally + hb_tally_size((int)d), *values = score + 2 * d;
+    const hb_kernel_means none = {NULL, NULL};
+    const hb_kernel_means fine[2] = {{values, values + units}, none};
+    values += units * (d + 1);
+    const hb_kernel_means coarse[2] = {{values, values + units}, none};
+    double *known = c->known + point * (1 + d);
     hb_tally_answer answer;
-    hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, fine + units,
-                  work);
-    hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, coarse + units,
-                  work);
+    hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, work);
+    hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, work);
     hb_tally_clear((int)d, tally);
-    hb_tally_add((int)d, tally, units, fine, fine + units);
+    hb_tally_add((int)d, tally, units, fine[0].a, fine[0].b);
     hb_tally_answer_of((int)d, tally, kernel->log_scale, &answer, score, score + d);
-    c->ratio[index] =
-        answer.doubt != HB_TALLY_FINE
-            ? 0
-            : bias_ratio(c, &answer, score, score + d, fine, fine + units, coarse, coarse + units);
+    const double ratio = bias_ratio(c, &answer, score, score + d, fine, coarse, known);
+    c->ratio[index] = answer.doubt != HB_TALLY_FINE ? 0 : ratio;
+    for (size_t k = 0; k < 1 + d; k++) /* nothing was seen, or too little */
+        if (!isfinite(known[k]) || isnan(ratio)) known[k] = UNSEEN;
     return HB_OK;
 }
 
@@ -354,15 +378,17 @@ static double overall(size_t n, const double *ratio)
     return fmax(sqrt(squares / (double)n), largest / 3);
 }
 
+/* Every stride-th point. */
 static hb_status check_step(const hb_particle_task *task, const hb_particle_rules *rules,
-                            const hb_particle_kernel *kernels, double step, double *bias)
+                            const hb_particle_kernel *kernels, double step, size_t stride,
+                            double *bias, double *known)
 {
     const size_t d = task->dim, threads = (size_t)hb_context_threads(task->context);
     hb_swarm swarm;
     void *memory;
     HB_TRY(pilot_swarm(task, rules, step, 1, &swarm));
-    step_check c = {.task = task, .kernels = kernels, .swarm = &swarm};
-    c.stride = (task->n + MOST_CHECKED - 1) / MOST_CHECKED;
+    step_check c = {.task = task, .kernels = kernels, .swarm = &swarm, .known = known};
+    c.stride = stride;
     c.n = (task->n + c.stride - 1) / c.stride;
     c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 2 * HB_PILOT_BATCHES * (d + 1);
     hb_status status = hb_allocate(task->context, threads * c.width + c.n, sizeof(double), &memory);
@@ -378,13 +404,16 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
 }
 
 hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *rules,
-                        const hb_particle_kernel *kernels, double *step, double *bias)
+                        const hb_particle_kernel *kernels, double *step, double *bias,
+                        double *known)
 {
+    const size_t stride = (task->n + MOST_CHECKED - 1) / MOST_CHECKED;
     for (double steps = FIRST_STEPS;;) {
         *step = task->tau / steps;
-        HB_TRY(check_step(task, rules, kernels, *step, bias));
-        if (*bias <= TOLERATED || steps >= MOST_STEPS) return HB_OK;
+        HB_TRY(check_step(task, rules, kernels, *step, stride, bias, known));
+        if (*bias <= TOLERATED || steps >= MOST_STEPS) break;
         const double needed = ceil(0.5 * log2(*bias / TOLERATED));
         steps = fmin(MOST_STEPS, ldexp(steps, needed > 3 ? 3 : needed < 1 ? 1 : (int)needed));
     }
+    return stride > 1 ? check_step(task, rules, kernels, *step, 1, bias, known) : HB_OK;
 }

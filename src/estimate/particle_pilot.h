@@ -8,7 +8,7 @@
 
 #include <heatball/solve.h>
 
-enum { HB_PILOT_BATCHES = 128, HB_MOST_RULES = 64, HB_HIGH_DIM = 6 };
+enum { HB_PILOT_BATCHES = 128, HB_MOST_RULES = 64, HB_ROOT_DIM = 4, HB_HIGH_DIM = 6 };
 
 /* What particles are made from, and for what. */
 typedef struct hb_particle_task {
@@ -24,11 +24,10 @@ typedef struct hb_particle_task {
     uint64_t seed;
 } hb_particle_task;
 
-/* Rules that compete; a rule with a partner is compared with it, for the error in time. */
+/* Rules that compete. */
 typedef struct hb_particle_rules {
     int n;
     hb_particle_rule rule[HB_MOST_RULES];
-    int partner[HB_MOST_RULES]; /* the finer rule of the same lag, -1 for none */
     size_t n_times;
     double *times;                                 // (n_times), tau, rising
     size_t snapshot[HB_MOST_RULES][HB_RULE_NODES]; /* into times */
@@ -45,9 +44,15 @@ hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used
 hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
                            double step, hb_particle_kernel *kernels, int *winner);
 
-/* The step of Heun's scheme for these kernels; *bias: its estimated part of the standard error. */
+/* The step of Heun's scheme for these kernels; *bias: its estimated part of the standard error.
+ * known[n][1 + dim]: what it leaves in the density, relative, and in the score. */
 hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *rules,
-                        const hb_particle_kernel *kernels, double *step, double *bias);
+                        const hb_particle_kernel *kernels, double *step, double *bias,
+                        double *known);
+
+/* Puts the differences between the rule, means[0], and the coarser one, means[1], which they replace, into a
+ * tally. */
+void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *tally);
 
 /* The largest sum of absolute values of a row of A (d, d). */
 double hb_pilot_norm(size_t d, const double *A);

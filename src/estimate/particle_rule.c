@@ -1,12 +1,18 @@
 /* Rules in time for the particle kernels (docs/particles.md).
  *
- * Fixed lag T: u = E[q(X at lag T)] + int_0^T g(s) ds. The integrand g, a mean over all trajectories, is
- * a smooth function of s with g(0) = 0, and the limit of its gradient is known as well. So Gauss-Radau:
- *     int_0^T g ds = w_0 g(0) + sum_j w_j g(s_j),   s_j/T the nodes of the Beta(2,1) law,
- * which is exact for polynomials of degree 2m and keeps its nodes away from 0, where kernels are narrow
- * and noisy: no cut-off is needed, in any dimension. One node is at 2T/3 with weight 3T/4.
+ * Fixed lag T: u = E[q(X at lag T)] + int_0^T g(s) ds. The integrand g is a mean over all trajectories of
+ * something that depends on the drift within sqrt(s) of the point. Where the drift bends there, as near a
+ * kink, g is no smooth function of s, but it is one of r = sqrt(s/T): Gauss' rule in r,
+ *     int_0^T g ds = T E[g(T r^2)] = T sum_j w_j g(T r_j^2),   r of the Beta(2,1) law,
+ * which needs no limit at s = 0 (ROOT). In more dimensions kernels at short lags are noisy, since the variance
+ * of the correction at lag s grows as s^(1-d/2). There the known limit g(0) takes their place: with p = 2,
+ * s = T t^2 (ROOT_LIMIT), or p = 1, s = T t (PLAIN_LIMIT, whose nodes keep furthest from 0, and which is as good
+ * where the drift is smooth), and t of the Beta(p+1,1) law, the Gauss-Radau rule
+ *     int_0^T g ds = w_0 g(0) + sum_j w_j g(T t_j^p),   w_j = T p/(p+1) p_j/t_j.
+ * Each rule comes with a coarser one; what both give on the same trajectories shows the error in time.
+ * One node of the first kind is at r = 2/3, s = 4T/9, with weight T.
  * Given lags (trajectories of the user): the lags nearest to those nodes, and weights that make the rule
- * exact for polynomials of degree m.
+ * exact for polynomials of degree m in r, the limit being known.
  * Ball that spans T, D = dim + lift: the part of kappa at t = s/T has the density of t = e^-L,
  *     L ~ Gamma(D/2+2, rate D/2):    rho(t) = (D/2)^(D/2+2)/Gamma(D/2+2) (-ln t)^(D/2+1) t^(D/2-1),
  * whose Gauss rule in t is found by Stieltjes' procedure on a fine Gauss-Laguerre rule; the correction
@@ -25,25 +31,45 @@ static void start_rule(int lift, double lag, hb_particle_rule *out)
     *out = (hb_particle_rule){.lift = lift, .lag = lag};
 }
 
-static void put_node(hb_particle_rule *rule, double s, double weight)
+/* which = 0: a node of the rule; 1: of the coarser one. */
+static void put_node(hb_particle_rule *rule, int which, double s, double weight)
 {
     rule->s[rule->n] = s;
-    rule->weight[rule->n++] = weight;
+    *(which ? rule->coarse + rule->n : rule->weight + rule->n) = weight;
+    rule->n++;
 }
 
-hb_status hb_rule_lag(hb_context *context, double lag, int m, hb_particle_rule *out)
+/* The kernel itself, which both rules share. */
+static void put_main(hb_particle_rule *rule)
 {
-    double t[HB_RULE_NODES], w[HB_RULE_NODES];
-    start_rule(0, lag, out);
-    put_node(out, lag, 1);
-    out->n_main = 1;
-    if (m == 0) return HB_OK;
-    HB_TRY(hb_quadrature_beta(context, 2, 1, m, t, w));
-    out->at_zero = lag;
+    put_node(rule, 0, rule->lag, 1);
+    rule->coarse[0] = 1;
+    rule->n_main = 1;
+}
+
+static hb_status put_roots(hb_context *context, int which, int m, hb_rule_kind kind,
+                           hb_particle_rule *out)
+{
+    double t[HB_RULE_NODES], p[HB_RULE_NODES];
+    const double lag = out->lag, power = kind == HB_RULE_PLAIN_LIMIT ? 1 : 2;
+    const int from_limit = kind != HB_RULE_ROOT;
+    HB_TRY(hb_quadrature_beta(context, power + from_limit, 1, m, t, p));
+    out->at_zero[which] = from_limit ? lag : 0;
     for (int j = 0; j < m; j++) {
-        put_node(out, lag * t[j], lag * 0.5 * w[j] / t[j]);
-        out->at_zero -= out->weight[out->n - 1];
+        const double weight = from_limit ? lag * power / (power + 1) * p[j] / t[j] : lag * p[j];
+        put_node(out, which, lag * pow(t[j], power), weight);
+        if (from_limit) out->at_zero[which] -= weight;
     }
+    return HB_OK;
+}
+
+hb_status hb_rule_lag(hb_context *context, double lag, const int m[2], hb_rule_kind kind,
+                      hb_particle_rule *out)
+{
+    start_rule(0, lag, out);
+    put_main(out);
+    for (int which = 0; which < 2 && m[0] > 0; which++)
+        HB_TRY(put_roots(context, which, m[which], kind, out));
     return HB_OK;
 }
 
@@ -57,15 +83,15 @@ static size_t nearest(size_t n, const double *s, double wanted)
     return best;
 }
 
-/* w[0..m] of the nodes 0, t[0..m-1] in (0, 1]: sum_j w_j t_j^k = 1/(k+1), k = 0 .. m. */
-static hb_status moment_weights(hb_context *context, int m, const double *t, double *w)
+/* w[0..m] of the nodes 0, r[0..m-1] in (0, 1]: sum_j w_j r_j^k = 2/(k+2), k = 0 .. m. */
+static hb_status moment_weights(hb_context *context, int m, const double *r, double *w)
 {
     double powers[HB_RULE_NODES * HB_RULE_NODES];
     lapack_int pivot[HB_RULE_NODES];
     const int size = m + 1;
     for (int k = 0; k < size; k++) {
-        w[k] = 1.0 / (k + 1);
-        for (int j = 0; j < size; j++) powers[k * size + j] = pow(j == 0 ? 0 : t[j - 1], k);
+        w[k] = 2.0 / (k + 2);
+        for (int j = 0; j < size; j++) powers[k * size + j] = pow(j == 0 ? 0 : r[j - 1], k);
     }
     const lapack_int info = LAPACKE_dgesv(LAPACK_ROW_MAJOR, size, 1, powers, size, pivot, w, 1);
     HB_CHECK(context, info == 0, HB_ERROR_NUMERICAL,
@@ -73,27 +99,34 @@ static hb_status moment_weights(hb_context *context, int m, const double *t, dou
     return HB_OK;
 }
 
-hb_status hb_rule_lag_given(hb_context *context, size_t n, const double *s, size_t last, int m,
-                            hb_particle_rule *out)
+static hb_status put_given(hb_context *context, int which, size_t n, const double *s, int m,
+                           hb_particle_rule *out)
 {
-    double t[HB_RULE_NODES], w[HB_RULE_NODES];
-    const double lag = s[last];
+    double r[HB_RULE_NODES], w[HB_RULE_NODES];
+    const double lag = out->lag;
     size_t before = n;
     int count = 0;
-    start_rule(0, lag, out);
-    put_node(out, lag, 1);
-    out->n_main = 1;
-    if (m == 0) return HB_OK;
-    HB_TRY(hb_quadrature_beta(context, 2, 1, m, t, w));
+    HB_TRY(hb_quadrature_beta(context, 3, 1, m, r, w));
     for (int j = 0; j < m; j++) {
-        const size_t k = nearest(last + 1, s, lag * t[j]);
+        const size_t k = nearest(n, s, lag * r[j] * r[j]);
         if (k == before) continue;
-        t[count++] = s[k] / lag;
+        r[count++] = sqrt(s[k] / lag);
         before = k;
     }
-    HB_TRY(moment_weights(context, count, t, w));
-    out->at_zero = lag * w[0];
-    for (int j = 0; j < count; j++) put_node(out, lag * t[j], lag * w[j + 1]);
+    HB_TRY(moment_weights(context, count, r, w));
+    out->at_zero[which] = lag * w[0];
+    for (int j = 0; j < count; j++) put_node(out, which, lag * r[j] * r[j], lag * w[j + 1]);
+    return HB_OK;
+}
+
+hb_status hb_rule_lag_given(hb_context *context, size_t n, const double *s, size_t last,
+                            const int m[2], hb_particle_rule *out)
+{
+    (void)n;
+    start_rule(0, s[last], out);
+    put_main(out);
+    for (int which = 0; which < 2 && m[0] > 0; which++)
+        HB_TRY(put_given(context, which, last + 1, s, m[which], out));
     return HB_OK;
 }
 
@@ -125,7 +158,7 @@ static hb_status gauss_of_law(hb_context *context, const double *x, const double
     return HB_OK;
 }
 
-static hb_status kappa_nodes(hb_context *context, double half, double span, int m,
+static hb_status kappa_nodes(hb_context *context, int which, double half, double span, int m,
                              hb_particle_rule *out)
 {
     double L[FINE], p[FINE], t[HB_RULE_NODES], w[HB_RULE_NODES];
@@ -135,26 +168,35 @@ static hb_status kappa_nodes(hb_context *context, double half, double span, int 
     const double log_factor = (half + 2) * log(half) - lgamma(half + 2);
     for (int j = 0; j < m; j++) {
         const double rho = exp(log_factor + (half + 1) * log(-log(t[j])) + (half - 1) * log(t[j]));
-        put_node(out, span * t[j], span * w[j] / rho);
+        put_node(out, which, span * t[j], span * w[j] / rho);
     }
     return HB_OK;
 }
 
-hb_status hb_rule_ball(hb_context *context, int dim, int lift, double span, int m,
-                       hb_particle_rule *out)
+static hb_status ball_correction(hb_context *context, int which, double power, double span, int m,
+                                 hb_particle_rule *out)
 {
     double t[HB_RULE_NODES], w[HB_RULE_NODES];
-    const double half = 0.5 * (dim + lift), power = half + 1;
-    start_rule(lift, span, out);
-    HB_TRY(kappa_nodes(context, half, span, m, out));
-    out->n_main = out->n;
     HB_TRY(hb_quadrature_beta(context, 2, power + 1, m, t, w));
     const double mass = span / ((power + 1) * (power + 2)); // of t (1-t)^power
-    out->at_zero = span / (power + 1);
+    out->at_zero[which] = span / (power + 1);
     for (int j = 0; j < m; j++) {
         const double fall = pow(1 - t[j], power), weight = mass * w[j] / (t[j] * fall);
-        put_node(out, span * t[j], weight);
-        out->at_zero -= weight * fall;
+        put_node(out, which, span * t[j], weight);
+        out->at_zero[which] -= weight * fall;
     }
+    return HB_OK;
+}
+
+hb_status hb_rule_ball(hb_context *context, int dim, int lift, double span, const int m[2],
+                       hb_particle_rule *out)
+{
+    const double half = 0.5 * (dim + lift);
+    start_rule(lift, span, out);
+    for (int which = 0; which < 2; which++)
+        HB_TRY(kappa_nodes(context, which, half, span, m[which], out));
+    out->n_main = out->n;
+    for (int which = 0; which < 2; which++)
+        HB_TRY(ball_correction(context, which, half + 1, span, m[which], out));
     return HB_OK;
 }

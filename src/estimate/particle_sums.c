@@ -18,7 +18,7 @@ typedef struct visitor {
     const hb_particle_node *node;
     const hb_cell_list *list;
     double seen, log_scale;
-    double *a, *v;         // (units), (units, d): v in whitened coordinates
+    double *a, *v;         // (units), (units, d) of one node, without its weight; v whitened
     double *eta, *f, *phi; // (d) each
 } visitor;
 
@@ -72,7 +72,7 @@ static inline void add_linear(visitor *v, hb_cell_run run, const size_t d, place
         const double squares = whitened(node, d, x, at.eta);
         if (squares > node->reach2) continue;
         const size_t unit = v->list->owner[i];
-        const double q = node->weight * exp(v->log_scale - 0.5 * squares);
+        const double q = exp(v->log_scale - 0.5 * squares);
         double *sums = v->v + unit * d;
         if (correction) {
             const double along =
@@ -146,7 +146,7 @@ static void add_ball_main(void *user, hb_cell_run run)
     visitor *v = user;
     const size_t d = v->list->dim;
     const double m = v->kernel->lift, th = v->node->th;
-    const double c = v->node->weight * ball_factor(v) / (4 * th * th);
+    const double c = ball_factor(v) / (4 * th * th);
     v->seen += (double)(run.last - run.first);
     for (size_t i = run.first; i < run.last; i++) {
         const double y2 = ball_place(v, v->list->x + i * d), Q = v->node->R2 - y2;
@@ -176,7 +176,7 @@ static void add_ball_correction(void *user, hb_cell_run run)
     const size_t d = v->list->dim;
     const int m = v->kernel->lift;
     const double th = v->node->th, factor = ball_factor(v) / m;
-    const double scale = v->node->weight / (v->node->growth * 2 * th);
+    const double scale = 1 / (v->node->growth * 2 * th);
     const double phi0 = exp(-0.5 * (double)d * log(4 * M_PI * th) + v->log_scale);
     v->seen += (double)(run.last - run.first);
     for (size_t i = run.first; i < run.last; i++) {
@@ -197,61 +197,88 @@ static void add_ball_correction(void *user, hb_cell_run run)
 static visitor make_visitor(const hb_particle_kernel *kernel, double *work)
 {
     const size_t d = kernel->anchor.dim;
-    return (visitor){
-        .kernel = kernel, .eta = work, .f = work + d, .phi = work + 2 * d, .v = work + 3 * d};
+    return (visitor){.kernel = kernel,
+                     .eta = work,
+                     .f = work + d,
+                     .phi = work + 2 * d,
+                     .v = work + 3 * d,
+                     .a = work + (HB_KERNEL_UNITS + 3) * d};
 }
 
-/* b += (L^-1 E)' v for the fixed lag, b += v for the ball. */
-static void turn_back(const hb_particle_node *node, size_t d, size_t units, const double *v,
-                      double *b)
+/* a += weight times the node's a, and b += (L^-1 E)' v for the fixed lag, b += v for the ball. */
+static void turn_back(const visitor *v, double weight, size_t units, const hb_kernel_means *to)
 {
-    for (size_t unit = 0; unit < units; unit++, v += d, b += d)
+    const hb_particle_node *node = v->node;
+    const size_t d = v->list->dim;
+    for (size_t unit = 0; unit < units; unit++) {
+        const double *from = v->v + unit * d;
+        double *b = to->b + unit * d;
+        to->a[unit] += weight * v->a[unit];
         for (size_t i = 0; i < d; i++) {
-            if (!node->lower) b[i] += v[i];
-            for (size_t j = 0; j < d && node->lower; j++) b[j] += node->lower[i * d + j] * v[i];
+            const double part = weight * from[i];
+            if (!node->lower) b[i] += part;
+            for (size_t j = 0; j < d && node->lower; j++) b[j] += node->lower[i * d + j] * part;
         }
+    }
 }
 
 /* Divides by the batch, adds the limit s -> 0 of the correction, and solves for the gradient. */
-static void finish(const hb_particle_kernel *kernel, size_t units, size_t batch_size, double *a,
-                   double *b, double *work)
+static void finish(const hb_particle_kernel *kernel, int which, size_t units, size_t batch_size,
+                   const hb_kernel_means *means, double *work)
 {
     const hb_particle_anchor *anchor = &kernel->anchor;
+    const double at_zero = kernel->at_zero[which], *transfer = anchor->transfer[which];
     const size_t d = anchor->dim;
+    double *a = means->a, *b = means->b;
     for (size_t unit = 0; unit < units; unit++, b += d) {
         a[unit] /= (double)batch_size;
         for (size_t k = 0; k < d; k++) {
-            b[k] = b[k] / (double)batch_size - kernel->at_zero * anchor->grad_div[k] * a[unit];
+            b[k] /= (double)batch_size;
+            if (at_zero != 0) b[k] -= at_zero * anchor->grad_div[k] * a[unit];
             work[k] = b[k];
         }
-        for (size_t k = 0; k < d && anchor->transfer; k++) {
+        for (size_t k = 0; k < d && transfer; k++) {
             b[k] = 0;
-            for (size_t j = 0; j < d; j++) b[k] += anchor->transfer[k * d + j] * work[j];
+            for (size_t j = 0; j < d; j++) b[k] += transfer[k * d + j] * work[j];
         }
     }
 }
 
+static void visit_node(visitor *v, const hb_cell_list *lists, size_t units)
+{
+    const hb_particle_kernel *kernel = v->kernel;
+    const hb_particle_node *node = v->node;
+    v->list = lists + node->snapshot;
+    v->log_scale = (kernel->lift ? 0 : node->log_norm) - kernel->log_scale;
+    memset(v->v, 0, units * kernel->anchor.dim * sizeof(double));
+    memset(v->a, 0, units * sizeof(double));
+    hb_cell_list_visit(v->list, node->centre, node->half,
+                       !kernel->lift   ? visit_linear
+                       : node->is_main ? add_ball_main
+                                       : add_ball_correction,
+                       v);
+}
+
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,
-                     size_t batch_size, double *a, double *b, double *work)
+                     size_t batch_size, const hb_kernel_means means[2], double *work)
 {
     const size_t d = kernel->anchor.dim;
+    const int rules = means[1].a ? 2 : 1;
     visitor v = make_visitor(kernel, work);
-    memset(a, 0, units * sizeof *a);
-    memset(b, 0, units * d * sizeof *b);
-    for (int j = 0; j < kernel->n; j++) {
-        const hb_particle_node *node = v.node = kernel->nodes + j;
-        v.list = lists + node->snapshot;
-        v.a = a;
-        v.log_scale = (kernel->lift ? 0 : node->log_norm) - kernel->log_scale;
-        memset(v.v, 0, units * d * sizeof(double));
-        hb_cell_list_visit(v.list, node->centre, node->half,
-                           !kernel->lift   ? visit_linear
-                           : node->is_main ? add_ball_main
-                                           : add_ball_correction,
-                           &v);
-        turn_back(node, d, units, v.v, b);
+    for (int which = 0; which < rules; which++) {
+        memset(means[which].a, 0, units * sizeof(double));
+        memset(means[which].b, 0, units * d * sizeof(double));
     }
-    finish(kernel, units, batch_size, a, b, work);
+    for (int j = 0; j < kernel->n; j++) {
+        v.node = kernel->nodes + j;
+        if (rules == 1 && v.node->weight[0] == 0) continue;
+        visit_node(&v, lists, units);
+        for (int which = 0; which < rules; which++)
+            if (v.node->weight[which] != 0)
+                turn_back(&v, v.node->weight[which], units, means + which);
+    }
+    for (int which = 0; which < rules; which++)
+        finish(kernel, which, units, batch_size, means + which, work);
     return v.seen;
 }
 

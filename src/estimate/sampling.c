@@ -26,6 +26,8 @@
 
 static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
 static const double LEAST_PART = 0.1, GIVE_UP = 16;
+static const double ONLY_BIAS =
+    2; /* an error that is so much more bias than chance: no sample mends it */
 
 double hb_sampling_clock(void)
 {
@@ -205,6 +207,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
         if (s->settings->max_time == 0 && last < 1) return 0;
         return fmin(fmax(last, 1), rounds_there_are);
     }
+    if (answer.bias > ONLY_BIAS) return 0;
     return fmin(fmax(ceil(done * (excess * excess - 1)), 1), rounds_there_are);
 }
 

@@ -136,9 +136,19 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                 "what counts here lies more than four deviations from where "
                                 "the %s go; the drift there was not seen",
                                 unit);
+    case HB_TALLY_COARSE:
+        return hb_solution_warn(
+            out, i,
+            "the integral over the lag is not resolved: two rules in time differ "
+            "by more than a twentieth of the density");
     default: break;
     }
     if (a->score_doubt == HB_TALLY_FINE) return HB_OK;
+    if (a->score_doubt == HB_TALLY_COARSE)
+        return hb_solution_warn(
+            out, i,
+            "the integral over the lag is not resolved for the score: two rules "
+            "in time differ by more than a fifth of it");
     return hb_solution_warn(out, i,
                             "the gradients of %" PRIu64 " %s are dominated by a few; the error of "
                             "the score cannot be told, that of the density can",

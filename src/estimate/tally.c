@@ -24,17 +24,20 @@
  *     - when the mean is within two errors of 0: then its logarithm is not known;
  *     - when lost units could move the mean by more than half an error;
  *     - when more than half of sum |a| is from strays;
- *     - when a value is not finite.
+ *     - when a value is not finite;
+ *     - when a rule in time and a coarser one differ, beyond noise, by more than a twentieth of the mean (of the
+ *       score: by more than a fifth of it and three errors).
  * The score is a ratio of two means: it is not believed either when the first two rules fail for |b|.
  * B. M. Hill, Annals of Statistics 3 (1975).
  * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455, times 1.3925 for nu = 4. */
 #include "estimate/tally.h"
+#include "estimate/tally_bias.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Layout: units, lost, sum |a| of strays, sum a^3, sum a^4, sizes of a, sizes of b, mean a, mean b[d],
- * aa, ab[d], bb[d]. The sizes of a are sum |a|, sum a^2 and the largest |a|, rising; of b the same of its norm. */
+ * aa, ab[d], bb[d], then the differences of tally_bias.c. The sizes of a are sum |a|, sum a^2 and the largest |a|, rising; of b the same of its norm. */
 enum { ABSOLUTE, SQUARE, TOP, SIZES = TOP + HB_TALLY_TOP };
 enum {
     UNITS,
@@ -51,11 +54,24 @@ static const double LEAST_EFFECTIVE = 30;
 static const double MOST_SHARE = 0.05;
 static const double ENOUGH_EFFECTIVE = 1000, LEAST_FREEDOM = 30;
 static const double MOST_KNOWN = 0.1; /* of an error of ln u beside the spread */
+static const double MOST_BIAS = 0.05,
+                    MOST_SLOPE = 0.2; /* of the density and of the score, relative */
 static const double ROUNDING = 1e-13; /* no relative error is claimed below this */
 
 size_t hb_tally_size(int dim)
 {
-    return MEAN + 2 + 3 * (size_t)dim;
+    return MEAN + 2 + 3 * (size_t)dim + hb_bias_size((size_t)dim);
+}
+
+/* Where a tally's differences begin. */
+static size_t bias_place(size_t d)
+{
+    return MEAN + 2 + 3 * d;
+}
+
+void hb_tally_differ(int dim, double *tally, size_t n, const double *da, const double *db)
+{
+    hb_bias_differ((size_t)dim, tally + bias_place((size_t)dim), n, da, db);
 }
 
 void hb_tally_clear(int dim, double *tally)
@@ -158,6 +174,7 @@ void hb_tally_merge(int dim, double *tally, const double *other)
     for (int k = LOST; k <= FOURTH; k++) tally[k] += other[k];
     merge_sizes(tally + SIZES_A, other + SIZES_A);
     merge_sizes(tally + SIZES_B, other + SIZES_B);
+    hb_bias_merge(d, tally + bias_place(d), other + bias_place(d));
 }
 
 /* Hill's estimate plus two of its errors; infinite when the largest values are alike, or with fewer than
@@ -241,6 +258,35 @@ static void score_of(size_t d, const double *mean, const double *spread, double 
     }
 }
 
+/* Widens the errors of an answer by what differences between rules show; relative is that of chance alone
+ * until here. */
+static void add_bias(size_t d, const double *tally, hb_tally_answer *out, const double *score,
+                     double *score_se)
+{
+    const double A = tally[MEAN], *bias = tally + bias_place(d);
+    const double e = hb_bias_density(d, bias, A), u = out->density;
+    double slopes = 0, sizes = 0, chances = 0;
+    if (bias[0] == 0) return;
+    out->bias = e / out->relative;
+    for (size_t k = 0; k < d; k++) {
+        const double own = hb_bias_score(d, bias, A, k, score[k]);
+        if (own > 0) out->bias = fmax(out->bias, own / score_se[k]);
+        slopes += own * own;
+        sizes += score[k] * score[k];
+        chances += score_se[k] * score_se[k];
+        score_se[k] = hypot(score_se[k], own);
+    }
+    if (out->doubt == HB_TALLY_FINE && !(e < MOST_BIAS)) out->doubt = HB_TALLY_COARSE;
+    if (out->score_doubt == HB_TALLY_FINE) out->score_doubt = out->doubt;
+    if (out->score_doubt == HB_TALLY_FINE && slopes > 9 * chances &&
+        !(slopes < MOST_SLOPE * MOST_SLOPE * sizes))
+        out->score_doubt = HB_TALLY_COARSE;
+    out->relative = hypot(out->relative, e);
+    out->density_se = hypot(out->density_se, fabs(u) * e);
+    out->log_density_se = hypot(out->log_density_se, e);
+    if (u > 0) out->entropy_se = hypot(out->entropy_se, fabs(1 + out->log_density) * u * e);
+}
+
 void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally_answer *out,
                         double *score, double *score_se)
 {
@@ -268,6 +314,7 @@ void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally
     for (size_t k = 0; k < d; k++) score_se[k] *= wide;
     out->doubt = doubt_of(tally, out);
     out->score_doubt = doubt_of_score(tally, out);
+    add_bias(d, tally, out, score, score_se);
     if (out->doubt != HB_TALLY_FINE)
         out->density_se = out->log_density_se = out->entropy_se = INFINITY;
     for (size_t k = 0; out->score_doubt != HB_TALLY_FINE && k < d; k++) score_se[k] = INFINITY;
@@ -278,6 +325,9 @@ void hb_tally_widen(int dim, const double *known, hb_tally_answer *a, double *sc
     const double u = a->density, v = a->log_density, e = known[0];
     if (a->doubt == HB_TALLY_FINE && !(e < MOST_KNOWN)) a->doubt = HB_TALLY_ROUNDED;
     if (a->score_doubt == HB_TALLY_FINE) a->score_doubt = a->doubt;
+    a->bias = fmax(a->bias, e > 0 ? e / a->relative : 0);
+    for (int k = 0; k < dim; k++)
+        if (known[1 + k] > 0) a->bias = fmax(a->bias, known[1 + k] / score_se[k]);
     a->relative = hypot(a->relative, e);
     a->density_se = hypot(a->density_se, fabs(u) * e);
     a->log_density_se = hypot(a->log_density_se, e);

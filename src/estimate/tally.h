@@ -21,6 +21,9 @@ void hb_tally_lose(double *tally, double lost);
 /* Of sum |a|, so much is from strays: units whose value stands for places, by a closed form, that units do
  * not come to, so that what the drift does there was not seen. */
 void hb_tally_stray(double *tally, double size);
+/* n units gave these differences, da[n] and db[n][dim], between the rule in time that is used and a coarser
+ * one: what they show beyond their noise is a part of the errors (tally_bias.c). */
+void hb_tally_differ(int dim, double *tally, size_t n, const double *da, const double *db);
 void hb_tally_merge(int dim, double *tally, const double *other);
 double hb_tally_units(const double *tally);
 
@@ -34,6 +37,7 @@ typedef enum hb_tally_doubt {
     HB_TALLY_LOST,     /* too many units were lost */
     HB_TALLY_STRAY,    /* what counts lies where no unit comes */
     HB_TALLY_ROUNDED,  /* a closed form whose digits are lost */
+    HB_TALLY_COARSE,   /* the rule in time and a coarser one differ by much */
     HB_TALLY_DOUBTS
 } hb_tally_doubt;
 
@@ -42,6 +46,7 @@ typedef struct hb_tally_answer {
     double freedom; /* degrees of freedom that the error rests on */
     double density, density_se, log_density, log_density_se, entropy, entropy_se;
     double relative; /* density_se/density, also where the density underflows, before doubts */
+    double bias; /* the largest ratio of what is systematic in an error to what is chance in it */
     hb_tally_doubt doubt;
     hb_tally_doubt score_doubt; /* that of the rest, or one of the score's own */
 } hb_tally_answer;
