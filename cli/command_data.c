@@ -94,17 +94,20 @@ static const hb_option data_options[] = {
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "the file to export to, .npy or .csv by its name",
+     .rules = HB_OPTION_WRITES,
      .offset = offsetof(hb_data_values, path)},
     {.name = "labels",
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "with export of images: the file for their labels, .npy or .csv by its name",
+     .rules = HB_OPTION_WRITES,
      .offset = offsetof(hb_data_values, labels)},
     {.name = "plot",
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "with show: density and draws of a planar set into this file, .svg, .png or .pdf by "
              "its name, or many images into a .png file",
+     .rules = HB_OPTION_FIGURE,
      .offset = offsetof(hb_data_values, plot)},
     {0}};
 
@@ -125,7 +128,7 @@ static hb_status check_values(hb_session *session, const hb_data_values *v)
     if (v->action != ACTION_EXPORT && v->labels) return refuse(session, "--labels is for export");
     if (v->action != ACTION_SHOW && v->plot) return refuse(session, "--plot is for show");
     if (v->path && hb_rows_check_path(session, v->path) != HB_OK) return HB_ERROR_ARGUMENT;
-    return hb_plot_path_check(session, v->plot, NULL);
+    return hb_plot_path_check(session, v->plot);
 }
 
 static hb_status check_planar(hb_session *session, const hb_data_values *v)

@@ -96,6 +96,7 @@ static const hb_option evaluate_options[] = {
      .help =
          "draw the error of the score against tau, by region, into this file, .svg, .png or .pdf "
          "by its name",
+     .rules = HB_OPTION_FIGURE,
      .offset = offsetof(evaluate_values, plot)},
     {0}};
 
@@ -142,13 +143,13 @@ static hb_status choose_tau(hb_session *session, const evaluate_values *v,
 static hb_status draw(hb_session *session, const evaluate_values *v, const hb_evaluate_plan *plan,
                       const hb_evaluation *e)
 {
-    char title[200];
+    char name[120], method[40], title[220];
     hb_model_info info;
     if (!v->plot) return HB_OK;
     hb_model_info_get(plan->model, &info);
-    snprintf(title, sizeof title, "error of the score on %s, trained by %s", v->data, info.method);
-    for (char *c = title; *c; c++)
-        if (*c == '_') *c = ' '; /* gnuplot would lower the next letter */
+    hb_figure_plain(v->data, sizeof name, name);
+    hb_figure_plain(info.method, sizeof method, method);
+    snprintf(title, sizeof title, "error of the score on %s, trained by %s", name, method);
     return hb_evaluate_figure_write(session, title, plan->n_tau, e->score, v->plot);
 }
 
@@ -212,7 +213,7 @@ static hb_status run_evaluate(hb_session *session, const void *values)
     hb_model *model = NULL;
     hb_train_data data = {0};
     double *tau = malloc((v->tau.n + N_USUAL) * sizeof *tau);
-    hb_status status = tau ? hb_plot_path_check(session, v->plot, NULL) : HB_ERROR_MEMORY;
+    hb_status status = tau ? hb_plot_path_check(session, v->plot) : HB_ERROR_MEMORY;
     if (status == HB_OK) status = hb_model_load(hb_session_context(session), v->model, &model);
     if (status == HB_OK && hb_evaluate_image_set_is(v->data))
         status = evaluate_images(session, v, model);

@@ -51,7 +51,7 @@ static hb_status check_names(const generation *g)
     if (v->grey.n > 0 && (v->grey.n != 2 || !(v->grey.values[0] < v->grey.values[1])))
         return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
                                "--grey takes two numbers LOW,HIGH with LOW below HIGH");
-    return hb_plot_path_check(g->session, v->plot, v->path);
+    return hb_plot_path_check(g->session, v->plot);
 }
 
 static hb_status check_pictures(const generation *g)
@@ -133,11 +133,12 @@ static hb_status write_csv_header(hb_writer *writer, int dim)
 static hb_status start_table(generation *g)
 {
     const uint64_t shape[] = {g->v->n, (uint64_t)g->info.dim};
-    const hb_status status =
-        hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer);
+    hb_status status = hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer);
     if (status != HB_OK) return status;
-    if (hb_points_has_extension(g->v->path, ".csv"))
-        return write_csv_header(g->writer, g->info.dim);
+    if (hb_points_has_extension(g->v->path, ".csv")) {
+        status = hb_csv_begin(g->writer, HB_F64, g->v->n, g->info.dim);
+        return status == HB_OK ? write_csv_header(g->writer, g->info.dim) : status;
+    }
     return hb_npy_begin(g->writer, HB_F64, 2, shape);
 }
 

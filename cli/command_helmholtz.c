@@ -200,11 +200,27 @@ static hb_status write_all(hb_session *session, const hb_helmholtz_values *v,
     return shown == HB_OK ? status : shown;
 }
 
+/* Every file that the run will write, so that the source is none of them. */
+static hb_status name_files(hb_session *session, const char *directory)
+{
+    static const char *const names[] = {"field.npy",      "gradient.npy",  "rotation.npy",
+                                        "helmholtz.json", "helmholtz.svg", "helmholtz.png"};
+    hb_status status = HB_OK;
+    for (int k = 0; k < 6 && status == HB_OK; k++) {
+        char *path = path_in(directory, names[k]);
+        if (!path) return HB_ERROR_MEMORY;
+        status = hb_session_writes(session, "-o", path, k == 5);
+        free(path);
+    }
+    return status;
+}
+
 static hb_status run_helmholtz(hb_session *session, const void *values)
 {
     const hb_helmholtz_values *v = values;
-    hb_helmholtz_field field;
-    hb_status status = hb_helmholtz_field_create(session, v, &field);
+    hb_helmholtz_field field = {0};
+    hb_status status = name_files(session, v->directory);
+    if (status == HB_OK) status = hb_helmholtz_field_create(session, v, &field);
     if (status == HB_OK) status = make_directory(session, v->directory);
     if (status == HB_OK) {
         hb_report *report = report_of(v, &field);

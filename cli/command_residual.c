@@ -58,6 +58,7 @@ static const hb_option residual_options[] = {
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "write the rows to this file, .csv or .npy by its name",
+     .rules = HB_OPTION_WRITES,
      .offset = offsetof(residual_values, path)},
     {0}};
 

@@ -93,7 +93,7 @@ static const hb_option sample_options[] = {
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "the file to write, .npy or .csv by its name",
-     .rules = HB_OPTION_REQUIRED,
+     .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES,
      .offset = offsetof(sample_values, path)},
     {0}};
 
@@ -138,7 +138,10 @@ static hb_status write_csv_header(hb_writer *writer, int dim)
 static hb_status write_header(hb_writer *writer, const sample_values *v)
 {
     const uint64_t shape[] = {v->n, (uint64_t)v->dim + 1};
-    if (hb_points_has_extension(v->path, ".csv")) return write_csv_header(writer, v->dim);
+    if (hb_points_has_extension(v->path, ".csv")) {
+        const hb_status status = hb_csv_begin(writer, dtype_codes[v->dtype], v->n, v->dim + 1);
+        return status == HB_OK ? write_csv_header(writer, v->dim) : status;
+    }
     return hb_npy_begin(writer, dtype_codes[v->dtype], 2, shape);
 }
 

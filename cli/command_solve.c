@@ -70,6 +70,7 @@ static const hb_option solve_options[] = {
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "keep the state of the sampling in this file",
+     .rules = HB_OPTION_WRITES,
      .offset = offsetof(solve_values, state)},
     {.name = "save-every",
      .kind = HB_OPTION_REAL,
@@ -94,12 +95,14 @@ static const hb_option solve_options[] = {
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "write the rows to this file, .csv or .npy by its name",
+     .rules = HB_OPTION_WRITES,
      .offset = offsetof(solve_values, path)},
     {.name = "plot",
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file; the numbers "
-             "behind it stay beside it as .csv",
+             "behind it stay beside it as .plot.csv",
+     .rules = HB_OPTION_FIGURE,
      .offset = offsetof(solve_values, plot)},
     {0}};
 
@@ -245,6 +248,7 @@ static hb_status solve_problem(hb_session *session, const solve_values *v,
     status = hb_user_paths_read(session, v->paths, v->path_times, points->dim, time,
                                 &settings.sampling, &paths);
     settings.method = method_codes[v->method];
+    hb_session_inputs_end(session);
     if (status == HB_OK)
         status = settings.method == ALL ? solve_all(session, problem, &settings, &shown)
                                         : solve_one(session, v, problem, &settings, &shown);
@@ -261,7 +265,7 @@ static hb_status run_solve(hb_session *session, const void *values)
     if (status == HB_OK) status = check_options(session, v);
     if (status == HB_OK) status = hb_problem_from_options(session, &v->problem, &problem);
     if (status == HB_OK)
-        status = hb_solve_figure_check(session, v->plot, v->path, hb_problem_dim(problem),
+        status = hb_solve_figure_check(session, v->plot, hb_problem_dim(problem),
                                        method_codes[v->method]);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);

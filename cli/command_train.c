@@ -7,6 +7,7 @@
  * name that cannot be written is refused at once and not after hours. Final losses are means over the
  * last tenth of the log. */
 #include "commands.h"
+#include "plot_path.h"
 #include "problem_options.h"
 #include "report.h"
 #include "train_data.h"
@@ -107,11 +108,18 @@ static hb_status name_files(training *t)
 {
     const hb_train_values *v = t->v;
     char end[64];
-    snprintf(end, sizeof end, ".log-%ld.csv", (long)getpid());
+    snprintf(end, sizeof end, ".tmp-%ld.log.csv", (long)getpid());
     t->checkpoint = other_name(v->path, strlen(".safetensors"), ".ckpt");
     t->log_path = v->log ? other_name(v->log, 0, "") : other_name(v->path, 0, end);
     if (!t->checkpoint || !t->log_path) return HB_ERROR_MEMORY;
+    return hb_session_writes(t->session, "-o", t->checkpoint, 0);
+}
+
+static hb_status probe_files(training *t)
+{
+    const hb_train_values *v = t->v;
     hb_status status = probe(t, v->path);
+    if (status == HB_OK) status = probe(t, t->checkpoint);
     if (status == HB_OK) status = probe(t, t->log_path);
     if (status == HB_OK) status = probe(t, v->plot);
     if (status != HB_OK || v->resume || access(t->checkpoint, F_OK) != 0) return status;
@@ -204,13 +212,11 @@ static double rows_per_second(const training *t)
 
 static hb_status draw(training *t)
 {
-    char title[200];
+    char name[120], title[200];
     if (!t->v->plot) return HB_OK;
     const char *slash = strrchr(t->data.name, '/');
-    snprintf(title, sizeof title, "training on %s by %s", slash ? slash + 1 : t->data.name,
-             t->info.method);
-    for (char *c = title; *c; c++)
-        if (*c == '_') *c = ' '; /* gnuplot would lower the next letter */
+    hb_figure_plain(slash ? slash + 1 : t->data.name, sizeof name, name);
+    snprintf(title, sizeof title, "training on %s by %s", name, t->info.method);
     return hb_train_figure_write(t->session, title, t->log_rows, t->log, t->v->plot);
 }
 
@@ -287,10 +293,12 @@ static hb_status run_training(training *t)
 {
     const hb_train_values *v = t->v;
     hb_status status = hb_train_options_check(t->session, v);
+    if (status == HB_OK) status = name_files(t);
     if (status == HB_OK) status = read_data(t);
     if (status == HB_OK && v->drift)
         status = hb_problem_of_drift(t->session, v->drift, &v->params, t->data.dim, &t->drift);
-    if (status == HB_OK) status = name_files(t);
+    if (status == HB_OK) status = probe_files(t);
+    hb_session_inputs_end(t->session);
     hb_train_options_settings(v, !t->data.set, &t->settings);
     if (status == HB_OK) status = train(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);

@@ -62,23 +62,12 @@ static hb_status start_panel(hb_figure *figure, const char *title, double half, 
     return hb_figure_panel(figure, &panel);
 }
 
-/* Names have underscores, which gnuplot would take for subscripts. */
-static void plain_name(const char *name, size_t size, char *out)
-{
-    size_t n = 0;
-    for (; *name && n + 3 < size; name++) {
-        if (*name == '_') out[n++] = '\\';
-        out[n++] = *name;
-    }
-    out[n] = 0;
-}
-
 static hb_status draw_picture(hb_figure *figure, const char *name, double tau, uint64_t seed,
                               double half, const data_picture *p)
 {
     char plain[100], title[200];
     const hb_lattice lattice = {N_SIDE, N_SIDE, -half, half, -half, half};
-    plain_name(name, sizeof plain, plain);
+    hb_figure_plain(name, sizeof plain, plain);
     snprintf(title, sizeof title, "%s: density at {/Symbol t} = %.4g", plain, tau);
     hb_status status = start_panel(figure, title, half, 1);
     if (status == HB_OK)

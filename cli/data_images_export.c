@@ -132,9 +132,6 @@ static hb_status check_values(hb_session *session, const hb_data_values *v)
     if (!hb_points_has_extension(v->labels, ".npy") && !hb_points_has_extension(v->labels, ".csv"))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--labels is %.200s; the name must end in .npy or .csv", v->labels);
-    if (!strcmp(v->labels, v->path))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-o and --labels are both %.200s; choose another name", v->path);
     return HB_OK;
 }
 

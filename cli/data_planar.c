@@ -121,7 +121,10 @@ static hb_status write_header(hb_writer *writer, const hb_data_values *v)
 {
     static const char *const columns[] = {"x_1", "x_2"};
     const uint64_t shape[] = {v->n, 2};
-    if (hb_points_has_extension(v->path, ".csv")) return hb_csv_header(writer, 2, columns);
+    if (hb_points_has_extension(v->path, ".csv")) {
+        const hb_status status = hb_csv_begin(writer, HB_F64, v->n, 2);
+        return status == HB_OK ? hb_csv_header(writer, 2, columns) : status;
+    }
     return hb_npy_begin(writer, HB_F64, 2, shape);
 }
 

@@ -155,16 +155,12 @@ static hb_status fill_contours(hb_session *session, scatter *s)
     return density(session, s, POINTS, s->at);
 }
 
-/* gnuplot takes a bare _ for a subscript. */
 static void write_title(const scatter *s, size_t size, char *out)
 {
     const hb_generate_picture *p = s->picture;
     const char *slash = strrchr(p->name, '/');
-    size_t used = 0;
-    for (const char *c = slash ? slash + 1 : p->name; *c && used + 80 < size; c++) {
-        if (strchr("_^{}@&~\\", *c)) out[used++] = '\\';
-        out[used++] = *c;
-    }
+    hb_figure_plain(slash ? slash + 1 : p->name, size - 80, out);
+    size_t used = strlen(out);
     used += (size_t)snprintf(out + used, size - used, ": ");
     if (s->n < p->n) used += (size_t)snprintf(out + used, size - used, "the first %zu of ", s->n);
     used += (size_t)snprintf(out + used, size - used, "%zu samples, seed %llu", p->n,

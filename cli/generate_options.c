@@ -138,13 +138,14 @@ const hb_option hb_generate_options[] = {
      .help = "the file to write, .npy, .csv or .png by its name; a .png shows samples of the plane "
              "as dots, "
              "and square images of 64 pixels or more on a grid",
-     .rules = HB_OPTION_REQUIRED,
+     .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES | HB_OPTION_FIGURE,
      .offset = offsetof(hb_generate_values, path)},
     {.name = "plot",
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "draw the samples of a model of the plane into this file too, .svg, .png or .pdf by "
              "its name",
+     .rules = HB_OPTION_FIGURE,
      .offset = offsetof(hb_generate_values, plot)},
     {0}};
 

@@ -1,7 +1,7 @@
 /* heatball COMMAND ...: finds the command, parses its options by table, runs it, and turns the
  * status into an exit code.
  *
- *     0  success
+ *     0  success; also when the reader of a pipe has closed it, as head does
  *     1  a run that failed: disk full, interrupted, memory, numbers, stdout not writable
  *     2  bad input: options, paths, file formats, an instruction set that the machine lacks
  *
@@ -11,8 +11,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const hb_command *const commands[] = {
     &hb_command_sample,   &hb_command_constants, &hb_command_budget, &hb_command_solve,
@@ -64,12 +67,19 @@ static int asks_for(int argc, char **argv, const char *name, const char *letter)
     return 0;
 }
 
-static int run_parsed(const hb_command *command, const hb_common *common, const void *values)
+static int run_parsed(const hb_command *command, const hb_common *common, const void *values,
+                      const hb_option_section *sections)
 {
-    hb_status status;
-    hb_session *session = hb_session_open(command->name, common, &status);
+    char message[2 * HB_OPTIONS_MESSAGE] = "no memory";
+    hb_outputs *outputs = hb_outputs_create();
+    hb_status status = outputs ? hb_outputs_declare(outputs, sections, message) : HB_ERROR_MEMORY;
+    if (status != HB_OK) {
+        hb_outputs_destroy(outputs);
+        hb_session_complain(command->name, message);
+        return exit_code(status);
+    }
+    hb_session *session = hb_session_open(command->name, common, outputs, &status);
     if (status == HB_OK) status = command->run(session, values);
-    char message[2 * HB_OPTIONS_MESSAGE];
     snprintf(message, sizeof message, "%s", hb_session_message(session, status));
     hb_session_close(session); /* takes the progress line away before the message is printed */
     if (status != HB_OK) hb_session_complain(command->name, message);
@@ -97,7 +107,7 @@ static int run_command(const hb_command *command, int argc, char **argv)
     else if (asks_for(argc, argv, "--version", NULL))
         code = print_version();
     else if (hb_options_parse(sections, argc, argv, message) == HB_OK)
-        code = run_parsed(command, &common, values);
+        code = run_parsed(command, &common, values, sections);
     else {
         hb_session_complain(command->name, message);
         code = EXIT_INPUT;
@@ -162,11 +172,15 @@ static void fill_standard_streams(void)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of printf, seen below */
     int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    const int error = errno;
     if (code != 0) return code; /* its line is already there */
+    struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR)) return 0; /* the reader has seen enough */
     char message[HB_OPTIONS_MESSAGE];
-    snprintf(message, sizeof message, "cannot write to standard output: %s", strerror(errno));
+    snprintf(message, sizeof message, "cannot write to standard output: %s", strerror(error));
     hb_session_complain("", message);
     return EXIT_RUN;
 }

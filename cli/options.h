@@ -50,7 +50,10 @@ enum hb_option_rule {
     HB_OPTION_ABOVE = 4,      /* a real must be above min, not at it */
     HB_OPTION_BELOW = 8,      /* and below max */
     HB_OPTION_INFINITE = 16,  /* inf and -inf are values */
-    HB_OPTION_NAN = 32        /* nan is a value */
+    HB_OPTION_NAN = 32,       /* nan is a value */
+    HB_OPTION_WRITES = 64,    /* a text: the name of a file that the run writes (outputs.h) */
+    HB_OPTION_FIGURE =
+        128 /* the same of a figure; with both, a figure where the name ends in .png */
 };
 
 typedef struct hb_option {

@@ -1,5 +1,5 @@
-/* The --plot option: a figure's name is DIR/STEM.svg, .png or .pdf, and the plot room writes DIR/STEM.csv
- * and DIR/STEM.gp beside it; so -o of the same command must not name that .csv file. */
+/* The --plot option: a figure's name is DIR/STEM.svg, .png or .pdf, and the plot room writes
+ * DIR/STEM.plot.csv and DIR/STEM.gp beside it; outputs.c sees to it that no other file has these names. */
 #include "plot_path.h"
 #include "points.h"
 
@@ -14,19 +14,12 @@ static int format_of(const char *path)
                                                    : 0;
 }
 
-hb_status hb_plot_path_check(hb_session *session, const char *path, const char *results)
+hb_status hb_plot_path_check(hb_session *session, const char *path)
 {
     if (!path) return HB_OK;
     if (!format_of(path))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot is %.200s; the name must end in .svg, .png or .pdf", path);
-    const size_t stem = strlen(path) - 4;
-    if (results && strlen(results) == stem + 4 && memcmp(path, results, stem) == 0 &&
-        strcmp(results + stem, ".csv") == 0)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "-o is %.200s, which is also the name of the numbers behind --plot; "
-                               "choose another name",
-                               results);
     return HB_OK;
 }
 

@@ -6,10 +6,9 @@
 
 #include <heatball/plot.h>
 
-/* HB_ERROR_ARGUMENT unless path (NULL is fine) ends in .svg, .png or .pdf, and the .csv beside the figure
- * is not the file `results` of -o (may be NULL). */
-hb_status hb_plot_path_check(hb_session *session, const char *path, const char *results);
-/* Writes the figure in the format of the name; its .csv and .gp go beside it. */
+/* HB_ERROR_ARGUMENT unless path (NULL is fine) ends in .svg, .png or .pdf. */
+hb_status hb_plot_path_check(hb_session *session, const char *path);
+/* Writes the figure in the format of the name; its .plot.csv and .gp go beside it. */
 hb_status hb_plot_path_write(hb_figure *figure, const char *path);
 
 #endif

@@ -1,8 +1,9 @@
 /* The run of a command: context, signals, progress.
  *
- * Signals only set a flag. The library asks the progress callback between pieces of its work, and
+ * The first signal only sets a flag. The library asks the progress callback between pieces of its work, and
  * the callback answers with the flag; so a run stops at a known place, its writer removes the
- * temporary file, and the exit code is 1. SIGPIPE and SIGXFSZ are ignored, which turns a closed
+ * temporary file, and the exit code is 1. A second signal ends the process at once; what it leaves is
+ * removed by the next writer of the same file. SIGPIPE and SIGXFSZ are ignored, which turns a closed
  * pipe and a file size limit into errors of write(2) that are reported like a full disk.
  *
  * Progress: percent, rate and time left. On a terminal one line is rewritten ten times a second;
@@ -16,6 +17,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +32,8 @@ struct hb_session {
     char detail[80];             /* set by hb_session_detail; "": none */
     double start, start_done, last_done, next_shown;
     int line_open; /* a progress line stands on the terminal */
+    hb_outputs *outputs;
+    int inputs_ended;
     char message[HB_OPTIONS_MESSAGE];
 };
 
@@ -74,7 +78,10 @@ static volatile sig_atomic_t stop_requested;
 
 static void request_stop(int number)
 {
-    (void)number;
+    if (stop_requested) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     stop_requested = 1;
 }
 
@@ -82,7 +89,8 @@ static void request_stop(int number)
  * SIGHUP stays ignored under nohup. */
 static void install_handlers(void)
 {
-    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART | SA_NODEFER},
+                     before;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -129,6 +137,15 @@ static void format_left(double seconds, size_t size, char *out)
         snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
+/* The letters that fit into a line of the terminal: a line that is longer would be wrapped, and a
+ * carriage return could not take it back. */
+static int terminal_width(void)
+{
+    struct winsize size;
+    const int known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known ? size.ws_col - 1 : 79;
+}
+
 static void show_progress(hb_session *session, const char *what, double done, double total)
 {
     if (session->quiet) return;
@@ -144,9 +161,14 @@ static void show_progress(hb_session *session, const char *what, double done, do
     if (total > 1)
         snprintf(speed, sizeof speed, " %s%s%s/s,", hb_report_quantity(rate).text,
                  session->unit ? " " : "", session->unit ? session->unit : "");
-    fprintf(stderr, "%sheatball %s: %s %.1f %%,%s%s%s %s left%s", session->terminal ? "\r" : "",
-            session->command, session->what, 100 * done / total, session->detail[0] ? " " : "",
-            session->detail, speed, left, session->terminal ? "\033[K" : "\n");
+    char line[400];
+    snprintf(line, sizeof line, "heatball %s: %s %.1f %%,%s%s%s %s left", session->command,
+             session->what, 100 * done / total, session->detail[0] ? " " : "", session->detail,
+             speed, left);
+    if (session->terminal)
+        fprintf(stderr, "\r%.*s\033[K", terminal_width(), line);
+    else
+        fprintf(stderr, "%s\n", line);
     session->line_open = session->terminal;
     fflush(stderr);
 }
@@ -164,6 +186,24 @@ static void library_note(void *user, const char *message)
     if (session->quiet) return;
     hb_session_clear(session);
     fprintf(stderr, "heatball %s: note: %s\n", session->command, message);
+}
+
+static int library_reading(void *user, const char *path)
+{
+    hb_session *session = user;
+    if (session->inputs_ended) return HB_OK;
+    return hb_outputs_check_input(session->outputs, path, session->message);
+}
+
+hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure)
+{
+    return (figure ? hb_outputs_add_figure : hb_outputs_add)(session->outputs, option, path,
+                                                             session->message);
+}
+
+void hb_session_inputs_end(hb_session *session)
+{
+    session->inputs_ended = 1;
 }
 
 void hb_session_count(hb_session *session, const char *what, const char *unit)
@@ -191,11 +231,16 @@ hb_status hb_session_progress(hb_session *session, double done, double total)
 
 /* ---- opening, closing, complaining ---- */
 
-hb_session *hb_session_open(const char *command, const hb_common *common, hb_status *status)
+hb_session *hb_session_open(const char *command, const hb_common *common, hb_outputs *outputs,
+                            hb_status *status)
 {
     hb_session *session = calloc(1, sizeof *session);
     *status = HB_ERROR_MEMORY;
-    if (!session) return NULL;
+    if (!session) {
+        hb_outputs_destroy(outputs);
+        return NULL;
+    }
+    session->outputs = outputs;
     session->command = command;
     session->quiet = common->quiet;
     session->terminal = isatty(STDERR_FILENO);
@@ -206,7 +251,8 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_sta
     settings.isa = isa_codes[common->isa];
     settings.progress = library_progress;
     settings.log = library_note;
-    settings.progress_user = settings.log_user = session;
+    settings.reading = library_reading;
+    settings.progress_user = settings.log_user = settings.reading_user = session;
     *status = hb_context_create(&session->context, &settings);
     if (*status == HB_ERROR_UNAVAILABLE)
         hb_session_fail(session, *status,
@@ -220,6 +266,7 @@ void hb_session_close(hb_session *session)
     if (!session) return;
     hb_session_clear(session);
     hb_context_destroy(session->context);
+    hb_outputs_destroy(session->outputs);
     free(session);
 }
 

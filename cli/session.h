@@ -7,6 +7,7 @@
 #define HB_CLI_SESSION_H
 
 #include "options.h"
+#include "outputs.h"
 
 #include <heatball/base.h>
 
@@ -39,12 +40,19 @@ typedef struct hb_command {
     hb_status (*run)(hb_session *session, const void *values);
 } hb_command;
 
-/* Installs the signal handlers and creates the context. On failure the session still answers
+/* Installs the signal handlers and creates the context; a file that is read is refused when it is one of
+ * the outputs, which the session owns from now on. On failure the session still answers
  * hb_session_message and hb_session_close. NULL: no memory. */
-hb_session *hb_session_open(const char *command, const hb_common *common, hb_status *status);
+hb_session *hb_session_open(const char *command, const hb_common *common, hb_outputs *outputs,
+                            hb_status *status);
 void hb_session_close(hb_session *session); /* NULL is fine */
 
 hb_context *hb_session_context(const hb_session *session);
+/* One more file that this run will write, beside those of the options' tables; a figure is three. */
+hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure);
+/* All inputs of the user have been opened: what is read from now on (a log, a state, a checkpoint) is the
+ * run's own. */
+void hb_session_inputs_end(hb_session *session);
 int hb_session_quiet(const hb_session *session);
 
 /* Stores the message of this failure, one line, and returns status. */

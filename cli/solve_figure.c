@@ -22,10 +22,9 @@ typedef struct window {
     double low[2], high[2];
 } window;
 
-hb_status hb_solve_figure_check(hb_session *session, const char *path, const char *results, int dim,
-                                int method)
+hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, int method)
 {
-    hb_status status = hb_plot_path_check(session, path, results);
+    hb_status status = hb_plot_path_check(session, path);
     if (status == HB_OK && path && dim > 2)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot draws problems of dimension 1 and 2; this one has %d", dim);

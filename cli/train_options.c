@@ -246,17 +246,19 @@ const hb_option hb_train_options[] = {
      .kind = HB_OPTION_TEXT,
      .placeholder = "MODEL",
      .help = "the file for the model, a name that ends in .safetensors",
-     .rules = HB_OPTION_REQUIRED,
+     .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES,
      AT(path)},
     {.name = "log",
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE.csv",
      .help = "write the losses during the training into this file",
+     .rules = HB_OPTION_WRITES,
      AT(log)},
     {.name = "plot",
      .kind = HB_OPTION_TEXT,
      .placeholder = "FILE",
      .help = "draw the losses during the training into this file, .svg, .png or .pdf by its name",
+     .rules = HB_OPTION_FIGURE,
      AT(plot)},
     HB_OPTION_JSON(hb_train_values, json),
     {0}};
@@ -311,10 +313,8 @@ hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
     if (v->log && !hb_points_has_extension(v->log, ".csv"))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--log is %.200s; the name must end in .csv", v->log);
-    const hb_status status = hb_plot_path_check(session, v->plot, NULL);
+    const hb_status status = hb_plot_path_check(session, v->plot);
     if (status != HB_OK) return status;
-    if (v->log && hb_plot_path_check(session, v->plot, v->log) != HB_OK)
-        return refuse(session, "--log names the numbers behind --plot; choose another name");
     return check_method(session, v);
 }
 

@@ -156,7 +156,7 @@ hb_status hb_page_figure(hb_context *context, FILE *page, const char *directory,
     HB_STUDY_TRY(write_picture(context, page, directory, relative, figure));
     fprintf(page, "</div><figcaption><b>Figure %d.</b> ", item->number);
     hb_page_prose(page, "", hb_page_string(figure, "caption"), "");
-    HB_STUDY_TRY(write_link(context, page, directory, relative, "csv", "Numbers"));
+    HB_STUDY_TRY(write_link(context, page, directory, relative, "plot.csv", "Numbers"));
     HB_STUDY_TRY(write_link(context, page, directory, relative, "svg", "Picture"));
     fputs("</figcaption></figure>\n", page);
     return HB_OK;

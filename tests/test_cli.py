@@ -341,7 +341,7 @@ def test_full_disk(tmp_path):
     try:
         (tmp_path / "k.npy").write_bytes(b"old")
         line = complaint(run(*BIG, "-o", tmp_path / "k.npy"), 1)
-        assert "No space left on device" in line
+        assert "bytes; its file system has" in line
         assert [p.name for p in tmp_path.iterdir()] == ["k.npy"]
         assert (tmp_path / "k.npy").read_bytes() == b"old"
     finally:
@@ -395,9 +395,9 @@ def test_standard_output_that_cannot_be_written(arguments):
 def test_closed_pipe_and_closed_output(tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
-    line = complaint(run("constants", "--dim", "3", stdout=writing), 1)
+    done = run("constants", "--dim", "3", stdout=writing)  # the reader has seen enough: no failure
     os.close(writing)
-    assert "Broken pipe" in line
+    assert done.returncode == 0 and not done.stderr
     # with stdout closed, the result must not be printed into the file that takes its number
     done = run(*SAMPLE, "-o", "k.npy", cwd=tmp_path, preexec_fn=lambda: os.close(1))
     assert done.returncode == 1

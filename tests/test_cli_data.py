@@ -95,7 +95,7 @@ def test_plot(tmp_path):
     text = succeed("show", "ring", "--tau", 0.1, "--plot", tmp_path / "ring.svg")
     assert text.endswith("ring.svg: density and draws\n")
     assert (tmp_path / "ring.svg").read_text().lstrip().startswith("<?xml")
-    rows = (tmp_path / "ring.csv").read_text().splitlines()
+    rows = (tmp_path / "ring.plot.csv").read_text().splitlines()
     assert len(rows) == 1 + 201 * 201 + 2000
 
 

@@ -288,7 +288,7 @@ def test_text_and_figure(models, tmp_path):
                                                        "1.5"]
     assert lines[9].startswith("mmd: ") and lines[10].startswith("modes: ")
     assert lines[11].startswith("nll: ")
-    assert (tmp_path / "e.csv").exists() and (tmp_path / "e.gp").exists()
+    assert (tmp_path / "e.plot.csv").exists() and (tmp_path / "e.gp").exists()
     if shutil.which("gnuplot"):
         assert (tmp_path / "e.svg").read_text().startswith("<?xml")
 

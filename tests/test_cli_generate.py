@@ -232,7 +232,7 @@ def test_samples_of_the_plane_are_drawn(tmp_path, clusters):
     picture = (tmp_path / "y.svg").read_text()
     assert "50 samples, seed 1" in picture and "model density" in picture
     x = np.load(tmp_path / "x.npy")
-    lines = [line.split(",") for line in (tmp_path / "y.csv").read_text().splitlines()]
+    lines = [line.split(",") for line in (tmp_path / "y.plot.csv").read_text().splitlines()]
     dots = np.array([line[3:5] for line in lines[1:] if line[2].strip('"') == "samples"], float)
     assert np.allclose(dots, x, rtol=1e-6)
     succeed(clusters, "-n", 50, *FAST, "-q", "-o", tmp_path / "z.png")
@@ -247,7 +247,7 @@ def test_samples_of_the_plane_are_drawn(tmp_path, clusters):
     (["-n", 5], "-o is missing"),
     (["-n", 5, "-o", "x.txt"], "-o is x.txt; the name must end in .npy, .csv or .png"),
     (["-n", 5, "-o", "/nowhere/x.npy"], "/nowhere/x.npy"),
-    (["-n", 5, "-o", "x.csv", "--plot", "x.svg"], "also the name of the numbers behind --plot"),
+    (["-n", 5, "-o", "x.plot.csv", "--plot", "x.svg"], "-o and --plot would both write x.plot.csv"),
     (["-n", 5, "-o", "x.npy", "--plot", "x.jpg"], "--plot is x.jpg"),
     (["-n", 5, "-o", "x.npy", "--label", 2], "--label is 2; the model has the classes 0 to 1"),
     (["-n", 5, "-o", "x.npy", "--label", -2], "--label is -2"),
@@ -281,7 +281,7 @@ def test_pictures_that_a_model_cannot_have(tmp_path, images):
 
 def test_files_that_are_no_models(tmp_path, clusters):
     whole = clusters.read_bytes()
-    assert "cannot be opened" in complaint(run("none.safetensors", "-n", 5, "-o", "x.npy"), 2)
+    assert "cannot open none.safetensors" in complaint(run("none.safetensors", "-n", 5, "-o", "x.npy"), 2)
     for name, content in {"cut": whole[:-100], "head": whole[:40], "empty": b"", "text": b"hello " * 50,
                           "longer": whole + b"more"}.items():
         (tmp_path / name).write_bytes(content)

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMAND = os.environ.get("HEATBALL_COMMAND", str(ROOT / "build" / "heatball"))
-FILES = {"field.npy", "gradient.npy", "rotation.npy", "helmholtz.json", "helmholtz.csv", "helmholtz.gp",
+FILES = {"field.npy", "gradient.npy", "rotation.npy", "helmholtz.json", "helmholtz.plot.csv", "helmholtz.gp",
          "helmholtz.svg", "helmholtz.png"}
 pytestmark = pytest.mark.skipif(not shutil.which("gnuplot"), reason="gnuplot is not here")
 
@@ -82,7 +82,7 @@ def test_the_figure_has_three_panels_with_lines(split):
     assert (out / "helmholtz.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     script = (out / "helmholtz.gp").read_text()
     assert "rotation" in script and "gradient" in script
-    panels = {line.split(",")[0] for line in (out / "helmholtz.csv").read_text().splitlines()[1:]}
+    panels = {line.split(",")[0] for line in (out / "helmholtz.plot.csv").read_text().splitlines()[1:]}
     assert len(panels) == 3
 
 

@@ -255,8 +255,8 @@ def test_plot_in_one_dimension(tmp_path, name, magic):
     plain = succeed(*OU, "--time", 0.8, "--at", "-0.6;1.4")
     assert succeed(*OU, "--time", 0.8, "--at", "-0.6;1.4", "--plot", tmp_path / name) == plain
     assert (tmp_path / name).read_bytes().startswith(magic)
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["a.csv", "a.gp", name])
-    rows = [line.split(",") for line in (tmp_path / "a.csv").read_text().splitlines()[1:]]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["a.plot.csv", "a.gp", name])
+    rows = [line.split(",") for line in (tmp_path / "a.plot.csv").read_text().splitlines()[1:]]
     curve = np.array([[float(r[3]), float(r[4])] for r in rows if r[0] == "3" and r[1] == "2"])
     assert len(curve) == 201
     mean, covariance = linear(-1.3, 1.1, 0.7, 0.35, 0.8)
@@ -269,7 +269,7 @@ def test_plot_in_two_dimensions(tmp_path):
     succeed(*TURN, "--points", 128, "--box", "-6 7", "--time", 0.6, "--at", "0.4,-0.3", "--plot",
             tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    text = (tmp_path / "p.csv").read_text()
+    text = (tmp_path / "p.plot.csv").read_text()
     image = np.array([line.split(",")[3:6] for line in text.splitlines()[1:]
                       if line.startswith("1,1,")], float)
     assert image.shape == (161 * 161, 3)
@@ -285,7 +285,7 @@ def test_plot_refusals(tmp_path):
     options = [*OU, "--time", "0.8", "--at", "0.25"]
     for extra, expected in [
             (["--plot", "a.jpg"], "--plot is a.jpg; the name must end in .svg, .png or .pdf"),
-            (["--plot", "a.svg", "-o", "a.csv"], "choose another name"),
+            (["--plot", "a.svg", "-o", "a.plot.csv"], "choose another name"),
             (["--plot", "missing/a.svg"], "missing/a"),
             (["-o", "a.txt"], "-o is a.txt; the name must end in .csv or .npy"),
             (["-o", "missing/a.csv"], "missing/a.csv")]:

@@ -167,7 +167,7 @@ def test_summary_log_and_figure(tmp_path):
     assert (shown["method"], shown["head"], shown["process"]) == ("hb", "energy", "ou")
     if shutil.which("gnuplot"):
         assert plot.read_text().startswith("<?xml")
-    assert (tmp_path / "loss.csv").exists() and (tmp_path / "loss.gp").exists()
+    assert (tmp_path / "loss.plot.csv").exists() and (tmp_path / "loss.gp").exists()
     text = succeed("--data", "ring", "--method", "dsm", "--steps", 5, *PLAIN, "-o",
                    tmp_path / "m.safetensors")
     assert "training: dsm, energy head, process ou" in text and "denoising" in text
@@ -365,7 +365,7 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--log": "l.txt"}, "--log is l.txt; the name must end in .csv"),
     ({"--plot": "p.jpg"}, "--plot is p.jpg; the name must end in .svg, .png or .pdf"),
     ({"--plot": "nowhere/p.svg"}, "cannot create nowhere/p.svg"),
-    ({"--plot": "p.svg", "--log": "p.csv"}, "--log names the numbers behind --plot"),
+    ({"--plot": "p.svg", "--log": "p.plot.csv"}, "--log and --plot would both write p.plot.csv"),
 ]
 
 

@@ -167,10 +167,18 @@ static void csv_refusals_name_the_line(void **state)
     refuse(write_text("t.csv", "x,y\n1,2\n3\n"), HB_ERROR_FORMAT,
            "line 3: 1 numbers; the lines before have 2");
     refuse(write_text("t.csv", "1,2\n\n3,abc\n"), HB_ERROR_FORMAT,
-           "line 3: 'abc' where number 2 of the line was expected");
-    refuse(write_text("t.csv", "1,2\n3,,4\n"), HB_ERROR_FORMAT, "line 2: ',4'");
-    refuse(write_text("t.csv", "1,2\n3,4,\n"), HB_ERROR_FORMAT, "line 2");
-    refuse(write_text("t.csv", "1 2\n3 4x\n"), HB_ERROR_FORMAT, "line 2: '4x'");
+           "line 3, column 2: 'abc' is no number");
+    refuse(write_text("t.csv", "1,2\n3,,4\n"), HB_ERROR_FORMAT,
+           "line 2, column 2: the field is empty");
+    refuse(write_text("t.csv", "1,2\n3,4,\n"), HB_ERROR_FORMAT,
+           "line 2, column 3: nothing stands after the last separator");
+    refuse(write_text("t.csv", "1,NA\n3,4\n"), HB_ERROR_FORMAT,
+           "line 1, column 2: 'NA' is no number");
+    refuse(write_text("t.csv", "NA,NA\n3,4\n"), HB_ERROR_FORMAT, "line 1, column 1: 'NA'");
+    refuse(write_text("t.csv", "year,2020\n3,4\n"), HB_ERROR_FORMAT, "line 1, column 1: 'year'");
+    refuse(write_text("t.csv", "a,b\n\"3\",4\n"), HB_ERROR_FORMAT,
+           "line 2, column 1: '\"3\"' stands in quotes");
+    refuse(write_text("t.csv", "1 2\n3 4x\n"), HB_ERROR_FORMAT, "line 2, column 2: '4x'");
     refuse(write_text("t.csv", ""), HB_ERROR_FORMAT, "holds no numbers");
     refuse(write_text("t.csv", "x,y\n"), HB_ERROR_FORMAT, "holds no numbers");
     refuse(write_text("t.txt", "1\n"), HB_ERROR_FORMAT, "neither .npy nor .csv");

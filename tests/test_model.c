@@ -341,7 +341,7 @@ static void damaged_files_are_refused(void **state)
     REFUSED(edit("\"tau_min\":\"0.01", "\"tau_min\":\"9.01"), "tau_min is 9.01");
     hb_model *model;
     unlink(PATH);
-    assert_fails(context, hb_model_load(context, PATH, &model), HB_ERROR_PATH, "cannot be opened");
+    assert_fails(context, hb_model_load(context, PATH, &model), HB_ERROR_PATH, "cannot open");
     hb_context_destroy(context);
 }
 

@@ -1,5 +1,5 @@
-/* The plot room: the numbers reach the .csv unchanged, the pictures are pictures, and without
- * gnuplot the .csv and .gp stay. Oracles: values typed in here; the magic bytes of PNG, SVG, PDF;
+/* The plot room: the numbers reach the .plot.csv unchanged, the pictures are pictures, and without
+ * gnuplot the .plot.csv and .gp stay. Oracles: values typed in here; the magic bytes of PNG, SVG, PDF;
  * circles as contours of x^2 + y^2 and as lines along (-y, x).
  */
 #include "plot/figure.h"
@@ -111,7 +111,7 @@ static void numbers_reach_the_csv(void **state)
     static char text[8192];
     draw(f);
     assert_ok(f->context, write_figure(f, 0));
-    read_text(f, "it's.csv", text, sizeof text);
+    read_text(f, "it's.plot.csv", text, sizeof text);
     static const char begin[] = "panel,series,label,x,y,low,high\n"
                                 "1,1,\"measured, \"\"M\"\"\",4,2.3849999999999998,1.5,3\n"
                                 "1,1,\"measured, \"\"M\"\"\",8,0.10000000000000001,"
@@ -122,7 +122,7 @@ static void numbers_reach_the_csv(void **state)
     assert_non_null(strstr(text, "\n2,1,,16,,60,70\n"));
     assert_non_null(strstr(text, "\n2,3,l,16,70,,\n"));
     assert_true(read_text(f, "it's.gp", text, sizeof text) > 0);
-    assert_non_null(strstr(text, "data = 'it''s.csv'"));
+    assert_non_null(strstr(text, "data = './it''s.plot.csv'"));
     assert_non_null(strstr(text, "set title 'it''s a_1^{2}'"));
     assert_non_null(strstr(text, "set xlabel 'a {/:Italic d} b'"));
     assert_non_null(strstr(text, "set logscale x 2"));
@@ -177,7 +177,7 @@ static void without_gnuplot_the_numbers_stay(void **state)
     assert_int_equal(status, HB_ERROR_UNAVAILABLE);
     assert_non_null(strstr(hb_context_message(f->context), "gnuplot"));
     static char text[8192];
-    assert_true(read_text(f, "it's.csv", text, sizeof text) > 100);
+    assert_true(read_text(f, "it's.plot.csv", text, sizeof text) > 100);
     assert_true(read_text(f, "it's.gp", text, sizeof text) > 100);
     assert_int_equal(count_files(f, 0), 2);
 }

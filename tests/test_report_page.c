@@ -106,7 +106,7 @@ static int make_page(void **state)
     write_file("alpha/alpha_box.svg", strlen(BOX), BOX);
     write_svg("alpha/alpha_big.svg", LARGE);
     write_file("alpha/alpha_big.png", sizeof PICTURE, PICTURE);
-    write_file("alpha/alpha_big.csv", 1, "1");
+    write_file("alpha/alpha_big.plot.csv", 1, "1");
     assert_int_equal(hb_study_write_json(context, alpha, "alpha.json", make_result()), HB_OK);
     assert_int_equal(hb_page_write(context, &settings, NULL, 2, entries, NULL), HB_OK);
     hb_context_destroy(context);
@@ -191,8 +191,8 @@ static void test_pictures_are_inside(void **state)
     assert_null(strstr(page, "gone"));
     assert_true(strlen(page) < 100000);
     find("This figure needs gnuplot");
-    find("<a href=\"alpha/alpha_big.csv\">Numbers</a>");
-    assert_null(strstr(page, "alpha_small.csv")); /* there is no such file */
+    find("<a href=\"alpha/alpha_big.plot.csv\">Numbers</a>");
+    assert_null(strstr(page, "alpha_small.plot.csv")); /* there is no such file */
 }
 
 static void test_corrections_link_to_claims(void **state)

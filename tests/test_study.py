@@ -82,7 +82,7 @@ def kappa_mean(d, function):
 def test_the_files_are_there(page):
     directory = page[0]
     names = {path.name for path in (directory / "sampler").iterdir()}
-    extensions = ["csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
+    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     assert names == {"sampler.csv", "sampler.json"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
     assert {path.name for path in directory.iterdir()} == {"sampler", "index.html", "results.json"}
 
@@ -196,12 +196,12 @@ def test_histograms_count_the_draws(page, draws):
 
 
 def test_figures_hold_the_table(page, rows):
-    with open(page[0] / "sampler" / "sampler_variance.csv", newline="") as file:
+    with open(page[0] / "sampler" / "sampler_variance.plot.csv", newline="") as file:
         points = list(csv.DictReader(file))
     assert list(points[0]) == ["panel", "series", "label", "x", "y", "low", "high"]
     ess = {float(p["x"]): float(p["y"]) for p in points if p["panel"] == "2" and p["label"] == "uniform, measured"}
     assert ess == {d: rows[d]["uniform_ess"] for d in DIMS}
-    with open(page[0] / "sampler" / "sampler_histograms.csv", newline="") as file:
+    with open(page[0] / "sampler" / "sampler_histograms.plot.csv", newline="") as file:
         points = [p for p in csv.DictReader(file) if p["panel"] == "4" and p["label"] == "exact law"]
     x, y = (np.array([float(p[k]) for p in points]) for k in "xy")
     sigma = 1 / (4 * np.pi * np.e) + x / 32
@@ -282,7 +282,7 @@ def test_without_gnuplot_the_study_goes_on(tmp_path):
     text = heatball("reproduce", "--only", "sampler", "--seed", SEED, "-o", tmp_path, env={**os.environ, "PATH": "/nonexistent"})
     assert text.count("note: no figures: gnuplot cannot be started") == 1
     names = {path.name for path in (tmp_path / "sampler").iterdir()}
-    assert {"sampler.csv", "sampler.json", "sampler_variance.csv", "sampler_variance.gp"} < names
+    assert {"sampler.csv", "sampler.json", "sampler_variance.plot.csv", "sampler_variance.gp"} < names
     assert not [name for name in names if name.endswith((".svg", ".png"))]
     assert (tmp_path / "index.html").read_text().count("This figure needs gnuplot") == len(FIGURES)
 

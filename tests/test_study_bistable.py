@@ -61,7 +61,7 @@ def summary(result):
 
 
 def series(directory, figure, panel, label):
-    with open(directory / f"{figure}.csv", newline="") as file:
+    with open(directory / f"{figure}.plot.csv", newline="") as file:
         points = [p for p in csv.DictReader(file) if p["panel"] == str(panel) and p["label"] == label]
     return np.array([float(p["x"]) for p in points]), np.array([float(p["y"]) for p in points])
 
@@ -118,7 +118,7 @@ def errors(score, reference):
 
 def test_the_files_are_there(result):
     names = {path.name for path in result[0].iterdir()}
-    extensions = ["csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
+    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     assert names == {"bistable.csv", "bistable.json"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
     assert f"seed {SEED}" in result[1]
     assert result[1].count("heat-ball-cubature |") == 3

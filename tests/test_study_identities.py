@@ -89,7 +89,7 @@ def C1(d):
 
 def test_the_files_are_there(result, summary):
     names = {path.name for path in result[0].iterdir()}
-    extensions = ["csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
+    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     assert names == {"identities.csv", "identities.json"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
     assert f"seed {SEED}" in result[1]
     assert [figure["name"] for figure in summary["figures"]] == FIGURES
@@ -99,7 +99,7 @@ def test_the_files_are_there(result, summary):
 
 def test_the_same_bytes_on_two_threads(result, tmp_path):
     study(tmp_path / "two", "--threads", 2)
-    for name in ["identities.csv", "identities.json"] + [f"{f}.csv" for f in FIGURES]:
+    for name in ["identities.csv", "identities.json"] + [f"{f}.plot.csv" for f in FIGURES]:
         assert filecmp.cmp(result[0] / name, tmp_path / "two" / name, shallow=False), name
 
 

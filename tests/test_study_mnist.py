@@ -135,7 +135,7 @@ def test_odd_rows_are_real_images(whole, world):
     source = pathlib.Path(world["XDG_CACHE_HOME"]) / "heatball/mnist/t10k-images-idx3-ubyte"
     real = np.frombuffer(source.read_bytes()[16:], np.uint8).reshape(-1, 8, 8)
     real = {image.repeat(2, 0).repeat(2, 1).tobytes() for image in real}
-    with open(directory / "mnist_grids.csv", encoding="utf-8") as text:
+    with open(directory / "mnist_grids.plot.csv", encoding="utf-8") as text:
         shown = list(csv.DictReader(text))
     for row in shown:
         pixels = bytes(int(row[f"x_{i + 1}"]) for i in range(256))

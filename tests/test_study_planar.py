@@ -58,13 +58,13 @@ def table(result):
 
 
 def test_the_files_are_there(result):
-    extensions = ["csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
+    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     names = {path.name for path in result[0].iterdir()}
     assert names == {"planar.csv", "planar.json", "runs"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
     runs = {path.name for path in (result[0] / "runs").iterdir()}
     assert runs == {f"{s}-{m}-{SEED}.{e}" for s in SETS for m in METHODS for e in ("json", "safetensors")}
     for figure in FIGURES:
-        with open(result[0] / f"{figure}.csv", newline="") as file:
+        with open(result[0] / f"{figure}.plot.csv", newline="") as file:
             points = [p for p in csv.DictReader(file)]
         assert len(points) > 5, figure
         if HAS_GNUPLOT:

@@ -78,6 +78,11 @@ typedef struct hb_settings {
     /* Notes that are no errors (a figure without gnuplot, say); default: dropped. */
     void (*log)(void *user, const char *message);
     void *log_user;
+    /* Called before a file is opened for reading, a hb_status: other than HB_OK refuses the file with
+     * that status and with the sentence that the callback gave to hb_context_fail. A program that will
+     * write files learns here which paths it must not replace. */
+    int (*reading)(void *user, const char *path);
+    void *reading_user;
 } hb_settings;
 
 #define HB_MAX_THREADS 1024

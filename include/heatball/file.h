@@ -20,6 +20,9 @@ HB_API hb_status hb_writer_create(hb_context *context, const char *path, hb_writ
 /* HB_ERROR_FILE when writing fails (disk full): call abort then. */
 HB_API hb_status hb_writer_write(hb_writer *writer, const void *data, size_t bytes);
 HB_API hb_status hb_writer_printf(hb_writer *writer, const char *format, ...) HB_PRINTF(2, 3);
+/* Announces that at least `bytes` more bytes follow: HB_ERROR_FILE, with both numbers, when the file
+ * system has not so many free, before the first is written. */
+HB_API hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes);
 /* Both free the writer, whatever they return; both accept NULL. */
 HB_API hb_status hb_writer_commit(hb_writer *writer);
 HB_API void hb_writer_abort(hb_writer *writer);
@@ -31,6 +34,9 @@ typedef enum hb_dtype { HB_F64, HB_F32 } hb_dtype;
  * HB_ERROR_ARGUMENT and leaves no file when the count is another. */
 HB_API hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape);
 
+/* Announces n rows of n_columns numbers as text with all their digits: HB_ERROR_FILE when the file system
+ * has not room for so many (hb_writer_reserve). */
+HB_API hb_status hb_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns);
 /* Writes n rows of n_columns values as comma-separated text: %.17g for HB_F64, %.9g for HB_F32, so
  * that reading gives the same bits. names (may be NULL) becomes the header line. */
 HB_API hb_status hb_csv_header(hb_writer *writer, int n_columns, const char *const *names);
@@ -41,14 +47,19 @@ HB_API hb_status hb_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_
  *     .npy   float64, float32, int64, int32 or uint8, little-endian, C order, 1 to 4 axes; shape is
  *            the file's, axes beyond n_axes are 1
  *     .csv   numbers separated by commas, semicolons or blanks, the same count on each line; a first
- *            line that is not all numbers is a header; blank lines and lines that open with # are
+ *            line without any number is a header; blank lines and lines that open with # are
  *            skipped; n_axes is 2, shape rows and columns
  * values[shape[0]*shape[1]*shape[2]*shape[3]] is to be released with hb_table_release.
  * HB_ERROR_PATH: the file cannot be opened; HB_ERROR_FORMAT: it is something else or cut short, with
- * the reason and for .csv the line; HB_ERROR_FILE: reading failed. */
+ * the reason and for .csv the line and the column; HB_ERROR_FILE: reading failed. */
 HB_API hb_status hb_table_read(hb_context *context, const char *path, int *n_axes,
                                uint64_t shape[4], double **values);
 HB_API void hb_table_release(hb_context *context, double *values);
+/* The same with the names of the columns, from the header of a .csv: shape[1] texts, each ended by a zero,
+ * one after the other, to be released with hb_table_names_release; NULL where the file names none. */
+HB_API hb_status hb_table_read_named(hb_context *context, const char *path, int *n_axes,
+                                     uint64_t shape[4], double **values, char **names);
+HB_API void hb_table_names_release(hb_context *context, char *names);
 
 /* Writes a grey picture (.png), one byte per pixel, 0 black .. 255 white, pixels[height][width] from the
  * top. HB_ERROR_ARGUMENT unless each side is 1 to HB_PNG_SIDE. */

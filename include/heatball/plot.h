@@ -1,12 +1,13 @@
 /* heatball/plot.h: figures through gnuplot, each with the numbers behind it.
  *
  * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, "dir/name") leaves
- *     dir/name.csv   the numbers: panel, series, label, x, y, low, high (an image has its value, an
+ *     dir/name.plot.csv   the numbers: panel, series, label, x, y, low, high (an image has its value, an
  *                    arrow its two components, in low and high)
- *     dir/name.gp    the gnuplot script, which reads the .csv
+ *     dir/name.gp    the gnuplot script, which reads the .plot.csv
  *     dir/name.svg, dir/name.png, dir/name.pdf   as asked for
- * Without gnuplot the .csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a message
- * that says so. Text takes gnuplot's enhanced mode ({/Symbol k}, x_1, 10^{-3}) and UTF-8. */
+ * Without gnuplot the .plot.csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a message
+ * that says so. Text takes gnuplot's enhanced mode ({/Symbol k}, x_1, 10^{-3}) and UTF-8; hb_figure_plain makes any text, such as the name of a file, stand
+ * as it is. Names and texts are never run or opened by gnuplot. */
 #ifndef HEATBALL_PLOT_H
 #define HEATBALL_PLOT_H
 
@@ -73,6 +74,10 @@ HB_API hb_status hb_figure_contours(hb_figure *figure, const char *label, int co
 HB_API hb_status hb_figure_streamlines(hb_figure *figure, const char *label, int color,
                                        const hb_lattice *lattice, const double *along_x,
                                        const double *along_y);
+
+/* Copies text so that a figure shows it letter for letter: what enhanced mode would take as a sign gets a
+ * backslash, control characters become '?'; cut so that size bytes hold it. */
+HB_API void hb_figure_plain(const char *text, size_t size, char *out);
 
 /* formats: an OR of HB_PLOT_SVG, HB_PLOT_PNG, HB_PLOT_PDF. stem: path without extension. */
 HB_API hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats);

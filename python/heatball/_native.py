@@ -204,6 +204,7 @@ ALLOCATE = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
 RELEASE = CFUNCTYPE(None, c_void_p, c_void_p)
 PROGRESS = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
 LOG = CFUNCTYPE(None, c_void_p, c_char_p)
+READING = CFUNCTYPE(c_int, c_void_p, c_char_p)
 SUP = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double), POINTER(c_double))
 DRIFT = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
                   POINTER(c_double), POINTER(c_double))
@@ -278,6 +279,8 @@ class Settings(ctypes.Structure):
         ("progress_user", c_void_p),
         ("log", LOG),
         ("log_user", c_void_p),
+        ("reading", READING),
+        ("reading_user", c_void_p),
     ]
 
 
@@ -700,13 +703,18 @@ SIGNATURES = {
     "hb_writer_create": (_status, (_context, c_char_p, POINTER(_writer))),
     "hb_writer_write": (_status, (_writer, c_void_p, c_size_t)),
     "hb_writer_printf": (_status, (_writer, c_char_p)),  # and what the format asks for
+    "hb_writer_reserve": (_status, (_writer, c_uint64)),
     "hb_writer_commit": (_status, (_writer,)),
     "hb_writer_abort": (None, (_writer,)),
     "hb_npy_begin": (_status, (_writer, c_int, c_int, POINTER(c_uint64))),
+    "hb_csv_begin": (_status, (_writer, c_int, c_uint64, c_int)),
     "hb_csv_header": (_status, (_writer, c_int, POINTER(c_char_p))),
     "hb_csv_rows": (_status, (_writer, c_int, c_size_t, c_int, c_void_p)),
     "hb_table_read": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64),
                                 POINTER(_doubles))),
+    "hb_table_read_named": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64), POINTER(POINTER(c_double)),
+                                      POINTER(c_void_p))),
+    "hb_table_names_release": (None, (_context, c_void_p)),
     "hb_table_release": (None, (_context, _doubles)),
     "hb_png_write_grey": (_status, (_context, c_char_p, c_int, c_int, POINTER(c_ubyte))),
     # images.h
@@ -733,6 +741,7 @@ SIGNATURES = {
                                      _doubles)),
     "hb_figure_streamlines": (_status, (_figure, c_char_p, c_int, POINTER(Lattice), _doubles,
                                         _doubles)),
+    "hb_figure_plain": (None, (c_char_p, c_size_t, c_char_p)),
     "hb_figure_write": (_status, (_figure, c_char_p, c_int)),
     # problem.h
     "hb_expression_parse": (_status, (_context, c_char_p, c_int, c_int, POINTER(c_char_p), _doubles,

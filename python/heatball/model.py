@@ -46,7 +46,7 @@ def load(path):
     >>> heatball.load("/nowhere/model.safetensors")
     Traceback (most recent call last):
     ...
-    heatball.Error: /nowhere/model.safetensors cannot be opened: No such file or directory
+    heatball.Error: cannot open /nowhere/model.safetensors: No such file or directory
     """
     owner, handle = Handle(1), ctypes.POINTER(_CModel)()
     check(owner.pointer, library.hb_model_load(owner.pointer, path_bytes("path", path),

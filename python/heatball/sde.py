@@ -10,11 +10,11 @@ import textwrap
 import numpy as np
 
 from heatball._arguments import INT_MAX, array, c_int, choice, pointer, real, uint64
-from heatball._context import context
 from heatball._errors import ArgumentError, Error, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, Method, Problem,
                               ProblemSettings, Quantity, Solution as NativeSolution, SolveSettings,
                               library)
+from heatball.model import interruptible
 
 __all__ = ["Solution", "residual", "solve"]
 
@@ -204,8 +204,9 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     >>> s.warnings, bool(s.density_se[0] <= 0.01 * s.density[0])
     ({}, True)
     """
-    with _Call(drift, noise, initial, time, at, dim, params, threads, problem,
-               facts) as run:
+    with interruptible(threads) as owner, \
+            _Call(owner, drift, noise, initial, time, at, dim, params, problem,
+                  facts) as run:
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         settings.method = choice("method", method, METHODS)
         _fill_sampling(settings.sampling, stderr, stderr_score, max_time, state, save_every, resume)
@@ -243,8 +244,9 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     >>> r["scaled"].shape, bool(abs(r["residual"]).max() < 1e-6)
     ((2, 2), True)
     """
-    with _Call(drift, noise, initial, time, at, dim, params, threads, problem,
-               facts) as run:
+    with interruptible(threads) as owner, \
+            _Call(owner, drift, noise, initial, time, at, dim, params, problem,
+                  facts) as run:
         settings = _settings(run.time, samples, None, lift, degree, seed)
         return run.residual(settings, choice("quantity", quantity, QUANTITIES),
                             array("radii", radii, 1))
@@ -301,8 +303,8 @@ def _facts(drift, facts):
 class _Call:
     """One call of the library: the problem, its callbacks, and what they raised."""
 
-    def __init__(self, drift, noise, initial, time, at, dim, params, threads, problem, facts=()):
-        self.context, self.failures, self.keep = context(threads), [], []
+    def __init__(self, owner, drift, noise, initial, time, at, dim, params, problem, facts=()):
+        self.context, self.failures, self.keep = owner.owner.pointer, owner.failures, []
         self.x = _points(at)
         self.time = math.nan if time is None else real("time", time)
         if time is None and problem is None:

@@ -137,6 +137,13 @@ hb_status hb_progress(hb_context *context, const char *what, double done, double
     return HB_OK;
 }
 
+hb_status hb_reading(hb_context *context, const char *path)
+{
+    const hb_settings *settings = &context->settings;
+    if (!settings->reading) return HB_OK;
+    return (hb_status)settings->reading(settings->reading_user, path);
+}
+
 hb_status hb_context_progress(hb_context *context, const char *what, double done, double total)
 {
     return hb_progress(context, what, done, total);

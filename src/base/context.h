@@ -20,6 +20,9 @@ void hb_note(hb_context *context, const char *format, ...) HB_PRINTF(2, 3);
 /* Reports progress; HB_ERROR_INTERRUPTED when the callback asks to stop. */
 hb_status hb_progress(hb_context *context, const char *what, double done, double total);
 
+/* Asks the callback whether the file may be read; every reader calls it before it opens a path. */
+hb_status hb_reading(hb_context *context, const char *path);
+
 /* Returns from the calling function with a message unless condition holds. */
 #define HB_CHECK(context, condition, status, ...)                                                  \
     do {                                                                                           \

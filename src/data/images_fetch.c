@@ -69,14 +69,17 @@ static hb_status make_directories(fetch *f, const char *path)
     }
 }
 
-/* A directory of step 2 holds plain files only. */
+/* A directory of step 2 holds plain files only. A link in its place is removed itself; what it leads to
+ * is not ours. */
 static void remove_directory(const char *path)
 {
-    DIR *directory = opendir(path);
+    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    if (!directory && descriptor >= 0) close(descriptor);
     for (struct dirent *e; directory && (e = readdir(directory));)
         unlinkat(dirfd(directory), e->d_name, 0);
     if (directory) closedir(directory);
-    rmdir(path);
+    if (rmdir(path) != 0 && errno == ENOTDIR) unlink(path);
 }
 
 static void remove_abandoned(const char *cache)
@@ -293,7 +296,9 @@ static hb_status fetch_missing(fetch *f)
     HB_CHECK(f->context, n > 0 && (size_t)n < sizeof f->work, HB_ERROR_PATH,
              "the cache directory has a name of more than %zu bytes", sizeof f->work - 30);
     remove_directory(f->work);
-    HB_TRY(make_directories(f, f->work));
+    HB_CHECK(f->context, mkdir(f->work, 0777) == 0, HB_ERROR_FILE,
+             "cannot fetch %s: the directory %.200s cannot be made: %s", f->set->name, f->work,
+             strerror(errno));
     hb_status status = run_npm(f);
     if (status == HB_OK) status = unpack(f);
     if (status == HB_OK) status = commit(f);

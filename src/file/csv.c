@@ -21,6 +21,13 @@ hb_status hb_csv_text(hb_writer *writer, const char *text)
     return hb_writer_write(writer, "\"", 1);
 }
 
+/* Most numbers have all their digits; a comma or a line's end follows each. */
+hb_status hb_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns)
+{
+    const double bytes = (dtype == HB_F32 ? 10.0 : 18.0) * (double)n * n_columns;
+    return hb_writer_reserve(writer, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX);
+}
+
 hb_status hb_csv_header(hb_writer *writer, int n_columns, const char *const *names)
 {
     if (!names) return HB_OK;

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/idx.h"
+#include "file/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,18 +119,13 @@ static hb_status read_values(idx_file *f, hb_idx *out)
 
 static hb_status open_file(idx_file *f)
 {
-    const int descriptor = open(f->path, O_RDONLY | O_CLOEXEC);
-    HB_CHECK(f->context, descriptor >= 0, HB_ERROR_PATH, "cannot open %.200s: %s", f->path,
-             strerror(errno));
+    int descriptor;
+    HB_TRY(hb_input_descriptor(f->context, f->path, &descriptor));
     struct stat info;
-    const int known = fstat(descriptor, &info) == 0;
-    f->regular = known && S_ISREG(info.st_mode);
+    f->regular = fstat(descriptor, &info) == 0;
     f->bytes = f->regular ? (uint64_t)info.st_size : 0;
-    const int directory = known && S_ISDIR(info.st_mode);
-    if (!directory) f->stream = gzdopen(descriptor, "rb");
+    f->stream = gzdopen(descriptor, "rb");
     if (!f->stream) close(descriptor);
-    HB_CHECK(f->context, !directory, HB_ERROR_PATH, "cannot read %.200s: it is a directory",
-             f->path);
     HB_CHECK(f->context, f->stream, HB_ERROR_MEMORY, "no memory to read %.200s", f->path);
     return HB_OK;
 }

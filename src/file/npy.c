@@ -72,6 +72,5 @@ hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint
     char header[HB_NPY_HEADER];
     const size_t total = hb_npy_header(dtype, n_axes, shape, header);
     HB_TRY(hb_writer_write(writer, header, total));
-    hb_writer_expect(writer, bytes);
-    return HB_OK;
+    return hb_writer_expect(writer, bytes);
 }

@@ -10,6 +10,7 @@
  * Must reproduce: numpy.save of arange(24, dtype='i4').reshape(2, 3, 4) gives 0 .. 23. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "file/input.h"
 #include "file/table.h"
 
 #include <errno.h>
@@ -161,8 +162,7 @@ static hb_status read_values(hb_context *context, const char *path, FILE *file, 
     for (size_t done = 0; done < count;) {
         const size_t want = count - done < BLOCK_VALUES ? count - done : BLOCK_VALUES;
         const size_t got = fread(raw, types[type].bytes, want, file);
-        HB_CHECK(context, !ferror(file), HB_ERROR_FILE, "reading %s failed: %s", path,
-                 strerror(errno));
+        if (ferror(file)) return hb_input_failed(context, path);
         HB_CHECK(context, got == want, HB_ERROR_FORMAT,
                  "%s is cut short: its header promises %zu values, it has %zu", path, count,
                  done + got);
@@ -178,7 +178,8 @@ hb_status hb_npy_read(hb_context *context, const char *path, FILE *file, int *n_
     char header[MAX_HEADER];
     npy_type type;
     size_t count;
-    HB_TRY(read_header(context, path, file, header));
+    const hb_status begun = read_header(context, path, file, header);
+    if (begun != HB_OK) return ferror(file) ? hb_input_failed(context, path) : begun;
     HB_TRY(parse_header(context, path, header, &type, n_axes, shape));
     HB_TRY(count_values(context, path, file, types[type].bytes, shape, &count));
     void *memory;
@@ -194,21 +195,24 @@ hb_status hb_npy_read(hb_context *context, const char *path, FILE *file, int *n_
 hb_status hb_table_read(hb_context *context, const char *path, int *n_axes, uint64_t shape[4],
                         double **values)
 {
+    return hb_table_read_named(context, path, n_axes, shape, values, NULL);
+}
+
+hb_status hb_table_read_named(hb_context *context, const char *path, int *n_axes, uint64_t shape[4],
+                              double **values, char **names)
+{
     if (values) *values = NULL;
+    if (names) *names = NULL;
     HB_CHECK(context, path && path[0] && n_axes && shape && values, HB_ERROR_ARGUMENT,
              "the path or an output of a table to read is empty");
     const char *end = strrchr(path, '.');
     const int npy = end && !strcasecmp(end, ".npy"), csv = end && !strcasecmp(end, ".csv");
     HB_CHECK(context, npy || csv, HB_ERROR_FORMAT,
              "%s is neither .npy nor .csv; the end of the name says how to read a file", path);
-    FILE *file = fopen(path, "rb");
-    HB_CHECK(context, file, HB_ERROR_PATH, "cannot open %s: %s", path, strerror(errno));
-    struct stat info;
-    hb_status status = HB_OK;
-    if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode))
-        status = hb_fail(context, HB_ERROR_PATH, "cannot read %s: it is a directory", path);
-    else
-        status = (npy ? hb_npy_read : hb_csv_read)(context, path, file, n_axes, shape, values);
+    FILE *file;
+    HB_TRY(hb_input_open(context, path, &file));
+    const hb_status status = npy ? hb_npy_read(context, path, file, n_axes, shape, values)
+                                 : hb_csv_read(context, path, file, n_axes, shape, values, names);
     fclose(file);
     return status;
 }
@@ -216,4 +220,9 @@ hb_status hb_table_read(hb_context *context, const char *path, int *n_axes, uint
 void hb_table_release(hb_context *context, double *values)
 {
     hb_release(context, values);
+}
+
+void hb_table_names_release(hb_context *context, char *names)
+{
+    hb_release(context, names);
 }

@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/half.h"
+#include "file/input.h"
 #include "file/writer.h"
 
 #include <errno.h>
@@ -440,9 +441,8 @@ hb_status hb_safetensors_read(hb_context *context, const char *path, hb_safetens
     hb_safetensors *file = memory;
     *file = (hb_safetensors){.context = context};
     hb_status status = hb_copy_string(context, path, &file->path);
-    FILE *stream = status == HB_OK ? fopen(path, "rb") : NULL;
-    if (status == HB_OK && !stream)
-        status = hb_fail(context, HB_ERROR_PATH, "%s cannot be opened: %s", path, strerror(errno));
+    FILE *stream = NULL;
+    if (status == HB_OK) status = hb_input_open(context, path, &stream);
     if (status == HB_OK) status = read_all(file, stream);
     if (stream) fclose(stream);
     if (status != HB_OK)

@@ -12,19 +12,27 @@
  * destroy it: it is written in place. A directory, or a file without permission to write, is
  * refused.
  *
+ * A process that is killed leaves its PATH.tmp-PID. Each writer holds a lock (flock) on its temporary,
+ * which ends with the process, also on another host of a network file system; who opens PATH next
+ * removes the temporaries of PATH that nobody has locked and whose process is gone.
+ *
  * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte (tests/test_file.c).
  */
 #include "file/writer.h"
 #include "base/context.h"
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 16, TEMPORARY_NAMES = 100 };
@@ -47,9 +55,21 @@ hb_context *hb_writer_context(const hb_writer *writer)
     return writer->context;
 }
 
-void hb_writer_expect(hb_writer *writer, uint64_t bytes)
+hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
+{
+    struct statvfs space;
+    if (!writer->temporary || fstatvfs(writer->descriptor, &space) != 0) return HB_OK;
+    const double has = (double)space.f_bavail * (double)space.f_frsize;
+    HB_CHECK(writer->context, (double)bytes <= has, HB_ERROR_FILE,
+             "%.300s needs %.4g bytes; its file system has %.4g free", writer->path, (double)bytes,
+             has);
+    return HB_OK;
+}
+
+hb_status hb_writer_expect(hb_writer *writer, uint64_t bytes)
 {
     writer->expected = writer->written + bytes;
+    return hb_writer_reserve(writer, bytes);
 }
 
 locale_t hb_locale_enter(void)
@@ -82,6 +102,54 @@ static hb_status follow_links(hb_context *context, const char *path, char **targ
     return status;
 }
 
+/* Whether a name is BASE.tmp-PID with an end such as .1, of a process that is gone. The process itself
+ * may have the number of one that is gone; it has its own temporaries locked. */
+static int is_abandoned(const char *name, const char *base, size_t length)
+{
+    static const char tag[] = ".tmp-";
+    if (strncmp(name, base, length) != 0 || strncmp(name + length, tag, strlen(tag)) != 0) return 0;
+    char *end;
+    const long pid = strtol(name + length + strlen(tag), &end, 10);
+    const int plain = end[strspn(end, ".0123456789")] == 0;
+    if (end == name + length + strlen(tag) || (*end && *end != '.') || pid <= 0) return 0;
+    return (plain && pid == (long)getpid()) || (kill((pid_t)pid, 0) != 0 && errno == ESRCH);
+}
+
+/* Removes a regular file of the directory unless a writer has it locked. */
+static void remove_unlocked(int directory, const char *name)
+{
+    const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    struct stat info;
+    const int descriptor = openat(directory, name, flags);
+    if (descriptor < 0) return;
+    if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
+        flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(directory, name, 0);
+    close(descriptor);
+}
+
+/* Removes what killed processes left of this target. */
+static void remove_abandoned(const char *target)
+{
+    const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
+    char *name = slash ? strndup(target, slash == target ? 1 : (size_t)(slash - target)) : NULL;
+    DIR *directory = slash && !name ? NULL : opendir(name ? name : ".");
+    const size_t length = strlen(base);
+    for (struct dirent *e; directory && (e = readdir(directory));)
+        if (is_abandoned(e->d_name, base, length)) remove_unlocked(dirfd(directory), e->d_name);
+    if (directory) closedir(directory);
+    free(name);
+}
+
+/* Locks a new temporary; 0 when another process took it for an abandoned one first. Where a file system
+ * has no locks, nobody removes by them. */
+static int lock_temporary(int descriptor)
+{
+    struct stat info;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return 0;
+    return fstat(descriptor, &info) != 0 || info.st_nlink > 0;
+}
+
 /* Creates target.tmp-PID, or target.tmp-PID.1 and so on while another writer holds the name. */
 static hb_status open_temporary(hb_writer *writer, mode_t mode)
 {
@@ -89,12 +157,16 @@ static hb_status open_temporary(hb_writer *writer, mode_t mode)
     void *memory;
     HB_TRY(hb_allocate(writer->context, bytes, 1, &memory));
     writer->temporary = memory;
+    remove_abandoned(writer->target);
     int n = snprintf(writer->temporary, bytes, "%s.tmp-%ld", writer->target, (long)getpid());
     for (int i = 0; i < TEMPORARY_NAMES; i++) {
         if (i > 0) snprintf(writer->temporary + n, bytes - (size_t)n, ".%d", i);
         writer->descriptor =
             open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
-        if (writer->descriptor >= 0 || errno != EEXIST) break;
+        if (writer->descriptor < 0 && errno != EEXIST) break;
+        if (writer->descriptor >= 0 && lock_temporary(writer->descriptor)) break;
+        if (writer->descriptor >= 0) close(writer->descriptor);
+        writer->descriptor = -1;
     }
     HB_CHECK(writer->context, writer->descriptor >= 0, HB_ERROR_PATH, "cannot create %s: %s",
              writer->path, strerror(errno));
@@ -154,7 +226,8 @@ static hb_status write_through(hb_writer *writer, const char *data, size_t bytes
     while (bytes > 0) {
         ssize_t n = write(writer->descriptor, data, bytes);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail_write(writer, "writing");
+        if (n == 0) errno = EIO; /* no file takes nothing for ever */
+        if (n <= 0) return fail_write(writer, "writing");
         data += n;
         bytes -= (size_t)n;
     }
@@ -227,7 +300,7 @@ static hb_status finish(hb_writer *writer)
     HB_TRY(flush(writer));
     if (fsync(writer->descriptor) != 0 && writer->temporary) return fail_write(writer, "writing");
     int descriptor = writer->descriptor;
-    writer->descriptor = -1;
+    writer->descriptor = writer->temporary ? dup(descriptor) : -1; /* keeps the lock */
     if (close(descriptor) != 0) return fail_write(writer, "closing");
     if (!writer->temporary) return HB_OK;
     if (rename(writer->temporary, writer->target) != 0) return fail_write(writer, "renaming to");

@@ -7,8 +7,9 @@
 
 hb_context *hb_writer_context(const hb_writer *writer);
 
-/* Announces that exactly `bytes` more bytes follow; commit refuses the file otherwise. */
-void hb_writer_expect(hb_writer *writer, uint64_t bytes);
+/* Announces that exactly `bytes` more bytes follow; commit refuses the file otherwise. HB_ERROR_FILE when
+ * the file system has not so many. */
+hb_status hb_writer_expect(hb_writer *writer, uint64_t bytes);
 
 /* Numbers have a decimal point in files, whatever the locale of the host program. Between the two
  * calls printf of this thread follows the C locale. */

@@ -1,6 +1,6 @@
 /* A figure: a grid of panels, each a list of series; all texts and numbers are copies.
  *
- * hb_figure_write leaves STEM.csv and STEM.gp first (figure_files.c) and then asks gnuplot for each
+ * hb_figure_write leaves STEM.plot.csv and STEM.gp first (figure_files.c) and then asks gnuplot for each
  * format (gnuplot.c), so that the numbers are safe when gnuplot is missing or fails. */
 #include "plot/figure.h"
 #include "base/context.h"
@@ -90,6 +90,18 @@ static hb_status own_text(hb_context *context, const char **text)
     HB_TRY(hb_copy_string(context, given, &copy));
     *text = copy;
     return HB_OK;
+}
+
+void hb_figure_plain(const char *text, size_t size, char *out)
+{
+    size_t n = 0;
+    for (; size && *text && n + 3 <= size; text++) {
+        if (strchr("_^{}@&~\\", *text)) out[n++] = '\\';
+        out[n++] = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
+    }
+    while (n > 0 && ((unsigned char)*text & 0xc0) == 0x80) /* not within a letter of UTF-8 */
+        text--, n--;
+    if (size) out[n] = '\0';
 }
 
 static hb_status own_panel(hb_context *context, hb_panel *panel)
@@ -201,7 +213,7 @@ hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, in
     return HB_OK;
 }
 
-/* Writes STEM.csv, STEM.gp and the pictures; path has room for the stem and an extension. */
+/* Writes STEM.plot.csv, STEM.gp and the pictures; path has room for the stem and an extension. */
 static hb_status write_files(const hb_figure *figure, const char *stem, int formats, char *path,
                              size_t size)
 {
@@ -212,12 +224,12 @@ static hb_status write_files(const hb_figure *figure, const char *stem, int form
     const char *slash = strrchr(stem, '/');
     const char *name = slash ? slash + 1 : stem;
     char base[256], script[256], directory[4096] = ".";
-    snprintf(base, sizeof base, "%.*s.csv", MAX_NAME, name);
+    snprintf(base, sizeof base, "%.*s.plot.csv", MAX_NAME, name);
     snprintf(script, sizeof script, "%.*s.gp", MAX_NAME, name);
     if (slash)
         snprintf(directory, sizeof directory, "%.*s", slash == stem ? 1 : (int)(slash - stem),
                  stem);
-    snprintf(path, size, "%s.csv", stem);
+    snprintf(path, size, "%s.plot.csv", stem);
     HB_TRY(hb_figure_write_csv(figure, path));
     snprintf(path, size, "%s.gp", stem);
     HB_TRY(hb_figure_write_script(figure, path, base));

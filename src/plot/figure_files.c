@@ -1,4 +1,4 @@
-/* The two texts behind a picture: the numbers (.csv) and the gnuplot script (.gp).
+/* The two texts behind a picture: the numbers (.plot.csv) and the gnuplot script (.gp).
  *
  * The .csv is in long form, one point per row: panel,series,label,x,y,low,high; panels and series
  * count from 1, an absent number is an empty field. The script picks each series out of it by its
@@ -56,13 +56,21 @@ static hb_status write_numbers(const hb_figure *figure, hb_writer *writer)
 
 /* ---- the script ---- */
 
-/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling. */
-static hb_status write_quoted(hb_writer *writer, const char *text)
+/* Writes text in gnuplot's single quotes, where only the quote itself needs doubling: nothing in them is
+ * run, other than backquotes in its double quotes. */
+static hb_status write_quoted_after(hb_writer *writer, const char *begin, const char *text)
 {
-    HB_TRY(hb_writer_write(writer, "'", 1));
+    HB_TRY(hb_writer_printf(writer, "'%s", begin));
     for (const char *c = text; *c; c++)
         HB_TRY(hb_writer_write(writer, *c == '\'' ? "''" : c, *c == '\'' ? 2 : 1));
     return hb_writer_write(writer, "'", 1);
+}
+
+/* gnuplot does not understand a doubled quote at the very beginning; a typographic one stands there. */
+static hb_status write_quoted(hb_writer *writer, const char *text)
+{
+    const int quote = text[0] == '\'';
+    return write_quoted_after(writer, quote ? "\xe2\x80\x99" : "", text + quote);
 }
 
 static hb_status write_setting(hb_writer *writer, const char *name, const char *text,
@@ -89,7 +97,7 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
     char name[64];
     identifier(csv_name, name, sizeof name);
     HB_TRY(hb_writer_printf(writer,
-                            "# Draws the numbers of the .csv file beside this script. In this "
+                            "# Draws the numbers of the .plot.csv file beside this script. In this "
                             "directory:\n"
                             "#     gnuplot -e \"format='svg'\" THIS.gp > FIGURE.svg      (or png, "
                             "pdf)\n"
@@ -103,8 +111,10 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "if (format eq 'pdf') set terminal pdfcairo enhanced size %.3fin,%.3fin font "
         "'Helvetica,16' fontscale 0.62 linewidth 2 pointscale 0.75 dashlength 0.8\n",
         name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0));
+    /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things; ./ keeps
+     * every name a name */
     HB_TRY(hb_writer_printf(writer, "data = "));
-    HB_TRY(write_quoted(writer, csv_name));
+    HB_TRY(write_quoted_after(writer, "./", csv_name));
     return hb_writer_printf(
         writer,
         "\nset encoding utf8\n"

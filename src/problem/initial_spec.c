@@ -24,7 +24,8 @@ typedef struct spec {
     hb_context *context;
     const char *directory;
     int dim;
-    char *arguments; /* what is between the parentheses, without blanks at its ends */
+    int has_mean, has_var; /* of a gaussian: given already */
+    char *arguments;       /* what is between the parentheses, without blanks at its ends */
     hb_initial *initial;
 } spec;
 
@@ -152,6 +153,10 @@ static hb_status set_argument(spec *s, char *piece)
     const int mean = !strcmp(key, "mean"), var = !strcmp(key, "var");
     HB_CHECK(s->context, equals && (mean || var), HB_ERROR_ARGUMENT,
              "gaussian: '%.40s' is not known; write mean=... and var=..., numbers by blanks", key);
+    int *given = mean ? &s->has_mean : &s->has_var;
+    HB_CHECK(s->context, !*given, HB_ERROR_ARGUMENT, "gaussian: %s is given twice; give it once",
+             key);
+    *given = 1;
     size_t count;
     double *values;
     HB_TRY(read_numbers(s->context, mean ? "gaussian: mean" : "gaussian: var", trim(equals + 1),

@@ -13,6 +13,7 @@
  * Must reproduce: examples/problems/van_der_pol.ini has F(1, 2) = (2, -1)/(g^2/2). */
 #include "base/context.h"
 #include "base/memory.h"
+#include "file/input.h"
 #include "file/writer.h"
 #include "problem/problem_parts.h"
 
@@ -75,6 +76,9 @@ static char *read_line(char *text, int size, void *user)
                             "%s, line %d: the line is longer than %d characters; go on in the next "
                             "line, indented",
                             r->path, r->line, size - 2);
+    else if (length == 0 || (text[length - 1] != '\n' && !feof(r->file)))
+        r->status = hb_fail(r->context, HB_ERROR_FORMAT,
+                            "%s, line %d: a zero byte; the file is no text", r->path, r->line);
     else if (text[0] == '[')
         r->status = check_section(r, text);
     return r->status == HB_OK ? text : NULL;
@@ -188,15 +192,14 @@ static int handle(void *user, const char *section, const char *name, const char 
 
 static hb_status read_all(file_reader *r)
 {
-    r->file = fopen(r->path, "r");
-    HB_CHECK(r->context, r->file, HB_ERROR_PATH, "cannot open %s: %s", r->path, strerror(errno));
+    HB_TRY(hb_input_open(r->context, r->path, &r->file));
     locale_t locale = hb_locale_enter();
     const int line = ini_parse_stream(read_line, r, handle, r);
     hb_locale_leave(locale);
     const int failed = ferror(r->file);
     fclose(r->file);
     if (r->status != HB_OK) return r->status;
-    HB_CHECK(r->context, !failed, HB_ERROR_FILE, "reading %s failed: %s", r->path, strerror(errno));
+    if (failed) return hb_input_failed(r->context, r->path);
     HB_CHECK(r->context, line <= 0, HB_ERROR_FORMAT,
              "%s, line %d: 'key = value' or [section] was expected", r->path, line);
     HB_CHECK(r->context, line == 0, HB_ERROR_MEMORY, "no memory for reading %s", r->path);

@@ -1,7 +1,7 @@
 /* Pictures of digits: a grid for each of the paper's four settings, odd rows real, even rows generated.
  *
  * mnist_grid_DETTAU_CORRECT_STEPS.png are the grids; mnist_grids.svg shows four of them with captions, the
- * pictures inside as base64 text, so that the page of `heatball reproduce` is one file; mnist_grids.csv
+ * pictures inside as base64 text, so that the page of `heatball reproduce` is one file; mnist_grids.plot.csv
  * has their pixels as bytes. Without the images all rows are generated. */
 #include "mnist.h"
 
@@ -101,7 +101,7 @@ static hb_status make_panel(hb_mnist *m, panel *p)
     return status;
 }
 
-/* ---- mnist_grids.csv ---- */
+/* ---- mnist_grids.plot.csv ---- */
 
 static hb_status write_image(hb_writer *writer, const hb_mnist *m, const panel *p, int row,
                              int column)
@@ -211,7 +211,7 @@ hb_status hb_mnist_grids(hb_mnist *m, json_t *captions)
     if (!m->model) return HB_OK;
     const int n = choose_cells(m, panels);
     for (int k = 0; k < n && status == HB_OK; k++) status = make_panel(m, &panels[k]);
-    if (status == HB_OK) status = write_file(m, "mnist_grids.csv", n, panels, write_pixels);
+    if (status == HB_OK) status = write_file(m, "mnist_grids.plot.csv", n, panels, write_pixels);
     if (status == HB_OK) status = write_file(m, "mnist_grids.svg", n, panels, write_svg);
     if (status == HB_OK) add_caption(m, captions);
     for (int k = 0; k < n; k++) {
