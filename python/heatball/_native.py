@@ -640,6 +640,7 @@ OPAQUE = {
 # ---- functions ---------------------------------------------------------------------------------
 
 _doubles = POINTER(c_double)
+_text = POINTER(c_char)
 _floats = POINTER(c_float)
 _words = POINTER(c_uint32)
 _context = POINTER(Context)
@@ -712,9 +713,9 @@ SIGNATURES = {
     "hb_csv_rows": (_status, (_writer, c_int, c_size_t, c_int, c_void_p)),
     "hb_table_read": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64),
                                 POINTER(_doubles))),
-    "hb_table_read_named": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64), POINTER(POINTER(c_double)),
-                                      POINTER(c_void_p))),
-    "hb_table_names_release": (None, (_context, c_void_p)),
+    "hb_table_read_named": (_status, (_context, c_char_p, POINTER(c_int), POINTER(c_uint64),
+                                      POINTER(_doubles), POINTER(_text))),
+    "hb_table_names_release": (None, (_context, _text)),
     "hb_table_release": (None, (_context, _doubles)),
     "hb_png_write_grey": (_status, (_context, c_char_p, c_int, c_int, POINTER(c_ubyte))),
     # images.h
@@ -741,7 +742,7 @@ SIGNATURES = {
                                      _doubles)),
     "hb_figure_streamlines": (_status, (_figure, c_char_p, c_int, POINTER(Lattice), _doubles,
                                         _doubles)),
-    "hb_figure_plain": (None, (c_char_p, c_size_t, c_char_p)),
+    "hb_figure_plain": (None, (c_char_p, c_size_t, _text)),
     "hb_figure_write": (_status, (_figure, c_char_p, c_int)),
     # problem.h
     "hb_expression_parse": (_status, (_context, c_char_p, c_int, c_int, POINTER(c_char_p), _doubles,
