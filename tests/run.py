@@ -22,6 +22,11 @@ UNDER_CLANG = {"test_base", "test_random", "test_sample", "test_program", "test_
 SLOW_UNDER_ASAN = {"test_walk_problems", "test_walk_reversed", "test_walk", "test_particles",
                    "test_study_planar", "test_estimate", "test_cubature", "test_model_generate",
                    "test_train_drift", "test_trajectories"}
+# Networks under every instruction set of oneDNN, the vector kernels under every one of ours.
+OF_PRODUCTS = {"test_net_rows", "test_net", "test_net_bits", "test_classifier", "test_model", "test_losses"}
+LONG_OF_PRODUCTS = {"test_train", "test_train_drift", "test_model_generate"}
+OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", "test_data", "test_judge",
+              "test_net_rows", "test_optimiser", "test_classifier", "test_model"}
 passed = failed = skipped = 0
 failures = []  # names of the steps that failed
 
@@ -91,14 +96,32 @@ def test_names():
     return {os.path.basename(source)[:-2] for source in git_files("tests/test_*.c")}
 
 
-def c_tests(preset, names=None, environment=None):
+def narrower_sets():
+    """The instruction sets of oneDNN, and of our kernels, below those that this machine takes by itself."""
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        flags = set(re.search(r"^flags\s*:(.*)$", file.read() + "\nflags:", re.M).group(1).split())
+    wide = [flag in flags for flag in ("avx", "avx2", "avx512f")]
+    return ["SSE41", "AVX", "AVX2"][:sum(wide)], ["scalar", "sse2", "avx2"][:1 + sum(wide[1:])]
+
+
+def instruction_sets(preset, is_long):
+    """What the ordinary run leaves out: products and kernels narrower than the machine's own."""
+    products, kernels = narrower_sets()
+    for name in products:
+        c_tests(preset, OF_PRODUCTS | (LONG_OF_PRODUCTS if is_long else set()),
+                {"ONEDNN_MAX_CPU_ISA": name}, f" (oneDNN {name})")
+    for name in kernels:
+        c_tests(preset, OF_KERNELS, {"HEATBALL_TEST_ISA": name}, f" (kernels {name})")
+
+
+def c_tests(preset, names=None, environment=None, note=""):
     """As many at once as there are cores; reported in the order of their names."""
     directory = os.path.join(ROOT, "build", preset, "tests")
     tests = sorted(test_names() if names is None else names)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [pool.submit(run, [os.path.join(directory, name)], environment) for name in tests]
         for name, finished in zip(tests, runs):
-            report(f"{preset}: {name}", *finished.result(), count_cmocka)
+            report(f"{preset}: {name}{note}", *finished.result(), count_cmocka)
 
 
 def must_fail(preset, bug, environment=None):
@@ -138,6 +161,7 @@ def main():
     sources()
     if build("dev"):
         c_tests("dev")
+        instruction_sets("dev", arguments.long)
     under_clang = None if arguments.long else UNDER_CLANG
     if build("clang", () if arguments.long else ["heatball_command", *sorted(UNDER_CLANG)]):
         c_tests("clang", under_clang)

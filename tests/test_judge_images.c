@@ -404,6 +404,12 @@ static void test_same_bits(void **state)
         assert_int_equal(first.index[i], other.index[i]);
         assert_relative(other.distance[i], first.distance[i], 1e-14);
     }
+    hb_context *pairs = make_context(HB_ISA_SSE2, 1);
+    if (pairs) {
+        assert_ok(pairs, judge_all(pairs, x, y, &first));
+        assert_memory_equal(&first, &other, sizeof first);
+    }
+    hb_context_destroy(pairs);
     hb_context_destroy(plain);
     free(x);
     free(y);
