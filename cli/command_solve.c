@@ -10,6 +10,8 @@
 #include "solve_output.h"
 #include "user_paths.h"
 
+#include <string.h>
+
 typedef struct solve_values {
     hb_problem_values problem;
     int method, json, resume;
@@ -122,6 +124,48 @@ static hb_status check_all(hb_session *session, const solve_values *v)
     return HB_OK;
 }
 
+/* Options that only some methods use: which of them were given without effect on this one. */
+static const char *unused_option(const solve_values *v, int method)
+{
+    const hb_problem_values *p = &v->problem;
+    const int grid = method == HB_METHOD_GRID, means = method == HB_METHOD_MEANVALUE;
+    const int meshless = method == HB_METHOD_WALK || method == HB_METHOD_PARTICLES;
+    if (meshless && p->points) return "--points";
+    if (meshless && p->box) return "--box";
+    if (!means && p->degree) return "--degree";
+    if (grid && p->samples) return "--samples";
+    if (grid && p->lift >= 0) return "--lift";
+    if ((grid || method == HB_METHOD_WALK) && !isnan(v->radius)) return "--radius";
+    return NULL;
+}
+
+static hb_status check_used(hb_session *session, const solve_values *v)
+{
+    const int method = method_codes[v->method];
+    const char *unused =
+        method == ALL || method == HB_METHOD_AUTO ? NULL : unused_option(v, method);
+    if (!unused) return HB_OK;
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "%s has no effect on --method %s; leave one of them out", unused,
+                           method_names[v->method]);
+}
+
+/* What auto chose may not use an option either; that is known afterwards, and said. */
+static void note_unused(hb_session *session, const solve_values *v, const hb_solution *solution)
+{
+    const char *chosen = hb_solution_method(solution);
+    if (method_codes[v->method] != HB_METHOD_AUTO || hb_session_quiet(session)) return;
+    for (int k = 1; method_names[k]; k++) {
+        const char *unused =
+            strcmp(method_names[k], chosen) == 0 ? unused_option(v, method_codes[k]) : NULL;
+        if (!unused) continue;
+        hb_session_clear(session);
+        fprintf(stderr,
+                "heatball solve: note: %s has no effect on the method that was chosen, %s\n",
+                unused, chosen);
+    }
+}
+
 static hb_status check_options(hb_session *session, const solve_values *v)
 {
     const int method = method_codes[v->method];
@@ -148,7 +192,8 @@ static hb_status check_options(hb_session *session, const solve_values *v)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--paths is for --method particles; --method %s does not use them",
                                method_names[v->method]);
-    return check_all(session, v);
+    const hb_status used = check_used(session, v);
+    return used == HB_OK ? check_all(session, v) : used;
 }
 
 static double zero_if_nan(double value)
@@ -184,6 +229,7 @@ static hb_status solve_one(hb_session *session, const solve_values *v, const hb_
         hb_solve(hb_session_context(session), problem, settings, points->n, points->x, &solution);
     if (status != HB_OK) return interrupted(session, v, status);
     shown->tau = hb_solution_tau(solution);
+    note_unused(session, v, solution);
     if (v->plot)
         status = hb_solve_figure_write(session, problem, shown->time, points, solution, v->plot);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {

@@ -3,7 +3,9 @@
  * rotation of a score is often a thousandth of the gradient, and the key says so.
  *
  * Where a part is below TINY of the field it is the rounding of the transform; its lines would show
- * nothing but that, so they are left out and the title says so. */
+ * nothing but that, so they and its colours are left out and the title says so. The transform leaves a
+ * ripple of alternating sign from point to point in the two parts; they are drawn after the binomial
+ * average (1 2 1)/4 along both axes, which takes such a ripple away and leaves what a picture can show. */
 #include "helmholtz_figure.h"
 
 #include <math.h>
@@ -55,6 +57,28 @@ static void fill_thinned(int nx, const double *values, thinned *t)
         }
 }
 
+static void average_line(int n, size_t stride, double *f)
+{
+    double before = f[0];
+    for (int i = 0; i < n; i++) {
+        const double here = f[(size_t)i * stride];
+        const double after = i + 1 < n ? f[(size_t)(i + 1) * stride] : here;
+        f[(size_t)i * stride] = (before + 2 * here + after) / 4;
+        before = here;
+    }
+}
+
+static void average_thinned(thinned *t)
+{
+    const int nx = t->lattice.nx, ny = t->lattice.ny;
+    for (int axis = 0; axis < 2; axis++) {
+        for (int j = 0; j < ny; j++) average_line(nx, 1, t->along[axis] + (size_t)j * (size_t)nx);
+        for (int i = 0; i < nx; i++) average_line(ny, (size_t)nx, t->along[axis] + i);
+    }
+    for (size_t k = 0; k < (size_t)nx * (size_t)ny; k++)
+        t->length[k] = hypot(t->along[0][k], t->along[1][k]);
+}
+
 static hb_status draw_part(hb_figure *figure, const char *title, const char *label, int with_lines,
                            const thinned *t)
 {
@@ -67,9 +91,14 @@ static hb_status draw_part(hb_figure *figure, const char *title, const char *lab
     panel.x_max = t->lattice.x1;
     panel.y_min = t->lattice.y0;
     panel.y_max = t->lattice.y1;
+    panel.equal_axes = 1;
     hb_status status = hb_figure_panel(figure, &panel);
+    if (status == HB_OK && !with_lines) { /* empty axes: a point that they do not reach */
+        const double x = 2 * panel.x_min - panel.x_max, y = 2 * panel.y_min - panel.y_max;
+        return hb_figure_series(figure, NULL, HB_STYLE_DOTS, 0, 1, &x, &y, NULL, NULL);
+    }
     if (status == HB_OK) status = hb_figure_image(figure, label, &t->lattice, t->length);
-    if (status == HB_OK && with_lines)
+    if (status == HB_OK)
         status = hb_figure_streamlines(figure, NULL, 1, &t->lattice, t->along[0], t->along[1]);
     return status;
 }
@@ -96,6 +125,7 @@ static hb_status draw(hb_figure *figure, const hb_helmholtz_field *f, double tau
         else
             snprintf(title, sizeof title, "{/:Italic f}: the field");
         fill_thinned(f->lattice.nx, parts[k].values, t);
+        if (k > 0) average_thinned(t);
         status = draw_part(figure, title, parts[k].label, lines, t);
     }
     return status;

@@ -49,18 +49,26 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
 
 static hb_status check_source(hb_session *session, const hb_problem_values *v)
 {
-    if (v->problem && v->drift)
+    const int own = v->drift || v->potential;
+    if (v->drift && v->potential)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--problem and --drift are both given; give one of them");
-    if (!v->problem && !v->drift)
+                               "--drift and --potential are both given; give one of them");
+    if (v->problem && own)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--problem and %s are both given; give one of them",
+                               v->drift ? "--drift" : "--potential");
+    if (v->potential && v->dim == 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--potential is given without --dim; give the dimension");
+    if (!v->problem && !own)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--drift is missing; give --problem FILE.ini, or --drift, --noise "
                                "and --initial");
-    if (v->drift && !v->initial)
+    if (own && !v->initial)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--initial is missing; it must be an initial density such as "
                                "\"gaussian(mean=0, var=1)\"");
-    if (v->drift && isnan(v->time))
+    if (own && isnan(v->time))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--time is missing; it must be a number of at least 0");
     return HB_OK;
@@ -74,6 +82,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
     hb_problem_settings_default(&settings);
     settings.dim = v->dim;
     settings.drift = v->drift;
+    settings.potential = v->potential;
     if (v->noise || v->problem) settings.noise = v->noise;
     settings.initial = v->initial;
     settings.n_parameters = (int)v->params.n;

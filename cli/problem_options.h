@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef struct hb_problem_values {
-    const char *problem, *drift, *noise, *initial, *at, *box;
+    const char *problem, *drift, *potential, *noise, *initial, *at, *box;
     hb_texts params;
     int dim, points;
     double time;
@@ -33,6 +33,11 @@ typedef struct hb_problem_values {
          .help = "drift f(x,t), components separated by commas, in x1 .. xd, t, pi and "           \
                  "parameters",                                                                     \
          .offset = HB_OPTION_OF(type, member, drift)},                                             \
+        {.name = "potential",                                                                      \
+         .kind = HB_OPTION_TEXT,                                                                   \
+         .placeholder = "EXPR",                                                                    \
+         .help = "potential V(x,t) instead of --drift: f = -grad V; needs --dim",                  \
+         .offset = HB_OPTION_OF(type, member, potential)},                                         \
         {.name = "noise",                                                                          \
          .kind = HB_OPTION_TEXT,                                                                   \
          .placeholder = "EXPR",                                                                    \
@@ -99,8 +104,8 @@ typedef struct hb_problem_values {
          .kind = HB_OPTION_INTEGER,                                                                \
          .placeholder = "N",                                                                       \
          .help = "cells per axis of the grid, even; without it, chosen",                           \
-         .min = 8,                                                                                 \
-         .max = 1000000,                                                                           \
+         .min = 32,                                                                                \
+         .max = 1048576,                                                                           \
          .offset = HB_OPTION_OF(type, member, points)},                                            \
     {                                                                                              \
         .name = "box", .kind = HB_OPTION_TEXT, .placeholder = "BOX",                               \

@@ -41,7 +41,8 @@ static double cell_of(const hb_rows_column *column, size_t row, int index)
 static int format_cell(const hb_rows_column *column, size_t row, int index, char out[CELL])
 {
     if (column->texts) return snprintf(out, CELL, "%s", column->texts[row]);
-    return snprintf(out, CELL, "%.9g", cell_of(column, row, index));
+    const double value = cell_of(column, row, index);
+    return isnan(value) ? snprintf(out, CELL, "nan") : snprintf(out, CELL, "%.9g", value);
 }
 
 static int widest(const hb_rows *rows, const hb_rows_column *column, int index)

@@ -16,6 +16,7 @@
 
 enum { N_LINE = 201, N_PLANE = 161, N_SEARCH = 101, N_LEVELS = 11 };
 static const double BULK = 10, MARGIN = 0.04;
+static const double DOUBT = 0.2; /* a line of the score ends where its error is this share of it */
 static const double LEVELS[N_LEVELS] = {0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
 typedef struct window {
@@ -258,10 +259,31 @@ enum { PLANE = N_PLANE * N_PLANE };
 
 typedef struct plane {
     double x[PLANE][2], v[PLANE], score[PLANE][2];
-    double density[PLANE], along[2][PLANE];
+    double density[PLANE], along[2][PLANE], error[PLANE][2];
 } plane;
 
-static hb_status draw_plane(hb_figure *figure, double time, const window *w, const plane *p)
+/* The points that were asked for, where the window shows them. */
+static hb_status mark_points(hb_figure *figure, const window *w, const hb_points *points)
+{
+    double *x = malloc(2 * points->n * sizeof *x); // (2, n)
+    size_t n = 0;
+    if (!x) return HB_ERROR_MEMORY;
+    for (size_t i = 0; i < points->n; i++) {
+        const double *at = points->x + 2 * i;
+        if (at[0] < w->low[0] || at[0] > w->high[0] || at[1] < w->low[1] || at[1] > w->high[1])
+            continue;
+        x[n] = at[0];
+        x[points->n + n++] = at[1];
+    }
+    const hb_status status = n == 0 ? HB_OK
+                                    : hb_figure_series(figure, NULL, HB_STYLE_POINTS, 6, n, x,
+                                                       x + points->n, NULL, NULL);
+    free(x);
+    return status;
+}
+
+static hb_status draw_plane(hb_figure *figure, double time, const window *w, const plane *p,
+                            const hb_points *points)
 {
     double largest = 0, levels[N_LEVELS];
     for (int k = 0; k < PLANE; k++) largest = fmax(largest, p->density[k]);
@@ -285,22 +307,27 @@ static hb_status draw_plane(hb_figure *figure, double time, const window *w, con
         status = hb_figure_contours(figure, NULL, 0, &lattice, p->density, N_LEVELS, levels);
     if (status == HB_OK)
         status = hb_figure_streamlines(figure, NULL, 1, &lattice, p->along[0], p->along[1]);
+    if (status == HB_OK) status = mark_points(figure, w, points);
     return status;
 }
 
 static hb_status solve_plane(hb_context *context, const hb_problem *problem, const hb_grid *grid,
-                             double time, const window *w, hb_figure *figure)
+                             double time, const window *w, const hb_points *points,
+                             hb_figure *figure)
 {
     plane *p = malloc(sizeof *p);
     if (!p) return HB_ERROR_MEMORY;
     for (int k = 0; k < PLANE; k++) lattice_point(w, 2, N_PLANE, k, p->x[k]);
+    memset(p->error, 0, sizeof p->error);
     hb_status status =
-        evaluate(context, problem, grid, PLANE, p->x[0], p->v, NULL, p->score[0], NULL);
+        evaluate(context, problem, grid, PLANE, p->x[0], p->v, NULL, p->score[0], p->error[0]);
     for (int k = 0; status == HB_OK && k < PLANE; k++) {
+        const double length = hypot(p->score[k][0], p->score[k][1]);
+        const int known = hypot(p->error[k][0], p->error[k][1]) <= DOUBT * length;
         p->density[k] = exp(p->v[k]);
-        for (int axis = 0; axis < 2; axis++) p->along[axis][k] = p->score[k][axis];
+        for (int axis = 0; axis < 2; axis++) p->along[axis][k] = known ? p->score[k][axis] : NAN;
     }
-    if (status == HB_OK) status = draw_plane(figure, time, w, p);
+    if (status == HB_OK) status = draw_plane(figure, time, w, p, points);
     free(p);
     return status;
 }
@@ -325,7 +352,7 @@ hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem, 
                          : hb_figure_create(context, 1, 1, 760, 620, &figure);
     if (status == HB_OK)
         status = in_line ? solve_line(context, problem, grid, time, &w, points, solution, figure)
-                         : solve_plane(context, problem, grid, time, &w, figure);
+                         : solve_plane(context, problem, grid, time, &w, points, figure);
     if (status == HB_OK) status = hb_plot_path_write(figure, path);
     hb_figure_destroy(figure);
     return status;

@@ -8,7 +8,7 @@
 
 /* HB_ERROR_ARGUMENT unless path ends in .svg, .png or .pdf, dim is 1 or 2, and in the plane the method (hb_method) has a grid. */
 hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, int method);
-/* Draws the solution over the bulk of the density and the points; the points are marked in 1-D. Where
+/* Draws the solution over the bulk of the density and the points; the points are marked. Where
  * the solution has no grid, 1-D figures show the points with their errors, and those of the plane are
  * refused, HB_ERROR_UNAVAILABLE. */
 hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem, double time,

@@ -2,7 +2,7 @@
 
 _heatball_common='--threads --isa -q --quiet -h --help --version'
 
-_heatball_problem='--problem --drift --noise --initial --param --dim --time --at --samples --lift
+_heatball_problem='--problem --drift --potential --noise --initial --param --dim --time --at --samples --lift
     --degree --seed --points --box'
 
 _heatball_options()
@@ -117,7 +117,7 @@ _heatball()
         ;;
     --dim | --lift | --radius | -n | --seed | --first | --threads | --seeds) ;;
     --drift-sup | --div-sup | --theta | --u0-min | --u0-max | --u0-grad) ;;
-    --drift | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
+    --drift | --potential | --noise | --initial | --param | --time | --samples | --degree | --points | --box) ;;
     --rows | --held-out | --epochs | --steps | --batch | --width | --depth | --lr | --ema | --clip) ;;
     --tau-max | --radius-share | --sigma-max | --hb-weight | --anchors | --nodes | --target-rows) ;;
     --checkpoint-every) ;;

@@ -328,3 +328,60 @@ def test_a_progress_line_fits_the_terminal(tmp_path):
     os.close(main)
     lines = [piece.replace("\x1b[K", "") for piece in text.split("\r") if "drawing" in piece]
     assert lines and max(map(len, lines)) < 40, lines
+
+
+# ---- smaller things that users met ----
+
+def test_options_without_effect_are_refused_or_named():
+    for method, option in (("grid", ["--samples", "100"]), ("grid", ["--degree", "5"]), ("grid", ["--lift", "2"]),
+                           ("grid", ["--radius", "0.2"]), ("walk", ["--points", "64"]), ("walk", ["--box", "-3 3"]),
+                           ("particles", ["--points", "64"]), ("walk", ["--radius", "0.2"]), ("particles", ["--degree", "3"])):
+        refused(run(*SOLVE, "--at", 0, "--method", method, *option), f"{option[0]} has no effect on --method {method}")
+    auto = run(*SOLVE, "--at", 0, "--samples", 100)
+    assert auto.returncode == 0 and b"note: --samples has no effect on the method that was chosen, grid" in auto.stderr
+    assert run(*SOLVE, "--at", 0, "--samples", 100, "-q").stderr == b""
+
+
+def test_the_limits_of_points_are_in_the_help():
+    refused(run(*SOLVE, "--at", 0, "--points", 10), "--points is 10; it must be a whole number from 32 to 1048576")
+    assert "from 32 to 1048576" in " ".join(run("solve", "--help").stdout.decode().split())
+
+
+def test_a_potential_is_a_drift():
+    rest = ["--noise", 1, "--initial", "gaussian(mean=0,var=1)", "--time", 1, "--at", "0.3", "-q"]
+    one = run("solve", "--potential", "x^4/4 - x^2/2", "--dim", 1, *rest)
+    other = run("solve", "--drift", "x - x^3", *rest)
+    assert one.returncode == 0, one.stderr
+    values = [np.array(list(map(float, out.stdout.decode().splitlines()[-1].split()))) for out in (one, other)]
+    assert np.allclose(values[0][[1, 3, 5]], values[1][[1, 3, 5]], rtol=1e-6)
+    refused(run("solve", "--potential", "x^2", *rest), "--dim")
+    refused(run("solve", "--potential", "x^2", "--drift", "-x", *rest), "both given")
+    refused(run("solve", "--potential", "x^2", "--problem", "p.ini", *rest), "both given")
+
+
+def test_an_index_with_a_score_is_explained():
+    result = run("solve", "--drift", "x_1 - x_1^3", "--initial", "gaussian(mean=0,var=1)", "--time", 1, "--at", 0)
+    assert result.returncode == 2 and b"write x1, without _" in result.stderr, result.stderr
+
+
+@pytest.mark.skipif(not HAS_GNUPLOT, reason="no gnuplot")
+def test_the_plane_shows_the_points(tmp_path):
+    line = ["solve", "--drift", "-x,-2*y", "--initial", "gaussian(mean=0,var=1)", "--time", 0.3, "--at", "0.25,-0.5;0.125,0.75",
+            "--plot", "a.svg", "-q"]
+    assert run(*line, cwd=tmp_path).returncode == 0
+    rows = (tmp_path / "a.plot.csv").read_text().splitlines()
+    assert [r.split(",")[3:5] for r in rows[-2:]] == [["0.25", "-0.5"], ["0.125", "0.75"]]
+
+
+@pytest.mark.skipif(not HAS_GNUPLOT, reason="no gnuplot")
+def test_a_ripple_is_not_drawn(tmp_path):
+    y, x = np.meshgrid(np.linspace(-2, 2, 65), np.linspace(-3, 3, 97), indexing="ij")
+    ripple = 0.3 * (-1.0) ** (np.arange(97)[None, :] + np.arange(65)[:, None])
+    np.save(tmp_path / "f.npy", np.stack([-x - y + ripple, x - 2 * y - ripple], -1))
+    assert run("helmholtz", "f.npy", "--box", "-3 3, -2 2", "-o", "out", cwd=tmp_path).returncode == 0
+    rows = [r.split(",") for r in (tmp_path / "out/helmholtz.plot.csv").read_text().splitlines()[1:]]
+    middle = np.array([float(r[5]) for r in rows if r[0] == "2" and r[1] == "1"]).reshape(65, 97)
+    inner = middle[8:-8, 8:-8]
+    second = np.abs(inner[:, 2:] - 2 * inner[:, 1:-1] + inner[:, :-2]).max()
+    assert second < 0.1, second  # 0.3 (2 + 2) without the average
+    assert "set size ratio -1" in (tmp_path / "out/helmholtz.gp").read_text()

@@ -123,7 +123,7 @@ def test_errors_are_met(method):
 def test_time_ends_the_sampling(method):
     begin = time.monotonic()
     result, columns = solve(*TURNING, "--method", method, "--stderr", 1e-5, "--max-time", 1,
-                            "--points", 100000)
+                            *(["--points", 100000] if method == "auto" else []))
     assert time.monotonic() - begin < 20
     assert "the wanted error was not reached at 2 of 2 points (1, 2)" in result["note"]
     assert np.all(np.isfinite(columns["density_se"]))
@@ -140,7 +140,7 @@ def test_progress_is_shown():
 
 @pytest.mark.parametrize("method", ["particles", "walk", "auto"])
 def test_threads_do_not_change_the_bytes(method):
-    options = [*TURNING, "--method", method, "--samples", 9000, "--points", 100000, "--json"]
+    options = [*TURNING, "--method", method, "--samples", 9000, "--json"]
     outputs = [succeed(*options, "--threads", k) for k in (1, 2)]
     assert outputs[0] == outputs[1]
     assert outputs[0] != succeed(*options, "--seed", 2)
@@ -149,7 +149,7 @@ def test_threads_do_not_change_the_bytes(method):
 @pytest.mark.parametrize("method", ["particles", "walk", "auto"])
 def test_resuming_gives_the_same_bytes(tmp_path, method):
     state = tmp_path / "state"
-    options = [*TURNING, "--method", method, "--points", 100000, "-q"]
+    options = [*TURNING, "--method", method, "-q"]
     whole = succeed(*options, "--samples", 24000)
     succeed(*options, "--samples", 9000, "--state", state, "--threads", 1)
     assert succeed(*options, "--samples", 24000, "--state", state, "--resume", "--threads", 2) == whole
@@ -291,7 +291,7 @@ def test_all_names_what_does_not_apply():
 def test_figures(tmp_path):
     succeed(*BISTABLE, "--method", "walk", "--samples", 9000, "--plot", tmp_path / "w.svg")
     assert (tmp_path / "w.svg").read_bytes().startswith(b"<?xml")
-    rows = [line.split(",") for line in (tmp_path / "w.csv").read_text().splitlines()[1:]]
+    rows = [line.split(",") for line in (tmp_path / "w.plot.csv").read_text().splitlines()[1:]]
     bars = np.array([[float(x) for x in row[-4:]] for row in rows if row[:2] == ["1", "1"]])
     assert bars.shape == (2, 4) and np.all(bars[:, 2] < bars[:, 1]) and np.all(bars[:, 1] < bars[:, 3])
     done = run(*TURNING, "--method", "walk", "--plot", tmp_path / "p.svg")

@@ -347,7 +347,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--param": "a"}, "--param is a; it must be NAME=NUMBER"),
     ({"--param": "a=nan"}, "--param is a=nan"),
     ({"--param": "x=2"}, "x"),
-    ({"--points": "31"}, "--points is 31; it must be even"),
+    ({"--points": "33"}, "--points is 33; it must be even"),
     ({"--box": "1"}, "--box is 1; it must be low and high"),
     ({"--box": "1 -1"}, "--box is 1 -1"),
     ({"--box": "-1 1, -1 1"}, "--box is -1 1, -1 1"),

@@ -329,6 +329,28 @@ static void wrong_calls_are_refused(void **state)
     hb_solution_destroy(NULL);
 }
 
+static void null_is_refused(void **state)
+{
+    fixture *f = *state;
+    hb_context *c = f->context;
+    const double x = 0.3, radius = 0.1;
+    double out;
+    hb_solution *s;
+    const hb_status bad = HB_ERROR_ARGUMENT;
+    assert_fails(c, hb_solve(c, NULL, &f->settings, 1, &x, &s), bad, "problem of hb_solve is NULL");
+    assert_fails(c, hb_solve(c, f->problem, NULL, 1, &x, &s), bad, "settings of hb_solve is NULL");
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, &x, NULL), bad, "output");
+    assert_fails(c,
+                 hb_solve_residual(c, NULL, &f->settings, HB_QUANTITY_V, 1, &x, 1, &radius, &out,
+                                   NULL, NULL, NULL),
+                 bad, "NULL");
+    assert_fails(c,
+                 hb_solve_residual(c, f->problem, NULL, HB_QUANTITY_V, 1, &x, 1, &radius, &out,
+                                   NULL, NULL, NULL),
+                 bad, "NULL");
+    assert_int_equal(hb_problem_dim(NULL), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -345,6 +367,7 @@ int main(void)
         TEST(the_grid_is_handed_out),
         TEST(wrong_sampling_is_refused),
         TEST(wrong_calls_are_refused),
+        TEST(null_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,7 @@ typedef struct hb_panel {
     int log_x, log_y;                      /* 0: linear; 1 or 10: decades 10^n; 2: powers of two */
     double x_min, x_max, y_min, y_max;     /* NaN: chosen from the data */
     const char *key;     /* gnuplot's place of the legend: "top left"; NULL: top right */
+    int equal_axes;      /* 1: a unit is as long on both axes */
     const char *x_names; /* names instead of numbers at x = 1, 2, ..: "core; tail"; NULL: numbers */
 } hb_panel;
 

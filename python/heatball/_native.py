@@ -330,6 +330,7 @@ class Panel(ctypes.Structure):
         ("y_min", c_double),
         ("y_max", c_double),
         ("key", c_char_p),
+        ("equal_axes", c_int),
         ("x_names", c_char_p),
     ]
 

@@ -106,6 +106,12 @@ const char *hb_context_isa(const hb_context *context)
     return hb_cpu_name(context->isa);
 }
 
+/* The sign of a nan says nothing, and printf shows it. */
+static void clean_nan(char *text)
+{
+    for (char *at = text; (at = strstr(at, "-nan")); at++) memmove(at, at + 1, strlen(at));
+}
+
 hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...)
 {
     char text[sizeof context->message];
@@ -113,6 +119,7 @@ hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    clean_nan(text);
 #pragma omp critical(hb_message)
     memcpy(context->message, text, sizeof text);
     return status;
@@ -126,6 +133,7 @@ void hb_note(hb_context *context, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    clean_nan(text);
     context->settings.log(context->settings.log_user, text);
 }
 

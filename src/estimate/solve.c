@@ -181,6 +181,10 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
                    const hb_solve_settings *settings, size_t n, const double *points,
                    hb_solution **out)
 {
+    HB_CHECK(context, problem && settings && out, HB_ERROR_ARGUMENT, "the %s of hb_solve is NULL",
+             !problem    ? "problem"
+             : !settings ? "settings"
+                         : "output");
     const int dim = hb_problem_dim(problem);
     const double time = hb_solve_time(problem, settings);
     *out = NULL;

@@ -168,6 +168,8 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
                             double *residual, double *residual_se, double *scaled,
                             double *scaled_se)
 {
+    HB_CHECK(context, problem && settings && (radii || n_radii < 1), HB_ERROR_ARGUMENT,
+             "the problem, the settings or the radii of hb_solve_residual are NULL");
     const double time = hb_solve_time(problem, settings);
     double tau, largest = 0;
     HB_TRY(hb_solve_check_problem(context, problem, time));

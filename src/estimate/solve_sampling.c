@@ -124,7 +124,7 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                     "the times of the trajectories are too few for the integral "
                                     "over the lag; give more of them");
         return hb_solution_warn(out, i,
-                                "%.2g %% of %" PRIu64 " %s were lost where the drift is not finite "
+                                "%.3g %% of %" PRIu64 " %s were lost where the drift is not finite "
                                 "or too steep; they could move the mean",
                                 100 * a->lost / a->units, samples, unit);
     case HB_TALLY_ROUNDED:

@@ -299,6 +299,7 @@ static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int 
     HB_TRY(write_axis(writer, cell, 0));
     HB_TRY(write_axis(writer, cell, 1));
     HB_TRY(write_colors(writer, cell));
+    HB_TRY(hb_writer_printf(writer, "set size %s\n", panel->equal_axes ? "ratio -1" : "noratio"));
     if (!cell->first) return hb_writer_printf(writer, "set multiplot next\n");
     HB_TRY(hb_writer_printf(writer, "plot "));
     int count = 1;

@@ -205,6 +205,11 @@ hb_status hb_parser_unknown(const hb_parser *parser, size_t place, size_t length
                               "no variable '%.*s' " HB_PLACE
                               "; dim is %d, so the variables are x1 to x%d",
                               shown, name, parser->graph->dim, parser->graph->dim);
+    if (length > 2 && name[1] == '_' && strchr("xyz", *name) &&
+        strspn(name + 2, "0123456789") >= length - 2)
+        return hb_parser_fail(parser, place,
+                              "unknown name '%.*s' " HB_PLACE "; write %c%.*s, without _", shown,
+                              name, *name, shown - 2, name + 2);
     if (length == 1 && strchr("ijklm", *name))
         return hb_parser_fail(
             parser, place,

@@ -163,7 +163,7 @@ void hb_problem_destroy(hb_problem *problem)
 
 int hb_problem_dim(const hb_problem *problem)
 {
-    return problem->dim;
+    return problem ? problem->dim : 0;
 }
 
 double hb_problem_time(const hb_problem *problem)
