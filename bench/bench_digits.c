@@ -172,6 +172,7 @@ static hb_train_settings settings_of(const digits *d, int loss, int head)
 {
     hb_train_settings settings;
     hb_train_settings_default(&settings);
+    settings.standardise = HB_STANDARDISE_NO;
     settings.loss = loss;
     settings.head = head;
     settings.width = WIDTH;

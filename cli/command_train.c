@@ -242,7 +242,7 @@ static hb_status print_json(const training *t)
     hb_report_text(report, "method", t->info.method, "");
     hb_report_text(report, "head", hb_train_heads[v->head], "");
     hb_report_text(report, "process", process_name(t), "");
-    hb_report_boolean(report, "standardised", t->settings.standardise, "");
+    hb_report_text(report, "standardise", hb_train_standardise[t->settings.standardise], "");
     hb_report_real(report, "scale", t->info.scale, "");
     hb_report_unsigned(report, "parameters", t->info.parameters, "");
     hb_report_unsigned(report, "seed", v->seed, "");
@@ -270,7 +270,9 @@ static hb_status print_summary(training *t)
            t->data.dim == 1 ? "" : "s");
     if (t->data.held) printf(", %zu held out", t->data.held);
     if (t->data.classes) printf(", %d classes", t->data.classes);
-    printf("%s\n", t->settings.standardise ? ", standardised" : "");
+    if (t->settings.standardise)
+        printf(", standardised (%s)", hb_train_standardise[t->settings.standardise]);
+    printf("\n");
     printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
            hb_train_heads[v->head], process_name(t), t->info.parameters, v->seed);
     printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
@@ -299,7 +301,7 @@ static hb_status run_training(training *t)
         status = hb_problem_of_drift(t->session, v->drift, &v->params, t->data.dim, &t->drift);
     if (status == HB_OK) status = probe_files(t);
     hb_session_inputs_end(t->session);
-    hb_train_options_settings(v, !t->data.set, &t->settings);
+    hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);
     if (status == HB_OK) status = train(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
     if (status == HB_OK) status = read_log(t);

@@ -1,7 +1,7 @@
 /* The coordinates in which a model is judged.
  *
  * A model's tau is that of z = (x - shift)/scale, so scores, curls and residuals at a tau are those of z:
- *     s_z = scale s_x,       a component N(m, C) of x is N((m - shift)/scale, C/scale^2) of z.
+ *     s_z = scale s_x,       a component N(m, C) of x is N((m - shift)/scale, C_jk/(scale_j scale_k)) of z.
  * Models of named sets are not standardised by default; then z = x, to the bit. Points at tau:
  *     a named set   exact draws of its law at tau
  *     a file        a z_0 + sqrt(b) noise with held-out rows z_0; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
@@ -20,8 +20,8 @@ enum { NOISE_STREAM = 0x706f696e, DRIFT_STEPS = 200, BATCH = 4096 };
 
 static int is_plain(const hb_evaluate_frame *f)
 {
-    int plain = f->info.scale == 1;
-    for (int i = 0; i < f->info.dim; i++) plain &= f->zero[i] == 0;
+    int plain = 1;
+    for (int i = 0; i < f->info.dim; i++) plain &= f->zero[i] == 0 && f->scale[i] == 1;
     return plain;
 }
 
@@ -36,7 +36,7 @@ static hb_status carry_set(hb_evaluate_frame *f, const hb_mixture *set)
     for (size_t k = 0; status == HB_OK && k < n; k++)
         status = hb_mixture_component(f->context, set, k, &weight[k], mean + k * d, C + k * d * d);
     hb_model_standardise(f->plan->model, n, mean, mean);
-    for (size_t i = 0; i < n * d * d; i++) C[i] /= f->info.scale * f->info.scale;
+    for (size_t i = 0; i < n * d * d; i++) C[i] /= f->scale[i / d % d] * f->scale[i % d];
     if (status == HB_OK)
         status = hb_mixture_create(f->context, f->info.dim, n, weight, mean, C, &f->own);
     free(weight);
@@ -62,10 +62,12 @@ hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *
     hb_model_info_get(plan->model, &out->info);
     out->view = (hb_model_view){out->context, plan->model, -1};
     const size_t d = (size_t)out->info.dim;
-    out->zero = calloc(d, sizeof *out->zero);
+    out->zero = calloc(2 * d, sizeof *out->zero);
     out->x = malloc(BATCH * d * sizeof *out->x);
     if (!out->zero || !out->x) return HB_ERROR_MEMORY;
+    out->scale = out->zero + d;
     hb_model_standardise(plan->model, 1, out->zero, out->zero);
+    hb_model_scales(plan->model, NULL, out->scale);
     out->no_samples = why_no_samples(out);
     if (!plan->data->set || out->info.process == HB_PROCESS_DRIFT) return HB_OK;
     if (!is_plain(out)) return carry_set(out, plan->data->set);
@@ -85,15 +87,14 @@ int hb_evaluate_frame_score(void *frame, size_t n, const double *z, double tau, 
 {
     hb_evaluate_frame *f = frame;
     const size_t d = (size_t)f->info.dim;
-    const double scale = f->info.scale;
     if (is_plain(f)) return hb_model_view_score(&f->view, n, z, tau, score);
     for (size_t first = 0; first < n; first += BATCH) {
         const size_t rows = n - first < BATCH ? n - first : BATCH, values = rows * d;
         const double *from = z + first * d;
         double *to = score + first * d;
-        for (size_t i = 0; i < values; i++) f->x[i] = scale * (from[i] - f->zero[i % d]);
+        for (size_t i = 0; i < values; i++) f->x[i] = f->scale[i % d] * (from[i] - f->zero[i % d]);
         if (hb_model_view_score(&f->view, rows, f->x, tau, to)) return 1;
-        for (size_t i = 0; i < values; i++) to[i] *= scale;
+        for (size_t i = 0; i < values; i++) to[i] *= f->scale[i % d];
     }
     return 0;
 }

@@ -12,7 +12,7 @@ typedef struct hb_evaluate_frame {
     const hb_mixture *truth; /* of z; NULL: not known at tau > 0 */
     hb_mixture *own;         /* the truth, where it is not the set itself */
     const char *no_samples;  /* why the model cannot generate, or NULL */
-    double *zero;            // (dim): z of x = 0
+    double *zero, *scale;    // (dim): z of x = 0; x - x' = scale (z - z')
     double *x;               // some rows, (.., dim)
 } hb_evaluate_frame;
 

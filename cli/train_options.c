@@ -13,7 +13,10 @@
 const char *const hb_train_methods[] = {"dsm", "fp", "hb", "hb-paper", NULL};
 const char *const hb_train_heads[] = {"score", "energy", "helmholtz", NULL};
 const char *const hb_train_processes[] = {"ou", "ve", NULL};
-static const char *const answers[] = {"no", "yes", NULL};
+const char *const hb_train_standardise[] = {[HB_STANDARDISE_NO] = "no",
+                                            [HB_STANDARDISE_COMMON] = "common",
+                                            [HB_STANDARDISE_AXIS] = "axis",
+                                            NULL};
 static const hb_loss losses[] = {HB_LOSS_DSM, HB_LOSS_FP, HB_LOSS_HB, HB_LOSS_HB_PAPER};
 static const hb_head heads[] = {HB_HEAD_SCORE, HB_HEAD_ENERGY, HB_HEAD_HELMHOLTZ};
 static const hb_process processes[] = {HB_PROCESS_OU, HB_PROCESS_VE};
@@ -75,9 +78,11 @@ const hb_option hb_train_options[] = {
      AT(held_out)},
     {.name = "standardise",
      .kind = HB_OPTION_CHOICE,
-     .help = "shift and scale the data to mean 0 and variance 1 on average; without it yes for a "
-             "file, no for a named set and with --drift",
-     .choices = answers,
+     .help =
+         "shift the data to mean 0 and scale them: axis, each column to variance 1; common, all "
+         "columns by one number, to variance 1 on average; no, as they are; without it axis for "
+         "a file of rows, common for images, no for a named set and with --drift",
+     .choices = hb_train_standardise,
      AT(standardise)},
     {.name = "labels",
      .kind = HB_OPTION_TEXT,
@@ -320,7 +325,8 @@ hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
 
 /* ---- settings ---- */
 
-void hb_train_options_settings(const hb_train_values *v, int own_data, hb_train_settings *out)
+void hb_train_options_settings(const hb_train_values *v, int own_data, int images,
+                               hb_train_settings *out)
 {
     hb_train_settings_default(out);
     out->loss = losses[v->method];
@@ -348,7 +354,10 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, hb_train_
     if (v->anchors) out->anchors = v->anchors;
     if (v->nodes) out->nodes = v->nodes;
     out->target_rows = v->target_rows;
-    out->standardise = v->standardise >= 0 ? v->standardise : own_data && !v->drift;
+    out->standardise = v->standardise >= 0     ? v->standardise
+                       : !own_data || v->drift ? HB_STANDARDISE_NO
+                       : images                ? HB_STANDARDISE_COMMON
+                                               : HB_STANDARDISE_AXIS;
     out->seed = v->seed;
     out->checkpoint_every = v->checkpoint_every;
     out->resume = v->resume;

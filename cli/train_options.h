@@ -21,10 +21,12 @@ typedef struct hb_train_values {
 
 extern const hb_option hb_train_options[]; /* of an hb_train_values */
 extern const char *const hb_train_methods[], *const hb_train_heads[], *const hb_train_processes[];
+extern const char *const hb_train_standardise[]; /* by hb_standardise */
 
 /* Refuses options that do not go together, and names that end wrongly. */
 hb_status hb_train_options_check(hb_session *session, const hb_train_values *v);
 /* The settings without data, files, drift and watch. own_data: rows of a file, not a named set. */
-void hb_train_options_settings(const hb_train_values *v, int own_data, hb_train_settings *out);
+void hb_train_options_settings(const hb_train_values *v, int own_data, int images,
+                               hb_train_settings *out);
 
 #endif

@@ -96,7 +96,7 @@ _heatball()
     --binarize) COMPREPLY=($(compgen -W 'none threshold stochastic' -- "$word")) ;;
     --range) COMPREPLY=($(compgen -W 'unit symmetric' -- "$word")) ;;
     --head) COMPREPLY=($(compgen -W 'score energy helmholtz' -- "$word")) ;;
-    --standardise) COMPREPLY=($(compgen -W 'no yes' -- "$word")) ;;
+    --standardise) COMPREPLY=($(compgen -W 'no common axis' -- "$word")) ;;
     --process) COMPREPLY=($(compgen -W 'ou ve' -- "$word")) ;;
     --solver) COMPREPLY=($(compgen -W 'sde ode heun' -- "$word")) ;;
     --clip) COMPREPLY=($(compgen -W 'yes no' -- "$word")) ;;

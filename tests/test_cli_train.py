@@ -229,16 +229,21 @@ def test_rows_of_a_file_are_split_and_standardised(tmp_path, rows):
     model = tmp_path / "m.safetensors"
     shown = train(model, "--seed", 7, data=path)
     assert (shown["rows"], shown["held_out"], shown["dim"]) == (270, 30, 3)
-    assert shown["standardised"] is True
+    assert shown["standardise"] == "axis"
     kept = x[split(300, 7)[:270]]
-    assert shown["scale"] == pytest.approx(np.sqrt(kept.var(axis=0).mean()), rel=1e-12)
-    assert abs(shown["scale"] / np.sqrt(x.var(axis=0).mean()) - 1) > 1e-6
-    shown = train(model, "--held-out", 0, data=path)
-    assert (shown["rows"], shown["held_out"]) == (300, 0)
+    ours = heatball.load(model)
+    assert np.allclose(ours.scales, kept.std(axis=0), rtol=1e-12)
+    assert np.allclose(ours.shift, kept.mean(axis=0), rtol=1e-12)
+    assert shown["scale"] == pytest.approx(np.exp(np.log(kept.std(axis=0)).mean()), rel=1e-12)
+    assert np.abs(ours.scales / x.std(axis=0) - 1).max() > 1e-6
+    shown = train(model, "--held-out", 0, "--standardise", "common", data=path)
+    assert (shown["rows"], shown["held_out"], shown["standardise"]) == (300, 0, "common")
     assert shown["scale"] == pytest.approx(np.sqrt(x.var(axis=0).mean()), rel=1e-12)
+    assert np.all(heatball.load(model).scales == shown["scale"])
     assert train(model, "--standardise", "no", data=path)["scale"] == 1
-    assert train(model)["scale"] == 1  # a named set
-    assert train(model, "--standardise", "yes")["scale"] > 1.5
+    shown = train(model)  # a named set
+    assert (shown["scale"], shown["standardise"]) == (1, "no")
+    assert train(model, "--standardise", "common")["scale"] > 1.5
     shown = train(model, "--labels", labels, data=path)
     assert shown["classes"] == 4
 
@@ -334,7 +339,7 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--data": "inf.csv"}, "inf.csv has inf in row 2, column 1"),
     ({"--data": "one.npy"}, "one.npy has 1 row; data must have at least 2"),
     ({"--data": "line.npy"}, "line.npy has 1 axis"),
-    ({"--data": "same.npy"}, "largest variance is 0"),
+    ({"--data": "same.npy"}, "column 1 of the data is 2.5 in every row"),
     ({"--data": "five.npy", "--head": "helmholtz", "--method": "dsm"},
      "the helmholtz head needs data in 2 dimensions; these have 5"),
     ({"--data": "five.npy", "--held-out": "0.9999"}, "leaves 1 of 9 rows to train on"),

@@ -54,6 +54,7 @@ static hb_train_settings small_settings(int loss, int head)
 {
     hb_train_settings s;
     hb_train_settings_default(&s);
+    s.standardise = HB_STANDARDISE_NO;
     s.loss = loss;
     s.head = head;
     s.width = 24;

@@ -98,7 +98,8 @@ static void derivatives_are_those_of_differences(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     const double h = 4e-3;
     for (int head = HB_HEAD_SCORE; head <= HB_HEAD_HELMHOLTZ; head++)
-        for (int standardise = 0; standardise <= 1; standardise++) {
+        for (int standardise = HB_STANDARDISE_NO; standardise <= HB_STANDARDISE_AXIS;
+             standardise++) {
             hb_model *model = make_model(context, 2, head, HB_PROCESS_OU, 3, standardise, 1.3);
             /* (x, y) and its four neighbours */
             const double x = 0.83, y = -0.47;
@@ -180,14 +181,108 @@ static void the_score_head_works_in_the_axes(void **state)
     hb_context_destroy(context);
 }
 
+/* The same divergence where every column has its scale. */
+static void the_divergence_is_that_of_x(void **state)
+{
+    (void)state;
+    enum { D = 5 };
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const double h = 4e-3, x[D] = {0.83, -1.47, -2.1, -4.3, -5.9}, tau = 0.17;
+    for (int head = HB_HEAD_SCORE; head <= HB_HEAD_ENERGY; head++) {
+        hb_model *model = make_model(context, D, head, HB_PROCESS_OU, 0, HB_STANDARDISE_AXIS, 1.3);
+        double at[2 * D * D], times[2 * D], divergence, moved[2 * D * D], trace = 0;
+        assert_true(model->scale[4] > 1.5 * model->scale[0]);
+        for (int i = 0; i < 2 * D; i++) {
+            memcpy(at + i * D, x, sizeof x);
+            at[i * D + i / 2] += i % 2 ? -h : h;
+            times[i] = tau;
+        }
+        assert_ok(context, hb_model_score(context, model, 2 * D, at, times, NULL, moved));
+        for (int j = 0; j < D; j++)
+            trace += (moved[2 * j * D + j] - moved[(2 * j + 1) * D + j]) / (2 * h);
+        assert_ok(context,
+                  hb_model_divergence(context, model, 1, x, &tau, NULL, 0, 1, NULL, &divergence));
+        assert_near(divergence, trace, 2e-3 * (1 + fabs(trace)));
+        hb_model_destroy(model);
+    }
+    hb_context_destroy(context);
+}
+
+/* exp(ln u) over the plane, in the units of x, is what it is in those of z: 1 for the reference. */
+static void a_density_of_unequal_scales_has_mass_one(void **state)
+{
+    (void)state;
+    enum { M = 161, N = M * M };
+    static double x[2 * N], tau[N], v[N], data[600];
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    const hb_model_info info = {.dim = 2,
+                                .head = HB_HEAD_ENERGY,
+                                .width = 20,
+                                .depth = 2,
+                                .time_features = 5,
+                                .tau_min = 0.01,
+                                .tau_max = 3,
+                                .method = "dsm"};
+    hb_model *model;
+    fill_rows(context, 2, 300, data);
+    for (int i = 0; i < 300; i++) data[2 * i + 1] = 2385 + 1e4 * data[2 * i + 1];
+    assert_ok(context, hb_model_create(context, &info, &model));
+    assert_ok(context, hb_model_set_reference(context, model, HB_STANDARDISE_AXIS, 300, data));
+    assert_ok(context, hb_net_initialise(context, model->net, 8, 0, model->parameters));
+    for (int i = 0; i < N; i++) {
+        x[2 * i] = model->shift[0] + 0.1 * (i % M - M / 2) * model->scale[0];
+        x[2 * i + 1] = model->shift[1] + 0.1 * (i / M - M / 2) * model->scale[1];
+        tau[i] = 0.07;
+    }
+    assert_ok(context, hb_model_log_density(context, model, N, x, tau, NULL, v, NULL));
+    double mass = 0;
+    for (int i = 0; i < N; i++) mass += exp(v[i]) * 0.01 * model->scale[0] * model->scale[1];
+    assert_near(mass, 1, 1e-5);
+    hb_model_destroy(model);
+    hb_context_destroy(context);
+}
+
+static void columns_without_a_scale_are_refused(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const hb_model_info info = {.dim = 2,
+                                .head = HB_HEAD_SCORE,
+                                .width = 4,
+                                .depth = 1,
+                                .time_features = 1,
+                                .tau_min = 0.01,
+                                .tau_max = 3,
+                                .method = "dsm"};
+    double x[6] = {1, 0.1, 2, 0.1, 4, 0.1};
+    hb_model *model;
+    assert_ok(context, hb_model_create(context, &info, &model));
+    assert_fails(context, hb_model_set_reference(context, model, HB_STANDARDISE_AXIS, 3, x),
+                 HB_ERROR_ARGUMENT, "column 2 of the data is 0.1 in every row");
+    assert_ok(context, hb_model_set_reference(context, model, HB_STANDARDISE_COMMON, 3, x));
+    for (int i = 0; i < 3; i++) x[2 * i + 1] = 1e-200 * i;
+    assert_ok(context, hb_model_set_reference(context, model, HB_STANDARDISE_AXIS, 3, x));
+    assert_relative(model->scale[1], 1e-200 * sqrt(2.0 / 3), 1e-14);
+    for (int i = 0; i < 3; i++) x[2 * i + 1] = 1e307 * i;
+    assert_ok(context, hb_model_set_reference(context, model, HB_STANDARDISE_AXIS, 3, x));
+    assert_relative(model->variance[0] + model->variance[1], 2, 1e-12);
+    for (int i = 0; i < 3; i++) x[2 * i + 1] = 1e-320 * i;
+    assert_fails(context, hb_model_set_reference(context, model, HB_STANDARDISE_AXIS, 3, x),
+                 HB_ERROR_ARGUMENT, "column 2 of the data has standard deviation");
+    hb_model_destroy(model);
+    hb_context_destroy(context);
+}
+
 static void probes_average_to_the_divergence(void **state)
 {
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 2);
     enum { N = 4000, D = 4 };
     static double x[N * D], tau[N], probed[N], exact[N];
-    for (int head = HB_HEAD_SCORE; head <= HB_HEAD_ENERGY; head++) {
-        hb_model *model = make_model(context, D, head, HB_PROCESS_VE, 0, 0, 2);
+    for (int k = 0; k < 4; k++) {
+        const int head = k % 2 ? HB_HEAD_ENERGY : HB_HEAD_SCORE;
+        hb_model *model = make_model(context, D, head, HB_PROCESS_VE, 0,
+                                     k / 2 ? HB_STANDARDISE_AXIS : HB_STANDARDISE_NO, 2);
         for (int i = 0; i < N; i++) {
             for (int j = 0; j < D; j++) x[i * D + j] = 0.3 * j - 0.7;
             tau[i] = 0.4;
@@ -235,7 +330,7 @@ static void a_model_survives_its_file(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     for (int head = HB_HEAD_SCORE; head <= HB_HEAD_HELMHOLTZ; head++) {
-        hb_model *model = make_model(context, 2, head, HB_PROCESS_VE, 4, 1, 1), *read;
+        hb_model *model = make_model(context, 2, head, HB_PROCESS_VE, 4, head, 1), *read;
         const double x[2] = {0.3, -0.2}, tau = 0.05;
         const int label = 1;
         double score[2][2];
@@ -298,6 +393,14 @@ static void seal(void)
     memcpy(at + strlen(key), digits, 16);
 }
 
+/* Of the second column: the array of scales follows the shift. */
+static char *scale_bytes(void)
+{
+    uint64_t header;
+    memcpy(&header, bytes, sizeof header);
+    return bytes + 8 + header + (2 + 1) * sizeof(double);
+}
+
 #define REFUSED(change, says)                                                                      \
     do {                                                                                           \
         hb_model *model;                                                                           \
@@ -328,13 +431,14 @@ static void damaged_files_are_refused(void **state)
     REFUSED(edit("\"depth\":\"2\"", "\"dapth\":\"2\""), "has no metadata depth");
     REFUSED(edit("\"format\":\"heatball", "\"format\":\"heatbill"), "is not a model of heatball");
     REFUSED(edit("\"scale\":\"1\"", "\"scale\":\"0\""), "its scale is 0");
+    REFUSED(memset(scale_bytes(), 0, 8), "the scale of column 2 is 0; it must be positive");
     REFUSED(edit("\"layer1.bias\"", "\"layer1.bios\""), "has no array layer1.bias");
     REFUSED(edit("\"layer0.bias\":{\"dtype\":\"F32\"", "\"layer0.bias\":{\"dtype\":\"I32\""),
             "layer0.bias holds values of type I32");
     REFUSED(edit("\"shape\":[20]", "\"shape\":[21]"), "but its shape needs 84");
-    REFUSED(edit("\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[16,32]}",
-                 "\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[ 8,24]}"),
-            "but the array before it ends at 16");
+    REFUSED(edit("\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[32,48]}",
+                 "\"reference.mean\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[24,40]}"),
+            "but the array before it ends at 32");
     REFUSED(edit("\"layer0.bias\"", "\"layer1.bias\""), "is not JSON (duplicate object key");
     REFUSED(memcpy(bytes + length - 4, &nan, 4), "layer2.bias is nan; the file is damaged");
     REFUSED(edit("\"checksum\"", "\"checksun\""), "has a check sum, and it has none");
@@ -402,6 +506,9 @@ int main(void)
         cmocka_unit_test(the_reference_is_the_datas_gaussian),
         cmocka_unit_test(derivatives_are_those_of_differences),
         cmocka_unit_test(the_score_head_works_in_the_axes),
+        cmocka_unit_test(the_divergence_is_that_of_x),
+        cmocka_unit_test(a_density_of_unequal_scales_has_mass_one),
+        cmocka_unit_test(columns_without_a_scale_are_refused),
         cmocka_unit_test(probes_average_to_the_divergence),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(a_model_survives_its_file),

@@ -97,9 +97,11 @@ static void samples_have_the_datas_moments(void **state)
     moments(DATA, data, mean, C);
     for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++)
         for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
-            hb_model *model = make_model(*state, (kind){HB_HEAD_ENERGY, process, 1, 0});
+            const int standardise = solver == HB_SOLVER_HEUN ? 1 : 2;
+            hb_model *model = make_model(*state, (kind){HB_HEAD_ENERGY, process, standardise, 0});
             const hb_generate_settings s = model_settings(solver);
-            assert_true(model->scale > 10);
+            assert_true(model->info.scale > 10);
+            assert_true((model->scale[0] == model->scale[1]) == (standardise == 1));
             assert_ok(*state, hb_model_generate(*state, model, &s, NULL, 11, N, x));
             assert_gaussian(N, x, mean, C);
             hb_model_destroy(model);
@@ -114,8 +116,9 @@ static void likelihood_is_the_gaussians(void **state)
     const double one = 1;
     fill_rows(*state, data);
     for (int process = HB_PROCESS_OU; process <= HB_PROCESS_VE; process++)
-        for (int head = HB_HEAD_SCORE; head <= HB_HEAD_ENERGY; head++) {
-            const int standardise = head == HB_HEAD_ENERGY;
+        for (int standardise = HB_STANDARDISE_NO; standardise <= HB_STANDARDISE_AXIS;
+             standardise++) {
+            const int head = standardise == HB_STANDARDISE_COMMON ? HB_HEAD_ENERGY : HB_HEAD_SCORE;
             hb_model *model = make_model(*state, (kind){head, process, standardise, 0});
             hb_generate_settings s = model_settings(HB_SOLVER_ODE);
             hb_mixture *gaussian;
@@ -129,7 +132,8 @@ static void likelihood_is_the_gaussians(void **state)
             assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, NULL, N, data, found));
             assert_ok(*state, hb_model_likelihood(*state, model, &s, 2, NULL, N, data, by_probes));
             for (int i = 0; i < N; i++) {
-                const double truth = exact[i] - DIM * log(model->scale);
+                double truth = exact[i];
+                for (int j = 0; j < DIM; j++) truth -= log(model->scale[j]);
                 assert_near(found[i], truth, 1e-5 * fabs(truth));
                 assert_near(by_probes[i], truth, 1e-5 * fabs(truth)); // the network adds nothing
             }
@@ -271,7 +275,7 @@ static void the_view_is_the_score_and_the_field_is_of_z(void **state)
     hb_field field;
     fill_rows(*state, data);
     for (int i = 0; i < N; i++) tau[i] = 0.385, labels[i] = 2;
-    hb_model *model = make_model(*state, (kind){HB_HEAD_ENERGY, HB_PROCESS_OU, 1, 1.3});
+    hb_model *model = make_model(*state, (kind){HB_HEAD_ENERGY, HB_PROCESS_OU, 2, 1.3});
     for (int label = -1; label <= 2; label += 3) {
         hb_model_view view = {*state, model, label};
         assert_int_equal(hb_model_view_score(&view, N, data, 0.385, seen), 0);
@@ -286,10 +290,11 @@ static void the_view_is_the_score_and_the_field_is_of_z(void **state)
     assert_ok(*state, hb_model_log_density(*state, model, N, data, tau, NULL, v, score));
     hb_model_standardise(model, N, data, z);
     for (int j = 0; j < DIM; j++)
-        assert_relative(z[j], (data[j] - model->shift[j]) / model->scale, 1e-15);
+        assert_relative(z[j], (data[j] - model->shift[j]) / model->scale[j], 1e-15);
     assert_int_equal(field.evaluate(field.user, N, z, tau, v_z, seen), 0);
-    for (int i = 0; i < N; i++) assert_relative(v_z[i], v[i] + DIM * log(model->scale), 1e-12);
-    for (int i = 0; i < N * DIM; i++) assert_relative(seen[i], score[i] * model->scale, 1e-12);
+    for (int i = 0; i < N; i++) assert_relative(v_z[i], v[i] + model->log_scale, 1e-12);
+    for (int i = 0; i < N * DIM; i++)
+        assert_relative(seen[i], score[i] * model->scale[i % DIM], 1e-12);
     hb_model_destroy(model);
 }
 

@@ -24,6 +24,7 @@ static hb_train_settings short_settings(int loss)
 {
     hb_train_settings s;
     hb_train_settings_default(&s);
+    s.standardise = HB_STANDARDISE_NO;
     s.loss = loss;
     s.width = 24;
     s.depth = 2;

@@ -3,7 +3,7 @@
  * A model holds a network, the process that it was trained for, the scaling of the data and a
  * Gaussian reference carried along by the process, so that its tails are right before it has learnt
  * anything:
- *     z = (x - shift)/scale                   rows as the network sees them; tau is theirs
+ *     z_j = (x_j - shift_j)/scale_j           rows as the network sees them; tau is theirs
  *     v_ref(z,tau) = ln N(z; m_tau, C_tau)    the data's mean and covariance under the process
  *     energy      v = v_ref + k(tau) N(z^, phi(tau)),  s = grad v,  z^ = (z - m_tau)/sigma_tau
  *     score       s = grad v_ref + (k(tau)/sqrt(b_tau)) N,  b_tau: variance of the process's noise
@@ -11,8 +11,8 @@
  *     helmholtz   dim 2: s = grad v_ref + grad(k N_1) + rot(k N_2),  rot f = (df/dy, -df/dx)
  * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE, 1 for a
  * user's drift, whose m_tau and C_tau are moments of simulated paths and whose text it keeps; phi:
- * features of ln tau. Scores and log-densities are those of x: divided by scale, minus dim ln
- * scale. docs/models.md. */
+ * features of ln tau. Scores and log-densities are those of x: s_j/scale_j, and minus the sum of the
+ * ln scale_j. docs/models.md. */
 #ifndef HEATBALL_MODEL_H
 #define HEATBALL_MODEL_H
 
@@ -25,6 +25,17 @@ extern "C" {
 
 typedef struct hb_model hb_model;
 
+/* The map from rows of data to z: none; the mean and one scale, the root of the mean variance, for all
+ * columns; the mean and the standard deviation of each column; or by what the data are: none for a
+ * process with a drift of the user, which is given in their units, one scale for images, else one for
+ * each column. */
+typedef enum hb_standardise {
+    HB_STANDARDISE_AUTO = -1,
+    HB_STANDARDISE_NO = 0,
+    HB_STANDARDISE_COMMON = 1,
+    HB_STANDARDISE_AXIS = 2
+} hb_standardise;
+
 typedef enum hb_head { HB_HEAD_SCORE, HB_HEAD_ENERGY, HB_HEAD_HELMHOLTZ } hb_head;
 
 typedef struct hb_model_info {
@@ -32,7 +43,7 @@ typedef struct hb_model_info {
     int head;         /* hb_head */
     int process;      /* hb_process */
     int width, depth, residual, time_features;
-    double scale;            /* of the data: z = (x - shift)/scale; tau is that of z */
+    double scale;            /* of the data, the geometric mean of scale_j; tau is that of z */
     double tau_min, tau_max; /* trained range */
     size_t parameters;
     char method[16]; /* "dsm", "fp", "hb", "hb-paper" */
@@ -69,6 +80,8 @@ HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model,
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
 /* z[n][dim] = (x - shift)/scale of x[n][dim]; z may be x. */
 HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
+/* Its shift[dim] and scale[dim]; either may be NULL. */
+HB_API void hb_model_scales(const hb_model *model, double *shift, double *scale);
 
 /* A model at one label (-1: none) as a score to be judged: hb_model_view_score with a view as its
  * user is an hb_score_callback. */

@@ -49,7 +49,7 @@ typedef struct hb_train_settings {
     /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb, 0 for the others. */
     int target_rows;
-    int standardise;      /* 1: shift and scale the data; 0 (default): as they are */
+    int standardise; /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
     double label_dropout; /* share of rows that are shown without their label; 0.1 */
     uint64_t seed;        /* 42 */
     /* Of rows that are images, for the model to keep: sides with height*width = dim, and the values

@@ -133,6 +133,13 @@ class Head(enum.IntEnum):
     HEAD_HELMHOLTZ = 2
 
 
+class Standardise(enum.IntEnum):
+    STANDARDISE_AUTO = -1
+    STANDARDISE_NO = 0
+    STANDARDISE_COMMON = 1
+    STANDARDISE_AXIS = 2
+
+
 class Loss(enum.IntEnum):
     LOSS_DSM = 0
     LOSS_FP = 1
@@ -884,6 +891,7 @@ SIGNATURES = {
                                       c_uint64, _doubles, _doubles)),
     "hb_model_field": (_status, (_context, _model, POINTER(Field))),
     "hb_model_standardise": (None, (_model, c_size_t, _doubles, _doubles)),
+    "hb_model_scales": (None, (_model, _doubles, _doubles)),
     "hb_model_view_score": (c_int, (c_void_p, c_size_t, _doubles, c_double, _doubles)),
     # train.h
     "hb_train_settings_default": (None, (POINTER(TrainSettings),)),

@@ -12,7 +12,7 @@ from heatball._arguments import INT_MAX, c_int, choice, pointer, real, uint64
 from heatball._context import call, context
 from heatball._errors import ArgumentError
 from heatball._native import (TRAIN_WATCH, Loss, Model as _CModel, Problem, ProblemSettings,
-                              TrainSettings, library)
+                              Standardise, TrainSettings, library)
 from heatball.data import Mixture, dataset
 from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, path_bytes, rows
 from heatball.sde import drift_text, fill_parameters
@@ -20,6 +20,7 @@ from heatball.sde import drift_text, fill_parameters
 __all__ = ["train"]
 
 METHODS = {loss.name.removeprefix("LOSS_").lower().replace("_", "-"): int(loss) for loss in Loss}
+STANDARDISE = {"no": 0, "common": 1, "axis": 2}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
@@ -67,8 +68,10 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         Of the constraint; docs/training.md has the defaults.
     label_dropout : float
         The share of rows that are shown without their label: 0.1.
-    standardise : bool
-        Shift and scale the data before the process; default: True for rows and files, False with
+    standardise : str or bool
+        How the data are shifted and scaled before the process: "axis", each column to mean 0 and
+        variance 1; "common", all columns by one scale, so that the mean of the variances is 1; "no".
+        Default, and True: "axis" for rows and files, "common" for images; but "no" (also False) with
         `drift`, which is in their units, and for mixtures and named sets, whose exact scores are then
         those of the same tau.
     pixels : pair of float
@@ -124,7 +127,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     x, exact = _data(data, n, seed)
     settings.process = _process(process, drift)
     own = not exact and drift is None
-    settings.standardise = own if standardise is None else bool(standardise)
+    settings.standardise = _standardise(own if standardise is None else standardise)
     settings.checkpoint = None if checkpoint is None else path_bytes("checkpoint", checkpoint)
     settings.log = None if log is None else path_bytes("log", log)
     settings.resume = bool(resume)
@@ -161,6 +164,13 @@ def _process(process, drift):
         raise ArgumentError(f"process is {process!r}; drift goes with process \"drift\" and with no "
                             "other")
     return code
+
+
+def _standardise(how):
+    """Return the library's code of how data are scaled."""
+    if isinstance(how, (bool, np.bool_)):
+        return Standardise.STANDARDISE_AUTO if how else Standardise.STANDARDISE_NO
+    return choice("standardise", how, STANDARDISE)
 
 
 def _images(settings, data, pixels):

@@ -59,7 +59,8 @@ class Model:
 
     The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx =
     sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW. A model of standardised data has the process in
-    z = (x - shift)/scale, and tau is that of z; x, scores and log-densities are always those of x.
+    z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those
+    of x.
 
     Attributes
     ----------
@@ -70,7 +71,10 @@ class Model:
     process, method : str
     width, depth, residual, time_features, parameters : int
         Of the network.
+    shift, scales : numpy.ndarray of shape (dim,)
+        z_j = (x_j - shift_j)/scales_j.
     scale : float
+        Their geometric mean; the scale itself where all columns have one.
     tau_min, tau_max : float
         The range of tau that it was trained on.
     seed, steps : int
@@ -82,7 +86,7 @@ class Model:
     half : int
         1 when the weights have 16 bits.
     info : dict
-        All of these.
+        All of these that are numbers and texts.
 
     Examples
     --------
@@ -115,6 +119,8 @@ class Model:
         self.info = {name: getattr(raw, name) for name in names}
         self.info.update(head=_name_of(HEADS, raw.head), process=_name_of(PROCESSES, raw.process),
                          method=raw.method.decode())
+        self.shift, self.scales = np.empty(raw.dim), np.empty(raw.dim)
+        library.hb_model_scales(handle, pointer(self.shift), pointer(self.scales))
         return self
 
     def __getattr__(self, name):
@@ -236,7 +242,7 @@ class Model:
         z, tau = np.empty_like(x), real("tau", tau)
         library.hb_model_standardise(self._model, len(x), pointer(x), pointer(z))
         a, b = (math.exp(-tau), -math.expm1(-2 * tau)) if self.process == "ou" else (1, 2 * tau)
-        return x + self.scale * ((a - 1) * z + math.sqrt(b) * noise)
+        return x + self.scales * ((a - 1) * z + math.sqrt(b) * noise)
 
     def save(self, path):
         """Write the model to a .safetensors file, which is whole or not there."""

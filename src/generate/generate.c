@@ -129,9 +129,8 @@ static void keep_in_range(const hb_reverse *run, size_t n, const double *x, doub
 {
     const hb_generate_settings *s = run->settings;
     const hb_level level = hb_level_at((hb_process)s->process, tau);
-    const double scale = run->shift ? run->scale : 1;
     for (size_t j = 0; j < run->dim; j++) {
-        const double shift = run->shift ? run->shift[j] : 0;
+        const double shift = run->shift ? run->shift[j] : 0, scale = run->shift ? run->scale[j] : 1;
         const double low = (s->low - shift) / scale, high = (s->high - shift) / scale;
         for (size_t i = j; i < n * run->dim; i += run->dim) {
             const double D = (x[i] + level.b * score[i]) / level.a;

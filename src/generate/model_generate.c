@@ -3,8 +3,8 @@
  * Everything runs in the model's coordinates z = (x - shift)/scale, whose time tau is: the process,
  * and the mean m and covariance C of the law at tau_max, are those of the model's reference,
  *     C = sum_r variance_r axis_r axis_r^T.
- * Samples go back by x = shift + scale z; a density of x is that of z over scale^dim, so
- *     ln p(x) = ln p(z) - dim ln scale.
+ * Samples go back by x = shift + scale z; a density of x is that of z over the product of the scales, so
+ *     ln p(x) = ln p(z) - sum_j ln scale_j.
  * Each row has its own label. The score of a row does not depend on the other rows (hb_model_asker),
  * so that samples cut into pieces have the same bits.
  * A number to reproduce: a network that gives 0 leaves N(m, C): ln p at the mean is
@@ -22,7 +22,7 @@ typedef struct model_run {
     hb_model_asker *asker;
     int probes;
     double *covariance; // (dim, dim)
-    double *x, *tau;    // (HB_FLOW_ROWS, dim), (HB_FLOW_ROWS): likelihoods only
+    double *tau;        // (HB_FLOW_ROWS): likelihoods only
     hb_workspace work;
 } model_run;
 
@@ -57,11 +57,9 @@ static hb_status create(model_run *run, int likelihood)
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_FLOW_ROWS : 0;
     size_t need = hb_workspace_need(d * d, sizeof(double));
-    need = hb_workspace_add(need, hb_workspace_need(rows * d, sizeof(double)));
     need = hb_workspace_add(need, hb_workspace_need(rows, sizeof(double)));
     HB_TRY(hb_workspace_create(run->context, need, &run->work));
     run->covariance = hb_workspace_take(&run->work, d * d, sizeof(double));
-    run->x = hb_workspace_take(&run->work, rows * d, sizeof(double));
     run->tau = hb_workspace_take(&run->work, rows, sizeof(double));
     fill_covariance(model, run->covariance);
     run->settings.mean = model->mean;
@@ -120,33 +118,24 @@ hb_status hb_model_generate(hb_context *context, const hb_model *model,
     HB_TRY(hb_generate_check_range(context, model->info.dim, first, n));
     HB_CHECK(context, x || n == 0, HB_ERROR_ARGUMENT, "x is NULL");
     if (n == 0) return HB_OK;
-    const size_t d = (size_t)model->info.dim;
     run.reverse.score = score_of_rows;
     hb_status status = create(&run, 0);
     if (status == HB_OK) status = hb_reverse_generate(&run.reverse, first, x);
-    for (size_t i = 0; status == HB_OK && i < n * d; i++)
-        x[i] = model->shift[i % d] + model->scale * x[i];
+    if (status == HB_OK) hb_model_to_data(model, n, x, x);
     destroy(&run);
     return status;
 }
 
 /* ---- likelihoods ---- */
 
-/* The score of z is scale times that of x, its divergence scale^2 times. */
 static int divergence_of_rows(void *user, size_t n, const double *z, double tau, double *score,
                               double *divergence)
 {
     const model_run *run = user;
-    const hb_model *model = run->model;
-    const size_t d = (size_t)model->info.dim;
-    for (size_t i = 0; i < n * d; i++) run->x[i] = model->shift[i % d] + model->scale * z[i];
     for (size_t i = 0; i < n; i++) run->tau[i] = tau;
-    if (hb_model_divergence(run->context, model, n, run->x, run->tau, run->reverse.row_labels,
-                            run->probes, run->settings.seed, score, divergence) != HB_OK)
-        return 1;
-    for (size_t i = 0; i < n * d; i++) score[i] *= model->scale;
-    for (size_t i = 0; i < n; i++) divergence[i] *= model->scale * model->scale;
-    return 0;
+    return hb_model_divergence_of_z(run->context, run->model, n, z, run->tau,
+                                    run->reverse.row_labels, run->probes, run->settings.seed, score,
+                                    divergence) != HB_OK;
 }
 
 static hb_status likelihood_of_z(model_run *run, size_t n, const double *x, double *out)
@@ -176,8 +165,7 @@ hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
     run.reverse.divergence = divergence_of_rows;
     hb_status status = create(&run, 1);
     if (status == HB_OK) status = likelihood_of_z(&run, n, x, log_likelihood);
-    for (size_t i = 0; status == HB_OK && i < n; i++)
-        log_likelihood[i] -= (double)model->info.dim * log(model->scale);
+    for (size_t i = 0; status == HB_OK && i < n; i++) log_likelihood[i] -= model->log_scale;
     destroy(&run);
     return status;
 }

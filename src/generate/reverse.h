@@ -64,8 +64,8 @@ typedef struct hb_reverse {
     hb_score_callback score;
     hb_divergence_callback divergence; /* instead of score, for likelihoods */
     void *user;
-    const double *shift; // (dim): the data are shift + scale x; NULL: they are x
-    double scale;
+    const double *shift;   // (dim): the data are shift + scale x; NULL: they are x
+    const double *scale;   // (dim), with shift
     const int *labels;     // (n) of the samples, or NULL
     const int *row_labels; // of the rows that a call of the score gets, or NULL
 } hb_reverse;

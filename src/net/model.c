@@ -1,9 +1,12 @@
 /* A model: made and destroyed, and its map to the coordinates of its network.
  *
- * z = (x - shift)/scale, one scale for all columns, so that balls stay balls. A number to
- * reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
+ * z_j = (x_j - shift_j)/scale_j. Everything else is in z: the process, balls, the reference. In the
+ * units of x the noise of the process is then scale_j times larger in column j, a score s_j/scale_j, a
+ * log-density less by sum ln scale_j. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
 #include "base/context.h"
 #include "net/model_parts.h"
+
+#include <string.h>
 
 enum { MAX_FEATURES = 256, MAX_CLASSES = 4096, MAX_MODEL_DIM = 16384 };
 
@@ -63,11 +66,13 @@ static hb_status create_parts(hb_model *model)
     HB_TRY(hb_net_create(model->context, &shape, &model->net));
     model->info.parameters = hb_net_parameters(model->net);
     HB_TRY(hb_workspace_create(model->context,
-                               3 * hb_workspace_need(d, sizeof(double)) +
+                               4 * hb_workspace_need(d, sizeof(double)) +
                                    hb_workspace_need(d * d, sizeof(float)) +
                                    hb_workspace_need(model->info.parameters, sizeof(float)),
                                &model->work));
     model->shift = hb_workspace_take(&model->work, d, sizeof(double));
+    model->scale = hb_workspace_take(&model->work, d, sizeof(double));
+    for (size_t j = 0; j < d; j++) model->scale[j] = 1;
     model->mean = hb_workspace_take(&model->work, d, sizeof(double));
     model->variance = hb_workspace_take(&model->work, d, sizeof(double));
     model->axes = hb_workspace_take(&model->work, d * d, sizeof(float));
@@ -83,7 +88,8 @@ hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_mod
     HB_TRY(check_image(context, info));
     HB_TRY(hb_allocate(context, 1, sizeof(hb_model), &memory));
     hb_model *model = memory;
-    *model = (hb_model){.context = context, .info = *info, .scale = 1, .spread = 1};
+    *model = (hb_model){.context = context, .info = *info, .spread = 1};
+    model->info.scale = 1;
     const hb_status status = create_parts(model);
     if (status != HB_OK)
         hb_model_destroy(model);
@@ -104,7 +110,27 @@ void hb_model_destroy(hb_model *model)
 void hb_model_info_get(const hb_model *model, hb_model_info *out)
 {
     *out = model->info;
-    out->scale = model->scale;
+}
+
+/* One scale for all columns is its own mean, to the bit. */
+void hb_model_set_scales(hb_model *model)
+{
+    const size_t d = (size_t)model->info.dim;
+    int common = 1;
+    double sum = 0;
+    for (size_t j = 0; j < d; j++) {
+        common &= model->scale[j] == model->scale[0];
+        sum += log(model->scale[j]);
+    }
+    model->log_scale = common ? (double)d * log(model->scale[0]) : sum;
+    model->info.scale = common ? model->scale[0] : exp(sum / (double)d);
+}
+
+void hb_model_scales(const hb_model *model, double *shift, double *scale)
+{
+    const size_t bytes = (size_t)model->info.dim * sizeof(double);
+    if (shift) memcpy(shift, model->shift, bytes);
+    if (scale) memcpy(scale, model->scale, bytes);
 }
 
 void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z)
@@ -112,5 +138,11 @@ void hb_model_standardise(const hb_model *model, size_t n, const double *x, doub
     const size_t d = (size_t)model->info.dim;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
-            z[i * d + j] = (x[i * d + j] - model->shift[j]) / model->scale;
+            z[i * d + j] = (x[i * d + j] - model->shift[j]) / model->scale[j];
+}
+
+void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x)
+{
+    const size_t d = (size_t)model->info.dim;
+    for (size_t i = 0; i < n * d; i++) x[i] = model->shift[i % d] + model->scale[i % d] * z[i];
 }

@@ -6,8 +6,14 @@
  *                         sum_r out_r into_r dN_r/dx^_r
  * Directions q_1 .. q_p: all coordinates (exact), or probes of random signs, for which E[q^T J q] =
  * trace J (M. F. Hutchinson, Communications in Statistics 18, 1989). Both sums are of second
- * derivatives along the directions, which is the network's Laplacian channel, or of q.dN/dq. A
- * number to reproduce: the standard normal under OU has div s = -dim. */
+ * derivatives along the directions, which is the network's Laplacian channel, or of q.dN/dq.
+ *
+ * The divergence by x of the score of x is sum_j w_j^2 dS_j/dz_j, w_j = 1/scale_j, S the score of z: the
+ * same sums along the directions w q, which in the data's axes are axes (w q); the reference gives -sum_r
+ * (sum_j axes_rj^2 w_j^2)/V_r. A rotation then has the divergence (k/sigma^2)(w_1^2 - w_2^2) d^2N_2/dx^_1
+ * dx^_2, and the helmholtz head, of two coordinates, takes both of them whatever the probes. With one
+ * scale for all columns it is the divergence by z over its square. A number to reproduce: the standard
+ * normal under OU has div s = -dim. */
 #include "base/context.h"
 #include "base/parallel.h"
 #include "net/model_parts.h"
@@ -24,6 +30,7 @@ enum { CHANNEL_ROWS = 1024, MOST_PROBES = 16384 };
 typedef struct probe_room {
     hb_net_tape *tape;
     double *z;             // (block, dim)
+    double *direction;     // (dim)
     hb_clock *clock;       // (block)
     float *input, *output; // (channels, block, inputs), (channels, block, outputs)
     uint32_t *words;       // (block, probes, dim)
@@ -37,23 +44,35 @@ typedef struct probe_job {
     size_t n, block, directions, channels, inputs, outputs;
     int probes;
     uint64_t seed;
+    int of_z;
+    const double *weight; // (dim): w, or NULL: 1
     const double *x, *tau;
     const int *labels;
     double *divergence;
     probe_room *rooms; // (threads)
 } probe_job;
 
+/* Whether the mixed derivative of a rotation is needed. */
+static int mixes(const probe_job *job)
+{
+    return job->weight && job->model->info.head == HB_HEAD_HELMHOLTZ;
+}
+
 static hb_net_jets jets_of(const probe_job *job)
 {
+    static const int both[1][2] = {{0, 1}};
     const int p = (int)job->directions;
-    return (hb_net_jets){.first = p, .laplacian = job->model->info.head == HB_HEAD_SCORE ? 0 : p};
+    return (hb_net_jets){.first = p,
+                         .pairs = mixes(job),
+                         .pair = mixes(job) ? both : NULL,
+                         .laplacian = job->model->info.head == HB_HEAD_SCORE ? 0 : p};
 }
 
 static size_t room_bytes(const probe_job *job)
 {
     const size_t d = (size_t)job->model->info.dim, rows = job->channels * job->block;
     return hb_workspace_need(job->block * d, sizeof(double)) +
-           hb_workspace_need(job->block, sizeof(hb_clock)) +
+           hb_workspace_need(d, sizeof(double)) + hb_workspace_need(job->block, sizeof(hb_clock)) +
            hb_workspace_need(rows * job->inputs, sizeof(float)) +
            hb_workspace_need(rows * job->outputs, sizeof(float)) +
            hb_workspace_need(job->block * job->directions * d, sizeof(uint32_t)) +
@@ -73,6 +92,7 @@ static hb_status create_rooms(hb_context *context, probe_job *job, size_t thread
     for (size_t t = 0; t < threads; t++) {
         probe_room *room = &job->rooms[t];
         room->z = hb_workspace_take(work, job->block * d, sizeof(double));
+        room->direction = hb_workspace_take(work, d, sizeof(double));
         room->clock = hb_workspace_take(work, job->block, sizeof(hb_clock));
         room->input = hb_workspace_take(work, rows * job->inputs, sizeof(float));
         room->output = hb_workspace_take(work, rows * job->outputs, sizeof(float));
@@ -83,6 +103,22 @@ static hb_status create_rooms(hb_context *context, probe_job *job, size_t thread
         HB_TRY(hb_net_tape_create(context, job->model->net, &jets, job->block, &room->tape));
     }
     return HB_OK;
+}
+
+/* Direction q (dim) becomes w q, and in the data's axes axes (w q); room (dim). */
+static void weigh_direction(const probe_job *job, float *q, double *room)
+{
+    const hb_model *model = job->model;
+    const size_t d = (size_t)model->info.dim;
+    for (size_t j = 0; j < d; j++) room[j] = job->weight[j] * (double)q[j];
+    for (size_t r = 0; r < d; r++) {
+        double sum = room[r];
+        if (hb_model_in_axes(model)) {
+            sum = 0;
+            for (size_t j = 0; j < d; j++) sum += (double)model->axes[r * d + j] * room[j];
+        }
+        q[r] = (float)sum;
+    }
 }
 
 /* The channels of the directions; those of point i depend on (seed, i) alone. */
@@ -103,7 +139,10 @@ static hb_status fill_directions(probe_job *job, probe_room *room, size_t first,
             for (size_t j = 0; j < d; j++)
                 channel[i * in + j] = room->words[(i * p + k) * d + j] >> 31 ? 1.0f : -1.0f;
     }
-    if (job->channels > 1 + p) memset(room->input + (1 + p) * n * in, 0, n * in * sizeof(float));
+    for (size_t k = 0; job->weight && k < p; k++)
+        for (size_t i = 0; i < n; i++)
+            weigh_direction(job, room->input + ((1 + k) * n + i) * in, room->direction);
+    memset(room->input + (1 + p) * n * in, 0, (job->channels - 1 - p) * n * in * sizeof(float));
     return HB_OK;
 }
 
@@ -140,12 +179,40 @@ static double trace_in_axes(const probe_job *job, const probe_room *room, size_t
     return sum;
 }
 
+/* (w_1^2 - w_2^2) d^2N_2/dx^_1 dx^_2; the channel has it times w_1 w_2. */
+static double rotation_of_row(const probe_job *job, const probe_room *room, size_t n, size_t i)
+{
+    const double w1 = job->weight[0], w2 = job->weight[1];
+    return (w1 / w2 - w2 / w1) * (double)room->output[((1 + job->directions) * n + i) * 2 + 1];
+}
+
+/* -div of the reference's score, over the same weights. */
+static double reference_of_row(const probe_job *job, const hb_clock *c)
+{
+    const hb_model *model = job->model;
+    const size_t d = (size_t)model->info.dim;
+    double sum = 0;
+    for (size_t r = 0; r < d; r++) {
+        double share = 1;
+        if (job->weight) {
+            share = 0;
+            for (size_t j = 0; j < d; j++) {
+                const double part = (double)model->axes[r * d + j] * job->weight[j];
+                share += part * part;
+            }
+        }
+        sum += share / hb_model_variance(model, c, r);
+    }
+    return sum;
+}
+
 /* Sum over directions of q^T J q of the network, in its own coordinates x^. */
 static double trace_of_row(const probe_job *job, const probe_room *room, size_t n, size_t i)
 {
     const size_t d = (size_t)job->model->info.dim, p = job->directions;
     if (job->model->info.head != HB_HEAD_SCORE)
-        return (double)room->output[((1 + p) * n + i) * job->outputs];
+        return (double)room->output[((job->channels - 1) * n + i) * job->outputs] +
+               (mixes(job) ? rotation_of_row(job, room, n, i) : 0);
     double sum = 0;
     for (size_t k = 0; k < p; k++)
         for (size_t j = 0; j < d; j++)
@@ -163,8 +230,8 @@ static double divergence_of_row(const probe_job *job, const probe_room *room, si
     double sum = hb_model_in_axes(model)
                      ? per * trace_in_axes(job, room, n, i)
                      : per * c->k / (size * c->sigma) * trace_of_row(job, room, n, i);
-    for (int r = 0; r < model->info.dim; r++) sum -= 1 / hb_model_variance(model, c, (size_t)r);
-    return sum / (model->scale * model->scale);
+    sum -= reference_of_row(job, c);
+    return job->of_z || job->weight ? sum : sum / (model->scale[0] * model->scale[0]);
 }
 
 static hb_status probe_block(void *user, size_t index, int thread)
@@ -174,11 +241,11 @@ static hb_status probe_block(void *user, size_t index, int thread)
     probe_room *room = &job->rooms[thread];
     const size_t d = (size_t)model->info.dim, first = index * job->block;
     const size_t n = job->n - first < job->block ? job->n - first : job->block;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < d; j++)
-            room->z[i * d + j] = (job->x[(first + i) * d + j] - model->shift[j]) / model->scale;
-        hb_model_clock(model, job->tau[first + i], &room->clock[i]);
-    }
+    if (job->of_z)
+        memcpy(room->z, job->x + first * d, n * d * sizeof *room->z);
+    else
+        hb_model_standardise(model, n, job->x + first * d, room->z);
+    for (size_t i = 0; i < n; i++) hb_model_clock(model, job->tau[first + i], &room->clock[i]);
     const hb_points points = {n, room->z, room->clock, job->labels ? job->labels + first : NULL};
     HB_TRY(fill_values(model, &points, room));
     HB_TRY(fill_directions(job, room, first, n));
@@ -200,20 +267,71 @@ static hb_status run(hb_context *context, probe_job *job)
     return status;
 }
 
+/* The job of checked arguments, ready but for its rooms. */
+static hb_status measure(hb_context *context, probe_job *job)
+{
+    const hb_model *model = job->model;
+    if (mixes(job)) job->probes = 0;
+    job->context = context;
+    job->alone = *context;
+    job->alone.threads = 1;
+    job->alone.settings.progress = NULL;
+    job->directions = (size_t)(job->probes > 0 ? job->probes : model->info.dim);
+    const hb_net_jets jets = jets_of(job);
+    job->channels = (size_t)hb_net_channels(&jets);
+    job->block = CHANNEL_ROWS / job->channels > 0 ? CHANNEL_ROWS / job->channels : 1;
+    job->inputs = (size_t)hb_model_inputs_count(model);
+    job->outputs = (size_t)hb_net_shape_of(model->net)->outputs;
+    return run(context, job);
+}
+
+static hb_status check(hb_context *context, const probe_job *job)
+{
+    HB_CHECK(context, job->model && (job->n == 0 || (job->x && job->tau && job->divergence)),
+             HB_ERROR_ARGUMENT, "the model, x, tau or divergence is NULL");
+    HB_CHECK(context, job->probes >= 0 && job->probes <= MOST_PROBES, HB_ERROR_ARGUMENT,
+             "probes is %d; it must be 0 (exact) to %d", job->probes, MOST_PROBES);
+    return hb_model_check_points(context, job->model, job->n, job->tau, job->labels);
+}
+
+hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, size_t n,
+                                   const double *z, const double *tau, const int *labels,
+                                   int probes, uint64_t seed, double *score, double *divergence)
+{
+    probe_job job = {.model = model,
+                     .n = n,
+                     .probes = probes,
+                     .seed = seed,
+                     .of_z = 1,
+                     .x = z,
+                     .tau = tau,
+                     .labels = labels,
+                     .divergence = divergence};
+    HB_TRY(check(context, &job));
+    HB_TRY(hb_model_score_of_z(context, model, n, z, tau, labels, score));
+    return n == 0 ? HB_OK : measure(context, &job);
+}
+
+/* 1/scale (dim), to be released; NULL where there is one scale for all columns. */
+static hb_status weights_of(hb_context *context, const hb_model *model, double **out)
+{
+    const size_t d = (size_t)model->info.dim;
+    int common = 1;
+    void *memory;
+    *out = NULL;
+    for (size_t j = 0; j < d; j++) common &= model->scale[j] == model->scale[0];
+    if (common) return HB_OK;
+    HB_TRY(hb_allocate(context, d, sizeof(double), &memory));
+    *out = memory;
+    for (size_t j = 0; j < d; j++) (*out)[j] = 1 / model->scale[j];
+    return HB_OK;
+}
+
 hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t n, const double *x,
                               const double *tau, const int *labels, int probes, uint64_t seed,
                               double *score, double *divergence)
 {
-    HB_CHECK(context, model && (n == 0 || (x && tau && divergence)), HB_ERROR_ARGUMENT,
-             "the model, x, tau or divergence is NULL");
-    HB_CHECK(context, probes >= 0 && probes <= MOST_PROBES, HB_ERROR_ARGUMENT,
-             "probes is %d; it must be 0 (exact) to %d", probes, MOST_PROBES);
-    HB_TRY(hb_model_check_points(context, model, n, tau, labels));
-    if (score) HB_TRY(hb_model_score(context, model, n, x, tau, labels, score));
-    if (n == 0) return HB_OK;
-    probe_job job = {.context = context,
-                     .alone = *context,
-                     .model = model,
+    probe_job job = {.model = model,
                      .n = n,
                      .probes = probes,
                      .seed = seed,
@@ -221,13 +339,13 @@ hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t
                      .tau = tau,
                      .labels = labels,
                      .divergence = divergence};
-    job.alone.threads = 1;
-    job.alone.settings.progress = NULL;
-    job.directions = (size_t)(probes > 0 ? probes : model->info.dim);
-    const hb_net_jets jets = jets_of(&job);
-    job.channels = (size_t)hb_net_channels(&jets);
-    job.block = CHANNEL_ROWS / job.channels > 0 ? CHANNEL_ROWS / job.channels : 1;
-    job.inputs = (size_t)hb_model_inputs_count(model);
-    job.outputs = (size_t)hb_net_shape_of(model->net)->outputs;
-    return run(context, &job);
+    double *weight;
+    HB_TRY(check(context, &job));
+    if (score) HB_TRY(hb_model_score(context, model, n, x, tau, labels, score));
+    if (n == 0) return HB_OK;
+    HB_TRY(weights_of(context, model, &weight));
+    job.weight = weight;
+    const hb_status status = measure(context, &job);
+    hb_release(context, weight);
+    return status;
 }

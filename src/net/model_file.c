@@ -1,7 +1,7 @@
 /* Models in .safetensors files.
  *
  * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16), reference.axes (F32),
- * reference.mean, reference.variance and shift (F64); with a user's drift also drift.numbers and
+ * reference.mean, reference.variance, shift and scale (F64); with a user's drift also drift.numbers and
  * drift.moments (F64), drift.ends (F32) and its text. Texts of __metadata__: format = "heatball
  * model 2" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
  * written again is the same. Reading trusts nothing: every number is checked as hb_model_create
@@ -132,7 +132,7 @@ static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-enum { REFERENCE_TENSORS = 4 };
+enum { REFERENCE_TENSORS = 5 };
 
 static int is_weight(const hb_net_tensor *tensor)
 {
@@ -145,6 +145,7 @@ static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tenso
     const uint64_t d = (uint64_t)model->info.dim;
     const hb_tensor reference[REFERENCE_TENSORS] = {
         {"shift", HB_F64, 1, {d}, model->shift, 0},
+        {"scale", HB_F64, 1, {d}, model->scale, 0},
         {"reference.mean", HB_F64, 1, {d}, model->mean, 0},
         {"reference.variance", HB_F64, 1, {d}, model->variance, 0},
         {"reference.axes", HB_F32, 2, {d, d}, model->axes, 0},
@@ -258,6 +259,22 @@ static hb_status check_reference(hb_context *context, const hb_safetensors *file
     return HB_OK;
 }
 
+/* A file of before has one scale for all columns, among its texts. */
+static hb_status read_scales(hb_context *context, const hb_safetensors *file, double common,
+                             hb_model *model)
+{
+    const size_t d = (size_t)model->info.dim;
+    for (size_t j = 0; j < d; j++) model->scale[j] = common;
+    if (hb_safetensors_count(file, "scale") > 0)
+        HB_TRY(hb_safetensors_copy(context, file, "scale", HB_F64, d, model->scale));
+    for (size_t j = 0; j < d; j++)
+        HB_CHECK(context, isnormal(model->scale[j]) && model->scale[j] > 0, HB_ERROR_FORMAT,
+                 "%s: the scale of column %zu is %g; it must be positive",
+                 hb_safetensors_path(file), j + 1, model->scale[j]);
+    hb_model_set_scales(model);
+    return HB_OK;
+}
+
 static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model)
 {
     const uint64_t d = (uint64_t)model->info.dim;
@@ -305,9 +322,9 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
         snprintf(reason, sizeof reason, "%s", hb_context_message(context));
         return hb_fail(context, HB_ERROR_FORMAT, "%s: %s", hb_safetensors_path(file), reason);
     }
-    model->scale = info.scale;
     model->info.half = hb_safetensors_half(file, "layer0.weight");
-    const hb_status status = read_arrays(context, file, model);
+    hb_status status = read_scales(context, file, info.scale, model);
+    if (status == HB_OK) status = read_arrays(context, file, model);
     if (status != HB_OK)
         hb_model_destroy(model);
     else

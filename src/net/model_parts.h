@@ -19,12 +19,13 @@
 struct hb_model {
     hb_context *context;
     hb_model_info info;
-    double scale, *shift; // (dim): z = (x - shift)/scale
-    double *mean;         // (dim) of the data, in z
-    double *variance;     // (dim) along the axes
-    float *axes;          // (dim, dim): a row is a unit vector
-    double spread;        /* mean of variance */
-    hb_model_flow flow;   /* of a user's drift: moments in the place of a, b, mean, variance */
+    double *shift, *scale; // (dim): z = (x - shift)/scale
+    double log_scale;      /* the sum of ln scale: ln p(x) = ln p(z) - log_scale */
+    double *mean;          // (dim) of the data, in z
+    double *variance;      // (dim) along the axes
+    float *axes;           // (dim, dim): a row is a unit vector
+    double spread;         /* mean of variance */
+    hb_model_flow flow;    /* of a user's drift: moments in the place of a, b, mean, variance */
     hb_net *net;
     float *parameters;
     hb_workspace work;
@@ -33,9 +34,14 @@ struct hb_model {
 /* A model with room for everything and parameters that are not set. info: dim, classes, head,
  * process, width, depth, residual, time_features, tau_min and tau_max are checked and used. */
 hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_model **out);
-/* Shift, scale and the reference from rows of data, x[n][dim], n >= 2. */
+/* Shift, scale and the reference from rows of data, x[n][dim], n >= 2; standardise: an hb_standardise
+ * but AUTO. */
 hb_status hb_model_set_reference(hb_context *context, hb_model *model, int standardise, size_t n,
                                  const double *x);
+/* The scales, positive and finite, are in their place: their sum of logarithms and mean. */
+void hb_model_set_scales(hb_model *model);
+/* x (n, dim) = shift + scale z; x may be z. */
+void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x);
 int hb_model_inputs_count(const hb_model *model);
 /* tau[n] positive, labels[n] (may be NULL) of the model's classes or -1; the message names the
  * point. */
@@ -125,6 +131,13 @@ void hb_model_asker_destroy(hb_model_asker *asker);
 /* score (n, dim) at z (n, dim) and one tau; labels (n) or NULL. */
 hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const double *z, double tau,
                                const int *labels, double *score);
+
+/* As hb_model_score and hb_model_divergence, at z, of the score of z; score may not be NULL. */
+hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, size_t n,
+                                   const double *z, const double *tau, const int *labels,
+                                   int probes, uint64_t seed, double *score, double *divergence);
+hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
+                              const double *tau, const int *labels, double *score);
 
 /* ---- the score head in the data's axes (model_axes.c) ---- */
 

@@ -1,6 +1,6 @@
 /* The Gaussian reference of a model: made from data, evaluated at points.
  *
- * The data's mean m and covariance C = sum_r variance_r axis_r axis_r^T (LAPACK's dsyevd) go along
+ * All of it in z, the data's own coordinates. The data's mean m and covariance C = sum_r variance_r axis_r axis_r^T (LAPACK's dsyevd) go along
  * with OU and VE as N(a m, a^2 C + b I): the axes stay. With p = axes (z - a m) and V_r = a^2
  * variance_r + b,
  *     v_ref = -1/2 sum_r (ln(2 pi V_r) + p_r^2/V_r),     grad v_ref = -axes^T (p/V).
@@ -51,16 +51,55 @@ static void mean_of(size_t n, size_t d, const double *x, double *mean)
     for (size_t j = 0; j < d; j++) mean[j] /= (double)n;
 }
 
-/* The upper triangle of the covariance, row by row. */
-static void covariance_of(size_t n, size_t d, const double *x, const double *mean, double *C)
+/* The upper triangle of the covariance of x/scale, row by row. */
+static void covariance_of(size_t n, size_t d, const double *x, const double *mean,
+                          const double *scale, double *C)
 {
     for (size_t k = 0; k < d * d; k++) C[k] = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++) {
-            const double xj = x[i * d + j] - mean[j];
-            for (size_t l = j; l < d; l++) C[j * d + l] += xj * (x[i * d + l] - mean[l]);
+            const double xj = (x[i * d + j] - mean[j]) / scale[j];
+            for (size_t l = j; l < d; l++)
+                C[j * d + l] += xj * ((x[i * d + l] - mean[l]) / scale[l]);
         }
     for (size_t k = 0; k < d * d; k++) C[k] /= (double)n;
+}
+
+/* The standard deviation of column j, whatever its size: squares are taken of deviations over the
+ * largest one. 0 where all rows are the same. */
+static double deviation_of(size_t n, size_t d, const double *x, double mean, size_t j)
+{
+    double most = 0, sum = 0;
+    int constant = 1;
+    for (size_t i = 0; i < n; i++) {
+        constant &= x[i * d + j] == x[j];
+        most = fmax(most, fabs(x[i * d + j] - mean));
+    }
+    if (constant) return 0;
+    for (size_t i = 0; i < n; i++) {
+        const double part = (x[i * d + j] - mean) / most;
+        sum += part * part;
+    }
+    return most * sqrt(sum / (double)n);
+}
+
+/* The standard deviations as scales. */
+static hb_status scale_columns(hb_context *context, hb_model *model, size_t n, const double *x)
+{
+    const size_t d = (size_t)model->info.dim;
+    for (size_t j = 0; j < d; j++) {
+        const double scale = deviation_of(n, d, x, model->mean[j], j);
+        HB_CHECK(context, scale > 0, HB_ERROR_ARGUMENT,
+                 "column %zu of the data is %g in every row and has no scale of its own; leave it "
+                 "out, or standardise by one scale for all columns (common) or not at all (no)",
+                 j + 1, x[j]);
+        HB_CHECK(context, isnormal(scale) && isnormal(1 / scale), HB_ERROR_ARGUMENT,
+                 "column %zu of the data has standard deviation %g, beyond what numbers hold; give "
+                 "it another unit",
+                 j + 1, scale);
+        model->scale[j] = scale;
+    }
+    return HB_OK;
 }
 
 /* From C (d, d), overwritten: axes and variances; HB_ERROR_ARGUMENT when all rows are the same. */
@@ -82,18 +121,20 @@ static hb_status take_axes(hb_context *context, hb_model *model, double *C)
     return HB_OK;
 }
 
-/* z = (x - shift)/scale: with standardise the data's mean and root mean variance, else 0 and 1. */
+/* z = (x - shift)/scale: the mean and, of COMMON, the root mean variance; or 0 and 1. The scales of AXIS
+ * are in the moments already. */
 static void standardise_moments(hb_model *model, int standardise)
 {
     const size_t d = (size_t)model->info.dim;
-    const double scale = standardise ? sqrt(model->spread) : 1;
-    model->scale = scale;
+    const double scale = standardise == HB_STANDARDISE_COMMON ? sqrt(model->spread) : 1;
     model->spread /= scale * scale;
     for (size_t j = 0; j < d; j++) {
-        model->shift[j] = standardise ? model->mean[j] : 0;
+        if (standardise != HB_STANDARDISE_AXIS) model->scale[j] = scale;
+        model->shift[j] = standardise == HB_STANDARDISE_NO ? 0 : model->mean[j];
         model->mean[j] -= model->shift[j];
         model->variance[j] /= scale * scale;
     }
+    hb_model_set_scales(model);
 }
 
 hb_status hb_model_set_reference(hb_context *context, hb_model *model, int standardise, size_t n,
@@ -107,9 +148,11 @@ hb_status hb_model_set_reference(hb_context *context, hb_model *model, int stand
                  "row %zu, column %zu of the data is %g; it must be finite", i / d + 1, i % d + 1,
                  x[i]);
     void *C;
-    HB_TRY(hb_allocate(context, d * d, sizeof(double), &C));
     mean_of(n, d, x, model->mean);
-    covariance_of(n, d, x, model->mean, C);
+    for (size_t j = 0; j < d; j++) model->scale[j] = 1;
+    if (standardise == HB_STANDARDISE_AXIS) HB_TRY(scale_columns(context, model, n, x));
+    HB_TRY(hb_allocate(context, d * d, sizeof(double), &C));
+    covariance_of(n, d, x, model->mean, model->scale, C);
     const hb_status status = take_axes(context, model, C);
     if (status == HB_OK) standardise_moments(model, standardise);
     hb_release(context, C);

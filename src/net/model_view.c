@@ -1,7 +1,7 @@
 /* A model asked: score, log-density, field, and the view that judges take.
  *
  * Points x are carried to z = (x - shift)/scale and results back: a score of x is the score of z
- * over scale, a log-density that of z minus dim ln scale. Points go in blocks of BLOCK rows, one
+ * over scale, a log-density that of z minus sum ln scale. Points go in blocks of BLOCK rows, one
  * task each on a tape of its thread; samples in blocks of SAMPLE_BLOCK, so that few of them keep more
  * than one thread busy. A row is alone in the products (net_product.c), so neither the threads nor the
  * rows that it is asked with change a bit of its answer.
@@ -139,16 +139,16 @@ static hb_status answer_block(void *user, size_t index, int thread)
     const view_room *room = &q->asker->rooms[thread];
     const size_t d = (size_t)model->info.dim, block = q->asker->block, first = index * block;
     const size_t n = q->n - first < block ? q->n - first : block;
-    const double scale = q->of_z ? 1 : model->scale;
+    const double log_scale = q->of_z ? 0 : model->log_scale;
     const hb_points points = {n, room->z, room->clock, room->labels};
     enter(q, room, first, n);
     HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, room->score));
     for (size_t i = 0; q->score && i < n * d; i++)
-        q->score[first * d + i] = (double)room->score[i] / scale;
+        q->score[first * d + i] = (double)room->score[i] / (q->of_z ? 1 : model->scale[i % d]);
     if (!q->log_density) return HB_OK;
     double *value = q->log_density + first;
     HB_TRY(hb_model_reference(model, &points, room->scratch, value, NULL));
-    for (size_t i = 0; i < n; i++) value[i] += (double)room->w[i] - (double)d * log(scale);
+    for (size_t i = 0; i < n; i++) value[i] += (double)room->w[i] - log_scale;
     return HB_OK;
 }
 
@@ -190,6 +190,21 @@ static hb_status ask(hb_context *context, question *q)
     const hb_status status = answer(context, asker, q);
     hb_model_asker_destroy(asker);
     return status;
+}
+
+hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
+                              const double *tau, const int *labels, double *score)
+{
+    question q = {.model = model,
+                  .n = n,
+                  .x = z,
+                  .tau = tau,
+                  .labels = labels,
+                  .tau_step = 1,
+                  .label_step = 1,
+                  .of_z = 1,
+                  .score = score};
+    return ask(context, &q);
 }
 
 hb_status hb_model_score(hb_context *context, const hb_model *model, size_t n, const double *x,

@@ -34,6 +34,7 @@ void hb_train_settings_default(hb_train_settings *settings)
                                     .anchor_spread = 1.5,
                                     .nodes = 8,
                                     .target_rows = -1,
+                                    .standardise = HB_STANDARDISE_AUTO,
                                     .label_dropout = 0.1,
                                     .seed = 42};
 }
@@ -62,6 +63,8 @@ static hb_status check_settings(hb_context *context, const hb_train_settings *s)
     HB_TRY(check_count(context, "anchors", s->anchors, 1, MAX_BATCH));
     HB_TRY(check_count(context, "target_rows", s->target_rows, -1, MAX_BATCH));
     HB_TRY(check_count(context, "nodes", s->nodes, 1, 4096));
+    HB_TRY(check_count(context, "standardise", s->standardise, HB_STANDARDISE_AUTO,
+                       HB_STANDARDISE_AXIS));
     HB_TRY(check_count(context, "checkpoint_every", s->checkpoint_every, 0, 1000000000));
     if (s->steps == 0) HB_TRY(check_count(context, "epochs", s->epochs, 1, 1000000000));
     HB_CHECK(context, s->rate > 0 && s->rate <= 10, HB_ERROR_ARGUMENT,
@@ -159,9 +162,16 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     t->log = hb_workspace_take(&t->work, HB_LOG_MOST_ROWS * HB_LOG_COLUMNS, sizeof(double));
     t->shards = hb_workspace_take(&t->work, t->n_shards, sizeof(hb_shard));
     memset(t->shards, 0, t->n_shards * sizeof(hb_shard));
-    for (size_t i = 0; i < n * d; i++) z[i] = (data[i] - t->model->shift[i % d]) / t->model->scale;
+    hb_model_standardise(t->model, n, data, z);
     t->z = z;
     return HB_OK;
+}
+
+static int standardise_by_kind(const hb_train_settings *s)
+{
+    if (s->standardise != HB_STANDARDISE_AUTO) return s->standardise;
+    if (s->process == HB_PROCESS_DRIFT) return HB_STANDARDISE_NO;
+    return s->image_height > 0 ? HB_STANDARDISE_COMMON : HB_STANDARDISE_AXIS;
 }
 
 static void choose_numbers(hb_trainer *t, int dim)
@@ -196,6 +206,7 @@ hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *d
     HB_TRY(check_settings(t->context, &t->settings));
     HB_TRY(check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
+    t->settings.standardise = standardise_by_kind(&t->settings);
     t->constraint = constraint_of(t->settings.loss, t->settings.head, t->settings.process);
     HB_TRY(create_model(t, dim, classes, data));
     choose_numbers(t, dim);

@@ -78,7 +78,7 @@ static void common_settings(const hb_mnist_size *size, hb_train_settings *out)
     out->residual = 1;
     out->tau_min = hb_mnist_bands[0];
     out->tau_max = 5;
-    out->standardise = 1;
+    out->standardise = HB_STANDARDISE_COMMON;
     out->target_rows = 0;
     out->image_height = out->image_width = MNIST_SIDE;
     out->pixel_high = 1;

@@ -141,6 +141,7 @@ static hb_status train(job *j, hb_model **model)
     const size_t rows = (size_t)j->size->rows;
     hb_train_settings settings;
     hb_train_settings_default(&settings);
+    settings.standardise = HB_STANDARDISE_NO; /* exact scores are those of the same tau */
     settings.loss = recipe->loss;
     settings.head = recipe->head;
     settings.target_rows = recipe->target_rows;

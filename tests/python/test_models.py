@@ -88,7 +88,7 @@ class NumpyModel:
             h = out + h if self.about["residual"] == "1" and layer > 0 else out
 
     def moved(self, x):
-        return (x - self.arrays["shift"]) / float(self.about["scale"])
+        return (x - self.arrays["shift"]) / self.arrays["scale"]
 
     def reference(self, z, tau):
         a, b, _, _ = self.clock(tau)
@@ -104,7 +104,7 @@ class NumpyModel:
     def log_density(self, x, tau):
         z = self.moved(x)
         return (self.reference(z, tau)[0] + self.correction(z, tau)[:, 0]
-                - x.shape[1] * math.log(float(self.about["scale"])))
+                - np.log(self.arrays["scale"]).sum())
 
     def score(self, x, tau):
         z, h = self.moved(x), 1e-5
@@ -116,7 +116,7 @@ class NumpyModel:
             part = self.correction(z, tau) / math.sqrt(self.clock(tau)[1])
         else:
             part = np.stack([slopes[:, 0, 0] + slopes[:, 1, 1], slopes[:, 1, 0] - slopes[:, 0, 1]], 1)
-        return (self.reference(z, tau)[1] + part) / float(self.about["scale"])
+        return (self.reference(z, tau)[1] + part) / self.arrays["scale"]
 
 
 def sample(n):
@@ -126,8 +126,9 @@ def sample(n):
 
 
 @pytest.mark.parametrize("head, loss, process, standardise, residual", [
-    ("energy", "hb", 0, 0, 0), ("energy", "fp", 1, 1, 1), ("score", "hb", 0, 1, 0),
-    ("score", "fp", 1, 0, 1), ("helmholtz", "hb", 0, 1, 0), ("energy", "dsm", 1, 0, 0)])
+    ("energy", "hb", 0, 0, 0), ("energy", "fp", 1, 1, 1), ("score", "hb", 0, 2, 0),
+    ("score", "fp", 1, 0, 1), ("helmholtz", "hb", 0, 1, 0), ("helmholtz", "hb", 0, 2, 0),
+    ("energy", "dsm", 1, 2, 0)])
 def test_the_file_is_the_model(context, tmp_path, head, loss, process, standardise, residual):
     model = train(context, sample(500), head=_native.Head[f"HEAD_{head.upper()}"],
                   loss=_native.Loss[f"LOSS_{loss.upper()}"], process=process, standardise=standardise,
