@@ -185,5 +185,6 @@ void hb_evaluation_destroy(hb_evaluation *evaluation)
     free(evaluation->curl);
     free(evaluation->residual);
     free(evaluation->counts);
+    free(evaluation->kolmogorov);
     *evaluation = (hb_evaluation){0};
 }

@@ -30,7 +30,9 @@ typedef struct hb_evaluation {
     double *curl, *curl_se;         // (n_tau)
     hb_evaluate_residual *residual; // (n_tau, n_radii or 1)
     hb_mmd mmd, floor;
-    size_t generated, real;   /* rows of the comparison; 0: none */
+    size_t generated, real; /* rows of the comparison; 0: none */
+    double *kolmogorov;     // (dim) generated against real rows, by column; NULL: none
+    double kolmogorov_floor;
     int modes, found;         /* modes 0: not counted */
     size_t *counts, outliers; // (modes)
     size_t nll_rows;

@@ -174,7 +174,7 @@ static json_t *residual_list(const hb_evaluate_plan *plan, const hb_evaluation *
     return list;
 }
 
-static void put_samples(json_t *object, const hb_evaluation *e)
+static void put_samples(json_t *object, int dim, const hb_evaluation *e)
 {
     const int some = !e->no_mmd;
     put(object, "mmd", some ? e->mmd.mmd : NAN);
@@ -184,6 +184,11 @@ static void put_samples(json_t *object, const hb_evaluation *e)
     put(object, "mmd2_floor", some ? e->floor.mmd2 : NAN);
     put(object, "mmd2_floor_se", some ? e->floor.mmd2_se : NAN);
     put(object, "bandwidth", some ? e->mmd.bandwidth : NAN);
+    json_t *distances = json_array();
+    for (int j = 0; e->kolmogorov && j < dim; j++)
+        json_array_append_new(distances, json_real(e->kolmogorov[j]));
+    json_object_set_new(object, "kolmogorov", distances);
+    put(object, "kolmogorov_floor", e->kolmogorov ? e->kolmogorov_floor : NAN);
     put_count(object, "generated", e->generated);
     put_count(object, "real", e->real);
     put_reason(object, "mmd_reason", e->no_mmd);
@@ -231,7 +236,7 @@ static json_t *json_of(const char *model, const char *plot, const hb_evaluate_pl
     put(object, "residual_se", residual.se);
     put_reason(object, "residual_reason", e->no_residual);
     json_object_set_new(object, "residuals", residual_list(plan, e));
-    put_samples(object, e);
+    put_samples(object, info.dim, e);
     put_reason(object, "plot", plot);
     return object;
 }
@@ -252,6 +257,26 @@ static void print_radii(const hb_evaluate_plan *plan, const hb_evaluation *e)
     }
 }
 
+/* The columns that are farthest from the data, at most MOST_COLUMNS of them, the farthest first. */
+static void print_columns(int dim, const hb_evaluation *e)
+{
+    enum { MOST_COLUMNS = 8 };
+    int above = 0, order[MOST_COLUMNS], n = 0;
+    if (!e->kolmogorov) return;
+    for (int j = 0; j < dim; j++) {
+        int k = n < MOST_COLUMNS ? n++ : n;
+        above += e->kolmogorov[j] > e->kolmogorov_floor;
+        for (; k > 0 && e->kolmogorov[order[k - 1]] < e->kolmogorov[j]; k--)
+            if (k < MOST_COLUMNS) order[k] = order[k - 1];
+        if (k < MOST_COLUMNS) order[k] = j;
+    }
+    printf("columns: Kolmogorov distance of generated and real rows, floor %.3g:",
+           e->kolmogorov_floor);
+    for (int k = 0; k < n; k++)
+        printf("%s %.3g (column %d)", k ? "," : "", e->kolmogorov[order[k]], order[k] + 1);
+    printf("%s; %d of %d above the floor\n", n < dim ? ", .." : "", above, dim);
+}
+
 static void print_modes(const hb_evaluation *e)
 {
     if (!e->modes) return;
@@ -260,7 +285,7 @@ static void print_modes(const hb_evaluation *e)
     printf("; %zu outliers\n", e->outliers);
 }
 
-static void print_samples(const hb_evaluation *e)
+static void print_samples(int dim, const hb_evaluation *e)
 {
     if (e->no_mmd)
         printf("mmd, nll: none, since %s\n", e->no_mmd);
@@ -269,6 +294,7 @@ static void print_samples(const hb_evaluation *e)
                "%.2g and %.3g +- %.2g)\n",
                e->mmd.mmd, e->floor.mmd, e->generated, e->real, e->mmd.mmd2, e->mmd.mmd2_se,
                e->floor.mmd2, e->floor.mmd2_se);
+    print_columns(dim, e);
     print_modes(e);
     if (!e->nll_rows) return;
     printf("nll: %.5g +- %.2g nats per dimension, %.5g bits, of %zu rows", e->nll, e->nll_se,
@@ -290,7 +316,7 @@ static hb_status print_text(hb_session *session, const char *model, const char *
     }
     const hb_status status = print_table(plan, e, c);
     print_radii(plan, e);
-    print_samples(e);
+    print_samples(info.dim, e);
     if (plot && !hb_session_quiet(session)) printf("%s: error against tau\n", plot);
     return status;
 }

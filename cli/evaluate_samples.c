@@ -1,6 +1,7 @@
 /* A model's samples beside real ones, and its likelihood of rows that it has not seen.
  *
  *     mmd     generated rows against real ones;   floor: as many other real rows against the same ones
+ *     kolmogorov  distance of generated and real rows in each column, in which units do not matter
  *     nll     -(1/dim) E ln p(x), p the density that the probability-flow ODE gives at tau_min;
  *             nll_exact: the same of the set's own density at tau_min
  * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
@@ -59,7 +60,11 @@ static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluatio
                               &out->floor);
     out->generated = c->generated;
     out->real = c->real;
-    return status;
+    if (status != HB_OK) return status;
+    out->kolmogorov = malloc((size_t)f->info.dim * sizeof *out->kolmogorov);
+    if (!out->kolmogorov) return HB_ERROR_MEMORY;
+    return hb_judge_kolmogorov(f->context, f->info.dim, c->generated, c->x, c->real, c->y,
+                               out->kolmogorov, &out->kolmogorov_floor);
 }
 
 static hb_status count_modes(hb_evaluate_frame *f, const comparison *c, hb_evaluation *out)

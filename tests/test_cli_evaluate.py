@@ -238,6 +238,9 @@ def test_samples(models, judged):
     assert 0 < judged["mmd_floor"] < 0.1 and judged["mmd"] > 0
     assert judged["modes_true"] == 4 and 1 <= judged["modes"] <= 4
     assert sum(judged["mode_counts"]) + judged["outliers"] == 600
+    same = heatball.kolmogorov(x, y)
+    assert judged["kolmogorov_floor"] == same["floor"]
+    assert np.allclose(judged["kolmogorov"], same["distance"], atol=same["floor"])
 
 
 def test_likelihood_of_a_named_set(judged):
@@ -266,6 +269,23 @@ def test_rows_of_a_file(models):
     assert whole["held_out"] == 600
 
 
+def test_a_lost_column_is_seen(tmp_path):
+    """One scale for columns of 0.3 (two modes), 10 and 60 loses the first; a scale for each does not."""
+    rng = np.random.default_rng(6)
+    side = np.where(rng.random(5000) < 0.5, -0.288, 0.288)
+    np.save(tmp_path / "rows.npy", np.column_stack([side + 0.084 * rng.normal(size=5000),
+                                                    10 * rng.normal(size=5000) + 40,
+                                                    60 * rng.normal(size=5000)]))
+    for how, lost in (("common", [True, False, False]), ("axis", [False, False, False])):
+        succeed("train", "--data", tmp_path / "rows.npy", "--method", "dsm", "--steps", 1200, "--width", 64,
+                "--standardise", how, "-q", "-o", tmp_path / "m.safetensors")
+        given = evaluate(tmp_path / "m.safetensors", "--tau", 0.5, "--samples", 500, data=tmp_path / "rows.npy")
+        assert (np.array(given["kolmogorov"]) > 1.3 * given["kolmogorov_floor"]).tolist() == lost
+    text = succeed("evaluate", tmp_path / "m.safetensors", "--data", tmp_path / "rows.npy", "--tau", 0.5)
+    assert re.search(r"^columns: .*, floor 0\.\d+: 0\.\d+ \(column \d\), .*; \d of 3 above the floor$", text,
+                     re.MULTILINE)
+
+
 # ---- what is printed ----------------------------------------------------------------------------
 
 def test_keys_and_threads(models, judged):
@@ -287,8 +307,9 @@ def test_text_and_figure(models, tmp_path):
     assert lines[1].split() == ["tau", "mse", "mse_low", "mse_high", "mse_grid", "curl", "residual"]
     assert [line.split()[0] for line in lines[2:9]] == ["0.01", "0.03", "0.1", "0.3", "0.5", "0.8",
                                                        "1.5"]
-    assert lines[9].startswith("mmd: ") and lines[10].startswith("modes: ")
-    assert lines[11].startswith("nll: ")
+    assert lines[9].startswith("mmd: ") and lines[11].startswith("modes: ")
+    assert lines[10].startswith("columns: Kolmogorov distance of generated and real rows, floor 0.2")
+    assert lines[12].startswith("nll: ")
     assert (tmp_path / "e.plot.csv").exists() and (tmp_path / "e.gp").exists()
     if shutil.which("gnuplot"):
         assert (tmp_path / "e.svg").read_text().startswith("<?xml")

@@ -65,7 +65,7 @@ def clusters(tmp_path_factory):
     labels = (np.arange(3000) % 3 == 0).astype(int)
     np.save(folder / "labels.npy", labels)
     return train(folder, CENTRES[labels] + SPREAD * random.normal(size=(3000, 2)), "--labels",
-                 folder / "labels.npy", "--head", "energy", "--width", 64, "--steps", 1500)
+                 folder / "labels.npy", "--head", "energy", "--width", 64, "--steps", 2500)
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,12 @@ HB_API hb_status hb_judge_mmd_floor(hb_context *context, int dim, size_t n_a, co
                                     size_t n_b, const double *b, size_t n, size_t m, int times,
                                     uint64_t seed, int single, hb_mmd_floor *out);
 
+/* Kolmogorov's distance of x[n][dim] and y[m][dim] in each column: distance[dim], the largest difference
+ * of the two shares of rows below a value; it does not depend on the columns' units. floor (may be NULL): what
+ * rows of equal laws exceed in any of the columns with probability 5 % at most. n, m >= 1. */
+HB_API hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, const double *x,
+                                     size_t m, const double *y, double *distance, double *floor);
+
 /* ---- samples in many dimensions: images ---- */
 
 /* The nearest row of y[m][dim] to each row of x[n][dim]: index[n] (the first of several) and Euclidean

@@ -13,7 +13,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     dataset     the planar sets with exact densities and scores; Mixture for your own
     images, image_grid     sets of grey images such as MNIST, and pictures of many
     train, load a score model: score, log-density, samples and likelihoods
-    mmd, curl, helmholtz   how good samples and fields are; evaluate: a model
+    mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
     residual    how well a solution satisfies the mean-value identity
@@ -32,14 +32,14 @@ from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
 from heatball.classify import Classifier
 from heatball.data import Mixture, dataset
-from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, memorisation, mmd,
-                            mmd_floor, nearest, precision_recall)
+from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
+                            mmd, mmd_floor, nearest, precision_recall)
 from heatball.model import Model, load
 from heatball.sde import Solution, residual, solve
 from heatball.wellposed import budget
 
 __all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
            "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
-           "evaluate", "helmholtz", "image_grid", "images", "kernel", "load", "memorisation", "mmd",
+           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mmd",
            "mmd_floor", "nearest", "precision_recall", "random", "residual", "sample", "solve",
            "train"]

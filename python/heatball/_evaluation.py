@@ -5,7 +5,7 @@ import numpy as np
 from heatball._arguments import array, real
 from heatball._errors import ArgumentError
 from heatball.data import Mixture, dataset
-from heatball.judge import curl, mmd
+from heatball.judge import curl, kolmogorov, mmd
 from heatball.random import normal
 
 __all__ = ["evaluate"]
@@ -35,11 +35,13 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
     Returns
     -------
     dict
-        tau: a list of dicts with tau, curl and curl_se (in dim 2 and more), and, of a mixture and a
-        model that is not standardised, of the process "ou" or "ve", the mean squared error of the score mse, mse_low (over the fifth of the
-        draws with the lowest density), mse_high, each with its error _se, and mse_grid. With samples:
-        mmd, mmd2 and mmd2_se against the data, mmd_floor of data against data, and of a mixture modes
-        (found), modes_true and outliers.
+        tau: a list of dicts with tau, curl and curl_se (in dim 2 and more; of the model's coordinates
+        z), and, of a mixture and a model that is not standardised, of the process "ou" or "ve", the mean
+        squared error of the score mse, mse_low (over the fifth of the draws with the lowest density),
+        mse_high, each with its error _se, and mse_grid. With samples: mmd, mmd2 and mmd2_se against the
+        data, mmd_floor of data against data, kolmogorov, a list of Kolmogorov's distances of generated
+        rows and data by column, and kolmogorov_floor (see `kolmogorov`), and of a mixture modes (found),
+        modes_true and outliers.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
     >>> model = heatball.train("two_moon", "dsm", n=500, steps=30, width=16, depth=2)
     >>> result = heatball.evaluate(model, "two_moon", [0.3], n=500, samples=200, solver="ode")
     >>> sorted(result), result["tau"][0]["mse"] > 0
-    (['mmd', 'mmd2', 'mmd2_se', 'mmd_floor', 'modes', 'modes_true', 'outliers', 'tau'], True)
+    (['kolmogorov', 'kolmogorov_floor', 'mmd', 'mmd2', 'mmd2_se', 'mmd_floor', 'modes', 'modes_true', 'outliers', 'tau'], True)
     """
     truth = dataset(data) if isinstance(data, str) else data
     truth = truth if isinstance(truth, Mixture) else None
@@ -61,6 +63,8 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
         half = len(rows) // 2
         out.update({name: value for name, value in mmd(made, rows).items() if name != "bandwidth"},
                    mmd_floor=mmd(rows[:half], rows[half:])["mmd"])
+        columns = kolmogorov(made, rows)
+        out.update(kolmogorov=columns["distance"].tolist(), kolmogorov_floor=columns["floor"])
     if samples and truth is not None:
         modes = truth.modes(made)
         out.update(modes=modes["found"], modes_true=int(truth.mode_of.max()) + 1,
@@ -71,7 +75,7 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
 def _judge_score(model, truth, rows, tau, n, seed):
     """What is known of the score at one tau."""
     out = {"tau": tau}
-    if truth is not None and model.process in ("ou", "ve") and model.scale == 1:
+    if truth is not None and model.process in ("ou", "ve") and np.all(model.scales == 1):
         found = truth.score_error(model.score, tau, process=model.process, n=n, seed=seed)
         for name, region in (("mse", "all"), ("mse_low", "low"), ("mse_high", "high")):
             out[name], out[name + "_se"] = found[region], found[region + "_se"]
@@ -80,5 +84,10 @@ def _judge_score(model, truth, rows, tau, n, seed):
         few = rows[:CURL_POINTS]
         noise = normal(few.size, seed=seed).reshape(few.shape)
         points = model.noised(few, tau, noise)
-        out["curl"], out["curl_se"] = curl(model.score, points, tau, seed=seed)
+
+        def score_of_z(z, tau):
+            return model.scales * model.score(model.shift + model.scales * z, tau)
+
+        z = (points - model.shift) / model.scales
+        out["curl"], out["curl_se"] = curl(score_of_z, z, tau, seed=seed)
     return out

@@ -806,6 +806,8 @@ SIGNATURES = {
                                  c_void_p, POINTER(ScoreError))),
     "hb_judge_mmd": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles, c_int,
                                POINTER(Mmd))),
+    "hb_judge_kolmogorov": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles,
+                                      _doubles, _doubles)),
     "hb_judge_mmd_floor": (_status, (_context, c_int, c_size_t, _doubles, c_size_t, _doubles,
                                      c_size_t, c_size_t, c_int, c_uint64, c_int,
                                      POINTER(MmdFloor))),

@@ -1,5 +1,7 @@
 """Mixtures and judges against SciPy and NumPy."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -121,6 +123,44 @@ def test_what_a_field_raises_comes_back():
         heatball.curl(lambda x, tau: 1 / 0, x)
     with pytest.raises(ValueError, match=r"returned shape \(40, 1\); it must be \(40, 2\)"):
         heatball.curl(lambda x, tau: x[:, :1], x)
+
+
+@pytest.mark.parametrize("n, m", [(1, 1), (7, 4), (60, 45), (300, 300), (3000, 2000)])
+def test_kolmogorov_is_scipys(n, m):
+    """Distances, and a floor that SciPy's exact law exceeds with 5 % over all columns, or just less."""
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(n, 3)), rng.normal(0.1, 1.2, size=(m, 3))
+    x[:, 2], y[:, 2] = rng.integers(0, 4, n), rng.integers(0, 5, m)  # ties
+    found = heatball.kolmogorov(x * [1e-9, 1, 1e9], y * [1e-9, 1, 1e9], threads=2)
+    assert np.allclose(found["distance"], [stats.ks_2samp(a, b).statistic for a, b in zip(x.T, y.T)],
+                       rtol=1e-12)
+    if n * m == 1:
+        return  # no distance is too large for one row each
+
+    def beyond(count):
+        """P(D n m >= count) of two samples of one law: orders of n + m rows, counted in whole numbers."""
+        if n * m > 1e6:
+            return stats.kstwobign.sf(count / np.sqrt(n * m * (n + m)))
+        paths = [0] * (m + 1)
+        for i in range(n + 1):
+            for j in range(m + 1):
+                total = (paths[j] if i else 0) + (paths[j - 1] if j else 0)
+                paths[j] = (total if i + j else 1) if abs(i * m - j * n) < count else 0
+        return 1 - paths[m] / math.comb(n + m, n)
+
+    count = found["floor"] * n * m
+    assert beyond(math.floor(count) + 1) <= 0.05 / 3  # what is above the floor
+    assert beyond(math.floor(count - 2e-5 * n * m)) > 0.05 / 3  # and no smaller one would do
+
+
+def test_kolmogorov_floor_is_seldom_exceeded():
+    rng = np.random.default_rng(3)
+    above = 0
+    for _ in range(400):
+        x = rng.exponential(size=(2, 80, 5))
+        found = heatball.kolmogorov(x[0], x[1, :60], threads=1)
+        above += (found["distance"] > found["floor"]).any()
+    assert 2 < above < 400 * 0.05 + 5 * np.sqrt(400 * 0.05)
 
 
 @pytest.mark.parametrize("call, says", [
