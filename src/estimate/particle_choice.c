@@ -23,6 +23,7 @@ enum { LAGS = 7, MOST_HALVINGS = 24, USUAL_LIFT = 8, LEAST_LIFT = 3, MOST_LIFT =
 static const int ROOT_NODES[HB_ROOT_DIM][2] = {{16, 10}, {16, 10}, {7, 4}, {5, 3}};
 static const int NODES[2][LAGS][2] = {{{12, 8}, {10, 7}, {9, 6}, {7, 5}, {6, 4}, {6, 4}, {6, 4}},
                                       {{6, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 2}, {3, 2}}};
+static const int GIVEN_NODES[2] = {7, 4}; /* times are not where roots are */
 static const int BALL_NODES[2] = {11, 6}, NO_NODES[2] = {0, 0};
 static const double SPANS[] = {0.9, 0.45, 0.225};
 
@@ -149,7 +150,10 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
         if (last == before) break;
         before = last;
         status = hb_rule_lag_given(task->context, n, s, last,
-                                   linear ? NO_NODES : nodes_of(task->dim, k), next_rule(out));
+                                   linear                     ? NO_NODES
+                                   : task->dim <= HB_ROOT_DIM ? GIVEN_NODES
+                                                              : nodes_of(task->dim, k),
+                                   next_rule(out));
     }
     hb_release(task->context, memory);
     return status;

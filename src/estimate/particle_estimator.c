@@ -10,6 +10,8 @@
 #include "base/parallel.h"
 #include "estimate/estimator.h"
 #include "estimate/particle_pilot.h"
+#include "estimate/path_check.h"
+#include "problem/drift_facts.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -18,7 +20,13 @@
 
 #define SEED_STREAM (UINT64_C(0xF9C) << 52)
 
-enum { BATCHES = 128, USUAL_ROUND = 8192, PART_DOUBLES = 1 << 21, MOST_DIM = 1000 };
+enum {
+    BATCHES = 128,
+    FEW_PATHS = 1024,
+    USUAL_ROUND = 8192,
+    PART_DOUBLES = 1 << 21,
+    MOST_DIM = 1000
+};
 
 typedef struct particles {
     hb_particle_task task;
@@ -35,6 +43,7 @@ typedef struct particles {
     double *known;           // (n, 1 + d): what the step leaves in the density and the score
     unsigned char *untimely; // (n)
     double *path_tau;        // (given.n_times)
+    hb_path_verdict verdict; /* of the user's trajectories */
     const unsigned char *wanted;
     double *tallies;
 } particles;
@@ -117,8 +126,9 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
 {
     HB_CHECK(context, s->paths && s->path_times && s->n_times >= 2, HB_ERROR_ARGUMENT,
              "trajectories need at least 2 times; there are %zu", s->n_times);
-    HB_CHECK(context, s->n_paths >= 1024, HB_ERROR_ARGUMENT,
-             "there are %zu trajectories; at least 1024 are needed for an error", s->n_paths);
+    HB_CHECK(context, s->n_paths >= BATCHES, HB_ERROR_ARGUMENT,
+             "there are %zu trajectories; at least %d are needed for an error", s->n_paths,
+             BATCHES);
     for (size_t k = 0; k < s->n_times; k++) {
         HB_CHECK(
             context, s->path_times[k] >= 0 && (k == 0 || s->path_times[k] > s->path_times[k - 1]),
@@ -153,6 +163,16 @@ static double nominal_samples(uint64_t samples)
     return nominal;
 }
 
+/* Of Heun's scheme in law: 2 for smooth drifts; a callback may have kinks. */
+static double weak_order(const hb_problem *problem)
+{
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    double order = facts->is_formula ? 2 : 1.5;
+    for (int k = 0; k < facts->n_breaks; k++)
+        order = fmin(order, facts->breaks[k].kind == HB_BREAK_KINK ? 1.5 : 0.5);
+    return order;
+}
+
 static hb_status make_task(hb_context *context, const hb_problem *problem, double tau,
                            const hb_sampling_settings *settings, size_t n, const double *points,
                            particles *p)
@@ -165,6 +185,7 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     p->task.n = n;
     p->task.points = points;
     p->task.density_error = settings->density_error;
+    p->task.order = weak_order(problem);
     HB_TRY(hb_random_words(context, settings->seed, SEED_STREAM, 0, 2, words));
     p->task.seed = words[0] | (uint64_t)words[1] << 32; // the pilot's own
     HB_TRY(hb_linear_drift_find(context, problem, &p->task.linear));
@@ -174,6 +195,8 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
         HB_TRY(convert_times(context, problem, tau, settings, p->path_tau));
         p->task.given =
             (hb_given_paths){settings->n_paths, settings->n_times, settings->paths, p->path_tau};
+        HB_TRY(hb_path_check(context, problem, &p->task.given, p->task.seed, &p->task.linear,
+                             &p->verdict));
     }
     p->task.samples =
         settings->n_paths ? (double)settings->n_paths : nominal_samples(settings->samples);
@@ -198,9 +221,11 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     const int exact = task->linear.A || task->given.n_paths;
     p->step = task->tau / 64;
     HB_TRY(hb_pilot_rules(task, settings, &p->rules));
-    if (task->given.n_paths) p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
+    if (task->given.n_paths >= FEW_PATHS)
+        p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
     HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner));
     HB_TRY(keep_winners(p));
+    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->known[k] = p->verdict.doubt;
     if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->known));
     return HB_OK;
 }
@@ -213,9 +238,13 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
                              ? (size_t)settings->samples
                              : USUAL_ROUND;
     p->batch_size = (round + BATCHES - 1) / BATCHES;
-    if (task->given.n_paths) {
+    if (task->given.n_paths) { // rounds of one size that leave few trajectories out
         const size_t left = (task->given.n_paths - (size_t)p->skipped) / BATCHES;
-        if (p->batch_size > left) p->batch_size = left;
+        const size_t rounds = (left + p->batch_size - 1) / p->batch_size;
+        if (settings->samples == 0 || settings->samples >= left * BATCHES)
+            p->batch_size = left / rounds;
+        else if (p->batch_size > left)
+            p->batch_size = left;
     }
     p->part = PART_DOUBLES / (p->rules.n_times * p->batch_size * d);
     p->part = p->part < 1 ? 1 : p->part > BATCHES ? BATCHES : p->part;
@@ -273,6 +302,20 @@ static size_t note_winners(const particles *p, char *out, size_t size)
     return used < size ? used : size - 1;
 }
 
+static void note_paths(const particles *p, char *out, size_t size)
+{
+    const size_t round = BATCHES * p->batch_size, n = p->task.given.n_paths;
+    const int length =
+        snprintf(out, size,
+                 "; trajectories of the user: %zu, of which %zu chose the lag and up to "
+                 "%zu count; they fit the model with p = %.2g (noise) and %.2g (drift)",
+                 n, (size_t)p->skipped, (n - (size_t)p->skipped) / round * round,
+                 p->verdict.p_noise, p->verdict.p_drift);
+    if (p->verdict.doubt > 0 && length > 0 && (size_t)length < size)
+        snprintf(out + length, size - (size_t)length,
+                 "; what differs, %.2g of the density, is in its error", p->verdict.doubt);
+}
+
 static void write_note(const particles *p, char *out, size_t size)
 {
     size_t used = note_winners(p, out, size - 240);
@@ -284,7 +327,7 @@ static void write_note(const particles *p, char *out, size_t size)
                                  "the lag, so no error is given",
                                  untimely, untimely == 1 ? "" : "s");
     if (p->task.given.n_paths)
-        used += (size_t)snprintf(out + used, size - used, "; trajectories of the user");
+        note_paths(p, out + used, size - used);
     else if (p->task.linear.A)
         used += (size_t)snprintf(out + used, size - used, "; linear drift, exact transitions");
     else

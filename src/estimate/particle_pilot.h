@@ -21,6 +21,7 @@ typedef struct hb_particle_task {
     double density_error;   /* wanted; 0: none */
     hb_linear_drift linear; /* A = NULL when the drift is not linear */
     hb_given_paths given;   /* n_paths = 0: none */
+    double order;           /* weak order of the steps: 2, less where the drift kinks or jumps */
     uint64_t seed;
 } hb_particle_task;
 

@@ -20,7 +20,8 @@ static hb_status add_particles(const hb_solve_task *task, double tau, hb_samplin
     hb_estimator estimator = {0};
     HB_TRY(hb_particle_estimator(task->context, task->problem, tau, s->settings, s->n, task->points,
                                  &estimator));
-    return hb_sampling_add(s, &estimator, USUAL_TRAJECTORIES);
+    return hb_sampling_add(s, &estimator,
+                           s->settings->n_paths ? s->settings->n_paths : USUAL_TRAJECTORIES);
 }
 
 static hb_status add_walks(const hb_solve_task *task, double tau, hb_sampling *s)
@@ -128,6 +129,10 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                 "or too steep; they could move the mean",
                                 100 * a->lost / a->units, samples, unit);
     case HB_TALLY_ROUNDED:
+        if (run->estimator.untimely)
+            return hb_solution_warn(out, i,
+                                    "the step of the trajectories, or what they differ by from the "
+                                    "model, leaves an error of more than a tenth of the density");
         return hb_solution_warn(out, i,
                                 "the closed form of this linear drift loses its digits here; its "
                                 "rates differ too much for the time that is asked for");

@@ -95,7 +95,7 @@ hb_status hb_path_transitions(hb_context *context, hb_path_plan *plan)
     HB_TRY(hb_allocate(context, HB_LINEAR_WORK(d) + 2 * d * d, sizeof(double), &work));
     hb_status status = HB_OK;
     for (size_t k = 0; k < plan->n_times && status == HB_OK; k++) {
-        const double gap = plan->times[k] - (k ? plan->times[k - 1] : 0);
+        const double gap = plan->times[k] - (k ? plan->times[k - 1] : plan->begin);
         if (gap > 0)
             status = transition(context, d, &plan->linear, gap, plan->transitions + k * row, work);
     }
@@ -328,7 +328,7 @@ static hb_status run_heun(stepper *s, size_t stride, double *x, double *coarse)
 {
     const size_t size = s->n * s->d;
     for (size_t k = 0; k < s->plan->n_times; k++) {
-        HB_TRY(advance(s, k ? s->plan->times[k - 1] : 0, s->plan->times[k]));
+        HB_TRY(advance(s, k ? s->plan->times[k - 1] : s->plan->begin, s->plan->times[k]));
         memcpy(x + k * stride * s->d, s->x[0], size * sizeof *x);
         if (coarse) memcpy(coarse + k * stride * s->d, s->x[1], size * sizeof *x);
     }
@@ -342,7 +342,7 @@ static hb_status run_exactly(stepper *s, size_t stride, double *x)
     s->active = s->n;
     for (size_t k = 0; k < s->plan->n_times; k++) {
         double *to = x + k * stride * d;
-        if (s->plan->times[k] > (k ? s->plan->times[k - 1] : 0)) {
+        if (s->plan->times[k] > (k ? s->plan->times[k - 1] : s->plan->begin)) {
             HB_TRY(draw_noise(s, s->noise[0]));
             step_exactly(d, s->n, s->plan->transitions + k * row, s->noise[0], from, to);
         } else {
@@ -361,7 +361,7 @@ hb_status hb_paths_simulate(hb_context *context, const hb_path_plan *plan, uint6
     hb_status status = draw_initial(context, plan, first, n, s.x[0]);
     if (coarse) memcpy(s.x[1], s.x[0], n * plan->dim * sizeof(double));
     for (size_t i = 0; i < n; i++) {
-        s.tau[i] = 0;
+        s.tau[i] = plan->begin;
         s.slope[i] = -1;
     }
     if (status == HB_OK && plan->linear.A)

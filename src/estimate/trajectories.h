@@ -22,6 +22,7 @@ typedef struct hb_path_plan {
     size_t n_start;
     size_t dim, n_times;
     const double *times;    // (n_times), tau, rising; the first may be 0
+    double begin;           /* tau at which paths start; 0 unless start is given */
     double step;            /* longest step of Heun's scheme */
     hb_linear_drift linear; /* exact transitions when A is not NULL */
     double *transitions;    // (n_times, 2 d d + d), of hb_path_transitions; linear drifts only

@@ -127,3 +127,26 @@ def test_coverage_where_drifts_bend(name):
     held = np.nanmean(np.where(np.isnan(z), np.nan, np.abs(z) <= 1.96), axis=0)
     print(name, np.round(held, 2).tolist(), "doubted:", np.isnan(z).mean())
     assert np.all(held >= 0.85) and 0.90 <= held.mean() <= 0.99, held
+
+
+def test_a_drift_that_jumps():
+    """Points beside the jump of -sign(x - 0.3): right within the claim, or no claim."""
+    at = [0.29, 0.31, 0.8]
+    v, score = reference(lambda x: np.where(np.abs(x - 0.3) < 1e-9, 0, np.where(x < 0.3, 2, -2)), 0.0, 0.3,
+                         0.35, at, centre=0.3)
+    s = heatball.solve(drift="-sign(x-0.3)", noise="1", initial="gaussian(mean=0,var=0.3)", time=0.7,
+                       at=np.array(at)[:, None], method="particles", samples=8192, seed=3)
+    assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_se)
+    assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_se[:, 0])
+    assert np.all(np.isfinite(s.log_density_se[2:]))
+
+
+def test_a_very_local_drift():
+    """150 exp(-(x-0.6)^2/0.0005) is 0.02 wide: at its top a doubt, elsewhere right."""
+    at = [0.6, 0.0]
+    v, score = reference(lambda x: 2 * (-x + 150 * np.exp(-((x - 0.6) ** 2) / 0.0005)), 0.0, 0.3, 0.25, at)
+    s = heatball.solve(drift="-x + 150*exp(-(x-0.6)^2/0.0005)", noise="1", time=0.5, samples=8192, seed=3,
+                       initial="gaussian(mean=0,var=0.3)", at=np.array(at)[:, None], method="particles")
+    assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_se + 1e-3)
+    assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_se[:, 0])
+    assert np.isinf(s.log_density_se[0]) and 0 in s.warnings
