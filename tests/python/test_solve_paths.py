@@ -69,7 +69,7 @@ def test_paths_of_another_problem_are_refused(name):
 
 def test_times_in_another_unit_are_refused():
     paths, times = euler(well, np.sqrt(2), 6000, 3)
-    with pytest.raises(heatball.ArgumentError, match="squares of their increments are 0.5"):
+    with pytest.raises(heatball.ArgumentError, match="not those of this problem"):
         solve(paths, 2 * times, time=1.0)
 
 
