@@ -54,7 +54,7 @@ static const hb_option solve_options[] = {
     {.name = "max-time",
      .kind = HB_OPTION_REAL,
      .placeholder = "S",
-     .help = "sample for at most so many seconds",
+     .help = "sample, or integrate on the grid, for at most so many seconds",
      .max = INFINITY,
      .rules = HB_OPTION_ABOVE,
      .offset = offsetof(solve_values, max_time)},
@@ -175,9 +175,8 @@ static hb_status check_options(hb_session *session, const solve_values *v)
         int given;
     } of_sampling[] = {{"--stderr", !isnan(v->stderr_density)},
                        {"--stderr-score", !isnan(v->stderr_score)},
-                       {"--max-time", !isnan(v->max_time)},
                        {"--state", v->state != NULL}};
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 3; k++)
         if (of_sampling[k].given && !samples)
             return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                    "%s is for methods that sample; --method %s does not",

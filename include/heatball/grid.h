@@ -24,6 +24,8 @@ typedef struct hb_grid_settings {
                                   one, two and three dimensions */
     double keep_from;       /* keep the solution from this tau on, for evaluation in between;
                                   NaN (default): keep the end only */
+    double max_time; /* seconds that the integration may take, then HB_ERROR_NUMERICAL with how
+                                  far it came; 0 (default): no limit */
 } hb_grid_settings;
 
 typedef struct hb_grid_info {
@@ -34,6 +36,8 @@ typedef struct hb_grid_info {
     double mass_error;   /* |1 - integral of u| at the end, before anything is normalised */
     double boundary_log; /* largest v on the walls minus largest v: how little mass is near them */
     int steps;           /* of the time integration, all grids */
+    int breaks_between;  /* 1: the drift has jumps or kinks that no node is on; errors say so */
+    int unresolved; /* 1: it varies within cells more than the grid follows; errors are infinite */
 } hb_grid_info;
 
 HB_API void hb_grid_settings_default(hb_grid_settings *settings);

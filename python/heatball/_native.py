@@ -385,6 +385,7 @@ class GridSettings(ctypes.Structure):
         ("high", c_double * 3),
         ("tolerance", c_double),
         ("keep_from", c_double),
+        ("max_time", c_double),
     ]
 
 
@@ -398,6 +399,8 @@ class GridInfo(ctypes.Structure):
         ("mass_error", c_double),
         ("boundary_log", c_double),
         ("steps", c_int),
+        ("breaks_between", c_int),
+        ("unresolved", c_int),
     ]
 
 

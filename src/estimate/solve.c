@@ -10,6 +10,7 @@
  * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density is
  * -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
+#include "estimate/sampling.h"
 #include "estimate/solve_parts.h"
 
 #include <math.h>
@@ -127,9 +128,9 @@ void hb_solve_fill_from_log(hb_solution *s)
         const double v = s->columns[HB_LOG_DENSITY][i], e = s->columns[HB_LOG_DENSITY_SE][i];
         const double u = exp(v);
         s->columns[HB_DENSITY][i] = u;
-        s->columns[HB_DENSITY_SE][i] = u > 0 ? u * e : 0;
+        s->columns[HB_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? u * e : 0;
         s->columns[HB_ENTROPY_DENSITY][i] = u > 0 ? u * v : 0;
-        s->columns[HB_ENTROPY_DENSITY_SE][i] = u > 0 ? fabs(1 + v) * u * e : 0;
+        s->columns[HB_ENTROPY_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? fabs(1 + v) * u * e : 0;
     }
 }
 
@@ -155,13 +156,20 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
                  HB_MOST_GRID_DIM);
         return hb_solve_by_samples(task, why, out);
     }
-    const hb_status status = hb_solve_by_grid(task, out);
+    /* Of a limited time the grid gets half, and samples what is left. */
+    hb_solve_settings settings = *task->settings;
+    hb_solve_task part = *task;
+    part.settings = &settings;
+    const double start = hb_sampling_clock(), limit = settings.sampling.max_time;
+    settings.grid.max_time = settings.grid.max_time > 0 ? settings.grid.max_time : limit / 2;
+    const hb_status status = hb_solve_by_grid(&part, out);
     if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
+    if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_sampling_clock(), 1e-3);
     snprintf(why, sizeof why, "sampling, because the grid refused (%s)",
              hb_context_message(task->context));
     hb_grid_destroy(out->grid);
     out->grid = NULL;
-    return hb_solve_by_samples(task, why, out);
+    return hb_solve_by_samples(&part, why, out);
 }
 
 static hb_status fill_solution(const hb_solve_task *task, hb_solution *out)

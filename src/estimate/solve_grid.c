@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "estimate/solve_parts.h"
+#include "problem/drift_facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,12 +25,48 @@ static const double SLACK = 0.05;
 
 /* ---- the grid ---- */
 
+static int is_inside(const hb_grid_info *info, const double *x)
+{
+    for (int a = 0; a < info->dim; a++)
+        if (!(x[a] >= info->low[a] && x[a] <= info->high[a])) return 0;
+    return 1;
+}
+
+/* A point beyond the box: v goes on from the wall, and nothing is claimed. */
+static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x, hb_solution *out)
+{
+    const size_t d = (size_t)out->dim;
+    hb_field field;
+    hb_grid_field(grid, &field);
+    field.evaluate(field.user, 1, x, &out->tau, out->columns[HB_LOG_DENSITY] + i,
+                   out->columns[HB_SCORE] + i * d);
+    out->columns[HB_LOG_DENSITY_SE][i] = INFINITY;
+    for (size_t a = 0; a < d; a++) out->columns[HB_SCORE_SE][i * d + a] = INFINITY;
+    return hb_solution_warn(out, i,
+                            "the point is too far out for the grid, whose box ends where the "
+                            "density is nothing; the method walk may answer, or a box of your own");
+}
+
 static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
                                hb_solution *out)
 {
-    HB_TRY(hb_grid_evaluate(context, grid, out->tau, out->n, points, out->columns[HB_LOG_DENSITY],
-                            out->columns[HB_LOG_DENSITY_SE], out->columns[HB_SCORE],
-                            out->columns[HB_SCORE_SE]));
+    const size_t d = (size_t)out->dim;
+    hb_grid_info info;
+    hb_grid_info_get(grid, &info);
+    for (size_t i = 0; i < out->n; i++) {
+        const double *x = points + i * d;
+        if (!is_inside(&info, x)) {
+            HB_TRY(evaluate_outside(grid, i, x, out));
+            continue;
+        }
+        HB_TRY(hb_grid_evaluate(context, grid, out->tau, 1, x, out->columns[HB_LOG_DENSITY] + i,
+                                out->columns[HB_LOG_DENSITY_SE] + i, out->columns[HB_SCORE] + i * d,
+                                out->columns[HB_SCORE_SE] + i * d));
+        if (info.unresolved)
+            HB_TRY(hb_solution_warn(out, i,
+                                    "the drift varies within the cells of the grid by more than "
+                                    "any grid that fits can follow"));
+    }
     hb_solve_fill_from_log(out);
     return HB_OK;
 }
@@ -42,6 +79,9 @@ static void note_grid(const hb_grid *grid, const char *opening, char *out, size_
     for (int axis = 0; axis < info.dim && used < size; axis++)
         used += (size_t)snprintf(out + used, size - used, "%s %d on [%.4g, %.4g]", axis ? "," : "",
                                  info.points[axis], info.low[axis], info.high[axis]);
+    if (used < size && info.breaks_between)
+        used += (size_t)snprintf(out + used, size - used,
+                                 "; the drift breaks between nodes: no extrapolation");
     if (used < size)
         snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,
                  info.steps);
@@ -50,8 +90,10 @@ static void note_grid(const hb_grid *grid, const char *opening, char *out, size_
 hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
 {
     HB_TRY(hb_solve_check_dim(task->context, out->dim));
-    HB_TRY(hb_grid_solve(task->context, task->problem, task->time, &task->settings->grid, out->n,
-                         task->points, &out->grid));
+    hb_grid_settings settings = task->settings->grid;
+    if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
+    HB_TRY(hb_grid_solve(task->context, task->problem, task->time, &settings, out->n, task->points,
+                         &out->grid));
     HB_TRY(evaluate_grid(task->context, out->grid, task->points, out));
     out->method = "grid";
     char opening[120];
@@ -77,6 +119,7 @@ static hb_status solve_field(hb_context *context, const hb_problem *problem,
         "stays in tau > 0",
         radius, tau, sqrt(4 * M_PI * tau));
     hb_grid_settings kept = settings->grid;
+    if (kept.max_time == 0) kept.max_time = settings->sampling.max_time;
     kept.keep_from =
         radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2) : (1 - KEPT_SHARE) * tau;
     return hb_grid_solve(context, problem, time, &kept, n, points, out);
@@ -109,6 +152,100 @@ static hb_status average_field(hb_context *context, const hb_problem *problem, c
         add_errors(out->n, from_grid->columns[errors[k]], out->columns[errors[k]]);
     add_errors(out->n * (size_t)out->dim, from_grid->columns[HB_SCORE_SE],
                out->columns[HB_SCORE_SE]);
+    return HB_OK;
+}
+
+/* ---- what averages over a ball cannot see ---- */
+
+typedef enum ball_trouble { BALL_FINE, BALL_JUMP, BALL_KINK, BALL_NARROW } ball_trouble;
+
+/* The box around the heat ball of this radius at x: its widest section has the radius
+ * r sqrt(n/(2 pi e)) in n = d + lift dimensions. */
+static void ball_box(int dim, int lift, double radius, const double *x, hb_interval *box)
+{
+    const double reach = radius * sqrt((dim + lift) / (2 * M_PI * M_E));
+    for (int a = 0; a < dim; a++) box[a] = (hb_interval){x[a] - reach, x[a] + reach};
+}
+
+/* One dimension: whether F may leave the hull of its values at three points of a NARROW-th of the ball by
+ * far more than their width. */
+static hb_status is_narrow(hb_context *context, const hb_problem *problem, const hb_interval *box,
+                           hb_interval tau, int *yes)
+{
+    enum { NARROW = 256 };
+    const double step = (box->high - box->low) / NARROW;
+    for (int k = 0; k < NARROW && !*yes; k++) {
+        const hb_interval part = {box->low + k * step, box->low + (k + 1) * step};
+        const double x[3] = {part.low, 0.5 * (part.low + part.high), part.high};
+        const double times[3] = {tau.high, tau.high, tau.high};
+        hb_interval range;
+        double F[3];
+        HB_TRY(hb_problem_ranges(context, problem, &part, tau, &range, NULL));
+        HB_TRY(hb_problem_drift_each(context, problem, 3, x, times, F, NULL, NULL, NULL));
+        const double low = fmin(F[0], fmin(F[1], F[2])), high = fmax(F[0], fmax(F[1], F[2]));
+        const double excess = fmax(low - range.low, range.high - high);
+        *yes = excess * step > 0.05 && excess > 8 * (high - low);
+    }
+    return HB_OK;
+}
+
+/* What the drift does in the heat ball of a point that averages of a bounded source do not hold. */
+static hb_status look_into_ball(hb_context *context, const hb_problem *problem,
+                                const hb_mean_settings *settings, double tau, double radius,
+                                const double *x, ball_trouble *out)
+{
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    const hb_interval times = {fmax(tau - radius * radius / (4 * M_PI), 0), tau};
+    hb_interval box[HB_MOST_GRID_DIM];
+    void *memory;
+    int narrow = 0;
+    *out = BALL_FINE;
+    if (!facts->is_formula) return HB_OK;
+    ball_box(hb_problem_dim(problem), settings->lift, radius, x, box);
+    HB_TRY(hb_allocate(context, (size_t)facts->n_breaks + 1, sizeof(hb_interval), &memory));
+    const hb_interval *arguments = memory; // (n_breaks)
+    hb_status status = hb_problem_ranges(context, problem, box, times, NULL, memory);
+    for (int k = 0; k < facts->n_breaks && status == HB_OK; k++) {
+        if (arguments[k].low > 0 || arguments[k].high < 0) continue;
+        if (facts->breaks[k].kind != HB_BREAK_KINK)
+            *out = BALL_JUMP;
+        else if (settings->degree > 0 && *out == BALL_FINE)
+            *out = BALL_KINK;
+    }
+    hb_release(context, memory);
+    if (status == HB_OK && *out == BALL_FINE && hb_problem_dim(problem) == 1)
+        status = is_narrow(context, problem, box, times, &narrow);
+    if (narrow) *out = BALL_NARROW;
+    return status;
+}
+
+static const char *trouble_text(ball_trouble trouble)
+{
+    if (trouble == BALL_JUMP)
+        return "the drift jumps inside the heat ball, where its divergence has a part that "
+               "averages "
+               "do not see; the method grid answers";
+    if (trouble == BALL_KINK)
+        return "the drift has a kink inside the heat ball, which cubature does not follow; draws "
+               "(without degree) and the method grid answer";
+    return "the drift varies within a small part of the heat ball, which averages may miss; the "
+           "method grid answers";
+}
+
+/* Infinite errors, with the reason, where the ball of a point holds what averages cannot see. */
+static hb_status doubt_averages(const hb_solve_task *task, const double *radius, hb_solution *out)
+{
+    static const hb_column errors[] = {HB_DENSITY_SE, HB_LOG_DENSITY_SE, HB_ENTROPY_DENSITY_SE};
+    const size_t d = (size_t)out->dim;
+    for (size_t i = 0; i < out->n; i++) {
+        ball_trouble trouble;
+        HB_TRY(look_into_ball(task->context, task->problem, &task->settings->mean, out->tau,
+                              radius[i], task->points + i * d, &trouble));
+        if (trouble == BALL_FINE) continue;
+        for (int k = 0; k < 3; k++) out->columns[errors[k]][i] = INFINITY;
+        for (size_t a = 0; a < d; a++) out->columns[HB_SCORE_SE][i * d + a] = INFINITY;
+        HB_TRY(hb_solution_warn(out, i, "%s", trouble_text(trouble)));
+    }
     return HB_OK;
 }
 
@@ -152,6 +289,7 @@ hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
     if (status == HB_OK)
         status = average_field(context, task->problem, out->grid, mean, task->points, from_grid,
                                memory, out);
+    if (status == HB_OK) status = doubt_averages(task, memory, out);
     if (status == HB_OK) note_average(out->grid, mean, out->n, memory, out);
     out->method = "meanvalue";
 done:
@@ -184,6 +322,15 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
         largest = fmax(largest, radii[k]);
     }
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
+    for (size_t i = 0; i < n; i++) {
+        ball_trouble trouble;
+        HB_TRY(look_into_ball(context, problem, &settings->mean, tau, largest,
+                              points + i * (size_t)hb_problem_dim(problem), &trouble));
+        HB_CHECK(context, trouble != BALL_JUMP, HB_ERROR_ARGUMENT,
+                 "the drift jumps inside the heat ball of radius %g at point %zu; the mean-value "
+                 "formula has a part there that averages do not see",
+                 largest, i + 1);
+    }
     hb_grid *grid;
     HB_TRY(solve_field(context, problem, settings, time, tau, largest, n, points, &grid));
     hb_field field;

@@ -7,7 +7,8 @@
  *     J = (B(-z) u_i - B(z) u_j)/h,            B(z) = z/(e^z - 1)
  * With u = e^v and e = exp(v_j - v_i), the same numbers read
  *     dv_i/dtau += (B(z) e - B(-z))/h^2,      dv_j/dtau += (B(-z)/e - B(z))/h^2
- * (twice that at a wall, whose cell is half as wide). u never appears, so a tail with u = 1e-300 is as
+ * (twice that at a wall, whose cell is half as wide; where the spacing changes, h^2 is h times the width of
+ * the cell). u never appears, so a tail with u = 1e-300 is as
  * smooth and as accurate as the bulk; u = e^v > 0, and the sum of u over cells is constant. The error
  * is even in h, which the extrapolation of grid_solve.c uses. What does not depend on v, the sum of the
  * second terms, is kept as `drain`.
@@ -20,13 +21,15 @@
 #include "grid/fitted_scheme.h"
 #include "base/context.h"
 #include "grid/scheme_body.h"
+#include "problem/drift_facts.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-    EDGE_BATCH = 2048 /* edges whose drift is asked for at once */
+    EDGE_BATCH = 2048, /* edges whose drift is asked for at once */
+    CUT = 64           /* points of an edge that a break of the drift cuts */
 };
 
 /* ---- strands ---------------------------------------------------------------------------------- */
@@ -56,12 +59,12 @@ static void bernoulli(double z, double *plain, double *mirrored)
 }
 
 /* The two Gauss points of the edge above `node`: x[2][dim]. */
-static void gauss_points(const hb_mesh *mesh, int axis, size_t node, double *x)
+static void gauss_points(const hb_mesh *mesh, int axis, size_t node, double h, double *x)
 {
     static const double place[2] = {0.21132486540518711775, 0.78867513459481288225};
     for (int g = 0; g < 2; g++) {
         hb_mesh_point(mesh, node, x + g * mesh->dim);
-        x[g * mesh->dim + axis] += place[g] * mesh->h[axis];
+        x[g * mesh->dim + axis] += place[g] * h;
     }
 }
 
@@ -78,23 +81,101 @@ static edge_place edge_of(const hb_strand *strand, size_t edge)
                         .entry = strand->offset + k * strand->pad + r};
 }
 
+/* The mean of F_axis over an edge from x (dim), h long, that a break of F cuts: CUT midpoints. */
+static hb_status cut_mean(const hb_scheme *s, int axis, double tau, const double *x, double h,
+                          double *mean)
+{
+    const size_t d = (size_t)s->mesh.dim;
+    double at[CUT * 3], F[CUT * 3]; // (CUT, dim)
+    for (size_t k = 0; k < CUT; k++) {
+        memcpy(at + k * d, x, d * sizeof(double));
+        at[k * d + (size_t)axis] += h * ((double)k + 0.5) / CUT;
+    }
+    HB_TRY(hb_problem_drift(s->context, s->problem, tau, CUT, at, F, NULL, NULL, NULL));
+    *mean = 0;
+    for (size_t k = 0; k < CUT; k++) *mean += F[k * d + (size_t)axis] / CUT;
+    return HB_OK;
+}
+
+/* Where edge e is cut: 0 nowhere, the part below the cut by the secant of the one argument that changes
+ * sign, 1 for more than one. */
+static double cut_of(const hb_scheme *s, size_t n, size_t e)
+{
+    const double *from = s->arguments + 2 * e * n, *to = from + n;
+    double part = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (from[k] * to[k] > 0) continue;
+        if (part > 0) return 1;
+        part = fmin(fmax(from[k] / (from[k] - to[k]), 1e-6), 1 - 1e-6);
+        if (isnan(part)) return 1;
+    }
+    return part;
+}
+
+/* The mean of F_axis from both sides of the cut, two Gauss points each: it moves smoothly with the cut. */
+static hb_status two_sided_mean(const hb_scheme *s, int axis, double tau, const double *x, double h,
+                                double part, double *mean)
+{
+    static const double place[2] = {0.21132486540518711775, 0.78867513459481288225};
+    const size_t d = (size_t)s->mesh.dim, a = (size_t)axis;
+    double at[4 * 3], F[4 * 3]; // (4, dim)
+    for (size_t k = 0; k < 4; k++) {
+        memcpy(at + k * d, x, d * sizeof(double));
+        at[k * d + a] += h * (k < 2 ? part * place[k] : part + (1 - part) * place[k - 2]);
+    }
+    HB_TRY(hb_problem_drift(s->context, s->problem, tau, 4, at, F, NULL, NULL, NULL));
+    *mean = 0.5 * (part * (F[a] + F[d + a]) + (1 - part) * (F[2 * d + a] + F[3 * d + a]));
+    return HB_OK;
+}
+
+/* Replaces F of edges that a break cuts by its mean. The points are no longer needed: the ends go there. */
+static hb_status mend_cut_edges(hb_scheme *s, int axis, const hb_strand *strand, size_t first,
+                                size_t count, double tau)
+{
+    const size_t d = (size_t)s->mesh.dim, a = (size_t)axis;
+    const size_t n = (size_t)hb_problem_facts(s->problem)->n_breaks;
+    for (size_t e = 0; e < count; e++) {
+        const edge_place at = edge_of(strand, first + e);
+        double *ends = s->points + 2 * d * e; // (2, dim)
+        hb_mesh_point(&s->mesh, at.node, ends);
+        memcpy(ends + d, ends, d * sizeof(double));
+        ends[d + a] += hb_mesh_spacing(&s->mesh, axis, (int)at.row);
+    }
+    HB_TRY(
+        hb_problem_break_values(s->context, s->problem, tau, 2 * count, s->points, s->arguments));
+    for (size_t e = 0; e < count; e++) {
+        const double *ends = s->points + 2 * d * e;
+        const double h = ends[d + a] - ends[a], part = cut_of(s, n, e);
+        double mean;
+        if (part == 0) continue;
+        HB_TRY(part < 1 ? two_sided_mean(s, axis, tau, ends, h, part, &mean)
+                        : cut_mean(s, axis, tau, ends, h, &mean));
+        s->drift[2 * d * e + a] = s->drift[2 * d * e + d + a] = mean;
+    }
+    return HB_OK;
+}
+
 static hb_status strand_coefficients(hb_scheme *s, int axis, const hb_strand *strand, double tau,
                                      double *drain)
 {
     const hb_mesh *mesh = &s->mesh;
     const size_t d = (size_t)mesh->dim, edges = (strand->n - 1) * strand->width;
-    const double h = mesh->h[axis];
     for (size_t first = 0; first < edges; first += EDGE_BATCH) {
         const size_t count = edges - first < EDGE_BATCH ? edges - first : EDGE_BATCH;
-        for (size_t e = 0; e < count; e++)
-            gauss_points(mesh, axis, edge_of(strand, first + e).node, s->points + 2 * d * e);
+        for (size_t e = 0; e < count; e++) {
+            const edge_place at = edge_of(strand, first + e);
+            const double h = hb_mesh_spacing(mesh, axis, (int)at.row);
+            gauss_points(mesh, axis, at.node, h, s->points + 2 * d * e);
+        }
         HB_TRY(hb_problem_drift(s->context, s->problem, tau, 2 * count, s->points, s->drift, NULL,
                                 NULL, NULL));
+        if (s->arguments) HB_TRY(mend_cut_edges(s, axis, strand, first, count, tau));
         for (size_t e = 0; e < count; e++) {
             const double *F = s->drift + 2 * d * e;
             const edge_place at = edge_of(strand, first + e);
-            const double below = (at.row == 0 ? 2 : 1) / (h * h);
-            const double above = (at.row + 2 == strand->n ? 2 : 1) / (h * h);
+            const double h = hb_mesh_spacing(mesh, axis, (int)at.row);
+            const double below = 1 / (h * hb_mesh_cell(mesh, axis, (int)at.row));
+            const double above = 1 / (h * hb_mesh_cell(mesh, axis, (int)at.row + 1));
             double plain, mirrored;
             bernoulli(0.5 * h * (F[axis] + F[d + (size_t)axis]), &plain, &mirrored);
             s->gain_up[axis][at.entry] = below * plain;
@@ -185,6 +266,15 @@ static const hb_scheme_kernels *kernels_of(hb_isa isa)
     }
 }
 
+hb_status hb_scheme_mind_breaks(hb_scheme *s)
+{
+    void *memory;
+    const size_t n = (size_t)hb_problem_facts(s->problem)->n_breaks;
+    HB_TRY(hb_allocate(s->context, 2 * EDGE_BATCH * n + 1, sizeof(double), &memory));
+    s->arguments = memory;
+    return HB_OK;
+}
+
 hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                            hb_scheme **out)
 {
@@ -212,6 +302,7 @@ void hb_scheme_destroy(hb_scheme *s)
     if (!s) return;
     hb_context *context = s->context;
     hb_workspace_destroy(&s->work);
+    hb_release(context, s->arguments);
     hb_release(context, s);
 }
 

@@ -11,6 +11,8 @@ typedef struct hb_scheme hb_scheme;
 /* The problem and the mesh must live as long as the scheme. */
 hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                            hb_scheme **out);
+/* From now on edges that a break of the drift cuts take the mean of F from many points. */
+hb_status hb_scheme_mind_breaks(hb_scheme *scheme);
 void hb_scheme_destroy(hb_scheme *scheme);
 const hb_mesh *hb_scheme_mesh(const hb_scheme *scheme);
 /* rate[size] = dv/dtau at v[size]; *finite is 0 when a rate left the range of double. */

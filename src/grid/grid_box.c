@@ -26,6 +26,8 @@ enum { PARTICLES = 2000, STEPS = 256 };
 #define BOX_STREAM (UINT64_C(3) << 62 | UINT64_C(0x67726964)) /* "grid" */
 
 static const double INFLATION[] = {2.75, 2.45, 2.1}; /* by dimension */
+static const double FAR_SPANS = 2;                   /* of the box without points */
+static const double FAR_DRIFT = 20;                  /* of the largest drift in that box */
 static const double MARGIN = 0.5;                    /* beyond an asked point, in deviations */
 
 typedef struct cloud {
@@ -39,6 +41,7 @@ typedef struct cloud {
     double *jacobian;                             // (PARTICLES, d, d)
     double least[3], most[3];                     /* of the particles, over time */
     double least_deviation[3], most_deviation[3]; /* over time */
+    double most_drift;                            /* of the inflated cloud */
 } cloud;
 
 static void observe(cloud *c)
@@ -138,6 +141,8 @@ static hb_status follow_inflated(cloud *c, const double *widths)
         const hb_status status = move(c, step, inflation);
         if (status == HB_ERROR_DOMAIN) return HB_OK;
         HB_TRY(status);
+        for (size_t i = 0; i < PARTICLES * c->d; i++)
+            c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
         if (2 * step >= STEPS) observe(c);
     }
     return HB_OK;
@@ -147,6 +152,37 @@ static void hold(hb_grid_box *box, size_t axis, double x, double margin)
 {
     box->low[axis] = fmin(box->low[axis], x - margin);
     box->high[axis] = fmax(box->high[axis], x + margin);
+}
+
+/* A point that lies FAR_SPANS box widths away, or where the drift is FAR_DRIFT times that of the inflated
+ * cloud, is left out: a mesh that reached there would spend all its time on a density of e^-1000. */
+static int is_far(const cloud *c, const hb_grid_box *hull, const double *x, const double *F)
+{
+    for (size_t a = 0; a < c->d; a++) {
+        const double span = hull->high[a] - hull->low[a];
+        const double out = fmax(hull->low[a] - x[a], x[a] - hull->high[a]);
+        if (out <= 0) continue;
+        if (out > FAR_SPANS * span || !(fabs(F[a]) <= FAR_DRIFT * (c->most_drift + 1 / span)))
+            return 1;
+    }
+    return 0;
+}
+
+static hb_status hold_points(const cloud *c, size_t n_at, const double *at, const double *margin,
+                             hb_grid_box *box)
+{
+    const hb_grid_box hull = *box;
+    for (size_t i = 0; i < n_at; i++) {
+        const double tau = c->tau_end, *x = at + i * c->d;
+        double F[3];
+        HB_TRY(hb_problem_drift_each(c->context, c->problem, 1, x, &tau, F, NULL, NULL, NULL));
+        if (is_far(c, &hull, x, F)) {
+            box->far++;
+            continue;
+        }
+        for (size_t a = 0; a < c->d; a++) hold(box, a, x[a], margin[a]);
+    }
+    return HB_OK;
 }
 
 static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *box)
@@ -163,9 +199,8 @@ static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *bo
     for (size_t a = 0; a < c->d; a++) {
         box->low[a] = fmin(box->low[a], c->least[a]);
         box->high[a] = fmax(box->high[a], c->most[a]);
-        for (size_t i = 0; i < n_at; i++) hold(box, a, at[i * c->d + a], margin[a]);
     }
-    return HB_OK;
+    return hold_points(c, n_at, at, margin, box);
 }
 
 hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem, double tau_end,

@@ -61,7 +61,7 @@ static double error_at(const hb_grid *grid, double *const *errors, size_t width,
         double weight = 1;
         size_t node = 0;
         for (int a = 0; a < mesh->dim; a++) {
-            const double s = fmax((x[a] - mesh->low[a]) / mesh->h[a], 0);
+            const double s = hb_mesh_position(mesh, a, x[a]);
             const double k = fmin(floor(s), mesh->nodes[a] - 2), part = fmin(s - k, 1);
             const int up = corner >> a & 1;
             weight *= up ? part : 1 - part;
@@ -89,6 +89,11 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
     if (gradient) memcpy(gradient, slopes, d * sizeof(double));
     if (!v_error && !gradient_error) return;
     const double shorter = weighted_value(grid, w->half, &place, other);
+    if (grid->info.unresolved) {
+        if (v_error) *v_error = INFINITY;
+        for (size_t a = 0; a < d && gradient_error; a++) gradient_error[a] = INFINITY;
+        return;
+    }
     if (v_error)
         *v_error =
             error_at(grid, grid->v_error, 1, 0, w->tau, x) + TIME_SHARE * fabs(value - shorter);

@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "grid/grid_kept.h"
 #include "grid/time_stepper.h"
+#include "problem/drift_facts.h"
 
 #include <float.h>
 #include <math.h>
@@ -55,6 +56,15 @@ static size_t near_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, s
         i /= n;
     }
     return node;
+}
+
+/* The smaller of the spacings beside a node. */
+static double spacing_at(const hb_mesh *mesh, int axis, size_t node)
+{
+    const int n = mesh->nodes[axis];
+    const int k = (int)(node / hb_mesh_stride(mesh, axis) % (size_t)n);
+    return fmin(hb_mesh_spacing(mesh, axis, k > 0 ? k - 1 : 0),
+                hb_mesh_spacing(mesh, axis, k + 1 < n ? k : n - 2));
 }
 
 /* out[i] += factor * spline(coefficients) at every node of `fine`. */
@@ -115,7 +125,10 @@ static void difference_errors(const hb_mesh *mesh, const double *D, const double
             const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
             const size_t k = i / stride % n;
             const size_t above = k + 1 < n ? i + stride : i, below = k > 0 ? i - stride : i;
-            const double run = mesh->h[a] * (double)((above - below) / stride);
+            const int top = (int)(k + (above - i) / stride),
+                      bottom = (int)(k - (i - below) / stride);
+            const double run =
+                hb_mesh_coordinate(mesh, a, top) - hb_mesh_coordinate(mesh, a, bottom);
             slope[i * d + (size_t)a] = factors[i] * fabs(D[above] - D[below]) / run / 15;
         }
     }
@@ -137,7 +150,7 @@ static hb_status interpolation_errors(hb_grid *grid, int level, const double *v,
         grid->v_error[level][node] = fmax(grid->v_error[level][node], error);
         for (size_t a = 0; a < d; a++) {
             double *slope = &grid->slope_error[level][node * d + a];
-            *slope = fmax(*slope, 4 * error / fine->h[a]);
+            *slope = fmax(*slope, 4 * error / spacing_at(fine, (int)a, i));
         }
     }
     return HB_OK;
@@ -156,7 +169,8 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
             depth > DEEP ? TIME_FACTOR * hb_stepper_tolerance(grid->tolerance, depth) : 0;
         grid->v_error[level][i] += error + deep;
         for (size_t a = 0; a < d; a++)
-            grid->slope_error[level][i * d + a] += (error / 8 + deep) / coarse->h[a];
+            grid->slope_error[level][i * d + a] +=
+                (error / 8 + deep) / spacing_at(coarse, (int)a, i);
     }
 }
 
@@ -185,16 +199,88 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
     return HB_OK;
 }
 
+/* With breaks of the drift between the nodes the error is no series in h^2. For jumps v is that of the
+ * finest mesh and the claim is the larger of |a - b| and |b - c|/2; for kinks one extrapolation is made
+ * and a third of that is claimed. */
+static hb_status compare_meshes(hb_grid *grid, int level, double *v, double *middle, double *coarse,
+                                double *scratch)
+{
+    const hb_mesh *m = grid->mesh;
+    const size_t d = (size_t)m[0].dim;
+    const double share = grid->flaws.jumps ? 1 : 1.0 / 3;
+    for (size_t i = 0; i < m[2].size; i++) {
+        const double a = v[same_node(&m[0], &m[2], 4, i)];
+        const double b = middle[same_node(&m[1], &m[2], 2, i)], c = coarse[i];
+        grid->v_error[level][i] = share * fmax(fabs(a - b), fabs(b - c) / 2);
+    }
+    for (int pass = 0; pass < 2; pass++) spread_maximum(&m[2], 1, grid->v_error[level], scratch);
+    for (size_t k = 0; k < m[2].size * d; k++)
+        grid->slope_error[level][k] =
+            grid->v_error[level][k / d] / spacing_at(&m[2], (int)(k % d), k / d);
+    for (size_t i = 0; i < m[1].size; i++)
+        middle[i] = (v[same_node(&m[0], &m[1], 2, i)] - middle[i]) / 3;
+    if (grid->flaws.jumps) return HB_OK;
+    HB_TRY(hb_spline_fit(grid->context, &m[1], middle));
+    prolong(&m[0], &m[1], middle, 1, v);
+    return HB_OK;
+}
+
 static hb_status combine(hb_grid *grid, int level, double *v, double *middle, double *coarse,
                          double *scratch)
 {
     const size_t d = (size_t)grid->info.dim;
-    HB_TRY(extrapolate(grid, level, v, middle, coarse, scratch));
+    const int broken = grid->flaws.jumps || grid->flaws.kinks;
+    HB_TRY((broken ? compare_meshes : extrapolate)(grid, level, v, middle, coarse, scratch));
     HB_TRY(interpolation_errors(grid, level, v, middle, scratch));
     spread_maximum(&grid->mesh[2], 1, grid->v_error[level], scratch);
     spread_maximum(&grid->mesh[2], d, grid->slope_error[level], scratch);
     add_time_errors(grid, level, v);
     return hb_spline_fit(grid->context, &grid->mesh[0], v);
+}
+
+/* |F_a(x + 2h e) - F_a(x - 2h e)| of the coarsest mesh, where an argument of a break changes sign in
+ * between, along any axis e. */
+static hb_status jump_at(hb_grid *grid, const hb_problem *problem, double tau, size_t node,
+                         double *arguments, double *jump)
+{
+    const hb_mesh *mesh = &grid->mesh[2];
+    const size_t d = (size_t)mesh->dim, n = (size_t)hb_problem_facts(problem)->n_breaks;
+    for (size_t a = 0; a < d; a++) jump[a] = 0;
+    for (size_t b = 0; b < d; b++) {
+        double x[6], F[6];
+        const double reach = 2 * hb_mesh_spacing(mesh, (int)b, 0);
+        int cut = 0;
+        hb_mesh_point(mesh, node, x);
+        hb_mesh_point(mesh, node, x + d);
+        x[b] -= reach;
+        x[d + b] += reach;
+        HB_TRY(hb_problem_break_values(grid->context, problem, tau, 2, x, arguments));
+        for (size_t k = 0; k < n; k++) cut |= !(arguments[k] * arguments[n + k] > 0);
+        if (!cut) continue;
+        HB_TRY(hb_problem_drift(grid->context, problem, tau, 2, x, F, NULL, NULL, NULL));
+        for (size_t a = 0; a < d; a++) jump[a] = fmax(jump[a], fabs(F[d + a] - F[a]));
+    }
+    return HB_OK;
+}
+
+hb_status hb_grid_jump_errors(hb_grid *grid, const hb_problem *problem, int level)
+{
+    const hb_mesh *mesh = &grid->mesh[2];
+    const size_t d = (size_t)mesh->dim, n = (size_t)hb_problem_facts(problem)->n_breaks;
+    hb_status status = HB_OK;
+    void *memory;
+    if (!grid->flaws.jumps) return HB_OK;
+    HB_TRY(hb_allocate(grid->context, 2 * n, sizeof(double), &memory));
+    for (size_t i = 0; i < mesh->size && status == HB_OK; i++) {
+        double jump[3];
+        status = jump_at(grid, problem, grid->tau[level], i, memory, jump);
+        for (size_t a = 0; a < d && status == HB_OK; a++) {
+            grid->slope_error[level][i * d + a] += jump[a];
+            grid->v_error[level][i] += jump[a] * grid->mesh[0].h[a] / 8;
+        }
+    }
+    hb_release(grid->context, memory);
+    return status;
 }
 
 hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse)

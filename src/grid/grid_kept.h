@@ -2,6 +2,7 @@
 #ifndef HB_GRID_GRID_KEPT_H
 #define HB_GRID_GRID_KEPT_H
 
+#include "grid/grid_layout.h"
 #include "grid/quintic_spline.h"
 
 #include <heatball/grid.h>
@@ -12,8 +13,10 @@ struct hb_grid {
     hb_context *context;
     hb_grid_info info;
     hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
+    hb_layout_flaws flaws;
     double tolerance;
-    int n_levels; /* kept values of tau, ascending */
+    double max_time, deadline; /* seconds that were given, and when they end by hb_grid_clock */
+    int n_levels;              /* kept values of tau, ascending */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];
     double shift;                            /* place = ln(tau + shift) */
     double *v[HB_GRID_MAX_LEVELS];           // (mesh[0].size) spline coefficients
@@ -21,8 +24,12 @@ struct hb_grid {
     double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)
 };
 
+double hb_grid_clock(void); /* seconds since some moment in the past */
+
 /* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace v[0], and
  * the error estimates are filled. mass and boundary of `info` are set from the finest mesh. */
 hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse);
+/* Adds to the errors of a level what jumps of the drift between nodes do to slopes beside them. */
+hb_status hb_grid_jump_errors(hb_grid *grid, const hb_problem *problem, int level);
 
 #endif

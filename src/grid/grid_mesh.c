@@ -1,5 +1,10 @@
 /* A box of nodes, and its lines in strands.
  *
+ * An axis is one piece with even nodes, or several that share their ends, the joints. Joints are nodes of
+ * every mesh: a jump of the drift is put on one, and the spacing may change there. Within a piece all is as
+ * on an even mesh; a joint's cell is made of two halves, as a wall's is of one, so that the error of the
+ * scheme stays even in the spacings.
+ *
  * Everything that the scheme does runs along lines of nodes, and along a line elimination is one chain
  * of dependent operations. So HB_STRAND_WIDTH lines go side by side: a strand is copied into a small
  * array whose rows hold node k of all its lines, worked on there by whole vectors, and copied back. For
@@ -12,17 +17,93 @@
 #include <math.h>
 #include <string.h>
 
-void hb_mesh_set(hb_mesh *mesh, int dim, const int *cells, const double *low, const double *high)
+hb_axis hb_axis_even(int cells, double low, double high)
+{
+    return (hb_axis){.pieces = 1, .first = {0, cells}, .joint = {low, high}};
+}
+
+void hb_mesh_set_axes(hb_mesh *mesh, int dim, const hb_axis *axes, int ratio)
 {
     memset(mesh, 0, sizeof *mesh);
     mesh->dim = dim;
     mesh->size = 1;
     for (int a = 0; a < dim; a++) {
-        mesh->nodes[a] = cells[a] + 1;
-        mesh->low[a] = low[a];
-        mesh->h[a] = (high[a] - low[a]) / cells[a];
+        hb_axis *axis = &mesh->axis[a];
+        *axis = axes[a];
+        for (int p = 0; p <= axis->pieces; p++) axis->first[p] /= ratio;
+        mesh->nodes[a] = axis->first[axis->pieces] + 1;
+        mesh->low[a] = axis->joint[0];
+        for (int p = 0; p < axis->pieces; p++)
+            mesh->h[a] = fmax(mesh->h[a], hb_mesh_spacing(mesh, a, axis->first[p]));
         mesh->size *= (size_t)mesh->nodes[a];
     }
+}
+
+void hb_mesh_set(hb_mesh *mesh, int dim, const int *cells, const double *low, const double *high)
+{
+    hb_axis axes[3];
+    for (int a = 0; a < dim; a++) axes[a] = hb_axis_even(cells[a], low[a], high[a]);
+    hb_mesh_set_axes(mesh, dim, axes, 1);
+}
+
+/* The piece of the edge above node k. */
+static int piece_of_edge(const hb_axis *axis, int k)
+{
+    int low = 0, high = axis->pieces - 1;
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (axis->first[middle] <= k)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static double spacing_of(const hb_axis *axis, int p)
+{
+    return (axis->joint[p + 1] - axis->joint[p]) / (axis->first[p + 1] - axis->first[p]);
+}
+
+double hb_mesh_spacing(const hb_mesh *mesh, int axis, int k)
+{
+    return spacing_of(&mesh->axis[axis], piece_of_edge(&mesh->axis[axis], k));
+}
+
+double hb_mesh_coordinate(const hb_mesh *mesh, int axis, int k)
+{
+    const hb_axis *a = &mesh->axis[axis];
+    const int p = piece_of_edge(a, k);
+    return a->joint[p] + (k - a->first[p]) * spacing_of(a, p);
+}
+
+double hb_mesh_cell(const hb_mesh *mesh, int axis, int k)
+{
+    const double below = k > 0 ? hb_mesh_spacing(mesh, axis, k - 1) : 0;
+    const double above = k + 1 < mesh->nodes[axis] ? hb_mesh_spacing(mesh, axis, k) : 0;
+    return below == above ? below : 0.5 * (below + above);
+}
+
+int hb_mesh_piece(const hb_mesh *mesh, int axis, double x)
+{
+    const hb_axis *a = &mesh->axis[axis];
+    int low = 0, high = a->pieces - 1;
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (a->joint[middle] <= x)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+double hb_mesh_position(const hb_mesh *mesh, int axis, double x)
+{
+    const hb_axis *a = &mesh->axis[axis];
+    const int p = hb_mesh_piece(mesh, axis, x);
+    const double s = a->first[p] + (x - a->joint[p]) / spacing_of(a, p);
+    return fmin(fmax(s, 0), mesh->nodes[axis] - 1);
 }
 
 size_t hb_mesh_stride(const hb_mesh *mesh, int axis)
@@ -36,7 +117,7 @@ void hb_mesh_point(const hb_mesh *mesh, size_t node, double *x)
 {
     for (int a = mesh->dim - 1; a >= 0; a--) {
         const size_t n = (size_t)mesh->nodes[a];
-        x[a] = mesh->low[a] + (double)(node % n) * mesh->h[a];
+        x[a] = hb_mesh_coordinate(mesh, a, (int)(node % n));
         node /= n;
     }
 }
@@ -45,8 +126,8 @@ static double cell_weight(const hb_mesh *mesh, size_t node)
 {
     double weight = 1;
     for (int a = mesh->dim - 1; a >= 0; a--) {
-        const size_t n = (size_t)mesh->nodes[a], k = node % n;
-        weight *= mesh->h[a] * (k == 0 || k == n - 1 ? 0.5 : 1);
+        const size_t n = (size_t)mesh->nodes[a];
+        weight *= hb_mesh_cell(mesh, a, (int)(node % n));
         node /= n;
     }
     return weight;

@@ -4,16 +4,40 @@
 
 #include <heatball/base.h>
 
-/* Nodes low + k h, k = 0 .. nodes-1 per axis; the last axis runs fastest. */
+/* Pieces of an axis with even nodes each. Piece p has the nodes first[p] .. first[p+1] from x = joint[p] to
+ * joint[p+1]; its neighbours share its ends. */
+enum { HB_MESH_PIECES = 64 };
+
+typedef struct hb_axis {
+    int pieces;
+    int first[HB_MESH_PIECES + 1];
+    double joint[HB_MESH_PIECES + 1];
+} hb_axis;
+
+/* The last axis runs fastest. */
 typedef struct hb_mesh {
     int dim;
     int nodes[3];
-    double low[3], h[3];
+    double low[3], h[3]; /* h: the largest spacing */
+    hb_axis axis[3];
     size_t size; /* all nodes */
 } hb_mesh;
 
-/* cells[dim] intervals per axis of the box [low, high]. */
+/* axes[dim], with every `ratio`-th of their nodes. */
+void hb_mesh_set_axes(hb_mesh *mesh, int dim, const hb_axis *axes, int ratio);
+/* cells[dim] even intervals per axis of the box [low, high]. */
 void hb_mesh_set(hb_mesh *mesh, int dim, const int *cells, const double *low, const double *high);
+/* An axis of one piece. */
+hb_axis hb_axis_even(int cells, double low, double high);
+/* The coordinate of node k, and the distance to node k + 1. */
+double hb_mesh_coordinate(const hb_mesh *mesh, int axis, int k);
+double hb_mesh_spacing(const hb_mesh *mesh, int axis, int k);
+/* The width of the cell that node k owns: half of its edges. */
+double hb_mesh_cell(const hb_mesh *mesh, int axis, int k);
+/* The piece that holds x (the upper one at a joint, the last beyond all). */
+int hb_mesh_piece(const hb_mesh *mesh, int axis, double x);
+/* x as a number of nodes from the lower wall, limited to the box. */
+double hb_mesh_position(const hb_mesh *mesh, int axis, double x);
 /* The distance in memory of two neighbours along an axis. */
 size_t hb_mesh_stride(const hb_mesh *mesh, int axis);
 /* The point of a node: x[dim]. */

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "grid/grid_box.h"
 #include "grid/grid_kept.h"
+#include "grid/grid_layout.h"
 #include "grid/grid_start.h"
 #include "grid/mesh_runs.h"
 
@@ -21,7 +22,9 @@
 enum { LEAST_CELLS = 32, MOST_CELLS = 1 << 20 };
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
-static const double WALL_DEPTH = -20;   /* a note is given when v on the walls is above this */
+static const double BROKEN_TOLERANCE =
+    1e-6;                             /* with breaks between nodes, whose errors are larger */
+static const double WALL_DEPTH = -20; /* a note is given when v on the walls is above this */
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
 static const struct {
@@ -53,6 +56,8 @@ static hb_status check_settings(const request *r, int dim)
     const hb_grid_settings *s = &r->settings;
     HB_CHECK(r->context, s->tolerance >= 0 && s->tolerance <= 0.1, HB_ERROR_ARGUMENT,
              "tolerance is %g; it must be 0 to 0.1, 0 for the default", s->tolerance);
+    HB_CHECK(r->context, s->max_time >= 0, HB_ERROR_ARGUMENT,
+             "max_time is %g; it must be a number of seconds, or 0 for no limit", s->max_time);
     HB_CHECK(r->context, isnan(s->keep_from) || (s->keep_from >= 0 && s->keep_from < r->tau_end),
              HB_ERROR_ARGUMENT,
              "keep_from is tau = %g; it must be at least 0 and below the end, %g", s->keep_from,
@@ -105,6 +110,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
     }
     for (size_t i = 0; i < r->n_at * (size_t)dim; i++) {
         const size_t a = i % (size_t)dim;
+        const int given = !isnan(r->settings.low[a]) || !isnan(r->settings.high[a]);
+        if (!given) continue; /* the box holds it, or it is too far out */
         HB_CHECK(r->context, r->at[i] >= box->low[a] && r->at[i] <= box->high[a], HB_ERROR_ARGUMENT,
                  "point %zu has coordinate %zu = %g outside the box [%g, %g]", i / (size_t)dim + 1,
                  a + 1, r->at[i], box->low[a], box->high[a]);
@@ -213,8 +220,10 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
     if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
-    for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
+    for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
         status = hb_grid_combine(grid, k, middle[k], coarse[k]);
+        if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
+    }
     hb_release(r->context, middle[0]);
     hb_release(r->context, coarse[0]);
     return status;
@@ -224,23 +233,29 @@ static hb_status build(const request *r, hb_grid *grid)
 {
     const int dim = hb_problem_dim(r->problem);
     hb_grid_box box;
+    hb_axis axes[3];
     int cells[3];
     HB_TRY(check_settings(r, dim));
     HB_TRY(choose_mesh(r, dim, &box, cells));
+    HB_TRY(hb_grid_layout(r->context, r->problem, r->tau_end, box.low, box.high, cells, axes,
+                          &grid->flaws));
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =
         r->settings.tolerance > 0 ? r->settings.tolerance : DEFAULTS[dim - 1].tolerance;
+    if (r->settings.tolerance == 0 && (grid->flaws.jumps || grid->flaws.kinks))
+        grid->tolerance = fmax(grid->tolerance, BROKEN_TOLERANCE);
+    grid->info.unresolved = grid->flaws.unresolved;
+    grid->info.breaks_between = grid->flaws.jumps || grid->flaws.kinks;
     double width = INFINITY;
     for (int a = 0; a < dim; a++) {
-        grid->info.points[a] = cells[a];
+        grid->info.points[a] = axes[a].first[axes[a].pieces];
         grid->info.low[a] = box.low[a];
         grid->info.high[a] = box.high[a];
         width = fmin(width, box.width[a]);
     }
     for (int m = 0; m < HB_GRID_MESHES; m++) {
-        const int coarser[3] = {cells[0] >> m, cells[1] >> m, cells[2] >> m};
-        hb_mesh_set(&grid->mesh[m], dim, coarser, box.low, box.high);
+        hb_mesh_set_axes(&grid->mesh[m], dim, axes, 1 << m);
     }
     set_levels(grid, r->settings.keep_from, r->tau_end, 0.5 * width * width);
     HB_TRY(check_memory(r->context, grid));
@@ -267,6 +282,8 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem, double t
     HB_TRY(hb_allocate(context, 1, sizeof(hb_grid), &memory));
     hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
     grid->context = context;
+    grid->max_time = r.settings.max_time;
+    grid->deadline = grid->max_time > 0 ? hb_grid_clock() + grid->max_time : INFINITY;
     hb_status status = build(&r, grid);
     if (status == HB_OK)
         *out = grid;

@@ -89,11 +89,17 @@ static void limit_slopes(const hb_mesh *mesh, const double *steepest, double *v)
 {
     for (int a = 0; a < mesh->dim; a++) {
         const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
-        const double rise = steepest[a] * mesh->h[a];
-        for (size_t i = 0; i < mesh->size; i++)
-            if (i / stride % n > 0) v[i] = fmax(v[i], v[i - stride] - rise);
-        for (size_t i = mesh->size; i-- > 0;)
-            if (i / stride % n + 1 < n) v[i] = fmax(v[i], v[i + stride] - rise);
+        for (size_t i = 0; i < mesh->size; i++) {
+            const size_t k = i / stride % n;
+            if (k > 0)
+                v[i] =
+                    fmax(v[i], v[i - stride] - steepest[a] * hb_mesh_spacing(mesh, a, (int)k - 1));
+        }
+        for (size_t i = mesh->size; i-- > 0;) {
+            const size_t k = i / stride % n;
+            if (k + 1 < n)
+                v[i] = fmax(v[i], v[i + stride] - steepest[a] * hb_mesh_spacing(mesh, a, (int)k));
+        }
     }
 }
 
@@ -131,6 +137,17 @@ static void flow_of_box(const hb_mesh *mesh, const double *low, const double *hi
 
 /* ---- anything else ---------------------------------------------------------------------------- */
 
+/* From a node to the given part of its cell, which is wider on one side where the spacing changes; at a
+ * wall the cell is taken as if it went on. */
+static double part_of_cell(const hb_mesh *mesh, int axis, size_t node, double part)
+{
+    const int n = mesh->nodes[axis];
+    const int k = (int)(node / hb_mesh_stride(mesh, axis) % (size_t)n);
+    const double below = hb_mesh_spacing(mesh, axis, k > 0 ? k - 1 : 0);
+    const double above = hb_mesh_spacing(mesh, axis, k + 1 < n ? k : n - 2);
+    return 0.5 * (part * (below + above) - below);
+}
+
 /* ln of the mean of u0 over each node's cell, from q^dim points in it. */
 static hb_status cell_averages(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                                double *v)
@@ -145,7 +162,7 @@ static hb_status cell_averages(hb_context *context, const hb_problem *problem, c
             hb_mesh_point(mesh, i, y);
             size_t rest = p;
             for (int a = 0; a < d; a++, rest /= (size_t)q)
-                y[a] += mesh->h[a] * (((double)(rest % (size_t)q) + 0.5) / q - 0.5);
+                y[a] += part_of_cell(mesh, a, i, ((double)(rest % (size_t)q) + 0.5) / q);
         }
         HB_TRY(hb_problem_initial(context, problem, count, x, values, NULL));
         double top = -INFINITY, sum = 0;
@@ -156,17 +173,17 @@ static hb_status cell_averages(hb_context *context, const hb_problem *problem, c
     return HB_OK;
 }
 
-/* ln of the sum over k of exp(line[k]) times the Gaussian of WIDTH spacings at i - k. */
-static double flow_at(const double *line, size_t n, size_t i)
+/* ln of the sum over k of exp(line[k]) times its cell times the Gaussian of WIDTH spacings h at x[i] - x[k]. */
+static double flow_at(const double *line, const double *x, size_t n, double h, size_t i)
 {
     double top = -INFINITY, sum = 0;
     for (size_t k = 0; k < n; k++) {
-        const double away = (double)i - (double)k;
+        const double away = (x[i] - x[k]) / h;
         top = fmax(top, line[k] - away * away / (2 * WIDTH * WIDTH));
     }
     if (!isfinite(top)) return top;
     for (size_t k = 0; k < n; k++) {
-        const double away = (double)i - (double)k;
+        const double away = (x[i] - x[k]) / h;
         const double term = line[k] - away * away / (2 * WIDTH * WIDTH) - top;
         if (term > -40) sum += exp(term);
     }
@@ -176,15 +193,21 @@ static double flow_at(const double *line, size_t n, size_t i)
 static hb_status flow_along(hb_context *context, const hb_mesh *mesh, int axis, double *v)
 {
     const size_t n = (size_t)mesh->nodes[axis], stride = hb_mesh_stride(mesh, axis);
+    const double h = mesh->h[axis];
     void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    double *line = memory;
+    HB_TRY(hb_allocate(context, 3 * n, sizeof(double), &memory));
+    double *line = memory, *x = line + n, *log_cell = x + n; // (n) each
+    for (int k = 0; k < (int)n; k++) {
+        const int wall = k == 0 || k + 1 == (int)n;
+        x[k] = hb_mesh_coordinate(mesh, axis, k);
+        log_cell[k] = log(hb_mesh_cell(mesh, axis, k) * (wall ? 2 : 1) / h);
+    }
     for (size_t c = 0; c < mesh->size / n; c++) {
         double *start = v + c / stride * n * stride + c % stride;
-        for (size_t k = 0; k < n; k++) line[k] = start[k * stride];
-        for (size_t k = 0; k < n; k++) start[k * stride] = flow_at(line, n, k);
+        for (size_t k = 0; k < n; k++) line[k] = start[k * stride] + log_cell[k];
+        for (size_t k = 0; k < n; k++) start[k * stride] = flow_at(line, x, n, h, k);
     }
-    hb_release(context, line);
+    hb_release(context, memory);
     return HB_OK;
 }
 

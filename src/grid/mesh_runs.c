@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct mesh_runs mesh_runs;
 
@@ -39,12 +40,32 @@ struct mesh_runs {
     mesh_run run[HB_GRID_MESHES];
 };
 
+double hb_grid_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Past the deadline the run fails with how far it came. */
+static void check_deadline(mesh_run *run)
+{
+    mesh_runs *all = run->all;
+    if (!(hb_grid_clock() > all->grid->deadline) || all->stop) return;
+    run->status = hb_fail(&run->context, HB_ERROR_NUMERICAL,
+                          "the grid was at %.0f %% of its way when the %g s of max_time were over; "
+                          "give it more time or fewer points",
+                          100 * run->part, all->grid->max_time);
+    all->stop = 1;
+}
+
 /* The stepper's report: non-zero asks it to stop. */
 static int report(void *user, double part)
 {
     mesh_run *run = user;
     mesh_runs *all = run->all;
     run->part = part;
+    check_deadline(run);
     if (run->calls_back && !all->stop) {
         double done = 0;
         for (int m = 0; m < HB_GRID_MESHES; m++) done += all->run[m].share * all->run[m].part;
@@ -73,6 +94,7 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     HB_TRY(hb_grid_start(&run->context, problem, mesh, plan, log_mass, run->start,
                          &settings.tau_start));
     HB_TRY(hb_scheme_create(&run->context, problem, mesh, &run->scheme));
+    if (grid->flaws.jumps || grid->flaws.kinks) HB_TRY(hb_scheme_mind_breaks(run->scheme));
     return hb_stepper_create(&run->context, run->scheme, &settings, run->start, &run->stepper);
 }
 
@@ -99,7 +121,9 @@ static hb_status outcome(mesh_runs *all)
     for (int m = HB_GRID_MESHES - 1; m >= 0; m--) {
         const mesh_run *run = &all->run[m];
         if (run->status == HB_OK) continue;
-        if (status != HB_OK && run->status == HB_ERROR_INTERRUPTED && !run->calls_back) continue;
+        if (status != HB_OK && run->status == HB_ERROR_INTERRUPTED &&
+            (!run->calls_back || status == HB_ERROR_NUMERICAL))
+            continue;
         status = run->status;
         memcpy(all->grid->context->message, run->context.message, sizeof run->context.message);
     }

@@ -4,6 +4,8 @@
  * as many basis functions as nodes ("not a knot": nodes 1, 2, n-3, n-2 carry no knot), and a polynomial
  * of degree 5 is reproduced exactly up to the ends. The collocation matrix has five bands on either
  * side at most and is solved by LAPACK. In more dimensions, axis by axis.
+ * Along an axis of several pieces nothing is smooth across the joints: there values stay values, and the
+ * polynomial of degree 5 through six nodes of one piece takes the spline's place.
  *
  * C. de Boor, A Practical Guide to Splines, 1978, chapters X and XIII. Must reproduce: x^5 itself. */
 #include "grid/quintic_spline.h"
@@ -45,6 +47,25 @@ static void basis_at(int n, double s, int *first, double *basis, double *slope)
         if (k > 0) slope[k] += DEGREE * lower_degree[k - 1] / (knot(n, i + DEGREE) - knot(n, i));
         if (k < DEGREE)
             slope[k] -= DEGREE * lower_degree[k] / (knot(n, i + DEGREE + 1) - knot(n, i + 1));
+    }
+}
+
+/* The same for the polynomial through the six nodes of piece p that are nearest to s. */
+static void lagrange_at(const hb_axis *axis, int p, double s, int *first, double *basis,
+                        double *slope)
+{
+    const int least = axis->first[p], most = axis->first[p + 1] - DEGREE;
+    const int wanted = (int)floor(s) - DEGREE / 2;
+    *first = wanted < least ? least : wanted > most ? most : wanted;
+    for (int k = 0; k < HB_SPLINE_ORDER; k++) {
+        basis[k] = 1;
+        slope[k] = 0;
+        for (int j = 0; j < HB_SPLINE_ORDER; j++) {
+            if (j == k) continue;
+            const double factor = (s - *first - j) / (k - j);
+            slope[k] = slope[k] * factor + basis[k] / (k - j);
+            basis[k] *= factor;
+        }
     }
 }
 
@@ -101,7 +122,8 @@ static hb_status fit_axis(hb_context *context, const hb_mesh *mesh, int axis, do
 
 hb_status hb_spline_fit(hb_context *context, const hb_mesh *mesh, double *values)
 {
-    for (int a = 0; a < mesh->dim; a++) HB_TRY(fit_axis(context, mesh, a, values));
+    for (int a = 0; a < mesh->dim; a++)
+        if (mesh->axis[a].pieces == 1) HB_TRY(fit_axis(context, mesh, a, values));
     return HB_OK;
 }
 
@@ -109,11 +131,15 @@ void hb_spline_locate(const hb_mesh *mesh, const double *x, hb_spline_place *out
 {
     out->first = 0;
     for (int a = 0; a < mesh->dim; a++) {
-        const int n = mesh->nodes[a];
-        const double s = fmin(fmax((x[a] - mesh->low[a]) / mesh->h[a], 0), n - 1);
+        const double s = hb_mesh_position(mesh, a, x[a]);
+        const int p = hb_mesh_piece(mesh, a, x[a]);
         int first;
-        basis_at(n, s, &first, out->basis[a], out->slope[a]);
-        for (int k = 0; k < HB_SPLINE_ORDER; k++) out->slope[a][k] /= mesh->h[a];
+        if (mesh->axis[a].pieces == 1)
+            basis_at(mesh->nodes[a], s, &first, out->basis[a], out->slope[a]);
+        else
+            lagrange_at(&mesh->axis[a], p, s, &first, out->basis[a], out->slope[a]);
+        const double h = hb_mesh_spacing(mesh, a, mesh->axis[a].first[p]);
+        for (int k = 0; k < HB_SPLINE_ORDER; k++) out->slope[a][k] /= h;
         out->first += (size_t)first * hb_mesh_stride(mesh, a);
     }
 }

@@ -20,9 +20,9 @@
 #include <sundials/sundials_context.h>
 
 enum {
-    MAX_STEPS = 200000,  /* of one run */
-    PROGRESS_EVERY = 32, /* rates between two reports */
-    VECTORS = 18         /* of CVODE */
+    MAX_STEPS = 200000, /* of one run */
+    PROGRESS_EVERY = 8, /* rates between two reports */
+    VECTORS = 18        /* of CVODE */
 };
 
 static const double LOCAL_SHARE = 0.2; /* of the tolerance, for the error of one step */
