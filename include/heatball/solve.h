@@ -28,10 +28,11 @@ typedef struct hb_sampling_settings {
     double density_error; /* wanted density_se/density at every point; 0 (default): none */
     double score_error;   /* wanted |score_se|/|score| at every point, where |score| is replaced by
                                   1/sqrt(2 tau) when that is larger; 0 (default): none */
-    double max_time;      /* seconds; 0 (default): no limit */
-    double radius;        /* of the heat ball of particles; 0 (default): chosen */
-    int lift;             /* of that ball; -1 (default): chosen */
-    uint64_t seed;        /* default 1 */
+    double max_time; /* seconds of trials and rounds; what is under way then is dropped, and a point
+                                  without a complete round is NaN with a warning; 0 (default): no limit */
+    double radius;   /* of the heat ball of particles; 0 (default): chosen */
+    int lift;        /* of that ball; -1 (default): chosen */
+    uint64_t seed;   /* default 1 */
     const char *state; /* file that holds the state of the sampling, written at the end, when it is
                                   interrupted, after the first round, and then after 1, 2, 4 ... seconds
                                   up to every save_every; NULL (default): none. A file that is there and

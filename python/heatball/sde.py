@@ -153,8 +153,9 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     stderr, stderr_score : float
         Sample until the relative errors of density and score are at most this at every point.
     max_time : float
-        Sample for at most so many seconds; `note` names the points that did not reach the error. The
-        grid fails when it is not done by then; with "auto" it gets half, and samples take over.
+        End trials and rounds after so many seconds; `note` names the points that did not reach the error,
+        and a point without a complete round is NaN with a warning. The grid fails when it is not done
+        by then; with "auto" it gets half, and samples take over.
     paths : array_like of shape (paths, times, dim), or (paths, times) for dim = 1
         Trajectories for "particles" instead of simulated ones.
     path_times : array_like of shape (times,)

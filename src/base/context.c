@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const char *hb_version(void)
 {
@@ -137,9 +138,27 @@ void hb_note(hb_context *context, const char *format, ...)
     context->settings.log(context->settings.log_user, text);
 }
 
+double hb_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int hb_is_late(const hb_context *context)
+{
+    return context->deadline && hb_seconds() > *context->deadline;
+}
+
+hb_status hb_fail_late(hb_context *context)
+{
+    return hb_fail(context, HB_ERROR_INTERRUPTED, "the time that was given is over");
+}
+
 hb_status hb_progress(hb_context *context, const char *what, double done, double total)
 {
     const hb_settings *settings = &context->settings;
+    if (hb_is_late(context)) return hb_fail_late(context);
     if (settings->progress && settings->progress(settings->progress_user, what, done, total))
         return hb_fail(context, HB_ERROR_INTERRUPTED, "%s: stopped by request", what);
     return HB_OK;

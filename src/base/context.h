@@ -7,7 +7,8 @@
 struct hb_context {
     hb_settings settings;
     int threads;
-    hb_isa isa; /* never HB_ISA_AUTO */
+    hb_isa isa;             /* never HB_ISA_AUTO */
+    const double *deadline; /* of hb_seconds; NULL: none. Copies of a context share it */
     char message[512];
 };
 
@@ -17,7 +18,13 @@ hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...
 /* Hands a note to the log callback, if there is one. */
 void hb_note(hb_context *context, const char *format, ...) HB_PRINTF(2, 3);
 
-/* Reports progress; HB_ERROR_INTERRUPTED when the callback asks to stop. */
+/* Seconds since some moment in the past. */
+double hb_seconds(void);
+/* 1 when there is a deadline and it is over: long tasks ask, and end with HB_ERROR_INTERRUPTED. */
+int hb_is_late(const hb_context *context);
+hb_status hb_fail_late(hb_context *context);
+
+/* Reports progress; HB_ERROR_INTERRUPTED when the callback asks to stop, or at the deadline. */
 hb_status hb_progress(hb_context *context, const char *what, double done, double total);
 
 /* Asks the callback whether the file may be read; every reader calls it before it opens a path. */

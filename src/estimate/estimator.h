@@ -19,12 +19,17 @@ typedef struct hb_estimator {
     const double *known_error;  // NULL, or (n, 1 + dim): of ln u and the score, beside the spread
     double *log_scale;          // (n), fixed at creation
     const unsigned char
-        *untimely;  /* NULL, or (n): 1 where the times that there are do not resolve the
+        *untimely; /* NULL, or (n): 1 where the times that there are do not resolve the
                                     integral over time; all units of such a point count as lost */
+    const unsigned char
+        *unserved;  /* NULL, or (n): 1 where one round would take more than the time */
     char note[512]; /* what was chosen and why, one line */
     /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
      * reported under the name `unit`. */
     hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    /* NULL, or: rounds of so many samples from now on; 0 when there are none of this size. A limit on the
+     * time makes rounds smaller, and who goes on from a state needs those that it was made with. */
+    int (*resize)(void *self, uint64_t samples_per_round);
     void (*destroy)(void *self); /* frees log_scale too */
 } hb_estimator;
 

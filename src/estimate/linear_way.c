@@ -267,6 +267,7 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
     void *memory;
     if (++w->panels > MOST_PANELS || (too_long && level == LEVELS)) w->broken = 1;
     if (w->broken) return HB_OK;
+    HB_TRY(hb_progress(w->context, "linear drift", s, w->T));
     if (level == LEVELS) { // a jump in time; what is so short counts for nothing
         join(d, whole, w->fine, w->work);
         join(d, whole, w->rough, w->work);

@@ -13,7 +13,9 @@
  *
  * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
  * leaves no trace. The state is saved after the first round, then after 1, 2, 4 ... seconds, and at last after
- * save_every. With several runs each may use an equal part of the time that is left.
+ * save_every.
+ * With two runs each has a part of the time, and then another where the other's points are doubted
+ * (ask_for_help).
  * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance 1,
  * sampling stops at about 10000 units. */
 #include "estimate/sampling.h"
@@ -22,19 +24,11 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
 static const double LEAST_PART = 0.1, GIVE_UP = 16;
 static const double ONLY_BIAS =
     2; /* an error that is so much more bias than chance: no sample mends it */
-
-double hb_sampling_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* ---- making and unmaking ---- */
 
@@ -44,10 +38,18 @@ hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *se
     void *memory;
     *out = (hb_sampling){.context = context, .settings = settings, .n = n, .dim = dim};
     out->score_scale = 1 / sqrt(2 * tau);
-    out->start = out->saved = hb_sampling_clock();
+    out->start = out->saved = hb_seconds();
+    hb_sampling_allow(out, 1);
     HB_TRY(hb_allocate(context, 2 * (size_t)dim, sizeof(double), &memory));
     out->score = memory;
     return HB_OK;
+}
+
+/* Only while the sampling lives: the context outlives it. */
+void hb_sampling_allow(hb_sampling *s, double part)
+{
+    s->deadline = s->start + part * s->settings->max_time;
+    s->context->deadline = s->settings->max_time > 0 ? &s->deadline : NULL;
 }
 
 void hb_sampling_remove(hb_sampling *s)
@@ -63,6 +65,7 @@ void hb_sampling_remove(hb_sampling *s)
 void hb_sampling_destroy(hb_sampling *s)
 {
     while (s->n_runs > 0) hb_sampling_remove(s);
+    if (s->context) s->context->deadline = NULL;
     if (s->context) hb_release(s->context, s->score);
     *s = (hb_sampling){0};
 }
@@ -81,25 +84,24 @@ hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_
     run->tallies = memset(tallies, 0, s->n * tally_bytes(s));
     HB_TRY(hb_allocate(s->context, s->n, tally_bytes(s), &fresh));
     run->fresh = fresh;
-    HB_TRY(hb_allocate(s->context, s->n, sizeof(uint64_t) + 2, &marks));
-    run->rounds = memset(marks, 0, s->n * (sizeof(uint64_t) + 2));
+    HB_TRY(hb_allocate(s->context, s->n, sizeof(uint64_t) + 3, &marks));
+    run->rounds = memset(marks, 0, s->n * (sizeof(uint64_t) + 3));
     run->chosen = memset(run->rounds + s->n, 1, s->n);
     run->wanted = run->chosen + s->n;
+    run->helps = run->wanted + s->n;
     return HB_OK;
 }
 
 /* ---- one round ---- */
 
 /* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
- * inside, only ask whether to stop. A round also ends at the deadline. */
+ * inside, only ask whether to stop. */
 static int report_part(void *user, const char *what, double done, double total)
 {
     hb_sampling_report *r = user;
-    r->is_late = hb_sampling_clock() > r->deadline;
     if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
     const double now = r->done + r->share * r->part;
-    const int stop = r->progress && r->progress(r->user, r->what, now, fmax(now, r->total));
-    return stop || r->is_late;
+    return r->progress && r->progress(r->user, r->what, now, fmax(now, r->total));
 }
 
 static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k)
@@ -126,9 +128,7 @@ hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k,
     const hb_status status = count_round(s, run, k);
     settings->progress = report->progress;
     settings->progress_user = report->user;
-    HB_TRY(status);
-    const double done = report->done + report->share;
-    return hb_progress(s->context, report->what, done, fmax(report->total, done));
+    return status;
 }
 
 /* ---- when is it enough? ---- */
@@ -198,7 +198,8 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     const double rounds_there_are = (double)(run->estimator.rounds - run->first) - done;
     const double missing = ceil((double)samples_asked(s, run) / size) - done;
     hb_tally_answer answer;
-    if (!run->chosen[point]) return 0;
+    if (!run->chosen[point] && !run->helps[point]) return 0;
+    if (run->estimator.unserved && run->estimator.unserved[point]) return 0;
     if (missing > 0) return fmin(missing, rounds_there_are);
     if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
     const double last = ceil(GIVE_UP * (double)run->usual / size) - done;
@@ -226,57 +227,80 @@ static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, doub
     return *left > 0;
 }
 
-/* No point may be left without any sample: then there is no answer at all. */
-static int some_point_is_empty(const hb_sampling *s, const hb_sampling_run *run)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (run->chosen[i] && run->rounds[i] == 0) return 1;
-    return 0;
-}
-
 /* ---- all rounds ---- */
 
 hb_status hb_sampling_keep(hb_sampling *s)
 {
     const double asked = s->settings->save_every, period = asked > 0 ? asked : SAVE_PERIOD;
-    if (!s->settings->state || hb_sampling_clock() < s->saved + s->save_gap) return HB_OK;
+    if (!s->settings->state || hb_seconds() < s->saved + s->save_gap) return HB_OK;
     s->save_gap = fmin(fmax(2 * s->save_gap, FIRST_GAP), period);
     return hb_sampling_save(s);
 }
 
-static hb_status perform_run(hb_sampling *s, hb_sampling_run *run, double deadline)
+/* A round that the deadline breaks off leaves no trace: keeping what was ready would favour short walks. */
+static hb_status perform_run(hb_sampling *s, hb_sampling_run *run)
 {
-    const double size = (double)run->estimator.samples_per_round;
-    const double start = hb_sampling_clock();
+    const double size = (double)run->estimator.samples_per_round, start = hb_seconds();
     double rounds_done = 0, left;
     uint64_t next;
-    while (plan_round(s, run, &next, &left)) {
-        const double now = hb_sampling_clock();
-        const int must_go_on = some_point_is_empty(s, run);
-        if (now > deadline && !must_go_on) break;
-        if (rounds_done > 0) /* no more than the time allows */
-            left = fmin(left, fmax((deadline - now) * rounds_done / (now - start), 1));
+    while (!hb_is_late(s->context) && plan_round(s, run, &next, &left)) {
+        const double now = hb_seconds();
+        if (rounds_done > 0 && s->context->deadline) /* no more than the time allows */
+            left = fmin(left, fmax((s->deadline - now) * rounds_done / (now - start), 1));
         hb_sampling_report report = {.done = (double)next * size,
-                                     .total = ((double)next + left) * size,
-                                     .deadline = must_go_on ? INFINITY : deadline};
+                                     .total = ((double)next + left) * size};
         const hb_status status = hb_sampling_round(s, run, run->first + next, &report);
-        if (status == HB_ERROR_INTERRUPTED && report.is_late) break;
+        if (status == HB_ERROR_INTERRUPTED && hb_is_late(s->context)) break;
         HB_TRY(status);
         for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
         rounds_done++;
         HB_TRY(hb_sampling_keep(s));
+        const double done = report.done + size;
+        if (!hb_is_late(s->context))
+            HB_TRY(hb_progress(s->context, report.what, done, fmax(report.total, done)));
     }
     return HB_OK;
 }
 
+/* 0: errors that can be told, 1: those of the density, 2: none. */
+static int doubts_at(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+{
+    hb_tally_answer answer;
+    if (run->rounds[point] == 0) return 2;
+    hb_sampling_has_met(s, run, point, &answer);
+    return answer.doubt != HB_TALLY_FINE ? 2 : answer.score_doubt != HB_TALLY_FINE;
+}
+
+/* With two runs, the one that was not chosen tries where the chosen one is doubted. Its draws are others, so
+ * that this choice makes no bias. */
+static void ask_for_help(hb_sampling *s)
+{
+    for (int k = 0; s->n_runs > 1 && k < 2; k++)
+        for (size_t i = 0; i < s->n; i++)
+            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && doubts_at(s, &s->runs[k], i) > 0;
+}
+
+const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
+{
+    if (s->n_runs < 2) return &s->runs[0];
+    const hb_sampling_run *own = &s->runs[s->runs[1].chosen[point]],
+                          *other = &s->runs[!s->runs[1].chosen[point]];
+    if (!other->helps[point]) return own;
+    return doubts_at(s, other, point) < doubts_at(s, own, point) ? other : own;
+}
+
 static hb_status perform_runs(hb_sampling *s)
 {
-    const double limit = s->settings->max_time;
-    for (int k = 0; k < s->n_runs; k++) {
-        const double now = hb_sampling_clock(), left = s->start + limit - now;
-        HB_TRY(perform_run(s, &s->runs[k], limit > 0 ? now + left / (s->n_runs - k) : INFINITY));
+    const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;
+    for (int pass = 0; pass < s->n_runs; pass++) {
+        if (pass > 0) ask_for_help(s);
+        for (int k = 0; k < s->n_runs; k++) {
+            const int part = pass * s->n_runs + k + 1, parts = s->n_runs * s->n_runs;
+            s->deadline = begin + left * part / parts;
+            HB_TRY(perform_run(s, &s->runs[k]));
+        }
     }
-    return HB_OK;
+    return s->n_runs > 1 ? perform_run(s, &s->runs[0]) : HB_OK; /* in the time that is left */
 }
 
 /* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */

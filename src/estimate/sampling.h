@@ -18,6 +18,7 @@ typedef struct hb_sampling_run {
     double *tallies;       // (n, hb_tally_size(dim))
     double *fresh;         // the same, of the round under way
     unsigned char *wanted; // (n)
+    unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
 } hb_sampling_run;
 
 typedef struct hb_sampling {
@@ -29,6 +30,7 @@ typedef struct hb_sampling {
     uint64_t fingerprint; /* of all that determines the rounds */
     double start, saved;  /* seconds */
     double save_gap;      /* seconds from one save to the next */
+    double deadline;      /* of hb_seconds: the context's, when there is a limit on the time */
     int n_runs;
     hb_sampling_run runs[HB_MOST_RUNS];
     double *score; // (2, dim): a score and its error
@@ -38,15 +40,15 @@ typedef struct hb_sampling {
 hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
                              int dim, double tau, hb_sampling *out);
 void hb_sampling_destroy(hb_sampling *sampling); /* a zeroed one is fine */
+/* From here on the context's deadline is this part of max_time after the start; none without max_time. */
+void hb_sampling_allow(hb_sampling *sampling, double part);
 /* Adds a run at all points; the estimator is the sampling's from now on, also on failure. */
 hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator, uint64_t usual);
 /* Removes the last run. */
 void hb_sampling_remove(hb_sampling *sampling);
-/* How a round is seen from outside. The caller sets the first three. */
+/* How a round is seen from outside. The caller sets the first two. */
 typedef struct hb_sampling_report {
     double done, total; /* samples before the round, and in all */
-    double deadline;    /* of hb_sampling_clock; the round is broken off there, and is_late set */
-    int is_late;
     int (*progress)(void *user, const char *what, double done, double total);
     void *user;
     const char *what;
@@ -58,13 +60,14 @@ hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_
                             hb_sampling_report *report);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
 hb_status hb_sampling_perform(hb_sampling *sampling);
+/* The run whose answer counts at a point. */
+const hb_sampling_run *hb_sampling_run_of(const hb_sampling *sampling, size_t point);
 /* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
 int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
                         hb_tally_answer *answer);
 /* The same without the question; score[dim] and its error. */
 void hb_sampling_answer(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
                         hb_tally_answer *answer, double *score, double *score_se);
-double hb_sampling_clock(void); /* seconds since some moment in the past */
 
 /* sampling_choice.c: decides by rounds that are not counted which of two runs serves which point. */
 hb_status hb_sampling_choose(hb_sampling *sampling);

@@ -13,7 +13,8 @@
  * An estimate that is chosen because its own draws look precise is biased: where weights are skew, draws
  * that miss the large ones give a value and an error that are both too small. So the rounds of the pilot
  * are thrown away, and the answer is made of later rounds.
- * No clock enters: the choice is the same on every machine and any number of threads. */
+ * No clock enters, unless max_time breaks a trial off: else the choice is the same on every machine and any
+ * number of threads. Where the chosen one turns out to be doubted, the other tries too (sampling.c). */
 #include "base/context.h"
 #include "estimate/sampling.h"
 
@@ -22,6 +23,7 @@
 #include <string.h>
 
 static const double PILOT_PART = 0.125, GOOD_ENOUGH = 0.01;
+static const double PARTICLES_UNTIL = 0.4, WALKS_UNTIL = 0.5; /* of the time, where it is limited */
 
 static uint64_t pilot_rounds(const hb_sampling_run *run)
 {
@@ -45,9 +47,10 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
     run->first = pilot_rounds(run);
     const double size = (double)run->estimator.samples_per_round;
     for (uint64_t k = 0; k < run->first; k++) {
-        hb_sampling_report report = {
-            .done = (double)k * size, .total = (double)run->first * size, .deadline = INFINITY};
-        HB_TRY(hb_sampling_round(s, run, k, &report));
+        hb_sampling_report report = {.done = (double)k * size, .total = (double)run->first * size};
+        const hb_status status = hb_sampling_round(s, run, k, &report);
+        if (status == HB_ERROR_INTERRUPTED && hb_is_late(s->context)) break;
+        HB_TRY(status);
     }
     return HB_OK;
 }
@@ -72,7 +75,9 @@ hb_status hb_sampling_choose(hb_sampling *s)
         return HB_OK;
     }
     memset(particles->wanted, 1, s->n);
+    hb_sampling_allow(s, PARTICLES_UNTIL);
     HB_TRY(run_pilot(s, particles));
+    hb_sampling_allow(s, WALKS_UNTIL);
     size_t n_open = 0;
     for (size_t i = 0; i < s->n; i++) {
         walks->wanted[i] = !(expected_error(s, particles, i) <= GOOD_ENOUGH);

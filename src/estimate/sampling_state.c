@@ -4,7 +4,7 @@
  * columns. Row 0:
  *     MAGIC, VERSION, fingerprint (high and low 32 bits), check (likewise), dim, n, runs, then zeros
  * Row 1 + r n + i, for run r and point i:
- *     first round, rounds done, chosen (0 or 1), 0, then the tally as it is.
+ *     first round, rounds done, chosen (0 or 1), samples per round, then the tally as it is.
  * The check is the sum of base/checksum.h over the header of the .npy file and all rows, with zeros in the
  * place of the check itself: a file with one bit changed is refused, wherever it is. The fingerprint
  * is such a sum of all that determines the rounds: the points, seed, method, radius, lift and user's paths,
@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMN_FIRST, COLUMN_ROUNDS, COLUMN_CHOSEN, COLUMN_SPARE, N_LEADING };
+enum { COLUMN_FIRST, COLUMN_ROUNDS, COLUMN_CHOSEN, COLUMN_SIZE, N_LEADING };
 enum { HEAD_MAGIC, HEAD_VERSION, HEAD_PRINT, HEAD_CHECK = 4, HEAD_DIM = 6, HEAD_N, HEAD_RUNS };
 enum { N_PROBES = 16 };
 
@@ -86,7 +86,8 @@ hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_samp
         const hb_estimator *e = &s->runs[r].estimator;
         hash = hb_checksum(hash, e->name, strlen(e->name));
         hash = hb_checksum(hash, e->note, strlen(e->note)); /* what it chose: kernels, the step */
-        hash = hb_checksum(hash, &e->samples_per_round, sizeof e->samples_per_round);
+        if (!e->resize)
+            hash = hb_checksum(hash, &e->samples_per_round, sizeof e->samples_per_round);
         hash = sum_values(hash, s->n, e->log_scale);
     }
     hash = sum_problem(hash, task, tau, n, s->dim, task->points, work);
@@ -112,7 +113,7 @@ static void fill_row(const hb_sampling *s, int r, size_t i, double *row)
     row[COLUMN_FIRST] = (double)run->first;
     row[COLUMN_ROUNDS] = (double)run->rounds[i];
     row[COLUMN_CHOSEN] = run->chosen[i];
-    row[COLUMN_SPARE] = 0;
+    row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
     memcpy(row + N_LEADING, run->tallies + i * size, size * sizeof *row);
 }
 
@@ -180,7 +181,7 @@ hb_status hb_sampling_save(hb_sampling *s)
             hb_writer_abort(writer);
     }
     hb_release(s->context, row);
-    s->saved = hb_sampling_clock();
+    s->saved = hb_seconds();
     return status;
 }
 
@@ -293,6 +294,23 @@ static hb_status check_rows(const hb_sampling *s, const double *rows)
     return HB_OK;
 }
 
+/* The rounds of the state, which a limit on the time may have made smaller. */
+static hb_status take_sizes(hb_sampling *s, const double *rows)
+{
+    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    for (int r = 0; r < s->n_runs && s->n > 0; r++) {
+        hb_estimator *e = &s->runs[r].estimator;
+        const double size = rows[(size_t)r * s->n * width + COLUMN_SIZE];
+        const int fits =
+            is_count(size, MOST_COUNT) &&
+            (e->resize ? e->resize(e->self, (uint64_t)size) : (double)e->samples_per_round == size);
+        HB_CHECK(s->context, fits, HB_ERROR_FORMAT, "%s is damaged: no run has rounds of %g %s",
+                 s->settings->state, size, e->unit);
+        e->samples_per_round = (uint64_t)size;
+    }
+    return HB_OK;
+}
+
 static void take_rows(hb_sampling *s, const double *row)
 {
     const size_t size = hb_tally_size(s->dim);
@@ -314,6 +332,7 @@ hb_status hb_sampling_load(hb_sampling *s, int *found)
     if (!*found) return HB_OK;
     hb_status status = check_head(s, shape, values);
     if (status == HB_OK) status = check_rows(s, values + N_LEADING + hb_tally_size(s->dim));
+    if (status == HB_OK) status = take_sizes(s, values + N_LEADING + hb_tally_size(s->dim));
     if (status == HB_OK) take_rows(s, values + N_LEADING + hb_tally_size(s->dim));
     hb_release(s->context, values);
     return status;

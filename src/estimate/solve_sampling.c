@@ -7,11 +7,14 @@
 #include "estimate/sampling.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { USUAL_TRAJECTORIES = 32768, USUAL_WALKS = 100000, NAMED_POINTS = 8 };
+/* Of the time, where it is limited: when trials must have ended. */
+static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
 
 /* ---- the runs ---- */
 
@@ -43,8 +46,11 @@ static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s,
                           char *why)
 {
     const size_t used = strlen(why);
+    hb_sampling_allow(s, FIRST_UNTIL);
     const hb_status first = add_particles(task, tau, s);
-    if (first != HB_OK && !is_refusal(first)) return first;
+    const int late = first == HB_ERROR_INTERRUPTED && hb_is_late(s->context);
+    hb_sampling_allow(s, SECOND_UNTIL);
+    if (first != HB_OK && !is_refusal(first) && !late) return first;
     if (first != HB_OK) {
         if (s->n_runs > 0) hb_sampling_remove(s);
         snprintf(why + used, size - used, "; walks, because particles refused (%s)",
@@ -52,7 +58,8 @@ static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s,
         return add_walks(task, tau, s);
     }
     const hb_status second = add_walks(task, tau, s);
-    if (second == HB_OK || !is_refusal(second)) return second;
+    const int later = second == HB_ERROR_INTERRUPTED && hb_is_late(s->context);
+    if (second == HB_OK || (!is_refusal(second) && !later)) return second;
     if (s->n_runs > 1) hb_sampling_remove(s);
     snprintf(why + used, size - used, "; particles, because walks refused (%s)",
              hb_context_message(task->context));
@@ -63,6 +70,7 @@ static hb_status add_runs(const hb_solve_task *task, double tau, hb_sampling *s,
                           char *why)
 {
     const int method = task->settings->method;
+    hb_sampling_allow(s, TRIALS_UNTIL);
     if (method == HB_METHOD_WALK) return add_walks(task, tau, s);
     if (method == HB_METHOD_PARTICLES || s->settings->paths) return add_particles(task, tau, s);
     return add_both(task, tau, s, size, why);
@@ -160,11 +168,30 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                             samples, unit);
 }
 
+/* Nothing was finished in the time. */
+static hb_status fill_nothing(const char *name, const char *unit, double seconds, size_t i,
+                              hb_solution *out)
+{
+    const size_t d = (size_t)out->dim;
+    for (int column = HB_DENSITY; column <= HB_ENTROPY_DENSITY_SE; column++) {
+        const int error = column % 2, wide = column == HB_SCORE || column == HB_SCORE_SE;
+        for (size_t k = 0; k < (wide ? d : 1); k++)
+            out->columns[column][wide ? i * d + k : i] = error ? INFINITY : NAN;
+    }
+    out->samples[i] = 0;
+    out->point_methods[i] = name;
+    return hb_solution_warn(out, i, "no round of %s was finished within the %g s that were given",
+                            unit, seconds);
+}
+
 static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, size_t i,
                             hb_solution *out)
 {
     const size_t d = (size_t)s->dim;
     hb_tally_answer a;
+    if (run->rounds[i] == 0)
+        return fill_nothing(run->estimator.name, run->estimator.unit, s->settings->max_time, i,
+                            out);
     hb_sampling_answer(s, run, i, &a, out->columns[HB_SCORE] + i * d,
                        out->columns[HB_SCORE_SE] + i * d);
     out->columns[HB_DENSITY][i] = a.density;
@@ -199,7 +226,7 @@ static void add(note *n, const char *format, ...)
 static size_t count_chosen(const hb_sampling *s, const hb_sampling_run *run)
 {
     size_t count = 0;
-    for (size_t i = 0; i < s->n; i++) count += run->chosen[i];
+    for (size_t i = 0; i < s->n; i++) count += hb_sampling_run_of(s, i) == run;
     return count;
 }
 
@@ -208,7 +235,7 @@ static void note_run(const hb_sampling *s, const hb_sampling_run *run, note *n)
     const uint64_t size = run->estimator.samples_per_round;
     uint64_t least = UINT64_MAX, most = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (!run->chosen[i]) continue;
+        if (hb_sampling_run_of(s, i) != run) continue;
         least = run->rounds[i] < least ? run->rounds[i] : least;
         most = run->rounds[i] > most ? run->rounds[i] : most;
     }
@@ -232,7 +259,7 @@ static void note_missed(const hb_sampling *s, note *n)
     char names[NAMED_POINTS * 24] = "";
     size_t used = 0;
     for (size_t i = 0; i < s->n; i++) {
-        const hb_sampling_run *run = &s->runs[s->n_runs > 1 && s->runs[1].chosen[i]];
+        const hb_sampling_run *run = hb_sampling_run_of(s, i);
         if (hb_sampling_has_met(s, run, i, NULL)) continue;
         if (missed++ < NAMED_POINTS)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%zu",
@@ -258,6 +285,20 @@ static void write_note(const hb_sampling *s, const char *why, hb_solution *out)
     if (s->settings->density_error > 0 || s->settings->score_error > 0) note_missed(s, &n);
 }
 
+/* The time was over before a method was ready. */
+static hb_status fill_late(const hb_solve_task *task, const char *why, hb_solution *out)
+{
+    const int walk =
+        task->settings->method != HB_METHOD_PARTICLES && !task->settings->sampling.paths;
+    out->method = walk ? "walk" : "particles";
+    snprintf(out->note, sizeof out->note, "%s%sthe time was over before the first round", why,
+             why[0] ? "; " : "");
+    for (size_t i = 0; i < out->n; i++)
+        HB_TRY(fill_nothing(out->method, walk ? "walks" : "trajectories",
+                            task->settings->sampling.max_time, i, out));
+    return HB_OK;
+}
+
 hb_status hb_solve_by_samples(const hb_solve_task *task, const char *why, hb_solution *out)
 {
     hb_sampling s = {0};
@@ -266,10 +307,15 @@ hb_status hb_solve_by_samples(const hb_solve_task *task, const char *why, hb_sol
     hb_status status = hb_sampling_create(task->context, &task->settings->sampling, out->n,
                                           out->dim, out->tau, &s);
     if (status == HB_OK) status = add_runs(task, out->tau, &s, sizeof reason, reason);
+    if (status == HB_ERROR_INTERRUPTED && hb_is_late(task->context)) {
+        status = fill_late(task, reason, out);
+        hb_sampling_destroy(&s);
+        return status;
+    }
     if (status == HB_OK) status = begin(task, out->tau, &s);
     if (status == HB_OK) status = hb_sampling_perform(&s);
     for (size_t i = 0; status == HB_OK && i < out->n; i++)
-        status = fill_point(&s, &s.runs[s.n_runs > 1 && s.runs[1].chosen[i]], i, out);
+        status = fill_point(&s, hb_sampling_run_of(&s, i), i, out);
     if (status == HB_OK) write_note(&s, reason, out);
     hb_sampling_destroy(&s);
     return status;

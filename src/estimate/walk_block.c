@@ -351,6 +351,7 @@ static hb_status run_together(hb_walk_block *b, const hb_walk_plan *plan, const 
 {
     start(b, plan, x0, offset, n);
     for (uint64_t number = 0; b->live > 0; number++) {
+        if (hb_is_late(&b->context)) return hb_fail_late(&b->context);
         HB_TRY(evaluate(b, plan->way != HB_WALK_PARAMETRIX));
         for (size_t i = 0; i < b->live; i++) settle(b, i, plan->way != HB_WALK_PARAMETRIX);
         *steps += (double)b->live;

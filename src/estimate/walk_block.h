@@ -52,6 +52,8 @@ typedef struct hb_walk_result {
 hb_status hb_walk_block_run(hb_walk_block *block, const hb_walk_plan *plan, const double *x0,
                             uint64_t seed, uint64_t first, size_t n, double *steps);
 hb_walk_result hb_walk_block_result(const hb_walk_block *block, size_t i);
+/* Of hb_seconds: where a run breaks off with HB_ERROR_INTERRUPTED; NULL: nowhere. */
+void hb_walk_block_until(hb_walk_block *block, const double *deadline);
 const char *hb_walk_block_message(const hb_walk_block *block); /* of a failure */
 
 #endif

@@ -96,6 +96,11 @@ void hb_walk_block_destroy(hb_walk_block *block)
     hb_release(&context, block);
 }
 
+void hb_walk_block_until(hb_walk_block *block, const double *deadline)
+{
+    block->context.deadline = deadline;
+}
+
 const char *hb_walk_block_message(const hb_walk_block *block)
 {
     return block->context.message;

@@ -30,12 +30,16 @@ enum {
     WALKS_PER_ROUND = 8192,
     BLOCKS = WALKS_PER_ROUND / HB_WALK_BLOCK,
     PILOT_BLOCKS = 2,
+    LEAST_ROUND = 32,       /* walks of a round, where the time is short */
     FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
     GRADIENT_FRAME_DIM = 3, /* the same for gradients, whose steps need it less */
     MOST_PLANS = 12
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
+static const double ROUND_PART = 0.2; /* of the time that is left, for one round */
+static const double FEW_PART = 0.2;   /* of the pilot's time, for a few walks where nothing ended */
+static const double REST = 0.4; /* of the whole time, that is left for rounds after all trials */
 static const double MOST_GROWTH = 1e6; /* of a linear drift, over the way, where ends are drawn */
 static const double LARGEST = 300;     /* ln of the largest value that is counted, over the scale */
 static const uint64_t PILOT_SALT = UINT64_C(0x9e3779b97f4a7c15);
@@ -53,10 +57,15 @@ typedef struct walk_estimator {
     double *log_scale;    // (n)
     hb_walk_plan *plans;  // (n)
     int n_threads;
-    hb_walk_block **blocks; // (n_threads)
-    double *counted;        // (n_threads, HB_WALK_BLOCK, 1 + d)
-    double *parts;          // (n, BLOCKS, tally)
-    uint64_t round;         /* that is under way */
+    hb_walk_block **blocks;  // (n_threads)
+    double *counted;         // (n_threads, HB_WALK_BLOCK, 1 + d)
+    double *parts;           // (n, BLOCKS, tally)
+    uint64_t round;          /* that is under way */
+    size_t walks;            /* of a round, at each point */
+    double begin;            /* of hb_seconds: when the pilot began */
+    const double *deadline;  /* the context's */
+    double *seconds;         // (n): of one walk, in the pilot
+    unsigned char *unserved; // (n): no plan was tried to its end in the time
     const unsigned char *wanted;
 } walk_estimator;
 
@@ -78,19 +87,20 @@ static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double 
 }
 
 static hb_status run_block(const walk_estimator *w, int thread, const hb_walk_plan *plan,
-                           const double *x0, uint64_t seed, uint64_t first, double *steps)
+                           const double *x0, uint64_t seed, uint64_t first, size_t n, double *steps)
 {
     hb_walk_block *block = w->blocks[thread];
-    const hb_status status = hb_walk_block_run(block, plan, x0, seed, first, HB_WALK_BLOCK, steps);
+    const hb_status status = hb_walk_block_run(block, plan, x0, seed, first, n, steps);
     if (status != HB_OK) hb_fail(w->context, status, "%s", hb_walk_block_message(block));
     return status;
 }
 
 /* The same into a tally, over e^scale. */
-static void count_block(const walk_estimator *w, int thread, double scale, double *tally)
+static void count_block(const walk_estimator *w, int thread, size_t n, double scale, double *tally)
 {
-    const size_t d = w->shared.d, n = HB_WALK_BLOCK;
-    double *a = w->counted + (size_t)thread * n * (1 + d), *b = a + n, lost = 0, stray = 0;
+    const size_t d = w->shared.d;
+    double *a = w->counted + (size_t)thread * HB_WALK_BLOCK * (1 + d), *b = a + n;
+    double lost = 0, stray = 0;
     for (size_t i = 0; i < n; i++) {
         const hb_walk_result result = hb_walk_block_result(w->blocks[thread], i);
         a[i] = result.sign * exp(fmin(result.size - scale, LARGEST));
@@ -101,6 +111,46 @@ static void count_block(const walk_estimator *w, int thread, double scale, doubl
     hb_tally_add((int)d, tally, n, a, b);
     hb_tally_lose(tally, lost);
     hb_tally_stray(tally, stray);
+}
+
+/* ---- linear drifts with a closed form ------------------------------------------------------- */
+
+static hb_status closed_task(void *user, size_t i, int thread)
+{
+    walk_estimator *w = user;
+    const size_t d = w->shared.d;
+    void *memory;
+    (void)thread;
+    HB_TRY(hb_allocate(w->context, 2 * (1 + d) + hb_walk_linear_work(&w->linear), sizeof(double),
+                       &memory));
+    double *other = memory;
+    hb_walk_linear_value(&w->linear, w->points + i * d, w->values + i * (1 + d),
+                         w->errors + i * (1 + d), other, other + 2 * (1 + d));
+    hb_release(w->context, memory);
+    w->plans[i] = (hb_walk_plan){.finesse = 1};
+    const double v = w->values[i * (1 + d)];
+    w->log_scale[i] = isfinite(v) ? v : 0;
+    return HB_OK;
+}
+
+/* All walks are the same: a block of them stands for any number. */
+static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const size_t d = w->shared.d, size = hb_tally_size((int)d);
+    double *a = w->counted, *b = a + HB_WALK_BLOCK;
+    (void)k;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!wanted[i]) continue;
+        const double *value = w->values + i * (1 + d);
+        for (size_t j = 0; j < HB_WALK_BLOCK; j++) {
+            a[j] = isfinite(value[0]);
+            for (size_t m = 0; m < d; m++) b[j * d + m] = a[j] > 0 ? value[1 + m] : 0;
+        }
+        hb_tally_add((int)d, tallies + i * size, HB_WALK_BLOCK, a, b);
+        if (isnan(value[0])) hb_tally_lose(tallies + i * size, HB_WALK_BLOCK);
+    }
+    return hb_progress(w->context, "walks", 1, 1);
 }
 
 /* ---- the pilot ------------------------------------------------------------------------------ */
@@ -151,9 +201,9 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
     hb_tally_answer answer;
     *cost = 0;
     for (uint64_t k = 0; k < PILOT_BLOCKS && *cost <= HOPELESS * best; k++) {
-        HB_TRY(run_block(w, thread, plan, x0, seed, k * HB_WALK_BLOCK, &steps));
+        HB_TRY(run_block(w, thread, plan, x0, seed, k * HB_WALK_BLOCK, HB_WALK_BLOCK, &steps));
         if (k == 0) *scale = mean_size(w->blocks[thread], HB_WALK_BLOCK);
-        count_block(w, thread, *scale, tally);
+        count_block(w, thread, HB_WALK_BLOCK, *scale, tally);
         total += steps;
         hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
         *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
@@ -162,36 +212,122 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
     return HB_OK;
 }
 
+/* When the pilot of a point must have ended: its share of the time. */
+static double pilot_end(const walk_estimator *w)
+{
+    if (!w->deadline) return INFINITY;
+    return fmin(*w->deadline,
+                hb_seconds() + (*w->deadline - w->begin) * w->n_threads / (double)w->n);
+}
+
+static void take_plan(walk_estimator *w, size_t i, const hb_walk_plan *plan, double scale,
+                      double seconds)
+{
+    w->unserved[i] = 0;
+    w->plans[i] = *plan;
+    w->log_scale[i] = scale;
+    w->seconds[i] = seconds;
+}
+
+/* Where no plan was tried to its end: the one with the fewest steps that a few walks end with. */
+static hb_status try_few(walk_estimator *w, int thread, size_t i, int n, const hb_walk_plan *plans)
+{
+    const double *x0 = w->points + i * w->shared.d;
+    const uint64_t seed = point_seed(w->seed, PILOT_SALT, w->shared.d, x0);
+    for (int k = n; k-- > 0 && w->unserved[i];) {
+        double steps;
+        const double now = hb_seconds();
+        const hb_status status = run_block(w, thread, plans + k, x0, seed, 0, LEAST_ROUND, &steps);
+        if (status == HB_ERROR_INTERRUPTED) return HB_OK;
+        HB_TRY(status);
+        const double scale = mean_size(w->blocks[thread], LEAST_ROUND);
+        take_plan(w, i, plans + k, scale, (hb_seconds() - now) / LEAST_ROUND);
+    }
+    return HB_OK;
+}
+
+/* Where the time is limited, each plan has half of what is left of it; one that does not end is left out. */
 static hb_status pilot_task(void *user, size_t i, int thread)
 {
     walk_estimator *w = user;
     hb_walk_plan plans[MOST_PLANS];
     const int n = plans_of(&w->shared, plans);
-    double best = INFINITY;
+    const double end = pilot_end(w);
+    double best = INFINITY, until;
+    w->unserved[i] = 1;
+    hb_walk_block_until(w->blocks[thread], &until);
     for (int k = 0; k < n; k++) {
         double cost, scale = 0;
-        HB_TRY(try_plan(w, thread, plans + k, i, best, &cost, &scale));
-        if (k > 0 && !(cost < (plans[k].part == 1 ? WHOLE : PREFERENCE) * best)) continue;
-        best = cost;
-        w->plans[i] = plans[k];
-        w->log_scale[i] = scale;
+        const double now = hb_seconds();
+        until = now + 0.5 * (end - now);
+        const hb_status status = try_plan(w, thread, plans + k, i, best, &cost, &scale);
+        if (status == HB_ERROR_INTERRUPTED) continue;
+        HB_TRY(status);
+        if (w->unserved[i] || cost < (plans[k].part == 1 ? WHOLE : PREFERENCE) * best) {
+            best = cost;
+            take_plan(w, i, plans + k, scale,
+                      (hb_seconds() - now) / (PILOT_BLOCKS * HB_WALK_BLOCK));
+        }
     }
+    until = end + FEW_PART * (end - w->begin);
+    if (w->unserved[i]) HB_TRY(try_few(w, thread, i, n, plans));
+    hb_walk_block_until(w->blocks[thread], w->deadline);
     return HB_OK;
+}
+
+/* The tasks look at the time themselves. */
+static hb_status run_pilot(walk_estimator *w)
+{
+    w->deadline = w->context->deadline;
+    w->begin = hb_seconds();
+    w->context->deadline = NULL;
+    const hb_status status =
+        hb_parallel_for(w->context, "pilot walks", w->n, w->closed ? closed_task : pilot_task, w);
+    w->context->deadline = w->deadline;
+    return status;
+}
+
+/* Where the time is limited: a round that would take more than a part of what is left has fewer walks. */
+static void choose_round(walk_estimator *w, double max_time)
+{
+    double seconds = 0;
+    w->walks = WALKS_PER_ROUND;
+    if (!w->context->deadline || w->closed) return;
+    for (size_t i = 0; i < w->n; i++) seconds += w->unserved[i] ? 0 : w->seconds[i];
+    const double left = fmax(*w->deadline - hb_seconds(), 0) + REST * max_time;
+    while (w->walks > LEAST_ROUND && seconds * (double)w->walks / w->n_threads > ROUND_PART * left)
+        w->walks /= 2;
+}
+
+static int resize(void *self, uint64_t walks)
+{
+    walk_estimator *w = self;
+    if (w->closed) return walks == 1;
+    if (walks < LEAST_ROUND || walks > WALKS_PER_ROUND || (walks & (walks - 1))) return 0;
+    w->walks = (size_t)walks;
+    return 1;
 }
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
+/* Blocks of a round, and walks of a block. */
+static size_t blocks_of(const walk_estimator *w)
+{
+    return w->walks > HB_WALK_BLOCK ? w->walks / HB_WALK_BLOCK : 1;
+}
+
 static hb_status block_task(void *user, size_t index, int thread)
 {
     const walk_estimator *w = user;
-    const size_t d = w->shared.d, i = index / BLOCKS, block = index % BLOCKS;
+    const size_t blocks = blocks_of(w), n = w->walks / blocks;
+    const size_t d = w->shared.d, i = index / blocks, block = index % blocks;
     const double *x0 = w->points + i * d;
     double *tally = w->parts + index * hb_tally_size((int)d), steps;
     if (!w->wanted[i]) return HB_OK;
     hb_tally_clear((int)d, tally);
     HB_TRY(run_block(w, thread, w->plans + i, x0, point_seed(w->seed, 0, d, x0),
-                     w->round * WALKS_PER_ROUND + block * HB_WALK_BLOCK, &steps));
-    count_block(w, thread, w->log_scale[i], tally);
+                     w->round * w->walks + block * n, n, &steps));
+    count_block(w, thread, n, w->log_scale[i], tally);
     return HB_OK;
 }
 
@@ -202,51 +338,12 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, 
     const size_t size = hb_tally_size(dim);
     w->round = k;
     w->wanted = wanted;
-    HB_TRY(hb_parallel_for(w->context, "walks", w->n * BLOCKS, block_task, w));
+    const size_t blocks = blocks_of(w);
+    HB_TRY(hb_parallel_for(w->context, "walks", w->n * blocks, block_task, w));
     for (size_t i = 0; i < w->n; i++)
-        for (size_t block = 0; wanted[i] && block < BLOCKS; block++)
-            hb_tally_merge(dim, tallies + i * size, w->parts + (i * BLOCKS + block) * size);
+        for (size_t block = 0; wanted[i] && block < blocks; block++)
+            hb_tally_merge(dim, tallies + i * size, w->parts + (i * blocks + block) * size);
     return HB_OK;
-}
-
-/* ---- linear drifts with a closed form ------------------------------------------------------- */
-
-static hb_status closed_task(void *user, size_t i, int thread)
-{
-    walk_estimator *w = user;
-    const size_t d = w->shared.d;
-    void *memory;
-    (void)thread;
-    HB_TRY(hb_allocate(w->context, 2 * (1 + d) + hb_walk_linear_work(&w->linear), sizeof(double),
-                       &memory));
-    double *other = memory;
-    hb_walk_linear_value(&w->linear, w->points + i * d, w->values + i * (1 + d),
-                         w->errors + i * (1 + d), other, other + 2 * (1 + d));
-    hb_release(w->context, memory);
-    w->plans[i] = (hb_walk_plan){.finesse = 1};
-    const double v = w->values[i * (1 + d)];
-    w->log_scale[i] = isfinite(v) ? v : 0;
-    return HB_OK;
-}
-
-/* All walks are the same: a block of them stands for any number. */
-static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
-{
-    walk_estimator *w = self;
-    const size_t d = w->shared.d, size = hb_tally_size((int)d);
-    double *a = w->counted, *b = a + HB_WALK_BLOCK;
-    (void)k;
-    for (size_t i = 0; i < w->n; i++) {
-        if (!wanted[i]) continue;
-        const double *value = w->values + i * (1 + d);
-        for (size_t j = 0; j < HB_WALK_BLOCK; j++) {
-            a[j] = isfinite(value[0]);
-            for (size_t m = 0; m < d; m++) b[j * d + m] = a[j] > 0 ? value[1 + m] : 0;
-        }
-        hb_tally_add((int)d, tallies + i * size, HB_WALK_BLOCK, a, b);
-        if (isnan(value[0])) hb_tally_lose(tallies + i * size, HB_WALK_BLOCK);
-    }
-    return hb_progress(w->context, "walks", 1, 1);
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -262,6 +359,7 @@ static void destroy(void *self)
     hb_release(w->context, w->parts);
     hb_release(w->context, w->counted);
     hb_release(w->context, w->values);
+    hb_release(w->context, w->seconds);
     hb_walk_linear_clear(w->context, &w->linear);
     hb_release(w->context, w);
 }
@@ -324,6 +422,9 @@ static hb_status create_rooms(walk_estimator *w)
     HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, 2 * (1 + d) * sizeof(double), &memory));
     w->values = memory;
     w->errors = w->values + w->n * (1 + d);
+    HB_TRY(hb_allocate(w->context, w->n + 1, sizeof(double) + 1, &memory));
+    w->seconds = memory;
+    w->unserved = memset(w->seconds + w->n, 0, w->n);
     if (!w->closed) {
         HB_TRY(hb_allocate(w->context, w->n * BLOCKS + 1, tally * sizeof(double), &memory));
         w->parts = memory;
@@ -374,9 +475,8 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     *w = (walk_estimator){.context = context, .seed = settings->seed, .n = n, .points = points};
     hb_status status = describe(w, problem, tau);
     if (status == HB_OK) status = create_rooms(w);
-    if (status == HB_OK)
-        status =
-            hb_parallel_for(context, "pilot walks", n, w->closed ? closed_task : pilot_task, w);
+    if (status == HB_OK) status = run_pilot(w);
+    if (status == HB_OK) choose_round(w, settings->max_time);
     if (status != HB_OK) {
         destroy(w);
         return status;
@@ -384,8 +484,10 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     *out = (hb_estimator){.self = w,
                           .name = "walk",
                           .unit = "walks",
-                          .samples_per_round = w->closed ? 1 : WALKS_PER_ROUND,
+                          .samples_per_round = w->closed ? 1 : w->walks,
                           .rounds = w->closed ? 1 : UINT64_MAX / WALKS_PER_ROUND / w->shared.d / 2,
+                          .unserved = w->unserved,
+                          .resize = resize,
                           .exact = w->closed,
                           .log_scale = w->log_scale,
                           .known_error = w->closed ? w->errors : NULL,
