@@ -160,11 +160,11 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     hb_solve_settings settings = *task->settings;
     hb_solve_task part = *task;
     part.settings = &settings;
-    const double start = hb_sampling_clock(), limit = settings.sampling.max_time;
+    const double start = hb_seconds(), limit = settings.sampling.max_time;
     settings.grid.max_time = settings.grid.max_time > 0 ? settings.grid.max_time : limit / 2;
     const hb_status status = hb_solve_by_grid(&part, out);
     if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
-    if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_sampling_clock(), 1e-3);
+    if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
     snprintf(why, sizeof why, "sampling, because the grid refused (%s)",
              hb_context_message(task->context));
     hb_grid_destroy(out->grid);
