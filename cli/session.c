@@ -180,6 +180,12 @@ static int library_progress(void *user, const char *what, double done, double to
     return stop_requested;
 }
 
+int hb_session_stops(void *user, const char *what, double done, double total)
+{
+    (void)user, (void)what, (void)done, (void)total;
+    return stop_requested;
+}
+
 static void library_note(void *user, const char *message)
 {
     hb_session *session = user;

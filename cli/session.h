@@ -70,6 +70,9 @@ void hb_session_detail(hb_session *session, const char *format, ...) HB_PRINTF(2
 /* HB_ERROR_INTERRUPTED after SIGINT, SIGTERM or SIGHUP. */
 hb_status hb_session_progress(hb_session *session, double done, double total);
 
+/* A progress callback of another context: shows nothing, and stops after the same signals. */
+int hb_session_stops(void *user, const char *what, double done, double total);
+
 /* Takes the progress line off the terminal, before something is printed on stdout. */
 void hb_session_clear(hb_session *session);
 

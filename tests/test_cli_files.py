@@ -272,6 +272,31 @@ def test_a_pipe_that_gives_nothing_is_left_at_the_first_signal(tmp_path, line, n
     assert child.returncode == 1 and "interrupted" in text and time.monotonic() - start < 5, (child.returncode, text)
 
 
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_pipe_that_nobody_empties_is_left_at_the_first_signal(tmp_path, reads):
+    os.mkfifo(tmp_path / "f.csv")
+    held = os.open(tmp_path / "f.csv", os.O_RDONLY | os.O_NONBLOCK) if reads else None
+    child = subprocess.Popen([COMMAND, "sample", "--measure", "kappa", "--dim", "9", "-n", "100000", "-o", "f.csv"],
+                             cwd=tmp_path, stderr=subprocess.PIPE)
+    time.sleep(1)
+    assert child.poll() is None
+    child.terminate()
+    text = child.communicate(timeout=20)[1].decode()
+    assert child.returncode == 1 and "interrupted" in text, text
+    if reads:
+        os.close(held)
+
+
+def test_a_pipe_is_written_whole(tmp_path):
+    os.mkfifo(tmp_path / "f.csv")
+    line = ["sample", "--measure", "kappa", "--dim", "9", "-n", "20000", "-q", "-o"]
+    child = subprocess.Popen([COMMAND, *line, "f.csv"], cwd=tmp_path)
+    text = (tmp_path / "f.csv").read_bytes()
+    assert child.wait(timeout=20) == 0
+    assert run(*line, "g.csv", cwd=tmp_path).returncode == 0
+    assert text == (tmp_path / "g.csv").read_bytes()
+
+
 def test_devices_without_an_end_are_refused_or_left(tmp_path):
     os.symlink("/dev/zero", tmp_path / "z.csv")
     os.symlink("/dev/zero", tmp_path / "z.npy")

@@ -25,6 +25,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,9 +34,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 16, TEMPORARY_NAMES = 100 };
+enum { BUFFER = 1 << 16, TEMPORARY_NAMES = 100, PATIENCE = 100 /* milliseconds */ };
 
 struct hb_writer {
     hb_context *context;
@@ -173,6 +175,21 @@ static hb_status open_temporary(hb_writer *writer, mode_t mode)
     return HB_OK;
 }
 
+/* A device or a pipe, opened without waiting: a pipe without a reader is tried again until it has one or
+ * a stop is asked for. */
+static hb_status open_in_place(hb_writer *writer)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    for (;;) {
+        writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (writer->descriptor >= 0) return HB_OK;
+        HB_CHECK(writer->context, errno == ENXIO, HB_ERROR_PATH, "cannot open %s: %s", writer->path,
+                 strerror(errno));
+        HB_TRY(hb_progress(writer->context, "waiting for a reader", 0, 1));
+        nanosleep(&pause, NULL);
+    }
+}
+
 static hb_status open_target(hb_writer *writer)
 {
     hb_context *context = writer->context;
@@ -182,12 +199,7 @@ static hb_status open_target(hb_writer *writer)
              "cannot write %s: it is a directory; give the name of a file", writer->path);
     HB_CHECK(context, access(writer->target, W_OK) == 0, HB_ERROR_PATH, "cannot write %s: %s",
              writer->path, strerror(errno));
-    if (!S_ISREG(old.st_mode)) {
-        writer->descriptor = open(writer->target, O_WRONLY | O_CLOEXEC);
-        HB_CHECK(context, writer->descriptor >= 0, HB_ERROR_PATH, "cannot open %s: %s",
-                 writer->path, strerror(errno));
-        return HB_OK;
-    }
+    if (!S_ISREG(old.st_mode)) return open_in_place(writer);
     HB_TRY(open_temporary(writer, old.st_mode));
     fchmod(writer->descriptor, old.st_mode & 0777); /* the old permissions, past the umask */
     return HB_OK;
@@ -226,6 +238,14 @@ static hb_status write_through(hb_writer *writer, const char *data, size_t bytes
     while (bytes > 0) {
         ssize_t n = write(writer->descriptor, data, bytes);
         if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd ready = {writer->descriptor, POLLOUT, 0};
+            writer->failed = 1; /* unless the wait ends well */
+            HB_TRY(hb_progress(writer->context, "waiting for a reader", 0, 1));
+            writer->failed = 0;
+            poll(&ready, 1, PATIENCE);
+            continue;
+        }
         if (n == 0) errno = EIO; /* no file takes nothing for ever */
         if (n <= 0) return fail_write(writer, "writing");
         data += n;
