@@ -138,7 +138,7 @@ static void sum_kernel(const hb_problem *problem, const hb_particle_rule *rule, 
     assert_true(fits);
     hb_kernel_tune(&kernel, &list, work);
     const hb_kernel_means means[2] = {{a, b}, {NULL, NULL}};
-    hb_kernel_sum(&kernel, &list, 1, n, means, work);
+    hb_kernel_sum(&kernel, &list, 1, n, means, NULL, work);
     *a *= exp(kernel.log_scale);
     for (size_t k = 0; k < d; k++) b[k] *= exp(kernel.log_scale);
     hb_kernel_destroy(context, &kernel);

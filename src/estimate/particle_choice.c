@@ -25,6 +25,7 @@ static const int NODES[2][LAGS][2] = {{{12, 8}, {10, 7}, {9, 6}, {7, 5}, {6, 4},
                                       {{6, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 2}, {3, 2}}};
 static const int GIVEN_NODES[2] = {7, 4}; /* times are not where roots are */
 static const int BALL_NODES[2] = {11, 6}, NO_NODES[2] = {0, 0};
+static const double NARROW = 200; /* the initial density is so many kernels wide */
 static const double SPANS[] = {0.9, 0.45, 0.225};
 
 static hb_particle_rule *next_rule(hb_particle_rules *rules)
@@ -71,6 +72,18 @@ static hb_status rest_within(const hb_particle_task *task, const double *x0, con
     return HB_OK;
 }
 
+hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *room, const double *x0,
+                        const double *b, const double *A, double *out)
+{
+    const hb_particle_task own = {
+        .context = room, .problem = task->problem, .tau = task->tau, .dim = task->dim};
+    void *memory;
+    HB_TRY(hb_allocate(room, 3 * PLACES * task->dim * task->dim, sizeof(double), &memory));
+    const hb_status status = rest_within(&own, x0, b, A, sqrt(2 * task->tau), memory, out);
+    hb_release(room, memory);
+    return status;
+}
+
 /* How often tau must be halved at one point; work: (3 PLACES + 1) d d + d. */
 static hb_status halvings_at(const hb_particle_task *task, const double *x0, double *work, int *out)
 {
@@ -108,6 +121,29 @@ static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
     for (int k = 0; k <= last; k++)
         HB_TRY(hb_rule_lag(task->context, ldexp(task->tau, -k), nodes_of(task->dim, k),
                            kind_of(task->dim), next_rule(out)));
+    return HB_OK;
+}
+
+/* The whole lag, its kernel averaged over the initial density, which must be smooth: where the kernel is so
+ * narrow that draws of that density hardly come near. */
+static hb_status add_start(const hb_particle_task *task, hb_particle_rules *out)
+{
+    const size_t d = task->dim;
+    const hb_initial_kind kind = hb_problem_initial_kind(task->problem);
+    const int smooth =
+        kind == HB_INITIAL_GAUSSIAN || kind == HB_INITIAL_MIXTURE || kind == HB_INITIAL_STATIONARY;
+    void *memory;
+    if (!smooth) return HB_OK;
+    HB_TRY(hb_allocate(task->context, 2 * d, sizeof(double), &memory));
+    double *low = memory, *high = low + d, least = INFINITY;
+    const hb_status status = hb_problem_initial_box(task->context, task->problem, low, high);
+    for (size_t k = 0; k < d && status == HB_OK; k++) least = fmin(least, high[k] - low[k]);
+    hb_release(task->context, memory);
+    HB_TRY(status);
+    if (!(sqrt(2 * task->tau) * NARROW < least)) return HB_OK;
+    hb_particle_rule *rule = next_rule(out);
+    HB_TRY(hb_rule_lag(task->context, task->tau, NO_NODES, HB_RULE_ROOT, rule));
+    rule->from_start = 1;
     return HB_OK;
 }
 
@@ -168,7 +204,9 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
         HB_TRY(add_given(task, out));
     } else if (task->linear.A && !forced) {
         HB_TRY(hb_rule_lag(task->context, task->tau, NO_NODES, HB_RULE_ROOT, next_rule(out)));
+        HB_TRY(add_start(task, out));
     } else {
+        if (!forced) HB_TRY(add_start(task, out));
         if (!forced) HB_TRY(add_lags(task, out));
         HB_TRY(add_balls(task, settings, out));
     }

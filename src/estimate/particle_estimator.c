@@ -35,6 +35,7 @@ typedef struct particles {
     int *winner;                 // (n)
     double step, bias;
     size_t batch_size, part; /* trajectories in a batch, batches in a part */
+    uint64_t seed;           /* of the estimate */
     uint64_t skipped;        /* of the user's trajectories: those of the pilot */
     hb_swarm swarm;
     size_t width;
@@ -78,7 +79,12 @@ static hb_status add_point(void *user, size_t i, int thread)
     hb_kernel_means means[2] = {{a, a + BATCHES}, {NULL, NULL}};
     double *tally = p->tallies + i * hb_tally_size((int)d), lost = 0;
     if (p->kernels[i].corrected) means[1] = (hb_kernel_means){a2, a2 + BATCHES};
-    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, means, work);
+    double *a3 = a2 + BATCHES * (d + 1);
+    const hb_kernel_means own = {a3, a3 + BATCHES}, *start;
+    HB_TRY(hb_pilot_start(&p->task, p->swarm.rooms + thread, i, p->kernels + i, p->seed,
+                          p->swarm.first / p->batch_size, units, &own, &start,
+                          a3 + BATCHES * (d + 1)));
+    hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, means, start, work);
     hb_tally_add((int)d, tally, units, means[0].a, means[0].b);
     if (means[1].a) hb_pilot_differ(d, p->kernels[i].lift, units, means, tally);
     for (size_t k = 0; k < units; k++) lost += p->swarm.lost[k] / (double)p->batch_size;
@@ -227,6 +233,10 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     HB_TRY(keep_winners(p));
     for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->known[k] = p->verdict.doubt;
     if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->known));
+    for (size_t i = 0; i < task->n; i++) /* particle_start.c */
+        for (size_t k = 0; k < 1 + task->dim && p->kernels[i].from_start; k++)
+            p->known[i * (1 + task->dim) + k] =
+                p->kernels[i].rest * (k == 0 ? sqrt(2 * task->tau) : 1);
     return HB_OK;
 }
 
@@ -237,6 +247,7 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
     const size_t round = settings->samples > 0 && settings->samples < USUAL_ROUND
                              ? (size_t)settings->samples
                              : USUAL_ROUND;
+    p->seed = settings->seed;
     p->batch_size = (round + BATCHES - 1) / BATCHES;
     if (task->given.n_paths) { // rounds of one size that leave few trajectories out
         const size_t left = (task->given.n_paths - (size_t)p->skipped) / BATCHES;
@@ -259,7 +270,7 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
     for (size_t i = 0; i < task->n; i++) with_drift |= p->kernels[i].corrected;
     HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL, p->part,
                            p->batch_size, 0, with_drift, &p->swarm));
-    p->width = hb_kernel_work(d) + 2 * BATCHES * (d + 1);
+    p->width = hb_kernel_work(d) + 3 * BATCHES * (d + 1) + hb_pilot_start_work(d);
     HB_TRY(allocate(task->context, threads * p->width, sizeof(double), &p->work));
     for (size_t i = 0; i < task->n; i++) {
         p->log_scale[i] = p->kernels[i].log_scale;
@@ -274,7 +285,8 @@ static size_t count_points(const particles *p, const hb_particle_rule *rule)
     size_t count = 0;
     for (size_t i = 0; i < p->task.n; i++) {
         const hb_particle_rule *own = p->rules.rule + p->winner[i];
-        count += own->lag == rule->lag && own->lift == rule->lift;
+        count +=
+            own->lag == rule->lag && own->lift == rule->lift && own->from_start == rule->from_start;
     }
     return count;
 }
@@ -286,15 +298,17 @@ static size_t note_winners(const particles *p, char *out, size_t size)
     for (int r = 0; r < p->rules.n && used < size; r++) {
         const hb_particle_rule *rule = p->rules.rule + r;
         const size_t count = count_points(p, rule);
-        if (count == 0 || (r > 0 && rule[-1].lag == rule->lag && rule[-1].lift == rule->lift))
+        if (count == 0 || (r > 0 && rule[-1].lag == rule->lag && rule[-1].lift == rule->lift &&
+                           rule[-1].from_start == rule->from_start))
             continue;
         used += (size_t)snprintf(out + used, size - used, "%s", used ? ", " : "");
         if (used < size && rule->lift)
             used += (size_t)snprintf(out + used, size - used, "heat ball of radius %.4g, lift %d",
                                      sqrt(4 * M_PI * rule->lag), rule->lift);
         else if (used < size)
-            used += (size_t)snprintf(out + used, size - used, "fixed lag %.3g tau",
-                                     rule->lag / p->task.tau);
+            used += (size_t)snprintf(out + used, size - used, "fixed lag %.3g tau%s",
+                                     rule->lag / p->task.tau,
+                                     rule->from_start ? " from the initial density" : "");
         if (used < size)
             used += (size_t)snprintf(out + used, size - used, " (%zu point%s)", count,
                                      count == 1 ? "" : "s");

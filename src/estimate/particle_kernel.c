@@ -155,6 +155,7 @@ static int make_nodes(const hb_particle_rule *rule, double *work, hb_particle_ke
     const double span = stretched(2 * a, rule->lag);
     for (int j = 0; j < out->n; j++) {
         hb_particle_node *node = out->nodes + j;
+        node->lag = rule->s[j];
         node->weight[0] = rule->weight[j];
         node->weight[1] = rule->coarse[j];
         node->is_main = j < rule->n_main;
@@ -176,6 +177,7 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
                            int *fits)
 {
     *out = (hb_particle_kernel){.lift = rule->lift, .corrected = corrected};
+    out->from_start = rule->from_start;
     out->n_main = rule->n_main;
     out->n = corrected ? rule->n : rule->n_main;
     for (int which = 0; which < 2 && corrected; which++) out->at_zero[which] = rule->at_zero[which];

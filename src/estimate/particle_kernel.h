@@ -19,7 +19,7 @@ typedef struct hb_particle_node {
     size_t snapshot; /* which list */
     int is_main;
     double weight[2]; /* in the rule, and in the coarser one */
-    double log_norm, reach2;
+    double lag, log_norm, reach2;
     double growth, th, span, R2; /* of the ball: e^(as), its time, its span, R^2 */
     double *centre, *half;       // (d), (d)
     double *whiten, *lower;      // (d, d) each: L^-1, L^-1 e^(-As); fixed lag only
@@ -28,8 +28,10 @@ typedef struct hb_particle_node {
 typedef struct hb_particle_kernel {
     hb_particle_anchor anchor;
     int lift, n_main, n,
-        corrected; /* corrected = 0: F is linear, nodes beyond n_main have no part */
-    int untimely;  /* 1: its rule in time is not fine enough, so its error is not known */
+        corrected;  /* corrected = 0: F is linear, nodes beyond n_main have no part */
+    int untimely;   /* 1: its rule in time is not fine enough, so its error is not known */
+    double rest;    /* with from_start: how far the drift is from linear within its width */
+    int from_start; /* the main node is averaged over draws around it (particle_start.c) */
     double at_zero[2], log_scale;
     hb_particle_node *nodes; // (n); the one block that everything above points into
 } hb_particle_kernel;
@@ -57,10 +59,18 @@ typedef struct hb_kernel_means {
     double *a, *b;
 } hb_kernel_means;
 
+/* What the initial density near the point gives: a[units], b[units][d] of the main node of a kernel with
+ * from_start, by `draws` (even) draws of each unit first .. first+units-1. work: 4 draws (d + 1) doubles. */
+hb_status hb_kernel_start(hb_context *context, const hb_problem *problem,
+                          const hb_particle_kernel *kernel, uint64_t seed, uint64_t stream,
+                          uint64_t first, size_t units, size_t draws, const hb_kernel_means *out,
+                          double *work);
+
 /* Means of the kernel and of its gradient over the particles of each batch, divided by e^log_scale, by the
- * rule, means[0], and by the coarser one, means[1], which may be NULL pointers: then it is left out.
- * Returns how many particles were looked at. */
+ * rule, means[0], and by the coarser one, means[1], which may be NULL pointers: then it is left out. start: of
+ * hb_kernel_start, NULL for kernels that are not from_start. Returns how many particles were looked at. */
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,
-                     size_t batch_size, const hb_kernel_means means[2], double *work);
+                     size_t batch_size, const hb_kernel_means means[2],
+                     const hb_kernel_means *start, double *work);
 
 #endif

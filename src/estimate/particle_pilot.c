@@ -24,6 +24,10 @@
 
 enum { FIRST_STEPS = 32, MOST_STEPS = 8192, MOST_CHECKED = 64, PILOT_DOUBLES = 1 << 22 };
 
+#define START_STREAM (UINT64_C(0xF9D) << 52)
+
+enum { START_DRAWS = 32 };
+
 static const double TOLERATED = 0.2;
 static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
 static const double UNSEEN =
@@ -50,6 +54,22 @@ size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
     const size_t share = task->given.n_paths / 8 / HB_PILOT_BATCHES; // of the user's trajectories
     if (task->given.n_paths > 0 && batch > share) batch = share > 1 ? share : 1;
     return batch;
+}
+
+size_t hb_pilot_start_work(size_t d)
+{
+    return 4 * (size_t)START_DRAWS * (d + 1);
+}
+
+hb_status hb_pilot_start(const hb_particle_task *task, hb_context *room, size_t point,
+                         const hb_particle_kernel *kernel, uint64_t seed, uint64_t first,
+                         size_t units, const hb_kernel_means *out, const hb_kernel_means **start,
+                         double *work)
+{
+    *start = kernel->from_start ? out : NULL;
+    if (!kernel->from_start) return HB_OK;
+    return hb_kernel_start(room, task->problem, kernel, seed, START_STREAM | point, first, units,
+                           START_DRAWS, out, work);
 }
 
 /* ---- the competition ----------------------------------------------------------------------------- */
@@ -160,6 +180,8 @@ static void judge(const contest *c, entry *e, double *tally, double *score)
         hb_pilot_differ(d, e->kernel.lift, units, e->means, tally);
         rule = rule_error(c, e, density, score);
     }
+    if (e->kernel.from_start)
+        rule = pow(e->kernel.rest, 2) * (2 * c->task->tau + (double)d / c->score_scale);
     const double cost =
         2 * c->steps / (double)c->task->n + e->seen / (double)(units * c->swarm->batch_size);
     for (size_t k = 0; k < d; k++) errors += score[d + k] * score[d + k];
@@ -196,6 +218,20 @@ static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry 
     e->merit *= DOUBTED;
 }
 
+/* Values are divided by the initial density at the kernel's centre; no particle may be near. */
+static hb_status scale_by_start(const hb_particle_task *task, hb_context *room,
+                                hb_particle_kernel *kernel, double *work)
+{
+    const hb_particle_node *node = kernel->nodes;
+    double trace = 0;
+    for (size_t i = 0; i < task->dim; i++) trace += kernel->anchor.A[i * task->dim + i];
+    HB_TRY(hb_problem_initial(room, task->problem, 1, node->centre, &kernel->log_scale, work));
+    kernel->log_scale -= trace * node->lag;
+    if (task->linear.A) return HB_OK;
+    return hb_pilot_rest(task, room, kernel->anchor.x0, kernel->anchor.b, kernel->anchor.A,
+                         &kernel->rest);
+}
+
 static hb_status enter(const contest *c, hb_context *room, size_t point, int r, double *work,
                        entry *e)
 {
@@ -204,13 +240,19 @@ static hb_status enter(const contest *c, hb_context *room, size_t point, int r, 
     const size_t d = task->dim;
     double *tally = work + hb_kernel_work(d), *score = tally + hb_tally_size((int)d);
     HB_TRY(hb_kernel_create(room, task->problem, task->tau, d, task->points + point * d, rule,
-                            rule->lift > 0 || !task->linear.A, c->rules->snapshot[r], work,
-                            &e->kernel, &e->fits));
+                            rule->lift > 0 || (!task->linear.A && !rule->from_start),
+                            c->rules->snapshot[r], work, &e->kernel, &e->fits));
     e->merit = INFINITY;
     if (!e->fits) return HB_OK;
     hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
+    const hb_kernel_means *start;
+    double *room_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
+    const hb_kernel_means own = {room_of_start, room_of_start + HB_PILOT_BATCHES};
+    if (rule->from_start) HB_TRY(scale_by_start(task, room, &e->kernel, work));
+    HB_TRY(hb_pilot_start(task, room, point, &e->kernel, task->seed, 0, c->swarm->filled, &own,
+                          &start, room_of_start - hb_pilot_start_work(d)));
     e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
-                            e->means, work);
+                            e->means, start, work);
     judge(c, e, tally, score);
     look_at_nodes(c, rule, e);
     return HB_OK;
@@ -253,7 +295,8 @@ static hb_status run_contest(contest *c)
     const size_t d = task->dim, units = HB_PILOT_BATCHES;
     const size_t threads = (size_t)hb_context_threads(task->context);
     void *memory;
-    c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 2 * units * (d + 1);
+    c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + hb_pilot_start_work(d) +
+               3 * units * (d + 1);
     HB_TRY(hb_allocate(task->context, threads * c->width, sizeof(double), &memory));
     c->work = memory;
     c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
@@ -355,8 +398,12 @@ static hb_status check_point(void *user, size_t index, int thread)
     const hb_kernel_means coarse[2] = {{values, values + units}, none};
     double *known = c->known + point * (1 + d);
     hb_tally_answer answer;
-    hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, work);
-    hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, work);
+    values += units * (d + 1);
+    const hb_kernel_means own = {values, values + units}, *start;
+    HB_TRY(hb_pilot_start(c->task, c->swarm->rooms + thread, point, kernel, c->task->seed, 0, units,
+                          &own, &start, values + units * (d + 1)));
+    hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, start, work);
+    hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, start, work);
     hb_tally_clear((int)d, tally);
     hb_tally_add((int)d, tally, units, fine[0].a, fine[0].b);
     hb_tally_answer_of((int)d, tally, kernel->log_scale, &answer, score, score + d);
@@ -391,7 +438,8 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
     step_check c = {.task = task, .kernels = kernels, .swarm = &swarm, .known = known};
     c.stride = stride;
     c.n = (task->n + c.stride - 1) / c.stride;
-    c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 2 * HB_PILOT_BATCHES * (d + 1);
+    c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 3 * HB_PILOT_BATCHES * (d + 1) +
+              hb_pilot_start_work(d);
     hb_status status = hb_allocate(task->context, threads * c.width + c.n, sizeof(double), &memory);
     if (status == HB_OK) {
         c.work = memory;

@@ -8,8 +8,9 @@ enum { HB_RULE_NODES = 40 };
 
 /* Two rules in one: the rule itself, and a coarser one whose difference from it shows the error in time. */
 typedef struct hb_particle_rule {
-    int lift;      /* 0: fixed lag in the full linear frame; else the heat ball with this lift */
-    double lag;    /* the fixed lag, or the time that the ball spans */
+    int lift;   /* 0: fixed lag in the full linear frame; else the heat ball with this lift */
+    double lag; /* the fixed lag, or the time that the ball spans */
+    int from_start; /* the kernel itself is averaged over the initial density near it, not over particles */
     int n_main, n; /* nodes 0 .. n_main-1 carry the kernel itself, the others the correction */
     double s[HB_RULE_NODES];
     double weight[HB_RULE_NODES]; /* of the rule; 0 at nodes of the coarser one */

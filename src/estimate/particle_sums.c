@@ -259,8 +259,16 @@ static void visit_node(visitor *v, const hb_cell_list *lists, size_t units)
                        v);
 }
 
+static void add_start(size_t units, size_t d, double factor, const hb_kernel_means *start,
+                      const hb_kernel_means *to)
+{
+    for (size_t k = 0; k < units; k++) to->a[k] += factor * start->a[k];
+    for (size_t k = 0; k < units * d; k++) to->b[k] += factor * start->b[k];
+}
+
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,
-                     size_t batch_size, const hb_kernel_means means[2], double *work)
+                     size_t batch_size, const hb_kernel_means means[2],
+                     const hb_kernel_means *start, double *work)
 {
     const size_t d = kernel->anchor.dim;
     const int rules = means[1].a ? 2 : 1;
@@ -269,7 +277,10 @@ double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists
         memset(means[which].a, 0, units * sizeof(double));
         memset(means[which].b, 0, units * d * sizeof(double));
     }
-    for (int j = 0; j < kernel->n; j++) {
+    if (start)
+        for (int which = 0; which < rules; which++)
+            add_start(units, d, (double)batch_size, start, means + which);
+    for (int j = start ? 1 : 0; j < kernel->n; j++) {
         v.node = kernel->nodes + j;
         if (rules == 1 && v.node->weight[0] == 0) continue;
         visit_node(&v, lists, units);

@@ -10,8 +10,11 @@ import functools
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
+import scipy.stats
 from scipy.interpolate import CubicSpline
 
 import heatball
@@ -150,3 +153,39 @@ def test_a_very_local_drift():
     assert np.all(np.abs(s.log_density - v) < 5 * s.log_density_se + 1e-3)
     assert np.all(np.abs(s.score[:, 0] - score) < 5 * s.score_se[:, 0])
     assert np.isinf(s.log_density_se[0]) and 0 in s.warnings
+
+
+@pytest.mark.parametrize("time", [1e-12, 1e-6, 1e-4])
+def test_after_a_very_short_time(time):
+    """No draw of the initial density comes near the kernel; the density near the point does."""
+    at = np.array([[0.3], [1.5], [4.0]])
+    start = {"noise": "1", "initial": "gaussian(mean=0,var=0.3)", "time": time, "at": at}
+    s = heatball.solve(drift="-x", method="particles", **start)
+    var = 0.3 * np.exp(-2 * time) - np.expm1(-2 * time) / 2
+    assert np.all(np.abs(s.log_density + at[:, 0]**2 / (2 * var) + np.log(2 * np.pi * var) / 2)
+                  < 5 * s.log_density_se + 1e-12)
+    assert np.all(np.abs(s.score + at / var) < 5 * s.score_se + 1e-12)
+    s = heatball.solve(drift="x-x^3", method="particles", **start)
+    grid = heatball.solve(drift="x-x^3", method="grid", **start)
+    assert np.all(np.abs(s.log_density - grid.log_density) < 5 * (s.log_density_se + grid.log_density_se))
+    assert np.all(np.abs(s.score - grid.score) < 5 * (s.score_se + grid.score_se))
+    assert np.all(s.log_density_se < 1e-3) and np.all(s.score_se < 0.01 * np.abs(grid.score))
+
+
+def test_a_very_short_time_in_three_dimensions():
+    """A linear drift that mixes the axes: e^(-As) and its transpose matter."""
+    at = np.array([[0.3, -0.2, 0.5], [1.0, 0.4, -0.6]])
+    A = np.array([[-1.0, 2.0, 0.0], [-2.0, -0.5, 1.0], [0.3, 0.0, -2.0]])
+    time, var = 1e-4, np.array([0.3, 0.5, 0.2])
+    drift = "-x1+2*x2, -2*x1-0.5*x2+x3, 0.3*x1-2*x3"
+    s = heatball.solve(drift=drift, noise="1", initial="gaussian(mean=0.1 0 -0.1,var=0.3 0.5 0.2)",
+                       time=time, at=at, method="particles")
+    grow = scipy.linalg.expm(A * time)
+    steps = np.linspace(0, time, 201)
+    parts = np.array([scipy.linalg.expm(A * v) @ scipy.linalg.expm(A * v).T for v in steps])
+    cov = grow @ np.diag(var) @ grow.T + scipy.integrate.trapezoid(parts, steps, axis=0)
+    law = scipy.stats.multivariate_normal(grow @ [0.1, 0, -0.1], cov)
+    score = -np.linalg.solve(cov, (at - law.mean).T).T
+    assert np.all(np.abs(s.log_density - law.logpdf(at)) < 5 * s.log_density_se + 1e-9)
+    assert np.all(np.abs(s.score - score) < 5 * s.score_se + 1e-7)
+    assert np.all(s.log_density_se < 1e-3)
