@@ -25,6 +25,7 @@ SHORT = (4, 5, 7, 11, 13, 18, 26, 34, 49)  # seeds
 COVERED = (1, 3, 10, 18, 21, 26, 36, 47, 49, 53)
 MOST_DOUBTED = {"grid": 0.25, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
 MOST_REFUSED = 0.25
+KNOWN = {}  # (seed, method): why; silently wrong, listed in docs/accuracy.md
 
 
 # The reference against closed forms
@@ -162,15 +163,22 @@ def methods(seed, most_grid=2, most_mean=1):
 
 @pytest.mark.parametrize("seed", SHORT)
 def test_no_silent_error(seed, tmp_path):
-    wrong = [words for method in methods(seed) for words in check(seed, method, tmp_path)]
+    wrong = [words for method in methods(seed) if (seed, method) not in KNOWN
+             for words in check(seed, method, tmp_path)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("seed, method", KNOWN)
+def test_known_limits(seed, method, tmp_path):
+    """docs/accuracy.md lists them; one that is mended must leave the list."""
+    assert check(seed, method, tmp_path), f"problem {seed} is right with {method}: take it off KNOWN"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 200, 10))
 def test_two_hundred(first, tmp_path):
     wrong = [words for seed in range(first, first + 10) for method in methods(seed, 2, 2)
-             for words in check(seed, method, tmp_path)]
+             if (seed, method) not in KNOWN for words in check(seed, method, tmp_path)]
     assert not wrong, "\n".join(wrong)
 
 
