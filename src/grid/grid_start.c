@@ -16,7 +16,9 @@
  * replaced by the least function above it with that slope, max over y of v(y) - sum steepest_a |x_a - y_a|.
  * That adds e^-45 of the mass at most.
  *
- * The finest mesh says what the mass of smooth data is; coarser ones are scaled to the same.
+ * On even nodes the finest mesh says what the mass of smooth data is; coarser ones are scaled to the same. Where the
+ * spacing changes, the trapezoidal rule itself is off by c h^2: values are left as they are, and the
+ * extrapolation over the meshes takes that part away with the rest.
  *
  * Must reproduce: at the edge of a uniform box of width L, u(., s) = 1/(2 L). */
 #include "grid/grid_start.h"
@@ -227,6 +229,13 @@ static hb_status rough_start(hb_context *context, const hb_problem *problem, con
     return HB_OK;
 }
 
+static int is_even(const hb_mesh *mesh)
+{
+    for (int a = 0; a < mesh->dim; a++)
+        if (mesh->axis[a].pieces > 1) return 0;
+    return 1;
+}
+
 hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                         const hb_start_plan *plan, double *log_mass, double *v, double *tau)
 {
@@ -247,6 +256,7 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
             exp(found));
         *log_mass = rough ? 0 : found;
     }
-    for (size_t i = 0; i < mesh->size; i++) v[i] += *log_mass - found;
+    if (rough || is_even(mesh))
+        for (size_t i = 0; i < mesh->size; i++) v[i] += *log_mass - found;
     return HB_OK;
 }
