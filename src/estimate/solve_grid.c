@@ -65,7 +65,7 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
         if (info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
-                                    "any grid that fits can follow"));
+                                    "their nodes show; more points per axis may follow it"));
     }
     hb_solve_fill_from_log(out);
     return HB_OK;

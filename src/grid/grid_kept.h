@@ -24,6 +24,10 @@ struct hb_grid {
     double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)
 };
 
+/* Sets info.unresolved when the drift does something within cells of the coarsest mesh, where v[its size]
+ * has mass, that no node sees; d > 1. */
+hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v);
+
 double hb_grid_clock(void); /* seconds since some moment in the past */
 
 /* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace v[0], and

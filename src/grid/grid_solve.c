@@ -217,9 +217,13 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     if (status == HB_OK)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[2].size, coarse);
     if (status == HB_OK) status = decide_start(r, grid, coarse[0], &plan);
+    /* decide_start has left the initial density on the coarsest mesh */
+    if (status == HB_OK) status = hb_grid_check_cells(grid, r->problem, coarse[0]);
     double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
     if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
+    for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
+        status = hb_grid_check_cells(grid, r->problem, coarse[k]);
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
         status = hb_grid_combine(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);

@@ -89,6 +89,14 @@ def test_jumps_in_the_plane(drift, slanted):
     assert ("no extrapolation" in solution.note) == slanted
 
 
+def test_a_narrow_part_in_the_plane_is_doubted():
+    case = dict(noise=1, initial=START, time=0.5, at=[[0.5, 0.2]], method="grid")
+    for drift in ("-x+150*exp(-(x-0.6)^2/1e-6), -y", "-x+30*exp(-((x-0.6)^2+(y-0.1)^2)/1e-4), -y"):
+        solution = heatball.solve(drift, **case)
+        assert np.isinf(solution.density_se[0]) and "cells" in solution.warnings[0]
+    assert heatball.solve("x-x^3+sin(3*y), -y+cos(x*y)", **case).density_se[0] < 1e-4
+
+
 def test_a_jump_that_moves():
     """In the frame y = x - t/2 the jump rests: dy = -(sign(y) + 1/2) dt + dW."""
     solution = heatball.solve("-sign(x-0.5*t)", 1, START, 0.7, [0.3, 0.38, 1], method="grid")
