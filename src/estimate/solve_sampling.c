@@ -141,6 +141,12 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
             return hb_solution_warn(out, i,
                                     "the step of the trajectories, or what they differ by from the "
                                     "model, leaves an error of more than a tenth of the density");
+        if (!run->estimator.exact)
+            return hb_solution_warn(
+                out, i,
+                "the drift has kinks and is very steep near here; %s that count "
+                "may be too rare to be seen, the grid sees them",
+                unit);
         return hb_solution_warn(out, i,
                                 "the closed form of this linear drift loses its digits here; its "
                                 "rates differ too much for the time that is asked for");
@@ -157,6 +163,11 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
     default: break;
     }
     if (a->score_doubt == HB_TALLY_FINE) return HB_OK;
+    if (a->score_doubt == HB_TALLY_ROUNDED && !run->estimator.untimely)
+        return hb_solution_warn(out, i,
+                                "the drift jumps or has a pole, and %s do not see the part of the "
+                                "score that comes from there; the grid does",
+                                unit);
     if (a->score_doubt == HB_TALLY_COARSE)
         return hb_solution_warn(
             out, i,

@@ -325,6 +325,7 @@ void hb_tally_widen(int dim, const double *known, hb_tally_answer *a, double *sc
     const double u = a->density, v = a->log_density, e = known[0];
     if (a->doubt == HB_TALLY_FINE && !(e < MOST_KNOWN)) a->doubt = HB_TALLY_ROUNDED;
     if (a->score_doubt == HB_TALLY_FINE) a->score_doubt = a->doubt;
+    if (a->score_doubt == HB_TALLY_FINE && known[1] == INFINITY) a->score_doubt = HB_TALLY_ROUNDED;
     a->bias = fmax(a->bias, e > 0 ? e / a->relative : 0);
     for (int k = 0; k < dim; k++)
         if (known[1 + k] > 0) a->bias = fmax(a->bias, known[1 + k] / score_se[k]);

@@ -20,6 +20,7 @@
 #include "estimate/estimator.h"
 #include "estimate/walk_block.h"
 #include "estimate/walk_linear.h"
+#include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 
 #include <math.h>
@@ -30,6 +31,7 @@ enum {
     WALKS_PER_ROUND = 8192,
     BLOCKS = WALKS_PER_ROUND / HB_WALK_BLOCK,
     PILOT_BLOCKS = 2,
+    LINE = 1024,            /* places on a line that is looked along for steep parts */
     LEAST_ROUND = 32,       /* walks of a round, where the time is short */
     FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
     GRADIENT_FRAME_DIM = 3, /* the same for gradients, whose steps need it less */
@@ -37,6 +39,7 @@ enum {
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
+static const double STEEPEST = 150;   /* |dF/dx| tau of a drift with kinks, for walks */
 static const double ROUND_PART = 0.2; /* of the time that is left, for one round */
 static const double FEW_PART = 0.2;   /* of the pilot's time, for a few walks where nothing ended */
 static const double REST = 0.4; /* of the whole time, that is left for rounds after all trials */
@@ -48,6 +51,7 @@ typedef struct walk_estimator {
     hb_context *context;
     hb_walk_problem shared;
     hb_walk_linear linear;
+    int breaks;     /* the drift has kinks or jumps, and nothing is in closed form */
     int closed;     /* nothing is drawn: values and errors are these */
     double *values; // (n, 1 + d): ln u, score
     double *errors; // (n, 1 + d)
@@ -346,6 +350,59 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, 
     return HB_OK;
 }
 
+/* ---- kinks and jumps ------------------------------------------------------------------------ */
+
+/* Where F jumps, its Jacobian lacks a part that the derivative of a walk's weight needs. Steps for gradients
+ * use div F and its gradient, which lack such parts at kinks too: they are for smooth drifts only. */
+static int jumps(const hb_problem *problem)
+{
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    int found = 0;
+    for (int k = 0; k < facts->n_breaks; k++) found |= facts->breaks[k].kind != HB_BREAK_KINK;
+    return found;
+}
+
+/* The largest entry of the Jacobian on lines along the axes through x0, as far as a walk goes without a
+ * drift. room: (LINE, d), (LINE), (LINE, d, d), (LINE, d) */
+static hb_status steepest(const walk_estimator *w, const double *x0, double *room, double *most)
+{
+    const size_t d = w->shared.d;
+    const double tau = w->shared.tau, reach = 4 * sqrt(2 * tau);
+    double *x = room, *times = x + LINE * d, *jacobian = times + LINE, *F = jacobian + LINE * d * d;
+    *most = 0;
+    for (size_t axis = 0; axis < d; axis++) {
+        for (size_t k = 0; k < LINE; k++) {
+            memcpy(x + k * d, x0, d * sizeof *x);
+            x[k * d + axis] += reach * (2 * ((double)k + 0.5) / LINE - 1);
+            times[k] = tau * (double)(k * 37 % LINE) / LINE;
+        }
+        HB_TRY(hb_problem_drift_each(w->context, w->shared.problem, LINE, x, times, F, NULL, NULL,
+                                     jacobian));
+        for (size_t k = 0; k < LINE * d * d; k++)
+            if (isfinite(jacobian[k])) *most = fmax(*most, fabs(jacobian[k]));
+    }
+    return HB_OK;
+}
+
+/* Near kinks that are steep, what counts may sit in walks that are too rare to be seen. */
+static hb_status doubt_breaks(walk_estimator *w)
+{
+    const size_t d = w->shared.d;
+    const int no_score = jumps(w->shared.problem);
+    void *memory;
+    HB_TRY(hb_allocate(w->context, LINE * (d * d + 2 * d + 1), sizeof(double), &memory));
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < w->n && status == HB_OK; i++) {
+        double most, *error = w->errors + i * (1 + d);
+        status = steepest(w, w->points + i * d, memory, &most);
+        const int steep = most * w->shared.tau > STEEPEST;
+        error[0] = steep ? INFINITY : 0;
+        for (size_t k = 0; k < d; k++) error[1 + k] = steep || no_score ? INFINITY : 0;
+    }
+    hb_release(w->context, memory);
+    return status;
+}
+
 /* ---- creation ------------------------------------------------------------------------------- */
 
 static void destroy(void *self)
@@ -403,8 +460,10 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     *shared = (hb_walk_problem){.problem = problem, .d = d, .tau = tau};
     shared->linear = w->closed || (is_sound(&w->linear) && (!uniform || diagonal));
     shared->exact = shared->linear ? w->linear.backward : NULL;
-    shared->gradient =
-        !shared->linear && hb_problem_is_gradient(problem) && hb_problem_is_autonomous(problem);
+    shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&
+                       hb_problem_is_autonomous(problem) &&
+                       hb_problem_facts(problem)->n_breaks == 0;
+    w->breaks = !w->closed && hb_problem_facts(problem)->n_breaks > 0;
     const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
     shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
@@ -477,6 +536,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     if (status == HB_OK) status = create_rooms(w);
     if (status == HB_OK) status = run_pilot(w);
     if (status == HB_OK) choose_round(w, settings->max_time);
+    if (status == HB_OK && w->breaks) status = doubt_breaks(w);
     if (status != HB_OK) {
         destroy(w);
         return status;
@@ -490,7 +550,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                           .resize = resize,
                           .exact = w->closed,
                           .log_scale = w->log_scale,
-                          .known_error = w->closed ? w->errors : NULL,
+                          .known_error = w->closed || w->breaks ? w->errors : NULL,
                           .round = w->closed ? add_closed : add_round,
                           .destroy = destroy};
     write_note(w, out->note, sizeof out->note);
