@@ -92,6 +92,12 @@ class PlotFormat(enum.IntFlag):
     PLOT_PDF = 4
 
 
+class DriftFact(enum.IntEnum):
+    FACT_AUTONOMOUS = 1
+    FACT_LINEAR = 2
+    FACT_GRADIENT = 4
+
+
 class InitialKind(enum.IntEnum):
     INITIAL_NONE = 0
     INITIAL_GAUSSIAN = 1
@@ -188,12 +194,14 @@ ENUMS = {
     "hb_kernel": Kernel,
     "hb_dtype": Dtype,
     "hb_style": Style,
+    "hb_drift_fact": DriftFact,
     "hb_initial_kind": InitialKind,
     "hb_quantity": Quantity,
     "hb_method": Method,
     "hb_column": Column,
     "hb_process": Process,
     "hb_head": Head,
+    "hb_standardise": Standardise,
     "hb_loss": Loss,
     "hb_solver": Solver,
     "hb_denoise": Denoise,

@@ -11,7 +11,7 @@ import numpy as np
 
 from heatball._arguments import INT_MAX, array, c_int, choice, pointer, real, uint64
 from heatball._errors import ArgumentError, Error, check
-from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, Method, Problem,
+from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, Method, Problem,
                               ProblemSettings, Quantity, Solution as NativeSolution, SolveSettings,
                               library)
 from heatball.model import interruptible
@@ -19,7 +19,8 @@ from heatball.model import interruptible
 __all__ = ["Solution", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
-FACTS = {"autonomous": 1, "linear": 2, "gradient": 4}
+FACTS = {"autonomous": DriftFact.FACT_AUTONOMOUS, "linear": DriftFact.FACT_LINEAR,
+         "gradient": DriftFact.FACT_GRADIENT}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
 
