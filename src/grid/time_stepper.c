@@ -117,6 +117,7 @@ static hb_status start(hb_stepper *s, const double *v)
     if (!code) code = CVodeSetLinearSolver(s->cvode, s->solver, NULL);
     if (!code) code = CVodeSetMaxNumSteps(s->cvode, MAX_STEPS);
     if (!code) code = CVodeSetStopTime(s->cvode, s->settings.tau_end);
+    if (!code) code = CVodeSetMaxStep(s->cvode, s->settings.longest);
     HB_CHECK(s->context, !code, HB_ERROR_MEMORY,
              "no memory for the time integration of %zu grid points", s->size);
     return HB_OK;
