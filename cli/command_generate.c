@@ -116,13 +116,15 @@ static hb_status check_model(const generation *g)
 
 /* ---- samples ---- */
 
-static hb_status write_csv_header(hb_writer *writer, int dim)
+/* The names of the model's columns, else x_1, x_2, .. */
+static hb_status write_csv_header(hb_writer *writer, const hb_model *model, int dim)
 {
     const char **names = malloc((size_t)dim * (sizeof *names + NAME));
     if (!names) return HB_ERROR_MEMORY;
     char *text = (char *)(names + dim);
     for (int i = 0; i < dim; i++, text += NAME) {
-        names[i] = text;
+        const char *own = hb_model_column_name(model, i);
+        names[i] = own ? own : text;
         snprintf(text, NAME, "x_%d", i + 1);
     }
     const hb_status status = hb_csv_header(writer, dim, names);
@@ -137,7 +139,7 @@ static hb_status start_table(generation *g)
     if (status != HB_OK) return status;
     if (hb_points_has_extension(g->v->path, ".csv")) {
         status = hb_csv_begin(g->writer, HB_F64, g->v->n, g->info.dim);
-        return status == HB_OK ? write_csv_header(g->writer, g->info.dim) : status;
+        return status == HB_OK ? write_csv_header(g->writer, g->model, g->info.dim) : status;
     }
     return hb_npy_begin(g->writer, HB_F64, 2, shape);
 }

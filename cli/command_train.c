@@ -164,6 +164,7 @@ static hb_status train(training *t)
     s->image_width = t->data.image_width;
     s->pixel_low = t->data.pixel_low;
     s->pixel_high = t->data.pixel_high;
+    s->columns = t->data.columns;
     s->checkpoint = t->checkpoint;
     s->log = t->log_path;
     s->watch = watch;

@@ -174,6 +174,15 @@ static json_t *residual_list(const hb_evaluate_plan *plan, const hb_evaluation *
     return list;
 }
 
+/* A list of names, or null. */
+static json_t *name_list(const hb_model *model, int dim)
+{
+    json_t *list = hb_model_column_name(model, 0) ? json_array() : json_null();
+    for (int j = 0; hb_model_column_name(model, 0) && j < dim; j++)
+        json_array_append_new(list, json_string(hb_model_column_name(model, j)));
+    return list;
+}
+
 static void put_samples(json_t *object, int dim, const hb_evaluation *e)
 {
     const int some = !e->no_mmd;
@@ -236,6 +245,7 @@ static json_t *json_of(const char *model, const char *plot, const hb_evaluate_pl
     put(object, "residual_se", residual.se);
     put_reason(object, "residual_reason", e->no_residual);
     json_object_set_new(object, "residuals", residual_list(plan, e));
+    json_object_set_new(object, "columns", name_list(plan->model, info.dim));
     put_samples(object, info.dim, e);
     put_reason(object, "plot", plot);
     return object;
@@ -257,8 +267,18 @@ static void print_radii(const hb_evaluate_plan *plan, const hb_evaluation *e)
     }
 }
 
+/* Column j by the name that the model has for it, else by its number, from 1. */
+static void print_column(const hb_model *model, int j)
+{
+    const char *name = hb_model_column_name(model, j);
+    if (name && name[0])
+        printf(" (%s)", name);
+    else
+        printf(" (column %d)", j + 1);
+}
+
 /* The columns that are farthest from the data, at most MOST_COLUMNS of them, the farthest first. */
-static void print_columns(int dim, const hb_evaluation *e)
+static void print_columns(const hb_model *model, int dim, const hb_evaluation *e)
 {
     enum { MOST_COLUMNS = 8 };
     int above = 0, order[MOST_COLUMNS], n = 0;
@@ -272,8 +292,10 @@ static void print_columns(int dim, const hb_evaluation *e)
     }
     printf("columns: Kolmogorov distance of generated and real rows, floor %.3g:",
            e->kolmogorov_floor);
-    for (int k = 0; k < n; k++)
-        printf("%s %.3g (column %d)", k ? "," : "", e->kolmogorov[order[k]], order[k] + 1);
+    for (int k = 0; k < n; k++) {
+        printf("%s %.3g", k ? "," : "", e->kolmogorov[order[k]]);
+        print_column(model, order[k]);
+    }
     printf("%s; %d of %d above the floor\n", n < dim ? ", .." : "", above, dim);
 }
 
@@ -285,7 +307,7 @@ static void print_modes(const hb_evaluation *e)
     printf("; %zu outliers\n", e->outliers);
 }
 
-static void print_samples(int dim, const hb_evaluation *e)
+static void print_samples(const hb_model *model, int dim, const hb_evaluation *e)
 {
     if (e->no_mmd)
         printf("mmd, nll: none, since %s\n", e->no_mmd);
@@ -294,7 +316,7 @@ static void print_samples(int dim, const hb_evaluation *e)
                "%.2g and %.3g +- %.2g)\n",
                e->mmd.mmd, e->floor.mmd, e->generated, e->real, e->mmd.mmd2, e->mmd.mmd2_se,
                e->floor.mmd2, e->floor.mmd2_se);
-    print_columns(dim, e);
+    print_columns(model, dim, e);
     print_modes(e);
     if (!e->nll_rows) return;
     printf("nll: %.5g +- %.2g nats per dimension, %.5g bits, of %zu rows", e->nll, e->nll_se,
@@ -316,7 +338,7 @@ static hb_status print_text(hb_session *session, const char *model, const char *
     }
     const hb_status status = print_table(plan, e, c);
     print_radii(plan, e);
-    print_samples(info.dim, e);
+    print_samples(plan->model, info.dim, e);
     if (plot && !hb_session_quiet(session)) printf("%s: error against tau\n", plot);
     return status;
 }

@@ -90,8 +90,8 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
     size_t n = 0;
     double *x = NULL;
     int *classes = NULL;
-    *out = (hb_train_data){.name = path};
-    hb_status status = hb_data_read(context, path, &n, &out->dim, &x);
+    *out = (hb_train_data){.name = path, .context = context};
+    hb_status status = hb_data_read_named(context, path, &n, &out->dim, &x, &out->columns);
     if (status != HB_OK) return status;
     if (labels) {
         classes = malloc(n * sizeof *classes);
@@ -130,5 +130,6 @@ void hb_train_data_destroy(hb_train_data *data)
     hb_mixture_destroy(data->set);
     free(data->x);
     free(data->labels);
+    if (data->columns) hb_table_names_release(data->context, data->columns);
     *data = (hb_train_data){0};
 }

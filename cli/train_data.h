@@ -14,6 +14,8 @@ typedef struct hb_train_data {
     size_t n, held;                /* rows to train on, rows held out */
     double *x;                     // (n + held, dim): first those to train on
     int *labels;                   // (n + held) or NULL
+    char *columns;                 /* names, each ended by a zero; or NULL */
+    hb_context *context;           /* of the names */
     int image_height, image_width; /* 0: not images */
     double pixel_low, pixel_high;  /* values of black and white */
 } hb_train_data;

@@ -83,6 +83,9 @@ HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *
 /* Its shift[dim] and scale[dim]; either may be NULL. */
 HB_API void hb_model_scales(const hb_model *model, double *shift, double *scale);
 
+/* The name of column j, 0 .. dim-1, which lives as long as the model; NULL: it has none. */
+HB_API const char *hb_model_column_name(const hb_model *model, int j);
+
 /* A model at one label (-1: none) as a score to be judged: hb_model_view_score with a view as its
  * user is an hb_score_callback. */
 typedef struct hb_model_view {

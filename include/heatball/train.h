@@ -56,6 +56,9 @@ typedef struct hb_train_settings {
      * of black and white, low < high; 0 (default): not images. */
     int image_height, image_width;
     double pixel_low, pixel_high;
+    /* Names of the columns of the data for the model to keep, dim texts, each ended by a zero, one after the
+     * other (as hb_data_read_named gives them), UTF-8, each of at most 200 bytes; NULL (default): none. */
+    const char *columns;
     int half;               /* 1: round the weights of the result to 16 bits; 0 (default) */
     const char *checkpoint; /* file; NULL (default): none */
     int checkpoint_every;   /* epochs; 0 (default): at the end or an interrupt only */

@@ -577,6 +577,7 @@ class TrainSettings(ctypes.Structure):
         ("image_width", c_int),
         ("pixel_low", c_double),
         ("pixel_high", c_double),
+        ("columns", c_char_p),
         ("half", c_int),
         ("checkpoint", c_char_p),
         ("checkpoint_every", c_int),
@@ -810,6 +811,8 @@ SIGNATURES = {
     "hb_data_names": (POINTER(c_char_p), ()),
     "hb_data_describe": (c_char_p, (c_char_p,)),
     "hb_data_read": (_status, (_context, c_char_p, _sizes, _ints, POINTER(_doubles))),
+    "hb_data_read_named": (_status, (_context, c_char_p, _sizes, _ints, POINTER(_doubles),
+                                     POINTER(_text))),
     "hb_data_release": (None, (_context, _doubles)),
     "hb_data_split": (_status, (_context, c_size_t, c_uint64, _sizes)),
     # judge.h
@@ -905,6 +908,7 @@ SIGNATURES = {
     "hb_model_field": (_status, (_context, _model, POINTER(Field))),
     "hb_model_standardise": (None, (_model, c_size_t, _doubles, _doubles)),
     "hb_model_scales": (None, (_model, _doubles, _doubles)),
+    "hb_model_column_name": (c_char_p, (_model, c_int)),
     "hb_model_view_score": (c_int, (c_void_p, c_size_t, _doubles, c_double, _doubles)),
     # train.h
     "hb_train_settings_default": (None, (POINTER(TrainSettings),)),

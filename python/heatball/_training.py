@@ -39,7 +39,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     data : array_like of shape (n, dim), or (n,) for dim = 1; (n, height, width); Mixture; or str
         Rows of any real dtype; or grey images, as `images` returns them, whose sides the model
         keeps; or a mixture, or the name of a planar set, from which `n` rows are drawn; or the path
-        of a .npy or .csv file of rows.
+        of a .npy or .csv file of rows; the model keeps the names in the header of a .csv.
     method : str
         "hb" (denoising and the heat-ball residual), "dsm" (denoising alone), "fp" (denoising and the
         pointwise Fokker-Planck residual) or "hb-paper". docs/losses.md.
@@ -124,7 +124,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     settings.loss = choice("method", method, METHODS)
     settings.head = choice("head", head, HEADS)
     data = _images(settings, data, pixels)
-    x, exact = _data(data, n, seed)
+    x, exact, settings.columns = _data(data, n, seed)
     settings.process = _process(process, drift)
     own = not exact and drift is None
     settings.standardise = _standardise(own if standardise is None else standardise)
@@ -188,24 +188,38 @@ def _images(settings, data, pixels):
 
 
 def _data(data, n, seed):
-    """Return rows (n, dim), and whether they are draws of a known law."""
+    """Return rows (n, dim), whether they are draws of a known law, and the names of columns or None."""
     if isinstance(data, (str, os.PathLike)):
         if os.fspath(data).endswith((".npy", ".csv")):
-            return _read(data), False
+            x, columns = _read(data)
+            return x, False, columns
         data = dataset(os.fspath(data))
     if isinstance(data, Mixture):
-        return data.sample(n, seed=seed), True
-    return rows("data", data), False
+        return data.sample(n, seed=seed), True, None
+    return rows("data", data), False, None
 
 
 def _read(path):
+    """Return the rows of a file, and the names of its columns as C has them, or None."""
     n, dim, values = ctypes.c_size_t(), ctypes.c_int(), ctypes.POINTER(ctypes.c_double)()
-    call("hb_data_read", 1, path_bytes("data", path), ctypes.byref(n), ctypes.byref(dim),
-         ctypes.byref(values))
+    names = ctypes.POINTER(ctypes.c_char)()
+    call("hb_data_read_named", 1, path_bytes("data", path), ctypes.byref(n), ctypes.byref(dim),
+         ctypes.byref(values), ctypes.byref(names))
     try:
-        return np.ctypeslib.as_array(values, (n.value, dim.value)).copy()
+        x = np.ctypeslib.as_array(values, (n.value, dim.value)).copy()
+        return x, b"".join(name + b"\0" for name in _texts(names, dim.value)) if names else None
     finally:
         library.hb_data_release(context(1), values)
+        library.hb_table_names_release(context(1), names)
+
+
+def _texts(address, n):
+    """Return n texts, each ended by a zero, that stand one after the other in memory."""
+    at, found = ctypes.cast(address, ctypes.c_void_p).value, []
+    for _ in range(n):
+        found.append(ctypes.string_at(at))
+        at += len(found[-1]) + 1
+    return found
 
 
 def _classes(labels, n):

@@ -85,6 +85,8 @@ class Model:
         The values of black and white in them.
     half : int
         1 when the weights have 16 bits.
+    columns : list of str
+        The names of the columns, from the header of the .csv file that it was trained on; None without.
     info : dict
         All of these that are numbers and texts.
 
@@ -121,6 +123,8 @@ class Model:
                          method=raw.method.decode())
         self.shift, self.scales = np.empty(raw.dim), np.empty(raw.dim)
         library.hb_model_scales(handle, pointer(self.shift), pointer(self.scales))
+        names = [library.hb_model_column_name(handle, j) for j in range(raw.dim)]
+        self.columns = None if names[0] is None else [name.decode() for name in names]
         return self
 
     def __getattr__(self, name):

@@ -45,16 +45,24 @@ static hb_status check_finite(hb_context *context, const char *path, size_t rows
 
 hb_status hb_data_read(hb_context *context, const char *path, size_t *n, int *dim, double **x)
 {
+    return hb_data_read_named(context, path, n, dim, x, NULL);
+}
+
+hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, int *dim, double **x,
+                             char **names)
+{
     int n_axes;
     uint64_t shape[4];
     double *values = NULL;
     HB_CHECK(context, path && n && dim && x, HB_ERROR_ARGUMENT, "path, n, dim or x is NULL");
-    HB_TRY(hb_table_read(context, path, &n_axes, shape, &values));
+    HB_TRY(hb_table_read_named(context, path, &n_axes, shape, &values, names));
     hb_status status = check_shape(context, path, n_axes, shape);
     if (status == HB_OK)
         status = check_finite(context, path, (size_t)shape[0], (size_t)shape[1], values);
     if (status != HB_OK) {
         hb_table_release(context, values);
+        if (names) hb_table_names_release(context, *names);
+        if (names) *names = NULL;
         return status;
     }
     *n = (size_t)shape[0];

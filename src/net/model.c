@@ -103,6 +103,7 @@ void hb_model_destroy(hb_model *model)
     if (!model) return;
     hb_model_flow_destroy(model);
     hb_net_destroy(model->net);
+    hb_release(model->context, model->columns);
     hb_workspace_destroy(&model->work);
     hb_release(model->context, model);
 }

@@ -3,7 +3,8 @@
  * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16), reference.axes (F32),
  * reference.mean, reference.variance, shift and scale (F64); with a user's drift also drift.numbers and
  * drift.moments (F64), drift.ends (F32) and its text. Texts of __metadata__: format = "heatball
- * model 2" and one text for each member of hb_model_info, numbers by %.17g, so that a file read and
+ * model 2" and one text for each member of hb_model_info, numbers by %.17g, and the names of the
+ * columns where the data had them, so that a file read and
  * written again is the same. Reading trusts nothing: every number is checked as hb_model_create
  * checks it, every array's length against the network's, every value must be finite, the axes must
  * be orthonormal. */
@@ -57,6 +58,7 @@ enum {
     IMAGE_FIELDS = 4,
     ROW_FIELDS = N_FIELDS - IMAGE_FIELDS,
     OTHER_TEXTS = 4,
+    COLUMN_TEXTS = 1,
     TEXT = 40
 };
 
@@ -177,9 +179,10 @@ static size_t list_texts(const hb_model *model, const hb_model_info *info, char 
         print_field(info, i, texts[i]);
         out[OTHER_TEXTS + i] = (hb_metadata){fields[i].name, texts[i]};
     }
-    if (!model->flow.drift) return OTHER_TEXTS + n_fields;
-    out[OTHER_TEXTS + n_fields] = (hb_metadata){"drift", hb_problem_text(model->flow.drift)};
-    return OTHER_TEXTS + n_fields + HB_FLOW_TEXTS;
+    size_t n = OTHER_TEXTS + n_fields;
+    if (model->columns) out[n++] = (hb_metadata){"columns", model->columns_text};
+    if (model->flow.drift) out[n++] = (hb_metadata){"drift", hb_problem_text(model->flow.drift)};
+    return n;
 }
 
 hb_status hb_model_write(hb_context *context, const hb_model *model, const char *path,
@@ -187,7 +190,8 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
                          size_t n_more_tensors, const hb_tensor *more_tensors)
 {
     const size_t layers = (size_t)hb_net_tensors(model->net);
-    const size_t most_texts = OTHER_TEXTS + N_FIELDS + HB_FLOW_TEXTS + n_more_metadata;
+    const size_t most_texts =
+        OTHER_TEXTS + N_FIELDS + COLUMN_TEXTS + HB_FLOW_TEXTS + n_more_metadata;
     const size_t most_tensors = REFERENCE_TENSORS + HB_FLOW_TENSORS + layers + n_more_tensors;
     char texts[N_FIELDS][TEXT];
     hb_workspace work;
@@ -325,6 +329,7 @@ hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_mode
     model->info.half = hb_safetensors_half(file, "layer0.weight");
     hb_status status = read_scales(context, file, info.scale, model);
     if (status == HB_OK) status = read_arrays(context, file, model);
+    if (status == HB_OK) status = hb_model_columns_read(context, file, model);
     if (status != HB_OK)
         hb_model_destroy(model);
     else

@@ -12,6 +12,8 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
                          size_t n_more_tensors, const hb_tensor *more_tensors);
 /* Rounds the weights to 16 bits, which its files then keep; HB_ERROR_NUMERICAL for one above 65504. */
 hb_status hb_model_halve(hb_context *context, hb_model *model);
+/* The names of the columns where the file has them (model_columns.c). */
+hb_status hb_model_columns_read(hb_context *context, const hb_safetensors *file, hb_model *model);
 hb_status hb_model_read(hb_context *context, const hb_safetensors *file, hb_model **out);
 
 #endif

@@ -26,6 +26,8 @@ struct hb_model {
     float *axes;           // (dim, dim): a row is a unit vector
     double spread;         /* mean of variance */
     hb_model_flow flow;    /* of a user's drift: moments in the place of a, b, mean, variance */
+    char **columns;        // (dim) names, the first with all the others behind it; or NULL
+    char *columns_text;    /* the same as lines; in the memory of columns */
     hb_net *net;
     float *parameters;
     hb_workspace work;
@@ -38,6 +40,8 @@ hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_mod
  * but AUTO. */
 hb_status hb_model_set_reference(hb_context *context, hb_model *model, int standardise, size_t n,
                                  const double *x);
+/* Names of the columns, dim texts one after the other; HB_ERROR_ARGUMENT says what one may be. */
+hb_status hb_model_set_columns(hb_context *context, hb_model *model, const char *names);
 /* The scales, positive and finite, are in their place: their sum of logarithms and mean. */
 void hb_model_set_scales(hb_model *model);
 /* x (n, dim) = shift + scale z; x may be z. */

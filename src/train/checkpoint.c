@@ -123,8 +123,11 @@ static hb_status read_state(hb_trainer *trainer, const hb_safetensors *file)
         hb_safetensors_copy(context, file, "average", HB_F32, parameters, trainer->state.average));
     HB_TRY(hb_model_read(context, file, &saved));
     memcpy(trainer->model->parameters, saved->parameters, parameters * sizeof(float));
+    hb_status status = HB_OK;
+    if (saved->columns && !trainer->model->columns)
+        status = hb_model_set_columns(context, trainer->model, saved->columns[0]);
     hb_model_destroy(saved);
-    return HB_OK;
+    return status;
 }
 
 hb_status hb_checkpoint_read(hb_trainer *trainer, int *resumed)

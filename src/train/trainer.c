@@ -138,6 +138,7 @@ static hb_status create_model(hb_trainer *t, int dim, int classes, const double 
                           .pixel_high = s->pixel_high};
     snprintf(info.method, sizeof info.method, "%s", t->constraint->method);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
+    if (s->columns) HB_TRY(hb_model_set_columns(t->context, t->model, s->columns));
     HB_TRY(hb_model_set_reference(t->context, t->model, s->standardise, t->n, data));
     /* the last layer starts at 0: the first model is the Gaussian reference */
     return hb_net_initialise(t->context, t->model->net, s->seed, 0, t->model->parameters);
