@@ -5,7 +5,9 @@ only the limits of the C types, names, and the shapes of arrays.
 """
 
 import ctypes
+import numbers
 import operator
+import os
 
 import numpy as np
 
@@ -13,6 +15,18 @@ from heatball._errors import ArgumentError
 
 UINT64_MAX = 2**64 - 1
 INT_MAX = 2**31 - 1
+LONGEST = 80  # letters of a value in a message
+
+
+def shown(value):
+    """Return a few words for a value in a message: never what a large one holds."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    if value is None or isinstance(value, (str, bytes, numbers.Number, np.generic)):
+        text = repr(value)
+        return text if len(text) <= LONGEST else text[:LONGEST - 3] + "..."
+    kind = type(value).__name__
+    return f"a {kind} of {len(value)}" if isinstance(value, (list, tuple, dict, set)) else f"of type {kind}"
 
 
 def integer(name, value, low, high):
@@ -20,7 +34,7 @@ def integer(name, value, low, high):
     try:
         value = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+        raise TypeError(f"{name} is {shown(value)}; it must be an integer") from None
     if not low <= value <= high:
         raise ArgumentError(f"{name} is {value}; it must be {low} to {high}")
     return value
@@ -34,7 +48,7 @@ def c_int(name, value, low, high):
     try:
         value = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be an integer") from None
+        raise TypeError(f"{name} is {shown(value)}; it must be an integer") from None
     return value if abs(value) <= INT_MAX else integer(name, value, low, high)
 
 
@@ -57,7 +71,7 @@ def real(name, value):
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}; it must be a number") from None
+        raise TypeError(f"{name} is {shown(value)}; it must be a number") from None
 
 
 def choice(name, value, choices):
@@ -65,12 +79,15 @@ def choice(name, value, choices):
     if isinstance(value, str) and value in choices:
         return choices[value]
     *most, last = choices
-    raise ArgumentError(f"{name} is {value!r}; it must be {', '.join(most)} or {last}")
+    raise ArgumentError(f"{name} is {shown(value)}; it must be {', '.join(most)} or {last}")
 
 
 def float_dtype(dtype):
     """Return np.dtype of double or float."""
-    kind = np.dtype(dtype)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"dtype is {shown(dtype)}; it must be float64 or float32") from None
     if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError(f"dtype is {kind}; it must be float64 or float32")
     return kind
@@ -88,12 +105,53 @@ def pointer(array):
     return array.ctypes.data_as(ctypes.POINTER(_C_TYPES[array.dtype]))
 
 
+def real_array(name, values, what="an array of real numbers"):
+    """Return `values` as an array of a real dtype; texts, None and complex numbers are none."""
+    try:
+        found = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise TypeError(f"{name} is {shown(values)} rows of different lengths; it must be {what}") from None
+    if found.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in found.flat):
+        found = found.astype(np.float64)  # fractions
+    if found.dtype.kind in "fiub":
+        return found
+    if isinstance(values, np.ndarray) or found.dtype.kind == "c":
+        raise TypeError(f"{name} has dtype {found.dtype}; it must be {what}")
+    raise TypeError(f"{name} is {shown(values)}; it must be {what}")
+
+
 def array(name, values, axes):
     """Return `values` as a contiguous array of double with this number of axes."""
-    try:
-        values = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {values!r}; it must be an array of numbers") from None
+    found = real_array(name, values)
+    values = np.ascontiguousarray(found, np.float64)  # a single number has one axis now
     if values.ndim != axes:
-        raise ArgumentError(f"{name} has {values.ndim} axes; it must have {axes}")
+        raise ArgumentError(f"{name} has {found.ndim} {'axis' if found.ndim == 1 else 'axes'}; it must "
+                            f"have {axes}")
     return values
+
+
+def pair(name, values):
+    """Return the two members of `values`."""
+    try:
+        first, second = values
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {shown(values)}; it must be a pair of numbers") from None
+    return first, second
+
+
+def function(name, value):
+    """Return `value`, which must be a function."""
+    if not callable(value):
+        raise TypeError(f"{name} is {shown(value)}; it must be a function")
+    return value
+
+
+def path_bytes(name, path):
+    """Return a path as C takes it."""
+    try:
+        path = os.fsencode(path)
+    except TypeError:
+        raise TypeError(f"{name} is {shown(path)}; it must be a path") from None
+    if b"\0" in path:
+        raise ArgumentError(f"{name} has a zero byte; it must be a path")
+    return path

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from heatball._arguments import array, real
+from heatball._arguments import array, real, shown
 from heatball._errors import ArgumentError
 from heatball.data import Mixture, dataset
 from heatball.judge import curl, kolmogorov, mmd
+from heatball.model import Model
 from heatball.random import normal
 
 __all__ = ["evaluate"]
@@ -51,6 +52,8 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
     >>> sorted(result), result["tau"][0]["mse"] > 0
     (['kolmogorov', 'kolmogorov_floor', 'mmd', 'mmd2', 'mmd2_se', 'mmd_floor', 'modes', 'modes_true', 'outliers', 'tau'], True)
     """
+    if not isinstance(model, Model):
+        raise TypeError(f"model is {shown(model)}; it must be a Model, of heatball.train or heatball.load")
     truth = dataset(data) if isinstance(data, str) else data
     truth = truth if isinstance(truth, Mixture) else None
     rows = array("data", data, 2) if truth is None else truth.sample(n, seed=seed)

@@ -2,11 +2,11 @@
 
 import ctypes
 import math
-import os
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, uint64
+from heatball._arguments import (INT_MAX, array, c_int, choice, integer, pair, path_bytes, pointer,
+                                 real, uint64)
 from heatball._context import call, context
 from heatball._native import Binarize, Images, ImagesSettings, Part, Resample, library
 
@@ -69,8 +69,9 @@ def images(name_or_path, part="train", *, resize=0, resample="area", binarize="n
     settings.binarize = choice("binarize", binarize, BINARIZES)
     settings.seed = uint64("seed", seed)
     settings.limit = uint64("limit", limit)
-    settings.low, settings.high = (float(end) for end in range)
-    call("hb_images_load", threads, os.fsencode(name_or_path), choice("part", part, PARTS),
+    low, high = pair("range", range)
+    settings.low, settings.high = real("range[0]", low), real("range[1]", high)
+    call("hb_images_load", threads, path_bytes("name_or_path", name_or_path), choice("part", part, PARTS),
          ctypes.byref(settings), ctypes.byref(found))
     try:
         pixels = np.ctypeslib.as_array(found.pixels, (found.count, found.height, found.width)).copy()
@@ -109,4 +110,4 @@ def image_grid(path, pixels, *, columns=0):
     rows = -(-n // columns)
     filled = np.zeros((rows * columns, height, width))
     filled[:n] = pixels
-    call("hb_images_grid_write", 0, os.fsencode(path), rows, columns, height, width, pointer(filled))
+    call("hb_images_grid_write", 0, path_bytes("path", path), rows, columns, height, width, pointer(filled))

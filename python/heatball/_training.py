@@ -8,13 +8,14 @@ import time
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, c_int, choice, pointer, real, uint64
+from heatball._arguments import (INT_MAX, c_int, choice, function, pair, path_bytes, pointer, real,
+                                 real_array, shown, uint64)
 from heatball._context import call, context
 from heatball._errors import ArgumentError
 from heatball._native import (TRAIN_WATCH, Loss, Model as _CModel, Problem, ProblemSettings,
                               Standardise, TrainSettings, library)
 from heatball.data import Mixture, dataset
-from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, path_bytes, rows
+from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
 from heatball.sde import drift_text, fill_parameters
 
 __all__ = ["train"]
@@ -157,11 +158,11 @@ def _settings(given):
 
 
 def _process(process, drift):
-    if drift is not None and process == "ou":  # its default
+    if drift is not None and isinstance(process, str) and process == "ou":  # its default
         process = "drift"
     code = choice("process", process, PROCESSES)
     if (code == PROCESSES["drift"]) != (drift is not None):
-        raise ArgumentError(f"process is {process!r}; drift goes with process \"drift\" and with no "
+        raise ArgumentError(f"process is {shown(process)}; drift goes with process \"drift\" and with no "
                             "other")
     return code
 
@@ -176,12 +177,12 @@ def _standardise(how):
 def _images(settings, data, pixels):
     """Return images (n, height, width) as rows, their sides in the settings; other data as it is."""
     known = isinstance(data, (str, os.PathLike, Mixture))
-    values = None if known else np.asarray(data)
+    values = None if known else real_array("data", data)
     if known or values.ndim != 3:
         if pixels is not None:
             raise ArgumentError("pixels is given, but data is not images of shape (n, height, width)")
         return data
-    low, high = (0.0, 1.0) if pixels is None else pixels
+    low, high = (0.0, 1.0) if pixels is None else pair("pixels", pixels)
     settings.pixel_low, settings.pixel_high = real("pixels[0]", low), real("pixels[1]", high)
     settings.image_height, settings.image_width = (int(side) for side in values.shape[1:])
     return values.reshape(len(values), values.shape[1] * values.shape[2])
@@ -266,6 +267,7 @@ def _watch(settings, watch, run, n):
     """Put watch(step, model) into the settings; the model it sees ends with the call."""
     if watch is None:
         return
+    function("watch", watch)
 
     def call_watch(user, step, loss, handle):
         model = Model._borrow(handle)
@@ -284,6 +286,7 @@ def _reporter(progress):
     if progress is None or progress is False:
         return None
     if progress is not True:
+        function("progress", progress)
         return lambda done, total: progress(int(done), int(total))
     start = last = time.monotonic()
     on_terminal = sys.stderr.isatty()

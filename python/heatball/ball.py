@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 
-from heatball._arguments import (INT_MAX, c_int, choice, draws, float_dtype, pointer, real,
-                                 uint64)
+from heatball._arguments import (INT_MAX, c_int, choice, draws, float_dtype, pair, pointer, real,
+                                 real_array, uint64)
 from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure, library)
@@ -145,11 +145,14 @@ def kernel(name, y, s, radius=1.0):
     [31.25, 0.0]
     """
     which, radius = choice("kernel", name, KERNELS), real("radius", radius)
-    y = np.asarray(y, np.float64)
+    y = real_array("y", y).astype(np.float64)
     if y.ndim == 0:
         raise ArgumentError("y is a single number; its last axis must hold the coordinates")
-    s = np.asarray(s, np.float64)
-    shape = np.broadcast_shapes(y.shape[:-1], s.shape)
+    s = real_array("s", s).astype(np.float64)
+    try:
+        shape = np.broadcast_shapes(y.shape[:-1], s.shape)
+    except ValueError:
+        raise ArgumentError(f"s has shape {s.shape}; it must go with the {y.shape[:-1]} points of y") from None
     dim = y.shape[-1]
     y = np.ascontiguousarray(np.broadcast_to(y, shape + (dim,)))
     s = np.ascontiguousarray(np.broadcast_to(s, shape))
@@ -196,7 +199,7 @@ def cubature(measure, dim, *, lift=0, degree=None, n_time=None, n_radius=None,
     measure = choice("measure", measure, MEASURES)
     rule = ctypes.POINTER(Cubature)()
     name, sizes = _rule_of(degree, n_time, n_radius, direction_degree)
-    seed, index = (0, 0) if rotate is None else rotate
+    seed, index = (0, 0) if rotate is None else pair("rotate", rotate)
     turn = (int(rotate is not None), uint64("seed", seed), uint64("index", index))
     call(name, 0, measure, _dim(dim), _lift(lift), *sizes, ctypes.byref(rule))
     try:

@@ -5,7 +5,7 @@ import ctypes
 
 import numpy as np
 
-from heatball._arguments import array, choice, draws, pointer, real, uint64
+from heatball._arguments import array, choice, draws, function, pointer, real, uint64
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import SCORE, Mixture as _CMixture, Process, ScoreError, library
@@ -194,7 +194,7 @@ class Mixture:
         with its error all_se, low_se, high_se; grid (over a lattice where u > 1e-4; 2-D only).
         """
         failures, out = [], ScoreError()
-        callback = field_callback(score, self.means.shape[1], failures)
+        callback = field_callback(function("score", score), self.means.shape[1], failures)
         with self._open(0) as handle:
             try:
                 call("hb_judge_score", 0, handle, choice("process", process, PROCESSES),

@@ -11,8 +11,8 @@ import weakref
 
 import numpy as np
 
-from heatball._arguments import (INT_MAX, array, c_int, choice, draws, pointer, real,
-                                 uint64)
+from heatball._arguments import (INT_MAX, array, c_int, choice, draws, path_bytes, pointer, real,
+                                 real_array, uint64)
 from heatball._context import Handle, call
 from heatball._errors import ArgumentError, check
 from heatball._native import (PROGRESS, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo,
@@ -238,7 +238,7 @@ class Model:
 
         Under "ou" and "ve"; under a drift x itself, whose law at tau has no formula.
         """
-        x, noise = self._points(x, 1.0, None)[0], self._points(noise, 1.0, None)[0]
+        x, noise = self._points(x, 1.0, None)[0], rows("noise", noise, self.dim)
         if x.shape != noise.shape:
             raise ArgumentError(f"noise has shape {noise.shape}; it must be {x.shape}")
         if self.process == "drift":
@@ -322,31 +322,18 @@ def _ints(values, part=slice(None)):
 
 def rows(name, values, dim=None):
     """Return `values` as contiguous doubles (n, dim); (n,) will do for dim 1."""
-    values = np.asarray(values)
-    if values.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {values.dtype}; it must be an array of real numbers")
+    values = real_array(name, values)
     return array(name, values[:, None] if values.ndim == 1 and dim in (None, 1) else values, 2)
 
 
 def integers(name, values):
     """Return `values` as an array of C's int, without rounding or wrapping."""
-    values = np.asarray(values)
+    values = real_array(name, values, "integers")
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {values.dtype}; it must be integers")
     if values.size and (values.max() > INT_MAX or values.min() < -INT_MAX):
         raise ArgumentError(f"{name} has {max(values.max(), -values.min())}; it must be -1 or a class")
     return np.asarray(values, np.int32, order="C")
-
-
-def path_bytes(name, path):
-    """Return a path as C takes it."""
-    try:
-        path = os.fsencode(path)
-    except TypeError:
-        raise TypeError(f"{name} is {path!r}; it must be a path") from None
-    if b"\0" in path:
-        raise ArgumentError(f"{name} has a zero byte; it must be a path")
-    return path
 
 
 class _Run:

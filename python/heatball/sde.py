@@ -4,12 +4,12 @@ import ctypes
 import inspect
 import math
 import numbers
-import os
 import textwrap
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, array, c_int, choice, pointer, real, uint64
+from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
+                                 shown, uint64)
 from heatball._errors import ArgumentError, Error, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, Method, Problem,
                               ProblemSettings, Quantity, Solution as NativeSolution, SolveSettings,
@@ -258,7 +258,7 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
 def _points(at):
     if at is None:
         raise TypeError("at is missing; it must be an array of points, of shape (n, dim)")
-    values = np.asarray(at)
+    values = real_array("at", at)
     return array("at", values[:, None] if values.ndim == 1 else values, 2)
 
 
@@ -289,7 +289,7 @@ def _fill_sampling(sampling, stderr, stderr_score, max_time, state, save_every, 
             raise ArgumentError(f"{name} is {value:g}; it must be a number above 0")
         setattr(sampling, field, value)
     if state is not None:
-        sampling.state = os.fsencode(state)
+        sampling.state = path_bytes("state", state)
     sampling.resume = bool(resume)
 
 
@@ -297,6 +297,8 @@ def _facts(drift, facts):
     """The sum of hb_drift_fact."""
     if isinstance(facts, str):
         facts = (facts,)
+    if not isinstance(facts, (list, tuple, set, frozenset)):
+        raise TypeError(f"facts is {shown(facts)}; it must be a list of {', '.join(FACTS)}")
     if facts and not callable(drift):
         raise ArgumentError("facts are for a callable drift; those of a text are read off its formula")
     given = sum({choice("facts", fact, FACTS) for fact in facts})
@@ -313,7 +315,8 @@ class _Call:
         if time is None and problem is None:
             raise TypeError("time is missing; it must be a number of at least 0")
         if (drift is None) == (problem is None):
-            raise TypeError("give either drift or problem")
+            raise TypeError("drift and problem are both " + ("missing" if drift is None else "given")
+                            + "; give either drift or problem")
         if initial is None and problem is None:
             raise TypeError("initial is missing; it must be an initial density")
         settings = self._problem_settings(drift, noise, initial, dim, params, problem)
@@ -323,7 +326,7 @@ class _Call:
             self._check(library.hb_problem_create(self.context, ctypes.byref(settings),
                                                   ctypes.byref(self.problem)))
         else:
-            path = os.fsencode(problem)
+            path = path_bytes("problem", problem)
             self._check(library.hb_problem_load(self.context, path, ctypes.byref(settings),
                                                 ctypes.byref(self.problem)))
 
@@ -398,7 +401,7 @@ class _Call:
     def _store(self, name, make, out, shape):
         """Fill the C array `out` with what make() returns; 1 when that fails."""
         def fill():
-            values = np.asarray(make(), np.float64)
+            values = real_array(f"the value of {name}", make()).astype(np.float64)
             if values.shape != shape:
                 raise ArgumentError(f"{name} returned an array of shape {values.shape}; it must be "
                                     f"{shape}")
@@ -420,7 +423,7 @@ class _Call:
             if path_times is not None:
                 raise TypeError("path_times is given without paths")
             return
-        paths = np.asarray(paths)
+        paths = real_array("paths", paths)
         paths = array("paths", paths[:, :, None] if paths.ndim == 2 else paths, 3)
         if paths.shape[2] != self.dim:
             raise ArgumentError(f"paths has places of {paths.shape[2]} coordinates; the problem has "
@@ -479,6 +482,8 @@ def drift_text(drift):
 
 def fill_parameters(settings, params):
     """Put named numbers into the settings of a problem; return what must live as long as they do."""
+    if not isinstance(params, dict):
+        raise TypeError(f"params is {shown(params)}; it must be a dict of names and numbers")
     names = (ctypes.c_char_p * len(params))(*[_text("params", name) for name in params])
     values = (ctypes.c_double * len(params))(*[real(f"params[{name!r}]", value)
                                                for name, value in params.items()])
@@ -488,6 +493,8 @@ def fill_parameters(settings, params):
 
 
 def _text(name, value):
+    if isinstance(value, str) and "\0" in value:
+        raise ArgumentError(f"{name} has a zero byte; it must be text or a number")
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -495,7 +502,7 @@ def _text(name, value):
     if callable(value):
         raise TypeError(f"{name} is a function; it must be text or a number, as \"sqrt(2)\" or 1.2; "
                         "functions may be given for drift and initial")
-    raise TypeError(f"{name} is {value!r}; it must be text or a number")
+    raise TypeError(f"{name} is {shown(value)}; it must be text or a number")
 
 
 STEP = 1e-5  # of the central differences of a log-density, relative to 1 + |x|

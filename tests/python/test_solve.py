@@ -133,7 +133,7 @@ def test_repr():
     ({"drift": "x +* 2"}, heatball.ArgumentError, r"drift component 1.*\n.*x \+\* 2\n +\^"),
     ({"drift": None}, TypeError, "give either drift or problem"),
     ({"problem": "p.ini"}, TypeError, "give either drift or problem"),
-    ({"drift": {"-x"}}, TypeError, "drift is {'-x'}; it must be text"),
+    ({"drift": {"-x"}}, TypeError, "drift is a set of 1; it must be text"),
     ({"initial": None}, TypeError, "initial is missing"),
     ({"initial": "gauss(1)"}, heatball.ArgumentError, "gauss"),
     ({"time": None}, TypeError, "time is missing"),
@@ -165,7 +165,7 @@ def test_repr():
     ({"paths": np.zeros((3, 2)), "path_times": [0.8]}, heatball.ArgumentError, "path_times has 1 times"),
     ({"paths": np.zeros((3, 2)), "path_times": [0, 1]}, heatball.ArgumentError, "asked for, 0.8"),
     ({"paths": [[0, math.nan]]}, heatball.ArgumentError, "path 1 is nan at its time 2"),
-    ({"paths": np.zeros(3)}, heatball.ArgumentError, "paths has 1 axes; it must have 3"),
+    ({"paths": np.zeros(3)}, heatball.ArgumentError, "paths has 1 axis; it must have 3"),
 ])
 def test_refusals(changes, kind, says):
     with pytest.raises(kind, match=says):

@@ -480,7 +480,7 @@ def test_helmholtz_needs_the_plane():
 
 @pytest.mark.parametrize("ask, kind, says", [
     (lambda m: m.score([[1.0, 2, 3]], 0.3), heatball.ArgumentError, "x has 3 columns; the model has dimension 2"),
-    (lambda m: m.score([1.0, 2], 0.3), heatball.ArgumentError, "x has 1 axes; it must have 2"),
+    (lambda m: m.score([1.0, 2], 0.3), heatball.ArgumentError, "x has 1 axis; it must have 2"),
     (lambda m: m.score([[1j, 2]], 0.3), TypeError, "x has dtype complex128"),
     (lambda m: m.score([["a", "b"]], 0.3), TypeError, "real numbers"),
     (lambda m: m.score(ROWS, 0), heatball.ArgumentError, "tau of point 1 is 0; it must be positive"),
