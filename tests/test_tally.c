@@ -148,7 +148,8 @@ static void differences_beyond_noise_are_claimed(void **state)
     hb_context *context;
     assert_ok(NULL, hb_context_create(&context, NULL));
     const units u = draw(context, 77, N, 0.3);
-    double tally[MOST], score[DIM], se[DIM], plain[DIM], *none = calloc(N * (1 + DIM), sizeof *none);
+    double tally[MOST], score[DIM], se[DIM], plain[DIM],
+        *none = calloc(N * (1 + DIM), sizeof *none);
     hb_tally_clear(DIM, tally);
     hb_tally_add(DIM, tally, N, u.a, u.b);
     const hb_tally_answer before = answer(tally, 0, score, plain);
