@@ -500,6 +500,51 @@ static void wrong_questions_are_refused(void **state)
     hb_context_destroy(context);
 }
 
+/* Every handle and array that a function needs, left out in turn: a sentence, no crash. */
+static void null_is_refused(void **state)
+{
+    (void)state;
+    hb_context *c = make_context(HB_ISA_AUTO, 1);
+    hb_model *m = make_model(c, 2, HB_HEAD_ENERGY, HB_PROCESS_OU, 0, 0, 1), *none;
+    const double x[2] = {0.1, 0.2}, tau = 0.2;
+    double out[2] = {5, 5};
+    hb_field field;
+    hb_model_info info;
+    const struct {
+        hb_status status;
+        const char *text;
+    } calls[] = {
+        {hb_model_load(c, NULL, &none), "hb_model_load, path"},
+        {hb_model_load(c, PATH, NULL), "hb_model_load, out"},
+        {hb_model_save(c, NULL, PATH), "hb_model_save, model"},
+        {hb_model_save(c, m, NULL), "hb_model_save, path"},
+        {hb_model_score(c, NULL, 1, x, &tau, NULL, out), "hb_model_score, model"},
+        {hb_model_score(c, m, 1, NULL, &tau, NULL, out), "hb_model_score, x"},
+        {hb_model_score(c, m, 1, x, NULL, NULL, out), "hb_model_score, tau"},
+        {hb_model_score(c, m, 1, x, &tau, NULL, NULL), "hb_model_score, score"},
+        {hb_model_log_density(c, NULL, 1, x, &tau, NULL, out, NULL), "log_density, model"},
+        {hb_model_log_density(c, m, 1, x, &tau, NULL, NULL, NULL), "log_density, out"},
+        {hb_model_divergence(c, NULL, 1, x, &tau, NULL, 0, 1, NULL, out), "divergence, model"},
+        {hb_model_divergence(c, m, 1, NULL, &tau, NULL, 2, 1, NULL, out), "divergence, x"},
+        {hb_model_divergence(c, m, 1, x, &tau, NULL, 0, 1, NULL, NULL), "divergence, out"},
+        {hb_model_field(c, NULL, &field), "hb_model_field, model"},
+        {hb_model_field(c, m, NULL), "hb_model_field, out"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i].status != HB_ERROR_ARGUMENT) fail_msg("%s", calls[i].text);
+    assert_fails(c, hb_model_field(c, m, NULL), HB_ERROR_ARGUMENT,
+                 "the model or the output is NULL");
+    hb_model_info_get(m, NULL);
+    hb_model_info_get(NULL, &info);
+    assert_int_equal(info.dim, 0);
+    hb_model_scales(NULL, out, out);
+    hb_model_standardise(NULL, 1, x, out);
+    assert_true(out[0] == 5 && out[1] == 5);
+    assert_null(hb_model_column_name(NULL, 0));
+    hb_model_destroy(m);
+    hb_context_destroy(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +560,7 @@ int main(void)
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(old_files_are_read),
         cmocka_unit_test(wrong_questions_are_refused),
+        cmocka_unit_test(null_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,7 @@ typedef struct hb_model_info {
 HB_API hb_status hb_model_load(hb_context *context, const char *path, hb_model **out);
 HB_API hb_status hb_model_save(hb_context *context, const hb_model *model, const char *path);
 HB_API void hb_model_destroy(hb_model *model);
+/* All 0 of a model that is NULL. */
 HB_API void hb_model_info_get(const hb_model *model, hb_model_info *out);
 
 /* At x[n][dim] and tau[n]; labels[n] (NULL: none; -1: no class). Same bits for any number of
@@ -78,7 +79,7 @@ HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model,
 /* The energy head as a field v(z,tau) of hb_residual, in the model's coordinates z (below); valid
  * while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
-/* z[n][dim] = (x - shift)/scale of x[n][dim]; z may be x. */
+/* z[n][dim] = (x - shift)/scale of x[n][dim]; z may be x. Nothing with a NULL. */
 HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
 /* Its shift[dim] and scale[dim]; either may be NULL. */
 HB_API void hb_model_scales(const hb_model *model, double *shift, double *scale);

@@ -110,7 +110,7 @@ void hb_model_destroy(hb_model *model)
 
 void hb_model_info_get(const hb_model *model, hb_model_info *out)
 {
-    *out = model->info;
+    if (out) *out = model ? model->info : (hb_model_info){0};
 }
 
 /* One scale for all columns is its own mean, to the bit. */
@@ -129,6 +129,7 @@ void hb_model_set_scales(hb_model *model)
 
 void hb_model_scales(const hb_model *model, double *shift, double *scale)
 {
+    if (!model) return;
     const size_t bytes = (size_t)model->info.dim * sizeof(double);
     if (shift) memcpy(shift, model->shift, bytes);
     if (scale) memcpy(scale, model->scale, bytes);
@@ -136,6 +137,7 @@ void hb_model_scales(const hb_model *model, double *shift, double *scale)
 
 void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z)
 {
+    if (!model || !x || !z) return;
     const size_t d = (size_t)model->info.dim;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)

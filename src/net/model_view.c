@@ -227,7 +227,8 @@ hb_status hb_model_log_density(hb_context *context, const hb_model *model, size_
                                double *log_density, double *gradient)
 {
     HB_CHECK(context, log_density || n == 0, HB_ERROR_ARGUMENT, "log_density is NULL");
-    HB_CHECK(context, model && model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
+    HB_CHECK(context, model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "only a model with the energy head has a log-density");
     question q = {.model = model,
                   .n = n,
@@ -286,7 +287,8 @@ static int field_callback(void *user, size_t n, const double *z, const double *t
 
 hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out)
 {
-    HB_CHECK(context, model && model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, model && out, HB_ERROR_ARGUMENT, "the model or the output is NULL");
+    HB_CHECK(context, model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "only a model with the energy head is a field");
     *out = (hb_field){.dim = model->info.dim,
                       .tau_min = model->info.tau_min,
