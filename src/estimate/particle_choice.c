@@ -1,8 +1,8 @@
 /* Which rules compete, and at which times trajectories are looked at (docs/particles.md).
  *
  *     linear drift        the whole lag tau: its frame is exact, nothing is left to correct
- *     other drifts        fixed lags tau/2^k, k = 0 .. 6, and heat balls of lift 8 that span 0.9, 0.45 and
- *                         0.225 of tau, each with a coarser rule in time beside it
+ *     other drifts        fixed lags tau/2^k, k = 0 .. 6, and, where the drift is smooth, heat balls of lift 8 that
+ *                         span 0.9, 0.45 and 0.225 of tau, each with a coarser rule in time beside it
  *     radius or lift set  the ball alone; radius r means that it spans r^2/(4 pi)
  *     user's trajectories the fixed lags nearest to T/2^k among their times, T = tau - their first time
  * Lags go on beyond k = 6 while, at one of the points, |A| tau/2^k is above 1/2 or the drift differs from its
@@ -27,6 +27,7 @@ static const int GIVEN_NODES[2] = {7, 4}; /* times are not where roots are */
 static const int BALL_NODES[2] = {11, 6}, NO_NODES[2] = {0, 0};
 static const double NARROW = 200; /* the initial density is so many kernels wide */
 static const double SPANS[] = {0.9, 0.45, 0.225};
+static const double SMOOTH_ORDER = 2, JUMP_ORDER = 0.5; /* of the steps, by what the drift does */
 
 static hb_particle_rule *next_rule(hb_particle_rules *rules)
 {
@@ -161,6 +162,10 @@ static hb_status add_balls(const hb_particle_task *task, const hb_sampling_setti
         "radius is %g; at tau = %g it must be below sqrt(4 pi tau) = %g, so that the heat ball "
         "stays in tau > 0",
         settings->radius, task->tau, sqrt(4 * M_PI * task->tau));
+    HB_CHECK(
+        task->context, task->order > JUMP_ORDER, HB_ERROR_ARGUMENT,
+        "the drift jumps, and the kernel of a heat ball needs its derivatives; leave radius and "
+        "lift out, or take the grid");
     for (size_t k = 0; k < (span > 0 ? 1 : sizeof SPANS / sizeof *SPANS); k++) {
         const double reach = span > 0 ? span : SPANS[k] * task->tau;
         HB_TRY(hb_rule_ball(task->context, dim, lift, reach, BALL_NODES, next_rule(out)));
@@ -208,7 +213,7 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
     } else {
         if (!forced) HB_TRY(add_start(task, out));
         if (!forced) HB_TRY(add_lags(task, out));
-        HB_TRY(add_balls(task, settings, out));
+        if (forced || task->order >= SMOOTH_ORDER) HB_TRY(add_balls(task, settings, out));
     }
     return hb_pilot_times(task, NULL, out);
 }
