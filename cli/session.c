@@ -138,7 +138,7 @@ static void format_left(double seconds, size_t size, char *out)
 }
 
 /* The letters that fit into a line of the terminal: a line that is longer would be wrapped, and a
- * carriage return could not take it back. */
+ * carriage return could not take it back. One that is too long loses the command's name first. */
 static int terminal_width(void)
 {
     struct winsize size;
@@ -161,12 +161,14 @@ static void show_progress(hb_session *session, const char *what, double done, do
     if (total > 1)
         snprintf(speed, sizeof speed, " %s%s%s/s,", hb_report_quantity(rate).text,
                  session->unit ? " " : "", session->unit ? session->unit : "");
-    char line[400];
-    snprintf(line, sizeof line, "heatball %s: %s %.1f %%,%s%s%s %s left", session->command,
-             session->what, 100 * done / total, session->detail[0] ? " " : "", session->detail,
-             speed, left);
+    char line[400], name[64];
+    const int prefix = snprintf(name, sizeof name, "heatball %s: ", session->command);
+    const int length =
+        snprintf(line, sizeof line, "%s%s %.1f %%,%s%s%s %s left", name, session->what,
+                 100 * done / total, session->detail[0] ? " " : "", session->detail, speed, left);
+    const int width = terminal_width(), without = length > width ? prefix : 0;
     if (session->terminal)
-        fprintf(stderr, "\r%.*s\033[K", terminal_width(), line);
+        fprintf(stderr, "\r%.*s\033[K", width, line + without);
     else
         fprintf(stderr, "%s\n", line);
     session->line_open = session->terminal;

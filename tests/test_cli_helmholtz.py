@@ -123,9 +123,9 @@ def models(tmp_path_factory):
 
 
 def carried(rows, tau):
-    """Mean and covariance of the rows after OU in z = (x - mean)/scale."""
-    scale2, a = rows.var(axis=0).mean(), np.exp(-tau)
-    return rows.mean(axis=0), a * a * np.cov(rows.T, bias=True) + (1 - a * a) * scale2 * np.eye(2)
+    """Mean and covariance of the rows after OU in z = (x - mean)/scale, a scale for each column."""
+    a = np.exp(-tau)
+    return rows.mean(axis=0), a * a * np.cov(rows.T, bias=True) + (1 - a * a) * np.diag(rows.var(axis=0))
 
 
 def test_the_field_of_a_model_is_its_score(models, tmp_path):
