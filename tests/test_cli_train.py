@@ -249,10 +249,16 @@ def test_rows_of_a_file_are_split_and_standardised(tmp_path, rows):
 
 
 def test_csv_gives_the_bytes_of_npy(tmp_path, rows):
-    np.savetxt(tmp_path / "x.csv", rows[2], delimiter=",", fmt="%.17g", header="a,b,c", comments="")
-    train(tmp_path / "a.safetensors", data=rows[0])
-    train(tmp_path / "b.safetensors", data=tmp_path / "x.csv")
-    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+    """With a header the model keeps the names too; its arrays are the same."""
+    np.savetxt(tmp_path / "x.csv", rows[2], delimiter=",", fmt="%.17g")
+    np.savetxt(tmp_path / "y.csv", rows[2], delimiter=",", fmt="%.17g", header="a,b,c", comments="")
+    a, b, c = (tmp_path / f"{name}.safetensors" for name in "abc")
+    train(a, data=rows[0])
+    train(b, data=tmp_path / "x.csv")
+    train(c, data=tmp_path / "y.csv")
+    assert a.read_bytes() == b.read_bytes()
+    plain, named = arrays(a), arrays(c)
+    assert plain.keys() == named.keys() and all(np.array_equal(plain[k], named[k]) for k in plain)
 
 
 def arrays(path):
