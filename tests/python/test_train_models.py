@@ -347,8 +347,8 @@ def test_ctrl_c_writes_the_checkpoint_and_resuming_gives_the_same_bits(gmm, quic
 
     def press(step, steps):
         seen.append(step)
-        if step == 17:
-            os.kill(os.getpid(), signal.SIGINT)
+        if step == 17:  # to this thread: another one might be late to take it
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
