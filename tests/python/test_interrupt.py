@@ -23,7 +23,7 @@ CALLS = {
     "walk": 'heatball.solve("x1-x1^3", "1", "gaussian(mean=0,var=1)", 5, [0.1], method="walk", samples=10**12, dim=1)',
     "particles": 'heatball.solve("x1-x1^3", "1", "gaussian(mean=0,var=1)", 5, [0.1], method="particles", samples=10**10)',
     "grid": 'heatball.solve("x-x^3+y*z,y-y^3-x*z,z-z^3+x*y", "1", "gaussian(mean=0,var=1)", 2, [[0.1,0,0]], method="grid")',
-    "residual": 'heatball.residual("x-x^3", "1", "gaussian(mean=0,var=1)", 5, [0.1], samples=10**13)',
+    "residual": 'heatball.residual("x-x^3", "1", "gaussian(mean=0,var=1)", 5, [0.1], samples=10**12)',
 }
 
 
