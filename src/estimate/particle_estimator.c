@@ -24,6 +24,8 @@ enum {
     BATCHES = 128,
     FEW_PATHS = 1024,
     USUAL_ROUND = 8192,
+    USUAL_SAMPLES = 32768,
+    MOST_TRIED = 8192, /* trajectories that only chose between methods (sampling_choice.c) */
     PART_DOUBLES = 1 << 21,
     MOST_DIM = 1000
 };
@@ -42,6 +44,7 @@ typedef struct particles {
     double *work;            // (threads, width)
     double *log_scale;       // (n)
     double *known;           // (n, 1 + d): what the step leaves in the density and the score
+    double *left, *unseen;   // (n, 1 + d) each: of the step; of `asked` trajectories, too rare ones
     unsigned char *untimely; // (n)
     double *path_tau;        // (given.n_times)
     hb_path_verdict verdict; /* of the user's trajectories */
@@ -62,6 +65,8 @@ static void destroy(void *self)
     hb_release(context, p->work);
     hb_release(context, p->log_scale);
     hb_release(context, p->known);
+    hb_release(context, p->left);
+    hb_release(context, p->unseen);
     hb_release(context, p->untimely);
     hb_release(context, p->path_tau);
     hb_release(context, p);
@@ -92,6 +97,14 @@ static hb_status add_point(void *user, size_t i, int thread)
     return HB_OK;
 }
 
+/* What is claimed beside the spread, of so many trajectories. */
+static void know_errors(particles *p, double made)
+{
+    const double part = sqrt(p->task.asked / fmax(made, p->task.asked));
+    for (size_t k = 0; k < p->task.n * (1 + p->task.dim); k++)
+        p->known[k] = hypot(p->left[k], part * p->unseen[k]);
+}
+
 static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
 {
     particles *p = self;
@@ -103,6 +116,7 @@ static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, d
         HB_TRY(hb_swarm_fill(&p->swarm, first + done * p->batch_size, batches));
         HB_TRY(hb_parallel_for(p->task.context, "kernels", p->task.n, add_point, p));
     }
+    know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED);
     return HB_OK;
 }
 
@@ -204,6 +218,8 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
         HB_TRY(hb_path_check(context, problem, &p->task.given, p->task.seed, &p->task.linear,
                              &p->verdict));
     }
+    p->task.asked = (double)(settings->n_paths ? settings->n_paths : settings->samples);
+    if (p->task.asked == 0) p->task.asked = USUAL_SAMPLES;
     p->task.samples =
         settings->n_paths ? (double)settings->n_paths : nominal_samples(settings->samples);
     return HB_OK;
@@ -229,14 +245,15 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     HB_TRY(hb_pilot_rules(task, settings, &p->rules));
     if (task->given.n_paths >= FEW_PATHS)
         p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
-    HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner));
+    HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner, p->unseen));
     HB_TRY(keep_winners(p));
-    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->known[k] = p->verdict.doubt;
-    if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->known));
+    for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->left[k] = p->verdict.doubt;
+    if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->left));
     for (size_t i = 0; i < task->n; i++) /* particle_start.c */
         for (size_t k = 0; k < 1 + task->dim && p->kernels[i].from_start; k++)
-            p->known[i * (1 + task->dim) + k] =
+            p->left[i * (1 + task->dim) + k] =
                 p->kernels[i].rest * (k == 0 ? sqrt(2 * task->tau) : 1);
+    know_errors(p, task->asked);
     return HB_OK;
 }
 
@@ -361,6 +378,8 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
     HB_TRY(allocate(context, n, sizeof *p->winner, &p->winner));
     HB_TRY(allocate(context, n, sizeof *p->log_scale, &p->log_scale));
     HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->known, &p->known));
+    HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->left, &p->left));
+    HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->unseen, &p->unseen));
     HB_TRY(allocate(context, n, sizeof *p->untimely, &p->untimely));
     HB_TRY(choose(settings, p));
     return make_swarm(settings, p);

@@ -54,6 +54,10 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel);
  * contribution, and log_scale, the logarithm of that contribution. */
 void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, double *work);
 
+/* x = centre + sign L eta, of a fixed lag. */
+void hb_node_place(const hb_particle_node *node, size_t d, const double *eta, double sign,
+                   double *x);
+
 /* What a rule gives: a[units], b[units][d]. */
 typedef struct hb_kernel_means {
     double *a, *b;

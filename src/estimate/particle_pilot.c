@@ -17,6 +17,7 @@
 #include "estimate/particle_pilot.h"
 #include "base/context.h"
 #include "base/parallel.h"
+#include "estimate/particle_unseen.h"
 #include "estimate/tally.h"
 
 #include <math.h>
@@ -83,6 +84,7 @@ typedef struct contest {
     double *work;              // (threads, width)
     hb_particle_kernel *kernels;
     int *winner;
+    double *unseen; // (n, 1 + d)
 } contest;
 
 /* What one rule gave at one point. */
@@ -258,12 +260,30 @@ static hb_status enter(const contest *c, hb_context *room, size_t point, int r, 
     return HB_OK;
 }
 
+/* What a node that is not seen would add to the spread that the estimate will have; score: with its error. */
+static hb_status find_unseen(const contest *c, hb_context *room, size_t point, const entry *e,
+                             const double *score, double *work)
+{
+    const size_t d = c->task->dim;
+    double *out = c->unseen + point * (1 + d);
+    const double pilot = (double)(c->swarm->filled * c->swarm->batch_size);
+    const double fall = sqrt(pilot / c->task->asked);
+    HB_TRY(hb_unseen_errors(c->task, room, &e->kernel, e->answer.log_density, score, c->task->asked,
+                            out, work));
+    for (size_t k = 0; k < 1 + d; k++) {
+        const double seen = fall * (k == 0 ? e->answer.relative : score[d + k - 1]);
+        if (isfinite(seen)) out[k] = sqrt(fmax(out[k] * out[k] - seen * seen, 0));
+    }
+    return HB_OK;
+}
+
 static hb_status contest_point(void *user, size_t point, int thread)
 {
     contest *c = user;
     const size_t d = c->task->dim, units = HB_PILOT_BATCHES;
-    double *work = c->work + (size_t)thread * c->width;
+    double *work = c->work + (size_t)thread * (c->width + 2 * d + hb_unseen_work(d));
     double *values = work + c->width - 2 * units * (d + 1);
+    double *score = work + c->width, *rest = score + 2 * d;
     hb_context *room = c->swarm->rooms + thread;
     const hb_kernel_means means[2] = {{values, values + units},
                                       {values + units * (d + 1), values + units * (d + 2)}};
@@ -277,11 +297,14 @@ static hb_status contest_point(void *user, size_t point, int thread)
             hb_kernel_destroy(room, &best.kernel);
             best = e;
             c->winner[point] = r;
+            memcpy(score, work + hb_kernel_work(d) + hb_tally_size((int)d), 2 * d * sizeof *score);
         } else {
             hb_kernel_destroy(room, &e.kernel);
         }
     }
     c->kernels[point] = best.kernel;
+    if (status == HB_OK && c->winner[point] >= 0)
+        status = find_unseen(c, room, point, &best, score, rest);
     if (status != HB_OK) return hb_fail(c->task->context, status, "%s", room->message);
     HB_CHECK(c->task->context, c->winner[point] >= 0, HB_ERROR_NUMERICAL,
              "no kernel fits at point %zu: the Jacobian of its drift leaves the range of double",
@@ -297,7 +320,8 @@ static hb_status run_contest(contest *c)
     void *memory;
     c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + hb_pilot_start_work(d) +
                3 * units * (d + 1);
-    HB_TRY(hb_allocate(task->context, threads * c->width, sizeof(double), &memory));
+    HB_TRY(hb_allocate(task->context, threads * (c->width + 2 * d + hb_unseen_work(d)),
+                       sizeof(double), &memory));
     c->work = memory;
     c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
     const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
@@ -325,13 +349,13 @@ static hb_status pilot_swarm(const hb_particle_task *task, const hb_particle_rul
 }
 
 hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
-                           double step, hb_particle_kernel *kernels, int *winner)
+                           double step, hb_particle_kernel *kernels, int *winner, double *unseen)
 {
     hb_swarm swarm;
     memset(kernels, 0, task->n * sizeof *kernels);
     HB_TRY(pilot_swarm(task, rules, step, 0, &swarm));
     contest c = {.task = task, .rules = rules, .swarm = &swarm, .steps = task->tau / step};
-    c.kernels = kernels, c.winner = winner;
+    c.kernels = kernels, c.winner = winner, c.unseen = unseen;
     if (task->given.n_paths || task->linear.A) c.steps = 1;
     const hb_status status = run_contest(&c);
     hb_swarm_destroy(&swarm);

@@ -17,7 +17,8 @@ typedef struct hb_particle_task {
     double tau;
     size_t dim, n;
     const double *points;   // (n, dim)
-    double samples;         /* trajectories that are to be made */
+    double samples;         /* trajectories that the step is chosen for */
+    double asked;           /* trajectories that are to be made */
     double density_error;   /* wanted; 0: none */
     hb_linear_drift linear; /* A = NULL when the drift is not linear */
     hb_given_paths given;   /* n_paths = 0: none */
@@ -41,9 +42,10 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
 hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used,
                          hb_particle_rules *rules);
 
-/* The kernel of each point, kernels[n], and which rule won, winner[n]. Snapshots are those of rules. */
+/* The kernel of each point, kernels[n], which rule won, winner[n], and what trajectories that are too rare may
+ * change, unseen[n][1 + dim]. Snapshots are those of rules. */
 hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
-                           double step, hb_particle_kernel *kernels, int *winner);
+                           double step, hb_particle_kernel *kernels, int *winner, double *unseen);
 
 /* The step of Heun's scheme for these kernels; *bias: its estimated part of the standard error.
  * known[n][1 + dim]: what it leaves in the density, relative, and in the score. */

@@ -15,9 +15,9 @@
 #include <math.h>
 #include <string.h>
 
-/* x = centre + L eta: solves L^-1 (x - centre) = eta, row by row. */
-static void place_of(const hb_particle_node *node, size_t d, const double *eta, double sign,
-                     double *x)
+/* Solves L^-1 (x - centre) = eta, row by row. */
+void hb_node_place(const hb_particle_node *node, size_t d, const double *eta, double sign,
+                   double *x)
 {
     for (size_t i = 0; i < d; i++) {
         double sum = sign * eta[i];
@@ -72,7 +72,7 @@ hb_status hb_kernel_start(hb_context *context, const hb_problem *problem,
     for (size_t unit = 0; unit < units; unit++) {
         HB_TRY(hb_random_normal(context, seed, stream, (first + unit) * each, pairs * d, eta));
         for (size_t k = 0; k < 2 * pairs; k++)
-            place_of(kernel->nodes, d, eta + k / 2 * d, k % 2 ? -1 : 1, x + k * d);
+            hb_node_place(kernel->nodes, d, eta + k / 2 * d, k % 2 ? -1 : 1, x + k * d);
         HB_TRY(average(context, problem, kernel, 2 * pairs, x, out->a + unit, out->b + unit * d,
                        rest));
     }

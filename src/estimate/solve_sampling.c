@@ -138,9 +138,11 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                 100 * a->lost / a->units, samples, unit);
     case HB_TALLY_ROUNDED:
         if (run->estimator.untimely)
-            return hb_solution_warn(out, i,
-                                    "the step of the trajectories, or what they differ by from the "
-                                    "model, leaves an error of more than a tenth of the density");
+            return hb_solution_warn(
+                out, i,
+                "trajectories that are too rare to be seen, their step, or what "
+                "they differ by from the model may change the density by more "
+                "than a tenth");
         if (!run->estimator.exact)
             return hb_solution_warn(
                 out, i,

@@ -446,11 +446,16 @@ class Planar(Problem):
         self.box = low, high
         return x
 
+    def fastest(self):
+        """The largest drift along each axis where the reference does not lead it to 0."""
+        low, high = (self.box[0] + self.box[1]) / 2 + fourier_plane.FREE * (self.box[1] - self.box[0]) / 2 * [[-1], [1]]
+        x = np.stack(np.meshgrid(*np.linspace(low, high, 21).T), axis=-1).reshape(-1, 2)
+        return np.abs([self.f(x, s * self.time) for s in (0, 0.5, 1)]).max((0, 1))
+
     def exact(self):
         low, high = self.box
-        corner = np.abs(self.f(np.array([low, high, [low[0], high[1]], [high[0], low[1]]]), 0.0)).max(0)
         n = 64
-        steps = int(max(120, self.time * (corner * np.pi * n / (high - low)).sum() / 1.5))
+        steps = int(max(120, self.time * (self.fastest() * np.pi * n / (high - low)).sum() / 1.5))
         for _ in range(4):  # until the steps are stable and the coefficients enough
             out, error = fourier_plane.plane(self.f, self.diffusion, list(zip(self.means, self.variances)), self.time,
                                              low, high, self.at, n, steps)
