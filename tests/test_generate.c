@@ -60,8 +60,8 @@ static int patchy_score(void *user, size_t n, const double *x, double tau, doubl
     return 0;
 }
 
-/* A row that moves has the same steps alone and among 255 rows at rest: errors are not averaged. */
-static void test_ode_heeds_the_worst_row(void **state)
+/* A row that moves has the same bits alone and among 255 rows at rest. */
+static void test_ode_steps_of_a_row_are_its_own(void **state)
 {
     hb_generate_settings s = defaults();
     s.process = HB_PROCESS_VE;
@@ -356,7 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_ode_is_the_exact_map),
-        cmocka_unit_test(test_ode_heeds_the_worst_row),
+        cmocka_unit_test(test_ode_steps_of_a_row_are_its_own),
         cmocka_unit_test(test_heun_and_two_step_are_of_order_two),
         cmocka_unit_test(test_sde_has_the_law_of_its_recursion),
         cmocka_unit_test(test_sde_bias_falls_at_order_two),

@@ -178,9 +178,9 @@ static void test_likelihood_of_a_gaussian(void **state)
         assert_near(found[i], exact_value, 2e-5);
     }
     assert_ok(context,
-              hb_likelihood(context, &s, 2, gaussian_divergence, &process, 256, x, pieces));
-    assert_ok(context, hb_likelihood(context, &s, 2, gaussian_divergence, &process, N - 256,
-                                     x + 512, pieces + 256));
+              hb_likelihood(context, &s, 2, gaussian_divergence, &process, 100, x, pieces));
+    assert_ok(context, hb_likelihood(context, &s, 2, gaussian_divergence, &process, N - 100,
+                                     x + 200, pieces + 100));
     assert_memory_equal(found, pieces, sizeof found);
 }
 

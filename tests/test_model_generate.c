@@ -244,23 +244,29 @@ static void labels_follow_the_batches(void **state)
     free(x);
 }
 
-static void likelihood_in_pieces_and_by_label(void **state)
+/* A row has the same bits alone, in any piece and among any others, with the exact divergence and with probes. */
+static void likelihood_of_a_row_alone_and_by_label(void **state)
 {
-    enum { N = 300 };
+    enum { N = 300, CUT = 123 };
     double data[DATA * DIM], whole[N], found[N];
     int labels[N];
-    for (int i = 0; i < N; i++) labels[i] = i < 256 ? 1 : 2;
+    for (int i = 0; i < N; i++) labels[i] = i % 3 - 1;
     fill_rows(*state, data);
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 1, 1.5});
     hb_generate_settings s = model_settings(HB_SOLVER_ODE);
     for (int probes = 0; probes <= 1; probes++) {
         assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels, N, data, whole));
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels, 256, data, found));
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels + 256, N - 256,
-                                              data + 256 * DIM, found + 256));
+        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels, CUT, data, found));
+        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels + CUT, N - CUT,
+                                              data + CUT * DIM, found + CUT));
         assert_memory_equal(found, whole, sizeof whole);
+        for (int i = 0; i < N; i += 37) {
+            assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels + i, 1,
+                                                  data + i * DIM, found));
+            assert_memory_equal(found, whole + i, sizeof *whole);
+        }
         assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, NULL, N, data, found));
-        for (int i = 0; i < N; i++) assert_true(found[i] != whole[i]);
+        for (int i = 0; i < N; i++) assert_true((found[i] == whole[i]) == (labels[i] == -1));
     }
     hb_model_destroy(model);
 }
@@ -394,7 +400,7 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_pieces_or_threads),
         cmocka_unit_test(a_row_has_its_own_label),
         cmocka_unit_test(labels_follow_the_batches),
-        cmocka_unit_test(likelihood_in_pieces_and_by_label),
+        cmocka_unit_test(likelihood_of_a_row_alone_and_by_label),
         cmocka_unit_test(the_view_is_the_score_and_the_field_is_of_z),
         cmocka_unit_test(wrong_questions_are_refused),
         cmocka_unit_test(progress_counts_samples_and_stops),

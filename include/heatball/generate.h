@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* SDE: predictor and corrector on a geometric grid of tau, the ODE below det_tau. ODE: the whole
- * way by ARKODE, with steps of its choice. HEUN: two evaluations a step on EDM's grid. */
+ * way with steps that each row chooses by itself. HEUN: two evaluations a step on EDM's grid. */
 typedef enum hb_solver { HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN } hb_solver;
 
 /* What is done with a sample at tau_min. NONE: nothing, it has the law at tau_min. MEAN: the
@@ -40,7 +40,7 @@ typedef struct hb_generate_settings {
     double tau_min, tau_max; /* default NaN: those of the model; of hb_generate 1e-3, 3 */
     double rho;              /* HEUN: exponent of EDM's grid; default 7 */
     int denoise;             /* hb_denoise; default HB_DENOISE_FLOW */
-    double tolerance;        /* ODE: of the local error of every coordinate; default 1e-5 */
+    double tolerance;        /* ODE: of the error of a step in every coordinate; default 1e-5 */
     /* The law at tau_max is taken as that of Gaussian data, N(a m, a^2 C + b I): m[dim] the mean,
      * C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0, I)). */
     const double *mean, *covariance;
@@ -56,11 +56,10 @@ HB_API void hb_generate_settings_default(hb_generate_settings *settings);
 
 /* Samples first .. first+n-1: x[n][dim]. Sample i is a function of (settings, dim, i) and the score
  * alone: the same bits in pieces and on any number of threads, if the score of a row does not
- * depend on the other rows (ODE: rows 256 k .. 256 k + 255 share their steps and are always
- * computed together). The callback is called from the calling thread, with at most 16384 points at
+ * depend on the other rows. The callback is called from the calling thread, with at most 16384 points at
  * a time, and may use the context and all its threads; progress is reported in samples.
- * HB_ERROR_CALLBACK: it returned non-zero; HB_ERROR_NUMERICAL: a score is not finite, or ARKODE
- * gave up. */
+ * HB_ERROR_CALLBACK: it returned non-zero; HB_ERROR_NUMERICAL: a score is not finite, or the steps of
+ * the ODE became too small. */
 HB_API hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
                              hb_score_callback score, void *user, uint64_t first, size_t n,
                              double *x);
@@ -71,8 +70,7 @@ typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, dou
 
 /* ln p(x, tau_min)[n] in nats, of the density that the probability-flow ODE carries from the law at
  * tau_max (above) to tau_min, at x[n][dim]. Uses process, tau_min, tau_max, tolerance, mean and
- * covariance of the settings. Rows go in blocks of 256 that share their steps: pieces that start at
- * multiples of 256 give the same bits. The callback is called as that of hb_generate. */
+ * covariance of the settings. A row is alone: the same bits in any pieces. The callback is called as that of hb_generate. */
 HB_API hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
                                hb_divergence_callback score, void *user, size_t n, const double *x,
                                double *log_likelihood);

@@ -4,8 +4,7 @@
  * Batches of rows go one after the other; inside a batch the score is asked once per step for all
  * rows, from the calling thread, so that the callback may use all threads itself: a network does.
  * Row i has the normals i dim .. of one stream per step and use, so the way that rows are cut into
- * batches or calls does not show. The adaptive solver chooses its steps for blocks of HB_FLOW_ROWS
- * rows that start at multiples of it, and computes them whole even if only a part is asked for.
+ * batches or calls does not show.
  * Taking the noise away, at level (a, b): (x + b s)/a is E[x_0 | x] (Tweedie). Half of it, (x + b
  * s/2)/a, is Euler's step of the ODE in sigma^2 to 0. Data N(0, c) at y = x/a, sigma: the variance
  * c + sigma^2 becomes c^2/(c + sigma^2) by the mean, c + (sigma^2/2)^2/(c + sigma^2) by the half
@@ -101,7 +100,7 @@ hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *s
 
 hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n)
 {
-    const uint64_t most = UINT64_MAX / (uint64_t)dim - HB_FLOW_ROWS;
+    const uint64_t most = UINT64_MAX / (uint64_t)dim;
     HB_CHECK(context, first <= most && n <= most - first, HB_ERROR_ARGUMENT,
              "first is %llu; (first + n) times dim must be below 2^64", (unsigned long long)first);
     return HB_OK;
@@ -171,11 +170,6 @@ hb_status hb_reverse_progress(const hb_reverse *run, double share)
 
 /* ---- batches ---- */
 
-typedef struct batch_room {
-    double *block, *score; // (batch, dim)
-    int *labels;           // (HB_FLOW_ROWS)
-} batch_room;
-
 static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *score)
 {
     const hb_generate_settings *s = run->settings;
@@ -187,7 +181,7 @@ static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *
     return hb_affine_step(run, &step, 0, rows, score, x);
 }
 
-static hb_status carry(const hb_reverse *run, const hb_prior *prior, uint64_t first, size_t rows,
+static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, size_t rows,
                        double *x, double *score)
 {
     const hb_generate_settings *s = run->settings;
@@ -203,93 +197,35 @@ static hb_status carry(const hb_reverse *run, const hb_prior *prior, uint64_t fi
     return denoise(run, rows, x, score);
 }
 
-/* The adaptive solver chooses its steps for a block as a whole: the block is computed with one label
- * in every row, and the wanted rows of that label are taken from it. */
-static hb_status carry_block(hb_reverse *run, const hb_prior *prior, uint64_t row, size_t rows,
-                             const int *label, double *out, batch_room *room)
-{
-    const size_t d = run->dim, skipped = (size_t)(row % HB_FLOW_ROWS);
-    const int *labels = label ? run->labels + run->start : NULL; // (rows)
-    run->wanted = 0;
-    for (size_t i = 0; i < rows; i++) run->wanted += !label || labels[i] == *label;
-    for (size_t i = 0; label && i < HB_FLOW_ROWS; i++) room->labels[i] = *label;
-    run->row_labels = label ? room->labels : NULL;
-    HB_TRY(carry(run, prior, row - skipped, HB_FLOW_ROWS, room->block, room->score));
-    for (size_t i = 0; i < rows; i++)
-        if (!label || labels[i] == *label)
-            memcpy(out + i * d, room->block + (skipped + i) * d, d * sizeof *out);
-    run->done += run->wanted;
-    return HB_OK;
-}
-
-static int seen_before(const int *labels, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (labels[k] == labels[i]) return 1;
-    return 0;
-}
-
-/* Rows of one block, once for each of their labels. */
-static hb_status carry_labels(hb_reverse *run, const hb_prior *prior, uint64_t row, size_t rows,
-                              double *out, batch_room *room)
-{
-    if (!run->labels) return carry_block(run, prior, row, rows, NULL, out, room);
-    const int *labels = run->labels + run->start; // (rows)
-    for (size_t i = 0; i < rows; i++)
-        if (!seen_before(labels, i))
-            HB_TRY(carry_block(run, prior, row, rows, &labels[i], out, room));
-    return HB_OK;
-}
-
-static hb_status carry_rows(hb_reverse *run, const hb_prior *prior, uint64_t row, size_t rows,
-                            double *out, batch_room *room)
-{
-    run->wanted = rows;
-    run->row_labels = run->labels ? run->labels + run->start : NULL;
-    HB_TRY(carry(run, prior, row, rows, out, room->score));
-    run->done += rows;
-    return HB_OK;
-}
-
 static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch, uint64_t first,
-                               double *x, batch_room *room)
+                               double *x, double *score)
 {
-    const int whole = run->settings->solver == HB_SOLVER_ODE;
-    size_t rows;
-    for (run->start = run->done = 0; run->start < run->n; run->start += rows) {
-        const uint64_t row = first + run->start;
-        const size_t fits = whole ? batch - (size_t)(row % batch) : batch;
-        double *out = x + run->start * run->dim;
-        rows = run->n - run->start < fits ? run->n - run->start : fits;
-        HB_TRY((whole ? carry_labels : carry_rows)(run, prior, row, rows, out, room));
-        run->wanted = 0;
-        HB_TRY(hb_reverse_progress(run, 0));
+    for (run->start = run->done = 0; run->start < run->n; run->start += run->wanted) {
+        const size_t left = run->n - run->start;
+        run->done = run->start;
+        run->wanted = left < batch ? left : batch;
+        run->row_labels = run->labels ? run->labels + run->start : NULL;
+        HB_TRY(
+            carry(run, prior, first + run->start, run->wanted, x + run->start * run->dim, score));
+        HB_TRY(hb_reverse_progress(run, 1));
     }
     return HB_OK;
 }
 
 static size_t batch_rows(const hb_reverse *run)
 {
-    if (run->settings->solver == HB_SOLVER_ODE) return HB_FLOW_ROWS;
-    const size_t fits = CALL_DOUBLES / run->dim + 1;
-    const size_t rows = fits < HB_CALL_ROWS ? fits : HB_CALL_ROWS;
+    const size_t most = run->settings->solver == HB_SOLVER_ODE ? HB_FLOW_ROWS : HB_CALL_ROWS;
+    const size_t fits = CALL_DOUBLES / run->dim + 1, rows = fits < most ? fits : most;
     return run->n < rows ? run->n : rows;
 }
 
 static hb_status carry_all(hb_reverse *run, const hb_prior *prior, uint64_t first, double *x)
 {
-    const size_t batch = batch_rows(run), part = hb_workspace_need(batch * run->dim, sizeof *x);
-    hb_workspace work;
-    HB_TRY(hb_workspace_create(run->context,
-                               hb_workspace_add(hb_workspace_add(part, part),
-                                                hb_workspace_need(HB_FLOW_ROWS, sizeof(int))),
-                               &work));
-    batch_room room;
-    room.block = hb_workspace_take(&work, batch * run->dim, sizeof *x);
-    room.score = hb_workspace_take(&work, batch * run->dim, sizeof *x);
-    room.labels = hb_workspace_take(&work, HB_FLOW_ROWS, sizeof(int));
-    const hb_status status = carry_batches(run, prior, batch, first, x, &room);
-    hb_workspace_destroy(&work);
+    const size_t batch = batch_rows(run);
+    void *score; // (batch, dim)
+    HB_TRY(hb_allocate(run->context, batch * run->dim, sizeof *x, &score));
+    const hb_status status = carry_batches(run, prior, batch, first, x, score);
+    hb_release(run->context, score);
     return status;
 }
 

@@ -2,9 +2,8 @@
  *
  * Along dx/dl = v(x, l) a density obeys d ln p(x(l), l)/dl = -div v, so
  *     ln p(x, tau_min) = ln p_prior(x(tau_max)) + int div v dl,
- * the integral forward from ln sigma_min to ln sigma_max on the path through x. Rows go in blocks
- * of HB_FLOW_ROWS which share their steps. (R. T. Q. Chen et al., NeurIPS 2018; Song et al., ICLR
- * 2021, D.2.)
+ * the integral forward from ln sigma_min to ln sigma_max on the path through x. (R. T. Q. Chen
+ * et al., NeurIPS 2018; Song et al., ICLR 2021, D.2.)
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
 #include "generate/reverse.h"
 

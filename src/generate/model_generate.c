@@ -66,8 +66,7 @@ static hb_status create(model_run *run, int likelihood)
     run->settings.covariance = run->covariance;
     if (likelihood) return HB_OK;
     const size_t n = run->reverse.n < HB_CALL_ROWS ? run->reverse.n : HB_CALL_ROWS;
-    const size_t most = n < HB_FLOW_ROWS ? HB_FLOW_ROWS : n; /* ODE: whole blocks */
-    return hb_model_asker_create(run->context, model, most, &run->asker);
+    return hb_model_asker_create(run->context, model, n, &run->asker);
 }
 
 static void destroy(model_run *run)
@@ -132,9 +131,10 @@ static int divergence_of_rows(void *user, size_t n, const double *z, double tau,
                               double *divergence)
 {
     const model_run *run = user;
+    const hb_reverse *rows = &run->reverse;
     for (size_t i = 0; i < n; i++) run->tau[i] = tau;
-    return hb_model_divergence_of_z(run->context, run->model, n, z, run->tau,
-                                    run->reverse.row_labels, run->probes, run->settings.seed, score,
+    return hb_model_divergence_of_z(run->context, run->model, n, z, run->tau, rows->row_labels,
+                                    rows->row_keys, run->probes, run->settings.seed, score,
                                     divergence) != HB_OK;
 }
 

@@ -1,34 +1,46 @@
-/* The probability-flow ODE with steps chosen by ARKODE, for a block of rows that shares them.
+/* The probability-flow ODE with steps that every row chooses by itself.
  *
  * With l = ln sigma as the time, d tau/d l = b for both processes, and
  *     dx/dl = b (F - s),   F = -x (OU) or 0 (VE);      div of it = -b (dim [OU] + div s).
  * Near the data b s tends to a x_0 - x, so the right-hand side is of order one all the way and is
- * nowhere stiff: an explicit Runge-Kutta pair of order 5 (ERKStep) does. The error of a step is
- * measured by its largest coordinate over all rows, not by the mean over rows, which would hide the
- * few rows that pass between two modes and need short steps.
+ * nowhere stiff: the explicit pair of Cash and Karp, of orders 5 and 4, does (its table is ARKODE's).
+ * The way is cut into pieces no longer than LONGEST. A row goes over a piece in one step if the two
+ * orders agree within PART tolerance (1 + |x|) in every coordinate, else over its halves, and so on. Times of
+ * steps are thus halves of halves of the pieces whatever the rows do, so that the score is asked for many rows at one
+ * time, and a row's steps depend on that row alone. Each row keeps the depth at which it went last and
+ * begins there, or one above if its error was EASY times below that.
  * A number to reproduce: data N(m, c): x/a - m is multiplied by sqrt((c + sigma'^2)/(c + sigma^2)).
  *
- * D. R. Reynolds et al., ARKODE: a flexible IVP solver infrastructure, ACM Trans. Math. Software
- * 49, 2023. */
+ * J. R. Cash and A. H. Karp, ACM Trans. Math. Software 16, 1990; D. R. Reynolds et al., ARKODE, ACM Trans.
+ * Math. Software 49, 2023. */
+#include "base/checksum.h"
 #include "generate/reverse.h"
 
-#include <arkode/arkode_erkstep.h>
-#include <math.h>
-#include <nvector/nvector_serial.h>
-#include <string.h>
-#include <sundials/sundials_context.h>
+#include <stdio.h> /* the next header needs it */
 
-enum { ORDER = 5, MAX_STEPS = 100000 };
+#include <arkode/arkode_butcher_erk.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STAGES = 8, DEEPEST = 24 };
+static const double LONGEST = 1, PART = 0.125, EASY = 64;
 
 typedef struct flow {
-    const hb_reverse *run;
+    hb_reverse *run;
     hb_level from, to;
-    size_t rows;
-    double reached;   /* share of the way, for the progress */
-    hb_status status; /* of the last failure inside the callback */
-    SUNContext sun;
-    N_Vector state; // (rows, dim), then (rows) sums of the divergence
-    void *arkode;
+    size_t rows, width;      /* dim, and 1 with the divergence */
+    ARKodeButcherTable pair; /* A, b, d (of the lower order), c */
+    double *state;           // (rows, width): x and the sum of the divergence
+    int *depth;              // (rows): at which a row went last
+    size_t *list;            // (rows): the rows, those of one step beside each other
+    size_t *place;           // (rows): those of a step
+    uint64_t *key, *keys;    // (rows): of the values a row begins with; of the rows of a step
+    double reached;          /* share of the way, for the progress */
+    int *labels;             // (rows): theirs
+    double *at, *slope;      // (rows, dim): what the score is asked, and its answer
+    double *divergence;      // (rows)
+    double *k[MOST_STAGES];  // (rows, width): slopes of the stages
+    hb_workspace work;
 } flow;
 
 /* The level at l, inside the range that was asked for whatever the rounding. */
@@ -40,99 +52,184 @@ static hb_level level_at(const flow *f, double l)
     return hb_level_at(process, fmin(fmax(level.tau, low), high));
 }
 
-/* Steps that fail the error test go back a little; the progress does not. */
-static hb_status report_progress(flow *f, double l)
+/* Rows that go over a piece again in smaller steps do not take the progress back. */
+static hb_status report(flow *f, double l)
 {
     const double start = log(f->from.sigma), way = log(f->to.sigma) - start;
     f->reached = fmax(f->reached, fmin((l - start) / way, 1));
     return hb_reverse_progress(f->run, f->reached);
 }
 
-static int rate(double l, N_Vector state, N_Vector out, void *user)
+/* dx/dl and its divergence, of n rows at f->at, into k. */
+static hb_status ask_rate(flow *f, size_t n, double l, double *k)
 {
-    flow *f = user;
-    const size_t d = f->run->dim, size = f->rows * d;
+    const size_t d = f->run->dim, width = f->width;
     const hb_level level = level_at(f, l);
     const double drift = f->run->settings->process == HB_PROCESS_OU ? -1 : 0;
-    const double *x = N_VGetArrayPointer(state);
-    double *v = N_VGetArrayPointer(out), *divergence = f->run->divergence ? v + size : NULL;
-    f->status = hb_reverse_ask(f->run, f->rows, x, level.tau, v, divergence);
-    if (f->status == HB_OK) f->status = report_progress(f, l);
-    if (f->status != HB_OK) return -1;
-    for (size_t i = 0; i < size; i++) v[i] = level.b * (drift * x[i] - v[i]);
-    for (size_t i = 0; divergence && i < f->rows; i++)
-        divergence[i] = level.b * (drift * (double)d - divergence[i]);
-    return 0;
-}
-
-/* Takes the place of the weighted root mean square. */
-static double largest(N_Vector x, N_Vector weights)
-{
-    const double *value = N_VGetArrayPointer(x), *weight = N_VGetArrayPointer(weights);
-    double most = 0;
-    for (sunindextype i = 0; i < N_VGetLength(x); i++)
-        most = fmax(most, fabs(value[i] * weight[i]));
-    return most;
-}
-
-/* SUNDIALS would print its errors; the status tells them all. */
-static void stay_silent(int code, const char *module, const char *function, char *message,
-                        void *user)
-{
-    (void)code, (void)module, (void)function, (void)message, (void)user;
-}
-
-static hb_status create(flow *f, size_t size, const double *x)
-{
-    hb_context *context = f->run->context;
-    const double tolerance = f->run->settings->tolerance;
-    HB_CHECK(context, SUNContext_Create(NULL, &f->sun) == 0, HB_ERROR_MEMORY,
-             "SUNDIALS cannot start: no memory");
-    f->state = N_VNew_Serial((sunindextype)size, f->sun);
-    HB_CHECK(context, f->state, HB_ERROR_MEMORY, "no memory for %zu numbers of the flow", size);
-    f->state->ops->nvwrmsnorm = largest;
-    const size_t rows_size = f->rows * f->run->dim;
-    memcpy(N_VGetArrayPointer(f->state), x, rows_size * sizeof *x);
-    memset(N_VGetArrayPointer(f->state) + rows_size, 0, (size - rows_size) * sizeof *x);
-    f->arkode = ERKStepCreate(rate, log(f->from.sigma), f->state, f->sun);
-    int code = f->arkode ? ERKStepSetErrHandlerFn(f->arkode, stay_silent, NULL) : -1;
-    if (!code) code = ERKStepSetUserData(f->arkode, f);
-    if (!code) code = ERKStepSetOrder(f->arkode, ORDER);
-    if (!code) code = ERKStepSStolerances(f->arkode, tolerance, tolerance);
-    if (!code) code = ERKStepSetMaxNumSteps(f->arkode, MAX_STEPS);
-    if (!code) code = ERKStepSetStopTime(f->arkode, log(f->to.sigma));
-    HB_CHECK(context, !code, HB_ERROR_MEMORY, "no memory for the flow of %zu rows", f->rows);
+    HB_TRY(hb_reverse_ask(f->run, n, f->at, level.tau, f->slope, width > d ? f->divergence : NULL));
+    HB_TRY(report(f, l));
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < d; j++)
+            k[i * width + j] = level.b * (drift * f->at[i * d + j] - f->slope[i * d + j]);
+        if (width > d) k[i * width + d] = level.b * (drift * (double)d - f->divergence[i]);
+    }
     return HB_OK;
 }
 
-static hb_status march(flow *f)
+/* sum of weight[m] k_m over the stages, of coordinate e of all rows of a step */
+static double combine(const flow *f, int stages, const double *weight, size_t e)
 {
-    double reached = log(f->from.sigma);
-    const int code = ERKStepEvolve(f->arkode, log(f->to.sigma), f->state, &reached, ARK_NORMAL);
-    if (code >= 0) return HB_OK;
-    if (f->status != HB_OK) return f->status;
-    ERKStepGetCurrentTime(f->arkode, &reached);
-    return hb_fail(f->run->context, HB_ERROR_NUMERICAL,
-                   "the probability-flow ODE stopped at tau = %.6g on its way from %.6g to %.6g "
-                   "(ARKODE code %d); give a coarser tolerance than %g or a larger tau_min",
-                   level_at(f, reached).tau, f->from.tau, f->to.tau, code,
-                   f->run->settings->tolerance);
+    double sum = 0;
+    for (int m = 0; m < stages; m++) sum += weight[m] * f->k[m][e];
+    return sum;
 }
 
-hb_status hb_flow_integrate(const hb_reverse *run, hb_level from, hb_level to, size_t rows,
-                            double *x, double *sum)
+/* The slopes k of n rows of the list over a step of length h from l. */
+static hb_status ask_stages(flow *f, const size_t *list, size_t n, double l, double h)
 {
-    const size_t size = rows * run->dim, total = size + (sum ? rows : 0);
-    flow f = {.run = run, .from = from, .to = to, .rows = rows};
-    hb_status status = create(&f, total, x);
-    if (status == HB_OK) status = march(&f);
-    if (status == HB_OK) {
-        const double *state = N_VGetArrayPointer(f.state); // (total)
-        memcpy(x, state, size * sizeof *x);
-        if (sum) memcpy(sum, state + size, rows * sizeof *sum);
+    const size_t d = f->run->dim, width = f->width;
+    memcpy(f->place, list, n * sizeof *list);
+    for (size_t i = 0; f->run->labels && i < n; i++)
+        f->labels[i] = f->run->labels[f->run->start + list[i]];
+    for (size_t i = 0; i < n; i++) f->keys[i] = f->key[list[i]];
+    for (int m = 0; m < f->pair->stages; m++) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < d; j++)
+                f->at[i * d + j] =
+                    f->state[list[i] * width + j] + h * combine(f, m, f->pair->A[m], i * width + j);
+        HB_TRY(ask_rate(f, n, l + f->pair->c[m] * h, f->k[m]));
     }
-    if (f.arkode) ERKStepFree(&f.arkode);
-    if (f.state) N_VDestroy(f.state);
-    if (f.sun) SUNContext_Free(&f.sun);
+    return HB_OK;
+}
+
+/* The error of the step of the i-th row of the list, against the tolerance. */
+static double error_of_row(const flow *f, const double *state, size_t i, double h)
+{
+    double most = 0;
+    for (size_t j = 0; j < f->width; j++) {
+        const size_t e = i * f->width + j;
+        const double error = h * (combine(f, f->pair->stages, f->pair->b, e) -
+                                  combine(f, f->pair->stages, f->pair->d, e));
+        most = fmax(most, fabs(error) / (1 + fabs(state[j])));
+    }
+    return most / (PART * f->run->settings->tolerance);
+}
+
+/* Moves the rows of the list whose step is good enough to its front, and on. Returns their number. */
+static size_t accept(flow *f, size_t *list, size_t n, double h, int depth)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = f->place[i];
+        double *state = f->state + row * f->width;
+        const double error = error_of_row(f, state, i, h);
+        f->depth[row] = error > 1 ? depth + 1 : error > 1 / EASY ? depth : depth - 1;
+        if (!(error <= 1)) continue;
+        for (size_t j = 0; j < f->width; j++)
+            state[j] += h * combine(f, f->pair->stages, f->pair->b, i * f->width + j);
+        const size_t other = list[good];
+        list[good++] = row;
+        list[i] = other;
+    }
+    return good;
+}
+
+/* Rows that may be tried at this depth to the front of the list; their number. */
+static size_t sort_list(const flow *f, size_t *list, size_t n, int depth)
+{
+    size_t front = 0;
+    for (size_t i = 0; i < n; i++)
+        if (f->depth[list[i]] <= depth) {
+            const size_t row = list[i];
+            list[i] = list[front];
+            list[front++] = row;
+        }
+    return front;
+}
+
+/* n rows of the list over l .. l + h. */
+static hb_status cross(flow *f, size_t *list, size_t n, double l, double h, int depth)
+{
+    HB_CHECK(f->run->context, depth <= DEEPEST, HB_ERROR_NUMERICAL,
+             "the probability-flow ODE stopped at tau = %.6g on its way from %.6g to %.6g; give a "
+             "coarser tolerance than %g or a larger tau_min",
+             level_at(f, l).tau, f->from.tau, f->to.tau, f->run->settings->tolerance);
+    size_t tried = sort_list(f, list, n, depth);
+    if (tried > 0) {
+        HB_TRY(ask_stages(f, list, tried, l, h));
+        tried = accept(f, list, tried, h, depth);
+    }
+    if (tried == n) return HB_OK;
+    HB_TRY(cross(f, list + tried, n - tried, l, h / 2, depth + 1));
+    return cross(f, list + tried, n - tried, l + h / 2, h / 2, depth + 1);
+}
+
+static hb_status cross_pieces(flow *f)
+{
+    const double start = log(f->from.sigma), way = log(f->to.sigma) - start;
+    const int pieces = (int)ceil(fabs(way) / LONGEST);
+    for (int i = 0; i < pieces; i++)
+        HB_TRY(cross(f, f->list, f->rows, start + way * i / pieces, way / pieces, 0));
+    return HB_OK;
+}
+
+static hb_status create(flow *f, const double *x)
+{
+    const size_t rows = f->rows, d = f->run->dim, width = f->width;
+    const size_t stages = (size_t)f->pair->stages;
+    const size_t numbers = rows * ((stages + 1) * width + 2 * d + 1);
+    const size_t places = hb_workspace_need(rows, sizeof *f->list);
+    size_t need = hb_workspace_add(hb_workspace_add(places, places),
+                                   hb_workspace_need(2 * rows, sizeof *f->depth));
+    need = hb_workspace_add(need, hb_workspace_need(2 * rows, sizeof *f->key));
+    need = hb_workspace_add(need, hb_workspace_need(numbers, sizeof *f->state));
+    HB_TRY(hb_workspace_create(f->run->context, need, &f->work));
+    f->list = hb_workspace_take(&f->work, rows, sizeof *f->list);
+    f->place = hb_workspace_take(&f->work, rows, sizeof *f->place);
+    f->depth = hb_workspace_take(&f->work, 2 * rows, sizeof *f->depth);
+    f->labels = f->depth + rows;
+    f->key = hb_workspace_take(&f->work, 2 * rows, sizeof *f->key);
+    f->keys = f->key + rows;
+    f->state = hb_workspace_take(&f->work, numbers, sizeof *f->state);
+    f->at = f->state + rows * width;
+    f->slope = f->at + rows * d;
+    f->divergence = f->slope + rows * d;
+    for (size_t m = 0; m < stages; m++) f->k[m] = f->divergence + rows + m * rows * width;
+    for (size_t i = 0; i < rows; i++) {
+        f->list[i] = i;
+        f->depth[i] = 0;
+        f->state[i * width + width - 1] = 0;
+        memcpy(f->state + i * width, x + i * d, d * sizeof *x);
+        f->key[i] = hb_checksum(HB_CHECKSUM_START, x + i * d, d * sizeof *x);
+    }
+    return HB_OK;
+}
+
+static hb_status carry_rows(flow *f, double *x, double *sum)
+{
+    const int *labels = f->run->row_labels;
+    HB_TRY(create(f, x));
+    f->run->row_labels = labels ? f->labels : NULL;
+    f->run->row_keys = f->keys;
+    const hb_status status = cross_pieces(f);
+    f->run->row_labels = labels;
+    f->run->row_keys = NULL;
+    for (size_t i = 0; status == HB_OK && i < f->rows; i++) {
+        memcpy(x + i * f->run->dim, f->state + i * f->width, f->run->dim * sizeof *x);
+        if (sum) sum[i] = f->state[i * f->width + f->run->dim];
+    }
+    hb_workspace_destroy(&f->work);
+    return status;
+}
+
+hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t rows, double *x,
+                            double *sum)
+{
+    flow f = {.run = run, .from = from, .to = to, .rows = rows, .width = run->dim + (sum != NULL)};
+    f.pair = ARKodeButcherTable_LoadERK(ARKODE_CASH_KARP_6_4_5);
+    HB_CHECK(run->context, f.pair && f.pair->stages <= MOST_STAGES, HB_ERROR_MEMORY,
+             "no memory for the flow of %zu rows", rows);
+    const hb_status status = carry_rows(&f, x, sum);
+    ARKodeButcherTable_Free(f.pair);
     return status;
 }

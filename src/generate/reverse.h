@@ -13,7 +13,7 @@
 
 static const double HB_TAU_MIN = 1e-3, HB_TAU_MAX = 3; /* of settings that leave them open */
 
-enum { HB_FLOW_ROWS = 256, HB_CALL_ROWS = 16384 };
+enum { HB_FLOW_ROWS = 1024, HB_CALL_ROWS = 16384 };
 
 /* Streams of the library's own, used by nothing else: "gen", the step (0: the start), the use. */
 #define HB_GENERATE_STREAM (UINT64_C(15) << 60 | UINT64_C(0x67656e) << 36)
@@ -64,10 +64,11 @@ typedef struct hb_reverse {
     hb_score_callback score;
     hb_divergence_callback divergence; /* instead of score, for likelihoods */
     void *user;
-    const double *shift;   // (dim): the data are shift + scale x; NULL: they are x
-    const double *scale;   // (dim), with shift
-    const int *labels;     // (n) of the samples, or NULL
-    const int *row_labels; // of the rows that a call of the score gets, or NULL
+    const double *shift;      // (dim): the data are shift + scale x; NULL: they are x
+    const double *scale;      // (dim), with shift
+    const int *labels;        // (n) of the samples, or NULL
+    const int *row_labels;    // of the rows that a call of the score gets, or NULL
+    const uint64_t *row_keys; // of the values that these rows had at first, or NULL
 } hb_reverse;
 
 /* The run of checked settings: samples first .. first+n-1 into x(n, dim). */
@@ -90,9 +91,9 @@ hb_status hb_reverse_sde(const hb_reverse *run, uint64_t first, size_t rows, dou
 hb_status hb_reverse_heun(const hb_reverse *run, size_t rows, double *x);
 
 /* Carries x(rows, dim) along the probability-flow ODE from one level to another, either way;
- * sum(rows), when not NULL, becomes the integral of the divergence of dx/dlevel. */
-hb_status hb_flow_integrate(const hb_reverse *run, hb_level from, hb_level to, size_t rows,
-                            double *x, double *sum);
+ * sum(rows), when not NULL, becomes the integral of the divergence of dx/dlevel. Every row by itself. */
+hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t rows, double *x,
+                            double *sum);
 
 /* x = keep x + push other + spread noise, in parallel over rows; noise: the normals of rows first
  * .. of the stream, none with spread 0. */

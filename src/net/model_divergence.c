@@ -48,6 +48,7 @@ typedef struct probe_job {
     const double *weight; // (dim): w, or NULL: 1
     const double *x, *tau;
     const int *labels;
+    const uint64_t *keys; // (n): from which the probes of a row follow; NULL: from its number
     double *divergence;
     probe_room *rooms; // (threads)
 } probe_job;
@@ -121,13 +122,24 @@ static void weigh_direction(const probe_job *job, float *q, double *room)
     }
 }
 
+/* words (n, probes, dim) of rows first .. */
+static hb_status draw_probes(probe_job *job, size_t first, size_t n, uint32_t *words)
+{
+    const size_t size = job->directions * (size_t)job->model->info.dim;
+    if (!job->keys)
+        return hb_random_words(&job->alone, job->seed, PROBE_STREAM, first * size, n * size, words);
+    for (size_t i = 0; i < n; i++)
+        HB_TRY(hb_random_words(&job->alone, job->seed, PROBE_STREAM,
+                               job->keys[first + i] % (UINT64_MAX / size) * size, size,
+                               words + i * size));
+    return HB_OK;
+}
+
 /* The channels of the directions; those of point i depend on (seed, i) alone. */
 static hb_status fill_directions(probe_job *job, probe_room *room, size_t first, size_t n)
 {
     const size_t d = (size_t)job->model->info.dim, p = job->directions, in = job->inputs;
-    if (job->probes > 0)
-        HB_TRY(hb_random_words(&job->alone, job->seed, PROBE_STREAM, first * p * d, n * p * d,
-                               room->words));
+    if (job->probes > 0) HB_TRY(draw_probes(job, first, n, room->words));
     for (size_t k = 0; k < p; k++) {
         float *channel = room->input + (1 + k) * n * in;
         if (job->probes == 0) {
@@ -296,7 +308,8 @@ static hb_status check(hb_context *context, const probe_job *job)
 
 hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, size_t n,
                                    const double *z, const double *tau, const int *labels,
-                                   int probes, uint64_t seed, double *score, double *divergence)
+                                   const uint64_t *keys, int probes, uint64_t seed, double *score,
+                                   double *divergence)
 {
     probe_job job = {.model = model,
                      .n = n,
@@ -306,6 +319,7 @@ hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, s
                      .x = z,
                      .tau = tau,
                      .labels = labels,
+                     .keys = keys,
                      .divergence = divergence};
     HB_TRY(check(context, &job));
     HB_TRY(hb_model_score_of_z(context, model, n, z, tau, labels, score));

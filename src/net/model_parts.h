@@ -136,10 +136,12 @@ void hb_model_asker_destroy(hb_model_asker *asker);
 hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const double *z, double tau,
                                const int *labels, double *score);
 
-/* As hb_model_score and hb_model_divergence, at z, of the score of z; score may not be NULL. */
+/* As hb_model_score and hb_model_divergence, at z, of the score of z; score may not be NULL. The probes
+ * of row i follow from keys[i] (NULL: from i). */
 hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, size_t n,
                                    const double *z, const double *tau, const int *labels,
-                                   int probes, uint64_t seed, double *score, double *divergence);
+                                   const uint64_t *keys, int probes, uint64_t seed, double *score,
+                                   double *divergence);
 hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
                               const double *tau, const int *labels, double *score);
 
