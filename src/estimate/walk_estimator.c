@@ -329,6 +329,7 @@ static hb_status block_task(void *user, size_t index, int thread)
     double *tally = w->parts + index * hb_tally_size((int)d), steps;
     if (!w->wanted[i]) return HB_OK;
     hb_tally_clear((int)d, tally);
+    if (w->unserved[i]) return HB_OK; /* no plan ended in its time */
     HB_TRY(run_block(w, thread, w->plans + i, x0, point_seed(w->seed, 0, d, x0),
                      w->round * w->walks + block * n, n, &steps));
     count_block(w, thread, n, w->log_scale[i], tally);
@@ -475,9 +476,9 @@ static hb_status create_rooms(walk_estimator *w)
     const size_t d = w->shared.d, tally = hb_tally_size((int)d);
     void *memory;
     HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(double), &memory));
-    w->log_scale = memory;
+    w->log_scale = memset(memory, 0, w->n * sizeof(double));
     HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(hb_walk_plan), &memory));
-    w->plans = memory;
+    w->plans = memset(memory, 0, w->n * sizeof(hb_walk_plan));
     HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, 2 * (1 + d) * sizeof(double), &memory));
     w->values = memory;
     w->errors = w->values + w->n * (1 + d);
@@ -503,7 +504,7 @@ static hb_status create_rooms(walk_estimator *w)
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
     size_t ways[3] = {0};
-    for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way]++;
+    for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
