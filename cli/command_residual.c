@@ -62,6 +62,18 @@ static const hb_option residual_options[] = {
      .offset = offsetof(residual_values, path)},
     {0}};
 
+/* Where draws are asked for, draws are taken: up to three dimensions a rule is the default. */
+static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
+                               const hb_problem *problem, hb_solve_settings *out)
+{
+    if (v->samples > 0 && v->degree > 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--samples has no effect on --degree; leave one of them out");
+    const hb_status status = hb_problem_fill_settings(session, v, problem, out);
+    if (v->samples > 0) out->mean.degree = -1;
+    return status;
+}
+
 /* One row per point and radius; one block holds the columns. */
 typedef struct residual_table {
     size_t n;
@@ -130,7 +142,7 @@ static hb_status compute(hb_session *session, const residual_values *v, const hb
 {
     hb_context *context = hb_session_context(session);
     hb_solve_settings settings;
-    hb_status status = hb_problem_fill_settings(session, &v->problem, problem, &settings);
+    hb_status status = fill_settings(session, &v->problem, problem, &settings);
     if (status != HB_OK) return status;
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
     double tau;
@@ -216,7 +228,7 @@ static hb_status compute_model(hb_session *session, const residual_values *v, co
     double *z = malloc(points->n * (size_t)points->dim * sizeof *z); // (n, dim)
     if (!z) return HB_ERROR_MEMORY;
     hb_model_standardise(model, points->n, points->x, z);
-    hb_status status = hb_problem_fill_settings(session, &v->problem, problem, &settings);
+    hb_status status = fill_settings(session, &v->problem, problem, &settings);
     if (status == HB_OK) status = hb_model_field(context, model, &field);
     if (status == HB_OK)
         status = hb_residual(context, problem, &field, HB_QUANTITY_V, &settings.mean, v->tau,

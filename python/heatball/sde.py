@@ -228,7 +228,8 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     Parameters
     ----------
     drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem
-        As in `solve`; the solution is that of the grid.
+        As in `solve`; the solution is that of the grid. Averages are taken by a cubature rule of this
+        degree; without one, by random draws where `samples` is given or dim is above 3.
     radii : array_like of shape (k,)
         Each below sqrt(4 pi tau).
     quantity : str
@@ -250,6 +251,8 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts) as run:
+        if samples is not None and degree == 0:
+            degree = -1  # draws, where a rule would be the default
         settings = _settings(run.time, samples, None, lift, degree, seed)
         return run.residual(settings, choice("quantity", quantity, QUANTITIES),
                             array("radii", radii, 1))

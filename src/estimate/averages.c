@@ -27,11 +27,12 @@
 #include <string.h>
 
 enum {
-    CHUNKS = 64, /* tasks per anchor at most */
+    CHUNKS = 64, /* tasks per anchor at most, unless they would be too long */
     MIN_CHUNK_PAIRS = 1024,
-    BLOCK_PAIRS = 1024,    /* pairs that are evaluated in one call of the field, in small dim */
-    BLOCK_DOUBLES = 65536, /* and the coordinates of a block otherwise */
-    TURNS = 4,             /* rotations of a cubature rule */
+    MAX_CHUNK_PAIRS = 1 << 18, /* a task ends soon enough for a stop to be heard */
+    BLOCK_PAIRS = 1024,        /* pairs that are evaluated in one call of the field, in small dim */
+    BLOCK_DOUBLES = 65536,     /* and the coordinates of a block otherwise */
+    TURNS = 4,                 /* rotations of a cubature rule */
     KINDS = 3
 };
 /* What is left when an integrand is constant: the rounding of its sum, relative to its size. */
@@ -383,6 +384,7 @@ static void plan_blocks(average_run *run)
     run->block_pairs = pairs > 0 ? pairs : 1;
     run->chunk_pairs = (samples + CHUNKS - 1) / CHUNKS;
     if (run->chunk_pairs < MIN_CHUNK_PAIRS) run->chunk_pairs = MIN_CHUNK_PAIRS;
+    if (run->chunk_pairs > MAX_CHUNK_PAIRS) run->chunk_pairs = MAX_CHUNK_PAIRS;
     run->chunks = (samples + run->chunk_pairs - 1) / run->chunk_pairs;
 }
 
