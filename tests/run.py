@@ -182,7 +182,7 @@ def main():
                    "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball")}
     marker = ["-m", ""] if arguments.long else []
     step("Python package, command, studies, install",
-         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count()),
+         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count() + 1),
           "--dist", "loadfile", *marker, "tests"],
          count_pytest, environment)
     for name in failures:

@@ -9,7 +9,8 @@
  *
  * Narrow features, one dimension. A cell is a cell of the coarsest mesh. It is divided when F, sampled at
  * SAMPLES points of it (and TIMES times), shows that its integral by the scheme's two Gauss points is off by
- * more than FINE, or that it bends by more than BEND over the cell: |F(mid) - (F(low) + F(high))/2| h. When
+ * more than FINE, or that it bends by more than BEND over the cell: |F(mid) - (F(low) + F(high))/2| h, or by
+ * more than BEND of F itself where the drift carries u over the cell, |F| h > 1, and diffusion does not. When
  * the samples are even but interval arithmetic allows F to leave their hull, the halves are looked at: a
  * bump between the samples is found however narrow it is, and a false alarm costs halvings only. Runs of
  * equal cells become pieces. For callbacks there are samples only.
@@ -190,7 +191,8 @@ static hb_status look(leaves *s, double low, double high, int *large, hb_interva
         }
         const double by_two = 0.5 * h * (F[SAMPLES] + F[SAMPLES + 1]);
         const double bend = h * fabs(F[SAMPLES / 2] - 0.5 * (F[0] + F[SAMPLES - 1]));
-        *large |= fabs(by_two - h * sum / (3 * (SAMPLES - 1))) > FINE || bend > BEND;
+        const double carried = fmax(1, h * fabs(F[SAMPLES / 2]));
+        *large |= fabs(by_two - h * sum / (3 * (SAMPLES - 1))) > FINE || bend > BEND * carried;
     }
     return HB_OK;
 }
