@@ -292,11 +292,11 @@ static void test_noise_is_a_function_of_step_and_row(void **state)
     s.seed = 99;
     double found, x, z, score, before = 0, late = 0, tau = s.tau_max;
     assert_ok(context, hb_generate(context, &s, 1, line_score, &data, ROW, 1, &found));
-    assert_ok(context, hb_random_normal(context, 99, HB_GENERATE_STREAM, ROW, 1, &x));
+    assert_ok(context, hb_random_normal(context, 99, HB_STREAM_GENERATE, ROW, 1, &x));
     for (int i = 1; i <= STEPS + 1; i++) {
         const double next = s.tau_max * pow(s.tau_min / s.tau_max, (double)i / STEPS);
         const double a = exp(-tau), b = 1 - a * a, a1 = exp(-next), b1 = 1 - a1 * a1;
-        const uint64_t stream = HB_GENERATE_STREAM | (uint64_t)i << HB_GENERATE_USES;
+        const uint64_t stream = HB_STREAM_GENERATE | (uint64_t)i << HB_GENERATE_USES;
         for (uint64_t k = 1; k <= CORRECT && i > 1 && i <= STEPS; k++, late = 0) {
             const double e = 2 * s.snr * s.snr * b, seen = x;
             line_score(&data, 1, &seen, tau, &score);

@@ -1,5 +1,6 @@
 /* The random room against Random123's own Philox, its published known answers, and a plain
  * long-double Box-Muller: every instruction set, every access pattern. */
+#include "random/streams.h"
 #include "support.h"
 
 #include "random/philox.h"
@@ -253,6 +254,35 @@ static void bad_requests_are_refused(void **state)
     hb_context_destroy(ctx);
 }
 
+/* ---- streams ---- */
+
+typedef struct range {
+    const char *name;
+    uint64_t first, count;
+} range;
+
+#define RANGE(name, first, count) {#name, UINT64_C(first), count},
+static const range RANGES[] = {HB_STREAMS(RANGE)};
+#undef RANGE
+
+/* No two uses of a seed have the same draws, and none has those of a caller. */
+static void streams_do_not_meet(void **state)
+{
+    (void)state;
+    const size_t n = sizeof RANGES / sizeof *RANGES;
+    assert_true(n > 20);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(RANGES[i].first >> 63 == 1 && RANGES[i].count > 0);
+        assert_true(RANGES[i].first + (RANGES[i].count - 1) >= RANGES[i].first);
+        for (size_t j = 0; j < i; j++) {
+            const range *low = RANGES[i].first < RANGES[j].first ? &RANGES[i] : &RANGES[j];
+            const range *high = low == &RANGES[i] ? &RANGES[j] : &RANGES[i];
+            if (high->first - low->first < low->count)
+                fail_msg("the streams %s and %s meet", low->name, high->name);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +296,7 @@ int main(void)
         cmocka_unit_test(pieces_and_threads_do_not_matter),
         cmocka_unit_test(normal_moments),
         cmocka_unit_test(bad_requests_are_refused),
+        cmocka_unit_test(streams_do_not_meet),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

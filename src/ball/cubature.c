@@ -18,6 +18,7 @@
 #include "ball/sphere_rule.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <lapacke.h>
@@ -25,10 +26,6 @@
 #include <string.h>
 
 enum { MAX_GAUSS = 128, MAX_PRODUCT_DEGREE = 200, MAX_EXACT_DEGREE = 20 };
-
-/* Random stream of the rotations. Streams from 2^63 on are the library's own, and those of the
- * samplers (sample.c) have bit 62 clear. */
-#define ROTATION_STREAM (UINT64_C(3) << 62)
 
 struct hb_cubature {
     hb_context *context;
@@ -191,7 +188,7 @@ static hb_status random_rotation(hb_context *context, size_t d, uint64_t seed, u
     HB_CHECK(context, index < UINT64_MAX / (d * d), HB_ERROR_ARGUMENT,
              "index is %llu; in %zu dimensions it must be below %llu", (unsigned long long)index, d,
              (unsigned long long)(UINT64_MAX / (d * d)));
-    HB_TRY(hb_random_normal(context, seed, ROTATION_STREAM, index * d * d, d * d, Q));
+    HB_TRY(hb_random_normal(context, seed, HB_STREAM_ROTATION, index * d * d, d * d, Q));
     const lapack_int n = (lapack_int)d;
     lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, n, Q, n, tau);
     double *sign = tau + d; // (d) of the diagonal of R

@@ -25,6 +25,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "random/fill.h"
+#include "random/streams.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,11 +78,10 @@ const hb_sample_kernels *hb_sample_kernels_of(hb_isa isa)
     }
 }
 
-/* Streams from 2^63 on are the library's own; measure, dim and lift enter, so that samples of
- * different kinds under one seed are independent. */
+/* Measure, dim and lift enter, so that samples of different kinds under one seed are independent. */
 static uint64_t stream_of(const sampler *s, purpose use)
 {
-    return UINT64_C(1) << 63 | (uint64_t)s->measure << 60 | (uint64_t)use << 56 |
+    return HB_STREAM_HEAT_BALL | (uint64_t)s->measure << 60 | (uint64_t)use << 56 |
            (uint64_t)s->lift << 24 | (uint64_t)s->dim;
 }
 

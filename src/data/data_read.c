@@ -6,15 +6,13 @@
  * A number to reproduce: every row is in each place with probability 1/n. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "random/streams.h"
 
 #include <heatball/data.h>
 #include <heatball/file.h>
 #include <heatball/random.h>
 #include <limits.h>
 #include <math.h>
-
-#define ORDER_STREAM                                                                               \
-    (UINT64_C(15) << 60 | UINT64_C(0x6f726472) << 8) /* the library's own: "ordr" */
 
 enum { LEAST_ROWS = 2, DRAW_BLOCK = 1024 };
 
@@ -84,7 +82,8 @@ hb_status hb_data_split(hb_context *context, size_t n, uint64_t seed, size_t *or
     for (size_t i = n; i-- > 1;) {
         const size_t offset = i % DRAW_BLOCK;
         if (offset == DRAW_BLOCK - 1 || i == n - 1)
-            HB_TRY(hb_random_uniform(context, seed, ORDER_STREAM, i - offset, offset + 1, draws));
+            HB_TRY(
+                hb_random_uniform(context, seed, HB_STREAM_ORDER, i - offset, offset + 1, draws));
         const size_t j = (size_t)(draws[offset] * ((double)i + 1));
         const size_t held = order[i];
         order[i] = order[j];

@@ -12,13 +12,10 @@
 #include "base/parallel.h"
 #include "data/images_parts.h"
 #include "file/idx.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
-
-#define BINARIZE_STREAM                                                                            \
-    (UINT64_C(15) << 60 | UINT64_C(0x62696e61) << 8) /* the library's own: "bina" */
-#define DEQUANTISE_STREAM (UINT64_C(15) << 60 | UINT64_C(0x64657175) << 8) /* "dequ" */
 
 enum { BLOCK = 256, LARGEST_SIDE = 4096 };
 
@@ -120,7 +117,7 @@ static hb_status binarize(const conversion *c, size_t image, double *scratch, do
 {
     const int random = c->settings->binarize == HB_BINARIZE_STOCHASTIC;
     if (random)
-        HB_TRY(hb_random_uniform(c->context, c->settings->seed, BINARIZE_STREAM,
+        HB_TRY(hb_random_uniform(c->context, c->settings->seed, HB_STREAM_BINARIZE,
                                  (uint64_t)image * c->size, c->size, scratch));
     for (size_t i = 0; i < c->size; i++)
         pixels[i] = random ? scratch[i] < pixels[i] : pixels[i] >= 0.5;
@@ -224,7 +221,7 @@ hb_status hb_images_dequantise(hb_context *context, uint64_t seed, uint64_t firs
     HB_CHECK(context, pixels || n == 0, HB_ERROR_ARGUMENT, "pixels is NULL");
     for (size_t done = 0; done < n; done += BLOCK) {
         const size_t m = n - done < BLOCK ? n - done : BLOCK;
-        HB_TRY(hb_random_uniform(context, seed, DEQUANTISE_STREAM, first + done, m, draws));
+        HB_TRY(hb_random_uniform(context, seed, HB_STREAM_DEQUANTISE, first + done, m, draws));
         for (size_t i = 0; i < m; i++) pixels[done + i] = (255 * pixels[done + i] + draws[i]) / 256;
     }
     return HB_OK;

@@ -10,11 +10,10 @@
 #include "data/mixture.h"
 #include "random/choose.h"
 #include "random/fill.h"
+#include "random/streams.h"
 
 #include <math.h>
 
-/* Streams of the library's own, used by nothing else: "mixt", then use and purpose. */
-#define MIXTURE_STREAMS (UINT64_C(15) << 60 | UINT64_C(0x6d697874) << 8)
 enum { NORMALS, CHOICES };
 
 enum { ROWS = 1024, BLOCK_DOUBLES = 65536 };
@@ -68,7 +67,7 @@ hb_status hb_mixture_draw(hb_context *context, const hb_mixture *mixture, int us
     draw_run run = {.mixture = mixture,
                     .kernels = hb_vector_kernels_of(context->isa),
                     .seed = seed,
-                    .stream = MIXTURE_STREAMS | (uint64_t)use << 1,
+                    .stream = HB_STREAM_MIXTURE | (uint64_t)use << 1,
                     .first = first,
                     .n = n,
                     .x = x,

@@ -20,14 +20,13 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
 
-/* Streams of this room: bits 63, 62 and 61 are set, which neither the samplers' nor the rotations'
- * streams have. */
-#define MEAN_STREAM (UINT64_C(0xE57) << 52)
+/* Streams from HB_STREAM_MEAN_VALUE on. */
 enum { STREAM_SEEDS, STREAM_SOURCE, STREAM_SCORE, STREAM_SHARE };
 
 enum { MAX_NODES = 20000000 };
@@ -35,7 +34,8 @@ enum { MAX_NODES = 20000000 };
 hb_status hb_cloud_seeds(hb_context *context, uint64_t seed, uint64_t index, uint64_t seeds[2])
 {
     uint32_t words[4];
-    HB_TRY(hb_random_words(context, seed, MEAN_STREAM + STREAM_SEEDS, 4 * index, 4, words));
+    HB_TRY(
+        hb_random_words(context, seed, HB_STREAM_MEAN_VALUE + STREAM_SEEDS, 4 * index, 4, words));
     seeds[0] = words[0] | (uint64_t)words[1] << 32;
     seeds[1] = words[2] | (uint64_t)words[3] << 32;
     return HB_OK;
@@ -56,8 +56,8 @@ static hb_status slope_from_source(hb_context *context, const hb_cloud_draw *dra
 {
     const size_t d = (size_t)draw->dim;
     const double D = (double)draw->dim + draw->lift;
-    HB_TRY(hb_random_uniform(context, draw->seeds[1], MEAN_STREAM + STREAM_SHARE, first, pairs,
-                             draw->uniform));
+    HB_TRY(hb_random_uniform(context, draw->seeds[1], HB_STREAM_MEAN_VALUE + STREAM_SHARE, first,
+                             pairs, draw->uniform));
     for (size_t k = 0; k < pairs; k++) {
         double *z = draw->z + k * d;
         const double to_normal = 1 / sqrt(2 * D * draw->sigma[k] / (D + 2)); // g = to_normal z
@@ -112,7 +112,7 @@ hb_status hb_cloud_random(hb_context *context, const hb_cloud_draw *draw, hb_clo
     HB_TRY(draw_measure(context, draw, kind, first, pairs, out->arm));
     if (kind != HB_CLOUD_VALUE)
         HB_TRY(hb_random_uniform(context, draw->seeds[0],
-                                 MEAN_STREAM +
+                                 HB_STREAM_MEAN_VALUE +
                                      (kind == HB_CLOUD_SOURCE ? STREAM_SOURCE : STREAM_SCORE),
                                  first, pairs, draw->uniform));
     for (size_t k = 0; k < pairs; k++)

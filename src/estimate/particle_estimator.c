@@ -12,13 +12,12 @@
 #include "estimate/particle_pilot.h"
 #include "estimate/path_check.h"
 #include "problem/drift_facts.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define SEED_STREAM (UINT64_C(0xF9C) << 52)
 
 enum {
     BATCHES = 128,
@@ -206,7 +205,7 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     p->task.points = points;
     p->task.density_error = settings->density_error;
     p->task.order = weak_order(problem);
-    HB_TRY(hb_random_words(context, settings->seed, SEED_STREAM, 0, 2, words));
+    HB_TRY(hb_random_words(context, settings->seed, HB_STREAM_PARTICLES, 0, 2, words));
     p->task.seed = words[0] | (uint64_t)words[1] << 32; // the pilot's own
     HB_TRY(hb_linear_drift_find(context, problem, &p->task.linear));
     if (settings->n_paths > 0) {

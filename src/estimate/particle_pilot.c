@@ -19,13 +19,12 @@
 #include "base/parallel.h"
 #include "estimate/particle_unseen.h"
 #include "estimate/tally.h"
+#include "random/streams.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { FIRST_STEPS = 32, MOST_STEPS = 8192, MOST_CHECKED = 64, PILOT_DOUBLES = 1 << 22 };
-
-#define START_STREAM (UINT64_C(0xF9D) << 52)
 
 enum { START_DRAWS = 32 };
 
@@ -69,7 +68,7 @@ hb_status hb_pilot_start(const hb_particle_task *task, hb_context *room, size_t 
 {
     *start = kernel->from_start ? out : NULL;
     if (!kernel->from_start) return HB_OK;
-    return hb_kernel_start(room, task->problem, kernel, seed, START_STREAM | point, first, units,
+    return hb_kernel_start(room, task->problem, kernel, seed, HB_STREAM_PILOT | point, first, units,
                            START_DRAWS, out, work);
 }
 

@@ -15,6 +15,7 @@
  * Must reproduce: a linear drift owes nothing, c = 0. */
 #include "estimate/particle_unseen.h"
 #include "base/context.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <lapacke.h>
@@ -22,8 +23,6 @@
 #include <string.h>
 
 enum { DRAWS = 64 };
-
-#define UNSEEN_STREAM (UINT64_C(0xF9E) << 52)
 
 static const double SEEN = 30;     /* trajectories that count, below which a node is not seen */
 static const double FURTHEST = 12; /* of m */
@@ -105,7 +104,7 @@ static hb_status add_node(const hb_particle_task *task, hb_context *room, unseen
     const size_t d = task->dim;
     const hb_particle_node *node = w->node;
     double count = 0;
-    HB_TRY(hb_random_normal(room, task->seed, UNSEEN_STREAM, 0, DRAWS * d, w->eta));
+    HB_TRY(hb_random_normal(room, task->seed, HB_STREAM_UNSEEN, 0, DRAWS * d, w->eta));
     make_places(w, d);
     for (size_t n = 0; n < DRAWS; n++) w->tau[n] = fmax(task->tau - node->lag, 0);
     HB_TRY(hb_problem_drift_each(room, task->problem, DRAWS, w->x, w->tau, w->F, NULL, NULL, NULL));

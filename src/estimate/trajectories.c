@@ -18,14 +18,12 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "estimate/particle_frame.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
-
-/* The stream of this file: the top bits, and the first path's number below. */
-#define PATH_STREAM (UINT64_C(0xF9A) << 52)
 
 enum { MOST_SWEEPS = 200000, MOST_DIVISIONS = 60 };
 
@@ -141,7 +139,7 @@ static hb_status create_stepper(hb_context *context, const hb_path_plan *plan, u
                                 size_t n, int twins, stepper *out)
 {
     const size_t d = plan->dim, row = hb_workspace_need(n * d, sizeof(double));
-    *out = (stepper){.context = context, .plan = plan, .stream = PATH_STREAM | first};
+    *out = (stepper){.context = context, .plan = plan, .stream = HB_STREAM_PATHS | first};
     out->d = d, out->n = n, out->twins = twins;
     HB_TRY(hb_workspace_create(context,
                                10 * row + 5 * hb_workspace_need(n, sizeof(double)) +

@@ -21,12 +21,10 @@
 #include "estimate/walk_room.h"
 #include "problem/potential_rise.h"
 #include "random/fill.h"
+#include "random/streams.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Streams of this file: the step in the low bits, twice. */
-#define WALK_STREAM (UINT64_C(0xFA1) << 52)
 
 enum { MOST_STEPS = 4000 };
 
@@ -133,7 +131,7 @@ static void draw(hb_walk_block *b, uint64_t seed, uint64_t first, size_t offset,
 {
     const size_t width = b->n_normals;
     const hb_vector_kernels *kernels = hb_vector_kernels_of(b->context.isa);
-    const uint64_t stream = WALK_STREAM | 2 * step;
+    const uint64_t stream = HB_STREAM_WALKS | 2 * step;
     if (4 * b->live > n) {
         hb_fill_normal(kernels, seed, stream, (first + offset) * width, n * width,
                        b->normals + offset * width);

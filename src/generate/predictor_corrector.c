@@ -92,7 +92,7 @@ typedef struct sampler {
 
 static uint64_t stream_of(int step, int use)
 {
-    return HB_GENERATE_STREAM | (uint64_t)step << HB_GENERATE_USES | (uint64_t)use;
+    return HB_STREAM_GENERATE | (uint64_t)step << HB_GENERATE_USES | (uint64_t)use;
 }
 
 /* Score and posterior mean at x, then the late term of the step that led here. */

@@ -94,7 +94,7 @@ static hb_status draw_rows(void *user, size_t index, int thread)
     const size_t count = draw->n - start < ROWS ? draw->n - start : ROWS;
     double *x = draw->x + start * d;
     (void)thread;
-    hb_fill_normal(draw->kernels, draw->seed, HB_GENERATE_STREAM, (draw->first + start) * d,
+    hb_fill_normal(draw->kernels, draw->seed, HB_STREAM_GENERATE, (draw->first + start) * d,
                    count * d, x);
     for (size_t i = 0; i < count; i++) place(draw->prior, x + i * d);
     return HB_OK;

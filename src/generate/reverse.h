@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "random/streams.h"
 
 #include <heatball/generate.h>
 
@@ -15,8 +16,7 @@ static const double HB_TAU_MIN = 1e-3, HB_TAU_MAX = 3; /* of settings that leave
 
 enum { HB_FLOW_ROWS = 1024, HB_CALL_ROWS = 16384 };
 
-/* Streams of the library's own, used by nothing else: "gen", the step (0: the start), the use. */
-#define HB_GENERATE_STREAM (UINT64_C(15) << 60 | UINT64_C(0x67656e) << 36)
+/* Streams: the step (0: the start), then the use. */
 #define HB_GENERATE_USES 12 /* bits; use 0: the predictor, k: the k-th corrector step */
 
 /* ---- levels (time_levels.c) ---- */

@@ -16,14 +16,13 @@
 #include "grid/grid_box.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
 
 enum { PARTICLES = 2000, STEPS = 256 };
-
-#define BOX_STREAM (UINT64_C(3) << 62 | UINT64_C(0x67726964)) /* "grid" */
 
 static const double INFLATION[] = {2.75, 2.45, 2.1}; /* by dimension */
 static const double FAR_SPANS = 2;                   /* of the box without points */
@@ -67,7 +66,8 @@ static void observe(cloud *c)
 static hb_status draw(cloud *c, int step)
 {
     const size_t n = PARTICLES * c->d;
-    return hb_random_normal(c->context, 1, BOX_STREAM, (uint64_t)(step + 1) * n, n, c->normals);
+    return hb_random_normal(c->context, 1, HB_STREAM_GRID_BOX, (uint64_t)(step + 1) * n, n,
+                            c->normals);
 }
 
 static hb_status move(cloud *c, int step, double inflation)

@@ -11,14 +11,12 @@
  * A number to reproduce: s = (x + 2y, -y) has J = (1 2; 0 -1), curl = 8/(4 * 6) = 1/3. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "random/streams.h"
 
 #include <heatball/judge.h>
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
-
-#define PROBE_STREAM                                                                               \
-    (UINT64_C(15) << 60 | UINT64_C(0x6375726c) << 8) /* the library's own: "curl" */
 
 enum { BATCH_DOUBLES = 1 << 18, LEAST_POINTS = 2 };
 static const double STEP = 1e-3;
@@ -59,7 +57,7 @@ static hb_status place_points(const curl_run *run, size_t first, size_t count, c
 {
     const size_t d = run->dim, size = run->probes * d;
     if (!run->along_axes)
-        HB_TRY(hb_random_normal(run->context, run->seed, PROBE_STREAM, first * size, count * size,
+        HB_TRY(hb_random_normal(run->context, run->seed, HB_STREAM_CURL, first * size, count * size,
                                 run->directions));
     for (size_t i = 0; i < count; i++)
         for (size_t p = 0; p < run->probes; p++) {

@@ -17,15 +17,13 @@
 #include "base/context.h"
 #include "base/parallel.h"
 #include "net/model_parts.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
 
 enum { CHANNEL_ROWS = 1024, MOST_PROBES = 16384 };
-
-/* Streams of probes: the library's own. */
-#define PROBE_STREAM (UINT64_C(15) << 60 | UINT64_C(0x64697620) << 8) /* "div " */
 
 typedef struct probe_room {
     hb_net_tape *tape;
@@ -127,9 +125,10 @@ static hb_status draw_probes(probe_job *job, size_t first, size_t n, uint32_t *w
 {
     const size_t size = job->directions * (size_t)job->model->info.dim;
     if (!job->keys)
-        return hb_random_words(&job->alone, job->seed, PROBE_STREAM, first * size, n * size, words);
+        return hb_random_words(&job->alone, job->seed, HB_STREAM_DIVERGENCE, first * size, n * size,
+                               words);
     for (size_t i = 0; i < n; i++)
-        HB_TRY(hb_random_words(&job->alone, job->seed, PROBE_STREAM,
+        HB_TRY(hb_random_words(&job->alone, job->seed, HB_STREAM_DIVERGENCE,
                                job->keys[first + i] % (UINT64_MAX / size) * size, size,
                                words + i * size));
     return HB_OK;

@@ -14,12 +14,12 @@
  * variance 1 in every layer of a wide plain net. */
 #include "base/context.h"
 #include "net/net_tape.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <stdio.h>
 
-#define WEIGHT_STREAM (UINT64_C(11) << 60) /* and the layer in the low bits; the library's own */
 #define SILU_GAIN 1.6765
 #define RESIDUAL_GAIN 0.1
 
@@ -112,7 +112,8 @@ hb_status hb_net_initialise(hb_context *context, const hb_net *net, uint64_t see
         const double gain = (l == 0 ? 1 : SILU_GAIN) * (branch ? RESIDUAL_GAIN : 1);
         const double scale =
             gain / sqrt((double)layer.in) * (l == net->shape.depth ? last_scale : 1);
-        HB_TRY(hb_random_normal_f32(context, seed, WEIGHT_STREAM | (uint64_t)l, 0, count, weight));
+        HB_TRY(
+            hb_random_normal_f32(context, seed, HB_STREAM_WEIGHTS | (uint64_t)l, 0, count, weight));
         for (size_t i = 0; i < count; i++) weight[i] = (float)(scale * (double)weight[i]);
         for (size_t i = 0; i < layer.out; i++) parameters[layer.bias + i] = 0;
     }

@@ -14,13 +14,11 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
-
-#define ATTEMPT_STREAM                                                                             \
-    (UINT64_C(14) << 60 | UINT64_C(1) << 32) /* and the attempt in the low bits */
 
 enum { MAX_ATTEMPTS = 10000 };
 
@@ -279,7 +277,8 @@ static hb_status draw_in_box(hb_context *context, const hb_problem *problem, uin
     const size_t width = (size_t)d + 2, n = lattice_size(d, cells);
     double u[5], l; // cell, acceptance, place
     for (uint64_t attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        HB_TRY(hb_random_uniform(context, seed, ATTEMPT_STREAM | attempt, index * width, width, u));
+        HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_ATTEMPT | attempt, index * width,
+                                 width, u));
         const size_t cell = choose_cell(box, n, u[0]);
         size_t rest = cell;
         for (int j = d - 1; j >= 0; j--, rest /= (size_t)cells) {
@@ -301,7 +300,7 @@ hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, ui
     const hb_box_density *box = &problem->initial.box;
     if (problem->dim > 1) return draw_in_box(context, problem, seed, index, x);
     double u;
-    HB_TRY(hb_random_uniform(context, seed, ATTEMPT_STREAM, index, 1, &u));
+    HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_ATTEMPT, index, 1, &u));
     return hb_panels_inverse(context, box->cumulative, u * hb_panels_total(box->cumulative), x);
 }
 

@@ -8,12 +8,11 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
-
-#define PROBE_STREAM (UINT64_C(13) << 60) /* the library's own, used by nothing else */
 
 enum { PROBES = 12, NEAR = 5, TIMES = 3 };
 
@@ -92,7 +91,7 @@ static hb_status check_at(check *c, double t)
 static hb_status run(check *c, double time)
 {
     static const double part[TIMES] = {0, 0.37, 1};
-    HB_TRY(hb_random_normal(c->context, 1, PROBE_STREAM, 0, PROBES * c->d, c->x));
+    HB_TRY(hb_random_normal(c->context, 1, HB_STREAM_FACTS, 0, PROBES * c->d, c->x));
     for (size_t k = 0; k < PROBES * c->d; k++)
         c->x[k] *= k < c->d ? 0 : k < NEAR * c->d ? 1 : k < 9 * c->d ? 30 : 1000;
     for (int i = 0; i < TIMES; i++) HB_TRY(check_at(c, part[i] * time));

@@ -10,14 +10,11 @@
 #include "base/memory.h"
 #include "problem/problem_parts.h"
 #include "random/choose.h"
+#include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
-
-/* Streams of the library's own, used by nothing else. */
-#define NORMAL_STREAM (UINT64_C(14) << 60 | 2)
-#define CHOICE_STREAM (UINT64_C(14) << 60 | 1)
 
 enum { CHOICE_BLOCK = 1024 };
 
@@ -149,10 +146,10 @@ static hb_status draw_gaussians(hb_context *context, const hb_initial *initial, 
     const hb_gaussians *g = &initial->gaussians;
     const size_t d = (size_t)initial->dim;
     double u[CHOICE_BLOCK];
-    HB_TRY(hb_random_normal(context, seed, NORMAL_STREAM, first * d, n * d, x));
+    HB_TRY(hb_random_normal(context, seed, HB_STREAM_START_VALUES, first * d, n * d, x));
     for (size_t start = 0; start < n; start += CHOICE_BLOCK) {
         const size_t count = n - start < CHOICE_BLOCK ? n - start : CHOICE_BLOCK;
-        HB_TRY(hb_random_uniform(context, seed, CHOICE_STREAM, first + start, count, u));
+        HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_CHOICE, first + start, count, u));
         for (size_t i = 0; i < count; i++) {
             const size_t k = hb_random_choose(g->count, g->cumulative, u[i]);
             double *row = x + (start + i) * d;
@@ -169,7 +166,7 @@ static hb_status draw_uniform(hb_context *context, const hb_initial *initial, ui
                               uint64_t first, size_t n, double *x)
 {
     const size_t d = (size_t)initial->dim;
-    HB_TRY(hb_random_uniform(context, seed, NORMAL_STREAM, first * d, n * d, x));
+    HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_VALUES, first * d, n * d, x));
     for (size_t k = 0; k < n * d; k++)
         x[k] = initial->low[k % d] + x[k] * (initial->high[k % d] - initial->low[k % d]);
     return HB_OK;

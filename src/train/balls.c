@@ -103,7 +103,7 @@ uint64_t hb_ball_number(const hb_shard *shard, size_t i)
 hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn)
 {
     HB_TRY(hb_random_words(&shard->alone, shard->trainer->settings.seed,
-                           HB_TRAIN_STREAM + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1, turn));
+                           HB_STREAM_TRAIN + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1, turn));
     *turn %= HB_BALL_TURNS;
     return HB_OK;
 }

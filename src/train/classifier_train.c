@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "judge/neighbours.h"
 #include "net/optimiser.h"
+#include "random/streams.h"
 #include "train/classifier.h"
 
 #include <heatball/data.h>
@@ -18,8 +19,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The library's own: "clas". */
-#define MOVE_STREAM (UINT64_C(15) << 60 | UINT64_C(0x636c6173) << 8)
 enum { SHARD_ROWS = 128, MAX_BATCH = 1 << 16, IMAGE_DIM = 64 };
 
 typedef struct class_trainer class_trainer;
@@ -116,7 +115,7 @@ static hb_status draw_rows(class_shard *shard)
     const uint64_t step = t->state.step, in_epoch = step % t->steps_per_epoch;
     const double reach = t->settings.shift;
     if (t->side)
-        HB_TRY(hb_random_uniform(&shard->alone, t->settings.seed, MOVE_STREAM,
+        HB_TRY(hb_random_uniform(&shard->alone, t->settings.seed, HB_STREAM_CLASSIFIER,
                                  2 * (step * batch + shard->first), 2 * shard->count,
                                  shard->uniform));
     for (size_t i = 0; i < shard->count; i++) {

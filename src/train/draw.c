@@ -32,7 +32,7 @@ hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total
     const double span = log(trainer->settings.tau_max) - low;
     const double focus = stream == HB_STREAM_TAU ? trainer->settings.tau_focus : 0;
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
-                             HB_TRAIN_STREAM + (uint64_t)stream,
+                             HB_STREAM_TRAIN + (uint64_t)stream,
                              trainer->state.step * total + first, rows->n, shard->uniform));
     for (size_t i = 0; i < rows->n; i++) {
         double part = ((double)(first + i) + shard->uniform[i]) / (double)total;
@@ -60,7 +60,7 @@ hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total,
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
     return hb_random_normal_f32(
-        &shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + (uint64_t)stream,
+        &shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + (uint64_t)stream,
         (trainer->state.step * total + first) * d, rows->n * d, rows->noise);
 }
 
@@ -77,7 +77,7 @@ hb_status hb_draw_rows(hb_shard *shard)
                   rows);
     if (!rows->labels) return HB_OK;
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
-                             HB_TRAIN_STREAM + HB_STREAM_LABEL, step * batch + shard->first,
+                             HB_STREAM_TRAIN + HB_STREAM_LABEL, step * batch + shard->first,
                              rows->n, shard->uniform));
     for (size_t i = 0; i < rows->n; i++)
         if (shard->uniform[i] < trainer->settings.label_dropout) rows->labels[i] = -1;
@@ -93,7 +93,7 @@ hb_status hb_draw_anchors(hb_shard *shard)
     HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, first, total, rows));
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
-                             HB_TRAIN_STREAM + HB_STREAM_ANCHOR_ROW,
+                             HB_STREAM_TRAIN + HB_STREAM_ANCHOR_ROW,
                              trainer->state.step * total + first, rows->n, shard->uniform));
     for (size_t i = 0; i < rows->n; i++)
         place_row(trainer, (size_t)(shard->uniform[i] * (double)trainer->n), reach, i, rows);

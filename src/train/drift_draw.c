@@ -149,7 +149,7 @@ static hb_status draw_group(hb_shard *shard, int stream, size_t g, size_t groups
     const hb_trainer *trainer = shard->trainer;
     double u[2];
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
-                             HB_TRAIN_STREAM + (uint64_t)stream,
+                             HB_STREAM_TRAIN + (uint64_t)stream,
                              2 * (trainer->state.step * groups + g), 2, u));
     const double part = ((double)g + u[0]) / (double)groups;
     out->level = (size_t)(part * HB_POOL_LEVELS);
@@ -226,7 +226,7 @@ static hb_status draw_labels(hb_shard *shard, const hb_group *group, size_t firs
     const size_t batch = (size_t)trainer->settings.batch;
     if (!shard->rows.labels) return HB_OK;
     HB_TRY(
-        hb_random_uniform(&shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + HB_STREAM_LABEL,
+        hb_random_uniform(&shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + HB_STREAM_LABEL,
                           trainer->state.step * batch + shard->first + first, n, shard->uniform));
     for (size_t i = 0; i < n; i++)
         shard->rows.labels[first + i] = shard->uniform[i] < trainer->settings.label_dropout
@@ -289,7 +289,7 @@ hb_status hb_drift_draw_anchors(hb_shard *shard)
     HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, shard->first_anchor, total, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, shard->first_anchor, total, rows));
     HB_TRY(hb_random_uniform(
-        &shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + HB_STREAM_ANCHOR_ROW,
+        &shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + HB_STREAM_ANCHOR_ROW,
         trainer->state.step * total + shard->first_anchor, rows->n, shard->uniform));
     for (size_t i = 0, k = 0; i < rows->n; i++) {
         const hb_clock *c = &rows->clock[i];

@@ -122,7 +122,7 @@ static hb_status fill_inputs(hb_shard *shard, residual_room *room, const hb_poin
     const size_t d = (size_t)trainer->model->info.dim, words = room->directions * d;
     if (room->slopes)
         HB_TRY(hb_random_words(
-            &shard->alone, trainer->settings.seed, HB_TRAIN_STREAM + HB_STREAM_CLOUD,
+            &shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + HB_STREAM_CLOUD,
             (trainer->state.step * trainer->n_shards + (uint64_t)(shard - trainer->shards)) * words,
             words, room->words));
     hb_model_inputs(trainer->model, points, room->input);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "net/model_parts.h"
 #include "net/optimiser.h"
+#include "random/streams.h"
 
 #include <heatball/train.h>
 
@@ -106,8 +107,7 @@ struct hb_trainer {
 
 enum { HB_LOG_COLUMNS = 8, HB_LOG_MOST_ROWS = 1000 };
 
-/* Streams of random numbers of this room; the library's own. */
-#define HB_TRAIN_STREAM (UINT64_C(15) << 60 | UINT64_C(0x747261696e) << 8) /* "train" */
+/* Streams from HB_STREAM_TRAIN on. */
 enum {
     HB_STREAM_TAU,
     HB_STREAM_NOISE,
