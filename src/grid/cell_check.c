@@ -3,8 +3,8 @@
  * For each cell of the coarsest mesh that has mass at the start or at the end, F is sampled at 3^d points and
  * five times. A cell is fine when interval arithmetic proves that F leaves the hull of its samples by no
  * more than SLACK/h, h the cell's length along the component (in three dimensions, where cells are large,
- * and a quarter of the hull's width); otherwise its halves are looked at, down to
- * 2^DEPTH parts, and a sample outside, or no proof, means that the mesh does not resolve the drift. Cells
+ * and a quarter of the hull's width); otherwise its halves, in space and time, are looked at,
+ * down to 2^DEPTH parts, and a sample outside, or no proof, means that the mesh does not resolve the drift. Cells
  * that a jump cuts have errors of their own (grid_extrapolate.c) and are left out.
  *
  * Must reproduce: 150 exp(-(x-0.6)^2/1e-6) in the plane is not resolved by 256 cells, exp(-x^2) is. */
@@ -25,14 +25,14 @@ typedef struct cell_check {
     hb_context *context;
     const hb_problem *problem;
     int dim, looks;
-    double tau_end;
     double slack[3];
     hb_interval hull[3];
     hb_interval *arguments; // (n_breaks)
 } cell_check;
 
-/* The hull of F over the 3^d points and TIMES times of a box. */
-static hb_status sample(const cell_check *c, const hb_interval *box, hb_interval *hull)
+/* The hull of F over the 3^d points and TIMES times of a box and a time. */
+static hb_status sample(const cell_check *c, const hb_interval *box, hb_interval time,
+                        hb_interval *hull)
 {
     const int points = c->dim == 2 ? 9 : 27;
     const size_t d = (size_t)c->dim;
@@ -40,7 +40,7 @@ static hb_status sample(const cell_check *c, const hb_interval *box, hb_interval
     for (int a = 0; a < c->dim; a++) hull[a] = (hb_interval){INFINITY, -INFINITY};
     for (int t = 0; t < (hb_problem_is_autonomous(c->problem) ? 1 : TIMES); t++) {
         for (int p = 0, rest = 0; p < points; rest = ++p) {
-            tau[p] = c->tau_end * t / (TIMES - 1);
+            tau[p] = time.low + (time.high - time.low) * t / (TIMES - 1);
             for (size_t a = 0; a < d; a++, rest /= 3)
                 x[(size_t)p * d + a] =
                     box[a].low + 0.5 * (double)(rest % 3) * (box[a].high - box[a].low);
@@ -74,19 +74,19 @@ static int jumps_here(const cell_check *c)
     return 0;
 }
 
-/* *bad becomes 1 when F is seen, or cannot be excluded, outside the hull. */
+/* box: the cell and, last, the time. *bad becomes 1 when F is seen, or cannot be excluded, outside the hull. */
 static hb_status look_inside(cell_check *c, const hb_interval *box, int depth, int *bad)
 {
-    hb_interval F[3], values[3], part[3] = {{0, 0}, {0, 0}, {0, 0}};
-    HB_TRY(hb_problem_ranges(c->context, c->problem, box, (hb_interval){0, c->tau_end}, F,
-                             c->arguments));
+    hb_interval F[3], values[3], part[4];
+    const hb_interval time = box[c->dim];
+    HB_TRY(hb_problem_ranges(c->context, c->problem, box, time, F, c->arguments));
     if (is_within(c, F) || jumps_here(c)) return HB_OK;
-    HB_TRY(sample(c, box, values));
+    HB_TRY(sample(c, box, time, values));
     *bad |= depth == 0 || ++c->looks > MOST_LOOKS || !is_within(c, values);
     if (*bad) return HB_OK;
-    int longest = depth % c->dim;
+    const int longest = depth % (c->dim + !hb_problem_is_autonomous(c->problem));
     for (int half = 0; half < 2 && !*bad; half++) {
-        for (int a = 0; a < c->dim; a++) part[a] = box[a];
+        for (int a = 0; a <= c->dim; a++) part[a] = box[a];
         const double middle = 0.5 * (box[longest].low + box[longest].high);
         if (half == 0)
             part[longest].high = middle;
@@ -112,7 +112,7 @@ static int box_above(const hb_mesh *mesh, size_t node, hb_interval *box)
 
 static hb_status check_cell(cell_check *c, const hb_interval *box, int *bad)
 {
-    HB_TRY(sample(c, box, c->hull));
+    HB_TRY(sample(c, box, box[c->dim], c->hull));
     for (int a = 0; a < c->dim; a++)
         c->slack[a] = SLACK / (box[a].high - box[a].low) +
                       (c->dim == 3 ? HULL_SHARE * (c->hull[a].high - c->hull[a].low) : 0);
@@ -124,8 +124,7 @@ hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const do
     const hb_mesh *mesh = &grid->mesh[2];
     const hb_drift_facts *facts = hb_problem_facts(problem);
     if (mesh->dim == 1 || !facts->is_formula) return HB_OK;
-    cell_check c = {
-        .context = grid->context, .problem = problem, .dim = mesh->dim, .tau_end = grid->info.tau};
+    cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
     void *memory;
     double top = -INFINITY;
     int bad = 0;
@@ -134,8 +133,9 @@ hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const do
     for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
     hb_status status = HB_OK;
     for (size_t i = 0; i < mesh->size && status == HB_OK && !bad; i++) {
-        hb_interval box[3];
+        hb_interval box[4];
         if (v[i] < top - MASS_DEPTH || !box_above(mesh, i, box)) continue;
+        box[mesh->dim] = (hb_interval){0, grid->info.tau};
         status = check_cell(&c, box, &bad);
     }
     hb_release(grid->context, memory);

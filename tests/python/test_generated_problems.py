@@ -20,11 +20,12 @@ from spectral_elements import Density
 
 SAMPLES = {"particles": 4096, "walk": 4096, "meanvalue": 2000, "auto": 4096}
 MOST = 5.0
-MOST_SECONDS = 120
+MOST_SECONDS = 60
 SHORT = (4, 5, 6, 7, 11, 12, 13, 16, 18, 21, 23, 26, 34, 35, 42, 44, 45, 49, 63, 78)  # seeds
 COVERED = (1, 3, 10, 18, 21, 26, 36, 47, 49, 53)
 MOST_DOUBTED = {"grid": 0.25, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
 MOST_REFUSED = 0.25
+ANSWERED = {(49, "grid")}  # must not be doubted: smooth in a spinning frame
 KNOWN = {}  # (seed, method): why; silently wrong, listed in docs/accuracy.md
 
 
@@ -149,6 +150,7 @@ def check(seed, method, directory):
         return []
     tally[0] += len(p.at)
     tally[1] += int(np.isinf(solution.density_se).sum())
+    assert (seed, method) not in ANSWERED or np.all(np.isfinite(claims(solution)))
     wrong = silent(solution, p.truth)
     extra = f"--seed 3 --samples {SAMPLES[method]}" if method in SAMPLES else ""
     return [f"{p.name}, {method}: (point, quantity, z) {wrong}; {p.command(directory, method, extra)}"] if wrong else []
