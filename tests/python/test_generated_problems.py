@@ -25,7 +25,7 @@ SHORT = (4, 5, 6, 7, 11, 12, 13, 16, 18, 21, 23, 26, 34, 35, 42, 44, 45, 49, 63,
 COVERED = (1, 3, 10, 18, 21, 26, 36, 47, 49, 53)
 MOST_DOUBTED = {"grid": 0.25, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
 MOST_REFUSED = 0.25
-ANSWERED = {(49, "grid")}  # must not be doubted: smooth in a spinning frame
+ANSWERED = {(49, "grid"), (71, "grid")}  # must not be doubted: smooth in a spinning frame, linear under varying noise
 KNOWN = {}  # (seed, method): why; silently wrong, listed in docs/accuracy.md
 
 
@@ -201,6 +201,17 @@ def test_a_short_pulse_on_a_density_at_rest():
     s = heatball.solve(f"-x + 30*exp(-(t - 0.5)^2/{width})", 1, "gaussian(mean=0, var=0.5)", t, x, method="grid")
     assert np.all(np.abs(s.score[:, 0] + 2 * (x - mean)) < 5 * s.score_se[:, 0] + 1e-8)
     assert np.all(np.abs(s.log_density + (x - mean)**2 + np.log(np.pi) / 2) < 5 * s.log_density_se + 1e-8)
+
+
+def test_noise_that_varies_is_not_doubted():
+    """-3x, -3y and noise 1.35 + 0.3 cos 3t: the drift over the diffusion has its extremes between a few times."""
+    t, g = 1.61, lambda s: 1.35 + 0.3 * np.cos(3 * s)
+    var = 0.5 * np.exp(-6 * t) + quad(lambda s: np.exp(6 * (s - t)) * g(s)**2, 0, t)[0]
+    x = np.array([[0.3, -0.4], [1.0, 0.5]])
+    s = heatball.solve("-3*x, -3*y", "1.35 + 0.3*cos(3*t)", "gaussian(mean=0, var=0.5)", t, x, method="grid")
+    assert np.all(np.isfinite(claims(s)))
+    assert np.all(np.abs(s.log_density + (x**2).sum(1) / (2 * var) + np.log(2 * np.pi * var)) < 5 * s.log_density_se)
+    assert np.all(np.abs(s.score + x / var) < 5 * s.score_se)
 
 
 def test_share_of_doubts(capsys):
