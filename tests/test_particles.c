@@ -64,6 +64,36 @@ static void assert_answer(const answers *s, size_t i, int dim, double v, const d
                      s->score_se[i][k], score[k], s->note);
 }
 
+/* As many units as a round has, of a quarter as many trajectories: other ones, with the same mean and four times the
+ * variance; and a round after it is what it was. */
+static void the_watch_is_a_small_round(void **state)
+{
+    (void)state;
+    hb_problem *problem = parse("-x", "sqrt(2)", "gaussian(mean=0,var=0.5)");
+    const hb_sampling_settings settings = settings_of(8192, 3);
+    const double x = 0.4;
+    const unsigned char wanted = 1;
+    enum { MOST = 400 };
+    double tally[3][MOST], score, se[2];
+    hb_tally_answer at[2];
+    hb_estimator e;
+    assert_true(hb_tally_size(1) <= MOST);
+    assert_ok(context, hb_particle_estimator(context, problem, 0.5, &settings, 1, &x, &e));
+    for (int k = 0; k < 3; k++) {
+        hb_tally_clear(1, tally[k]);
+        assert_ok(context, (k == 1 ? e.watch : e.round)(e.self, 0, &wanted, tally[k]));
+    }
+    assert_memory_equal(tally[0], tally[2], hb_tally_size(1) * sizeof(double));
+    assert_true(hb_tally_units(tally[0]) == hb_tally_units(tally[1]) && e.watch_parts == 4);
+    for (int k = 0; k < 2; k++)
+        hb_tally_answer_of(1, tally[k], e.log_scale[0], at + k, &score, se + k);
+    assert_near(at[1].log_density, at[0].log_density, 5 * at[1].log_density_se);
+    assert_true(at[1].log_density != at[0].log_density);
+    assert_near(at[1].log_density_se, 2 * at[0].log_density_se, 0.6 * at[0].log_density_se);
+    e.destroy(e.self);
+    hb_problem_destroy(problem);
+}
+
 /* ---- rules in time ---- */
 
 static void rules_are_exact_for_polynomials(void **state)
@@ -678,6 +708,7 @@ static void wrong_settings_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_watch_is_a_small_round),
         cmocka_unit_test(rules_are_exact_for_polynomials),
         cmocka_unit_test(the_balls_rule_has_the_moments_of_kappa),
         cmocka_unit_test(kernels_are_exact_on_the_double_well),

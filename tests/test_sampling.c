@@ -9,14 +9,16 @@
 
 #include <unistd.h>
 
-enum { DIM = 2, POINTS = 4, PER_ROUND = 1000, TASKS = 8 };
+enum { DIM = 2, POINTS = 4, PER_ROUND = 1000, PER_WATCH = 248, TASKS = 8 };
 
 /* Point i has units with mean mean[i] and standard deviation spread[i]; b = (0.5 a, noise). */
 typedef struct fake {
     hb_context *context;
     double log_scale[POINTS], mean[POINTS], spread[POINTS], lost[POINTS];
-    int calls;
+    int calls, watches;
+    size_t size;    /* units of the round under way */
     double seconds; /* that a round sleeps */
+    double skew;    /* above 0: a is lognormal, ln a has this deviation */
     uint64_t stream;
     const unsigned char *wanted;
     double *tallies;
@@ -26,7 +28,7 @@ typedef struct fake {
 static hb_status fake_task(void *user, size_t index, int thread)
 {
     fake *f = user;
-    const size_t point = index / TASKS, part = index % TASKS, n = PER_ROUND / TASKS;
+    const size_t point = index / TASKS, part = index % TASKS, n = f->size / TASKS;
     double z[2 * PER_ROUND / TASKS], a[PER_ROUND / TASKS], b[DIM * PER_ROUND / TASKS];
     (void)thread;
     if (!f->wanted[point]) return HB_OK;
@@ -35,6 +37,7 @@ static hb_status fake_task(void *user, size_t index, int thread)
     double *tally = f->tallies + (point * TASKS + part) * hb_tally_size(DIM);
     for (size_t i = 0; i < n; i++) {
         a[i] = f->mean[point] + f->spread[point] * z[2 * i];
+        if (f->skew > 0) a[i] = f->mean[point] * exp(f->skew * (z[2 * i] - 0.5 * f->skew));
         b[2 * i] = 0.5 * a[i];
         b[2 * i + 1] = z[2 * i + 1];
     }
@@ -43,16 +46,13 @@ static hb_status fake_task(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+static hb_status add_units(fake *f, uint64_t k, const unsigned char *wanted, double *tallies)
 {
-    fake *f = self;
     const size_t size = hb_tally_size(DIM);
     double *parts = malloc(POINTS * TASKS * size * sizeof *parts);
     f->wanted = wanted;
     f->k = k;
     f->tallies = parts;
-    if (f->seconds > 0) usleep((useconds_t)(1e6 * f->seconds));
-    f->calls++;
     hb_status status = hb_parallel_for(f->context, "units", POINTS * TASKS, fake_task, f);
     for (size_t i = 0; i < POINTS * TASKS; i++)
         if (wanted[i / TASKS]) hb_tally_merge(DIM, tallies + i / TASKS * size, parts + i * size);
@@ -60,6 +60,23 @@ static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted,
         if (wanted[i]) hb_tally_lose(tallies + i * size, f->lost[i]);
     free(parts);
     return status; /* also after a failure the tallies were touched: the driver must not keep them */
+}
+
+static hb_status fake_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    fake *f = self;
+    if (f->seconds > 0) usleep((useconds_t)(1e6 * f->seconds));
+    f->calls++;
+    f->size = PER_ROUND;
+    return add_units(f, k, wanted, tallies);
+}
+
+static hb_status fake_watch(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    fake *f = self;
+    f->watches++;
+    f->size = PER_WATCH;
+    return add_units(f, HB_WATCH_FIRST + k, wanted, tallies);
 }
 
 static void fake_destroy(void *self)
@@ -87,6 +104,8 @@ static hb_estimator estimator_of(fake *f, const char *name)
                           .rounds = UINT64_MAX,
                           .log_scale = f->log_scale,
                           .round = fake_round,
+                          .watch = fake_watch,
+                          .watch_parts = 1,
                           .destroy = fake_destroy};
 }
 
@@ -128,6 +147,7 @@ static void samples_are_reached(void **state)
         assert_ok(context, hb_sampling_perform(&s));
         assert_rounds(&s, cases[k].rounds);
         assert_int_equal(f.calls, cases[k].rounds);
+        assert_int_equal(f.watches, cases[k].rounds);
         assert_true(hb_tally_units(s.runs[0].tallies) == (double)cases[k].rounds * PER_ROUND);
         hb_sampling_destroy(&s);
     }
@@ -195,6 +215,8 @@ static void rounds_that_there_are_end_it(void **state)
     s.runs[0].estimator.rounds = 3;
     assert_ok(context, hb_sampling_perform(&s));
     assert_rounds(&s, 3);
+    assert_int_equal(f.calls, 3);
+    assert_int_equal(f.watches, 0); /* none is left for a watch */
     hb_sampling_destroy(&s);
     hb_context_destroy(context);
 }
@@ -536,7 +558,7 @@ static void forged_counts_are_refused(void **state)
     hb_sampling s;
     static unsigned char bytes[1 << 16];
     write_state(context, &settings, &f, &s);
-    const size_t n = read_bytes(path, bytes, sizeof bytes), width = 4 + hb_tally_size(DIM);
+    const size_t n = read_bytes(path, bytes, sizeof bytes), width = 4 + 2 * hb_tally_size(DIM);
     double *table = (double *)(void *)(bytes + 128);
     int found;
     for (size_t column = 0; column < 3; column++)
@@ -663,6 +685,89 @@ static void an_exact_one_serves_every_point(void **state)
     hb_context_destroy(context);
 }
 
+/* ---- the watch ---- */
+
+/* Means over their truth. */
+typedef struct selection {
+    double n, sum, square;
+} selection;
+
+static void select_one(selection *s, double value)
+{
+    s->n++;
+    s->sum += value;
+    s->square += value * value;
+}
+
+static double deviations(const selection *s)
+{
+    const double mean = s->sum / s->n, variance = s->square / s->n - mean * mean;
+    return (mean - 1) / sqrt(variance / s->n);
+}
+
+/* Lognormal units, so skew that most means are doubted. With the units of the mean itself as the watch, undoubted
+ * means are too small by many errors, which shows that the test can fail. */
+static void a_doubt_does_not_select(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    selection watched = {0}, own = {0};
+    double score[DIM], score_se[DIM];
+    settings.samples = 4 * PER_ROUND;
+    for (uint64_t k = 0; k < 200; k++) {
+        fake f = make_fake(context);
+        hb_sampling s;
+        hb_tally_answer a;
+        f.skew = 1.6;
+        f.stream = 1000 + POINTS * k;
+        start(context, &settings, &f, &s);
+        assert_ok(context, hb_sampling_perform(&s));
+        for (size_t i = 0; i < POINTS; i++) {
+            const double truth = f.mean[i] * exp(f.log_scale[i]);
+            hb_sampling_answer(&s, &s.runs[0], i, &a, score, score_se);
+            if (a.doubt == HB_TALLY_FINE) select_one(&watched, a.density / truth);
+            hb_tally_answer_of(DIM, s.runs[0].tallies + i * hb_tally_size(DIM), f.log_scale[i], &a,
+                               score, score_se);
+            if (a.doubt == HB_TALLY_FINE) select_one(&own, a.density / truth);
+        }
+        hb_sampling_destroy(&s);
+    }
+    print_message(
+        "undoubted: %g of 800, mean %.5f, %.2f errors; by their own units %g, %.5f, %.2f\n",
+        watched.n, watched.sum / watched.n, deviations(&watched), own.n, own.sum / own.n,
+        deviations(&own));
+    assert_true(watched.n > 100 && watched.n < 700 && own.n > 100);
+    assert_true(fabs(deviations(&watched)) < 3.5);
+    assert_true(deviations(&own) < -6);
+    hb_context_destroy(context);
+}
+
+/* Values and errors without a doubt are those of the averaged units alone, bit by bit. */
+static void a_watch_changes_no_value(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    hb_tally_answer a, b;
+    double score[4][DIM];
+    start(context, &settings, &f, &s);
+    assert_ok(context, hb_sampling_perform(&s));
+    for (size_t i = 0; i < POINTS; i++) {
+        const double *tally = s.runs[0].tallies + i * hb_tally_size(DIM);
+        hb_sampling_answer(&s, &s.runs[0], i, &a, score[0], score[1]);
+        hb_tally_answer_of(DIM, tally, f.log_scale[i], &b, score[2], score[3]);
+        assert_true(a.density == b.density && a.density_se == b.density_se);
+        assert_true(a.log_density == b.log_density && a.entropy_se == b.entropy_se);
+        assert_memory_equal(score[0], score[2], 2 * DIM * sizeof(double));
+        assert_true(hb_tally_units(s.runs[0].watch + i * hb_tally_size(DIM)) == 20 * PER_WATCH);
+    }
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -682,6 +787,8 @@ int main(void)
         cmocka_unit_test(the_better_one_serves_a_point),
         cmocka_unit_test(the_other_one_helps),
         cmocka_unit_test(an_exact_one_serves_every_point),
+        cmocka_unit_test(a_doubt_does_not_select),
+        cmocka_unit_test(a_watch_changes_no_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * over repetitions, and each doubt provoked by a distribution that deserves it. */
 #include "support.h"
 
+#include "estimate/spread.h"
 #include "estimate/tally.h"
 #include "estimate/tally_bias.h"
 
@@ -334,6 +335,100 @@ static void the_score_has_doubts_of_its_own(void **state)
     hb_context_destroy(context);
 }
 
+/* ---- other units decide ---- */
+
+typedef struct watched {
+    hb_tally_answer at;
+    double score[DIM], score_se[DIM];
+} watched;
+
+/* n values in `tally`, m in the watch, all gradients 0. */
+static watched watch_values(size_t n, const double *a, size_t m, const double *other, double parts)
+{
+    double tally[MOST], watch[MOST], *b = calloc((n + m) * DIM, sizeof *b);
+    watched out;
+    hb_tally_clear(DIM, tally);
+    hb_tally_clear(DIM, watch);
+    hb_tally_add(DIM, tally, n, a, b);
+    hb_tally_add(DIM, watch, m, other, b);
+    hb_tally_watched(DIM, tally, watch, parts, 0, &out.at, out.score, out.score_se);
+    free(b);
+    return out;
+}
+
+static void a_pair_by_hand(void **state)
+{
+    (void)state;
+    const double a[] = {1, 3}, b[] = {2, 8}, expected[] = {2, 5, 2, 6, 18};
+    double one[5] = {0}, other[5] = {0};
+    assert_int_equal(hb_spread_size(1), 5);
+    hb_spread_add(1, one, 1, a[0], b);
+    hb_spread_add(1, other, 1, a[1], b + 1);
+    hb_spread_merge(1, one, 1, other, 1);
+    assert_memory_equal(one, expected, sizeof expected);
+    hb_spread_add(1, other, 2, a[0], b);
+    assert_memory_equal(other, expected, sizeof expected);
+}
+
+/* A value that outweighs the averaged units raises no doubt, and one in the watch does; one that is not finite
+ * always does. */
+static void the_averaged_units_do_not_decide(void **state)
+{
+    (void)state;
+    enum { MANY = 8192, FEWER = MANY / 4 };
+    double *a = malloc(MANY * sizeof *a), *other = malloc(FEWER * sizeof *other);
+    for (int i = 0; i < MANY; i++) a[i] = 1 + 0.1 * (i % 7);
+    for (int i = 0; i < FEWER; i++) other[i] = 1 + 0.1 * (i % 7);
+    const watched fine = watch_values(MANY, a, FEWER, other, 1);
+    assert_int_equal(fine.at.doubt, HB_TALLY_FINE);
+    assert_relative(fine.at.effective, 4 * FEWER * (1.69 / 1.73), 1e-3);
+    a[77] = 0.2 * MANY;
+    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.doubt, HB_TALLY_FINE);
+    assert_int_equal(watch_values(MANY, a, MANY, a, 1).at.doubt, HB_TALLY_HEAVY);
+    other[77] = 0.2 * FEWER;
+    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.doubt, HB_TALLY_HEAVY);
+    other[77] = 1;
+    a[77] = INFINITY;
+    assert_int_equal(watch_values(MANY, a, FEWER, other, 1).at.doubt, HB_TALLY_HEAVY);
+    free(a);
+    free(other);
+}
+
+/* 64 of 2048: an index of 1.5 is doubted, which the 32 largest with two errors do not see, and one of 3 is not. */
+static void the_watch_is_strict_about_tails(void **state)
+{
+    (void)state;
+    enum { FEWER = 2048 };
+    double a[FEWER], other[FEWER];
+    for (int i = 0; i < FEWER; i++) a[i] = 1 + 0.1 * (i % 7);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < FEWER; i++) other[i] = pow((i + 0.5) / FEWER, -1 / (k ? 3.0 : 1.5));
+        const watched out = watch_values(FEWER, a, FEWER, other, 1);
+        assert_int_equal(out.at.doubt, k ? HB_TALLY_FINE : HB_TALLY_HEAVY);
+        assert_true((out.at.tail_index < 2) == (k == 0));
+        const double own[DIM * FEWER] = {0};
+        double tally[MOST], score[DIM], se[DIM];
+        hb_tally_clear(DIM, tally);
+        hb_tally_add(DIM, tally, FEWER, other, own);
+        assert_true(answer(tally, 0, score, se).tail_index > 2);
+    }
+}
+
+/* Units a quarter as large: their relative variance is 4 times as large. Of 128 units of 0 and 1, 32 are 1, so
+ * v = 3; 128/(1 + 3/4) of the averaged ones are effective. */
+static void smaller_units_count_as_parts(void **state)
+{
+    (void)state;
+    enum { UNITS = 128 };
+    double a[UNITS], other[UNITS];
+    for (int i = 0; i < UNITS; i++) {
+        a[i] = 1 + 0.1 * (i % 7);
+        other[i] = i % 4 == 0;
+    }
+    assert_relative(watch_values(UNITS, a, UNITS, other, 4).at.effective, UNITS / 1.75, 1e-14);
+    assert_relative(watch_values(UNITS, a, UNITS, other, 1).at.effective, UNITS / 4.0, 1e-14);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +442,10 @@ int main(void)
         cmocka_unit_test(an_error_that_rests_on_three_units_is_doubted),
         cmocka_unit_test(strays_are_doubted),
         cmocka_unit_test(the_score_has_doubts_of_its_own),
+        cmocka_unit_test(a_pair_by_hand),
+        cmocka_unit_test(the_averaged_units_do_not_decide),
+        cmocka_unit_test(the_watch_is_strict_about_tails),
+        cmocka_unit_test(smaller_units_count_as_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -379,6 +379,34 @@ static void test_bits(void **state)
     hb_problem_destroy(problem);
 }
 
+/* Other walks than a round's, a quarter as many; and a round after it is what it was. */
+static void test_watch(void **state)
+{
+    (void)state;
+    enum { MOST = 400 };
+    hb_problem *problem = walk_problem_of(1, "x-x^3", "1", "gaussian(mean=0,var=0.5)");
+    const hb_sampling_settings settings = {.seed = 5};
+    const double x = 0.4;
+    const unsigned char wanted = 1;
+    double tally[3][MOST], score, se;
+    hb_tally_answer at[2];
+    hb_estimator e;
+    assert_true(hb_tally_size(1) <= MOST);
+    assert_ok(CTX, hb_walk_estimator(CTX, problem, 0.25, &settings, 1, &x, &e));
+    for (int k = 0; k < 3; k++) {
+        hb_tally_clear(1, tally[k]);
+        assert_ok(CTX, (k == 1 ? e.watch : e.round)(e.self, 0, &wanted, tally[k]));
+    }
+    assert_memory_equal(tally[0], tally[2], hb_tally_size(1) * sizeof(double));
+    assert_true(4 * hb_tally_units(tally[1]) == (double)e.samples_per_round);
+    for (int k = 0; k < 2; k++)
+        hb_tally_answer_of(1, tally[k], e.log_scale[0], at + k, &score, &se);
+    assert_near(at[1].log_density, at[0].log_density, 5 * at[1].log_density_se);
+    assert_near(at[1].log_density_se, 2 * at[0].log_density_se, 0.6 * at[0].log_density_se);
+    e.destroy(e.self);
+    hb_problem_destroy(problem);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -415,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_gauge_in_six_dimensions),
         cmocka_unit_test(test_uniform_start),
         cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_watch),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, create_shared, destroy_shared);

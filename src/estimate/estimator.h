@@ -9,6 +9,9 @@
 
 #include <heatball/solve.h>
 
+#define HB_WATCH_FIRST ((uint64_t)1 << 32)
+enum { HB_WATCH_PART = 4 };
+
 typedef struct hb_estimator {
     void *self;
     const char *name;           /* "walk", "particles" */
@@ -27,6 +30,11 @@ typedef struct hb_estimator {
     /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
      * reported under the name `unit`. */
     hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    /* NULL where no samples are left for it, or: adds round k of the watch, which decides about doubts and is not
+     * averaged (sampling.c): about a quarter as many samples, from HB_WATCH_FIRST + k of the rounds that there are
+     * with so few. watch_parts of its units are worth one unit of a round. */
+    hb_status (*watch)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    double watch_parts;
     /* NULL, or: rounds of so many samples from now on; 0 when there are none of this size. A limit on the
      * time makes rounds smaller, and who goes on from a state needs those that it was made with. */
     int (*resize)(void *self, uint64_t samples_per_round);

@@ -104,10 +104,10 @@ static void know_errors(particles *p, double made)
         p->known[k] = hypot(p->left[k], part * p->unseen[k]);
 }
 
-static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+/* Batches from trajectory `first` on. */
+static hb_status add_batches(particles *p, uint64_t first, const unsigned char *wanted,
+                             double *tallies)
 {
-    particles *p = self;
-    const uint64_t first = p->skipped + k * BATCHES * p->batch_size;
     p->wanted = wanted;
     p->tallies = tallies;
     for (size_t done = 0; done < BATCHES; done += p->part) {
@@ -115,8 +115,33 @@ static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, d
         HB_TRY(hb_swarm_fill(&p->swarm, first + done * p->batch_size, batches));
         HB_TRY(hb_parallel_for(p->task.context, "kernels", p->task.n, add_point, p));
     }
+    return HB_OK;
+}
+
+static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    particles *p = self;
+    HB_TRY(add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, tallies));
     know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED);
     return HB_OK;
+}
+
+/* Trajectories in a batch of the watch: as many batches as a round has, so that the index of a tail is told from as
+ * many units. */
+static size_t watch_batch(const particles *p)
+{
+    return (p->batch_size + HB_WATCH_PART - 1) / HB_WATCH_PART;
+}
+
+static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    particles *p = self;
+    const size_t batch_size = p->batch_size;
+    p->batch_size = p->swarm.batch_size = watch_batch(p);
+    const uint64_t first = (HB_WATCH_FIRST + k) * BATCHES * p->batch_size;
+    const hb_status status = add_batches(p, first, wanted, tallies);
+    p->batch_size = p->swarm.batch_size = batch_size;
+    return status;
 }
 
 /* ---- what is refused ----------------------------------------------------------------------------- */
@@ -407,8 +432,13 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .known_error = p->known,
                           .untimely = p->untimely,
                           .round = round_of,
+                          .watch = watch_round,
+                          .watch_parts = (double)p->batch_size / (double)watch_batch(p),
                           .destroy = destroy};
-    if (p->task.given.n_paths) out->rounds = (p->task.given.n_paths - p->skipped) / round;
+    if (p->task.given.n_paths) {
+        out->rounds = (p->task.given.n_paths - p->skipped) / round;
+        out->watch = NULL;
+    }
     write_note(p, out->note, sizeof out->note);
     return HB_OK;
 }

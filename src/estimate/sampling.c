@@ -11,6 +11,9 @@
  * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
  * point that is doubted after GIVE_UP times the usual samples is left as it is.
  *
+ * Doubts about tails are decided by a watch (tally.c): other draws, a quarter as many, that are counted apart and
+ * never averaged. An estimator without a watch (paths of the user, closed forms) is judged by its own units.
+ *
  * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
  * leaves no trace. The state is saved after the first round, then after 1, 2, 4 ... seconds, and at last after
  * save_every.
@@ -80,9 +83,10 @@ hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_
     hb_sampling_run *run = &s->runs[s->n_runs++];
     *run = (hb_sampling_run){.estimator = *estimator, .usual = usual};
     void *tallies, *fresh, *marks;
-    HB_TRY(hb_allocate(s->context, s->n, tally_bytes(s), &tallies));
-    run->tallies = memset(tallies, 0, s->n * tally_bytes(s));
-    HB_TRY(hb_allocate(s->context, s->n, tally_bytes(s), &fresh));
+    HB_TRY(hb_allocate(s->context, 2 * s->n, tally_bytes(s), &tallies));
+    run->tallies = memset(tallies, 0, 2 * s->n * tally_bytes(s));
+    run->watch = run->tallies + s->n * hb_tally_size(s->dim);
+    HB_TRY(hb_allocate(s->context, 2 * s->n, tally_bytes(s), &fresh));
     run->fresh = fresh;
     HB_TRY(hb_allocate(s->context, s->n, sizeof(uint64_t) + 3, &marks));
     run->rounds = memset(marks, 0, s->n * (sizeof(uint64_t) + 3));
@@ -104,18 +108,22 @@ static int report_part(void *user, const char *what, double done, double total)
     return r->progress && r->progress(r->user, r->what, now, fmax(now, r->total));
 }
 
-static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k)
+static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched)
 {
-    const size_t size = hb_tally_size(s->dim);
-    for (size_t i = 0; i < s->n; i++)
-        if (run->wanted[i]) hb_tally_clear(s->dim, run->fresh + i * size);
-    HB_TRY(run->estimator.round(run->estimator.self, k, run->wanted, run->fresh));
-    for (size_t i = 0; i < s->n; i++)
-        if (run->wanted[i]) hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
+    const hb_estimator *e = &run->estimator;
+    const size_t size = hb_tally_size(s->dim), all = s->n * size;
+    for (size_t i = 0; i < 2 * s->n; i++)
+        if (run->wanted[i % s->n]) hb_tally_clear(s->dim, run->fresh + i * size);
+    HB_TRY(e->round(e->self, k, run->wanted, run->fresh));
+    if (watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
+        HB_TRY(e->watch(e->self, k, run->wanted, run->fresh + all));
+    for (size_t i = 0; i < 2 * s->n; i++)
+        if (run->wanted[i % s->n])
+            hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
     return HB_OK;
 }
 
-hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k,
+hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
                             hb_sampling_report *report)
 {
     hb_settings *settings = &s->context->settings;
@@ -125,7 +133,7 @@ hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k,
     report->user = settings->progress_user;
     settings->progress = report_part;
     settings->progress_user = report;
-    const hb_status status = count_round(s, run, k);
+    const hb_status status = count_round(s, run, k, watched);
     settings->progress = report->progress;
     settings->progress_user = report->user;
     return status;
@@ -176,8 +184,10 @@ void hb_sampling_answer(const hb_sampling *s, const hb_sampling_run *run, size_t
                         hb_tally_answer *answer, double *score, double *score_se)
 {
     const hb_estimator *e = &run->estimator;
-    hb_tally_answer_of(s->dim, run->tallies + point * hb_tally_size(s->dim), e->log_scale[point],
-                       answer, score, score_se);
+    const double *tally = run->tallies + point * hb_tally_size(s->dim);
+    const double *watch = run->watch + point * hb_tally_size(s->dim);
+    hb_tally_watched(s->dim, tally, hb_tally_units(watch) > 0 ? watch : tally, e->watch_parts,
+                     e->log_scale[point], answer, score, score_se);
     if (e->known_error)
         hb_tally_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
 }
@@ -249,7 +259,7 @@ static hb_status perform_run(hb_sampling *s, hb_sampling_run *run)
             left = fmin(left, fmax((s->deadline - now) * rounds_done / (now - start), 1));
         hb_sampling_report report = {.done = (double)next * size,
                                      .total = ((double)next + left) * size};
-        const hb_status status = hb_sampling_round(s, run, run->first + next, &report);
+        const hb_status status = hb_sampling_round(s, run, run->first + next, 1, &report);
         if (status == HB_ERROR_INTERRUPTED && hb_is_late(s->context)) break;
         HB_TRY(status);
         for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];

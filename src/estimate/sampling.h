@@ -16,7 +16,8 @@ typedef struct hb_sampling_run {
     uint64_t *rounds;      // (n), done since then
     unsigned char *chosen; // (n), 1 where this run gives the answer
     double *tallies;       // (n, hb_tally_size(dim))
-    double *fresh;         // the same, of the round under way
+    double *watch;         // the same, of draws that only decide about doubts
+    double *fresh;         // (2, n, ...): both, of the round under way
     unsigned char *wanted; // (n)
     unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
 } hb_sampling_run;
@@ -55,8 +56,9 @@ typedef struct hb_sampling_report {
     double share, part; /* samples of the round, and how much of it is done */
 } hb_sampling_report;
 
-/* Does round k of a run at the points that are wanted, and merges it when it is complete. */
-hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k,
+/* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are
+ * complete. */
+hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int watched,
                             hb_sampling_report *report);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
 hb_status hb_sampling_perform(hb_sampling *sampling);

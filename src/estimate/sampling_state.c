@@ -1,10 +1,10 @@
 /* The state of a sampling in a file, so that it can be gone on with.
  *
- * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + hb_tally_size(dim)
+ * A .npy file (float64, C order, whatever its name is) of 1 + runs*n rows and 4 + 2 hb_tally_size(dim)
  * columns. Row 0:
  *     MAGIC, VERSION, fingerprint (high and low 32 bits), check (likewise), dim, n, runs, then zeros
  * Row 1 + r n + i, for run r and point i:
- *     first round, rounds done, chosen (0 or 1), samples per round, then the tally as it is.
+ *     first round, rounds done, chosen (0 or 1), samples per round, then the tally as it is, and that of the watch.
  * The check is the sum of base/checksum.h over the header of the .npy file and all rows, with zeros in the
  * place of the check itself: a file with one bit changed is refused, wherever it is. The fingerprint
  * is such a sum of all that determines the rounds: the points, seed, method, radius, lift and user's paths,
@@ -28,8 +28,13 @@ enum { COLUMN_FIRST, COLUMN_ROUNDS, COLUMN_CHOSEN, COLUMN_SIZE, N_LEADING };
 enum { HEAD_MAGIC, HEAD_VERSION, HEAD_PRINT, HEAD_CHECK = 4, HEAD_DIM = 6, HEAD_N, HEAD_RUNS };
 enum { N_PROBES = 16 };
 
-static const double MAGIC = 1752130932, VERSION = 2; /* "hot4" as a number */
+static const double MAGIC = 1752130932, VERSION = 3; /* "hot4" as a number */
 static const double MOST_COUNT = 9007199254740992;   /* 2^53: counts above are no whole numbers */
+
+static size_t width_of(const hb_sampling *s)
+{
+    return N_LEADING + 2 * hb_tally_size(s->dim);
+}
 
 /* ---- the fingerprint ---- */
 
@@ -115,6 +120,7 @@ static void fill_row(const hb_sampling *s, int r, size_t i, double *row)
     row[COLUMN_CHOSEN] = run->chosen[i];
     row[COLUMN_SIZE] = (double)run->estimator.samples_per_round;
     memcpy(row + N_LEADING, run->tallies + i * size, size * sizeof *row);
+    memcpy(row + N_LEADING + size, run->watch + i * size, size * sizeof *row);
 }
 
 /* Row 0 without its check. */
@@ -168,7 +174,7 @@ static hb_status write_rows(const hb_sampling *s, hb_writer *writer, size_t widt
 
 hb_status hb_sampling_save(hb_sampling *s)
 {
-    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    const size_t width = width_of(s);
     void *row;
     hb_writer *writer;
     HB_TRY(hb_allocate(s->context, width, sizeof(double), &row));
@@ -248,7 +254,7 @@ static int sums_up(const uint64_t *shape, double *table)
 static hb_status check_head(const hb_sampling *s, const uint64_t *shape, double *head)
 {
     const char *path = s->settings->state;
-    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    const size_t width = width_of(s);
     double high, low;
     HB_CHECK(s->context, head[HEAD_VERSION] == VERSION, HB_ERROR_FORMAT,
              "%s has version %g of the state's format; this program reads version %g", path,
@@ -279,7 +285,7 @@ static int is_count(double value, double most)
 /* A check sum can be forged: counts that no run writes are refused too. */
 static hb_status check_rows(const hb_sampling *s, const double *rows)
 {
-    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    const size_t width = width_of(s);
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++) {
             const double *row = rows + ((size_t)r * s->n + i) * width;
@@ -297,7 +303,7 @@ static hb_status check_rows(const hb_sampling *s, const double *rows)
 /* The rounds of the state, which a limit on the time may have made smaller. */
 static hb_status take_sizes(hb_sampling *s, const double *rows)
 {
-    const size_t width = N_LEADING + hb_tally_size(s->dim);
+    const size_t width = width_of(s);
     for (int r = 0; r < s->n_runs && s->n > 0; r++) {
         hb_estimator *e = &s->runs[r].estimator;
         const double size = rows[(size_t)r * s->n * width + COLUMN_SIZE];
@@ -315,12 +321,13 @@ static void take_rows(hb_sampling *s, const double *row)
 {
     const size_t size = hb_tally_size(s->dim);
     for (int r = 0; r < s->n_runs; r++)
-        for (size_t i = 0; i < s->n; i++, row += N_LEADING + size) {
+        for (size_t i = 0; i < s->n; i++, row += width_of(s)) {
             hb_sampling_run *run = &s->runs[r];
             run->first = (uint64_t)row[COLUMN_FIRST];
             run->rounds[i] = (uint64_t)row[COLUMN_ROUNDS];
             run->chosen[i] = row[COLUMN_CHOSEN] != 0;
             memcpy(run->tallies + i * size, row + N_LEADING, size * sizeof *row);
+            memcpy(run->watch + i * size, row + N_LEADING + size, size * sizeof *row);
         }
 }
 
@@ -331,9 +338,9 @@ hb_status hb_sampling_load(hb_sampling *s, int *found)
     HB_TRY(read_table(s->context, s->settings->state, shape, &values, found));
     if (!*found) return HB_OK;
     hb_status status = check_head(s, shape, values);
-    if (status == HB_OK) status = check_rows(s, values + N_LEADING + hb_tally_size(s->dim));
-    if (status == HB_OK) status = take_sizes(s, values + N_LEADING + hb_tally_size(s->dim));
-    if (status == HB_OK) take_rows(s, values + N_LEADING + hb_tally_size(s->dim));
+    if (status == HB_OK) status = check_rows(s, values + width_of(s));
+    if (status == HB_OK) status = take_sizes(s, values + width_of(s));
+    if (status == HB_OK) take_rows(s, values + width_of(s));
     hb_release(s->context, values);
     return status;
 }

@@ -119,14 +119,13 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
     case HB_TALLY_HEAVY:
         if (a->tail_index < 2)
             return hb_solution_warn(out, i,
-                                    "the largest of %" PRIu64 " %s fall off with index %.2g, too "
-                                    "slowly for a variance; the spread that was seen says too "
-                                    "little",
-                                    samples, unit, a->tail_index);
-        return hb_solution_warn(out, i,
-                                "a few of %" PRIu64 " %s outweigh the rest; the spread that was "
-                                "seen says too little",
-                                samples, unit);
+                                    "the largest values of %s fall off with index %.2g here, too "
+                                    "slowly for a variance; the spread of %" PRIu64
+                                    " says too little",
+                                    unit, a->tail_index, samples);
+        return hb_solution_warn(
+            out, i, "a few %s outweigh the rest here; the spread of %" PRIu64 " says too little",
+            unit, samples);
     case HB_TALLY_LOST:
         if (run->estimator.untimely && run->estimator.untimely[i])
             return hb_solution_warn(out, i,

@@ -9,7 +9,7 @@
 
 #include <heatball/base.h>
 
-enum { HB_TALLY_TOP = 32 }; /* largest |a|, and |b|, that are kept, for the index of the tail */
+enum { HB_TALLY_TOP = 64 }; /* largest |a|, and |b|, that are kept, for the index of the tail */
 
 size_t hb_tally_size(int dim); /* doubles */
 void hb_tally_clear(int dim, double *tally);
@@ -42,8 +42,9 @@ typedef enum hb_tally_doubt {
 } hb_tally_doubt;
 
 typedef struct hb_tally_answer {
-    double units, effective, lost, tail_index;
-    double freedom; /* degrees of freedom that the error rests on */
+    double units, lost;
+    double effective, tail_index,
+        freedom; /* what doubts look at; freedom: degrees of it, of an error */
     double density, density_se, log_density, log_density_se, entropy, entropy_se;
     double relative; /* density_se/density, also where the density underflows, before doubts */
     double bias; /* the largest ratio of what is systematic in an error to what is chance in it */
@@ -54,6 +55,10 @@ typedef struct hb_tally_answer {
 /* score[dim], score_se[dim]. With a doubt all errors are infinite; with one of the score, its. */
 void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally_answer *out,
                         double *score, double *score_se);
+/* The same, where doubts about the tail are decided by other units, of a tally that is not averaged: a doubt
+ * then does not select means. `parts` of them are worth one unit of tally: 1, or more where they are smaller. */
+void hb_tally_watched(int dim, const double *tally, const double *watch, double parts,
+                      double log_scale, hb_tally_answer *out, double *score, double *score_se);
 /* Adds errors that no number of units makes smaller: known[0] of ln u, known[1 + dim] of the score. */
 void hb_tally_widen(int dim, const double *known, hb_tally_answer *answer, double *score_se);
 

@@ -8,50 +8,28 @@
  * the difference without the part of it that is noise: the rule that is used is the finer one, so its own
  * error is smaller.
  *
- * Layout: units with differences, mean a, mean b[d], aa, ab[d], bb[d].
+ * Layout: units with differences, then their spread (spread.h).
  * Must reproduce: differences 1, 2, 3 with A = 10: mean 2, its error^2 1/3, so sqrt(11/3)/10 = 0.19149. */
 #include "estimate/tally_bias.h"
+#include "estimate/spread.h"
 
 #include <math.h>
 
 size_t hb_bias_size(size_t d)
 {
-    return 1 + 2 + 3 * d;
+    return 1 + hb_spread_size(d);
 }
 
 void hb_bias_differ(size_t d, double *bias, size_t n, const double *da, const double *db)
 {
-    double *mean = bias + 1, *spread = mean + 1 + d;
-    for (size_t i = 0; i < n; i++) {
-        bias[0]++;
-        const double before = da[i] - mean[0];
-        mean[0] += before / bias[0];
-        spread[0] += before * (da[i] - mean[0]);
-        for (size_t k = 0; k < d; k++) {
-            const double rise = db[i * d + k] - mean[1 + k];
-            mean[1 + k] += rise / bias[0];
-            spread[1 + k] += before * (db[i * d + k] - mean[1 + k]);
-            spread[1 + d + k] += rise * (db[i * d + k] - mean[1 + k]);
-        }
-    }
+    for (size_t i = 0; i < n; i++) hb_spread_add(d, bias + 1, ++bias[0], da[i], db + i * d);
 }
 
 void hb_bias_merge(size_t d, double *bias, const double *other)
 {
-    const double n = bias[0], m = other[0];
-    double *mean = bias + 1, *spread = mean + 1 + d;
-    const double *mean2 = other + 1, *spread2 = mean2 + 1 + d;
-    if (m == 0) return;
-    const double both = n * m / (n + m), gap = mean2[0] - mean[0];
-    spread[0] += spread2[0] + both * gap * gap;
-    for (size_t k = 0; k < d; k++) {
-        const double rise = mean2[1 + k] - mean[1 + k];
-        spread[1 + k] += spread2[1 + k] + both * gap * rise;
-        spread[1 + d + k] += spread2[1 + d + k] + both * rise * rise;
-        mean[1 + k] += rise * m / (n + m);
-    }
-    mean[0] += gap * m / (n + m);
-    bias[0] = n + m;
+    if (other[0] == 0) return;
+    hb_spread_merge(d, bias + 1, bias[0], other + 1, other[0]);
+    bias[0] += other[0];
 }
 
 /* A mean without the part of it that its variance explains. */

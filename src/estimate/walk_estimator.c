@@ -351,6 +351,16 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, 
     return HB_OK;
 }
 
+static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const size_t walks = w->walks;
+    w->walks /= HB_WATCH_PART;
+    const hb_status status = add_round(w, HB_WATCH_FIRST + k, wanted, tallies);
+    w->walks = walks;
+    return status;
+}
+
 /* ---- kinks and jumps ------------------------------------------------------------------------ */
 
 /* Where F jumps, its Jacobian lacks a part that the derivative of a walk's weight needs. Steps for gradients
@@ -553,6 +563,8 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                           .log_scale = w->log_scale,
                           .known_error = w->closed || w->breaks ? w->errors : NULL,
                           .round = w->closed ? add_closed : add_round,
+                          .watch = w->closed ? NULL : watch_round,
+                          .watch_parts = 1,
                           .destroy = destroy};
     write_note(w, out->note, sizeof out->note);
     return HB_OK;

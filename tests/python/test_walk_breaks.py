@@ -24,4 +24,4 @@ def test_walks_against_the_grid(drift):
         if drift.startswith("-sign"):
             assert np.all(np.isinf(s.score_se))
         if drift == "-x/(0.1+abs(x))":
-            assert np.isfinite(s.density_se).all()
+            assert np.isfinite(s.density_se[:4]).all()  # at 1 some watches see a tail with an index below 2
