@@ -23,10 +23,13 @@ MOST = 5.0
 MOST_SECONDS = 60
 SHORT = (4, 5, 6, 7, 11, 12, 13, 16, 18, 21, 23, 26, 34, 35, 42, 44, 45, 49, 63, 78)  # seeds
 COVERED = (1, 3, 10, 18, 21, 26, 36, 47, 49, 53)
-MOST_DOUBTED = {"grid": 0.25, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
+MOST_DOUBTED = {"grid": 0.2, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "auto": 0.4}
 MOST_REFUSED = 0.25
 ANSWERED = {(49, "grid"), (71, "grid")}  # must not be doubted: smooth in a spinning frame, linear under varying noise
 KNOWN = {  # (seed, method): why; silently wrong, listed in docs/accuracy.md
+    (50, "walk"): "beside a jump; a quarter as many draws decide about doubts, and do not see the tail",
+    (57, "walk"): "far out, for the same reason", (61, "walk"): "far out, for the same reason",
+    (163, "walk"): "beside a jump, for the same reason",
     (167, "auto"): "a score of 4096 walks at ln u = -7.3 in d = 5: its own tail is not seen, that of the density is fine"}
 
 
