@@ -131,8 +131,7 @@ static void add_bounds(hb_report *report, const hb_budget *b)
 static hb_status run_budget(hb_session *session, const void *values)
 {
     const budget_values *v = values;
-    hb_status status = check_initial(session, v);
-    if (status != HB_OK) return status;
+    HB_TRY(check_initial(session, v));
     hb_budget_settings settings;
     hb_budget_settings_default(&settings);
     settings.dim = v->dim;
@@ -144,12 +143,11 @@ static hb_status run_budget(hb_session *session, const void *values)
     settings.u0_grad = v->u0_grad;
     settings.at = v->at;
     hb_budget budget;
-    status = hb_budget_compute(hb_session_context(session), &settings, &budget);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_budget_compute(hb_session_context(session), &settings, &budget));
     hb_report *report = hb_report_create();
     add_window(report, v, &budget);
     if (has_initial(v)) add_bounds(report, &budget);
-    status = hb_report_print(report, v->json, stdout);
+    hb_status status = hb_report_print(report, v->json, stdout);
     hb_report_destroy(report);
     return status;
 }

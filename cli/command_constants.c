@@ -59,12 +59,10 @@ static hb_status run_constants(hb_session *session, const void *values)
 {
     const constants_values *v = values;
     hb_ball_constants constants;
-    hb_status status =
-        hb_ball_constants_get(hb_session_context(session), v->dim, v->lift, &constants);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_ball_constants_get(hb_session_context(session), v->dim, v->lift, &constants));
     hb_report *report = hb_report_create();
     add_constants(report, &constants);
-    status = hb_report_print(report, v->json, stdout);
+    hb_status status = hb_report_print(report, v->json, stdout);
     hb_report_destroy(report);
     return status;
 }

@@ -150,8 +150,7 @@ static hb_status list_planar(hb_session *session, json_t *list)
     if (!list) printf("%-16s  %10s  %5s  %s\n", "name", "components", "parts", "what it is");
     for (const char *const *name = hb_data_names(); *name; name++) {
         hb_mixture *mixture;
-        const hb_status status = hb_mixture_named(context, *name, &mixture);
-        if (status != HB_OK) return status;
+        HB_TRY(hb_mixture_named(context, *name, &mixture));
         const size_t count = hb_mixture_count(mixture);
         const int parts = hb_mixture_modes(mixture, NULL);
         if (list)
@@ -190,9 +189,8 @@ static const char *nearest_images(const char *name)
 static hb_status run_planar(hb_session *session, const hb_data_values *v)
 {
     hb_mixture *mixture = NULL;
-    hb_status status = check_planar(session, v);
-    if (status != HB_OK) return status;
-    status = hb_named_set_open(session, v->name, &mixture);
+    HB_TRY(check_planar(session, v));
+    hb_status status = hb_named_set_open(session, v->name, &mixture);
     const char *images = status == HB_OK ? NULL : nearest_images(v->name);
     if (images)
         return hb_session_fail(session, status, "there is no set called %.100s (did you mean %s?)",
@@ -207,8 +205,7 @@ static hb_status run_planar(hb_session *session, const hb_data_values *v)
 static hb_status run_data(hb_session *session, const void *values)
 {
     const hb_data_values *v = values;
-    const hb_status status = check_values(session, v);
-    if (status != HB_OK) return status;
+    HB_TRY(check_values(session, v));
     if (v->action == ACTION_LIST) return list_sets(session, v);
     if (v->action == ACTION_FETCH) return hb_data_images_fetch(session, v);
     if (!hb_data_images_is(v->name)) return run_planar(session, v);

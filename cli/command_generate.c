@@ -296,13 +296,11 @@ static hb_status run_generate(hb_session *session, const void *values)
                     .v = v,
                     .is_table = hb_points_has_extension(v->path, ".npy") ||
                                 hb_points_has_extension(v->path, ".csv")};
-    hb_status status = check_names(&g);
-    if (status != HB_OK) return status;
-    status = hb_model_load(hb_session_context(session), v->model, &g.model);
-    if (status != HB_OK) return status;
+    HB_TRY(check_names(&g));
+    HB_TRY(hb_model_load(hb_session_context(session), v->model, &g.model));
     hb_model_info_get(g.model, &g.info);
     hb_generate_options_apply(v, &g.info, &g.settings);
-    status = check_model(&g);
+    hb_status status = check_model(&g);
     if (status == HB_OK && v->real)
         status =
             hb_generate_real_images(session, v->real, &g.info, v->label, (size_t)v->n, &g.real);

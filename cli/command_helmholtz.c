@@ -93,9 +93,8 @@ static hb_status write_array(hb_context *context, const char *path, const hb_lat
 {
     hb_writer *writer;
     const uint64_t shape[] = {(uint64_t)l->ny, (uint64_t)l->nx, 2};
-    hb_status status = hb_writer_create(context, path, &writer);
-    if (status != HB_OK) return status;
-    status = hb_npy_begin(writer, HB_F64, 3, shape);
+    HB_TRY(hb_writer_create(context, path, &writer));
+    hb_status status = hb_npy_begin(writer, HB_F64, 3, shape);
     if (status == HB_OK)
         status = hb_writer_write(writer, values, shape[0] * shape[1] * 2 * sizeof *values);
     if (status == HB_OK) return hb_writer_commit(writer);

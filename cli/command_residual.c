@@ -121,10 +121,7 @@ static hb_status show(hb_session *session, const residual_values *v, int dim, do
     };
     const hb_rows rows = {table->n, sizeof columns / sizeof *columns, columns};
     hb_session_clear(session);
-    if (v->path) {
-        hb_status status = hb_rows_write(session, &rows, v->path);
-        if (status != HB_OK) return status;
-    }
+    if (v->path) HB_TRY(hb_rows_write(session, &rows, v->path));
     if (v->json) return print_json(v, &rows, time, tau, dim);
     if (v->path && hb_session_quiet(session)) return HB_OK;
     if (v->path) printf("%s: %zu rows\n", v->path, table->n);
@@ -142,11 +139,10 @@ static hb_status compute(hb_session *session, const residual_values *v, const hb
 {
     hb_context *context = hb_session_context(session);
     hb_solve_settings settings;
-    hb_status status = fill_settings(session, &v->problem, problem, &settings);
-    if (status != HB_OK) return status;
+    HB_TRY(fill_settings(session, &v->problem, problem, &settings));
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
     double tau;
-    status = hb_problem_tau_of_t(context, problem, time, &tau);
+    hb_status status = hb_problem_tau_of_t(context, problem, time, &tau);
     if (status == HB_OK)
         status =
             hb_solve_residual(context, problem, &settings, quantity_codes[v->quantity], points->n,
@@ -261,8 +257,7 @@ static hb_status of_model(hb_session *session, const residual_values *v)
 static hb_status run_residual(hb_session *session, const void *values)
 {
     const residual_values *v = values;
-    const hb_status status = hb_rows_check_path(session, v->path);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_rows_check_path(session, v->path));
     return v->model ? of_model(session, v) : of_problem(session, v);
 }
 

@@ -297,10 +297,9 @@ static hb_status print_json(const sample_values *v, double seconds)
 static hb_status run_sample(hb_session *session, const void *values)
 {
     const sample_values *v = values;
-    hb_status status = check_values(session, v);
-    if (status != HB_OK) return status;
+    HB_TRY(check_values(session, v));
     const double start = hb_session_clock();
-    status = write_sample(session, v);
+    hb_status status = write_sample(session, v);
     const double seconds = hb_session_clock() - start;
     if (status != HB_OK) return status;
     hb_session_clear(session);

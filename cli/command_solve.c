@@ -284,14 +284,13 @@ static hb_status solve_problem(hb_session *session, const solve_values *v,
 {
     hb_solve_settings settings;
     hb_user_paths paths = {0};
-    hb_status status = hb_problem_fill_settings(session, &v->problem, problem, &settings);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_problem_fill_settings(session, &v->problem, problem, &settings));
     fill_sampling(v, &settings);
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
     hb_solve_shown shown = {
         .points = points, .time = time, .seed = v->problem.seed, .path = v->path, .json = v->json};
-    status = hb_user_paths_read(session, v->paths, v->path_times, points->dim, time,
-                                &settings.sampling, &paths);
+    hb_status status = hb_user_paths_read(session, v->paths, v->path_times, points->dim, time,
+                                          &settings.sampling, &paths);
     settings.method = method_codes[v->method];
     hb_session_inputs_end(session);
     if (status == HB_OK)

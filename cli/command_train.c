@@ -184,9 +184,7 @@ static hb_status read_log(training *t)
 {
     int axes;
     uint64_t shape[4];
-    const hb_status status =
-        hb_table_read(hb_session_context(t->session), t->log_path, &axes, shape, &t->log);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_table_read(hb_session_context(t->session), t->log_path, &axes, shape, &t->log));
     t->log_rows = (size_t)shape[0];
     return HB_OK;
 }

@@ -45,9 +45,8 @@ hb_status hb_data_images_list(hb_session *session, json_t *list)
         char directory[PATH_BYTES];
         int present;
         const char *what = hb_images_describe(*name);
-        const hb_status status = hb_images_directory(hb_session_context(session), *name,
-                                                     sizeof directory, directory, &present);
-        if (status != HB_OK) return status;
+        HB_TRY(hb_images_directory(hb_session_context(session), *name, sizeof directory, directory,
+                                   &present));
         if (list)
             json_array_append_new(list,
                                   json_pack("{s:s, s:b, s:s, s:s}", "name", *name, "here", present,
@@ -62,9 +61,8 @@ static hb_status print_fetched(hb_session *session, const hb_data_values *v, int
 {
     char directory[PATH_BYTES];
     int present;
-    const hb_status status = hb_images_directory(hb_session_context(session), v->name,
-                                                 sizeof directory, directory, &present);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_images_directory(hb_session_context(session), v->name, sizeof directory, directory,
+                               &present));
     hb_session_clear(session);
     if (v->json)
         return hb_rows_print_json(json_pack("{s:s, s:b, s:s}", "name", v->name, "fetched", fetched,
@@ -113,8 +111,7 @@ hb_status hb_data_images_load(hb_session *session, const hb_data_values *v, hb_i
     settings.binarize = v->binarize;
     settings.seed = v->seed;
     if (v->range) settings.low = -1;
-    const hb_status status = check_part(session, v);
-    if (status != HB_OK) return status;
+    HB_TRY(check_part(session, v));
     return hb_images_load(hb_session_context(session), v->name,
                           v->part ? HB_PART_TEST : HB_PART_TRAIN, &settings, out);
 }

@@ -54,10 +54,9 @@ static hb_status write_file(hb_session *session, const hb_data_values *v, const 
     const hb_dtype dtype = v->dtype ? HB_F32 : HB_F64;
     const int csv = hb_points_has_extension(path, ".csv"), flat = !strcmp(stem, "label");
     const uint64_t shape[] = {n, (uint64_t)columns};
-    hb_status status = hb_writer_create(hb_session_context(session), path, writer);
-    if (status != HB_OK) return status;
-    status = csv ? write_names(*writer, stem, columns)
-                 : hb_npy_begin(*writer, dtype, flat ? 1 : 2, shape);
+    HB_TRY(hb_writer_create(hb_session_context(session), path, writer));
+    hb_status status = csv ? write_names(*writer, stem, columns)
+                           : hb_npy_begin(*writer, dtype, flat ? 1 : 2, shape);
     hb_session_count(session, "writing", "images");
     const size_t step = columns < CHUNK ? CHUNK / (size_t)columns : 1;
     for (size_t done = 0; done < n && status == HB_OK; done += step) {

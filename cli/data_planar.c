@@ -51,9 +51,8 @@ static hb_status fill_table(hb_context *context, const hb_data_values *v, const 
     t->mean = t->weight + t->n;
     t->covariance = t->mean + 2 * t->n;
     for (size_t k = 0; k < t->n; k++) {
-        const hb_status status = hb_mixture_component(context, mixture, k, &t->weight[k],
-                                                      &t->mean[2 * k], &t->covariance[4 * k]);
-        if (status != HB_OK) return status;
+        HB_TRY(hb_mixture_component(context, mixture, k, &t->weight[k], &t->mean[2 * k],
+                                    &t->covariance[4 * k]));
         carry(v, &t->mean[2 * k], &t->covariance[4 * k]);
     }
     hb_mixture_moments(mixture, t->whole_mean, t->whole_covariance);

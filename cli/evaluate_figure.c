@@ -39,9 +39,7 @@ static hb_status add_region(hb_figure *figure, const char *label, int k, size_t 
         count++;
     }
     if (count == 0) return HB_OK;
-    const hb_status status =
-        hb_figure_series(figure, label, HB_STYLE_LINE, k, count, x, y, NULL, NULL);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_figure_series(figure, label, HB_STYLE_LINE, k, count, x, y, NULL, NULL));
     return hb_figure_series(figure, NULL, HB_STYLE_POINTS, k, count, x, y, low, high);
 }
 

@@ -110,10 +110,8 @@ static hb_status judge_distances(image_frame *f, hb_image_judgement *out)
 static hb_status judge_specks(image_frame *f, hb_image_judgement *out)
 {
     const hb_image_plan *p = f->plan;
-    const hb_status status =
-        hb_judge_artifacts_threshold(f->context, p->height, p->width, p->real.n, f->real,
-                                     HB_SPECK_MEDIAN, SPECKS, AFFECTED_SHARE, &out->theta);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_judge_artifacts_threshold(f->context, p->height, p->width, p->real.n, f->real,
+                                        HB_SPECK_MEDIAN, SPECKS, AFFECTED_SHARE, &out->theta));
     return hb_judge_artifacts(f->context, p->height, p->width, p->made.n, f->made, HB_SPECK_MEDIAN,
                               out->theta, SPECKS, NULL, &out->specked);
 }

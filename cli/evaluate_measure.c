@@ -66,10 +66,8 @@ static hb_status measure_radius(hb_evaluate_frame *f, const hb_problem *problem,
     for (size_t k = 0; k < 4; k++) part[k] = work + k * n;
     const double reach = out->radius * out->radius / (4 * M_PI);
     if (!(reach > 0 && out->tau - reach >= field->tau_min)) return HB_OK;
-    const hb_status status =
-        hb_residual(f->context, problem, field, HB_QUANTITY_V, &settings, out->tau, n, z, 1,
-                    &out->radius, part[0], part[1], part[2], part[3]);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_residual(f->context, problem, field, HB_QUANTITY_V, &settings, out->tau, n, z, 1,
+                       &out->radius, part[0], part[1], part[2], part[3]));
     root_mean_square(n, part[0], part[1], &out->residual, &out->residual_se);
     root_mean_square(n, part[2], part[3], &out->scaled, &out->scaled_se);
     return HB_OK;

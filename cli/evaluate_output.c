@@ -347,11 +347,10 @@ hb_status hb_evaluate_print(hb_session *session, const char *model, const char *
                             const hb_evaluate_plan *plan, const hb_evaluation *e, int json)
 {
     columns c;
-    hb_status status = fill(plan, e, &c);
-    if (status != HB_OK) return status;
+    HB_TRY(fill(plan, e, &c));
     hb_session_clear(session);
-    status = json ? hb_rows_print_json(json_of(model, plot, plan, e, &c), stdout)
-                  : print_text(session, model, plot, plan, e, &c);
+    hb_status status = json ? hb_rows_print_json(json_of(model, plot, plan, e, &c), stdout)
+                            : print_text(session, model, plot, plan, e, &c);
     free(c.tau);
     return status;
 }

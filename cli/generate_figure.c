@@ -144,8 +144,7 @@ static hb_status density(hb_session *session, scatter *s, size_t n, const double
 /* The levels from the samples, then the values on the lattice. */
 static hb_status fill_contours(hb_session *session, scatter *s)
 {
-    hb_status status = density(session, s, s->n, s->picture->x);
-    if (status != HB_OK) return status;
+    HB_TRY(density(session, s, s->n, s->picture->x));
     qsort(s->v, s->n, sizeof *s->v, by_value);
     for (int k = 0; k < LEVELS; k++) s->level[k] = s->v[(size_t)(SHARES[k] * (double)(s->n - 1))];
     for (int k = 0; k < POINTS; k++) {

@@ -37,8 +37,7 @@ static hb_status allocate(hb_helmholtz_field *f)
 static hb_status read_box(hb_session *session, const char *text, hb_lattice *lattice)
 {
     double low[2], high[2];
-    const hb_status status = hb_points_box(session, text, 2, low, high);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_points_box(session, text, 2, low, high));
     *lattice = (hb_lattice){lattice->nx, lattice->ny, low[0], high[0], low[1], high[1]};
     return HB_OK;
 }
@@ -84,9 +83,8 @@ static hb_status find_box(hb_context *context, const hb_helmholtz_values *v, con
     settings.denoise = HB_DENOISE_NONE;
     settings.tau_min = fmin(v->tau, LAST_TAU * info->tau_max);
     for (int i = 0; i < N_DRAWS; i++) labels[i] = v->label;
-    const hb_status status = hb_model_generate(context, model, &settings,
-                                               info->classes > 0 ? labels : NULL, 0, N_DRAWS, x[0]);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_model_generate(context, model, &settings, info->classes > 0 ? labels : NULL, 0,
+                             N_DRAWS, x[0]));
     for (int axis = 0; axis < 2; axis++) {
         low[axis] = INFINITY, high[axis] = -INFINITY;
         for (int i = 0; i < N_DRAWS; i++) {
@@ -132,13 +130,12 @@ static hb_status from_model(hb_session *session, const hb_helmholtz_values *v,
     if (v->spacing.n > 0)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--spacing is for a FIELD.npy; a model takes --box and --points");
-    hb_status status = hb_model_load(context, v->source, &model);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_model_load(context, v->source, &model));
     hb_model_info_get(model, &info);
     out->has_model = 1;
     out->head = info.head;
     out->lattice.nx = out->lattice.ny = v->points > 0 ? v->points : HB_HELMHOLTZ_POINTS;
-    status = check_model(session, v, &info);
+    hb_status status = check_model(session, v, &info);
     if (status == HB_OK)
         status = v->box ? read_box(session, v->box, &out->lattice)
                         : find_box(context, v, model, &info, &out->lattice);
@@ -199,11 +196,10 @@ static hb_status place_file(hb_session *session, const hb_helmholtz_values *v, h
 static hb_status take_array(hb_session *session, const hb_helmholtz_values *v, int n_axes,
                             const uint64_t *shape, const double *values, hb_helmholtz_field *out)
 {
-    hb_status status = check_shape(session, v->source, n_axes, shape);
-    if (status != HB_OK) return status;
+    HB_TRY(check_shape(session, v->source, n_axes, shape));
     out->lattice.ny = (int)shape[0];
     out->lattice.nx = (int)shape[1];
-    status = place_file(session, v, &out->lattice);
+    hb_status status = place_file(session, v, &out->lattice);
     if (status == HB_OK) status = allocate(out);
     if (status != HB_OK) return status;
     memcpy(out->field, values, 2 * count_of(out) * sizeof *values);
@@ -222,9 +218,8 @@ static hb_status from_file(hb_session *session, const hb_helmholtz_values *v,
             session, HB_ERROR_ARGUMENT,
             "--tau, --points and --label are for a model; an array takes --box or "
             "--spacing");
-    hb_status status = hb_table_read(context, v->source, &n_axes, shape, &values);
-    if (status != HB_OK) return status;
-    status = take_array(session, v, n_axes, shape, values, out);
+    HB_TRY(hb_table_read(context, v->source, &n_axes, shape, &values));
+    hb_status status = take_array(session, v, n_axes, shape, values, out);
     hb_table_release(context, values);
     return status;
 }
@@ -242,10 +237,9 @@ static hb_status split(hb_context *context, hb_helmholtz_field *f)
 {
     const hb_lattice *l = &f->lattice;
     const size_t n = count_of(f);
-    const hb_status status = hb_judge_helmholtz(
-        context, l->nx, l->ny, (l->x1 - l->x0) / (l->nx - 1), (l->y1 - l->y0) / (l->ny - 1),
-        f->field, f->gradient, f->rotation, &f->gradient_mass, &f->rotation_mass);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_judge_helmholtz(context, l->nx, l->ny, (l->x1 - l->x0) / (l->nx - 1),
+                              (l->y1 - l->y0) / (l->ny - 1), f->field, f->gradient, f->rotation,
+                              &f->gradient_mass, &f->rotation_mass));
     double squares = 0;
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < 2; i++) f->mean[i] += f->field[2 * k + i] / (double)n;

@@ -489,9 +489,7 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
             only_positional = 1;
             continue;
         }
-        hb_status status =
-            only_positional ? accept_positional(&p, argument) : accept_argument(&p, argument);
-        if (status != HB_OK) return status;
+        HB_TRY(only_positional ? accept_positional(&p, argument) : accept_argument(&p, argument));
     }
     for (entry at = {0}; next_entry(sections, &at);)
         if (!(p.given[at.section] >> at.index & 1)) set_fallback(&at);

@@ -137,9 +137,8 @@ hb_status hb_outputs_declare(hb_outputs *outputs, const hb_option_section *secti
             const char *dot = strrchr(path, '.');
             const int figure = (role & HB_OPTION_FIGURE) &&
                                (!(role & HB_OPTION_WRITES) || (dot && strcmp(dot, ".png") == 0));
-            const hb_status status = (figure ? hb_outputs_add_figure : hb_outputs_add)(
-                outputs, label_of(option), path, message);
-            if (status != HB_OK) return status;
+            HB_TRY((figure ? hb_outputs_add_figure : hb_outputs_add)(outputs, label_of(option),
+                                                                     path, message));
         }
     return HB_OK;
 }

@@ -118,9 +118,8 @@ static hb_status read_file(hb_session *session, const char *path, hb_points *out
     uint64_t shape[4];
     double *values;
     hb_context *context = hb_session_context(session);
-    hb_status status = hb_table_read(context, path, &n_axes, shape, &values);
-    if (status != HB_OK) return status;
-    status = take_table(session, path, n_axes, shape, values, out);
+    HB_TRY(hb_table_read(context, path, &n_axes, shape, &values));
+    hb_status status = take_table(session, path, n_axes, shape, values, out);
     hb_table_release(context, values);
     return status;
 }

@@ -35,8 +35,7 @@ static hb_status read_parameters(hb_session *session, const hb_texts *texts, par
     out->values = (double *)(out->names + texts->n);
     char *name = (char *)(out->values + texts->n);
     for (size_t i = 0; i < texts->n; i++) {
-        hb_status status = read_parameter(session, texts->values[i], name, &out->values[i]);
-        if (status != HB_OK) return status;
+        HB_TRY(read_parameter(session, texts->values[i], name, &out->values[i]));
         out->names[i] = name;
         for (size_t k = 0; k < i; k++)
             if (strcmp(out->names[k], name) == 0)
@@ -103,10 +102,9 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v, hb_problem **out)
 {
     *out = NULL;
-    hb_status status = check_source(session, v);
-    if (status != HB_OK) return status;
+    HB_TRY(check_source(session, v));
     parameters given;
-    status = read_parameters(session, &v->params, &given);
+    hb_status status = read_parameters(session, &v->params, &given);
     if (status == HB_OK) status = make_problem(session, v, &given, out);
     free(given.names);
     return status;

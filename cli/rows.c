@@ -168,9 +168,8 @@ hb_status hb_rows_write(hb_session *session, const hb_rows *rows, const char *pa
 {
     const int cells = count_cells(rows), is_csv = hb_points_has_extension(path, ".csv");
     hb_writer *writer;
-    hb_status status = hb_writer_create(hb_session_context(session), path, &writer);
-    if (status != HB_OK) return status;
-    status = write_header(rows, writer, cells, is_csv);
+    HB_TRY(hb_writer_create(hb_session_context(session), path, &writer));
+    hb_status status = write_header(rows, writer, cells, is_csv);
     if (status == HB_OK) status = write_rows(rows, writer, cells, is_csv);
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);

@@ -126,10 +126,7 @@ static hb_status find_window(hb_context *context, const hb_problem *problem, con
 {
     if (grid) return search_grid(context, grid, points, w);
     *w = (window){.low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
-    if (time == 0) {
-        const hb_status status = hb_problem_initial_box(context, problem, w->low, w->high);
-        if (status != HB_OK) return status;
-    }
+    if (time == 0) HB_TRY(hb_problem_initial_box(context, problem, w->low, w->high));
     include_points(points, NULL, w);
     if (!(w->low[0] < w->high[0])) /* one point */
         w->low[0] -= 1, w->high[0] += 1;

@@ -96,10 +96,7 @@ hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
     const hb_rows rows = rows_of(shown->points, solution, columns);
     const int quiet = hb_session_quiet(session);
     hb_session_clear(session);
-    if (shown->path) {
-        const hb_status status = hb_rows_write(session, &rows, shown->path);
-        if (status != HB_OK) return status;
-    }
+    if (shown->path) HB_TRY(hb_rows_write(session, &rows, shown->path));
     if (shown->json) return print_json(shown, &rows, solution);
     if (shown->path && quiet) return HB_OK;
     if (shown->path) printf("%s: %zu points\n", shown->path, shown->points->n);

@@ -61,9 +61,7 @@ static hb_status add_column(hb_figure *figure, const char *label, int color, siz
     pieces p;
     const size_t count = cut(positive(n, log, column, x, y), x, y, &p);
     if (count == 0) return HB_OK;
-    const hb_status status =
-        hb_figure_series(figure, NULL, HB_STYLE_BAND, color, count, p.x, NULL, p.low, p.high);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_figure_series(figure, NULL, HB_STYLE_BAND, color, count, p.x, NULL, p.low, p.high));
     return hb_figure_series(figure, label, HB_STYLE_LINE, color, count, p.x, p.mean, NULL, NULL);
 }
 

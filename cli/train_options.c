@@ -296,11 +296,9 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
                  {!isnan(v->weight), constraint, "--hb-weight", "fp, hb or hb-paper"},
                  {v->anchors > 0, constraint, "--anchors", "fp, hb or hb-paper"},
                  {v->nodes > 0, constraint, "--nodes", "fp, hb or hb-paper"}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const hb_status status = check_for(session, v, rules[i].given, rules[i].needed,
-                                           rules[i].option, rules[i].methods);
-        if (status != HB_OK) return status;
-    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        HB_TRY(check_for(session, v, rules[i].given, rules[i].needed, rules[i].option,
+                         rules[i].methods));
     return HB_OK;
 }
 
@@ -318,8 +316,7 @@ hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
     if (v->log && !hb_points_has_extension(v->log, ".csv"))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--log is %.200s; the name must end in .csv", v->log);
-    const hb_status status = hb_plot_path_check(session, v->plot);
-    if (status != HB_OK) return status;
+    HB_TRY(hb_plot_path_check(session, v->plot));
     return check_method(session, v);
 }
 

@@ -43,9 +43,8 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
     if (status == HB_OK) status = check_shape(session, path, n_axes, shape, dim);
     if (status != HB_OK) return status;
     const size_t n_times = (size_t)shape[1];
-    status = times ? hb_points_list(session, "--path-times", times, &out->times)
-                   : even_times(n_times, time, &out->times);
-    if (status != HB_OK) return status;
+    HB_TRY(times ? hb_points_list(session, "--path-times", times, &out->times)
+                 : even_times(n_times, time, &out->times));
     if (out->times.n != n_times)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--path-times has %zu times; %.200s has %zu places on each path",

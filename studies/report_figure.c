@@ -105,7 +105,7 @@ static hb_status write_link(hb_context *context, FILE *page, const char *directo
 {
     char file[512], *path;
     snprintf(file, sizeof file, "%s.%s", relative, extension);
-    HB_STUDY_TRY(hb_study_path(context, directory, file, &path));
+    HB_TRY(hb_study_path(context, directory, file, &path));
     if (access(path, R_OK) == 0) fprintf(page, " <a href=\"%s\">%s</a>", file, text);
     free(path);
     return HB_OK;
@@ -116,7 +116,7 @@ static hb_status read_picture(hb_context *context, const char *directory, const 
 {
     char file[512], *path;
     snprintf(file, sizeof file, "%s.%s", relative, extension);
-    HB_STUDY_TRY(hb_study_path(context, directory, file, &path));
+    HB_TRY(hb_study_path(context, directory, file, &path));
     *picture = hb_page_read(path, size);
     free(path);
     return HB_OK;
@@ -127,7 +127,7 @@ static hb_status write_picture(hb_context *context, FILE *page, const char *dire
 {
     char *svg = NULL, *png = NULL;
     size_t svg_size = 0, png_size = 0;
-    HB_STUDY_TRY(read_picture(context, directory, relative, "svg", &svg, &svg_size));
+    HB_TRY(read_picture(context, directory, relative, "svg", &svg, &svg_size));
     hb_status status = HB_OK;
     if (!svg || svg_size > LARGE)
         status = read_picture(context, directory, relative, "png", &png, &png_size);
@@ -153,11 +153,11 @@ hb_status hb_page_figure(hb_context *context, FILE *page, const char *directory,
             "<figure id=\"%s\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
             "aria-label=\"Figure %d\">\n",
             name, item->number);
-    HB_STUDY_TRY(write_picture(context, page, directory, relative, figure));
+    HB_TRY(write_picture(context, page, directory, relative, figure));
     fprintf(page, "</div><figcaption><b>Figure %d.</b> ", item->number);
     hb_page_prose(page, "", hb_page_string(figure, "caption"), "");
-    HB_STUDY_TRY(write_link(context, page, directory, relative, "plot.csv", "Numbers"));
-    HB_STUDY_TRY(write_link(context, page, directory, relative, "svg", "Picture"));
+    HB_TRY(write_link(context, page, directory, relative, "plot.csv", "Numbers"));
+    HB_TRY(write_link(context, page, directory, relative, "svg", "Picture"));
     fputs("</figcaption></figure>\n", page);
     return HB_OK;
 }

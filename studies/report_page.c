@@ -139,7 +139,7 @@ static hb_status write_sections(hb_context *context, FILE *page, const char *dir
         if (hb_page_sections[i].about[0])
             fprintf(page, "<p class=\"about\">%s</p>\n", hb_page_sections[i].about);
         for (; at < report->n && report->order[at]->section == i; at++)
-            HB_STUDY_TRY(write_item(context, page, directory, report, report->order[at]));
+            HB_TRY(write_item(context, page, directory, report, report->order[at]));
     }
     return HB_OK;
 }
@@ -226,7 +226,7 @@ static hb_status write_page(hb_context *context, FILE *page, const hb_study_sett
     write_contents(page, report, settings->quick);
     fputs("<main id=\"main\">\n<h2 id=\"summary\">All claims</h2>\n", page);
     hb_page_summary(page, report);
-    HB_STUDY_TRY(write_sections(context, page, settings->directory, report));
+    HB_TRY(write_sections(context, page, settings->directory, report));
     write_corrections(page, report);
     if (settings->quick) write_shortened(page, report);
     write_repeat(page, report, command);
@@ -274,7 +274,7 @@ static hb_status load_result(hb_context *context, const hb_study_settings *setti
         return HB_OK;
     }
     snprintf(relative, sizeof relative, "%s/%s.json", name, name);
-    HB_STUDY_TRY(hb_study_path(context, settings->directory, relative, &path));
+    HB_TRY(hb_study_path(context, settings->directory, relative, &path));
     json_error_t error;
     json_t *result = json_load_file(path, 0, &error);
     hb_status status = HB_OK;

@@ -130,9 +130,9 @@ hb_status hb_page_plan(hb_context *context, hb_page *report)
 {
     void *items, *order;
     const size_t most = count_items(report->results);
-    HB_STUDY_TRY(hb_study_allocate(context, most, sizeof *report->items, &items));
+    HB_TRY(hb_study_allocate(context, most, sizeof *report->items, &items));
     report->items = items;
-    HB_STUDY_TRY(hb_study_allocate(context, most, sizeof *report->order, &order));
+    HB_TRY(hb_study_allocate(context, most, sizeof *report->order, &order));
     report->order = order;
     list_items(report);
     size_t n = 0;

@@ -77,7 +77,7 @@ static hb_status run_watched(run_progress *p, const hb_study *study,
     inner.isa = isa_of(p->caller);
     inner.progress = on_progress;
     inner.progress_user = p;
-    HB_STUDY_TRY(hb_context_progress(p->caller, p->what, p->done / p->total, 1));
+    HB_TRY(hb_context_progress(p->caller, p->what, p->done / p->total, 1));
     hb_status status = hb_context_create(&context, &inner);
     if (status != HB_OK) return hb_study_fail(p->caller, status, "no memory for a study");
     status = study->run(context, settings, table);
@@ -94,7 +94,7 @@ static hb_status run_into(run_progress *p, const hb_study *study, const hb_study
                           FILE *table)
 {
     char *directory;
-    HB_STUDY_TRY(hb_study_path(p->caller, settings->directory, study->name, &directory));
+    HB_TRY(hb_study_path(p->caller, settings->directory, study->name, &directory));
     hb_study_settings inner = *settings;
     inner.directory = directory;
     const hb_status status = run_watched(p, study, &inner, table);
@@ -173,8 +173,8 @@ static hb_status judge_run(hb_context *context, const hb_study_settings *setting
 hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, const char *only,
                        FILE *table)
 {
-    HB_STUDY_TRY(check_names(context, only));
-    HB_STUDY_TRY(hb_study_make_directory(context, settings->directory));
+    HB_TRY(check_names(context, only));
+    HB_TRY(hb_study_make_directory(context, settings->directory));
     hb_page_entry entries[MOST_STUDIES] = {{0}};
     char *reasons[MOST_STUDIES] = {NULL};
     size_t n = 0;

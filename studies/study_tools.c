@@ -142,7 +142,7 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
                                 const char *name, FILE *table, int *noted)
 {
     char *stem;
-    HB_STUDY_TRY(hb_study_path(context, directory, name, &stem));
+    HB_TRY(hb_study_path(context, directory, name, &stem));
     hb_status status = hb_figure_write(figure, stem, HB_PLOT_SVG | HB_PLOT_PNG);
     if (status == HB_ERROR_UNAVAILABLE) {
         remove_pictures(stem); /* of an earlier run: they would not show these numbers */

@@ -8,13 +8,6 @@
 #include <heatball/plot.h>
 #include <jansson.h>
 
-/* Returns from the calling function when call fails; the message is already there. */
-#define HB_STUDY_TRY(call)                                                                         \
-    do {                                                                                           \
-        hb_status study_try_status = (call);                                                       \
-        if (study_try_status != HB_OK) return study_try_status;                                    \
-    } while (0)
-
 hb_status hb_study_fail(hb_context *context, hb_status status, const char *format, ...)
     HB_PRINTF(3, 4);
 void hb_study_print(FILE *table, const char *format, ...) HB_PRINTF(2, 3); /* NULL: nothing */

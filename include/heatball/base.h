@@ -57,6 +57,14 @@ typedef enum hb_status {
 #undef HB_STATUS_ENUM
 } hb_status;
 
+/* Returns from the calling function, whose own type is hb_status, when call fails; the message is already
+ * on the context. */
+#define HB_TRY(call)                                                                               \
+    do {                                                                                           \
+        hb_status hb_try_status = (call);                                                          \
+        if (hb_try_status != HB_OK) return hb_try_status;                                          \
+    } while (0)
+
 /* Instruction sets of the vector kernels. AVX2 (with FMA) and AVX-512 give the same bits; SSE2 and
  * the scalar kernels differ from them by at most 4 units in the last place of a normal. */
 typedef enum hb_isa { HB_ISA_AUTO, HB_ISA_SCALAR, HB_ISA_SSE2, HB_ISA_AVX2, HB_ISA_AVX512 } hb_isa;

@@ -1,4 +1,4 @@
-/* base/context.h: what the library's own files see of a context, and the two error macros. */
+/* base/context.h: what the library's own files see of a context, and the error macro HB_CHECK. */
 #ifndef HB_BASE_CONTEXT_H
 #define HB_BASE_CONTEXT_H
 
@@ -37,13 +37,6 @@ hb_status hb_reading(hb_context *context, const char *path);
             hb_fail((context), (status), __VA_ARGS__);                                             \
             return (status);                                                                       \
         }                                                                                          \
-    } while (0)
-
-/* Returns from the calling function when call fails; the message is already there. */
-#define HB_TRY(call)                                                                               \
-    do {                                                                                           \
-        hb_status hb_try_status = (call);                                                          \
-        if (hb_try_status != HB_OK) return hb_try_status;                                          \
     } while (0)
 
 #endif

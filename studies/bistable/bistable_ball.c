@@ -54,10 +54,10 @@ static hb_status read_reference(hb_context *context, const hb_problem *problem,
     hb_bistable_case *c = &result->cases[start];
     const double *x = result->x;
     hb_grid_info_get(reference, &c->reference);
-    HB_STUDY_TRY(hb_problem_initial(context, problem, BISTABLE_POINTS, x, c->start_density, NULL));
+    HB_TRY(hb_problem_initial(context, problem, BISTABLE_POINTS, x, c->start_density, NULL));
     exponentiate(c->start_density);
-    HB_STUDY_TRY(hb_grid_evaluate(context, reference, BISTABLE_TAU, BISTABLE_POINTS, x, c->density,
-                                  NULL, c->exact, c->exact_error));
+    HB_TRY(hb_grid_evaluate(context, reference, BISTABLE_TAU, BISTABLE_POINTS, x, c->density, NULL,
+                            c->exact, c->exact_error));
     exponentiate(c->density);
     if (start == BISTABLE_STATIONARY) {
         memcpy(c->exact, result->stationary, sizeof c->exact);
@@ -75,10 +75,10 @@ static hb_status estimate(hb_context *context, const ball_work *work,
 {
     double grid_error[BISTABLE_POINTS];
     hb_mean_values values = {.score = score, .score_se = claimed};
-    HB_STUDY_TRY(hb_mean_value(context, work->problem, &work->field, settings, BISTABLE_TAU,
-                               (size_t)n, x, &values));
-    HB_STUDY_TRY(hb_grid_evaluate(context, work->grid, BISTABLE_TAU, (size_t)n, x, NULL, NULL, NULL,
-                                  grid_error));
+    HB_TRY(hb_mean_value(context, work->problem, &work->field, settings, BISTABLE_TAU, (size_t)n, x,
+                         &values));
+    HB_TRY(hb_grid_evaluate(context, work->grid, BISTABLE_TAU, (size_t)n, x, NULL, NULL, NULL,
+                            grid_error));
     for (int i = 0; i < n; i++) claimed[i] = hypot(claimed[i], grid_error[i]);
     return HB_OK;
 }
@@ -100,14 +100,14 @@ static hb_status estimate_curves(hb_context *context, const ball_work *work,
 {
     const hb_bistable_size *size = work->size;
     hb_bistable_curves *mc = &c->curves[BISTABLE_BALL], *rule = &c->curves[BISTABLE_CUBATURE];
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_BALL, size->runs, 1));
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_CUBATURE, 1, 1));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_BALL, size->runs, 1));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_CUBATURE, 1, 1));
     hb_mean_settings settings = ball_settings(size, BISTABLE_RADIUS, 0, size->pairs);
     for (int run = 0; run < size->runs; run++) {
         settings.seed = size->seed + (uint64_t)run;
-        HB_STUDY_TRY(estimate(context, work, &settings, BISTABLE_POINTS, result->x,
-                              mc->score + (size_t)run * BISTABLE_POINTS, mc->claimed));
-        HB_STUDY_TRY(hb_bistable_progress(context, result, BISTABLE_POINTS));
+        HB_TRY(estimate(context, work, &settings, BISTABLE_POINTS, result->x,
+                        mc->score + (size_t)run * BISTABLE_POINTS, mc->claimed));
+        HB_TRY(hb_bistable_progress(context, result, BISTABLE_POINTS));
     }
     settings.degree = size->degree;
     return estimate(context, work, &settings, BISTABLE_POINTS, result->x, rule->score,
@@ -126,14 +126,14 @@ static hb_status sweep_point(hb_context *context, const ball_work *work, const d
         ball_settings(work->size, out->radius, out->lift, work->size->sweep_pairs);
     for (int run = 0; run < runs; run++) {
         settings.seed = work->size->seed + (uint64_t)run;
-        HB_STUDY_TRY(estimate(context, work, &settings, n, x, score, claimed));
+        HB_TRY(estimate(context, work, &settings, n, x, score, claimed));
         hb_bistable_add(&tally, hb_bistable_mse(BISTABLE_OVERALL, n, x, score, exact));
         out->claimed += hb_bistable_mean_square(claimed, n) / runs;
     }
     out->mse = tally.mean;
     out->mse_se = hb_bistable_standard_error(&tally);
     settings.degree = work->size->degree;
-    HB_STUDY_TRY(estimate(context, work, &settings, n, x, score, claimed));
+    HB_TRY(estimate(context, work, &settings, n, x, score, claimed));
     out->cubature = hb_bistable_mse(BISTABLE_OVERALL, n, x, score, exact);
     out->cubature_claimed = hb_bistable_mean_square(claimed, n);
     return HB_OK;
@@ -153,9 +153,8 @@ static hb_status sweep(hb_context *context, const ball_work *work, hb_bistable_r
             hb_bistable_radius_point *point = &c->radius[lift][i];
             *point = (hb_bistable_radius_point){.radius = hb_bistable_radii[i],
                                                 .lift = hb_bistable_lifts[lift]};
-            HB_STUDY_TRY(sweep_point(context, work, x, exact, point));
-            HB_STUDY_TRY(
-                hb_bistable_progress(context, result, work->size->runs * BISTABLE_SWEEP_POINTS));
+            HB_TRY(sweep_point(context, work, x, exact, point));
+            HB_TRY(hb_bistable_progress(context, result, work->size->runs * BISTABLE_SWEEP_POINTS));
         }
     return HB_OK;
 }
@@ -166,13 +165,12 @@ static hb_status use_field(hb_context *context, const hb_problem *problem, const
     ball_work work = {.problem = problem, .grid = grid, .size = &result->size};
     hb_grid_field(grid, &work.field);
     hb_grid_info_get(grid, &c->field);
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_GRID, 1, 1));
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_LONG_TIME, 1, 0));
-    HB_STUDY_TRY(hb_grid_evaluate(context, grid, BISTABLE_TAU, BISTABLE_POINTS, result->x, NULL,
-                                  NULL, c->curves[BISTABLE_GRID].score,
-                                  c->curves[BISTABLE_GRID].claimed));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_GRID, 1, 1));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_LONG_TIME, 1, 0));
+    HB_TRY(hb_grid_evaluate(context, grid, BISTABLE_TAU, BISTABLE_POINTS, result->x, NULL, NULL,
+                            c->curves[BISTABLE_GRID].score, c->curves[BISTABLE_GRID].claimed));
     memcpy(c->curves[BISTABLE_LONG_TIME].score, result->stationary, sizeof result->stationary);
-    HB_STUDY_TRY(estimate_curves(context, &work, result, c));
+    HB_TRY(estimate_curves(context, &work, result, c));
     const int swept = c == &result->cases[BISTABLE_GAUSSIAN];
     return swept ? sweep(context, &work, result, c) : HB_OK;
 }

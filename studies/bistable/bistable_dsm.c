@@ -132,9 +132,9 @@ static hb_status run_once(hb_context *context, const hb_problem *problem, hb_bis
 {
     hb_bistable_case *c = &result->cases[start];
     const uint64_t seed = result->size.seed;
-    HB_STUDY_TRY(hb_bistable_paths(context, problem, start, seed, run, work->x));
-    HB_STUDY_TRY(hb_random_normal(context, seed, NOISE_STREAM(start),
-                                  (uint64_t)run * BISTABLE_PATHS, BISTABLE_PATHS, work->g));
+    HB_TRY(hb_bistable_paths(context, problem, start, seed, run, work->x));
+    HB_TRY(hb_random_normal(context, seed, NOISE_STREAM(start), (uint64_t)run * BISTABLE_PATHS,
+                            BISTABLE_PATHS, work->g));
     c->farthest += largest_absolute(work->x, BISTABLE_PATHS) / result->size.runs;
     for (int noise = 0; noise < BISTABLE_NOISES; noise++) {
         const double rule = regress_noise(result, c, run, noise, work);
@@ -165,7 +165,7 @@ static double smoothed_score(const hb_bistable_density *p, double sigma, double 
 static hb_status find_limits(hb_context *context, const hb_bistable_density *p,
                              hb_bistable_result *result, hb_bistable_case *c)
 {
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_DSM_LIMIT, 1, 0));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_DSM_LIMIT, 1, 0));
     for (int noise = 0; noise < BISTABLE_NOISES; noise++) {
         double score[BISTABLE_POINTS];
         for (int i = 0; i < BISTABLE_POINTS; i++)
@@ -198,8 +198,8 @@ static hb_status keep_curves(hb_context *context, int runs, const dsm_work *work
                              hb_bistable_case *c)
 {
     const size_t bytes = BISTABLE_POINTS * sizeof(double);
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_DSM, runs, 0));
-    HB_STUDY_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_DSM_BEST, runs, 0));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_DSM, runs, 0));
+    HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_DSM_BEST, runs, 0));
     for (int run = 0; run < runs; run++) {
         const size_t at = (size_t)run * BISTABLE_POINTS;
         memcpy(c->curves[BISTABLE_DSM].score + at,
@@ -246,8 +246,8 @@ hb_status hb_bistable_dsm(hb_context *context, const hb_problem *problem, hb_bis
     const int runs = result->size.runs;
     const size_t n_curves = (size_t)runs * BISTABLE_NOISES * BISTABLE_WIDTHS;
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(context, 4 * BISTABLE_PATHS + n_curves * BISTABLE_POINTS,
-                                   sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, 4 * BISTABLE_PATHS + n_curves * BISTABLE_POINTS,
+                             sizeof(double), &memory));
     dsm_work work = {0};
     work.x = memory;
     work.g = work.x + BISTABLE_PATHS;

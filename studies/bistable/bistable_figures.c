@@ -50,14 +50,14 @@ static hb_status add_points(hb_figure *figure, const char *label, int color, int
 static hb_status draw_density(hb_figure *figure, const hb_bistable_result *result, int start)
 {
     const hb_bistable_case *c = &result->cases[start];
-    HB_STUDY_TRY(start_panel(figure, "(A) Density", "{/:Italic x}", "density", "top right", -3, 3,
-                             0, 0.62, 0));
+    HB_TRY(start_panel(figure, "(A) Density", "{/:Italic x}", "density", "top right", -3, 3, 0,
+                       0.62, 0));
     if (start == BISTABLE_STATIONARY)
         return add_curve(figure, "stationary: {/:Italic t} = 0 and 1", HB_STYLE_LINE, BLACK, result,
                          c->density);
-    HB_STUDY_TRY(
+    HB_TRY(
         add_curve(figure, "start, {/:Italic t} = 0", HB_STYLE_LINE, SKY, result, c->start_density));
-    HB_STUDY_TRY(add_curve(figure, "{/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->density));
+    HB_TRY(add_curve(figure, "{/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->density));
     return add_curve(figure, "stationary", HB_STYLE_DASHED, ORANGE, result,
                      result->cases[BISTABLE_STATIONARY].density);
 }
@@ -71,15 +71,13 @@ static hb_status draw_scores(hb_figure *figure, const hb_bistable_result *result
         x[i] = result->x[at];
         ball[i] = c->curves[BISTABLE_BALL].score[at];
     }
-    HB_STUDY_TRY(
+    HB_TRY(
         start_panel(figure, "(B) Score", "{/:Italic x}", "score", "top right", -3, 3, -55, 55, 0));
-    HB_STUDY_TRY(
-        add_curve(figure, "exact, {/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->exact));
+    HB_TRY(add_curve(figure, "exact, {/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->exact));
     if (start != BISTABLE_STATIONARY)
-        HB_STUDY_TRY(add_curve(figure, "stationary, 2{/:Italic x} − 2{/:Italic x}^3",
-                               HB_STYLE_DASHED, ORANGE, result, result->stationary));
-    HB_STUDY_TRY(
-        add_curve(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score));
+        HB_TRY(add_curve(figure, "stationary, 2{/:Italic x} − 2{/:Italic x}^3", HB_STYLE_DASHED,
+                         ORANGE, result, result->stationary));
+    HB_TRY(add_curve(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score));
     return hb_figure_series(figure, "heat ball", HB_STYLE_POINTS, BLUE, SHOWN, x, ball, NULL, NULL);
 }
 
@@ -95,14 +93,14 @@ static hb_status add_error(hb_figure *figure, const char *label, hb_style style,
 static hb_status draw_errors(hb_figure *figure, const hb_bistable_result *result, int start)
 {
     const hb_bistable_case *c = &result->cases[start];
-    HB_STUDY_TRY(start_panel(figure, "(C) Absolute error of the score", "{/:Italic x}",
-                             "|estimate − exact|", "bottom right", -3, 3, 1e-25, 1e3, 10));
-    HB_STUDY_TRY(add_error(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score,
-                           c->exact));
-    HB_STUDY_TRY(add_error(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, result,
-                           c->curves[BISTABLE_DSM_LIMIT].score, c->exact));
-    HB_STUDY_TRY(add_error(figure, "heat ball, Monte Carlo", HB_STYLE_THIN, BLUE, result,
-                           c->curves[BISTABLE_BALL].score, c->exact));
+    HB_TRY(start_panel(figure, "(C) Absolute error of the score", "{/:Italic x}",
+                       "|estimate − exact|", "bottom right", -3, 3, 1e-25, 1e3, 10));
+    HB_TRY(add_error(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score,
+                     c->exact));
+    HB_TRY(add_error(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, result,
+                     c->curves[BISTABLE_DSM_LIMIT].score, c->exact));
+    HB_TRY(add_error(figure, "heat ball, Monte Carlo", HB_STYLE_THIN, BLUE, result,
+                     c->curves[BISTABLE_BALL].score, c->exact));
     return add_error(figure, "heat ball, cubature", HB_STYLE_THIN, GREEN, result,
                      c->curves[BISTABLE_CUBATURE].score, c->exact);
 }
@@ -160,10 +158,10 @@ static hb_status draw_overall(hb_figure *figure, const hb_bistable_result *resul
 {
     static const int methods[] = {0, 1}, regions[] = {BISTABLE_OVERALL, BISTABLE_OVERALL};
     static const double x[] = {1.12, 2.12};
-    HB_STUDY_TRY(start_regions(figure, "(D) Overall error on [−3, 3]",
-                               "DSM; ball, Monte Carlo; ball, cubature", 3.6, "top right"));
+    HB_TRY(start_regions(figure, "(D) Overall error on [−3, 3]",
+                         "DSM; ball, Monte Carlo; ball, cubature", 3.6, "top right"));
     for (int k = 0; k < N_SHOWN; k++)
-        HB_STUDY_TRY(add_region(figure, result, start, k, BISTABLE_OVERALL, k + 1, ""));
+        HB_TRY(add_region(figure, result, start, k, BISTABLE_OVERALL, k + 1, ""));
     return add_paper(figure, result, 2, methods, regions, x);
 }
 
@@ -172,13 +170,12 @@ static hb_status draw_regions(hb_figure *figure, const hb_bistable_result *resul
     static const int methods[] = {0, 0, 1};
     static const int regions[] = {BISTABLE_CORE, BISTABLE_TAIL, BISTABLE_TAIL};
     static const double x[] = {0.87, 1.87, 2.07};
-    HB_STUDY_TRY(start_regions(figure, "(E) Error by region",
-                               "core |{/:Italic x}| < 1; tail |{/:Italic x}| ≥ 1", 4.4,
-                               "center right"));
+    HB_TRY(start_regions(figure, "(E) Error by region",
+                         "core |{/:Italic x}| < 1; tail |{/:Italic x}| ≥ 1", 4.4, "center right"));
     for (int k = 0; k < N_SHOWN; k++)
         for (int region = BISTABLE_CORE; region <= BISTABLE_TAIL; region++)
-            HB_STUDY_TRY(add_region(figure, result, start, k, region, region + 0.2 * (k - 1),
-                                    region == BISTABLE_CORE ? SHOWN_METHODS[k].label : ""));
+            HB_TRY(add_region(figure, result, start, k, region, region + 0.2 * (k - 1),
+                              region == BISTABLE_CORE ? SHOWN_METHODS[k].label : ""));
     return add_paper(figure, result, 3, methods, regions, x);
 }
 
@@ -202,24 +199,23 @@ static hb_status draw_noise(hb_figure *figure, const hb_bistable_result *result,
         level[i] = ball->error.mse[BISTABLE_OVERALL];
     }
     const double *x = hb_bistable_noises;
-    HB_STUDY_TRY(start_panel(figure, "(F) DSM against its noise", "noise {/:Italic σ}",
-                             "overall mean squared error", "center right", 0, 0.55, 1e-9, 1e6, 10));
-    HB_STUDY_TRY(add_points(figure, "DSM, bandwidth by rule", RED, BISTABLE_NOISES, x, rule, se));
-    HB_STUDY_TRY(
-        add_points(figure, "DSM, best bandwidth", PINK, BISTABLE_NOISES, x, best, best_se));
-    HB_STUDY_TRY(hb_figure_series(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE,
-                                  BISTABLE_NOISES, x, limit, NULL, NULL));
+    HB_TRY(start_panel(figure, "(F) DSM against its noise", "noise {/:Italic σ}",
+                       "overall mean squared error", "center right", 0, 0.55, 1e-9, 1e6, 10));
+    HB_TRY(add_points(figure, "DSM, bandwidth by rule", RED, BISTABLE_NOISES, x, rule, se));
+    HB_TRY(add_points(figure, "DSM, best bandwidth", PINK, BISTABLE_NOISES, x, best, best_se));
+    HB_TRY(hb_figure_series(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, BISTABLE_NOISES,
+                            x, limit, NULL, NULL));
     return hb_figure_series(figure, "heat ball, {/:Italic r} = 0.3", HB_STYLE_LINE, BLUE,
                             BISTABLE_NOISES, x, level, NULL, NULL);
 }
 
 static hb_status draw_six(hb_figure *figure, const hb_bistable_result *result, int start)
 {
-    HB_STUDY_TRY(draw_density(figure, result, start));
-    HB_STUDY_TRY(draw_scores(figure, result, start));
-    HB_STUDY_TRY(draw_errors(figure, result, start));
-    HB_STUDY_TRY(draw_overall(figure, result, start));
-    HB_STUDY_TRY(draw_regions(figure, result, start));
+    HB_TRY(draw_density(figure, result, start));
+    HB_TRY(draw_scores(figure, result, start));
+    HB_TRY(draw_errors(figure, result, start));
+    HB_TRY(draw_overall(figure, result, start));
+    HB_TRY(draw_regions(figure, result, start));
     return draw_noise(figure, result, start);
 }
 
@@ -235,7 +231,7 @@ static hb_status add_lift(hb_figure *figure, const hb_bistable_case *c, int lift
         claimed[i] = fmax(cubature ? p->cubature_claimed : p->claimed, FLOOR);
     }
     snprintf(label, sizeof label, "lift %d", hb_bistable_lifts[lift]);
-    HB_STUDY_TRY(add_points(figure, label, lift, BISTABLE_RADII, hb_bistable_radii, y, se));
+    HB_TRY(add_points(figure, label, lift, BISTABLE_RADII, hb_bistable_radii, y, se));
     return hb_figure_series(figure, lift + 1 < BISTABLE_LIFTS ? "" : "claimed", HB_STYLE_DASHED,
                             lift, BISTABLE_RADII, hb_bistable_radii, claimed, NULL, NULL);
 }
@@ -254,9 +250,9 @@ static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result
         panel.x_max = 1.5;
         panel.y_min = cubature ? 1e-20 : 1e-11;
         panel.y_max = cubature ? 1e-5 : 1;
-        HB_STUDY_TRY(hb_figure_panel(figure, &panel));
+        HB_TRY(hb_figure_panel(figure, &panel));
         for (int lift = 0; lift < BISTABLE_LIFTS; lift++)
-            HB_STUDY_TRY(add_lift(figure, &result->cases[BISTABLE_GAUSSIAN], lift, cubature));
+            HB_TRY(add_lift(figure, &result->cases[BISTABLE_GAUSSIAN], lift, cubature));
     }
     return HB_OK;
 }
@@ -307,7 +303,7 @@ hb_status hb_bistable_figures(hb_context *context, const hb_bistable_result *res
     for (int i = 0; i < 3 && status == HB_OK; i++) {
         const int six = i < BISTABLE_STARTS;
         hb_figure *figure;
-        HB_STUDY_TRY(hb_figure_create(context, six ? 2 : 1, six ? 3 : 2, 0, 0, &figure));
+        HB_TRY(hb_figure_create(context, six ? 2 : 1, six ? 3 : 2, 0, 0, &figure));
         status = six ? draw_six(figure, result, i) : draw_radius(figure, result);
         if (status == HB_OK)
             status =

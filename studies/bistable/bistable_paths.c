@@ -30,7 +30,7 @@ hb_status hb_bistable_paths(hb_context *context, const hb_problem *problem, hb_b
     const double step = BISTABLE_TIME / BISTABLE_STEPS, root = sqrt(step);
     const double growth = exp(step / 2), spread = expm1(step);
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(context, BISTABLE_PATHS, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, BISTABLE_PATHS, sizeof(double), &memory));
     double *noise = memory; // (BISTABLE_PATHS)
     hb_status status = hb_problem_initial_sample(context, problem, seed,
                                                  (uint64_t)run * BISTABLE_PATHS, BISTABLE_PATHS, x);

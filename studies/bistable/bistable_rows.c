@@ -54,8 +54,8 @@ hb_status hb_bistable_allocate_curves(hb_context *context, hb_bistable_case *c,
 {
     hb_bistable_curves *curves = &c->curves[method];
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(context, ((size_t)runs + (claims != 0)) * BISTABLE_POINTS,
-                                   sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, ((size_t)runs + (claims != 0)) * BISTABLE_POINTS,
+                             sizeof(double), &memory));
     curves->runs = runs;
     curves->score = memory;
     curves->claimed = claims ? curves->score + (size_t)runs * BISTABLE_POINTS : NULL;

@@ -56,16 +56,16 @@ static hb_status write_number(hb_writer *writer, double value)
 
 static hb_status write_row(hb_writer *writer, const hb_bistable_row *row)
 {
-    HB_STUDY_TRY(hb_writer_printf(writer, "%s,%s,%s", hb_bistable_method_names[row->method],
-                                  hb_bistable_start_names[row->start],
-                                  hb_bistable_reference_names[row->reference]));
+    HB_TRY(hb_writer_printf(writer, "%s,%s,%s", hb_bistable_method_names[row->method],
+                            hb_bistable_start_names[row->start],
+                            hb_bistable_reference_names[row->reference]));
     for (int region = 0; region < BISTABLE_REGIONS; region++) {
-        HB_STUDY_TRY(write_number(writer, row->error.mse[region]));
-        HB_STUDY_TRY(write_number(writer, row->error.se[region]));
+        HB_TRY(write_number(writer, row->error.mse[region]));
+        HB_TRY(write_number(writer, row->error.se[region]));
     }
-    HB_STUDY_TRY(write_number(writer, row->claimed));
+    HB_TRY(write_number(writer, row->claimed));
     for (int region = 0; region < BISTABLE_REGIONS; region++)
-        HB_STUDY_TRY(write_number(writer, row->paper[region]));
+        HB_TRY(write_number(writer, row->paper[region]));
     return hb_writer_printf(writer, ",%d\n", row->runs);
 }
 
@@ -76,7 +76,7 @@ static hb_status write_table(hb_context *context, const hb_bistable_result *resu
         "method", "start",   "reference", "overall",       "overall_se", "core",       "core_se",
         "tail",   "tail_se", "claimed",   "paper_overall", "paper_core", "paper_tail", "runs"};
     char *path;
-    HB_STUDY_TRY(hb_study_path(context, directory, "bistable.csv", &path));
+    HB_TRY(hb_study_path(context, directory, "bistable.csv", &path));
     hb_writer *writer;
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
@@ -254,7 +254,7 @@ static hb_status run_start(hb_context *context, hb_bistable_start start,
                            hb_bistable_density *density, hb_bistable_result *result)
 {
     hb_problem *problem;
-    HB_STUDY_TRY(hb_problem_parse(context, DRIFT, "1", hb_bistable_initial[start], &problem));
+    HB_TRY(hb_problem_parse(context, DRIFT, "1", hb_bistable_initial[start], &problem));
     hb_status status = hb_context_progress(context, "bistable", 0.3 * start, 1);
     if (status == HB_OK) status = hb_bistable_ball(context, problem, start, density, result);
     if (status == HB_OK) status = hb_context_progress(context, "bistable", 0.15 + 0.7 * start, 1);
@@ -266,7 +266,7 @@ static hb_status run_start(hb_context *context, hb_bistable_start start,
 static hb_status run_all(hb_context *context, hb_bistable_result *result)
 {
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(context, 2 * BISTABLE_FINE, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, 2 * BISTABLE_FINE, sizeof(double), &memory));
     double *values = memory;
     hb_bistable_density density = {BISTABLE_FINE, values, values + BISTABLE_FINE};
     for (int i = 0; i < BISTABLE_FINE; i++)
@@ -286,8 +286,8 @@ static hb_status run_all(hb_context *context, hb_bistable_result *result)
 static hb_status run_bistable(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
     void *memory;
-    HB_STUDY_TRY(hb_study_make_directory(context, settings->directory));
-    HB_STUDY_TRY(hb_study_allocate(context, 1, sizeof(hb_bistable_result), &memory));
+    HB_TRY(hb_study_make_directory(context, settings->directory));
+    HB_TRY(hb_study_allocate(context, 1, sizeof(hb_bistable_result), &memory));
     hb_bistable_result *result = memory;
     result->size = choose_size(settings);
     hb_status status = run_all(context, result);

@@ -54,7 +54,7 @@ static hb_status make_rule(hb_context *context, hb_measure measure, int dim, int
 {
     hb_cubature *rule;
     void *memory = NULL;
-    HB_STUDY_TRY(hb_cubature_exact(context, measure, dim, 0, degree, &rule));
+    HB_TRY(hb_cubature_exact(context, measure, dim, 0, degree, &rule));
     const size_t n = hb_cubature_size(rule), d = (size_t)dim;
     hb_status status = hb_study_allocate(context, n * (d + 2), sizeof(double), &memory);
     if (status == HB_OK) {
@@ -71,8 +71,8 @@ hb_status hb_identities_ball_create(hb_context *context, int dim, int degree,
     void *memory;
     hb_ball_constants constants;
     *out = NULL;
-    HB_STUDY_TRY(hb_ball_constants_get(context, dim, 0, &constants));
-    HB_STUDY_TRY(hb_study_allocate(context, 1, sizeof **out, &memory));
+    HB_TRY(hb_ball_constants_get(context, dim, 0, &constants));
+    HB_TRY(hb_study_allocate(context, 1, sizeof **out, &memory));
     hb_identity_ball *ball = memory;
     ball->dim = dim;
     ball->C1 = constants.C1;

@@ -53,7 +53,7 @@ static hb_status integrate_constants(hb_identities *list, const hb_ball_constant
         {"integral", "C1", d, NAN, C1, c->C1, 1e-11},
         {"integral", "C2/(2 d C1)", d, NAN, C2 / (2 * d * C1), 1, 1e-11}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        HB_STUDY_TRY(hb_identities_add(list, &rows[i]));
+        HB_TRY(hb_identities_add(list, &rows[i]));
     return HB_OK;
 }
 
@@ -91,8 +91,8 @@ static hb_status draw_cylinder(hb_identities *list, const hb_ball_constants *c, 
     double uniform[2 * BATCH], value[INTEGRALS];
     for (int k = 0; k < INTEGRALS; k++) sum[k] = square[k] = 0;
     for (size_t first = 0; first < draws; first += BATCH) {
-        HB_STUDY_TRY(hb_random_uniform(list->context, list->seed, CYLINDER_STREAM + (uint64_t)d,
-                                       2 * first, 2 * BATCH, uniform));
+        HB_TRY(hb_random_uniform(list->context, list->seed, CYLINDER_STREAM + (uint64_t)d,
+                                 2 * first, 2 * BATCH, uniform));
         for (int i = 0; i < BATCH; i++) {
             integrands(d, top2 * pow(uniform[2 * i], 2.0 / d), span * uniform[2 * i + 1], value);
             for (int k = 0; k < INTEGRALS; k++) {
@@ -113,12 +113,12 @@ static hb_status draw_constants(hb_identities *list, const hb_ball_constants *c)
     const double all = c->cylinder_volume * larger, n = (double)draws;
     const double exact[INTEGRALS] = {c->volume, c->volume * larger, c->C1, c->C2, c->C3, 0, 0};
     double sum[INTEGRALS], square[INTEGRALS];
-    HB_STUDY_TRY(draw_cylinder(list, c, draws, sum, square));
+    HB_TRY(draw_cylinder(list, c, draws, sum, square));
     for (int k = 0; k < INTEGRALS; k++) {
         const double mean = sum[k] / n, variance = square[k] / n - mean * mean;
-        HB_STUDY_TRY(hb_identities_add(list, &(hb_identity){"drawn", items[k], c->dim,
-                                                            k == V_OUTER ? r : 1, all * mean,
-                                                            exact[k], all * sqrt(variance / n)}));
+        HB_TRY(hb_identities_add(list,
+                                 &(hb_identity){"drawn", items[k], c->dim, k == V_OUTER ? r : 1,
+                                                all * mean, exact[k], all * sqrt(variance / n)}));
     }
     return HB_OK;
 }
@@ -128,9 +128,9 @@ hb_status hb_identities_geometry(hb_identities *list)
     static const int dims[] = {1, 2, 3, 8, 16, 64};
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         hb_ball_constants c;
-        HB_STUDY_TRY(hb_ball_constants_get(list->context, dims[i], 0, &c));
-        HB_STUDY_TRY(integrate_constants(list, &c));
-        HB_STUDY_TRY(draw_constants(list, &c));
+        HB_TRY(hb_ball_constants_get(list->context, dims[i], 0, &c));
+        HB_TRY(integrate_constants(list, &c));
+        HB_TRY(draw_constants(list, &c));
     }
     return HB_OK;
 }
@@ -147,7 +147,7 @@ static hb_status draw_kappa(hb_identities *list, int dim, double radius, uint64_
 {
     void *memory;
     const size_t n = list->quick ? 1 << 15 : 1 << 18;
-    HB_STUDY_TRY(hb_study_allocate(list->context, n * ((size_t)dim + 1), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(list->context, n * ((size_t)dim + 1), sizeof(double), &memory));
     *out = (kappa_draws){n, memory, (double *)memory + n * (size_t)dim};
     hb_status status =
         hb_ball_sample(list->context, HB_KAPPA, dim, 0, radius, seed, 0, n, out->z, out->sigma);
@@ -182,7 +182,7 @@ static hb_status orient(hb_identities *list, const hb_ball_constants *c, const k
         const char *item = k == 0     ? sign > 0 ? "polynomial, forward" : "polynomial, backward"
                            : sign > 0 ? "exponential, forward"
                                       : "exponential, backward";
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){"orientation", item, c->dim, NAN, mean, exact, error}));
     }
     return HB_OK;
@@ -194,12 +194,12 @@ hb_status hb_identities_orientation(hb_identities *list)
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         hb_ball_constants c;
         kappa_draws draws;
-        HB_STUDY_TRY(hb_ball_constants_get(list->context, dims[i], 0, &c));
-        HB_STUDY_TRY(draw_kappa(list, dims[i], 1, list->seed, &draws));
+        HB_TRY(hb_ball_constants_get(list->context, dims[i], 0, &c));
+        HB_TRY(draw_kappa(list, dims[i], 1, list->seed, &draws));
         hb_status status = orient(list, &c, &draws, -1);
         if (status == HB_OK) status = orient(list, &c, &draws, 1);
         free(draws.z);
-        HB_STUDY_TRY(status);
+        HB_TRY(status);
     }
     return HB_OK;
 }
@@ -251,7 +251,7 @@ hb_status hb_identities_truncation(hb_identities *list)
         double ratio[2], error[2];
         for (int right = 0; right < 2; right++) {
             kappa_draws draws;
-            HB_STUDY_TRY(draw_kappa(list, 2, right ? r : 1, list->seed + 100 + i, &draws));
+            HB_TRY(draw_kappa(list, 2, right ? r : 1, list->seed + 100 + i, &draws));
             drawn_diffusion(&draws, 2, right ? 0 : SIGMA_MIN, right ? 1 : at, &ratio[right],
                             &error[right]);
             free(draws.z);
@@ -260,7 +260,7 @@ hb_status hb_identities_truncation(hb_identities *list)
             {"truncation", "truncated", 2, at, ratio[0], truncated_diffusion(2, at), error[0]},
             {"truncation", "smaller ball", 2, at, ratio[1], 1, error[1]},
             {"truncation", "radius", 2, at, r, NAN, 0}};
-        for (int k = 0; k < 3; k++) HB_STUDY_TRY(hb_identities_add(list, &rows[k]));
+        for (int k = 0; k < 3; k++) HB_TRY(hb_identities_add(list, &rows[k]));
     }
     return HB_OK;
 }

@@ -32,7 +32,7 @@ static hb_status draw_gradients(hb_identities *list, int dim, size_t draws)
     const size_t d = (size_t)dim;
     double one[2] = {0, 0}, all[2] = {0, 0};
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(list->context, BATCH * d, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(list->context, BATCH * d, sizeof(double), &memory));
     double *y = memory; // (BATCH, dim)
     hb_status status = HB_OK;
     for (size_t first = 0; first < draws && status == HB_OK; first += BATCH) {
@@ -49,10 +49,10 @@ static hb_status draw_gradients(hb_identities *list, int dim, size_t draws)
     if (status != HB_OK) return status;
     const double n = (double)draws, one_mean = one[0] / n, all_mean = all[0] / n;
     hb_ball_constants c;
-    HB_STUDY_TRY(hb_ball_constants_get(list->context, dim, 0, &c));
-    HB_STUDY_TRY(hb_identities_add(
-        list, &(hb_identity){"gradient", "one direction", dim, NAN, one_mean, 1 / sqrt(M_PI),
-                             sqrt((one[1] / n - one_mean * one_mean) / n)}));
+    HB_TRY(hb_ball_constants_get(list->context, dim, 0, &c));
+    HB_TRY(hb_identities_add(list, &(hb_identity){"gradient", "one direction", dim, NAN, one_mean,
+                                                  1 / sqrt(M_PI),
+                                                  sqrt((one[1] / n - one_mean * one_mean) / n)}));
     return hb_identities_add(list, &(hb_identity){"gradient", "norm", dim, NAN, all_mean, c.C_d,
                                                   sqrt((all[1] / n - all_mean * all_mean) / n)});
 }
@@ -75,15 +75,15 @@ hb_status hb_identities_window(hb_identities *list)
         settings.drift_sup = 0.8;
         settings.div_sup = 0.2;
         settings.theta = theta;
-        HB_STUDY_TRY(hb_budget_compute(list->context, &settings, &budget));
+        HB_TRY(hb_budget_compute(list->context, &settings, &budget));
         const double c = exp(lgamma(0.5 * (dims[i] + 1)) - lgamma(0.5 * dims[i]));
         const double paper = window_of(c, theta), sharp = window_of(1 / sqrt(M_PI), theta);
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){"window", "paper", dims[i], NAN, budget.T0_paper, paper, 1e-11}));
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){"window", "sharp", dims[i], NAN, budget.T0, sharp, 1e-11}));
         if (dims[i] <= 100 && dims[i] % 10 != 4)
-            HB_STUDY_TRY(draw_gradients(list, dims[i], list->quick ? 1 << 14 : 1 << 17));
+            HB_TRY(draw_gradients(list, dims[i], list->quick ? 1 << 14 : 1 << 17));
     }
     return HB_OK;
 }
@@ -108,22 +108,21 @@ static hb_status scan_times(hb_identities *list, const hb_grid *grid, double con
     for (int k = 0; k < TIMES; k++) {
         const double tau = 0.04 * pow(TAU_END / 0.04, k / (TIMES - 1.0));
         const double now = k + 1 == TIMES ? TAU_END : tau;
-        HB_STUDY_TRY(hb_grid_evaluate(list->context, grid, now, POINTS, x, v, error, NULL, NULL));
+        HB_TRY(hb_grid_evaluate(list->context, grid, now, POINTS, x, v, error, NULL, NULL));
         double high = -INFINITY, low = INFINITY, most = 0;
         for (int i = 0; i < POINTS; i++) {
             high = fmax(high, v[i] - constant);
             low = fmin(low, v[i] - constant);
             most = fmax(most, error[i]);
         }
-        HB_STUDY_TRY(hb_identities_add(
-            list, &(hb_identity){"bounds", "highest", 1, now, high, A * now, most}));
-        HB_STUDY_TRY(hb_identities_add(
-            list, &(hb_identity){"bounds", "lowest", 1, now, low, -A * now, most}));
+        HB_TRY(hb_identities_add(list,
+                                 &(hb_identity){"bounds", "highest", 1, now, high, A * now, most}));
+        HB_TRY(hb_identities_add(list,
+                                 &(hb_identity){"bounds", "lowest", 1, now, low, -A * now, most}));
     }
     for (int i = 0; i < POINTS; i += 8)
-        HB_STUDY_TRY(
-            hb_identities_add(list, &(hb_identity){"bounds", "limit", 1, x[i], v[i] - constant,
-                                                   A * cos(x[i]) - log(bessel_i0(A)), 2e-2}));
+        HB_TRY(hb_identities_add(list, &(hb_identity){"bounds", "limit", 1, x[i], v[i] - constant,
+                                                      A * cos(x[i]) - log(bessel_i0(A)), 2e-2}));
     return HB_OK;
 }
 
@@ -149,7 +148,7 @@ hb_status hb_identities_bounds(hb_identities *list)
     how.noise = "sqrt(2)";
     how.initial_callback = plateau;
     how.time = TAU_END;
-    HB_STUDY_TRY(hb_problem_create(list->context, &how, &problem));
+    HB_TRY(hb_problem_create(list->context, &how, &problem));
     hb_grid_settings_default(&settings);
     settings.points[0] = list->quick ? 2048 : 4096;
     settings.keep_from = 0.04;

@@ -35,8 +35,8 @@ static hb_status add(hb_figure *figure, const hb_identities *list, const series 
 static hb_status add_all(hb_figure *figure, const hb_identities *list, const hb_panel *panel,
                          size_t n, const series *all)
 {
-    HB_STUDY_TRY(hb_figure_panel(figure, panel));
-    for (size_t i = 0; i < n; i++) HB_STUDY_TRY(add(figure, list, &all[i]));
+    HB_TRY(hb_figure_panel(figure, panel));
+    for (size_t i = 0; i < n; i++) HB_TRY(add(figure, list, &all[i]));
     return HB_OK;
 }
 
@@ -70,7 +70,7 @@ static hb_status draw_window(hb_figure *figure, const hb_identities *list)
     left.y_max = 1;
     left.y_min = 1e-4;
     left.key = "bottom left";
-    HB_STUDY_TRY(ADD_ALL(figure, list, &left, windows));
+    HB_TRY(ADD_ALL(figure, list, &left, windows));
     hb_panel right = panel_of("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
                               "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
     right.log_x = 10;
@@ -98,7 +98,7 @@ static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
     left.y_min = 0.88;
     left.y_max = 1.02;
     left.key = "bottom left";
-    HB_STUDY_TRY(ADD_ALL(figure, list, &left, monotone));
+    HB_TRY(ADD_ALL(figure, list, &left, monotone));
     hb_panel right = panel_of("(b) Scaled minus pointwise residual, wrong field",
                               "radius {/:Italic r}", "|difference|");
     right.log_x = right.log_y = 10;
@@ -107,7 +107,7 @@ static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
     right.y_min = 1e-8;
     right.y_max = 1;
     right.key = "top left";
-    HB_STUDY_TRY(ADD_ALL(figure, list, &right, limit));
+    HB_TRY(ADD_ALL(figure, list, &right, limit));
     const double x[] = {0.04, 2}, top = hb_identities_off(list, "limit", "v") / (1.6 * 1.6);
     const double y[] = {top * x[0] * x[0], top * x[1] * x[1]};
     return hb_figure_series(figure, "{/:Italic r}^2", HB_STYLE_DASHED, BLACK, 2, x, y, NULL, NULL);
@@ -135,7 +135,7 @@ static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
     left.y_min = -0.2;
     left.y_max = 1.8;
     left.key = "top left";
-    HB_STUDY_TRY(ADD_ALL(figure, list, &left, means));
+    HB_TRY(ADD_ALL(figure, list, &left, means));
     hb_panel right = panel_of("(b) Diffusion that a truncated ball stands for, {/:Italic d} = 2",
                               "{/:Italic σ}_{max}",
                               "{/:Italic E}|{/:Italic z}|²/(2{/:Italic d E σ}); it must be 1");
@@ -179,7 +179,7 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
     left.y_min = -1;
     left.y_max = 8;
     left.key = "top left";
-    HB_STUDY_TRY(ADD_ALL(figure, list, &left, offsets));
+    HB_TRY(ADD_ALL(figure, list, &left, offsets));
     hb_panel right = panel_of("(b) Squared residual at the truth, {/:Italic d} = 16",
                               "draws {/:Italic N}", "mean, in units of Var/{/:Italic N}");
     right.log_x = 2;
@@ -187,8 +187,8 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
     right.x_max = 340;
     right.y_min = -0.4;
     right.y_max = 1.8;
-    HB_STUDY_TRY(hb_figure_panel(figure, &right));
-    HB_STUDY_TRY(add_bias(figure, list, "square", "square of the average", RED));
+    HB_TRY(hb_figure_panel(figure, &right));
+    HB_TRY(add_bias(figure, list, "square", "square of the average", RED));
     return add_bias(figure, list, "product", "product of two halves", BLUE);
 }
 
@@ -236,7 +236,7 @@ hb_status hb_identities_figures(const hb_identities *list, const char *directory
     int noted = 0;
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES && status == HB_OK; i++) {
         hb_figure *figure;
-        HB_STUDY_TRY(hb_figure_create(list->context, 1, 2, 0, 0, &figure));
+        HB_TRY(hb_figure_create(list->context, 1, 2, 0, 0, &figure));
         status = FIGURES[i].draw(figure, list);
         if (status == HB_OK)
             status = hb_study_write_figure(list->context, figure, directory, FIGURES[i].name, table,

@@ -66,11 +66,10 @@ static hb_status open_bistable(hb_context *context, example *e)
     hb_grid_settings settings;
     *e = (example){.name = "bistable", .dim = 1, .tau = 0.5};
     place_points(e);
-    HB_STUDY_TRY(
-        hb_problem_parse(context, "x - x^3", "1", "gaussian(mean=0.385, var=0.6)", &e->problem));
+    HB_TRY(hb_problem_parse(context, "x - x^3", "1", "gaussian(mean=0.385, var=0.6)", &e->problem));
     hb_grid_settings_default(&settings);
     settings.keep_from = 0.1;
-    HB_STUDY_TRY(hb_grid_solve(context, e->problem, 1, &settings, POINTS, e->x, &e->grid));
+    HB_TRY(hb_grid_solve(context, e->problem, 1, &settings, POINTS, e->x, &e->grid));
     hb_grid_field(e->grid, &e->field);
     return HB_OK;
 }
@@ -109,13 +108,13 @@ static hb_status scan_J(hb_identities *list, const example *e, const char *item)
     const double top =
         sqrt(4 * M_PI * 0.9 * (e->tau - e->field.tau_min)); /* inside the known time */
     for (int i = 0; i < SCAN; i++) radii[i] = top * (i + 1) / SCAN;
-    HB_STUDY_TRY(values_at_points(list->context, e, v, v_error, unused, unused + MOST));
-    HB_STUDY_TRY(hb_monotonicity(list->context, e->problem, &e->field, &settings, e->tau,
-                                 e->x + e->dim, SCAN, radii, J, error));
+    HB_TRY(values_at_points(list->context, e, v, v_error, unused, unused + MOST));
+    HB_TRY(hb_monotonicity(list->context, e->problem, &e->field, &settings, e->tau, e->x + e->dim,
+                           SCAN, radii, J, error));
     const double u4 = 4 * exp(v[1]);
     for (int i = 0; i < SCAN; i++)
-        HB_STUDY_TRY(hb_identities_add(list, &(hb_identity){"J", item, e->dim, radii[i], J[i] / u4,
-                                                            1, hypot(error[i] / u4, v_error[1])}));
+        HB_TRY(hb_identities_add(list, &(hb_identity){"J", item, e->dim, radii[i], J[i] / u4, 1,
+                                                      hypot(error[i] / u4, v_error[1])}));
     return HB_OK;
 }
 
@@ -145,8 +144,7 @@ static hb_status scan_both(hb_identities *list, hb_status opened, example *e, co
 hb_status hb_identities_monotonicity(hb_identities *list)
 {
     example e;
-    HB_STUDY_TRY(
-        scan_both(list, open_exact(list->context, "OU", 2, 0, 1, &e), &e, "OU, without source"));
+    HB_TRY(scan_both(list, open_exact(list->context, "OU", 2, 0, 1, &e), &e, "OU, without source"));
     return scan_both(list, open_bistable(list->context, &e), &e, "bistable, without source");
 }
 
@@ -162,15 +160,15 @@ static hb_status check_quantity(hb_identities *list, const example *e, hb_quanti
     hb_mean_settings settings;
     hb_ball_constants c;
     settings_of(list, e, &settings);
-    HB_STUDY_TRY(hb_ball_constants_get(list->context, e->dim, 0, &c));
-    HB_STUDY_TRY(hb_residual(list->context, e->problem, &e->field, quantity, &settings, e->tau,
-                             POINTS, e->x, RADII, EXAMPLE_RADII, NULL, NULL, scaled, error));
+    HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, &c));
+    HB_TRY(hb_residual(list->context, e->problem, &e->field, quantity, &settings, e->tau, POINTS,
+                       e->x, RADII, EXAMPLE_RADII, NULL, NULL, scaled, error));
     for (int i = 0; i < POINTS * RADII; i++) {
         const int p = i / RADII;
         const double r = EXAMPLE_RADII[i % RADII], scale = 4 / (c.C1 * r * r);
         const double u0 = quantity == HB_QUANTITY_V ? 1 : exp(v[p]);
         const double slope = quantity == HB_QUANTITY_W ? fabs(1 + v[p]) : 1; /* dF/dv over u0 */
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){SOURCE_CHECKS[quantity], e->name, e->dim, r, scaled[i] / u0, 0,
                                  hypot(error[i] / u0, scale * slope * v_error[p])}));
     }
@@ -184,18 +182,18 @@ static hb_status check_score(hb_identities *list, const example *e, const double
     hb_mean_settings settings;
     hb_ball_constants c;
     settings_of(list, e, &settings);
-    HB_STUDY_TRY(hb_ball_constants_get(list->context, e->dim, 0, &c));
+    HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, &c));
     for (int k = 0; k < RADII; k++) {
         const double scale = 4 / (c.C1 * EXAMPLE_RADII[k] * EXAMPLE_RADII[k]);
         hb_mean_values out = {.score = mean, .score_se = error};
         settings.radius = EXAMPLE_RADII[k];
-        HB_STUDY_TRY(hb_mean_value(list->context, e->problem, &e->field, &settings, e->tau, POINTS,
-                                   e->x, &out));
+        HB_TRY(hb_mean_value(list->context, e->problem, &e->field, &settings, e->tau, POINTS, e->x,
+                             &out));
         for (int i = 0; i < POINTS * e->dim; i++)
-            HB_STUDY_TRY(hb_identities_add(
-                list, &(hb_identity){"source s", e->name, e->dim, EXAMPLE_RADII[k],
-                                     scale * (score[i] - mean[i]), 0,
-                                     scale * hypot(error[i], score_error[i])}));
+            HB_TRY(hb_identities_add(list,
+                                     &(hb_identity){"source s", e->name, e->dim, EXAMPLE_RADII[k],
+                                                    scale * (score[i] - mean[i]), 0,
+                                                    scale * hypot(error[i], score_error[i])}));
     }
     return HB_OK;
 }
@@ -237,22 +235,22 @@ static hb_status check_power(hb_identities *list, const hb_identity_ball *fine,
                                                             TERMS_ALL, r, x, e->tau);
                 const double other = hb_identities_residual(coarse, &e->exact, (hb_quantity)q,
                                                             TERMS_ALL, r, x, e->tau);
-                HB_STUDY_TRY(
+                HB_TRY(
                     hb_identities_add(list, &(hb_identity){"own rule", own[q], e->dim, r, value, 0,
                                                            fabs(value - other) + 1e-12 / (r * r)}));
             }
             for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
                 const double value = hb_identities_residual(fine, &e->exact, wrong[w].quantity,
                                                             wrong[w].terms, r, x, e->tau);
-                HB_STUDY_TRY(hb_identities_add(
+                HB_TRY(hb_identities_add(
                     list, &(hb_identity){"wrong source", wrong[w].item, e->dim, r, value, 0, NAN}));
             }
             double score[IDENTITIES_DIM], exact[IDENTITIES_DIM];
             hb_identities_score(fine, &e->exact, r, x, e->tau, score);
             hb_identities_log_density(&e->exact, x, e->tau, exact, NULL);
             for (int i = 0; i < e->dim; i++)
-                HB_STUDY_TRY(hb_identities_add(list, &(hb_identity){"score", "as written", e->dim,
-                                                                    r, score[i], exact[i], 1e-7}));
+                HB_TRY(hb_identities_add(list, &(hb_identity){"score", "as written", e->dim, r,
+                                                              score[i], exact[i], 1e-7}));
         }
     return HB_OK;
 }
@@ -279,9 +277,9 @@ static hb_status check_entropy(hb_identities *list)
     for (int i = 0; i <= 8; i++) {
         const double x[2] = {0.5 * i, 0};
         const double v = hb_identities_log_density(&normal, x, 1, NULL, NULL);
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){"entropy", "|w|", 2, x[0], fabs(v) * exp(v), NAN, 0}));
-        HB_STUDY_TRY(
+        HB_TRY(
             hb_identities_add(list, &(hb_identity){"entropy", "|w|/u", 2, x[0], fabs(v), NAN, 0}));
     }
     return HB_OK;
@@ -290,11 +288,11 @@ static hb_status check_entropy(hb_identities *list)
 hb_status hb_identities_sources(hb_identities *list)
 {
     example e;
-    HB_STUDY_TRY(check_example(list, open_exact(list->context, "OU", 2, 0, 1, &e), &e));
-    HB_STUDY_TRY(check_example(list, open_exact(list->context, "rotating", 2, 1.4, 1, &e), &e));
-    HB_STUDY_TRY(check_example(list, open_exact(list->context, "OU", 16, 0, 1, &e), &e));
-    HB_STUDY_TRY(check_example(list, open_bistable(list->context, &e), &e));
-    HB_STUDY_TRY(check_own_rule(list));
+    HB_TRY(check_example(list, open_exact(list->context, "OU", 2, 0, 1, &e), &e));
+    HB_TRY(check_example(list, open_exact(list->context, "rotating", 2, 1.4, 1, &e), &e));
+    HB_TRY(check_example(list, open_exact(list->context, "OU", 16, 0, 1, &e), &e));
+    HB_TRY(check_example(list, open_bistable(list->context, &e), &e));
+    HB_TRY(check_own_rule(list));
     return check_entropy(list);
 }
 
@@ -314,15 +312,13 @@ static hb_status check_limit(hb_identities *list, const example *e)
     for (int q = 0; q < 3; q++) {
         const double exact = (e->exact.spoil - 1) * laplacian * (q == 1 ? 1 : exp(v)) *
                              (q == HB_QUANTITY_W ? 1 + v : 1);
-        HB_STUDY_TRY(hb_residual(list->context, e->problem, &e->field, (hb_quantity)q, &settings,
-                                 e->tau, 1, x, LIMIT_RADII, radii, residual, residual_error, scaled,
-                                 error));
+        HB_TRY(hb_residual(list->context, e->problem, &e->field, (hb_quantity)q, &settings, e->tau,
+                           1, x, LIMIT_RADII, radii, residual, residual_error, scaled, error));
         for (int i = 0; i < LIMIT_RADII; i++) {
-            HB_STUDY_TRY(hb_identities_add(list, &(hb_identity){"limit", items[q], e->dim, radii[i],
-                                                                scaled[i], exact, error[i]}));
-            HB_STUDY_TRY(
-                hb_identities_add(list, &(hb_identity){"unscaled", items[q], e->dim, radii[i],
-                                                       residual[i], NAN, residual_error[i]}));
+            HB_TRY(hb_identities_add(list, &(hb_identity){"limit", items[q], e->dim, radii[i],
+                                                          scaled[i], exact, error[i]}));
+            HB_TRY(hb_identities_add(list, &(hb_identity){"unscaled", items[q], e->dim, radii[i],
+                                                          residual[i], NAN, residual_error[i]}));
         }
     }
     return HB_OK;
@@ -335,10 +331,10 @@ static hb_status check_feasible(hb_identities *list, const example *e)
     hb_mean_settings settings;
     settings_of(list, e, &settings);
     for (int i = 0; i < ALL_RADII; i++) radii[i] = 0.05 * pow(64, i / (ALL_RADII - 1.0));
-    HB_STUDY_TRY(hb_residual(list->context, e->problem, &e->field, HB_QUANTITY_V, &settings, e->tau,
-                             1, e->x + e->dim, ALL_RADII, radii, NULL, NULL, scaled, error));
+    HB_TRY(hb_residual(list->context, e->problem, &e->field, HB_QUANTITY_V, &settings, e->tau, 1,
+                       e->x + e->dim, ALL_RADII, radii, NULL, NULL, scaled, error));
     for (int i = 0; i < ALL_RADII; i++)
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){"feasible", "v", e->dim, radii[i], scaled[i], 0, error[i]}));
     return HB_OK;
 }

@@ -27,7 +27,7 @@ static hb_status draw_terms(hb_identities *list, int dim, uint64_t seed, size_t 
     enum { BATCH = 1024 };
     const size_t d = (size_t)dim;
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(list->context, BATCH * d, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(list->context, BATCH * d, sizeof(double), &memory));
     const double *z = memory;
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += BATCH) {
@@ -58,10 +58,10 @@ static hb_status measure_literal(hb_identities *list, int dim, size_t n, double 
 {
     hb_ball_constants c;
     double mean, error;
-    HB_STUDY_TRY(hb_ball_constants_get(list->context, dim, 0, &c));
-    HB_STUDY_TRY(draw_terms(list, dim, list->seed + 2, n, terms));
+    HB_TRY(hb_ball_constants_get(list->context, dim, 0, &c));
+    HB_TRY(draw_terms(list, dim, list->seed + 2, n, terms));
     mean_and_error(n, terms, &mean, &error);
-    HB_STUDY_TRY(hb_identities_add(
+    HB_TRY(hb_identities_add(
         list, &(hb_identity){"literal", "without source", dim, 1, mean, dim * c.C1 / 4, error}));
     return hb_identities_add(
         list, &(hb_identity){"literal", "with source", dim, 1, mean - c.C1 / 4 * dim, 0, error});
@@ -72,7 +72,7 @@ hb_status hb_identities_literal(hb_identities *list)
     static const int dims[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
     const size_t n = list->quick ? 1 << 15 : 1 << 20;
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(list->context, n, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(list->context, n, sizeof(double), &memory));
     hb_status status = HB_OK;
     for (size_t i = 0; i < sizeof dims / sizeof *dims && status == HB_OK; i++)
         status = measure_literal(list, dims[i], dims[i] > 16 ? n / 8 : n, memory);
@@ -107,8 +107,8 @@ static hb_status group_terms(hb_identities *list, size_t n, const double *terms,
         product[g] = half[0] * half[1];
     }
     mean_and_error(groups, square, &mean, &error);
-    HB_STUDY_TRY(hb_identities_add(list, &(hb_identity){"bias", "square", BIAS_DIM, (double)size,
-                                                        mean, variance / (double)size, error}));
+    HB_TRY(hb_identities_add(list, &(hb_identity){"bias", "square", BIAS_DIM, (double)size, mean,
+                                                  variance / (double)size, error}));
     mean_and_error(groups, product, &mean, &error);
     return hb_identities_add(
         list, &(hb_identity){"bias", "product", BIAS_DIM, (double)size, mean, 0, error});
@@ -119,8 +119,8 @@ hb_status hb_identities_bias(hb_identities *list)
     const size_t n = list->quick ? 1 << 16 : 1 << 19;
     void *memory;
     hb_ball_constants c;
-    HB_STUDY_TRY(hb_ball_constants_get(list->context, BIAS_DIM, 0, &c));
-    HB_STUDY_TRY(hb_study_allocate(list->context, 2 * n, sizeof(double), &memory));
+    HB_TRY(hb_ball_constants_get(list->context, BIAS_DIM, 0, &c));
+    HB_TRY(hb_study_allocate(list->context, 2 * n, sizeof(double), &memory));
     double *terms = memory, *work = terms + n;
     hb_status status = draw_terms(list, BIAS_DIM, list->seed + 3, n, terms);
     for (size_t size = 4; size <= 256 && status == HB_OK; size *= 2)
@@ -139,9 +139,9 @@ static hb_status tangential_share(hb_identities *list, const hb_mixture *ring, d
 {
     const size_t n = RING_DRAWS;
     double *x = memory, *score = x + 2 * n, along = 0, all = 0, square = 0;
-    HB_STUDY_TRY(
+    HB_TRY(
         hb_mixture_sample_at(list->context, ring, HB_PROCESS_OU, tau, list->seed, 0, n, x, NULL));
-    HB_STUDY_TRY(hb_mixture_score(list->context, ring, HB_PROCESS_OU, tau, n, x, NULL, score));
+    HB_TRY(hb_mixture_score(list->context, ring, HB_PROCESS_OU, tau, n, x, NULL, score));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < n; i++) {
             const double *p = x + 2 * i, *s = score + 2 * i;
@@ -154,7 +154,7 @@ static hb_status tangential_share(hb_identities *list, const hb_mixture *ring, d
                 square += pow(t - along / all * total, 2);
         }
     const double share = along / all, error = sqrt(square) / all;
-    HB_STUDY_TRY(
+    HB_TRY(
         hb_identities_add(list, &(hb_identity){"ring", "tangential", 2, tau, share, NAN, error}));
     return hb_identities_add(list, &(hb_identity){"ring", "radial", 2, tau, 1 - share, NAN, error});
 }
@@ -164,7 +164,7 @@ hb_status hb_identities_ring(hb_identities *list)
     static const double taus[] = {0, 0.1, 0.3, 0.5, 0.8};
     hb_mixture *ring;
     void *memory = NULL;
-    HB_STUDY_TRY(hb_mixture_named(list->context, "ring", &ring));
+    HB_TRY(hb_mixture_named(list->context, "ring", &ring));
     hb_status status = hb_study_allocate(list->context, 4 * RING_DRAWS, sizeof(double), &memory);
     for (size_t i = 0; i < sizeof taus / sizeof *taus && status == HB_OK; i++)
         status = tangential_share(list, ring, taus[i], memory);

@@ -55,7 +55,7 @@ static hb_status compare_grid(hb_identities *list, const hb_problem *problem, do
     double x[POINTS], v[POINTS], v_error[POINTS], score[POINTS], score_error[POINTS];
     for (int i = 0; i < POINTS; i++) x[i] = -3 + 6.0 * i / (POINTS - 1);
     hb_grid_settings_default(&settings);
-    HB_STUDY_TRY(hb_grid_solve(list->context, problem, t, &settings, POINTS, x, &grid));
+    HB_TRY(hb_grid_solve(list->context, problem, t, &settings, POINTS, x, &grid));
     hb_status status =
         hb_grid_evaluate(list->context, grid, tau_of(t), POINTS, x, v, v_error, score, score_error);
     hb_grid_destroy(grid);
@@ -81,10 +81,10 @@ static hb_status residual_in_tau(hb_identities *list, const hb_problem *problem,
     hb_mean_settings settings;
     hb_mean_settings_default(&settings);
     settings.degree = list->quick ? 6 : 10;
-    HB_STUDY_TRY(hb_residual(list->context, problem, &field, HB_QUANTITY_V, &settings, tau_of(t), 3,
-                             x, 3, radii, NULL, NULL, scaled, error));
+    HB_TRY(hb_residual(list->context, problem, &field, HB_QUANTITY_V, &settings, tau_of(t), 3, x, 3,
+                       radii, NULL, NULL, scaled, error));
     for (int i = 0; i < 9; i++)
-        HB_STUDY_TRY(hb_identities_add(
+        HB_TRY(hb_identities_add(
             list, &(hb_identity){"time_change", item, 1, radii[i % 3], scaled[i], 0, error[i]}));
     return HB_OK;
 }
@@ -110,7 +110,7 @@ hb_status hb_identities_time_change(hb_identities *list)
 {
     hb_problem *problem, *wrong = NULL;
     double tau = NAN;
-    HB_STUDY_TRY(make_problem(list->context, "-b*x", "exp(c*t)", &problem));
+    HB_TRY(make_problem(list->context, "-b*x", "exp(c*t)", &problem));
     hb_status status = make_problem(list->context, "-b*x", "sqrt(2)", &wrong);
     for (int i = 1; i <= 3 && status == HB_OK; i++) {
         status = hb_problem_tau_of_t(list->context, problem, i, &tau);
@@ -142,7 +142,7 @@ static hb_status drift_on(hb_context *context, const char *drift, size_t n, cons
                           lattice_field *out)
 {
     hb_problem *problem;
-    HB_STUDY_TRY(hb_problem_parse(context, drift, "sqrt(2)", NULL, &problem));
+    HB_TRY(hb_problem_parse(context, drift, "sqrt(2)", NULL, &problem));
     hb_status status =
         hb_problem_drift(context, problem, 0, n, x, out->F, out->divergence, NULL, NULL);
     hb_problem_destroy(problem);
@@ -205,11 +205,11 @@ static hb_status split_lattice(hb_identities *list, int side, double *memory)
         x[2 * i] = low + step * (double)(i % (size_t)side);
         x[2 * i + 1] = low + step * (double)(i / (size_t)side);
     }
-    HB_STUDY_TRY(drift_on(list->context, BOTH_PARTS, n, x, &part[0]));
-    HB_STUDY_TRY(drift_on(list->context, POTENTIAL_PART, n, x, &part[1]));
-    HB_STUDY_TRY(drift_on(list->context, ROTATION_PART, n, x, &part[2]));
-    HB_STUDY_TRY(hb_judge_helmholtz(list->context, side, side, step, step, part[0].F, NULL,
-                                    rotation, NULL, &mass));
+    HB_TRY(drift_on(list->context, BOTH_PARTS, n, x, &part[0]));
+    HB_TRY(drift_on(list->context, POTENTIAL_PART, n, x, &part[1]));
+    HB_TRY(drift_on(list->context, ROTATION_PART, n, x, &part[2]));
+    HB_TRY(hb_judge_helmholtz(list->context, side, side, step, step, part[0].F, NULL, rotation,
+                              NULL, &mass));
     compare_split(n, rotation, part[2].F, part[1].F, &distance, &share);
     const source_sums s = separate(n, x, part);
     const hb_identity rows[] = {
@@ -220,7 +220,7 @@ static hb_status split_lattice(hb_identities *list, int side, double *memory)
         {"helmholtz", "potential part", 2, side, s.potential / s.largest, NAN, 1e-14},
         {"helmholtz", "transport part", 2, side, s.transport / s.largest, NAN, 1e-14}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        HB_STUDY_TRY(hb_identities_add(list, &rows[i]));
+        HB_TRY(hb_identities_add(list, &rows[i]));
     return HB_OK;
 }
 
@@ -229,8 +229,8 @@ hb_status hb_identities_helmholtz(hb_identities *list)
     hb_status status = HB_OK;
     for (int side = 64; side <= 256 && status == HB_OK; side *= 2) {
         void *memory;
-        HB_STUDY_TRY(hb_study_allocate(list->context, 13 * (size_t)side * (size_t)side,
-                                       sizeof(double), &memory));
+        HB_TRY(hb_study_allocate(list->context, 13 * (size_t)side * (size_t)side, sizeof(double),
+                                 &memory));
         status = split_lattice(list, side, memory);
         free(memory);
     }

@@ -32,8 +32,8 @@ static hb_status measure(hb_identities *list)
                  {"ring", hb_identities_ring}};
     const int n = sizeof parts / sizeof *parts;
     for (int i = 0; i < n; i++) {
-        HB_STUDY_TRY(hb_context_progress(list->context, "identities", i, n));
-        HB_STUDY_TRY(parts[i].measure(list));
+        HB_TRY(hb_context_progress(list->context, "identities", i, n));
+        HB_TRY(parts[i].measure(list));
     }
     return hb_context_progress(list->context, "identities", n, n);
 }
@@ -48,15 +48,15 @@ static hb_status write_cell(hb_writer *writer, double value, const char *end)
 static hb_status write_rows(hb_writer *writer, const hb_identities *list)
 {
     static const char *const names[] = {"check", "item", "dim", "at", "value", "exact", "error"};
-    HB_STUDY_TRY(hb_csv_header(writer, 7, names));
+    HB_TRY(hb_csv_header(writer, 7, names));
     for (size_t i = 0; i < list->n; i++) {
         const hb_identity *row = &list->rows[i];
-        HB_STUDY_TRY(hb_writer_printf(writer, "%s,\"%s\",", row->check, row->item));
-        HB_STUDY_TRY(write_cell(writer, row->dim, ","));
-        HB_STUDY_TRY(write_cell(writer, row->at, ","));
-        HB_STUDY_TRY(write_cell(writer, row->value, ","));
-        HB_STUDY_TRY(write_cell(writer, row->exact, ","));
-        HB_STUDY_TRY(write_cell(writer, row->error, "\n"));
+        HB_TRY(hb_writer_printf(writer, "%s,\"%s\",", row->check, row->item));
+        HB_TRY(write_cell(writer, row->dim, ","));
+        HB_TRY(write_cell(writer, row->at, ","));
+        HB_TRY(write_cell(writer, row->value, ","));
+        HB_TRY(write_cell(writer, row->exact, ","));
+        HB_TRY(write_cell(writer, row->error, "\n"));
     }
     return HB_OK;
 }
@@ -65,7 +65,7 @@ static hb_status write_table(const hb_identities *list, const char *directory)
 {
     char *path;
     hb_writer *writer;
-    HB_STUDY_TRY(hb_study_path(list->context, directory, "identities.csv", &path));
+    HB_TRY(hb_study_path(list->context, directory, "identities.csv", &path));
     hb_status status = hb_writer_create(list->context, path, &writer);
     free(path);
     if (status != HB_OK) return status;
@@ -110,7 +110,7 @@ static hb_status write_json(const hb_identities *list, const hb_study_settings *
 static hb_status run_identities(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
     hb_identities list = {.context = context, .seed = settings->seed, .quick = settings->quick};
-    HB_STUDY_TRY(hb_study_make_directory(context, settings->directory));
+    HB_TRY(hb_study_make_directory(context, settings->directory));
     hb_status status = measure(&list);
     if (status == HB_OK) status = write_table(&list, settings->directory);
     if (status == HB_OK) status = hb_identities_figures(&list, settings->directory, table);

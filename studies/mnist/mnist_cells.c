@@ -29,8 +29,8 @@ hb_status hb_mnist_generate(hb_mnist *m, const hb_model *model,
     hb_model_info_get(model, &info);
     for (size_t i = 0; i < n; i++)
         labels[i] = info.classes > 0 ? label_of(m, &info, first + i) : -1;
-    HB_STUDY_TRY(hb_model_generate(m->context, model, settings, info.classes > 0 ? labels : NULL,
-                                   first, n, x));
+    HB_TRY(hb_model_generate(m->context, model, settings, info.classes > 0 ? labels : NULL, first,
+                             n, x));
     if (!(info.pixel_high > info.pixel_low)) return HB_OK;
     const double range = info.pixel_high - info.pixel_low;
     for (size_t i = 0; i < n * PIXELS; i++) x[i] = (x[i] - info.pixel_low) / range;
@@ -54,7 +54,7 @@ static hb_status make_and_judge(hb_mnist *m, hb_mnist_cell *cell)
     hb_generate_settings settings;
     const size_t n = cell->images;
     hb_mnist_cell_settings(m, cell, &settings);
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
     double *x = memory;
     int *labels = (int *)(x + n * PIXELS);
     hb_status status = hb_mnist_generate(m, m->model, &settings, 0, n, x, labels);
@@ -78,13 +78,13 @@ static hb_status do_cell(hb_mnist *m, hb_mnist_cell *cell)
              m->present ? m->data_mark : "none", cell->det_tau, cell->n_correct, cell->n_steps,
              s.snr, s.denoise, (unsigned long long)s.seed, cell->images, m->size.real, m->size.held,
              m->size.classifier_epochs, m->size.classifier_width);
-    HB_STUDY_TRY(hb_mnist_part_read(m, name, fingerprint, &values));
+    HB_TRY(hb_mnist_part_read(m, name, fingerprint, &values));
     if (values) {
         hb_mnist_values_read(values, cell->value);
         json_decref(values);
         return HB_OK;
     }
-    HB_STUDY_TRY(make_and_judge(m, cell));
+    HB_TRY(make_and_judge(m, cell));
     return hb_mnist_part_write(m, name, fingerprint, hb_mnist_values_json(cell->value));
 }
 
@@ -94,7 +94,7 @@ hb_status hb_mnist_fill_table(hb_mnist *m)
         for (int k = 0; k < MNIST_VALUES; k++) m->cells[i].value[k] = NAN;
         if (!m->model || m->cells[i].images == 0) continue;
         hb_mnist_progress_step(m->progress, hb_mnist_cost_cell(&m->cells[i]));
-        HB_STUDY_TRY(do_cell(m, &m->cells[i]));
+        HB_TRY(do_cell(m, &m->cells[i]));
     }
     return HB_OK;
 }

@@ -20,7 +20,7 @@ static hb_status permute(hb_mnist *m, const size_t *order, hb_images *images)
 {
     void *memory;
     const size_t n = images->count, size = (size_t)images->height * (size_t)images->width;
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * (size + 1), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(m->context, n * (size + 1), sizeof(double), &memory));
     double *pixels = memory;
     int *labels = (int *)(pixels + n * size);
     for (size_t i = 0; i < n; i++) {
@@ -41,8 +41,8 @@ static hb_status load_part(hb_mnist *m, hb_part part, size_t limit, hb_images *o
     void *order;
     hb_images_settings_default(&settings);
     settings.resize = MNIST_SIDE;
-    HB_STUDY_TRY(hb_images_load(m->context, "mnist", part, &settings, out));
-    HB_STUDY_TRY(hb_study_allocate(m->context, out->count, sizeof(size_t), &order));
+    HB_TRY(hb_images_load(m->context, "mnist", part, &settings, out));
+    HB_TRY(hb_study_allocate(m->context, out->count, sizeof(size_t), &order));
     hb_status status = hb_data_split(m->context, out->count, ORDER_SEED, order);
     if (status == HB_OK) status = permute(m, order, out);
     if (limit > 0 && limit < out->count) out->count = limit;
@@ -85,8 +85,8 @@ hb_status hb_mnist_load(hb_mnist *m)
         hb_images_destroy(m->context, &m->test);
         return HB_OK;
     }
-    HB_STUDY_TRY(status);
-    HB_STUDY_TRY(check_set(m));
+    HB_TRY(status);
+    HB_TRY(check_set(m));
     m->present = 1;
     const uint64_t sum = sum_of_images(&m->test, sum_of_images(&m->train, 0));
     snprintf(m->data_mark, sizeof m->data_mark, "%zu+%zu:%016llx", m->train.count, m->test.count,
@@ -106,7 +106,7 @@ static hb_status measure_accuracy(hb_mnist *m)
 {
     void *memory;
     const size_t n = m->test.count, classes = (size_t)m->train.classes;
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
     const double *p = memory; // (n, classes)
     const hb_status status =
         hb_classifier_predict(m->context, m->classifier, n, m->test.pixels, memory);
@@ -129,11 +129,10 @@ static hb_status train_classifier(hb_mnist *m, const char *path, const char *fin
     settings.epochs = m->size.classifier_epochs;
     settings.width = m->size.classifier_width;
     settings.seed = m->size.seed;
-    HB_STUDY_TRY(hb_classifier_train(m->context, &settings, MNIST_SIDE * MNIST_SIDE, m->train.count,
-                                     m->train.pixels, m->train.classes, m->train.labels,
-                                     &m->classifier));
-    HB_STUDY_TRY(hb_classifier_save(m->context, m->classifier, path));
-    HB_STUDY_TRY(measure_accuracy(m));
+    HB_TRY(hb_classifier_train(m->context, &settings, MNIST_SIDE * MNIST_SIDE, m->train.count,
+                               m->train.pixels, m->train.classes, m->train.labels, &m->classifier));
+    HB_TRY(hb_classifier_save(m->context, m->classifier, path));
+    HB_TRY(measure_accuracy(m));
     return hb_mnist_part_write(m, "classifier", fingerprint,
                                json_pack("{s:o}", "accuracy", hb_study_number(m->accuracy)));
 }
@@ -146,7 +145,7 @@ static hb_status read_or_train_classifier(hb_mnist *m, const char *path)
              "mnist-2 %s %s classifier data=%s epochs=%d width=%d seed=%llu", hb_version(),
              hb_context_isa(m->context), m->data_mark, m->size.classifier_epochs,
              m->size.classifier_width, (unsigned long long)m->size.seed);
-    HB_STUDY_TRY(hb_mnist_part_read(m, "classifier", fingerprint, &values));
+    HB_TRY(hb_mnist_part_read(m, "classifier", fingerprint, &values));
     const int usable = values && hb_classifier_load(m->context, path, &m->classifier) == HB_OK;
     if (usable) m->accuracy = json_number_value(json_object_get(values, "accuracy"));
     json_decref(values);
@@ -157,7 +156,7 @@ hb_status hb_mnist_prepare_classifier(hb_mnist *m)
 {
     char *path;
     if (!m->present) return HB_OK;
-    HB_STUDY_TRY(hb_study_path(m->context, m->parts, "classifier.safetensors", &path));
+    HB_TRY(hb_study_path(m->context, m->parts, "classifier.safetensors", &path));
     const hb_status status = read_or_train_classifier(m, path);
     free(path);
     return status;

@@ -55,8 +55,8 @@ static hb_status draw_lines(hb_figure *figure, const hb_mnist *m, int value, dou
             x[i] += 0.0015 * (c - 1); /* side by side */
         }
         snprintf(label, sizeof label, "n\\_correct %d", c);
-        HB_STUDY_TRY(hb_figure_series(figure, NULL, HB_STYLE_LINE, c, n, x, y, NULL, NULL));
-        HB_STUDY_TRY(hb_figure_series(figure, label, HB_STYLE_POINTS, c, n, x, y, low, high));
+        HB_TRY(hb_figure_series(figure, NULL, HB_STYLE_LINE, c, n, x, y, NULL, NULL));
+        HB_TRY(hb_figure_series(figure, label, HB_STYLE_POINTS, c, n, x, y, low, high));
     }
     return HB_OK;
 }
@@ -94,18 +94,18 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
     panel.y_min = fmax(low - 0.1 * (high - low), value == MNIST_MMD2 ? -INFINITY : 0);
     panel.y_max = high + 0.7 * (high - low);
     if (!(panel.y_max > panel.y_min)) panel.y_max = panel.y_min + 1; /* all the same */
-    HB_STUDY_TRY(hb_figure_panel(figure, &panel));
-    HB_STUDY_TRY(draw_level(figure, level_label, 3, factor * level));
+    HB_TRY(hb_figure_panel(figure, &panel));
+    HB_TRY(draw_level(figure, level_label, 3, factor * level));
     return draw_lines(figure, m, value, factor);
 }
 
 static hb_status draw_det_tau(hb_figure *figure, const hb_mnist *m)
 {
-    HB_STUDY_TRY(draw_panel(figure, m, "salt-and-pepper artifacts", "affected images, %",
-                            MNIST_SPECKS, 100, "real images", m->real[MNIST_SPECKS]));
+    HB_TRY(draw_panel(figure, m, "salt-and-pepper artifacts", "affected images, %", MNIST_SPECKS,
+                      100, "real images", m->real[MNIST_SPECKS]));
     if (!m->present) return HB_OK;
-    HB_STUDY_TRY(draw_panel(figure, m, "unbiased MMD^2 to test images", "MMD^2 / 10^{-3}",
-                            MNIST_MMD2, 1e3, "real images, 95 %", m->floor.mmd2_upper));
+    HB_TRY(draw_panel(figure, m, "unbiased MMD^2 to test images", "MMD^2 / 10^{-3}", MNIST_MMD2,
+                      1e3, "real images, 95 %", m->floor.mmd2_upper));
     return draw_panel(figure, m, "recognised with probability above 0.9", "images, %",
                       MNIST_CONFIDENT, 100, "real images", m->real[MNIST_CONFIDENT]);
 }
@@ -134,7 +134,7 @@ static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
     panel.log_x = 10;
     panel.y_min = low - 0.1 * (high - low) - 0.01;
     panel.y_max = high + 0.9 * (high - low) + 0.01; /* room for the key */
-    HB_STUDY_TRY(hb_figure_panel(figure, &panel));
+    HB_TRY(hb_figure_panel(figure, &panel));
     for (int method = 0; method < MNIST_METHODS; method++) {
         for (int band = 0; band < MNIST_BANDS; band++) {
             x[band] = sqrt(hb_mnist_bands[band] * hb_mnist_bands[band + 1]);
@@ -142,7 +142,7 @@ static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
         }
         const hb_style style =
             hb_mnist_recipes[method].as_long_as < 0 ? HB_STYLE_LINE : HB_STYLE_DASHED;
-        HB_STUDY_TRY(
+        HB_TRY(
             hb_figure_series(figure, names[method], style, method, MNIST_BANDS, x, y, NULL, NULL));
     }
     return HB_OK;
@@ -152,7 +152,7 @@ static hb_status make_figure(hb_context *context, const hb_mnist *m, const char 
                              drawer draw, FILE *table, int *noted)
 {
     hb_figure *figure;
-    HB_STUDY_TRY(hb_figure_create(context, 1, panels, 0, 0, &figure));
+    HB_TRY(hb_figure_create(context, 1, panels, 0, 0, &figure));
     hb_status status = draw(figure, m);
     if (status == HB_OK)
         status = hb_study_write_figure(context, figure, m->settings->directory, name, table, noted);
@@ -164,14 +164,14 @@ hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t
 {
     int noted = 0;
     if (!m->model) return HB_OK;
-    HB_STUDY_TRY(
+    HB_TRY(
         make_figure(context, m, "mnist_det_tau", m->present ? 3 : 1, draw_det_tau, table, &noted));
     hb_study_caption(
         captions, "mnist_det_tau", "5.2 Deterministic switch",
         "The deterministic switch: share of images with salt-and-pepper artifacts, MMD, and "
         "share that the classifier is sure of, over det_tau; bars are standard errors.");
     if (!m->present) return HB_OK;
-    HB_STUDY_TRY(make_figure(context, m, "mnist_methods", 1, draw_methods, table, &noted));
+    HB_TRY(make_figure(context, m, "mnist_methods", 1, draw_methods, table, &noted));
     hb_study_caption(
         captions, "mnist_methods", "5.2 Methods in 256 dimensions",
         "Held-out denoising loss of six trainings by τ, as a change against DSM: below 0 is "

@@ -51,11 +51,11 @@ static hb_status fill_panel(hb_mnist *m, panel *p)
     const size_t columns = (size_t)m->size.columns, n = (size_t)m->size.rows * columns;
     hb_generate_settings settings;
     hb_mnist_cell_settings(m, p->cell, &settings);
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * (2 * PIXELS + 1), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(m->context, n * (2 * PIXELS + 1), sizeof(double), &memory));
     p->pixels = memory;
     double *made = p->pixels + n * PIXELS; // (n, PIXELS): the generated ones
-    HB_STUDY_TRY(hb_mnist_generate(m, m->model, &settings, 0, m->present ? n / 2 : n, made,
-                                   (int *)(made + n * PIXELS)));
+    HB_TRY(hb_mnist_generate(m, m->model, &settings, 0, m->present ? n / 2 : n, made,
+                             (int *)(made + n * PIXELS)));
     size_t real = 0, generated = 0;
     for (int row = 0; row < m->size.rows; row++) {
         const double *from =
@@ -92,8 +92,8 @@ static hb_status make_panel(hb_mnist *m, panel *p)
     char *path;
     snprintf(p->name, sizeof p->name, "mnist_grid_%.2f_%d_%d.png", p->cell->det_tau,
              p->cell->n_correct, p->cell->n_steps);
-    HB_STUDY_TRY(fill_panel(m, p));
-    HB_STUDY_TRY(hb_study_path(m->context, m->settings->directory, p->name, &path));
+    HB_TRY(fill_panel(m, p));
+    HB_TRY(hb_study_path(m->context, m->settings->directory, p->name, &path));
     hb_status status = hb_images_grid_write(m->context, path, m->size.rows, m->size.columns,
                                             MNIST_SIDE, MNIST_SIDE, p->pixels);
     if (status == HB_OK) status = read_png(m, path, p);
@@ -107,23 +107,23 @@ static hb_status write_image(hb_writer *writer, const hb_mnist *m, const panel *
                              int column)
 {
     const double *x = p->pixels + ((size_t)row * (size_t)m->size.columns + (size_t)column) * PIXELS;
-    HB_STUDY_TRY(hb_writer_printf(writer, "%g,%d,%d,%d,%d,%s", p->cell->det_tau, p->cell->n_correct,
-                                  p->cell->n_steps, row + 1, column + 1,
-                                  row_is_real(m, row) ? "real" : "generated"));
+    HB_TRY(hb_writer_printf(writer, "%g,%d,%d,%d,%d,%s", p->cell->det_tau, p->cell->n_correct,
+                            p->cell->n_steps, row + 1, column + 1,
+                            row_is_real(m, row) ? "real" : "generated"));
     for (size_t i = 0; i < PIXELS; i++)
-        HB_STUDY_TRY(hb_writer_printf(writer, ",%d", (int)lrint(255 * fmin(1, fmax(0, x[i])))));
+        HB_TRY(hb_writer_printf(writer, ",%d", (int)lrint(255 * fmin(1, fmax(0, x[i])))));
     return hb_writer_printf(writer, "\n");
 }
 
 static hb_status write_pixels(hb_writer *writer, const hb_mnist *m, int n, const panel *panels)
 {
-    HB_STUDY_TRY(hb_writer_printf(writer, "det_tau,n_correct,n_steps,row,column,source"));
-    for (int i = 0; i < PIXELS; i++) HB_STUDY_TRY(hb_writer_printf(writer, ",x_%d", i + 1));
-    HB_STUDY_TRY(hb_writer_printf(writer, "\n"));
+    HB_TRY(hb_writer_printf(writer, "det_tau,n_correct,n_steps,row,column,source"));
+    for (int i = 0; i < PIXELS; i++) HB_TRY(hb_writer_printf(writer, ",x_%d", i + 1));
+    HB_TRY(hb_writer_printf(writer, "\n"));
     for (int k = 0; k < n; k++)
         for (int row = 0; row < m->size.rows; row++)
             for (int column = 0; column < m->size.columns; column++)
-                HB_STUDY_TRY(write_image(writer, m, &panels[k], row, column));
+                HB_TRY(write_image(writer, m, &panels[k], row, column));
     return HB_OK;
 }
 
@@ -138,7 +138,7 @@ static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *
         const char text[4] = {digits[word >> 18], digits[word >> 12 & 63],
                               i + 1 < n ? digits[word >> 6 & 63] : '=',
                               i + 2 < n ? digits[word & 63] : '='};
-        HB_STUDY_TRY(hb_writer_write(writer, text, 4));
+        HB_TRY(hb_writer_write(writer, text, 4));
     }
     return HB_OK;
 }
@@ -146,18 +146,17 @@ static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *
 static hb_status write_panel(hb_writer *writer, const panel *p, int x, int y)
 {
     const hb_mnist_cell *c = p->cell;
-    HB_STUDY_TRY(
-        hb_writer_printf(writer,
-                         "<text x=\"%d\" y=\"%d\" font-family=\"Helvetica,Arial,sans-serif\" "
-                         "font-size=\"24\">det_tau %.2f, n_correct %d, n_steps %d",
-                         x, y - 14, c->det_tau, c->n_correct, c->n_steps));
+    HB_TRY(hb_writer_printf(writer,
+                            "<text x=\"%d\" y=\"%d\" font-family=\"Helvetica,Arial,sans-serif\" "
+                            "font-size=\"24\">det_tau %.2f, n_correct %d, n_steps %d",
+                            x, y - 14, c->det_tau, c->n_correct, c->n_steps));
     if (!isnan(c->value[MNIST_MMD]))
-        HB_STUDY_TRY(hb_writer_printf(writer, ": MMD %.4f", c->value[MNIST_MMD]));
-    HB_STUDY_TRY(hb_writer_printf(writer,
-                                  "</text>\n<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                                  "href=\"data:image/png;base64,",
-                                  x, y, p->width, p->height));
-    HB_STUDY_TRY(write_base64(writer, p->bytes, p->png));
+        HB_TRY(hb_writer_printf(writer, ": MMD %.4f", c->value[MNIST_MMD]));
+    HB_TRY(hb_writer_printf(writer,
+                            "</text>\n<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                            "href=\"data:image/png;base64,",
+                            x, y, p->width, p->height));
+    HB_TRY(write_base64(writer, p->bytes, p->png));
     return hb_writer_printf(writer, "\"/>\n");
 }
 
@@ -166,13 +165,12 @@ static hb_status write_svg(hb_writer *writer, const hb_mnist *m, int n, const pa
     (void)m;
     const int columns = n > 1 ? 2 : 1, rows = (n + 1) / 2;
     const int across = panels[0].width + GAP, down = panels[0].height + CAPTION;
-    HB_STUDY_TRY(
-        hb_writer_printf(writer,
-                         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\">\n"
-                         "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-                         GAP + columns * across, rows * down + GAP));
+    HB_TRY(hb_writer_printf(writer,
+                            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\">\n"
+                            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+                            GAP + columns * across, rows * down + GAP));
     for (int k = 0; k < n; k++)
-        HB_STUDY_TRY(write_panel(writer, &panels[k], GAP + k % 2 * across, CAPTION + k / 2 * down));
+        HB_TRY(write_panel(writer, &panels[k], GAP + k % 2 * across, CAPTION + k / 2 * down));
     return hb_writer_printf(writer, "</svg>\n");
 }
 
@@ -186,7 +184,7 @@ static hb_status write_file(hb_mnist *m, const char *name, int n, const panel *p
 {
     char *path;
     hb_writer *writer;
-    HB_STUDY_TRY(hb_study_path(m->context, m->settings->directory, name, &path));
+    HB_TRY(hb_study_path(m->context, m->settings->directory, name, &path));
     hb_status status = hb_writer_create(m->context, path, &writer);
     free(path);
     if (status == HB_OK) status = write(writer, m, n, panels);

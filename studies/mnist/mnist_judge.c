@@ -37,7 +37,7 @@ static hb_status judge_classes(hb_mnist *m, size_t n, const double *x, const int
     void *memory;
     const size_t classes = (size_t)m->train.classes;
     size_t counts[MNIST_CLASSES] = {0}, sure = 0, agree = 0;
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(m->context, n * classes, sizeof(double), &memory));
     const double *p = memory; // (n, classes)
     const hb_status status = hb_classifier_predict(m->context, m->classifier, n, x, memory);
     for (size_t i = 0; status == HB_OK && i < n; i++) {
@@ -61,15 +61,15 @@ static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, double 
     const size_t same = n < real ? n : real, held = m->size.held < real ? m->size.held : real;
     hb_mmd mmd;
     hb_memorisation near;
-    HB_STUDY_TRY(hb_judge_mmd(m->context, PIXELS, n, x, real, m->test.pixels, 0, &mmd));
+    HB_TRY(hb_judge_mmd(m->context, PIXELS, n, x, real, m->test.pixels, 0, &mmd));
     value[MNIST_MMD2] = mmd.mmd2;
     value[MNIST_MMD2_SE] = mmd.mmd2_se;
     value[MNIST_MMD] = mmd.mmd;
-    HB_STUDY_TRY(hb_judge_precision_recall(m->context, PIXELS, same, x, same, m->test.pixels,
-                                           MNIST_NEIGHBOURS, &value[MNIST_PRECISION],
-                                           &value[MNIST_RECALL]));
-    HB_STUDY_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, x, held,
-                                       m->test.pixels, m->train.count, m->train.pixels, &near));
+    HB_TRY(hb_judge_precision_recall(m->context, PIXELS, same, x, same, m->test.pixels,
+                                     MNIST_NEIGHBOURS, &value[MNIST_PRECISION],
+                                     &value[MNIST_RECALL]));
+    HB_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, x, held,
+                                 m->test.pixels, m->train.count, m->train.pixels, &near));
     value[MNIST_NEAREST] = near.ratio;
     value[MNIST_NEAR_SHARE] = near.share;
     return HB_OK;
@@ -81,11 +81,11 @@ hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
     size_t affected;
     for (int i = 0; i < MNIST_LOSS; i++) value[i] = NAN;
     cut(n * PIXELS, x);
-    HB_STUDY_TRY(hb_judge_artifacts(m->context, MNIST_SIDE, MNIST_SIDE, n, x, SPECKS_KIND, m->theta,
-                                    SPECKS_LEAST, NULL, &affected));
+    HB_TRY(hb_judge_artifacts(m->context, MNIST_SIDE, MNIST_SIDE, n, x, SPECKS_KIND, m->theta,
+                              SPECKS_LEAST, NULL, &affected));
     value[MNIST_SPECKS] = (double)affected / (double)n;
     if (!m->present) return HB_OK;
-    HB_STUDY_TRY(judge_distances(m, n, x, value));
+    HB_TRY(judge_distances(m, n, x, value));
     return judge_classes(m, n, x, labels, value);
 }
 
@@ -108,9 +108,9 @@ static hb_status measure_real(hb_mnist *m)
     const size_t real = hb_mnist_real_count(m), rest = m->test.count - real;
     const size_t n = rest < m->size.paper_images ? rest : m->size.paper_images;
     void *x;
-    HB_STUDY_TRY(judge_floor(m, m->size.images, &m->floor));
-    HB_STUDY_TRY(judge_floor(m, m->size.paper_images, &m->paper_floor));
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * PIXELS, sizeof(double), &x));
+    HB_TRY(judge_floor(m, m->size.images, &m->floor));
+    HB_TRY(judge_floor(m, m->size.paper_images, &m->paper_floor));
+    HB_TRY(hb_study_allocate(m->context, n * PIXELS, sizeof(double), &x));
     memcpy(x, m->test.pixels + real * PIXELS, n * PIXELS * sizeof(double));
     const hb_status status = hb_mnist_judge(m, n, x, m->test.labels + real, m->real);
     free(x);
@@ -139,16 +139,16 @@ hb_status hb_mnist_judge_real(hb_mnist *m)
     m->theta = SPECKS_THETA;
     for (int i = 0; i < MNIST_VALUES; i++) m->real[i] = NAN;
     if (!m->present) return HB_OK;
-    HB_STUDY_TRY(hb_judge_artifacts_threshold(m->context, MNIST_SIDE, MNIST_SIDE, m->test.count,
-                                              m->test.pixels, SPECKS_KIND, SPECKS_LEAST,
-                                              SPECKS_SHARE, &m->theta));
+    HB_TRY(hb_judge_artifacts_threshold(m->context, MNIST_SIDE, MNIST_SIDE, m->test.count,
+                                        m->test.pixels, SPECKS_KIND, SPECKS_LEAST, SPECKS_SHARE,
+                                        &m->theta));
     snprintf(fingerprint, sizeof fingerprint,
              "mnist-2 %s %s real data=%s images=%zu paper=%zu real=%zu held=%zu times=%d seed=%llu "
              "classifier=%d,%d",
              hb_version(), hb_context_isa(m->context), m->data_mark, m->size.images,
              m->size.paper_images, m->size.real, m->size.held, m->size.floor_times,
              (unsigned long long)m->size.seed, m->size.classifier_epochs, m->size.classifier_width);
-    HB_STUDY_TRY(hb_mnist_part_read(m, "real", fingerprint, &values));
+    HB_TRY(hb_mnist_part_read(m, "real", fingerprint, &values));
     if (values) {
         hb_mnist_values_read(json_object_get(values, "real"), m->real);
         read_floor(values, "floor", &m->floor);
@@ -156,7 +156,7 @@ hb_status hb_mnist_judge_real(hb_mnist *m)
         json_decref(values);
         return HB_OK;
     }
-    HB_STUDY_TRY(measure_real(m));
+    HB_TRY(measure_real(m));
     return hb_mnist_part_write(m, "real", fingerprint,
                                json_pack("{s:o,s:o,s:o}", "real", hb_mnist_values_json(m->real),
                                          "floor", floor_json(&m->floor), "paper_floor",
@@ -218,8 +218,8 @@ hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[M
     const size_t n = m->size.held < m->test.count ? m->size.held : m->test.count;
     hb_model_info info;
     hb_model_info_get(model, &info);
-    HB_STUDY_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * n + 2 * PIXELS, sizeof(double),
-                                   &memory));
+    HB_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * n + 2 * PIXELS, sizeof(double),
+                             &memory));
     double *at = memory;
     loss_room r = {at,
                    at + n * PIXELS,

@@ -56,7 +56,7 @@ hb_status hb_mnist_part_read(hb_mnist *m, const char *name, const char *fingerpr
     char *path;
     *values = NULL;
     if (!m->settings->resume) return HB_OK;
-    HB_STUDY_TRY(part_path(m, name, &path));
+    HB_TRY(part_path(m, name, &path));
     json_t *root = json_load_file(path, 0, NULL);
     free(path);
     const char *found = json_string_value(json_object_get(root, "fingerprint"));

@@ -37,7 +37,7 @@ hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
 {
     void *memory;
     hb_settings settings;
-    HB_STUDY_TRY(hb_study_allocate(caller, 1, sizeof(hb_mnist_progress), &memory));
+    HB_TRY(hb_study_allocate(caller, 1, sizeof(hb_mnist_progress), &memory));
     *out = memory;
     **out = (hb_mnist_progress){.caller = caller, .total = 1};
     hb_settings_default(&settings);

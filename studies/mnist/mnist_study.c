@@ -32,7 +32,7 @@ static void plan_progress(hb_mnist *m)
 
 static hb_status do_parts(hb_mnist *m)
 {
-    HB_STUDY_TRY(hb_mnist_load(m));
+    HB_TRY(hb_mnist_load(m));
     if (!m->present && !m->size.quick) { /* what is left needs no more images than --quick has */
         hb_study_settings quick = *m->settings;
         quick.quick = 1;
@@ -41,11 +41,11 @@ static hb_status do_parts(hb_mnist *m)
     hb_mnist_plan_cells(&m->size, m->cells);
     plan_progress(m);
     hb_mnist_progress_step(m->progress, CLASSIFIER_COST);
-    HB_STUDY_TRY(hb_mnist_prepare_classifier(m));
-    HB_STUDY_TRY(hb_mnist_prepare_model(m));
+    HB_TRY(hb_mnist_prepare_classifier(m));
+    HB_TRY(hb_mnist_prepare_model(m));
     hb_mnist_progress_step(m->progress, REAL_COST);
-    HB_STUDY_TRY(hb_mnist_judge_real(m));
-    HB_STUDY_TRY(hb_mnist_compare_methods(m));
+    HB_TRY(hb_mnist_judge_real(m));
+    HB_TRY(hb_mnist_compare_methods(m));
     return hb_mnist_fill_table(m);
 }
 
@@ -75,7 +75,7 @@ static hb_status write_results(hb_context *context, hb_mnist *m, FILE *table)
 /* The work has a context of its own; what it says of an error is passed on. */
 static hb_status run_work(hb_context *caller, hb_mnist *m, FILE *table)
 {
-    HB_STUDY_TRY(hb_mnist_progress_create(caller, &m->progress, &m->context));
+    HB_TRY(hb_mnist_progress_create(caller, &m->progress, &m->context));
     hb_status status = do_parts(m);
     if (status == HB_OK) status = write_results(caller, m, table);
     if (status != HB_OK && hb_context_message(m->context)[0])
@@ -92,8 +92,8 @@ static hb_status run_mnist(hb_context *context, const hb_study_settings *setting
 {
     void *memory;
     char *parts;
-    HB_STUDY_TRY(hb_study_make_directory(context, settings->directory));
-    HB_STUDY_TRY(hb_study_path(context, settings->directory, "parts", &parts));
+    HB_TRY(hb_study_make_directory(context, settings->directory));
+    HB_TRY(hb_study_path(context, settings->directory, "parts", &parts));
     hb_status status = hb_study_make_directory(context, parts);
     if (status == HB_OK) status = hb_study_allocate(context, 1, sizeof(hb_mnist), &memory);
     if (status == HB_OK) {

@@ -24,40 +24,40 @@ static hb_status write_number(hb_writer *writer, double value)
 
 static hb_status write_row(hb_writer *writer, const csv_row *row)
 {
-    HB_STUDY_TRY(hb_writer_printf(writer, "%s,%s", row->kind, row->name));
+    HB_TRY(hb_writer_printf(writer, "%s,%s", row->kind, row->name));
     if (row->cell)
-        HB_STUDY_TRY(hb_writer_printf(writer, ",%g,%d,%d", row->cell->det_tau, row->cell->n_correct,
-                                      row->cell->n_steps));
+        HB_TRY(hb_writer_printf(writer, ",%g,%d,%d", row->cell->det_tau, row->cell->n_correct,
+                                row->cell->n_steps));
     else
-        HB_STUDY_TRY(hb_writer_printf(writer, ",,,"));
-    HB_STUDY_TRY(hb_writer_printf(writer, ",%zu", row->images));
-    HB_STUDY_TRY(write_number(writer, row->cell ? row->cell->paper : NAN));
-    for (int i = 0; i < MNIST_VALUES; i++) HB_STUDY_TRY(write_number(writer, row->value[i]));
+        HB_TRY(hb_writer_printf(writer, ",,,"));
+    HB_TRY(hb_writer_printf(writer, ",%zu", row->images));
+    HB_TRY(write_number(writer, row->cell ? row->cell->paper : NAN));
+    for (int i = 0; i < MNIST_VALUES; i++) HB_TRY(write_number(writer, row->value[i]));
     return hb_writer_printf(writer, "\n");
 }
 
 static hb_status write_rows(hb_writer *writer, const hb_mnist *m)
 {
     char buffer[32];
-    HB_STUDY_TRY(hb_writer_printf(writer, "kind,name,det_tau,n_correct,n_steps,images,paper_mmd"));
+    HB_TRY(hb_writer_printf(writer, "kind,name,det_tau,n_correct,n_steps,images,paper_mmd"));
     for (int i = 0; i < MNIST_VALUES; i++)
-        HB_STUDY_TRY(hb_writer_printf(writer, ",%s", hb_mnist_value_name(i, buffer)));
-    HB_STUDY_TRY(hb_writer_printf(writer, "\n"));
+        HB_TRY(hb_writer_printf(writer, ",%s", hb_mnist_value_name(i, buffer)));
+    HB_TRY(hb_writer_printf(writer, "\n"));
     if (m->present) {
         const size_t rest = m->test.count - hb_mnist_real_count(m);
         const csv_row real = {"real", "test", NULL,
                               rest < m->size.paper_images ? rest : m->size.paper_images, m->real};
-        HB_STUDY_TRY(write_row(writer, &real));
+        HB_TRY(write_row(writer, &real));
     }
     for (int i = 0; m->present && i < MNIST_METHODS; i++) {
         const csv_row row = {"method", hb_mnist_recipes[i].name, NULL, m->size.compare_images,
                              m->method[i]};
-        HB_STUDY_TRY(write_row(writer, &row));
+        HB_TRY(write_row(writer, &row));
     }
     for (int i = 0; m->model && i < MNIST_CELLS; i++) {
         const hb_mnist_cell *cell = &m->cells[i];
         const csv_row row = {"cell", "", cell, cell->images, cell->value};
-        if (cell->images > 0) HB_STUDY_TRY(write_row(writer, &row));
+        if (cell->images > 0) HB_TRY(write_row(writer, &row));
     }
     return HB_OK;
 }
@@ -66,7 +66,7 @@ hb_status hb_mnist_write_table(hb_context *context, const hb_mnist *m)
 {
     char *path;
     hb_writer *writer;
-    HB_STUDY_TRY(hb_study_path(context, m->settings->directory, "mnist.csv", &path));
+    HB_TRY(hb_study_path(context, m->settings->directory, "mnist.csv", &path));
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
     if (status == HB_OK) status = write_rows(writer, m);

@@ -37,7 +37,7 @@ static hb_status train(hb_mnist *m, const char *name, const char *fingerprint,
     char file[128], mark[96], *checkpoint;
     snprintf(file, sizeof file, "%s-%016llx.ckpt", name,
              (unsigned long long)hb_mnist_sum(strlen(fingerprint), fingerprint, 0));
-    HB_STUDY_TRY(hb_study_path(m->context, m->parts, file, &checkpoint));
+    HB_TRY(hb_study_path(m->context, m->parts, file, &checkpoint));
     if (!m->settings->resume) unlink(checkpoint);
     settings.checkpoint = checkpoint;
     settings.checkpoint_every = 1;
@@ -71,7 +71,7 @@ static hb_status read_or_train(hb_mnist *m, const char *name, const char *finger
     char part[64];
     json_t *values;
     snprintf(part, sizeof part, "%s-model", name);
-    HB_STUDY_TRY(hb_mnist_part_read(m, part, fingerprint, &values));
+    HB_TRY(hb_mnist_part_read(m, part, fingerprint, &values));
     const int whole = is_whole(m, path, values);
     json_decref(values);
     if (whole) return hb_model_load(m->context, path, model);
@@ -82,7 +82,7 @@ static hb_status read_or_train(hb_mnist *m, const char *name, const char *finger
 
 static hb_status load_kept(hb_mnist *m)
 {
-    HB_STUDY_TRY(hb_model_load(m->context, m->model_path, &m->model));
+    HB_TRY(hb_model_load(m->context, m->model_path, &m->model));
     hb_model_info_get(m->model, &m->info);
     if (m->info.dim != PIXELS || m->info.image_height != MNIST_SIDE)
         return hb_study_fail(m->context, HB_ERROR_FORMAT,
@@ -98,7 +98,7 @@ static hb_status train_main(hb_mnist *m)
     hb_train_settings settings;
     hb_mnist_main_settings(&m->size, &settings);
     print_settings(m, &settings, m->train.count, fingerprint);
-    HB_STUDY_TRY(hb_study_path(m->context, m->parts, "mnist16.safetensors", &path));
+    HB_TRY(hb_study_path(m->context, m->parts, "mnist16.safetensors", &path));
     hb_status status =
         read_or_train(m, "mnist16", fingerprint, &settings, m->train.count, path, &m->model);
     if (status == HB_OK) status = hb_mnist_mark_file(m, path, m->model_mark);
@@ -131,7 +131,7 @@ static hb_status judge_method(hb_mnist *m, const hb_model *model, double *value)
     settings.n_steps = m->size.compare_steps;
     settings.denoise = HB_DENOISE_MEAN;
     settings.seed = m->size.seed;
-    HB_STUDY_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
     double *x = memory;
     int *labels = (int *)(x + n * PIXELS);
     hb_status status = hb_mnist_generate(m, model, &settings, 0, n, x, labels);
@@ -148,7 +148,7 @@ static hb_status train_and_judge(hb_mnist *m, int method, const char *fingerprin
     const char *name = hb_mnist_recipes[method].name;
     hb_model *model = NULL;
     snprintf(file, sizeof file, "%s.safetensors", name);
-    HB_STUDY_TRY(hb_study_path(m->context, m->parts, file, &path));
+    HB_TRY(hb_study_path(m->context, m->parts, file, &path));
     hb_status status = read_or_train(m, name, fingerprint, settings, rows, path, &model);
     if (status == HB_OK) status = judge_method(m, model, m->method[method]);
     hb_model_destroy(model);
@@ -166,13 +166,13 @@ static hb_status do_method(hb_mnist *m, int method, const hb_train_settings *set
              "%s; judged by images=%zu steps=%d real=%zu held=%zu classifier=%d,%d", fingerprint,
              m->size.compare_images, m->size.compare_steps, m->size.real, m->size.held,
              m->size.classifier_epochs, m->size.classifier_width);
-    HB_STUDY_TRY(hb_mnist_part_read(m, name, judged, &values));
+    HB_TRY(hb_mnist_part_read(m, name, judged, &values));
     if (values) {
         hb_mnist_values_read(values, m->method[method]);
         json_decref(values);
         return HB_OK;
     }
-    HB_STUDY_TRY(train_and_judge(m, method, fingerprint, settings, rows));
+    HB_TRY(train_and_judge(m, method, fingerprint, settings, rows));
     return hb_mnist_part_write(m, name, judged, hb_mnist_values_json(m->method[method]));
 }
 
@@ -187,7 +187,7 @@ hb_status hb_mnist_compare_methods(hb_mnist *m)
         hb_mnist_method_settings(&m->size, rows, method, &settings);
         hb_mnist_progress_step(
             m->progress, hb_mnist_cost_training(&settings, rows, hb_mnist_recipes[method].cost));
-        HB_STUDY_TRY(do_method(m, method, &settings, rows));
+        HB_TRY(do_method(m, method, &settings, rows));
         m->method_steps[method] = settings.steps;
     }
     return HB_OK;

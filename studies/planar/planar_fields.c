@@ -44,7 +44,7 @@ static hb_status load_model(painter *p, int method, hb_model **model)
     char name[64], file[80], *path;
     hb_planar_run_name(hb_planar_find(p->result, p->set, method), name);
     snprintf(file, sizeof file, "%s.safetensors", name);
-    HB_STUDY_TRY(hb_study_path(p->context, p->result->runs_directory, file, &path));
+    HB_TRY(hb_study_path(p->context, p->result->runs_directory, file, &path));
     const hb_status status = hb_model_load(p->context, path, model);
     free(path);
     return status;
@@ -77,11 +77,11 @@ static hb_status fill_field(painter *p, int method, double tau, double half)
 {
     const size_t n = (size_t)NODES * NODES;
     fill_lattice(half, p->x);
-    HB_STUDY_TRY(
+    HB_TRY(
         hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, tau, n, p->x, p->density, p->field));
     if (method == EXACT) return HB_OK;
     hb_model *model;
-    HB_STUDY_TRY(load_model(p, method, &model));
+    HB_TRY(load_model(p, method, &model));
     hb_model_view view = {p->context, model, -1};
     const int failed = hb_model_view_score(&view, n, p->x, tau, p->field);
     hb_model_destroy(model);
@@ -120,16 +120,16 @@ static hb_status paint_fields(painter *p)
     static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_FP, PLANAR_HB};
     char title[96];
     for (int i = 0; i < 4; i++) {
-        HB_STUDY_TRY(fill_field(p, methods[i], FIELD_TAU, FIELD_BOX));
+        HB_TRY(fill_field(p, methods[i], FIELD_TAU, FIELD_BOX));
         if (methods[i] == EXACT)
             snprintf(title, sizeof title, "%s: exact", hb_planar_sets[p->set].name);
         else
             snprintf(title, sizeof title, "%s, error %.2g", short_name(methods[i]),
                      hb_planar_find(p->result, p->set, methods[i])
                          ->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE]);
-        HB_STUDY_TRY(start_square(p, title, FIELD_BOX));
-        HB_STUDY_TRY(add_contours(p, FIELD_BOX, 3));
-        HB_STUDY_TRY(add_streamlines(p, p->field, FIELD_BOX, 0));
+        HB_TRY(start_square(p, title, FIELD_BOX));
+        HB_TRY(add_contours(p, FIELD_BOX, 3));
+        HB_TRY(add_streamlines(p, p->field, FIELD_BOX, 0));
     }
     return HB_OK;
 }
@@ -150,8 +150,8 @@ static hb_status add_dots(painter *p, const double *x, int color)
 static hb_status add_data(painter *p, double tau)
 {
     double x[2 * SHOWN];
-    HB_STUDY_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, tau,
-                                      p->result->size.seed, 0, SHOWN, x, NULL));
+    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, tau, p->result->size.seed, 0,
+                                SHOWN, x, NULL));
     return add_dots(p, x, 3);
 }
 
@@ -161,8 +161,8 @@ static hb_status paint_split(painter *p)
     const double h = 2 * FIELD_BOX / (NODES - 1);
     double masses[2];
     void *memory;
-    HB_STUDY_TRY(fill_field(p, PLANAR_HB_HELMHOLTZ, SPLIT_TAU, FIELD_BOX));
-    HB_STUDY_TRY(hb_study_allocate(p->context, 4 * n, sizeof(double), &memory));
+    HB_TRY(fill_field(p, PLANAR_HB_HELMHOLTZ, SPLIT_TAU, FIELD_BOX));
+    HB_TRY(hb_study_allocate(p->context, 4 * n, sizeof(double), &memory));
     double *parts[] = {memory, (double *)memory + 2 * n, p->field};
     hb_status status = hb_judge_helmholtz(p->context, NODES, NODES, h, h, p->field, parts[0],
                                           parts[1], &masses[0], &masses[1]);
@@ -195,7 +195,7 @@ static hb_status fill_samples(painter *p, int method, double *x)
     const uint64_t seed = p->result->size.seed;
     if (method == EXACT) return hb_mixture_sample(p->context, p->truth, seed, 0, DOTS, x, NULL);
     hb_model *model;
-    HB_STUDY_TRY(load_model(p, method, &model));
+    HB_TRY(load_model(p, method, &model));
     const hb_status status = hb_planar_generate(p->context, &p->result->size, model, seed, DOTS, x);
     hb_model_destroy(model);
     return status;
@@ -215,13 +215,13 @@ static hb_status paint_samples(painter *p)
         char title[96];
         int found;
         size_t outliers;
-        HB_STUDY_TRY(fill_samples(p, methods[i], x));
-        HB_STUDY_TRY(count_modes(p, x, &found, &outliers));
+        HB_TRY(fill_samples(p, methods[i], x));
+        HB_TRY(count_modes(p, x, &found, &outliers));
         snprintf(title, sizeof title, "%s: %d of %d modes",
                  methods[i] == EXACT ? hb_planar_sets[p->set].name : short_name(methods[i]), found,
                  hb_mixture_modes(p->truth, NULL));
-        HB_STUDY_TRY(start_square(p, title, SAMPLE_BOX));
-        HB_STUDY_TRY(add_dots(p, x, colors[i]));
+        HB_TRY(start_square(p, title, SAMPLE_BOX));
+        HB_TRY(add_dots(p, x, colors[i]));
     }
     return HB_OK;
 }
@@ -235,8 +235,8 @@ static hb_status paint_modes(painter *p)
         char title[96];
         int found;
         size_t outliers;
-        HB_STUDY_TRY(fill_samples(p, methods[i], x));
-        HB_STUDY_TRY(count_modes(p, x, &found, &outliers));
+        HB_TRY(fill_samples(p, methods[i], x));
+        HB_TRY(count_modes(p, x, &found, &outliers));
         const int modes = hb_mixture_modes(p->truth, NULL);
         if (methods[i] == EXACT)
             snprintf(title, sizeof title, "%s: %d of %d modes", hb_planar_sets[p->set].name, found,
@@ -245,11 +245,11 @@ static hb_status paint_modes(painter *p)
             snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers",
                      short_name(methods[i]), found, modes, outliers);
         fill_lattice(SAMPLE_BOX, p->x);
-        HB_STUDY_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, 0, (size_t)NODES * NODES,
-                                      p->x, p->density, NULL));
-        HB_STUDY_TRY(start_square(p, title, SAMPLE_BOX));
-        HB_STUDY_TRY(add_contours(p, SAMPLE_BOX, 5));
-        HB_STUDY_TRY(add_dots(p, x, colors[i]));
+        HB_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, 0, (size_t)NODES * NODES, p->x,
+                                p->density, NULL));
+        HB_TRY(start_square(p, title, SAMPLE_BOX));
+        HB_TRY(add_contours(p, SAMPLE_BOX, 5));
+        HB_TRY(add_dots(p, x, colors[i]));
     }
     return HB_OK;
 }
@@ -301,7 +301,7 @@ enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
 static hb_status paint_set(painter *p, int which, int set)
 {
     p->set = set;
-    HB_STUDY_TRY(hb_mixture_named(p->context, hb_planar_sets[set].name, &p->truth));
+    HB_TRY(hb_mixture_named(p->context, hb_planar_sets[set].name, &p->truth));
     const hb_status status = FIGURES[which].paint(p);
     hb_mixture_destroy(p->truth);
     return status;
@@ -313,8 +313,8 @@ static hb_status paint_figure(painter *p, int which, const char *directory, FILE
     for (const int *set = FIGURES[which].sets; *set >= 0; set++)
         n += hb_planar_has(p->result, *set);
     if (n == 0) return HB_OK;
-    HB_STUDY_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_WIDTH, PANEL_HEIGHT,
-                                  &p->figure));
+    HB_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_WIDTH, PANEL_HEIGHT,
+                            &p->figure));
     hb_status status = HB_OK;
     for (const int *set = FIGURES[which].sets; *set >= 0 && status == HB_OK; set++)
         if (hb_planar_has(p->result, *set)) status = paint_set(p, which, *set);
@@ -337,7 +337,7 @@ hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *r
 {
     const size_t n = (size_t)NODES * NODES;
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(context, 7 * n, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, 7 * n, sizeof(double), &memory));
     double *room = memory;
     painter p = {.context = context,
                  .result = result,

@@ -89,10 +89,9 @@ static hb_status draw_regions(hb_figure *figure, const hb_planar_result *result,
                      region == 1 ? "low" : "high");
             for (char *c = title; *c; c++)
                 if (*c == '_') *c = ' ';
-            HB_STUDY_TRY(start_curves(figure, title, "error of the score", "top right", NAN));
+            HB_TRY(start_curves(figure, title, "error of the score", "top right", NAN));
             for (int m = PLANAR_DSM; m <= PLANAR_HB; m++)
-                HB_STUDY_TRY(
-                    add_curve(figure, result, sets[i], m, PLANAR_TAU_TABLE_CURVE, region, 1));
+                HB_TRY(add_curve(figure, result, sets[i], m, PLANAR_TAU_TABLE_CURVE, region, 1));
         }
     return HB_OK;
 }
@@ -107,9 +106,9 @@ static hb_status draw_residual(hb_figure *figure, const hb_planar_result *result
         snprintf(title, sizeof title, "%s", hb_planar_sets[sets[i]].name);
         for (char *c = title; *c; c++)
             if (*c == '_') *c = ' ';
-        HB_STUDY_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 2e-3));
+        HB_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 2e-3));
         for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
-            HB_STUDY_TRY(add_curve(figure, result, sets[i], m, -1, 0, i == 0));
+            HB_TRY(add_curve(figure, result, sets[i], m, -1, 0, i == 0));
     }
     return HB_OK;
 }
@@ -126,10 +125,9 @@ static hb_status draw_training(hb_figure *figure, const hb_planar_result *result
                      hb_planar_curve_taus[k]);
             for (char *c = title; *c != ','; c++)
                 if (*c == '_') *c = ' ';
-            HB_STUDY_TRY(
-                start_curves(figure, title, k ? NULL : "error of the score", "top right", NAN));
+            HB_TRY(start_curves(figure, title, k ? NULL : "error of the score", "top right", NAN));
             for (int m = PLANAR_DSM; m <= PLANAR_HB; m++)
-                HB_STUDY_TRY(add_curve(figure, result, sets[i], m, k, 0, k == 0));
+                HB_TRY(add_curve(figure, result, sets[i], m, k, 0, k == 0));
         }
     return HB_OK;
 }
@@ -150,7 +148,7 @@ static hb_status add_taus(hb_figure *figure, const hb_planar_result *result, int
         low[k] = isnan(se) ? NAN : fmax(y[k] - se, 0.1 * y[k]);
         high[k] = isnan(se) ? NAN : y[k] + se;
     }
-    HB_STUDY_TRY(
+    HB_TRY(
         hb_figure_series(figure, "", HB_STYLE_THIN, COLORS[method], PLANAR_TAUS, x, y, NULL, NULL));
     return hb_figure_series(figure, named ? LABELS[method] : "", HB_STYLE_POINTS, COLORS[method],
                             PLANAR_TAUS, x, y, low, high);
@@ -176,9 +174,9 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
             panel.y_min = 2e-5; /* room for the key below the points */
             panel.x_min = 0;
             panel.x_max = 0.9;
-            HB_STUDY_TRY(hb_figure_panel(figure, &panel));
+            HB_TRY(hb_figure_panel(figure, &panel));
             for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
-                HB_STUDY_TRY(add_taus(figure, result, sets[i], m, region, i == 0));
+                HB_TRY(add_taus(figure, result, sets[i], m, region, i == 0));
         }
     return HB_OK;
 }
@@ -207,7 +205,7 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
     panel.x_min = 0.4;
     panel.x_max = n + 0.6;
     panel.y_max = y_max; /* room for the legend above the points */
-    HB_STUDY_TRY(hb_figure_panel(figure, &panel));
+    HB_TRY(hb_figure_panel(figure, &panel));
     const double ends[] = {0.4, n + 0.6}, one[] = {1, 1};
     return hb_figure_series(figure, "", HB_STYLE_DASHED, 6, 2, ends, one, NULL, NULL);
 }
@@ -257,11 +255,11 @@ static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
 {
     static const int steps[] = {PLANAR_FP, PLANAR_HB, PLANAR_HB_FREE, PLANAR_HB_PAPER};
     const int low = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + 1;
-    HB_STUDY_TRY(start_ratios(figure, result, "(A) Low density, equal steps", 50));
+    HB_TRY(start_ratios(figure, result, "(A) Low density, equal steps", 50));
     for (int i = 0; i < 4; i++)
-        HB_STUDY_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 1.5)));
-    HB_STUDY_TRY(start_ratios(figure, result, "(B) Low density, equal time", 8));
-    HB_STUDY_TRY(add_ratios(figure, result, PLANAR_FP_TIME, PLANAR_DSM_TIME, low, -0.08));
+        HB_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 1.5)));
+    HB_TRY(start_ratios(figure, result, "(B) Low density, equal time", 8));
+    HB_TRY(add_ratios(figure, result, PLANAR_FP_TIME, PLANAR_DSM_TIME, low, -0.08));
     return add_ratios(figure, result, PLANAR_HB, PLANAR_DSM_TIME, low, 0.08);
 }
 
@@ -304,7 +302,7 @@ static hb_status draw_one(hb_context *context, const hb_planar_result *result, i
                         : which == RATIOS   ? 1
                                             : n;
     hb_figure *figure;
-    HB_STUDY_TRY(hb_figure_create(context, rows, columns, width[which], height[which], &figure));
+    HB_TRY(hb_figure_create(context, rows, columns, width[which], height[which], &figure));
     hb_status status = which == REGIONS    ? draw_regions(figure, result, n, sets)
                        : which == RESIDUAL ? draw_residual(figure, result, n, sets)
                        : which == TRAINING ? draw_training(figure, result, n, sets)
@@ -323,7 +321,7 @@ hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,
     int noted = 0, sets[N_SHOWN];
     for (int which = 0; which < CURVE_FIGURES; which++) {
         if (which != RATIOS && shown_sets(result, N_SHOWN, sets) == 0) continue;
-        HB_STUDY_TRY(draw_one(context, result, which, directory, table, &noted));
+        HB_TRY(draw_one(context, result, which, directory, table, &noted));
         hb_study_caption(captions, FIGURES[which].name, FIGURES[which].place,
                          FIGURES[which].caption);
     }

@@ -111,7 +111,7 @@ hb_status hb_planar_read_run(hb_context *context, const hb_planar_size *size, co
     char name[64], file[80], *path, *model;
     hb_planar_run_name(run, name);
     snprintf(file, sizeof file, "%s.json", name);
-    HB_STUDY_TRY(hb_study_path(context, directory, file, &path));
+    HB_TRY(hb_study_path(context, directory, file, &path));
     json_t *root = json_load_file(path, 0, NULL), *wanted = fingerprint(context, size, run);
     free(path);
     snprintf(file, sizeof file, "%s.safetensors", name);
@@ -146,8 +146,7 @@ static hb_status write_moment(hb_writer *writer, const hb_planar_run *run,
         for (int region = 0; region < 3; region++) {
             snprintf(quantity, sizeof quantity, "curve_mse_%s_tau%g", hb_planar_regions[region],
                      hb_planar_curve_taus[k]);
-            HB_STUDY_TRY(
-                write_number(writer, run, moment->step, quantity, moment->error[k][region]));
+            HB_TRY(write_number(writer, run, moment->step, quantity, moment->error[k][region]));
         }
     return write_number(writer, run, moment->step, "curve_residual_tau0.3", moment->residual);
 }
@@ -156,10 +155,10 @@ static hb_status write_run_rows(hb_writer *writer, const hb_planar_run *run)
 {
     char buffer[32];
     for (int i = 0; i < PLANAR_VALUES; i++)
-        HB_STUDY_TRY(
+        HB_TRY(
             write_number(writer, run, run->steps, hb_planar_value_name(i, buffer), run->value[i]));
     for (int k = 0; k < PLANAR_MOMENTS; k++)
-        if (run->curve[k].step) HB_STUDY_TRY(write_moment(writer, run, &run->curve[k]));
+        if (run->curve[k].step) HB_TRY(write_moment(writer, run, &run->curve[k]));
     return HB_OK;
 }
 
@@ -168,7 +167,7 @@ hb_status hb_planar_write_table(hb_context *context, const char *directory, size
 {
     static const char *const names[] = {"set", "method", "seed", "step", "quantity", "value"};
     char *path;
-    HB_STUDY_TRY(hb_study_path(context, directory, "planar.csv", &path));
+    HB_TRY(hb_study_path(context, directory, "planar.csv", &path));
     hb_writer *writer;
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);

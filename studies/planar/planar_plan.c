@@ -112,7 +112,7 @@ hb_status hb_planar_plan(hb_context *context, const hb_planar_size *size, size_t
 {
     void *memory;
     const size_t most = (size_t)PLANAR_SETS * PLANAR_METHODS * (size_t)size->seeds;
-    HB_STUDY_TRY(hb_study_allocate(context, most, sizeof(hb_planar_run), &memory));
+    HB_TRY(hb_study_allocate(context, most, sizeof(hb_planar_run), &memory));
     *runs = memory;
     *n = 0;
     for (int set = 0; set < PLANAR_SETS; set++)

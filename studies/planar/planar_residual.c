@@ -33,9 +33,9 @@ static hb_status measure(hb_context *context, const hb_problem *problem, const h
     const double radius = sqrt(M_PI * tau / 2);
     double *x = room, *residual = room + 2 * n, *residual_scaled = room + 3 * n;
     hb_model_standardise(model, n, x, x);
-    HB_STUDY_TRY(hb_model_field(context, model, &field));
-    HB_STUDY_TRY(hb_residual(context, problem, &field, HB_QUANTITY_V, &settings, tau, n, x, 1,
-                             &radius, residual, NULL, residual_scaled, NULL));
+    HB_TRY(hb_model_field(context, model, &field));
+    HB_TRY(hb_residual(context, problem, &field, HB_QUANTITY_V, &settings, tau, n, x, 1, &radius,
+                       residual, NULL, residual_scaled, NULL));
     *scaled = root_mean_square(n, residual_scaled);
     if (raw) *raw = root_mean_square(n, residual);
     return HB_OK;
@@ -46,7 +46,7 @@ hb_status hb_planar_residual(hb_context *context, const hb_mixture *truth, const
 {
     void *memory;
     hb_problem *problem = NULL;
-    HB_STUDY_TRY(hb_study_allocate(context, 4 * n, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, 4 * n, sizeof(double), &memory));
     hb_status status = hb_problem_parse(context, "-x1, -x2", "sqrt(2)", NULL, &problem);
     if (status == HB_OK)
         status = hb_mixture_sample_at(context, truth, HB_PROCESS_OU, tau, seed, FIRST_ANCHOR, n,

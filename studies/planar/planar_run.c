@@ -60,9 +60,9 @@ static hb_status prepare_tau(job *j, int k, double *log_density, double *sorted)
     const size_t n = j->size->watch;
     const double tau = hb_planar_curve_taus[k];
     watched *w = &j->watch[k];
-    HB_STUDY_TRY(hb_mixture_sample_at(j->context, j->truth, HB_PROCESS_OU, tau, j->run->seed,
-                                      FIRST_WATCH + ((uint64_t)k << 20), n, w->x, NULL));
-    HB_STUDY_TRY(
+    HB_TRY(hb_mixture_sample_at(j->context, j->truth, HB_PROCESS_OU, tau, j->run->seed,
+                                FIRST_WATCH + ((uint64_t)k << 20), n, w->x, NULL));
+    HB_TRY(
         hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, tau, n, w->x, log_density, w->exact));
     memcpy(sorted, log_density, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_value);
@@ -76,13 +76,13 @@ static hb_status prepare_tau(job *j, int k, double *log_density, double *sorted)
 static hb_status prepare_watch(job *j)
 {
     const size_t n = j->size->watch, each = 8 * n;
-    HB_STUDY_TRY(hb_study_allocate(j->context, PLANAR_CURVE_TAUS * each + 2 * n, sizeof(double),
-                                   &j->memory));
+    HB_TRY(hb_study_allocate(j->context, PLANAR_CURVE_TAUS * each + 2 * n, sizeof(double),
+                             &j->memory));
     double *room = j->memory, *log_density = room + PLANAR_CURVE_TAUS * each;
     for (int k = 0; k < PLANAR_CURVE_TAUS; k++) {
         double *at = room + (size_t)k * each;
         j->watch[k] = (watched){at, at + 2 * n, at + 4 * n, at + 5 * n, (char *)(at + 7 * n)};
-        HB_STUDY_TRY(prepare_tau(j, k, log_density, log_density + n));
+        HB_TRY(prepare_tau(j, k, log_density, log_density + n));
     }
     return HB_OK;
 }
@@ -91,7 +91,7 @@ static hb_status watch_tau(const job *j, const hb_model *model, int k, double er
 {
     const size_t n = j->size->watch;
     const watched *w = &j->watch[k];
-    HB_STUDY_TRY(hb_model_score(j->context, model, n, w->x, w->tau, NULL, w->given));
+    HB_TRY(hb_model_score(j->context, model, n, w->x, w->tau, NULL, w->given));
     double sum[2] = {0}, count[2] = {0};
     for (size_t i = 0; i < n; i++) {
         const double a = w->given[2 * i] - w->exact[2 * i];
@@ -107,8 +107,7 @@ static hb_status watch_tau(const job *j, const hb_model *model, int k, double er
 
 static hb_status watch_moment(const job *j, const hb_model *model, hb_planar_moment *moment)
 {
-    for (int k = 0; k < PLANAR_CURVE_TAUS; k++)
-        HB_STUDY_TRY(watch_tau(j, model, k, moment->error[k]));
+    for (int k = 0; k < PLANAR_CURVE_TAUS; k++) HB_TRY(watch_tau(j, model, k, moment->error[k]));
     moment->residual = NAN;
     if (hb_planar_recipes[j->run->method].head != HB_HEAD_ENERGY) return HB_OK;
     return hb_planar_residual(j->context, j->truth, model,
@@ -154,7 +153,7 @@ static hb_status train(job *j, hb_model **model)
     settings.watch_user = j;
     settings.watch_every = PLANAR_WATCH_EVERY;
     void *data;
-    HB_STUDY_TRY(hb_study_allocate(j->context, 2 * rows, sizeof(double), &data));
+    HB_TRY(hb_study_allocate(j->context, 2 * rows, sizeof(double), &data));
     hb_status status = hb_mixture_sample(j->context, j->truth, j->run->seed, 0, rows, data, NULL);
     const double start = processor_time();
     if (status == HB_OK) status = hb_train(j->context, &settings, 2, rows, data, 0, NULL, model);
@@ -174,9 +173,8 @@ static hb_status judge_errors(job *j, hb_model_view *view)
 {
     for (int k = 0; k < PLANAR_TAUS; k++) {
         hb_score_error error;
-        HB_STUDY_TRY(hb_judge_score(j->context, j->truth, HB_PROCESS_OU, hb_planar_taus[k],
-                                    j->run->seed, j->size->judge, hb_model_view_score, view,
-                                    &error));
+        HB_TRY(hb_judge_score(j->context, j->truth, HB_PROCESS_OU, hb_planar_taus[k], j->run->seed,
+                              j->size->judge, hb_model_view_score, view, &error));
         double *value = &j->run->value[PLANAR_ERROR + PLANAR_REGIONS * k];
         value[0] = error.all;
         value[1] = error.low;
@@ -192,10 +190,9 @@ static hb_status judge_residuals(job *j, const hb_model *model)
     for (int k = 0; k <= PLANAR_TAUS; k++) value[PLANAR_RESIDUAL + k] = NAN;
     if (hb_planar_recipes[j->run->method].head != HB_HEAD_ENERGY) return HB_OK;
     for (int k = 0; k < PLANAR_TAUS; k++)
-        HB_STUDY_TRY(
-            hb_planar_residual(j->context, j->truth, model, hb_planar_taus[k], j->run->seed,
-                               j->size->anchors, &value[PLANAR_RESIDUAL + k],
-                               k == PLANAR_TAU_TABLE ? &value[PLANAR_RESIDUAL_RAW] : NULL));
+        HB_TRY(hb_planar_residual(j->context, j->truth, model, hb_planar_taus[k], j->run->seed,
+                                  j->size->anchors, &value[PLANAR_RESIDUAL + k],
+                                  k == PLANAR_TAU_TABLE ? &value[PLANAR_RESIDUAL_RAW] : NULL));
     return HB_OK;
 }
 
@@ -219,9 +216,9 @@ static hb_status judge_mmd(job *j, const double *x, const double *held)
     for (size_t a = 0; a < HELD; a++) {
         const double *real = held + 2 * n * a, *other = held + 2 * n * ((a + 1) % HELD);
         hb_mmd mmd;
-        HB_STUDY_TRY(hb_judge_mmd(j->context, 2, n, x, n, real, 0, &mmd));
+        HB_TRY(hb_judge_mmd(j->context, 2, n, x, n, real, 0, &mmd));
         sum += mmd.mmd;
-        HB_STUDY_TRY(hb_judge_mmd(j->context, 2, n, other, n, real, 0, &mmd));
+        HB_TRY(hb_judge_mmd(j->context, 2, n, other, n, real, 0, &mmd));
         floor_sum += mmd.mmd;
     }
     j->run->value[PLANAR_MMD] = sum / HELD;
@@ -234,7 +231,7 @@ static hb_status expected_shares(job *j, int mode_of_count, const int *mode_of, 
     for (int k = 0; k < MAX_MODES; k++) share[k] = 0;
     for (int c = 0; c < mode_of_count; c++) {
         double weight;
-        HB_STUDY_TRY(hb_mixture_component(j->context, j->truth, (size_t)c, &weight, NULL, NULL));
+        HB_TRY(hb_mixture_component(j->context, j->truth, (size_t)c, &weight, NULL, NULL));
         share[mode_of[c]] += weight;
     }
     return HB_OK;
@@ -247,12 +244,12 @@ static hb_status judge_modes(job *j, const double *x)
     double share[MAX_MODES], *value = j->run->value;
     int found;
     void *mode_of;
-    HB_STUDY_TRY(hb_judge_modes(j->context, j->truth, n, x, counts, &outliers, &found));
-    HB_STUDY_TRY(hb_study_allocate(j->context, count, sizeof(int), &mode_of));
+    HB_TRY(hb_judge_modes(j->context, j->truth, n, x, counts, &outliers, &found));
+    HB_TRY(hb_study_allocate(j->context, count, sizeof(int), &mode_of));
     const int modes = hb_mixture_modes(j->truth, mode_of);
     const hb_status status = expected_shares(j, (int)count, mode_of, share);
     free(mode_of);
-    HB_STUDY_TRY(status);
+    HB_TRY(status);
     double poorest = INFINITY;
     for (int k = 0; k < modes; k++)
         poorest = fmin(poorest, (double)counts[k] / ((double)n * share[k]));
@@ -267,7 +264,7 @@ static hb_status judge_samples(job *j, const hb_model *model)
 {
     void *memory;
     const size_t n = j->size->samples;
-    HB_STUDY_TRY(hb_study_allocate(j->context, 2 * n * (1 + HELD), sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(j->context, 2 * n * (1 + HELD), sizeof(double), &memory));
     double *x = memory, *held = x + 2 * n;
     hb_status status = hb_planar_generate(j->context, j->size, model, j->run->seed, n, x);
     for (size_t a = 0; a < HELD && status == HB_OK; a++)
@@ -303,9 +300,9 @@ static hb_status judge_rotation(job *j, hb_model_view *view, double *x, double *
         x[2 * i + 1] = -BOX + h * (double)(i / LATTICE);
     }
     if (hb_model_view_score(view, n, x, TAU_DIAGNOSTIC, field) != 0) return HB_ERROR_CALLBACK;
-    HB_STUDY_TRY(hb_judge_helmholtz(j->context, LATTICE, LATTICE, h, h, field, NULL, NULL, NULL,
-                                    &j->run->value[PLANAR_ROTATION]));
-    HB_STUDY_TRY(
+    HB_TRY(hb_judge_helmholtz(j->context, LATTICE, LATTICE, h, h, field, NULL, NULL, NULL,
+                              &j->run->value[PLANAR_ROTATION]));
+    HB_TRY(
         hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, TAU_DIAGNOSTIC, n, x, NULL, field));
     return hb_judge_helmholtz(j->context, LATTICE, LATTICE, h, h, field, NULL, NULL, NULL,
                               &j->run->value[PLANAR_ROTATION_EXACT]);
@@ -317,11 +314,10 @@ static hb_status judge_field(job *j, hb_model_view *view)
     const size_t lattice = (size_t)LATTICE * LATTICE;
     double *value = j->run->value;
     void *memory;
-    HB_STUDY_TRY(
-        hb_model_score(j->context, view->model, j->size->watch, w->x, w->tau, NULL, w->given));
+    HB_TRY(hb_model_score(j->context, view->model, j->size->watch, w->x, w->tau, NULL, w->given));
     value[PLANAR_TANGENTIAL] = tangential_share(j->size->watch, w->x, w->given);
     value[PLANAR_TANGENTIAL_EXACT] = tangential_share(j->size->watch, w->x, w->exact);
-    HB_STUDY_TRY(hb_study_allocate(j->context, 4 * lattice, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(j->context, 4 * lattice, sizeof(double), &memory));
     double *x = memory, curl_se;
     hb_status status = judge_rotation(j, view, x, x + 2 * lattice);
     if (status == HB_OK)
@@ -337,9 +333,9 @@ static hb_status judge_field(job *j, hb_model_view *view)
 static hb_status judge(job *j, const hb_model *model)
 {
     hb_model_view view = {j->context, model, -1};
-    HB_STUDY_TRY(judge_errors(j, &view));
-    HB_STUDY_TRY(judge_residuals(j, model));
-    HB_STUDY_TRY(judge_samples(j, model));
+    HB_TRY(judge_errors(j, &view));
+    HB_TRY(judge_residuals(j, model));
+    HB_TRY(judge_samples(j, model));
     return judge_field(j, &view);
 }
 
@@ -349,10 +345,10 @@ static hb_status keep(job *j, const hb_model *model, const char *directory)
     char name[64], file[80], *path;
     hb_planar_run_name(j->run, name);
     snprintf(file, sizeof file, "%s.safetensors", name);
-    HB_STUDY_TRY(hb_study_path(j->context, directory, file, &path));
+    HB_TRY(hb_study_path(j->context, directory, file, &path));
     const hb_status status = hb_model_save(j->context, model, path);
     free(path);
-    HB_STUDY_TRY(status);
+    HB_TRY(status);
     return hb_planar_write_run(j->context, j->size, directory, j->run);
 }
 

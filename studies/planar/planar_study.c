@@ -16,7 +16,7 @@
 static hb_status read_runs(hb_context *context, hb_planar_result *result)
 {
     for (size_t i = 0; i < result->n; i++)
-        HB_STUDY_TRY(
+        HB_TRY(
             hb_planar_read_run(context, &result->size, result->runs_directory, &result->runs[i]));
     return HB_OK;
 }
@@ -50,13 +50,13 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
 static hb_status run_and_write(hb_context *context, const hb_study_settings *settings, FILE *table,
                                hb_planar_result *result)
 {
-    HB_STUDY_TRY(hb_planar_plan(context, &result->size, &result->n, &result->runs));
-    if (settings->resume) HB_STUDY_TRY(read_runs(context, result));
-    HB_STUDY_TRY(
+    HB_TRY(hb_planar_plan(context, &result->size, &result->n, &result->runs));
+    if (settings->resume) HB_TRY(read_runs(context, result));
+    HB_TRY(
         hb_planar_do_all(context, &result->size, result->runs_directory, result->n, result->runs));
     hb_planar_average(result);
     hb_planar_print(table, result);
-    HB_STUDY_TRY(hb_planar_write_table(context, settings->directory, result->n, result->runs));
+    HB_TRY(hb_planar_write_table(context, settings->directory, result->n, result->runs));
     json_t *captions = json_array();
     hb_status status = hb_planar_figures(context, result, settings->directory, table, captions);
     if (status == HB_OK) status = write_json(context, settings, result, captions);
@@ -68,8 +68,8 @@ static hb_status run_planar(hb_context *context, const hb_study_settings *settin
 {
     void *memory;
     char *runs;
-    HB_STUDY_TRY(hb_study_make_directory(context, settings->directory));
-    HB_STUDY_TRY(hb_study_path(context, settings->directory, "runs", &runs));
+    HB_TRY(hb_study_make_directory(context, settings->directory));
+    HB_TRY(hb_study_path(context, settings->directory, "runs", &runs));
     hb_status status = hb_study_make_directory(context, runs);
     if (status == HB_OK) status = hb_study_allocate(context, 1, sizeof(hb_planar_result), &memory);
     if (status == HB_OK) {

@@ -168,7 +168,7 @@ hb_status hb_planar_do_all(hb_context *context, const hb_planar_size *size, cons
                            size_t n, hb_planar_run *runs)
 {
     void *order, *workers;
-    HB_STUDY_TRY(hb_study_allocate(context, n, sizeof(hb_planar_run *), &order));
+    HB_TRY(hb_study_allocate(context, n, sizeof(hb_planar_run *), &order));
     pool p = {.size = size, .directory = directory, .order = order};
     for (size_t i = 0; i < n; i++)
         if (!runs[i].done) p.order[p.n++] = &runs[i];

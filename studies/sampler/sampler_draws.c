@@ -39,8 +39,8 @@ static hb_status draw_direct(hb_context *context, int dim, uint64_t seed, sample
     for (size_t first = 0; first < SAMPLER_DRAWS; first += draws->chunk_rows) {
         const size_t left = SAMPLER_DRAWS - first;
         const size_t n = left < draws->chunk_rows ? left : draws->chunk_rows;
-        HB_STUDY_TRY(hb_ball_sample(context, HB_KAPPA, dim, 0, 1.0, seed, first, n, draws->rows,
-                                    draws->sigma + first));
+        HB_TRY(hb_ball_sample(context, HB_KAPPA, dim, 0, 1.0, seed, first, n, draws->rows,
+                              draws->sigma + first));
         for (size_t i = 0; i < n; i++)
             draws->z2[first + i] = sum_of_squares(draws->rows + i * (size_t)dim, dim);
     }
@@ -52,14 +52,13 @@ static hb_status draw_uniform(hb_context *context, const hb_ball_constants *ball
 {
     const int dim = ball->dim;
     const size_t width = (size_t)dim + 2;
-    HB_STUDY_TRY(
-        hb_random_uniform(context, seed, UNIFORM_STREAM(dim), 0, SAMPLER_DRAWS, draws->sigma));
+    HB_TRY(hb_random_uniform(context, seed, UNIFORM_STREAM(dim), 0, SAMPLER_DRAWS, draws->sigma));
     for (size_t i = 0; i < SAMPLER_DRAWS; i++) draws->sigma[i] /= 4 * M_PI;
     for (size_t first = 0; first < SAMPLER_DRAWS; first += draws->chunk_rows) {
         const size_t left = SAMPLER_DRAWS - first;
         const size_t n = left < draws->chunk_rows ? left : draws->chunk_rows;
-        HB_STUDY_TRY(hb_random_normal(context, seed, NORMAL_STREAM(dim), first * width, n * width,
-                                      draws->rows));
+        HB_TRY(hb_random_normal(context, seed, NORMAL_STREAM(dim), first * width, n * width,
+                                draws->rows));
         for (size_t i = 0; i < n; i++) {
             const double *g = draws->rows + i * width;
             const double inner = sum_of_squares(g, dim);
@@ -235,12 +234,12 @@ static void measure_concentration(const sampler_draws *draws, double *x, hb_samp
 hb_status hb_sampler_measure(hb_context *context, int dim, uint64_t seed, hb_sampler_row *row)
 {
     hb_ball_constants ball;
-    HB_STUDY_TRY(hb_ball_constants_get(context, dim, 0, &ball));
+    HB_TRY(hb_ball_constants_get(context, dim, 0, &ball));
     const size_t chunk_rows = CHUNK / ((size_t)dim + 2);
     const size_t most = chunk_rows < SAMPLER_DRAWS ? chunk_rows : SAMPLER_DRAWS;
     void *memory;
-    HB_STUDY_TRY(hb_study_allocate(context, 3 * (size_t)SAMPLER_DRAWS + most * ((size_t)dim + 2),
-                                   sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(context, 3 * (size_t)SAMPLER_DRAWS + most * ((size_t)dim + 2),
+                             sizeof(double), &memory));
     double *scratch = memory;
     sampler_draws draws = {.z2 = scratch + SAMPLER_DRAWS,
                            .sigma = scratch + 2 * (size_t)SAMPLER_DRAWS,

@@ -58,23 +58,22 @@ static hb_status add_panel(hb_figure *figure, const char *title, const char *y_l
 
 static hb_status draw_variance(hb_figure *figure, const columns *c)
 {
-    HB_STUDY_TRY(add_panel(figure,
-                           "(a) Variance of the estimate of |{/:Italic y}|²/(2{/:Italic s})",
-                           "variance over runs", "top left", 10, 1e-3, 1e6));
-    HB_STUDY_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c,
-                            c->uniform_variance, c->uniform_variance_se));
-    HB_STUDY_TRY(add_column(figure, "uniform, exact", HB_STYLE_LINE, RED, c,
-                            c->uniform_variance_exact, NULL));
-    HB_STUDY_TRY(add_column(figure, "direct, measured", HB_STYLE_POINTS, BLUE, c,
-                            c->direct_variance, c->direct_variance_se));
-    HB_STUDY_TRY(add_column(figure, "direct, exact 2({/:Italic d} + 2)/{/:Italic N}", HB_STYLE_LINE,
-                            BLUE, c, c->direct_variance_exact, NULL));
-    HB_STUDY_TRY(add_panel(figure, "(b) Effective sample size of {/:Italic N} = 2000 draws",
-                           "effective sample size", "bottom center", 10, 10, 4000));
-    HB_STUDY_TRY(add_column(figure, "direct: {/:Italic N} by construction", HB_STYLE_LINE, BLUE, c,
-                            c->direct_ess, NULL));
-    HB_STUDY_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c, c->uniform_ess,
-                            c->uniform_ess_se));
+    HB_TRY(add_panel(figure, "(a) Variance of the estimate of |{/:Italic y}|²/(2{/:Italic s})",
+                     "variance over runs", "top left", 10, 1e-3, 1e6));
+    HB_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c, c->uniform_variance,
+                      c->uniform_variance_se));
+    HB_TRY(add_column(figure, "uniform, exact", HB_STYLE_LINE, RED, c, c->uniform_variance_exact,
+                      NULL));
+    HB_TRY(add_column(figure, "direct, measured", HB_STYLE_POINTS, BLUE, c, c->direct_variance,
+                      c->direct_variance_se));
+    HB_TRY(add_column(figure, "direct, exact 2({/:Italic d} + 2)/{/:Italic N}", HB_STYLE_LINE, BLUE,
+                      c, c->direct_variance_exact, NULL));
+    HB_TRY(add_panel(figure, "(b) Effective sample size of {/:Italic N} = 2000 draws",
+                     "effective sample size", "bottom center", 10, 10, 4000));
+    HB_TRY(add_column(figure, "direct: {/:Italic N} by construction", HB_STYLE_LINE, BLUE, c,
+                      c->direct_ess, NULL));
+    HB_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c, c->uniform_ess,
+                      c->uniform_ess_se));
     return add_column(figure, "uniform, exact {/:Italic N}/(1 + {/:Italic χ}²)", HB_STYLE_LINE, RED,
                       c, c->uniform_ess_exact, NULL);
 }
@@ -105,10 +104,10 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
     panel.x_min = law->low;
     panel.x_max = law->high;
     panel.y_min = 0;
-    HB_STUDY_TRY(hb_figure_panel(figure, &panel));
-    HB_STUDY_TRY(hb_figure_series(figure, "draws", HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, x, y,
-                                  NULL, NULL));
-    HB_STUDY_TRY(
+    HB_TRY(hb_figure_panel(figure, &panel));
+    HB_TRY(hb_figure_series(figure, "draws", HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, x, y, NULL,
+                            NULL));
+    HB_TRY(
         hb_figure_series(figure, "exact law", HB_STYLE_LINE, BLUE, CURVE, at, exact, NULL, NULL));
     return hb_figure_series(figure, "limit law", HB_STYLE_DASHED, RED, CURVE, at, limit, NULL,
                             NULL);
@@ -117,11 +116,9 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
 static hb_status draw_histograms(hb_figure *figure, const hb_sampler_row *rows)
 {
     const hb_sampler_row *small = &rows[0], *large = &rows[SAMPLER_DIMS - 1];
-    HB_STUDY_TRY(draw_histogram(figure, small, SAMPLER_RADIAL, "(a) Radial law, {/:Italic d} = 4"));
-    HB_STUDY_TRY(
-        draw_histogram(figure, large, SAMPLER_RADIAL, "(b) Radial law, {/:Italic d} = 1024"));
-    HB_STUDY_TRY(
-        draw_histogram(figure, small, SAMPLER_TEMPORAL, "(c) Temporal law, {/:Italic d} = 4"));
+    HB_TRY(draw_histogram(figure, small, SAMPLER_RADIAL, "(a) Radial law, {/:Italic d} = 4"));
+    HB_TRY(draw_histogram(figure, large, SAMPLER_RADIAL, "(b) Radial law, {/:Italic d} = 1024"));
+    HB_TRY(draw_histogram(figure, small, SAMPLER_TEMPORAL, "(c) Temporal law, {/:Italic d} = 4"));
     return draw_histogram(figure, large, SAMPLER_TEMPORAL, "(d) Temporal law, {/:Italic d} = 1024");
 }
 
@@ -133,25 +130,23 @@ static hb_status draw_kolmogorov(hb_figure *figure, const columns *c)
         one[i] = 0.5 / c->dim[i];
         half[i] = 1.8 / sqrt(c->dim[i]);
     }
-    HB_STUDY_TRY(add_panel(figure, "(a) Draws against the limit laws", "Kolmogorov distance",
-                           "bottom left", 10, 1e-5, 1));
-    HB_STUDY_TRY(
+    HB_TRY(add_panel(figure, "(a) Draws against the limit laws", "Kolmogorov distance",
+                     "bottom left", 10, 1e-5, 1));
+    HB_TRY(
         add_column(figure, "temporal, draws", HB_STYLE_POINTS, RED, c, c->temporal_ks_limit, NULL));
-    HB_STUDY_TRY(add_column(figure, "temporal, exact law", HB_STYLE_LINE, RED, c,
-                            c->temporal_limit_distance, NULL));
-    HB_STUDY_TRY(
-        add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_limit, NULL));
-    HB_STUDY_TRY(add_column(figure, "radial, exact law", HB_STYLE_LINE, BLUE, c,
-                            c->radial_limit_distance, NULL));
-    HB_STUDY_TRY(add_column(figure, "guides {/:Italic d}^{ −1/2}, {/:Italic d}^{ −1}",
-                            HB_STYLE_DASHED, BLACK, c, half, NULL));
-    HB_STUDY_TRY(add_column(figure, "", HB_STYLE_DASHED, BLACK, c, one, NULL));
-    HB_STUDY_TRY(add_panel(figure, "(b) Draws against the exact laws", "Kolmogorov distance",
-                           "top right", 0, 0, 0.006));
-    HB_STUDY_TRY(
+    HB_TRY(add_column(figure, "temporal, exact law", HB_STYLE_LINE, RED, c,
+                      c->temporal_limit_distance, NULL));
+    HB_TRY(add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_limit, NULL));
+    HB_TRY(add_column(figure, "radial, exact law", HB_STYLE_LINE, BLUE, c, c->radial_limit_distance,
+                      NULL));
+    HB_TRY(add_column(figure, "guides {/:Italic d}^{ −1/2}, {/:Italic d}^{ −1}", HB_STYLE_DASHED,
+                      BLACK, c, half, NULL));
+    HB_TRY(add_column(figure, "", HB_STYLE_DASHED, BLACK, c, one, NULL));
+    HB_TRY(add_panel(figure, "(b) Draws against the exact laws", "Kolmogorov distance", "top right",
+                     0, 0, 0.006));
+    HB_TRY(
         add_column(figure, "temporal, draws", HB_STYLE_POINTS, RED, c, c->temporal_ks_exact, NULL));
-    HB_STUDY_TRY(
-        add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_exact, NULL));
+    HB_TRY(add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_exact, NULL));
     return add_column(figure, "expected of 160000 exact draws", HB_STYLE_DASHED, GREEN, c, noise,
                       NULL);
 }
@@ -193,7 +188,7 @@ hb_status hb_sampler_figures(hb_context *context, const hb_sampler_row *rows, co
     int noted = 0;
     for (int i = 0; i < 3 && status == HB_OK; i++) {
         hb_figure *figure;
-        HB_STUDY_TRY(hb_figure_create(context, i == 1 ? 2 : 1, 2, 0, i == 1 ? 360 : 0, &figure));
+        HB_TRY(hb_figure_create(context, i == 1 ? 2 : 1, 2, 0, i == 1 ? 360 : 0, &figure));
         status = i == 0   ? draw_variance(figure, &c)
                  : i == 1 ? draw_histograms(figure, rows)
                           : draw_kolmogorov(figure, &c);

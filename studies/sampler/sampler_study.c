@@ -25,7 +25,7 @@ static hb_status write_table(hb_context *context, const hb_sampler_row *rows, co
 #undef SAMPLER_NAME
     enum { COLUMNS = sizeof names / sizeof *names };
     char *path;
-    HB_STUDY_TRY(hb_study_path(context, directory, "sampler.csv", &path));
+    HB_TRY(hb_study_path(context, directory, "sampler.csv", &path));
     hb_writer *writer;
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
@@ -124,8 +124,8 @@ static void print_rows(FILE *table, const hb_study_settings *settings, const hb_
 static hb_status run_sampler(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
     void *memory;
-    HB_STUDY_TRY(hb_study_make_directory(context, settings->directory));
-    HB_STUDY_TRY(hb_study_allocate(context, SAMPLER_DIMS, sizeof(hb_sampler_row), &memory));
+    HB_TRY(hb_study_make_directory(context, settings->directory));
+    HB_TRY(hb_study_allocate(context, SAMPLER_DIMS, sizeof(hb_sampler_row), &memory));
     hb_sampler_row *rows = memory;
     hb_status status = HB_OK;
     for (int i = 0; i < SAMPLER_DIMS && status == HB_OK; i++) {
