@@ -1,11 +1,12 @@
 /* heatball data list, fetch and show of image sets.
  *
  *     list      name, whether the files are here, and where they are or belong
- *     fetch     the four files by npm, checked; hb_images_fetch has the steps
+ *     fetch     the four files by npm, checked; fetch.c has the steps
  *     show      number, size, mean and deviation of the pixels, images of each class; --plot: a grid with a
  *               class in each row, or the first images when there are no labels
  * The training images of MNIST have mean 0.1307 and deviation 0.3081. */
 #include "data_images.h"
+#include "fetch.h"
 #include "points.h"
 #include "rows.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_BYTES = 4096, GRID_ROWS = 10, GRID_COLUMNS = 16, MOST_CLASSES = 26 };
+enum { GRID_ROWS = 10, GRID_COLUMNS = 16, MOST_CLASSES = 26 };
 
 const char *const hb_data_part_names[] = {"train", "test", NULL};
 const char *const hb_data_resample_names[] = {"area", "bilinear", NULL};
@@ -42,7 +43,7 @@ hb_status hb_data_images_list(hb_session *session, json_t *list)
 {
     if (!list) printf("\n%-16s  %-4s  %s\n", "images", "here", "what it is, and where");
     for (const char *const *name = hb_images_names(); *name; name++) {
-        char directory[PATH_BYTES];
+        char directory[HB_FETCH_PATH];
         int present;
         const char *what = hb_images_describe(*name);
         HB_TRY(hb_images_directory(hb_session_context(session), *name, sizeof directory, directory,
@@ -57,12 +58,9 @@ hb_status hb_data_images_list(hb_session *session, json_t *list)
     return HB_OK;
 }
 
-static hb_status print_fetched(hb_session *session, const hb_data_values *v, int fetched)
+static hb_status print_fetched(hb_session *session, const hb_data_values *v, const char *directory,
+                               int fetched)
 {
-    char directory[PATH_BYTES];
-    int present;
-    HB_TRY(hb_images_directory(hb_session_context(session), v->name, sizeof directory, directory,
-                               &present));
     hb_session_clear(session);
     if (v->json)
         return hb_rows_print_json(json_pack("{s:s, s:b, s:s}", "name", v->name, "fetched", fetched,
@@ -77,9 +75,10 @@ static hb_status print_fetched(hb_session *session, const hb_data_values *v, int
 
 hb_status hb_data_images_fetch(hb_session *session, const hb_data_values *v)
 {
+    char directory[HB_FETCH_PATH];
     int fetched;
-    const hb_status status = hb_images_fetch(hb_session_context(session), v->name, &fetched);
-    if (status == HB_OK) return print_fetched(session, v, fetched);
+    const hb_status status = hb_fetch_images(session, v->name, directory, &fetched);
+    if (status == HB_OK) return print_fetched(session, v, directory, fetched);
     /* A wrong name is wrong input; all else, a missing npm too, is a run that failed. */
     const int kept = status == HB_ERROR_ARGUMENT || status == HB_ERROR_INTERRUPTED;
     return kept ? status : HB_ERROR_FILE;

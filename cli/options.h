@@ -76,7 +76,7 @@ typedef struct hb_option_section {
     void *values;
 } hb_option_section;
 
-enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 400 };
+enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 512 };
 
 /* Reads argv[0 .. argc-1] into the structs of the sections (the last one has options NULL).
  * HB_ERROR_ARGUMENT: message holds one line. Release in either case. */

@@ -255,9 +255,8 @@ static void sets_are_looked_for_in_the_cache(void **state)
     hb_images images;
     setenv("XDG_CACHE_HOME", directory, 1);
     snprintf(expected, sizeof expected, "%s/heatball", directory);
-    assert_ok(context, hb_images_cache(context, sizeof found, found));
-    assert_string_equal(found, expected);
-    assert_fails(context, hb_images_cache(context, sizeof little, little), HB_ERROR_PATH, "longer");
+    assert_fails(context, hb_images_directory(context, "mnist", sizeof little, little, &present),
+                 HB_ERROR_PATH, "longer");
     refuse_load("mnist", HB_PART_TEST, NULL, HB_ERROR_PATH, "has no t10k-images-idx3-ubyte; run");
     mkdir(expected, 0777);
     snprintf(expected, sizeof expected, "%s/heatball/mnist", directory);
@@ -283,10 +282,11 @@ static void sets_are_looked_for_in_the_cache(void **state)
     refuse_load(directory, HB_PART_TEST, NULL, HB_ERROR_PATH, "has no t10k-images-idx3-ubyte, nor");
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/h", 1);
-    assert_ok(context, hb_images_cache(context, sizeof found, found));
-    assert_string_equal(found, "/h/.cache/heatball");
+    assert_ok(context, hb_images_directory(context, "mnist", sizeof found, found, &present));
+    assert_string_equal(found, "/h/.cache/heatball/mnist");
     unsetenv("HOME");
-    assert_fails(context, hb_images_cache(context, sizeof found, found), HB_ERROR_PATH, "set HOME");
+    assert_fails(context, hb_images_directory(context, "mnist", sizeof found, found, &present),
+                 HB_ERROR_PATH, "set HOME");
     assert_fails(context, hb_images_directory(context, "emnist", sizeof found, found, &present),
                  HB_ERROR_ARGUMENT, "emnist is no set of images");
     assert_null(hb_images_describe("emnist"));

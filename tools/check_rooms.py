@@ -7,8 +7,8 @@ Rules (the rooms are described in ARCHITECTURE.md):
   src/ROOM          "room/header.h" of the same room or of one below it, <heatball/...> likewise,
                     and any system header
   include/heatball  <heatball/...> of the same room or below, and the C library
-  cli, studies      <heatball/...>, headers of their own directory, study.h, jansson, the C library
-                    and POSIX
+  cli, studies      <heatball/...>, headers of their own directory, study.h, jansson, zlib, the C
+                    library and POSIX
 Prints one line per violation, `file:line: what is wrong`, and exits 1 when there is one.
 """
 
@@ -32,7 +32,7 @@ POSIX = set("""dirent.h fcntl.h fnmatch.h ftw.h getopt.h glob.h libgen.h poll.h 
     regex.h sched.h semaphore.h spawn.h strings.h sys/file.h sys/ioctl.h sys/mman.h sys/resource.h
     sys/select.h sys/stat.h sys/statvfs.h sys/time.h sys/times.h sys/types.h sys/uio.h
     sys/utsname.h sys/wait.h syslog.h termios.h unistd.h utime.h wordexp.h""".split())
-PROGRAM_LIBRARIES = {"jansson.h"}
+PROGRAM_LIBRARIES = {"jansson.h", "zlib.h"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)
 
@@ -108,7 +108,7 @@ def check_program(root, path, name, quoted):
         if name in LIBC | POSIX | PROGRAM_LIBRARIES:
             return None
         return (f"{top} includes <{name}>; it may include <heatball/...>, the C library, POSIX and "
-                "jansson")
+                "jansson and zlib")
     places = [path.parent, root / top]
     if any((place / name).is_file() for place in places) and ".." not in name:
         return None

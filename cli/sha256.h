@@ -1,6 +1,6 @@
-/* file/sha256.h: the SHA-256 sum of bytes that come in pieces. */
-#ifndef HB_FILE_SHA256_H
-#define HB_FILE_SHA256_H
+/* cli/sha256.h: the SHA-256 sum of bytes that come in pieces. */
+#ifndef HB_CLI_SHA256_H
+#define HB_CLI_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

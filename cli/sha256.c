@@ -6,7 +6,7 @@
  * the cube roots (K) and square roots (the first state) of the first 64 and 8 primes; sums are modulo 2^32.
  * A number to reproduce: "abc" gives ba7816bf 8f01cfea 414140de 5dae2223 b00361a3 96177a9c b410ff61
  * f20015ad. */
-#include "file/sha256.h"
+#include "sha256.h"
 
 #include <string.h>
 

@@ -9,18 +9,17 @@
  * A header of zeros ends the archive. Other kinds (directories, the attributes of pax) are passed over.
  * Nothing is written here: the caller picks members by name, so that no archive chooses a place on the disk.
  * A number to reproduce: bytes 257..261 of the header are "ustar". */
-#include "base/context.h"
-#include "base/memory.h"
-#include "file/tar.h"
+#include "tar.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 enum { BLOCK = 512, SUM_AT = 148, LENGTH_AT = 124, KIND_AT = 156, MAGIC_AT = 257, PREFIX_AT = 345 };
 
 struct hb_tar {
-    hb_context *context;
+    hb_session *session;
     char *path;
     gzFile stream;
     uint64_t left;    /* bytes of the member not yet read */
@@ -30,9 +29,9 @@ struct hb_tar {
 static hb_status read_exactly(hb_tar *tar, size_t n, void *out)
 {
     const int got = gzread(tar->stream, out, (unsigned)n);
-    HB_CHECK(tar->context, got == (int)n, HB_ERROR_FORMAT,
-             "%.200s is cut short or damaged; it must be a .tgz archive", tar->path);
-    return HB_OK;
+    if (got == (int)n) return HB_OK;
+    return hb_session_fail(tar->session, HB_ERROR_FORMAT,
+                           "%.200s is cut short or damaged; it must be a .tgz archive", tar->path);
 }
 
 static hb_status skip(hb_tar *tar, uint64_t n)
@@ -61,11 +60,10 @@ static hb_status check_header(hb_tar *tar, const unsigned char *header)
     uint64_t sum = 0;
     for (int i = 0; i < BLOCK; i++)
         sum += i >= SUM_AT && i < SUM_AT + 8 ? (unsigned char)' ' : header[i];
-    HB_CHECK(tar->context,
-             sum == octal(header + SUM_AT, 8) && !memcmp(header + MAGIC_AT, "ustar", 5),
-             HB_ERROR_FORMAT, "%.200s is damaged or no tar archive: the sum of a header is wrong",
-             tar->path);
-    return HB_OK;
+    if (sum == octal(header + SUM_AT, 8) && !memcmp(header + MAGIC_AT, "ustar", 5)) return HB_OK;
+    return hb_session_fail(tar->session, HB_ERROR_FORMAT,
+                           "%.200s is damaged or no tar archive: the sum of a header is wrong",
+                           tar->path);
 }
 
 static void join_name(const unsigned char *header, char name[HB_TAR_NAME])
@@ -78,21 +76,20 @@ static void join_name(const unsigned char *header, char name[HB_TAR_NAME])
     name[n + base] = 0;
 }
 
-hb_status hb_tar_open(hb_context *context, const char *path, hb_tar **out)
+hb_status hb_tar_open(hb_session *session, const char *path, hb_tar **out)
 {
-    void *memory;
+    hb_tar *tar = *out = calloc(1, sizeof *tar);
+    if (!tar) return HB_ERROR_MEMORY;
+    tar->session = session;
+    tar->path = strdup(path);
+    tar->stream = gzopen(path, "rbe");
+    hb_status status = tar->path ? HB_OK : HB_ERROR_MEMORY;
+    if (!tar->stream)
+        status = hb_session_fail(session, HB_ERROR_PATH, "cannot open %.200s: %s", path,
+                                 strerror(errno));
+    if (status == HB_OK) return HB_OK;
+    hb_tar_close(tar);
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof **out, &memory));
-    hb_tar *tar = memory;
-    *tar = (hb_tar){.context = context, .stream = gzopen(path, "rbe")};
-    const int error = errno;
-    hb_status status = hb_copy_string(context, path, &tar->path);
-    if (status == HB_OK && !tar->stream)
-        status = hb_fail(context, HB_ERROR_PATH, "cannot open %.200s: %s", path, strerror(error));
-    if (status == HB_OK)
-        *out = tar;
-    else
-        hb_tar_close(tar);
     return status;
 }
 
@@ -100,8 +97,8 @@ void hb_tar_close(hb_tar *tar)
 {
     if (!tar) return;
     if (tar->stream) gzclose_r(tar->stream);
-    hb_release(tar->context, tar->path);
-    hb_release(tar->context, tar);
+    free(tar->path);
+    free(tar);
 }
 
 hb_status hb_tar_next(hb_tar *tar, char name[HB_TAR_NAME])

