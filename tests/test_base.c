@@ -118,6 +118,39 @@ static void tasks_run_once_and_errors_stop_them(void **state)
     hb_context_destroy(context);
 }
 
+static int stop_always(void *user, const char *what, double done, double total)
+{
+    (void)user, (void)what, (void)done, (void)total;
+    return 1;
+}
+
+static void children_work_alone_and_hand_up_their_message(void **state)
+{
+    (void)state;
+    hb_settings settings;
+    hb_settings_default(&settings);
+    settings.threads = 3;
+    settings.progress = stop_always;
+    hb_context *context;
+    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    hb_fail(context, HB_ERROR_ARGUMENT, "of before");
+    hb_context alone = hb_context_child(context, 1), quiet = hb_context_child(context, 0);
+    assert_int_equal(hb_context_threads(&alone), 1);
+    assert_int_equal(hb_context_threads(&quiet), 3);
+    assert_string_equal(hb_context_isa(&quiet), hb_context_isa(context));
+    assert_string_equal(hb_context_message(&quiet), "");
+    assert_ok(&quiet, hb_progress(&quiet, "part", 1, 2));
+    assert_fails(context, hb_progress(context, "whole", 1, 2), HB_ERROR_INTERRUPTED, "whole");
+    assert_int_equal(hb_context_adopt(context, &quiet, HB_ERROR_FILE), HB_ERROR_FILE);
+    assert_non_null(strstr(hb_context_message(context), "whole")); /* quiet has said nothing */
+    hb_fail(&quiet, HB_ERROR_FILE, "100%% of a part");
+    assert_int_equal(hb_context_adopt(context, &quiet, HB_OK), HB_OK);
+    assert_non_null(strstr(hb_context_message(context), "whole"));
+    assert_fails(context, hb_context_adopt(context, &quiet, HB_ERROR_FILE), HB_ERROR_FILE,
+                 "100% of a part");
+    hb_context_destroy(context);
+}
+
 /* Stops when half of the work is done, and remembers what it was told. */
 typedef struct watch {
     double last, total;
@@ -204,6 +237,7 @@ int main(void)
         cmocka_unit_test(no_memory_is_reported_and_nothing_leaks),
         cmocka_unit_test(workspaces_are_aligned_and_bounded),
         cmocka_unit_test(tasks_run_once_and_errors_stop_them),
+        cmocka_unit_test(children_work_alone_and_hand_up_their_message),
         cmocka_unit_test(progress_can_stop_a_sum),
         cmocka_unit_test(sums_are_the_same_bits_on_any_threads),
         cmocka_unit_test(instruction_sets_have_names),

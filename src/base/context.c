@@ -155,6 +155,22 @@ hb_status hb_fail_late(hb_context *context)
     return hb_fail(context, HB_ERROR_INTERRUPTED, "the time that was given is over");
 }
 
+hb_context hb_context_child(const hb_context *context, int threads)
+{
+    hb_context child = {.settings = context->settings,
+                        .threads = threads > 0 ? threads : context->threads,
+                        .isa = context->isa,
+                        .deadline = context->deadline};
+    child.settings.progress = NULL;
+    return child;
+}
+
+hb_status hb_context_adopt(hb_context *context, const hb_context *child, hb_status status)
+{
+    return status != HB_OK && child->message[0] ? hb_fail(context, status, "%s", child->message)
+                                                : status;
+}
+
 hb_status hb_progress(hb_context *context, const char *what, double done, double total)
 {
     const hb_settings *settings = &context->settings;

@@ -8,7 +8,7 @@ struct hb_context {
     hb_settings settings;
     int threads;
     hb_isa isa;             /* never HB_ISA_AUTO */
-    const double *deadline; /* of hb_seconds; NULL: none. Copies of a context share it */
+    const double *deadline; /* of hb_seconds; NULL: none. Its children share it */
     char message[512];
 };
 
@@ -23,6 +23,12 @@ double hb_seconds(void);
 /* 1 when there is a deadline and it is over: long tasks ask, and end with HB_ERROR_INTERRUPTED. */
 int hb_is_late(const hb_context *context);
 hb_status hb_fail_late(hb_context *context);
+
+/* A context for a part of what context does: its settings and deadline, no progress, a message of its own, so
+ * many threads (0: as many as context). A plain value with nothing to destroy; context must outlive it. */
+hb_context hb_context_child(const hb_context *context, int threads);
+/* The end of a child's call: hands its message up when status is an error, and returns status. */
+hb_status hb_context_adopt(hb_context *context, const hb_context *child, hb_status status);
 
 /* Reports progress; HB_ERROR_INTERRUPTED when the callback asks to stop, or at the deadline. */
 hb_status hb_progress(hb_context *context, const char *what, double done, double total);

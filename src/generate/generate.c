@@ -231,15 +231,14 @@ static hb_status carry_all(hb_reverse *run, const hb_prior *prior, uint64_t firs
 
 hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
 {
-    hb_context quiet = *run->context;
-    quiet.settings.progress = NULL;
+    hb_context quiet = hb_context_child(run->context, 0);
     run->quiet = &quiet;
     run->what = "generating";
     hb_prior prior = {0};
     hb_status status = hb_prior_create(run->context, run->settings, (int)run->dim, &prior);
     if (status == HB_OK) status = carry_all(run, &prior, first, x);
     hb_prior_destroy(&prior);
-    return status;
+    return hb_context_adopt(run->context, &quiet, status);
 }
 
 hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,

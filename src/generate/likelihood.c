@@ -30,8 +30,7 @@ static hb_status carry_blocks(hb_reverse *run, const hb_prior *prior, const doub
 
 hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
 {
-    hb_context *context = run->context, quiet = *context;
-    quiet.settings.progress = NULL;
+    hb_context *context = run->context, quiet = hb_context_child(context, 0);
     run->quiet = &quiet;
     run->what = "likelihood";
     hb_prior prior = {0};
@@ -43,7 +42,7 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
     hb_release(context, work);
     hb_prior_destroy(&prior);
     run->quiet = NULL;
-    return status;
+    return hb_context_adopt(context, &quiet, status);
 }
 
 hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,

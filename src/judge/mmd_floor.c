@@ -54,8 +54,7 @@ typedef struct floor_run {
 
 static hb_status repeat(hb_context *context, const floor_run *run)
 {
-    hb_context quiet = *context;
-    quiet.settings.progress = NULL;
+    hb_context quiet = hb_context_child(context, 0);
     for (int t = 0; t < run->times; t++) {
         const uint64_t draw = 2 * (uint64_t)t;
         hb_mmd found;
@@ -63,9 +62,9 @@ static hb_status repeat(hb_context *context, const floor_run *run)
                            run->x));
         HB_TRY(choose_rows(context, run->n_b, run->dim, run->b, run->seed, draw + 1, run->m,
                            run->order, run->y));
-        const hb_status status = hb_judge_mmd(&quiet, (int)run->dim, run->n, run->x, run->m, run->y,
-                                              run->single, &found);
-        HB_CHECK(context, status == HB_OK, status, "%s", hb_context_message(&quiet));
+        HB_TRY(hb_context_adopt(context, &quiet,
+                                hb_judge_mmd(&quiet, (int)run->dim, run->n, run->x, run->m, run->y,
+                                             run->single, &found)));
         run->mmd[t] = found.mmd;
         run->mmd2[t] = found.mmd2;
         HB_TRY(hb_progress(context, "floor", t + 1, run->times));

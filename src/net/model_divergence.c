@@ -284,9 +284,7 @@ static hb_status measure(hb_context *context, probe_job *job)
     const hb_model *model = job->model;
     if (mixes(job)) job->probes = 0;
     job->context = context;
-    job->alone = *context;
-    job->alone.threads = 1;
-    job->alone.settings.progress = NULL;
+    job->alone = hb_context_child(context, 1);
     job->directions = (size_t)(job->probes > 0 ? job->probes : model->info.dim);
     const hb_net_jets jets = jets_of(job);
     job->channels = (size_t)hb_net_channels(&jets);

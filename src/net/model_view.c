@@ -271,9 +271,7 @@ static int field_callback(void *user, size_t n, const double *z, const double *t
                           double *gradient)
 {
     const hb_model *model = user;
-    hb_context alone = *model->context;
-    alone.threads = 1;
-    alone.settings.progress = NULL;
+    hb_context alone = hb_context_child(model->context, 1);
     question q = {.model = model,
                   .n = n,
                   .x = z,

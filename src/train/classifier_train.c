@@ -25,7 +25,7 @@ typedef struct class_trainer class_trainer;
 
 /* The rows of a step that one task takes. */
 typedef struct class_shard {
-    hb_context alone; /* one thread, no progress: for calls from a task */
+    hb_context alone; /* a child of one thread: for calls from a task */
     class_trainer *trainer;
     size_t first, count;
     hb_net_tape *tape;
@@ -148,10 +148,7 @@ static hb_status shard_task(void *user, size_t index, int thread)
 {
     (void)thread;
     class_trainer *t = user;
-    const hb_status status = step_shard(&t->shards[index]);
-    if (status != HB_OK)
-        hb_fail(t->context, status, "%.400s", hb_context_message(&t->shards[index].alone));
-    return status;
+    return hb_context_adopt(t->context, &t->shards[index].alone, step_shard(&t->shards[index]));
 }
 
 /* ---- the loop ---- */
@@ -174,10 +171,9 @@ static hb_status step(hb_context *quiet, class_trainer *t)
 
 static hb_status loop(class_trainer *t)
 {
-    hb_context quiet = *t->context;
-    quiet.settings.progress = NULL;
+    hb_context quiet = hb_context_child(t->context, 0);
     while (t->state.step < t->steps) {
-        HB_TRY(step(&quiet, t));
+        HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t)));
         HB_TRY(hb_progress(t->context, "classifier", (double)t->state.step, (double)t->steps));
     }
     memcpy(t->classifier->parameters, t->state.average,
@@ -249,9 +245,7 @@ static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard
     const size_t parameters = hb_net_parameters(t->classifier->net);
     const size_t first = index * SHARD_ROWS;
     const size_t n = batch - first < SHARD_ROWS ? batch - first : SHARD_ROWS;
-    shard->alone = *t->context;
-    shard->alone.threads = 1;
-    shard->alone.settings.progress = NULL;
+    shard->alone = hb_context_child(t->context, 1);
     shard->trainer = t;
     shard->first = first;
     shard->count = n;

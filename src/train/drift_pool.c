@@ -54,12 +54,10 @@ static hb_status path_task(void *user, size_t index, int thread)
     path_job *job = user;
     const size_t first = index * CHUNK, d = job->plan.dim;
     const size_t n = job->n - first < CHUNK ? job->n - first : CHUNK;
-    hb_context alone = *job->trainer->context;
-    alone.threads = 1;
-    alone.settings.progress = NULL;
-    const hb_status status = hb_paths_simulate(&alone, &job->plan, job->first + first, n, job->n,
-                                               job->x + first * d, NULL);
-    if (status != HB_OK) return hb_fail(job->trainer->context, status, "%s", alone.message);
+    hb_context alone = hb_context_child(job->trainer->context, 1);
+    HB_TRY(hb_context_adopt(job->trainer->context, &alone,
+                            hb_paths_simulate(&alone, &job->plan, job->first + first, n, job->n,
+                                              job->x + first * d, NULL)));
     job->lost[index] = 0;
     for (size_t k = 0; k < job->plan.n_times; k++)
         job->lost[index] += mend(n, d, job->x + (k * job->n + first) * d);
@@ -209,9 +207,7 @@ static hb_status level_task(void *user, size_t k, int thread)
     const level_job *job = user;
     hb_pool *pool = job->trainer->pool;
     const size_t d = (size_t)job->trainer->model->info.dim, members = pool->members;
-    hb_context alone = *job->trainer->context;
-    alone.threads = 1;
-    alone.settings.progress = NULL;
+    hb_context alone = hb_context_child(job->trainer->context, 1);
     double *x = job->x + k * members * d;
     float *from = pool->from + k * members * d, *half = pool->half_squares + k * members;
     void *room;
@@ -219,7 +215,7 @@ static hb_status level_task(void *user, size_t k, int thread)
     const hb_status status =
         hb_drift_flow(&alone, job->trainer->settings.drift, members, d, pool->lag[k] / 2, x, room);
     hb_release(job->trainer->context, room);
-    if (status != HB_OK) return hb_fail(job->trainer->context, status, "%s", alone.message);
+    HB_TRY(hb_context_adopt(job->trainer->context, &alone, status));
     mend(members, d, x);
     for (size_t i = 0; i < members; i++) {
         double sum = 0;

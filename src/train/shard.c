@@ -25,9 +25,7 @@ hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
     const size_t d = (size_t)trainer->model->info.dim, shards = trainer->n_shards;
     const size_t batch = (size_t)trainer->settings.batch, all = (size_t)trainer->settings.anchors;
     const int labels = trainer->labels != NULL;
-    *shard = (hb_shard){.alone = *trainer->context, .trainer = trainer};
-    shard->alone.threads = 1;
-    shard->alone.settings.progress = NULL;
+    *shard = (hb_shard){.alone = hb_context_child(trainer->context, 1), .trainer = trainer};
     shard->first = batch * index / shards;
     shard->count = batch * (index + 1) / shards - shard->first;
     shard->first_anchor = all * index / shards;

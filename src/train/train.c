@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { SUM_CHUNK = 65536 };
 
@@ -71,13 +70,6 @@ static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
 /* ---- the loop ---------------------------------------------------------------------------------
  */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static int wants_checkpoint(const hb_trainer *t)
 {
     const uint64_t every = (uint64_t)t->settings.checkpoint_every * t->steps_per_epoch;
@@ -88,7 +80,7 @@ static int wants_checkpoint(const hb_trainer *t)
  * it returns. *start moves on by the time that it took, so that watching is not training. */
 static hb_status show(hb_trainer *t, double *start)
 {
-    const double before = now();
+    const double before = hb_seconds();
     hb_model *model = t->model;
     float *trained = model->parameters;
     const uint64_t steps = model->info.steps;
@@ -98,7 +90,7 @@ static hb_status show(hb_trainer *t, double *start)
     const int stop = t->settings.watch(t->settings.watch_user, t->state.step, loss, model);
     model->parameters = trained;
     model->info.steps = steps;
-    *start += now() - before;
+    *start += hb_seconds() - before;
     HB_CHECK(t->context, !stop, HB_ERROR_INTERRUPTED, "train: stopped by its watch at step %llu",
              (unsigned long long)t->state.step);
     return HB_OK;
@@ -107,15 +99,14 @@ static hb_status show(hb_trainer *t, double *start)
 static hb_status loop(hb_trainer *t)
 {
     const hb_train_settings *s = &t->settings;
-    double start = now() - t->seconds;
-    hb_context quiet = *t->context;
-    quiet.settings.progress = NULL;
+    double start = hb_seconds() - t->seconds;
+    hb_context quiet = hb_context_child(t->context, 0);
     hb_status status = HB_OK;
     uint64_t shown = 0;
     while (t->state.step < t->steps && status == HB_OK) {
-        double norm;
-        HB_TRY(step(&quiet, t, &norm));
-        const double spent = now() - start;
+        double norm = NAN;
+        HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t, &norm)));
+        const double spent = hb_seconds() - start;
         const int late = s->max_time > 0 && spent >= s->max_time;
         HB_TRY(hb_log_add(t, norm, spent, late));
         if (wants_checkpoint(t)) HB_TRY(hb_checkpoint_write(t, spent));
@@ -126,7 +117,7 @@ static hb_status loop(hb_trainer *t)
             status = hb_progress(t->context, "train", (double)t->state.step, (double)t->steps);
     }
     if (status == HB_OK && s->watch && shown != t->state.step) status = show(t, &start);
-    if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, now() - start));
+    if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, hb_seconds() - start));
     if (t->settings.log) HB_TRY(hb_log_write(t));
     return status;
 }

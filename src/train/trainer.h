@@ -57,7 +57,7 @@ typedef struct hb_rows {
 } hb_rows;
 
 struct hb_shard {
-    hb_context alone; /* one thread, no progress: for calls from a task */
+    hb_context alone; /* a child of one thread: for calls from a task */
     hb_trainer *trainer;
     size_t first, count;          /* rows of the batch */
     size_t first_anchor, anchors; /* of the step */
