@@ -84,6 +84,21 @@ static void workspaces_are_aligned_and_bounded(void **state)
     }
     hb_workspace_destroy(&work);
     hb_workspace_destroy(&work); /* zeroed by the first call */
+    double *x = NULL, *unwanted = NULL;
+    char *text = NULL;
+    assert_ok(context, HB_WORKSPACE(context, &work, HB_ARRAY(x, 3), HB_ARRAY_IF(0, unwanted, 7),
+                                    HB_ARRAY_IF(1, text, 65)));
+    assert_int_equal(work.size, need);
+    assert_int_equal((uintptr_t)x % HB_ALIGNMENT, 0);
+    assert_int_equal(text - (char *)x, 64);
+    assert_null(unwanted);
+    memset(text, 0xee, 65);
+    hb_workspace_destroy(&work);
+    assert_fails(
+        context,
+        HB_WORKSPACE(context, &work, HB_ARRAY(x, SIZE_MAX / 16), HB_ARRAY(text, SIZE_MAX / 2 + 1)),
+        HB_ERROR_MEMORY, "address");
+    hb_workspace_destroy(&work);
     void *memory;
     assert_fails(context, hb_allocate(context, SIZE_MAX / 4, 8, &memory), HB_ERROR_MEMORY,
                  "address");

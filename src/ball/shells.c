@@ -276,14 +276,18 @@ static size_t step_to_boundary(size_t m, const double *v, double *weight)
     return first;
 }
 
+/* What recombining works with. */
+typedef struct recombination {
+    double *columns, *transposed; // (M, m), (m, M)
+    double *tau, *v;              // (M), (m)
+} recombination;
+
 /* Feeds the fine shells one by one into a set of at most M, held in problem->best. */
-static hb_status recombine_with(moment_problem *problem, const hb_shells *fine, hb_workspace *work)
+static hb_status recombine_with(moment_problem *problem, const hb_shells *fine,
+                                const recombination *r)
 {
     const size_t M = problem->M, m = M + 1;
-    double *columns = hb_workspace_take(work, M * m, sizeof(double));    // (M, m)
-    double *transposed = hb_workspace_take(work, M * m, sizeof(double)); // (m, M)
-    double *tau = hb_workspace_take(work, M, sizeof(double));
-    double *v = hb_workspace_take(work, m, sizeof(double));
+    double *columns = r->columns;
     hb_shells *held = &problem->best;
     held->n = 0;
     for (size_t i = 0; i < fine->n; i++) {
@@ -292,8 +296,8 @@ static hb_status recombine_with(moment_problem *problem, const hb_shells *fine, 
         HB_TRY(orthonormalise(problem, 1, columns + held->n * M));
         held->n++;
         if (held->n < m) continue;
-        HB_TRY(null_vector(problem, columns, transposed, tau, v));
-        const size_t gone = step_to_boundary(m, v, held->weight);
+        HB_TRY(null_vector(problem, columns, r->transposed, r->tau, r->v));
+        const size_t gone = step_to_boundary(m, r->v, held->weight);
         drop_shell(held, gone);
         memmove(columns + gone * M, columns + (gone + 1) * M, (M - gone) * M * sizeof(double));
     }
@@ -304,11 +308,10 @@ static hb_status recombine(moment_problem *problem, const hb_shells *fine)
 {
     const size_t M = problem->M, m = M + 1;
     hb_workspace work;
-    HB_TRY(hb_workspace_create(problem->context,
-                               2 * hb_workspace_need(M * m, sizeof(double)) +
-                                   2 * hb_workspace_need(m, sizeof(double)),
-                               &work));
-    hb_status status = recombine_with(problem, fine, &work);
+    recombination r;
+    HB_TRY(HB_WORKSPACE(problem->context, &work, HB_ARRAY(r.columns, M * m),
+                        HB_ARRAY(r.transposed, M * m), HB_ARRAY(r.tau, M), HB_ARRAY(r.v, m)));
+    hb_status status = recombine_with(problem, fine, &r);
     hb_workspace_destroy(&work);
     return status;
 }
@@ -460,17 +463,10 @@ static hb_status create_problem(hb_context *context, const hb_shell_law *law, in
     problem->M = M;
     HB_TRY(create_shells(context, M + 1, &problem->trial));
     HB_TRY(create_shells(context, M + 1, &problem->best));
-    HB_TRY(hb_workspace_create(context,
-                               3 * hb_workspace_need(M, sizeof(double)) +
-                                   2 * hb_workspace_need(M * M, sizeof(double)) +
-                                   hb_workspace_need(3 * M * M, sizeof(double)),
-                               &problem->work));
-    problem->target = hb_workspace_take(&problem->work, M, sizeof(double));
-    problem->residual = hb_workspace_take(&problem->work, M, sizeof(double));
-    problem->step = hb_workspace_take(&problem->work, M, sizeof(double));
-    problem->R = hb_workspace_take(&problem->work, M * M, sizeof(double));
-    problem->normal = hb_workspace_take(&problem->work, M * M, sizeof(double));
-    problem->jacobian = hb_workspace_take(&problem->work, 3 * M * M, sizeof(double));
+    HB_TRY(HB_WORKSPACE(context, &problem->work, HB_ARRAY(problem->target, M),
+                        HB_ARRAY(problem->residual, M), HB_ARRAY(problem->step, M),
+                        HB_ARRAY(problem->R, M * M), HB_ARRAY(problem->normal, M * M),
+                        HB_ARRAY(problem->jacobian, 3 * M * M)));
     size_t j = 0;
     for (int k = 0; k <= K; k++)
         for (int b = 0; b <= k; b++) problem->target[j++] = hb_shells_moment(law, k, b);

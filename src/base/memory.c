@@ -57,6 +57,22 @@ hb_status hb_workspace_create(hb_context *context, size_t bytes, hb_workspace *o
     return HB_OK;
 }
 
+hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arrays,
+                             hb_workspace *out)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        if (arrays[i].at)
+            bytes = hb_workspace_add(bytes, hb_workspace_need(arrays[i].count, arrays[i].size));
+    HB_TRY(hb_workspace_create(context, bytes, out));
+    for (size_t i = 0; i < n; i++) {
+        if (!arrays[i].at) continue;
+        void *array = hb_workspace_take(out, arrays[i].count, arrays[i].size);
+        memcpy(arrays[i].at, &array, sizeof array); // a pointer to any type of object
+    }
+    return HB_OK;
+}
+
 void *hb_workspace_take(hb_workspace *work, size_t count, size_t size)
 {
     size_t bytes = hb_workspace_need(count, size);

@@ -1,8 +1,8 @@
 /* base/memory.h: aligned memory from the context's allocator, and workspaces carved from one block.
  *
+ *     double *x, *tau; // (n, d), (n)
  *     hb_workspace work;
- *     HB_TRY(hb_workspace_create(ctx, hb_workspace_need(n * d, sizeof(double)) + ..., &work));
- *     double *x = hb_workspace_take(&work, n * d, sizeof(double)); // (n, d)
+ *     HB_TRY(HB_WORKSPACE(ctx, &work, HB_ARRAY(x, n * d), HB_ARRAY(tau, n)));
  *     ...
  *     hb_workspace_destroy(&work);  */
 #ifndef HB_BASE_MEMORY_H
@@ -25,7 +25,28 @@ typedef struct hb_workspace {
     size_t size, used;
 } hb_workspace;
 
-/* Bytes that an array takes in a workspace; SIZE_MAX when it does not fit, and sums stay there. */
+/* A row of the table of a workspace: the array that pointer is to point to. */
+typedef struct hb_array {
+    void *at; /* the address of the pointer; NULL: no array is wanted */
+    size_t count, size;
+} hb_array;
+#define HB_ARRAY(pointer, count)                                                                   \
+    {                                                                                              \
+        &(pointer), (count), sizeof *(pointer)                                                     \
+    }
+/* Only if wanted; else the pointer stays what it is. */
+#define HB_ARRAY_IF(wanted, pointer, count)                                                        \
+    {                                                                                              \
+        (wanted) ? (void *)&(pointer) : NULL, (count), sizeof *(pointer)                           \
+    }
+/* One block for all arrays of a table, and every pointer set; HB_ERROR_MEMORY also on overflow. */
+#define HB_WORKSPACE(context, work, ...)                                                           \
+    hb_workspace_carve((context), sizeof((hb_array[]){__VA_ARGS__}) / sizeof(hb_array),            \
+                       (hb_array[]){__VA_ARGS__}, (work))
+hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arrays,
+                             hb_workspace *out);
+
+/* By hand, where the arrays are many alike. Bytes that an array takes in a workspace; SIZE_MAX when it does not fit, and sums stay there. */
 size_t hb_workspace_need(size_t count, size_t size);
 size_t hb_workspace_add(size_t a, size_t b);
 hb_status hb_workspace_create(hb_context *context, size_t bytes, hb_workspace *out);

@@ -60,20 +60,10 @@ static hb_status diagonalise(hb_context *context, hb_mixture *mixture, size_t k,
 static hb_status allocate_parts(hb_context *context, hb_mixture *mixture)
 {
     const size_t n = mixture->count, d = (size_t)mixture->dim;
-    size_t need = hb_workspace_need(n, sizeof(int));
-    need = hb_workspace_add(need, hb_workspace_add(hb_workspace_need(n, sizeof(double)),
-                                                   hb_workspace_need(n, sizeof(double))));
-    need = hb_workspace_add(need, hb_workspace_add(hb_workspace_need(n * d, sizeof(double)),
-                                                   hb_workspace_need(n * d, sizeof(double))));
-    need = hb_workspace_add(need, hb_workspace_need(n * d * d, sizeof(double)));
-    HB_TRY(hb_workspace_create(context, need, &mixture->work));
-    mixture->weight = hb_workspace_take(&mixture->work, n, sizeof(double));
-    mixture->cumulative = hb_workspace_take(&mixture->work, n, sizeof(double));
-    mixture->mean = hb_workspace_take(&mixture->work, n * d, sizeof(double));
-    mixture->variance = hb_workspace_take(&mixture->work, n * d, sizeof(double));
-    mixture->axes = hb_workspace_take(&mixture->work, n * d * d, sizeof(double));
-    mixture->mode_of = hb_workspace_take(&mixture->work, n, sizeof(int));
-    return HB_OK;
+    return HB_WORKSPACE(context, &mixture->work, HB_ARRAY(mixture->weight, n),
+                        HB_ARRAY(mixture->cumulative, n), HB_ARRAY(mixture->mean, n * d),
+                        HB_ARRAY(mixture->variance, n * d), HB_ARRAY(mixture->axes, n * d * d),
+                        HB_ARRAY(mixture->mode_of, n));
 }
 
 static hb_status fill_parts(hb_context *context, hb_mixture *mixture, const double *weights,

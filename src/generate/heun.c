@@ -48,15 +48,11 @@ static hb_status take_steps(const heun *h, const hb_level *levels)
 hb_status hb_reverse_heun(const hb_reverse *run, size_t rows, double *x)
 {
     const size_t size = rows * run->dim, levels_size = (size_t)run->settings->n_steps + 1;
-    size_t need = hb_workspace_need(levels_size, sizeof(hb_level));
-    for (int k = 0; k < 3; k++)
-        need = hb_workspace_add(need, hb_workspace_need(size, sizeof(double)));
     heun h = {.run = run, .rows = rows, .x = x};
-    HB_TRY(hb_workspace_create(run->context, need, &h.work));
-    hb_level *levels = hb_workspace_take(&h.work, levels_size, sizeof(hb_level));
-    h.ahead = hb_workspace_take(&h.work, size, sizeof(double));
-    h.score = hb_workspace_take(&h.work, size, sizeof(double));
-    h.score_ahead = hb_workspace_take(&h.work, size, sizeof(double));
+    hb_level *levels;
+    HB_TRY(HB_WORKSPACE(run->context, &h.work, HB_ARRAY(levels, levels_size),
+                        HB_ARRAY(h.ahead, size), HB_ARRAY(h.score, size),
+                        HB_ARRAY(h.score_ahead, size)));
     hb_levels_edm(run->settings, levels);
     const hb_status status = take_steps(&h, levels);
     hb_workspace_destroy(&h.work);

@@ -56,11 +56,8 @@ static hb_status create(model_run *run, int likelihood)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_FLOW_ROWS : 0;
-    size_t need = hb_workspace_need(d * d, sizeof(double));
-    need = hb_workspace_add(need, hb_workspace_need(rows, sizeof(double)));
-    HB_TRY(hb_workspace_create(run->context, need, &run->work));
-    run->covariance = hb_workspace_take(&run->work, d * d, sizeof(double));
-    run->tau = hb_workspace_take(&run->work, rows, sizeof(double));
+    HB_TRY(HB_WORKSPACE(run->context, &run->work, HB_ARRAY(run->covariance, d * d),
+                        HB_ARRAY(run->tau, rows)));
     fill_covariance(model, run->covariance);
     run->settings.mean = model->mean;
     run->settings.covariance = run->covariance;

@@ -166,15 +166,10 @@ static hb_status take_steps(sampler *s, const hb_level *levels)
 hb_status hb_reverse_sde(const hb_reverse *run, uint64_t first, size_t rows, double *x)
 {
     const size_t size = rows * run->dim, levels_size = (size_t)run->settings->n_steps + 1;
-    size_t need = hb_workspace_need(levels_size, sizeof(hb_level));
-    for (int k = 0; k < 3; k++)
-        need = hb_workspace_add(need, hb_workspace_need(size, sizeof(double)));
     sampler s = {.run = run, .first = first, .rows = rows, .x = x};
-    HB_TRY(hb_workspace_create(run->context, need, &s.work));
-    hb_level *levels = hb_workspace_take(&s.work, levels_size, sizeof(hb_level));
-    s.score = hb_workspace_take(&s.work, size, sizeof(double));
-    s.mean = hb_workspace_take(&s.work, size, sizeof(double));
-    s.before = hb_workspace_take(&s.work, size, sizeof(double));
+    hb_level *levels;
+    HB_TRY(HB_WORKSPACE(run->context, &s.work, HB_ARRAY(levels, levels_size),
+                        HB_ARRAY(s.score, size), HB_ARRAY(s.mean, size), HB_ARRAY(s.before, size)));
     hb_levels_geometric(run->settings, levels);
     const hb_status status = take_steps(&s, levels);
     hb_workspace_destroy(&s.work);

@@ -46,11 +46,8 @@ hb_status hb_prior_create(hb_context *context, const hb_generate_settings *setti
     const size_t d = (size_t)dim, matrix = settings->covariance ? d * d : 0;
     const hb_level level = hb_level_at((hb_process)settings->process, settings->tau_max);
     *out = (hb_prior){.context = context, .dim = d, .sd = sqrt(level.a * level.a + level.b)};
-    size_t need = hb_workspace_need(d, sizeof(double));
-    need = hb_workspace_add(need, hb_workspace_need(matrix, sizeof(double)));
-    HB_TRY(hb_workspace_create(context, need, &out->work));
-    out->mean = hb_workspace_take(&out->work, d, sizeof(double));
-    if (matrix) out->cholesky = hb_workspace_take(&out->work, matrix, sizeof(double));
+    HB_TRY(HB_WORKSPACE(context, &out->work, HB_ARRAY(out->mean, d),
+                        HB_ARRAY_IF(matrix, out->cholesky, matrix)));
     for (size_t j = 0; j < d; j++) out->mean[j] = settings->mean ? level.a * settings->mean[j] : 0;
     for (size_t j = 0; j < d; j++)
         HB_CHECK(context, isfinite(out->mean[j]), HB_ERROR_ARGUMENT,

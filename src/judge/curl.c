@@ -141,16 +141,9 @@ static void ratio(size_t n, const double *asymmetry, const double *size, double 
 static hb_status allocate_run(curl_run *run)
 {
     const size_t d = run->dim, batch = run->points * run->probes * d;
-    size_t need = hb_workspace_need(run->probes * d, sizeof(double));
-    need = hb_workspace_add(need, hb_workspace_need(2 * batch, sizeof(double)));
-    need = hb_workspace_add(need, hb_workspace_need(2 * batch, sizeof(double)));
-    need = hb_workspace_add(need, hb_workspace_need(batch, sizeof(double)));
-    HB_TRY(hb_workspace_create(run->context, need, &run->work));
-    run->columns = hb_workspace_take(&run->work, run->probes * d, sizeof(double));
-    run->x = hb_workspace_take(&run->work, 2 * batch, sizeof(double));
-    run->s = hb_workspace_take(&run->work, 2 * batch, sizeof(double));
-    run->directions = hb_workspace_take(&run->work, batch, sizeof(double));
-    return HB_OK;
+    return HB_WORKSPACE(run->context, &run->work, HB_ARRAY(run->columns, run->probes * d),
+                        HB_ARRAY(run->x, 2 * batch), HB_ARRAY(run->s, 2 * batch),
+                        HB_ARRAY(run->directions, batch));
 }
 
 hb_status hb_judge_curl(hb_context *context, int dim, size_t n, const double *x, double tau,

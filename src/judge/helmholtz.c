@@ -148,17 +148,9 @@ static void collect(const split *s, double scale)
 static hb_status allocate_split(split *s)
 {
     const size_t n = s->nx * s->ny;
-    size_t need = 0;
-    for (int i = 0; i < 2; i++) {
-        need = hb_workspace_add(need, hb_workspace_need(2 * n, sizeof(double)));
-        need = hb_workspace_add(need, hb_workspace_need(4 * n, sizeof(kiss_fft_cpx)));
-    }
-    HB_TRY(hb_workspace_create(s->context, need, &s->work));
-    s->gradient = hb_workspace_take(&s->work, 2 * n, sizeof(double));
-    s->rotation = hb_workspace_take(&s->work, 2 * n, sizeof(double));
-    s->values = hb_workspace_take(&s->work, 4 * n, sizeof(kiss_fft_cpx));
-    s->transform = hb_workspace_take(&s->work, 4 * n, sizeof(kiss_fft_cpx));
-    return HB_OK;
+    return HB_WORKSPACE(s->context, &s->work, HB_ARRAY(s->gradient, 2 * n),
+                        HB_ARRAY(s->rotation, 2 * n), HB_ARRAY(s->values, 4 * n),
+                        HB_ARRAY(s->transform, 4 * n));
 }
 
 static hb_status run_split(split *s)

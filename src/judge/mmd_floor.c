@@ -75,18 +75,11 @@ static hb_status repeat(hb_context *context, const floor_run *run)
 static hb_status run_floor(hb_context *context, floor_run *run, hb_mmd_floor *out)
 {
     const size_t most = run->n_a > run->n_b ? run->n_a : run->n_b;
-    const size_t rows = hb_workspace_add(hb_workspace_need(run->n * run->dim, sizeof(double)),
-                                         hb_workspace_need(run->m * run->dim, sizeof(double)));
-    const size_t lists =
-        hb_workspace_add(hb_workspace_need(most, sizeof(size_t)),
-                         2 * hb_workspace_need((size_t)run->times, sizeof(double)));
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context, hb_workspace_add(rows, lists), &work));
-    run->x = hb_workspace_take(&work, run->n * run->dim, sizeof(double));
-    run->y = hb_workspace_take(&work, run->m * run->dim, sizeof(double));
-    run->order = hb_workspace_take(&work, most, sizeof(size_t));
-    run->mmd = hb_workspace_take(&work, (size_t)run->times, sizeof(double));
-    run->mmd2 = hb_workspace_take(&work, (size_t)run->times, sizeof(double));
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(run->x, run->n * run->dim),
+                        HB_ARRAY(run->y, run->m * run->dim), HB_ARRAY(run->order, most),
+                        HB_ARRAY(run->mmd, (size_t)run->times),
+                        HB_ARRAY(run->mmd2, (size_t)run->times)));
     const hb_status status = repeat(context, run);
     if (status == HB_OK) summarise(run->times, run->mmd, run->mmd2, out);
     hb_workspace_destroy(&work);

@@ -47,15 +47,10 @@ hb_status hb_judge_modes(hb_context *context, const hb_mixture *truth, size_t n,
     const size_t modes = (size_t)truth->modes;
     size_t outside;
     hb_workspace work;
-    HB_TRY(hb_workspace_create(
-        context,
-        hb_workspace_add(hb_workspace_need(modes, sizeof(size_t)),
-                         hb_workspace_add(hb_workspace_need(n, sizeof(size_t)),
-                                          hb_workspace_need(n, sizeof(double)))),
-        &work));
-    size_t *held = hb_workspace_take(&work, modes, sizeof(size_t));
-    size_t *component = hb_workspace_take(&work, n, sizeof(size_t));
-    double *squares = hb_workspace_take(&work, n, sizeof(double));
+    size_t *held, *component;
+    double *squares;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(held, modes), HB_ARRAY(component, n),
+                        HB_ARRAY(squares, n)));
     const hb_status status = hb_mixture_nearest(context, truth, n, x, component, squares);
     if (status == HB_OK) {
         count_rows(truth, n, component, squares, held, &outside);

@@ -175,17 +175,9 @@ static hb_status judge_lattice(const score_judge *j, double *out)
 static hb_status allocate_judge(score_judge *j, size_t n)
 {
     const size_t d = (size_t)hb_mixture_dim(j->truth);
-    const size_t rows = hb_workspace_need(BATCH * d, sizeof(double));
-    size_t need = hb_workspace_add(rows, hb_workspace_add(rows, rows));
-    need = hb_workspace_add(need, hb_workspace_need(BATCH, sizeof(double)));
-    need = hb_workspace_add(need, hb_workspace_need(n, sizeof(judged)));
-    HB_TRY(hb_workspace_create(j->context, need, &j->work));
-    j->x = hb_workspace_take(&j->work, BATCH * d, sizeof(double));
-    j->exact = hb_workspace_take(&j->work, BATCH * d, sizeof(double));
-    j->given = hb_workspace_take(&j->work, BATCH * d, sizeof(double));
-    j->log_density = hb_workspace_take(&j->work, BATCH, sizeof(double));
-    j->draws = hb_workspace_take(&j->work, n, sizeof(judged));
-    return HB_OK;
+    return HB_WORKSPACE(j->context, &j->work, HB_ARRAY(j->x, BATCH * d),
+                        HB_ARRAY(j->exact, BATCH * d), HB_ARRAY(j->given, BATCH * d),
+                        HB_ARRAY(j->log_density, BATCH), HB_ARRAY(j->draws, n));
 }
 
 hb_status hb_judge_score(hb_context *context, const hb_mixture *truth, hb_process process,

@@ -65,18 +65,11 @@ static hb_status create_parts(hb_model *model)
                                 .residual = info->residual};
     HB_TRY(hb_net_create(model->context, &shape, &model->net));
     model->info.parameters = hb_net_parameters(model->net);
-    HB_TRY(hb_workspace_create(model->context,
-                               4 * hb_workspace_need(d, sizeof(double)) +
-                                   hb_workspace_need(d * d, sizeof(float)) +
-                                   hb_workspace_need(model->info.parameters, sizeof(float)),
-                               &model->work));
-    model->shift = hb_workspace_take(&model->work, d, sizeof(double));
-    model->scale = hb_workspace_take(&model->work, d, sizeof(double));
+    HB_TRY(HB_WORKSPACE(model->context, &model->work, HB_ARRAY(model->shift, d),
+                        HB_ARRAY(model->scale, d), HB_ARRAY(model->mean, d),
+                        HB_ARRAY(model->variance, d), HB_ARRAY(model->axes, d * d),
+                        HB_ARRAY(model->parameters, model->info.parameters)));
     for (size_t j = 0; j < d; j++) model->scale[j] = 1;
-    model->mean = hb_workspace_take(&model->work, d, sizeof(double));
-    model->variance = hb_workspace_take(&model->work, d, sizeof(double));
-    model->axes = hb_workspace_take(&model->work, d * d, sizeof(float));
-    model->parameters = hb_workspace_take(&model->work, model->info.parameters, sizeof(float));
     return HB_OK;
 }
 

@@ -135,12 +135,10 @@ hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb
              "%s: its drift.ends has %llu values; it must be at most %d rows of %llu", path,
              (unsigned long long)ends, HB_MOST_ENDS, (unsigned long long)d);
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need((size_t)values, sizeof(double)) +
-                                   hb_workspace_need((size_t)ends + 1, sizeof(float)),
-                               &work));
-    double *table = hb_workspace_take(&work, (size_t)values, sizeof(double));
-    float *points = hb_workspace_take(&work, (size_t)ends + 1, sizeof(float));
+    double *table;
+    float *points;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(table, (size_t)values),
+                        HB_ARRAY(points, (size_t)ends + 1)));
     const hb_status status = read_arrays(context, file, model, drift, table, points);
     hb_workspace_destroy(&work);
     if (status != HB_ERROR_ARGUMENT) return status;

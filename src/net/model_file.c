@@ -195,14 +195,11 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
     const size_t most_tensors = REFERENCE_TENSORS + HB_FLOW_TENSORS + layers + n_more_tensors;
     char texts[N_FIELDS][TEXT];
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need(most_texts, sizeof(hb_metadata)) +
-                                   hb_workspace_need(most_tensors, sizeof(hb_tensor)) +
-                                   hb_workspace_need(layers, sizeof(hb_net_tensor)),
-                               &work));
-    hb_metadata *metadata = hb_workspace_take(&work, most_texts, sizeof(hb_metadata));
-    hb_tensor *tensors = hb_workspace_take(&work, most_tensors, sizeof(hb_tensor));
-    hb_net_tensor *named = hb_workspace_take(&work, layers, sizeof(hb_net_tensor));
+    hb_metadata *metadata;
+    hb_tensor *tensors;
+    hb_net_tensor *named;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(metadata, most_texts),
+                        HB_ARRAY(tensors, most_tensors), HB_ARRAY(named, layers)));
     hb_model_info info;
     hb_model_info_get(model, &info);
     size_t n_texts = list_texts(model, &info, texts, metadata);

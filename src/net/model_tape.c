@@ -45,35 +45,18 @@ static hb_status create_net_tape(hb_model_tape *tape)
     return hb_net_tape_create(tape->context, model->net, &jets, tape->capacity, &tape->net);
 }
 
-static float *floats(hb_model_tape *tape, size_t count)
-{
-    return hb_workspace_take(&tape->work, count, sizeof(float));
-}
-
 static hb_status create_arrays(hb_model_tape *tape)
 {
     const size_t rows = tape->capacity, d = (size_t)tape->model->info.dim;
     const size_t in = tape->channels * rows * tape->inputs;
     const size_t out = tape->channels * rows * tape->outputs;
-    const size_t counts[] = {
-        in,       out,      out,     rows * tape->inputs, rows * tape->inputs, 2 * rows * d,
-        rows * d, rows * d, rows * d};
-    size_t bytes = 2 * hb_workspace_need(rows, sizeof(double));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(float)));
-    HB_TRY(hb_workspace_create(tape->context, bytes, &tape->work));
-    tape->factor = hb_workspace_take(&tape->work, rows, sizeof(double));
-    tape->k = hb_workspace_take(&tape->work, rows, sizeof(double));
-    tape->input = floats(tape, in);
-    tape->output = floats(tape, out);
-    tape->output_cotangent = floats(tape, out);
-    tape->slope = floats(tape, rows * tape->inputs);
-    tape->slope_cotangent = floats(tape, rows * tape->inputs);
-    tape->scratch = floats(tape, 2 * rows * d);
-    tape->reference = floats(tape, rows * d);
-    tape->into = floats(tape, rows * d);
-    tape->out = floats(tape, rows * d);
-    return HB_OK;
+    return HB_WORKSPACE(tape->context, &tape->work, HB_ARRAY(tape->factor, rows),
+                        HB_ARRAY(tape->k, rows), HB_ARRAY(tape->input, in),
+                        HB_ARRAY(tape->output, out), HB_ARRAY(tape->output_cotangent, out),
+                        HB_ARRAY(tape->slope, rows * tape->inputs),
+                        HB_ARRAY(tape->slope_cotangent, rows * tape->inputs),
+                        HB_ARRAY(tape->scratch, 2 * rows * d), HB_ARRAY(tape->reference, rows * d),
+                        HB_ARRAY(tape->into, rows * d), HB_ARRAY(tape->out, rows * d));
 }
 
 hb_status hb_model_tape_create(hb_context *context, const hb_model *model, hb_model_want want,

@@ -33,36 +33,22 @@ static hb_status check_jets(hb_context *context, const hb_net_jets *jets)
     return HB_OK;
 }
 
-/* Arrays of the tape in the order in which they are carved; the block's size with work == NULL. */
-static size_t carve(hb_net_tape *tape, hb_workspace *work)
+static hb_status create_arrays(hb_context *context, hb_net_tape *tape)
 {
     const hb_net_shape *shape = &tape->net->shape;
     const size_t depth = (size_t)shape->depth, inputs = (size_t)shape->inputs;
     const size_t channels = (size_t)tape->channels;
+    const size_t units = depth * tape->unit_stride, layers = depth * tape->layer_stride;
     const int seconds = tape->jets.pairs > 0 || tape->jets.laplacian > 0;
     const int bends = tape->slope || channels > 1;
-    const struct {
-        float **array;
-        size_t count;
-    } wanted[] = {
-        {&tape->input, channels * tape->capacity * inputs},
-        {&tape->z, depth * tape->layer_stride},
-        {&tape->a, depth * tape->layer_stride},
-        {&tape->second, bends ? depth * tape->unit_stride : 0},
-        {&tape->third, seconds ? depth * tape->unit_stride : 0},
-        {&tape->a_cotangent, tape->layer_stride},
-        {&tape->z_cotangent, tape->layer_stride},
-        {&tape->above, tape->slope ? depth * tape->unit_stride : 0},
-        {&tape->below, tape->slope ? depth * tape->unit_stride : 0},
-        {&tape->bend, tape->slope ? depth * tape->unit_stride : 0},
-    };
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        if (wanted[i].count == 0) continue;
-        bytes = hb_workspace_add(bytes, hb_workspace_need(wanted[i].count, sizeof(float)));
-        if (work) *wanted[i].array = hb_workspace_take(work, wanted[i].count, sizeof(float));
-    }
-    return bytes;
+    return HB_WORKSPACE(
+        context, &tape->work, HB_ARRAY(tape->input, channels * tape->capacity * inputs),
+        HB_ARRAY(tape->z, layers), HB_ARRAY(tape->a, layers),
+        HB_ARRAY_IF(bends, tape->second, units), HB_ARRAY_IF(seconds, tape->third, units),
+        HB_ARRAY(tape->a_cotangent, tape->layer_stride),
+        HB_ARRAY(tape->z_cotangent, tape->layer_stride),
+        HB_ARRAY_IF(tape->slope, tape->above, units), HB_ARRAY_IF(tape->slope, tape->below, units),
+        HB_ARRAY_IF(tape->slope, tape->bend, units));
 }
 
 static hb_status copy_pairs(hb_context *context, const hb_net_jets *jets, hb_net_tape *tape)
@@ -95,9 +81,7 @@ static hb_status allocate(hb_context *context, const hb_net_jets *jets, hb_net_t
     HB_TRY(copy_pairs(context, jets, tape));
     tape->unit_stride = tape->capacity * (size_t)tape->net->shape.width;
     tape->layer_stride = (size_t)tape->channels * tape->unit_stride;
-    HB_TRY(hb_workspace_create(context, carve(tape, NULL), &tape->work));
-    carve(tape, &tape->work);
-    return HB_OK;
+    return create_arrays(context, tape);
 }
 
 static hb_status create(hb_context *context, const hb_net *net, const hb_net_jets *jets,

@@ -124,14 +124,11 @@ hb_status hb_problem_of_text(hb_context *context, const char *text, hb_problem *
     hb_workspace work;
     *out = NULL;
     const size_t size = strlen(text) + 1;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need(size, 1) +
-                                   hb_workspace_need(MOST_PARAMETERS, sizeof(char *)) +
-                                   hb_workspace_need(MOST_PARAMETERS, sizeof(double)),
-                               &work));
-    char *copy = hb_workspace_take(&work, size, 1);
-    const char **names = hb_workspace_take(&work, MOST_PARAMETERS, sizeof(char *));
-    double *values = hb_workspace_take(&work, MOST_PARAMETERS, sizeof(double));
+    char *copy;
+    const char **names;
+    double *values;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(copy, size), HB_ARRAY(names, MOST_PARAMETERS),
+                        HB_ARRAY(values, MOST_PARAMETERS)));
     memcpy(copy, text, size);
     const hb_status status = read_text(context, copy, names, values, out);
     hb_workspace_destroy(&work);

@@ -275,10 +275,9 @@ static hb_status allocate_registers(compiler *c)
     hb_program *program = c->program;
     const size_t n = (size_t)c->n_values;
     hb_workspace work;
-    HB_TRY(hb_workspace_create(program->context, 3 * hb_workspace_need(n, sizeof(int)), &work));
-    int *last = hb_workspace_take(&work, n, sizeof(int));
-    int *registers = hb_workspace_take(&work, n, sizeof(int));
-    int *unused = hb_workspace_take(&work, n, sizeof(int));
+    int *last, *registers, *unused;
+    HB_TRY(HB_WORKSPACE(program->context, &work, HB_ARRAY(last, n), HB_ARRAY(registers, n),
+                        HB_ARRAY(unused, n)));
     memset(last, 0, n * sizeof(int));
     count_uses(program, last, registers);
     fuse(program, last, registers);

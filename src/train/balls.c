@@ -41,22 +41,6 @@ void hb_ball_discard(hb_trainer *trainer)
     trainer->common = NULL;
 }
 
-size_t hb_ball_rows_need(size_t rows, size_t dim)
-{
-    return hb_workspace_need(rows * dim, sizeof(double)) +
-           hb_workspace_need(rows, sizeof(hb_clock)) + hb_workspace_need(rows, sizeof(int));
-}
-
-void hb_ball_rows_take(const hb_shard *shard, hb_workspace *work, size_t rows, hb_ball_rows *out)
-{
-    const size_t d = (size_t)shard->trainer->model->info.dim;
-    *out = (hb_ball_rows){.rows = rows};
-    out->z = hb_workspace_take(work, rows * d, sizeof(double));
-    out->clock = hb_workspace_take(work, rows, sizeof(hb_clock));
-    int *labels = hb_workspace_take(work, rows, sizeof(int));
-    out->labels = shard->anchor.labels ? labels : NULL;
-}
-
 void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;

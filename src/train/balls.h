@@ -37,8 +37,10 @@ typedef struct hb_ball_rows {
     int *labels;     // (rows), NULL without classes
 } hb_ball_rows;
 
-size_t hb_ball_rows_need(size_t rows, size_t dim);
-void hb_ball_rows_take(const hb_shard *shard, hb_workspace *work, size_t rows, hb_ball_rows *out);
+/* Its rows in the table of a workspace. */
+#define HB_BALL_ROWS(shard, at, n, dim)                                                            \
+    HB_ARRAY((at).z, (n) * (dim)), HB_ARRAY((at).clock, (n)),                                      \
+        HB_ARRAY_IF((shard)->anchor.labels, (at).labels, (n))
 
 /* Row i: anchor i. */
 void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out);

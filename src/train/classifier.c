@@ -26,12 +26,8 @@ static hb_status create_arrays(hb_classifier *c)
 {
     const size_t dim = (size_t)hb_net_shape_of(c->net)->inputs;
     const size_t parameters = hb_net_parameters(c->net);
-    HB_TRY(hb_workspace_create(c->context,
-                               hb_workspace_add(hb_workspace_need(dim, sizeof(double)),
-                                                hb_workspace_need(parameters, sizeof(float))),
-                               &c->work));
-    c->shift = hb_workspace_take(&c->work, dim, sizeof(double));
-    c->parameters = hb_workspace_take(&c->work, parameters, sizeof(float));
+    HB_TRY(HB_WORKSPACE(c->context, &c->work, HB_ARRAY(c->shift, dim),
+                        HB_ARRAY(c->parameters, parameters)));
     memset(c->shift, 0, dim * sizeof *c->shift);
     c->scale = 1;
     return HB_OK;
@@ -160,12 +156,9 @@ hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifie
     const hb_metadata format = {"format", FORMAT};
     const size_t layers = (size_t)hb_net_tensors(classifier->net);
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need(layers + 2, sizeof(hb_tensor)) +
-                                   hb_workspace_need(layers, sizeof(hb_net_tensor)),
-                               &work));
-    hb_tensor *tensors = hb_workspace_take(&work, layers + 2, sizeof(hb_tensor));
-    hb_net_tensor *named = hb_workspace_take(&work, layers, sizeof(hb_net_tensor));
+    hb_tensor *tensors;
+    hb_net_tensor *named;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(tensors, layers + 2), HB_ARRAY(named, layers)));
     tensors[0] = (hb_tensor){
         "shift",           HB_F64, 1, {(uint64_t)hb_net_shape_of(classifier->net)->inputs},
         classifier->shift, 0};

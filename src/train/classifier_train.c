@@ -249,21 +249,11 @@ static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard
     shard->trainer = t;
     shard->first = first;
     shard->count = n;
-    HB_TRY(hb_workspace_create(
-        t->context,
-        hb_workspace_need(n * dim, sizeof(double)) + hb_workspace_need(2 * n, sizeof(double)) +
-            hb_workspace_need(classes, sizeof(double)) + hb_workspace_need(n * dim, sizeof(float)) +
-            2 * hb_workspace_need(n * classes, sizeof(float)) + hb_workspace_need(n, sizeof(int)) +
-            hb_workspace_need(parameters, sizeof(float)),
-        &shard->work));
-    shard->moved = hb_workspace_take(&shard->work, n * dim, sizeof(double));
-    shard->uniform = hb_workspace_take(&shard->work, 2 * n, sizeof(double));
-    shard->p = hb_workspace_take(&shard->work, classes, sizeof(double));
-    shard->input = hb_workspace_take(&shard->work, n * dim, sizeof(float));
-    shard->logits = hb_workspace_take(&shard->work, n * classes, sizeof(float));
-    shard->cotangent = hb_workspace_take(&shard->work, n * classes, sizeof(float));
-    shard->labels = hb_workspace_take(&shard->work, n, sizeof(int));
-    shard->gradient = hb_workspace_take(&shard->work, parameters, sizeof(float));
+    HB_TRY(HB_WORKSPACE(t->context, &shard->work, HB_ARRAY(shard->moved, n * dim),
+                        HB_ARRAY(shard->uniform, 2 * n), HB_ARRAY(shard->p, classes),
+                        HB_ARRAY(shard->input, n * dim), HB_ARRAY(shard->logits, n * classes),
+                        HB_ARRAY(shard->cotangent, n * classes), HB_ARRAY(shard->labels, n),
+                        HB_ARRAY(shard->gradient, parameters)));
     const hb_net_jets jets = {0};
     return hb_net_tape_create(&shard->alone, t->classifier->net, &jets, n, &shard->tape);
 }
@@ -271,17 +261,10 @@ static hb_status create_shard(class_trainer *t, size_t index, class_shard *shard
 static hb_status create_arrays(class_trainer *t)
 {
     const size_t parameters = hb_net_parameters(t->classifier->net);
-    HB_TRY(hb_workspace_create(t->context,
-                               4 * hb_workspace_need(parameters, sizeof(float)) +
-                                   hb_workspace_need(t->n, sizeof(size_t)) +
-                                   hb_workspace_need(t->n_shards, sizeof(class_shard)),
-                               &t->work));
-    t->gradient = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->state.first = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->state.second = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->state.average = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->order = hb_workspace_take(&t->work, t->n, sizeof(size_t));
-    t->shards = hb_workspace_take(&t->work, t->n_shards, sizeof(class_shard));
+    HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradient, parameters),
+                        HB_ARRAY(t->state.first, parameters), HB_ARRAY(t->state.second, parameters),
+                        HB_ARRAY(t->state.average, parameters), HB_ARRAY(t->order, t->n),
+                        HB_ARRAY(t->shards, t->n_shards)));
     memset(t->shards, 0, t->n_shards * sizeof(class_shard));
     for (size_t s = 0; s < t->n_shards; s++) HB_TRY(create_shard(t, s, &t->shards[s]));
     return HB_OK;

@@ -31,26 +31,15 @@ hb_status hb_target_create(hb_shard *shard)
     size_t most = trainer->target_rows > count ? trainer->target_rows : count;
     if (most > trainer->n) most = trainer->n;
     const size_t stride = (most + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
-    HB_TRY(hb_workspace_create(trainer->context,
-                               hb_workspace_need(1, sizeof(hb_target_room)) +
-                                   hb_workspace_need(stride * d, sizeof(float)) +
-                                   hb_workspace_need(stride, sizeof(float)) +
-                                   hb_workspace_need(most, sizeof(int)) +
-                                   hb_workspace_need(count * stride, sizeof(float)) +
-                                   2 * hb_workspace_need(count * d, sizeof(float)),
-                               &shard->target_work));
-    hb_workspace *work = &shard->target_work;
-    hb_target_room *room = shard->target = hb_workspace_take(work, 1, sizeof *room);
-    room->most = most;
-    room->stride = stride;
-    room->rows = hb_workspace_take(work, stride * d, sizeof(float));
-    memset(room->rows, 0, stride * d * sizeof(float));
-    room->half_squares = hb_workspace_take(work, stride, sizeof(float));
-    for (size_t j = 0; j < stride; j++) room->half_squares[j] = INFINITY; /* of weight 0 */
-    room->labels = hb_workspace_take(work, most, sizeof(int));
-    room->weight = hb_workspace_take(work, count * stride, sizeof(float));
-    room->z = hb_workspace_take(work, count * d, sizeof(float));
-    room->mean = hb_workspace_take(work, count * d, sizeof(float));
+    hb_target_room *room, made = {.most = most, .stride = stride};
+    HB_TRY(HB_WORKSPACE(trainer->context, &shard->target_work, HB_ARRAY(room, 1),
+                        HB_ARRAY(made.rows, stride * d), HB_ARRAY(made.half_squares, stride),
+                        HB_ARRAY(made.labels, most), HB_ARRAY(made.weight, count * stride),
+                        HB_ARRAY(made.z, count * d), HB_ARRAY(made.mean, count * d)));
+    memset(made.rows, 0, stride * d * sizeof(float));
+    for (size_t j = 0; j < stride; j++) made.half_squares[j] = INFINITY; /* of weight 0 */
+    *room = made;
+    shard->target = room;
     return HB_OK;
 }
 

@@ -48,25 +48,12 @@ hb_status hb_drift_room_create(hb_shard *shard)
         const size_t most = (asked + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
         room->most = most < members ? most : members;
     }
-    const size_t rows = hb_workspace_need(n * d, sizeof(double));
-    HB_TRY(hb_workspace_create(trainer->context,
-                               hb_workspace_need(n, sizeof(size_t)) + 4 * rows +
-                                   hb_workspace_need(3 * n * d, sizeof(double)) +
-                                   hb_workspace_need(n * d * d, sizeof(double)) +
-                                   hb_workspace_need(2 * d, sizeof(double)) +
-                                   2 * hb_workspace_need(n * d, sizeof(float)) +
-                                   hb_workspace_need(HB_POOL_GROUP * room->most + 1, sizeof(float)),
-                               &room->work));
-    room->level = hb_workspace_take(&room->work, n, sizeof(size_t));
-    double **arrays[] = {&room->y, &room->end, &room->slope, &room->bend};
-    for (int i = 0; i < 4; i++) *arrays[i] = hb_workspace_take(&room->work, n * d, sizeof(double));
-    room->flow = hb_workspace_take(&room->work, 3 * n * d, sizeof(double));
-    room->jacobian = hb_workspace_take(&room->work, n * d * d, sizeof(double));
-    room->term = hb_workspace_take(&room->work, 2 * d, sizeof(double));
-    room->y_float = hb_workspace_take(&room->work, n * d, sizeof(float));
-    room->mean = hb_workspace_take(&room->work, n * d, sizeof(float));
-    room->weight = hb_workspace_take(&room->work, HB_POOL_GROUP * room->most + 1, sizeof(float));
-    return HB_OK;
+    return HB_WORKSPACE(
+        trainer->context, &room->work, HB_ARRAY(room->level, n), HB_ARRAY(room->y, n * d),
+        HB_ARRAY(room->end, n * d), HB_ARRAY(room->slope, n * d), HB_ARRAY(room->bend, n * d),
+        HB_ARRAY(room->flow, 3 * n * d), HB_ARRAY(room->jacobian, n * d * d),
+        HB_ARRAY(room->term, 2 * d), HB_ARRAY(room->y_float, n * d), HB_ARRAY(room->mean, n * d),
+        HB_ARRAY(room->weight, HB_POOL_GROUP * room->most + 1));
 }
 
 void hb_drift_room_destroy(hb_shard *shard)

@@ -133,18 +133,11 @@ static hb_status create_arrays(hb_trainer *trainer, hb_pool *pool)
     size_t members = fit < MEMBERS ? fit : MEMBERS;
     if (members < LEAST_MEMBERS) members = LEAST_MEMBERS;
     pool->members = members = members / CHUNK * CHUNK;
-    HB_TRY(hb_workspace_create(trainer->context,
-                               hb_workspace_need(n * d, sizeof(double)) +
-                                   hb_workspace_need(n, sizeof(int)) +
-                                   hb_workspace_need(HB_POOL_LEVELS * members * d, sizeof(float)) +
-                                   hb_workspace_need(HB_POOL_LEVELS * members, sizeof(float)) +
-                                   hb_workspace_need(members, sizeof(int)),
-                               &pool->work));
-    pool->start = hb_workspace_take(&pool->work, n * d, sizeof(double));
-    int *labels = hb_workspace_take(&pool->work, n, sizeof(int));
-    pool->from = hb_workspace_take(&pool->work, HB_POOL_LEVELS * members * d, sizeof(float));
-    pool->half_squares = hb_workspace_take(&pool->work, HB_POOL_LEVELS * members, sizeof(float));
-    int *member_labels = hb_workspace_take(&pool->work, members, sizeof(int));
+    int *labels, *member_labels;
+    HB_TRY(HB_WORKSPACE(trainer->context, &pool->work, HB_ARRAY(pool->start, n * d),
+                        HB_ARRAY(labels, n), HB_ARRAY(pool->from, HB_POOL_LEVELS * members * d),
+                        HB_ARRAY(pool->half_squares, HB_POOL_LEVELS * members),
+                        HB_ARRAY(member_labels, members)));
     pool->labels = trainer->labels ? labels : NULL;
     pool->member_labels = trainer->labels ? member_labels : NULL;
     HB_TRY(hb_data_split(trainer->context, n, trainer->settings.seed, trainer->order));

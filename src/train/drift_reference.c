@@ -38,12 +38,9 @@ hb_status hb_pool_drift_size(hb_trainer *trainer)
     double times[PILOT_TIMES], sum = 0, squares = 0;
     hb_workspace work;
     for (int k = 0; k < PILOT_TIMES; k++) times[k] = end * k / (PILOT_TIMES - 1);
-    HB_TRY(hb_workspace_create(trainer->context,
-                               hb_workspace_need(PILOT_TIMES * n * d, sizeof(double)) +
-                                   hb_workspace_need(d * d + d, sizeof(double)),
-                               &work));
-    double *x = hb_workspace_take(&work, PILOT_TIMES * n * d, sizeof(double));
-    double *jacobian = hb_workspace_take(&work, d * d + d, sizeof(double)), *F = jacobian + d * d;
+    double *x, *jacobian, *F;
+    HB_TRY(HB_WORKSPACE(trainer->context, &work, HB_ARRAY(x, PILOT_TIMES * n * d),
+                        HB_ARRAY(jacobian, d * d), HB_ARRAY(F, d)));
     hb_status status = hb_pool_paths(trainer, end / 256, PILOT_TIMES, times, PILOT_FIRST, n, x);
     for (size_t i = 0; i < PILOT_TIMES * n && status == HB_OK; i++) {
         status = hb_problem_drift(trainer->context, trainer->settings.drift, 0, 1, x + i * d, F,
@@ -129,16 +126,10 @@ hb_status hb_pool_set_reference(hb_trainer *trainer)
     const size_t n = fit > PATHS ? PATHS : fit < LEAST_PATHS ? LEAST_PATHS : fit;
     const size_t columns = 2 * d + 1;
     hb_workspace work;
-    HB_TRY(hb_workspace_create(trainer->context,
-                               hb_workspace_need(KNOTS * n * d, sizeof(double)) +
-                                   hb_workspace_need(n * d, sizeof(double)) +
-                                   hb_workspace_need(KNOTS * 2 * columns, sizeof(double)) +
-                                   hb_workspace_need(n * d, sizeof(float)),
-                               &work));
-    double *x = hb_workspace_take(&work, KNOTS * n * d, sizeof(double));
-    double *F = hb_workspace_take(&work, n * d, sizeof(double));
-    double *table = hb_workspace_take(&work, KNOTS * 2 * columns, sizeof(double));
-    float *ends = hb_workspace_take(&work, n * d, sizeof(float));
+    double *x, *F, *table;
+    float *ends;
+    HB_TRY(HB_WORKSPACE(trainer->context, &work, HB_ARRAY(x, KNOTS * n * d), HB_ARRAY(F, n * d),
+                        HB_ARRAY(table, KNOTS * 2 * columns), HB_ARRAY(ends, n * d)));
     const hb_status status = set_reference(trainer, n, x, F, table, ends);
     hb_workspace_destroy(&work);
     return status;

@@ -63,21 +63,13 @@ static hb_status create_arrays(hb_shard *shard, residual_room *room)
 {
     const size_t m = shard->anchors, d = (size_t)shard->trainer->model->info.dim;
     const size_t channels = channels_of(room), in = room->inputs;
-    const size_t counts[] = {
-        channels * m * in, channels * m, channels * m, m, m * in, m * in, m * d, 2 * m * d};
-    size_t bytes = hb_workspace_need(room->directions * d, sizeof(uint32_t)) +
-                   hb_workspace_need(m * d, sizeof(double)) + hb_workspace_need(m, sizeof(double));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(float)));
-    HB_TRY(hb_workspace_create(shard->trainer->context, bytes, &room->work));
-    float **arrays[] = {&room->input, &room->output,          &room->cotangent, &room->value,
-                        &room->slope, &room->slope_cotangent, &room->reference, &room->scratch};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        *arrays[i] = hb_workspace_take(&room->work, counts[i], sizeof(float));
-    room->words = hb_workspace_take(&room->work, room->directions * d, sizeof(uint32_t));
-    room->drift = hb_workspace_take(&room->work, m * d, sizeof(double));
-    room->source = hb_workspace_take(&room->work, m, sizeof(double));
-    return HB_OK;
+    return HB_WORKSPACE(
+        shard->trainer->context, &room->work, HB_ARRAY(room->input, channels * m * in),
+        HB_ARRAY(room->output, channels * m), HB_ARRAY(room->cotangent, channels * m),
+        HB_ARRAY(room->value, m), HB_ARRAY(room->slope, m * in),
+        HB_ARRAY(room->slope_cotangent, m * in), HB_ARRAY(room->reference, m * d),
+        HB_ARRAY(room->scratch, 2 * m * d), HB_ARRAY(room->words, room->directions * d),
+        HB_ARRAY(room->drift, m * d), HB_ARRAY(room->source, m));
 }
 
 static hb_status create(hb_shard *shard)

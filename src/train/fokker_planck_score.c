@@ -71,22 +71,12 @@ static hb_status create(hb_shard *shard)
     if (m == 0) return HB_OK;
     const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)room->n_pairs, .pair = pairs};
     const size_t channels = room->channels = (size_t)hb_net_channels(&jets);
-    HB_TRY(hb_workspace_create(trainer->context,
-                               hb_workspace_need(channels * m * inputs, sizeof(float)) +
-                                   2 * hb_workspace_need(channels * m * d, sizeof(float)) +
-                                   hb_workspace_need(m * d, sizeof(float)) +
-                                   hb_workspace_need(2 * m * d, sizeof(float)) +
-                                   2 * hb_workspace_need(m * d, sizeof(double)) +
-                                   hb_workspace_need(m * d * d, sizeof(double)),
-                               &room->work));
-    room->input = hb_workspace_take(&room->work, channels * m * inputs, sizeof(float));
-    room->output = hb_workspace_take(&room->work, channels * m * d, sizeof(float));
-    room->cotangent = hb_workspace_take(&room->work, channels * m * d, sizeof(float));
-    room->reference = hb_workspace_take(&room->work, m * d, sizeof(float));
-    room->scratch = hb_workspace_take(&room->work, 2 * m * d, sizeof(float));
-    room->drift = hb_workspace_take(&room->work, m * d, sizeof(double));
-    room->source = hb_workspace_take(&room->work, m * d, sizeof(double));
-    room->jacobian = hb_workspace_take(&room->work, m * d * d, sizeof(double));
+    HB_TRY(HB_WORKSPACE(trainer->context, &room->work, HB_ARRAY(room->input, channels * m * inputs),
+                        HB_ARRAY(room->output, channels * m * d),
+                        HB_ARRAY(room->cotangent, channels * m * d),
+                        HB_ARRAY(room->reference, m * d), HB_ARRAY(room->scratch, 2 * m * d),
+                        HB_ARRAY(room->drift, m * d), HB_ARRAY(room->source, m * d),
+                        HB_ARRAY(room->jacobian, m * d * d)));
     return hb_net_tape_create(&shard->alone, trainer->model->net, &jets, m, &room->jets);
 }
 

@@ -59,27 +59,15 @@ static hb_status create_arrays(hb_shard *shard, ball_room *room, size_t rows)
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const size_t m = shard->anchors, nodes = common->nodes[0];
-    const size_t doubles[] = {rows, nodes, nodes * d, nodes, nodes * d, nodes, nodes};
-    size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows, sizeof(float)) +
-                   hb_workspace_need(2 * rows * d, sizeof(float)) +
-                   hb_workspace_need(m, sizeof(double *));
-    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(doubles[i], sizeof(double)));
-    hb_workspace *work = &room->work;
-    HB_TRY(hb_workspace_create(shard->trainer->context, bytes, work));
-    hb_ball_rows_take(shard, work, rows, &room->at);
-    room->value = hb_workspace_take(work, rows, sizeof(double));
-    room->share = hb_workspace_take(work, nodes, sizeof(double));
-    room->cloud.y = hb_workspace_take(work, nodes * d, sizeof(double));
-    room->cloud.s = hb_workspace_take(work, nodes, sizeof(double));
-    room->draw.z = hb_workspace_take(work, nodes * d, sizeof(double));
-    room->draw.sigma = hb_workspace_take(work, nodes, sizeof(double));
-    room->draw.uniform = hb_workspace_take(work, nodes, sizeof(double));
+    room->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->work,
+                        HB_BALL_ROWS(shard, room->at, rows, d), HB_ARRAY(room->value, rows),
+                        HB_ARRAY(room->share, nodes), HB_ARRAY(room->cloud.y, nodes * d),
+                        HB_ARRAY(room->cloud.s, nodes), HB_ARRAY(room->draw.z, nodes * d),
+                        HB_ARRAY(room->draw.sigma, nodes), HB_ARRAY(room->draw.uniform, nodes),
+                        HB_ARRAY(room->w, rows), HB_ARRAY(room->w_cotangent, rows),
+                        HB_ARRAY(room->scratch, 2 * rows * d), HB_ARRAY(room->weight, m)));
     room->draw.dim = (int)d;
-    room->w = hb_workspace_take(work, rows, sizeof(float));
-    room->w_cotangent = hb_workspace_take(work, rows, sizeof(float));
-    room->scratch = hb_workspace_take(work, 2 * rows * d, sizeof(float));
-    room->weight = hb_workspace_take(work, m, sizeof(double *));
     return HB_OK;
 }
 

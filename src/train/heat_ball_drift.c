@@ -71,25 +71,19 @@ static hb_status create_arrays(hb_shard *shard, drift_balls_room *room, size_t r
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t n = nodes_of(common);
-    double **arrays[] = {&room->tau,        &room->shift,      &room->weight,
-                         &room->value,      &room->to_scaled,  &room->F,
-                         &room->divergence, &room->jacobian,   &room->node_drift,
-                         &room->cloud[0].y, &room->cloud[0].s, &room->cloud[0].arm,
-                         &room->cloud[1].y, &room->cloud[1].s, &room->cloud[1].arm,
-                         &room->draw.z,     &room->draw.sigma, &room->draw.uniform};
-    const size_t counts[] = {rows,  rows, rows,  rows,  m, m * d, m,     m * d * d, n * d,
-                             n * d, n,    n * d, n * d, n, n * d, n * d, n,         n};
-    size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows, sizeof(float)) +
-                   hb_workspace_need(2 * rows * d, sizeof(float));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(double)));
-    HB_TRY(hb_workspace_create(shard->trainer->context, bytes, &room->work));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        *arrays[i] = hb_workspace_take(&room->work, counts[i], sizeof(double));
-    hb_ball_rows_take(shard, &room->work, rows, &room->at);
-    room->w = hb_workspace_take(&room->work, rows, sizeof(float));
-    room->w_cotangent = hb_workspace_take(&room->work, rows, sizeof(float));
-    room->scratch = hb_workspace_take(&room->work, 2 * rows * d, sizeof(float));
+    room->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->work,
+                        HB_BALL_ROWS(shard, room->at, rows, d), HB_ARRAY(room->w, rows),
+                        HB_ARRAY(room->w_cotangent, rows), HB_ARRAY(room->scratch, 2 * rows * d),
+                        HB_ARRAY(room->tau, rows), HB_ARRAY(room->shift, rows),
+                        HB_ARRAY(room->weight, rows), HB_ARRAY(room->value, rows),
+                        HB_ARRAY(room->to_scaled, m), HB_ARRAY(room->F, m * d),
+                        HB_ARRAY(room->divergence, m), HB_ARRAY(room->jacobian, m * d * d),
+                        HB_ARRAY(room->node_drift, n * d), HB_ARRAY(room->cloud[0].y, n * d),
+                        HB_ARRAY(room->cloud[0].s, n), HB_ARRAY(room->cloud[0].arm, n * d),
+                        HB_ARRAY(room->cloud[1].y, n * d), HB_ARRAY(room->cloud[1].s, n),
+                        HB_ARRAY(room->cloud[1].arm, n * d), HB_ARRAY(room->draw.z, n * d),
+                        HB_ARRAY(room->draw.sigma, n), HB_ARRAY(room->draw.uniform, n)));
     hb_ball_constants constants;
     HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, &constants));
     room->draw.dim = (int)d;

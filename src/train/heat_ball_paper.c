@@ -63,27 +63,13 @@ static hb_status create(hb_shard *shard)
     paper_room *room = shard->room = memory;
     *room = (paper_room){.draws = draws};
     if (m == 0) return HB_OK;
-    HB_TRY(hb_workspace_create(
-        context,
-        hb_workspace_need(draws * d, sizeof(double)) + hb_workspace_need(draws, sizeof(double)) +
-            hb_workspace_need(rows * d, sizeof(double)) + hb_workspace_need(rows, sizeof(double)) +
-            hb_workspace_need(rows, sizeof(hb_clock)) + hb_workspace_need(rows, sizeof(int)) +
-            2 * hb_workspace_need(rows, sizeof(float)) +
-            hb_workspace_need(2 * rows * d, sizeof(float)) +
-            2 * hb_workspace_need(m, sizeof(size_t)),
-        &room->work));
-    room->draw_z = hb_workspace_take(&room->work, draws * d, sizeof(double));
-    room->sigma = hb_workspace_take(&room->work, draws, sizeof(double));
-    room->z = hb_workspace_take(&room->work, rows * d, sizeof(double));
-    room->value = hb_workspace_take(&room->work, rows, sizeof(double));
-    room->clock = hb_workspace_take(&room->work, rows, sizeof(hb_clock));
-    int *labels = hb_workspace_take(&room->work, rows, sizeof(int));
+    int *labels;
+    HB_TRY(HB_WORKSPACE(
+        context, &room->work, HB_ARRAY(room->draw_z, draws * d), HB_ARRAY(room->sigma, draws),
+        HB_ARRAY(room->z, rows * d), HB_ARRAY(room->value, rows), HB_ARRAY(room->clock, rows),
+        HB_ARRAY(labels, rows), HB_ARRAY(room->w, rows), HB_ARRAY(room->w_cotangent, rows),
+        HB_ARRAY(room->scratch, 2 * rows * d), HB_ARRAY(room->first, m), HB_ARRAY(room->count, m)));
     room->labels = shard->anchor.labels ? labels : NULL;
-    room->w = hb_workspace_take(&room->work, rows, sizeof(float));
-    room->w_cotangent = hb_workspace_take(&room->work, rows, sizeof(float));
-    room->scratch = hb_workspace_take(&room->work, 2 * rows * d, sizeof(float));
-    room->first = hb_workspace_take(&room->work, m, sizeof(size_t));
-    room->count = hb_workspace_take(&room->work, m, sizeof(size_t));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
                                 &room->tape);
 }

@@ -52,37 +52,21 @@ static void destroy(hb_shard *shard)
     shard->room = NULL;
 }
 
-static double *doubles(vector_room *room, size_t count)
-{
-    return hb_workspace_take(&room->work, count, sizeof(double));
-}
-
 static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
 {
     hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
     const size_t most = common->nodes[0] > common->nodes[1] ? common->nodes[0] : common->nodes[1];
-    const size_t counts[] = {rows,     rows * d, HB_BALL_HALVES * d, HB_BALL_HALVES * d,
-                             most * d, most,     most * d,           most * d,
-                             most,     most};
-    size_t bytes = hb_ball_rows_need(rows, d) + 2 * hb_workspace_need(rows * d, sizeof(float));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(counts[i], sizeof(double)));
-    HB_TRY(hb_workspace_create(trainer->context, bytes, &room->work));
-    hb_ball_rows_take(shard, &room->work, rows, &room->at);
-    room->score = hb_workspace_take(&room->work, rows * d, sizeof(float));
-    room->cotangent = hb_workspace_take(&room->work, rows * d, sizeof(float));
-    room->weight = doubles(room, rows);
-    room->arm = doubles(room, rows * d);
-    room->residual = doubles(room, HB_BALL_HALVES * d);
-    room->pull = doubles(room, HB_BALL_HALVES * d);
-    room->cloud.y = doubles(room, most * d);
-    room->cloud.s = doubles(room, most);
-    room->cloud.arm = doubles(room, most * d);
-    room->draw.z = doubles(room, most * d);
-    room->draw.sigma = doubles(room, most);
-    room->draw.uniform = doubles(room, most);
+    room->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(trainer->context, &room->work, HB_BALL_ROWS(shard, room->at, rows, d),
+                        HB_ARRAY(room->score, rows * d), HB_ARRAY(room->cotangent, rows * d),
+                        HB_ARRAY(room->weight, rows), HB_ARRAY(room->arm, rows * d),
+                        HB_ARRAY(room->residual, HB_BALL_HALVES * d),
+                        HB_ARRAY(room->pull, HB_BALL_HALVES * d), HB_ARRAY(room->cloud.y, most * d),
+                        HB_ARRAY(room->cloud.s, most), HB_ARRAY(room->cloud.arm, most * d),
+                        HB_ARRAY(room->draw.z, most * d), HB_ARRAY(room->draw.sigma, most),
+                        HB_ARRAY(room->draw.uniform, most)));
     hb_ball_constants constants;
     HB_TRY(hb_ball_constants_get(trainer->context, (int)d, 0, &constants));
     room->draw.dim = (int)d;

@@ -3,22 +3,10 @@
 
 #include <string.h>
 
-static size_t rows_need(size_t n, size_t d, int labels)
-{
-    return hb_workspace_need(n * d, sizeof(double)) + hb_workspace_need(n * d, sizeof(float)) +
-           hb_workspace_need(n, sizeof(hb_clock)) + hb_workspace_need(n, sizeof(double)) +
-           (labels ? hb_workspace_need(n, sizeof(int)) : 0);
-}
-
-static void take_rows(hb_workspace *work, size_t n, size_t d, int labels, hb_rows *out)
-{
-    *out = (hb_rows){.n = n};
-    out->z = hb_workspace_take(work, n * d, sizeof(double));
-    out->noise = hb_workspace_take(work, n * d, sizeof(float));
-    out->root = hb_workspace_take(work, n, sizeof(double));
-    out->clock = hb_workspace_take(work, n, sizeof(hb_clock));
-    if (labels) out->labels = hb_workspace_take(work, n, sizeof(int));
-}
+/* The rows in the table of a workspace. */
+#define ROWS(rows, n, d, labelled)                                                                 \
+    HB_ARRAY((rows).z, (n) * (d)), HB_ARRAY((rows).noise, (n) * (d)), HB_ARRAY((rows).root, (n)),  \
+        HB_ARRAY((rows).clock, (n)), HB_ARRAY_IF((labelled), (rows).labels, (n))
 
 hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
 {
@@ -31,19 +19,12 @@ hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
     shard->first_anchor = all * index / shards;
     shard->anchors = all * (index + 1) / shards - shard->first_anchor;
     const size_t n = shard->count, m = shard->anchors, most = n > m ? n : m;
-    HB_TRY(hb_workspace_create(
-        trainer->context,
-        rows_need(n, d, labels) + rows_need(m, d, labels) +
-            hb_workspace_need(most, sizeof(double)) + 2 * hb_workspace_need(n * d, sizeof(float)) +
-            hb_workspace_need(trainer->model->info.parameters, sizeof(float)),
-        &shard->work));
-    take_rows(&shard->work, n, d, labels, &shard->rows);
-    take_rows(&shard->work, m, d, labels, &shard->anchor);
-    shard->uniform = hb_workspace_take(&shard->work, most, sizeof(double));
-    shard->score = hb_workspace_take(&shard->work, n * d, sizeof(float));
-    shard->score_cotangent = hb_workspace_take(&shard->work, n * d, sizeof(float));
-    shard->gradient =
-        hb_workspace_take(&shard->work, trainer->model->info.parameters, sizeof(float));
+    shard->rows.n = n;
+    shard->anchor.n = m;
+    HB_TRY(HB_WORKSPACE(trainer->context, &shard->work, ROWS(shard->rows, n, d, labels),
+                        ROWS(shard->anchor, m, d, labels), HB_ARRAY(shard->uniform, most),
+                        HB_ARRAY(shard->score, n * d), HB_ARRAY(shard->score_cotangent, n * d),
+                        HB_ARRAY(shard->gradient, trainer->model->info.parameters)));
     HB_TRY(hb_model_tape_create(&shard->alone, trainer->model, HB_WANT_SCORE, n, &shard->tape));
     if (trainer->pool)
         HB_TRY(hb_drift_room_create(shard));

@@ -147,21 +147,12 @@ static hb_status create_model(hb_trainer *t, int dim, int classes, const double 
 static hb_status create_arrays(hb_trainer *t, const double *data)
 {
     const size_t parameters = t->model->info.parameters, n = t->n, d = (size_t)t->model->info.dim;
-    HB_TRY(hb_workspace_create(
-        t->context,
-        4 * hb_workspace_need(parameters, sizeof(float)) +
-            hb_workspace_need(n * d, sizeof(double)) + hb_workspace_need(n, sizeof(size_t)) +
-            hb_workspace_need(HB_LOG_MOST_ROWS * HB_LOG_COLUMNS, sizeof(double)) +
-            hb_workspace_need(t->n_shards, sizeof(hb_shard)),
-        &t->work));
-    t->gradient = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->state.first = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->state.second = hb_workspace_take(&t->work, parameters, sizeof(float));
-    t->state.average = hb_workspace_take(&t->work, parameters, sizeof(float));
-    double *z = hb_workspace_take(&t->work, n * d, sizeof(double));
-    t->order = hb_workspace_take(&t->work, n, sizeof(size_t));
-    t->log = hb_workspace_take(&t->work, HB_LOG_MOST_ROWS * HB_LOG_COLUMNS, sizeof(double));
-    t->shards = hb_workspace_take(&t->work, t->n_shards, sizeof(hb_shard));
+    double *z;
+    HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradient, parameters),
+                        HB_ARRAY(t->state.first, parameters), HB_ARRAY(t->state.second, parameters),
+                        HB_ARRAY(t->state.average, parameters), HB_ARRAY(z, n * d),
+                        HB_ARRAY(t->order, n), HB_ARRAY(t->log, HB_LOG_MOST_ROWS * HB_LOG_COLUMNS),
+                        HB_ARRAY(t->shards, t->n_shards)));
     memset(t->shards, 0, t->n_shards * sizeof(hb_shard));
     hb_model_standardise(t->model, n, data, z);
     t->z = z;
