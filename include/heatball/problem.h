@@ -90,7 +90,8 @@ typedef enum hb_initial_kind {
     HB_INITIAL_STATIONARY,
     HB_INITIAL_SAMPLES,
     HB_INITIAL_UNIFORM,
-    HB_INITIAL_CALLBACK
+    HB_INITIAL_CALLBACK,
+    HB_INITIAL_OTHER /* a text that is none of these */
 } hb_initial_kind;
 
 HB_API void hb_problem_settings_default(hb_problem_settings *settings);

@@ -106,6 +106,7 @@ class InitialKind(enum.IntEnum):
     INITIAL_SAMPLES = 4
     INITIAL_UNIFORM = 5
     INITIAL_CALLBACK = 6
+    INITIAL_OTHER = 7
 
 
 class Quantity(enum.IntEnum):

@@ -11,6 +11,7 @@
  * Above four dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
 #include "base/context.h"
 #include "estimate/particle_pilot.h"
+#include "problem/initial_average.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,11 +131,8 @@ static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
 static hb_status add_start(const hb_particle_task *task, hb_particle_rules *out)
 {
     const size_t d = task->dim;
-    const hb_initial_kind kind = hb_problem_initial_kind(task->problem);
-    const int smooth =
-        kind == HB_INITIAL_GAUSSIAN || kind == HB_INITIAL_MIXTURE || kind == HB_INITIAL_STATIONARY;
     void *memory;
-    if (!smooth) return HB_OK;
+    if (!hb_problem_initial_facts(task->problem)->smooth) return HB_OK;
     HB_TRY(hb_allocate(task->context, 2 * d, sizeof(double), &memory));
     double *low = memory, *high = low + d, least = INFINITY;
     const hb_status status = hb_problem_initial_box(task->context, task->problem, low, high);

@@ -18,6 +18,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "estimate/particle_frame.h"
+#include "problem/initial_average.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -37,7 +38,7 @@ static hb_status draw_initial(hb_context *context, const hb_path_plan *plan, uin
         memcpy(x + i * plan->dim, plan->start + (first + i) % plan->n_start * plan->dim,
                plan->dim * sizeof *x);
     if (plan->start) return HB_OK;
-    if (hb_problem_initial_kind(plan->problem) != HB_INITIAL_CALLBACK)
+    if (!hb_problem_initial_facts(plan->problem)->serial)
         return hb_problem_initial_sample(context, plan->problem, plan->seed, first, n, x);
 #pragma omp critical(hb_paths_initial)
     status = hb_problem_initial_sample(context, plan->problem, plan->seed, first, n, x);

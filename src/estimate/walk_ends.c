@@ -185,7 +185,7 @@ hb_status hb_walk_finish_drawn(hb_walk_block *b)
     const size_t d = b->shared.d;
     hb_status status;
     if (b->n_leaving == 0) return HB_OK;
-    if (hb_problem_initial_kind(b->shared.problem) != HB_INITIAL_CALLBACK) {
+    if (!hb_problem_initial_facts(b->shared.problem)->serial) {
         status = hb_problem_initial(&b->context, b->shared.problem, 2 * b->n_leaving, b->ends,
                                     b->end_log, b->end_slope);
     } else {

@@ -463,7 +463,7 @@ static int is_sound(const hb_walk_linear *linear)
 static hb_status describe(walk_estimator *w, const hb_problem *problem, double tau)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
-    const int uniform = hb_problem_initial_kind(problem) == HB_INITIAL_UNIFORM;
+    const int uniform = hb_problem_initial_facts(problem)->box;
     hb_walk_problem *shared = &w->shared;
     HB_TRY(hb_walk_linear_find(w->context, problem, tau, &w->linear));
     const int diagonal = w->linear.diagonal;
@@ -529,9 +529,8 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
     used += snprintf(note + used, size - (size_t)used, "; %s",
                      w->closed || w->shared.closed_form ? "the last step in closed form"
                                                         : "the last step drawn");
-    if (hb_problem_initial_kind(w->shared.problem) == HB_INITIAL_SAMPLES)
-        snprintf(note + used, size - (size_t)used,
-                 "; the samples are smoothed by Gaussians of Scott's width");
+    const char *about_start = hb_problem_initial_facts(w->shared.problem)->note;
+    if (about_start) snprintf(note + used, size - (size_t)used, "; %s", about_start);
 }
 
 hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,

@@ -24,6 +24,7 @@
 #include "grid/grid_start.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "problem/initial_average.h"
 
 #include <math.h>
 #include <string.h>
@@ -219,7 +220,7 @@ static hb_status rough_start(hb_context *context, const hb_problem *problem, con
                              double *v)
 {
     double low[3], high[3];
-    if (hb_problem_initial_kind(problem) == HB_INITIAL_UNIFORM) {
+    if (hb_problem_initial_facts(problem)->box) {
         HB_TRY(hb_problem_initial_box(context, problem, low, high));
         flow_of_box(mesh, low, high, v);
         return HB_OK;

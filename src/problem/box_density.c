@@ -13,7 +13,7 @@
  * A number to reproduce: l = -x^2/2 has the total sqrt(2 pi). */
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/problem_parts.h"
+#include "problem/initial_law.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -28,13 +28,11 @@ static const double DROP = 40, MARGIN = 0.1, FARTHEST = 0x1p24;
 static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
                  LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64};
 
-static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t n, const double *x,
+static hb_status evaluate(hb_context *context, const hb_box_density *box, size_t n, const double *x,
                           double *l)
 {
-    const int d = problem->dim;
-    HB_TRY((problem->initial.kind == HB_INITIAL_STATIONARY
-                ? hb_stationary_evaluate
-                : hb_density_callback_evaluate)(context, problem, n, x, l, NULL));
+    const int d = box->problem->dim;
+    HB_TRY(box->raw(context, box->problem, n, x, l, NULL));
     for (size_t i = 0; i < n; i++) {
         char text[HB_POINT_TEXT];
         HB_CHECK(context, !isnan(l[i]) && l[i] < INFINITY, HB_ERROR_NUMERICAL,
@@ -53,10 +51,11 @@ static size_t lattice_size(int d, int m)
 
 /* l[m^d] at the lattice of the box: its corners among the points (centred = 0), or the centres of m
  * cells a side (centred = 1). The last axis runs fastest. */
-static hb_status tabulate(hb_context *context, const hb_problem *problem, const double *low,
-                          const double *high, int m, int centred, double *l)
+static hb_status tabulate(hb_context *context, const hb_box_density *box, int m, int centred,
+                          double *l)
 {
-    const int d = problem->dim;
+    const int d = box->problem->dim;
+    const double *low = box->low, *high = box->high;
     void *memory;
     HB_TRY(hb_allocate(context, (size_t)m * (size_t)d, sizeof(double), &memory));
     double *x = memory; // (m, d): one line along the last axis
@@ -71,7 +70,7 @@ static hb_status tabulate(hb_context *context, const hb_problem *problem, const 
                 x[k * d + j] = low[j] + (high[j] - low[j]) * (index + shift) / intervals;
             }
         }
-        status = evaluate(context, problem, (size_t)m, x, l + line * (size_t)m);
+        status = evaluate(context, box, (size_t)m, x, l + line * (size_t)m);
     }
     hb_release(context, memory);
     return status;
@@ -96,14 +95,13 @@ static double largest(size_t n, const double *l)
     return peak;
 }
 
-static hb_status grow(hb_context *context, hb_problem *problem, double *l)
+static hb_status grow(hb_context *context, hb_box_density *box, double *l)
 {
-    hb_box_density *box = &problem->initial.box;
-    const int d = problem->dim, m = SEARCH[d];
+    const int d = box->problem->dim, m = SEARCH[d];
     const size_t size = lattice_size(d, m);
     for (double half = 1; half <= FARTHEST; half *= 2) {
         for (int j = 0; j < d; j++) box->low[j] = -(box->high[j] = half);
-        HB_TRY(tabulate(context, problem, box->low, box->high, m, 0, l));
+        HB_TRY(tabulate(context, box, m, 0, l));
         const double peak = largest(size, l);
         double face = -INFINITY;
         for (size_t i = 0; i < size; i++)
@@ -112,9 +110,7 @@ static hb_status grow(hb_context *context, hb_problem *problem, double *l)
     }
     return hb_fail(context, HB_ERROR_ARGUMENT,
                    "the %s does not normalise: it does not fall by e^-%g within |x| < %g",
-                   problem->initial.kind == HB_INITIAL_STATIONARY ? "stationary density"
-                                                                  : "initial density",
-                   DROP, FARTHEST);
+                   box->what, DROP, FARTHEST);
 }
 
 /* The box of the lattice points within DROP of the peak and one step around; *shrunk: was it much? */
@@ -142,17 +138,16 @@ static void tighten(hb_box_density *box, int d, int m, const double *l, int *shr
     }
 }
 
-hb_status hb_box_density_find(hb_context *context, hb_problem *problem)
+hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
 {
-    hb_box_density *box = &problem->initial.box;
-    const int d = problem->dim, m = SEARCH[d];
+    const int d = box->problem->dim, m = SEARCH[d];
     void *memory;
     HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
     double *l = memory; // (m^d)
-    hb_status status = grow(context, problem, l);
+    hb_status status = grow(context, box, l);
     for (int shrunk = 1; shrunk && status == HB_OK;) {
         tighten(box, d, m, l, &shrunk);
-        status = tabulate(context, problem, box->low, box->high, m, 0, l);
+        status = tabulate(context, box, m, 0, l);
         box->peak = largest(lattice_size(d, m), l);
     }
     hb_release(context, memory);
@@ -163,17 +158,16 @@ hb_status hb_box_density_find(hb_context *context, hb_problem *problem)
 
 static hb_status density_on_line(void *user, size_t n, const double *x, double *density)
 {
-    const hb_problem *problem = user;
-    HB_TRY(evaluate(problem->context, problem, n, x, density));
-    for (size_t i = 0; i < n; i++) density[i] = exp(density[i] - problem->initial.box.peak);
+    const hb_box_density *box = user;
+    HB_TRY(evaluate(box->problem->context, box, n, x, density));
+    for (size_t i = 0; i < n; i++) density[i] = exp(density[i] - box->peak);
     return HB_OK;
 }
 
-static hb_status total_on_line(hb_context *context, hb_problem *problem)
+static hb_status total_on_line(hb_context *context, hb_box_density *box)
 {
-    hb_box_density *box = &problem->initial.box;
     const hb_panels_settings settings = {.function = density_on_line,
-                                         .user = problem,
+                                         .user = box,
                                          .scale = 1,
                                          .name = "the initial density",
                                          .variable = "x1"};
@@ -182,28 +176,27 @@ static hb_status total_on_line(hb_context *context, hb_problem *problem)
     return HB_OK;
 }
 
-static hb_status midpoint_sum(hb_context *context, const hb_problem *problem, int m, double *l,
+static hb_status midpoint_sum(hb_context *context, const hb_box_density *box, int m, double *l,
                               double *sum)
 {
-    const hb_box_density *box = &problem->initial.box;
-    HB_TRY(tabulate(context, problem, box->low, box->high, m, 1, l));
+    const int d = box->problem->dim;
+    HB_TRY(tabulate(context, box, m, 1, l));
     double cell = 1;
-    for (int j = 0; j < problem->dim; j++) cell *= (box->high[j] - box->low[j]) / m;
+    for (int j = 0; j < d; j++) cell *= (box->high[j] - box->low[j]) / m;
     *sum = 0;
-    for (size_t i = 0; i < lattice_size(problem->dim, m); i++) *sum += exp(l[i] - box->peak);
+    for (size_t i = 0; i < lattice_size(d, m); i++) *sum += exp(l[i] - box->peak);
     *sum *= cell;
     return HB_OK;
 }
 
-static hb_status total_in_box(hb_context *context, hb_problem *problem)
+static hb_status total_in_box(hb_context *context, hb_box_density *box)
 {
-    hb_box_density *box = &problem->initial.box;
-    const int d = problem->dim;
+    const int d = box->problem->dim;
     double before = NAN, sum = NAN, change = INFINITY;
     for (int m = FIRST[d]; m <= LAST[d] && change > 1e-12; m *= 2) {
         void *memory;
         HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
-        const hb_status status = midpoint_sum(context, problem, m, memory, &sum);
+        const hb_status status = midpoint_sum(context, box, m, memory, &sum);
         hb_release(context, memory);
         HB_TRY(status);
         if (before > 0) change = fabs(sum / before - 1);
@@ -238,16 +231,15 @@ static double cell_bound(int d, int cells, const double *l, size_t cell)
     return bound + MARGIN;
 }
 
-static hb_status build_table(hb_context *context, hb_problem *problem)
+static hb_status build_table(hb_context *context, hb_box_density *box)
 {
-    hb_box_density *box = &problem->initial.box;
-    const int d = problem->dim, cells = box->cells = CELLS[d];
+    const int d = box->problem->dim, cells = box->cells = CELLS[d];
     const size_t n = lattice_size(d, cells);
     void *memory, *corners;
     HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
     box->table = memory;
     HB_TRY(hb_allocate(context, lattice_size(d, cells + 1), sizeof(double), &corners));
-    const hb_status status = tabulate(context, problem, box->low, box->high, cells + 1, 0, corners);
+    const hb_status status = tabulate(context, box, cells + 1, 0, corners);
     double sum = 0;
     for (size_t i = 0; i < n && status == HB_OK; i++)
         box->table[i] = sum += exp(cell_bound(d, cells, corners, i) - box->peak);
@@ -269,11 +261,10 @@ static size_t choose_cell(const hb_box_density *box, size_t n, double u)
     return first;
 }
 
-static hb_status draw_in_box(hb_context *context, const hb_problem *problem, uint64_t seed,
+static hb_status draw_in_box(hb_context *context, const hb_box_density *box, uint64_t seed,
                              uint64_t index, double *x)
 {
-    const hb_box_density *box = &problem->initial.box;
-    const int d = problem->dim, cells = box->cells;
+    const int d = box->problem->dim, cells = box->cells;
     const size_t width = (size_t)d + 2, n = lattice_size(d, cells);
     double u[5], l; // cell, acceptance, place
     for (uint64_t attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -285,7 +276,7 @@ static hb_status draw_in_box(hb_context *context, const hb_problem *problem, uin
             const double step = (box->high[j] - box->low[j]) / cells;
             x[j] = box->low[j] + step * ((double)(rest % (size_t)cells) + u[2 + j]);
         }
-        HB_TRY(evaluate(context, problem, 1, x, &l));
+        HB_TRY(evaluate(context, box, 1, x, &l));
         const double bound = box->table[cell] - (cell ? box->table[cell - 1] : 0);
         if (u[1] * bound <= exp(l - box->peak)) return HB_OK;
     }
@@ -294,26 +285,53 @@ static hb_status draw_in_box(hb_context *context, const hb_problem *problem, uin
                    MAX_ATTEMPTS);
 }
 
-hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
-                              uint64_t index, double *x)
+static hb_status draw_one(hb_context *context, const hb_box_density *box, uint64_t seed,
+                          uint64_t index, double *x)
 {
-    const hb_box_density *box = &problem->initial.box;
-    if (problem->dim > 1) return draw_in_box(context, problem, seed, index, x);
+    if (box->problem->dim > 1) return draw_in_box(context, box, seed, index, x);
     double u;
     HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_ATTEMPT, index, 1, &u));
     return hb_panels_inverse(context, box->cumulative, u * hb_panels_total(box->cumulative), x);
 }
 
-hb_status hb_box_density_create(hb_context *context, hb_problem *problem)
+hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
+                              uint64_t first, size_t n, double *x)
 {
-    if (problem->dim == 1) return total_on_line(context, problem);
-    HB_TRY(total_in_box(context, problem));
-    return build_table(context, problem);
+    const size_t d = (size_t)problem->dim;
+    for (size_t i = 0; i < n; i++)
+        HB_TRY(draw_one(context, problem->initial.data, seed, first + i, x + i * d));
+    return HB_OK;
 }
 
-void hb_box_density_destroy(hb_context *context, hb_box_density *box)
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+hb_status hb_box_density_create(hb_context *context, hb_box_density *box)
 {
+    if (box->problem->dim == 1) return total_on_line(context, box);
+    HB_TRY(total_in_box(context, box));
+    return build_table(context, box);
+}
+
+void hb_box_density_destroy(hb_context *context, void *data)
+{
+    hb_box_density *box = data;
     hb_panels_destroy(context, box->cumulative);
     hb_release(context, box->table);
-    memset(box, 0, sizeof *box);
+    hb_release(context, data);
+}
+
+hb_status hb_box_density_evaluate(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, double *log_density, double *gradient)
+{
+    const hb_box_density *box = problem->initial.data;
+    HB_TRY(box->raw(context, problem, n, x, log_density, gradient));
+    for (size_t i = 0; i < n; i++) log_density[i] -= box->log_total;
+    return HB_OK;
+}
+
+void hb_box_density_box(const hb_problem *problem, double *low, double *high)
+{
+    const hb_box_density *box = problem->initial.data;
+    memcpy(low, box->low, (size_t)problem->dim * sizeof *low);
+    memcpy(high, box->high, (size_t)problem->dim * sizeof *high);
 }

@@ -1,70 +1,109 @@
-/* Initial densities: ln u(x,0), its gradient, a box that holds the mass, and draws.
+/* Initial densities: ln u(x,0), its gradient, a box that holds the mass, and draws, by the functions of their laws.
  *
- * Gaussians, mixtures and samples are sums of Gaussians (gaussians.c), the uniform density is constant
- * on its box, stationary and callback densities are normalised numerically (box_density.c). Draw i is a
- * function of (seed, i): its normals are numbers i d .. i d + d-1 of one stream, its choice of a component
- * number i of another. Draws of `samples` are the samples themselves, each as likely as the others; the
- * kernels are only put on where a density is needed.
+ * A text NAME(ARGUMENTS) is given to the law of that name (initial_law.h). Draw i is a function of (seed, i).
  * A number to reproduce: a Gaussian of variance s^2 has all but 1e-12 of its mass within 7.13 s. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/problem_parts.h"
-#include "random/choose.h"
-#include "random/streams.h"
+#include "problem/initial_law.h"
 
-#include <heatball/random.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { CHOICE_BLOCK = 1024 };
+/* ---- made and destroyed --------------------------------------------------------------------- */
+
+hb_status hb_initial_data(hb_context *context, hb_problem *problem, size_t bytes, void *out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, bytes, 1, &memory));
+    problem->initial.data = memset(memory, 0, bytes);
+    memcpy(out, &memory, sizeof memory); // a pointer to any type of data
+    return HB_OK;
+}
 
 void hb_initial_destroy(hb_context *context, hb_initial *initial)
 {
-    hb_release(context, initial->gaussians.log_weight);
-    hb_release(context, initial->gaussians.mean);
-    hb_release(context, initial->gaussians.sd);
-    hb_release(context, initial->gaussians.cholesky);
-    hb_release(context, initial->low);
-    hb_release(context, initial->high);
-    hb_panels_destroy(context, initial->path);
-    hb_box_density_destroy(context, &initial->box);
-    memset(initial, 0, sizeof *initial);
+    if (initial->data) initial->law->destroy(context, initial->data);
+    *initial = (hb_initial){0};
 }
+
+/* "gaussian(...), mixture(FILE), ... or uniform(...)" */
+static hb_status refuse(hb_context *context, const char *name)
+{
+    char forms[300] = "";
+    for (size_t i = 0, used = 0; hb_initial_laws[i] && used < sizeof forms; i++)
+        used += (size_t)snprintf(forms + used, sizeof forms - used, "%s%s",
+                                 i == 0                   ? ""
+                                 : hb_initial_laws[i + 1] ? ", "
+                                                          : " or ",
+                                 hb_initial_laws[i]->form);
+    return hb_fail(context, HB_ERROR_ARGUMENT,
+                   "the initial density '%.40s' is not known; it must be %s", name, forms);
+}
+
+static hb_status create(const hb_initial_text *text, hb_problem *problem)
+{
+    for (size_t i = 0; hb_initial_laws[i]; i++)
+        if (!strcmp(text->name, hb_initial_laws[i]->name)) {
+            problem->initial.law = hb_initial_laws[i];
+            return hb_initial_laws[i]->create(text, problem);
+        }
+    return refuse(text->context, text->name);
+}
+
+hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory,
+                           hb_problem *problem)
+{
+    char *copy;
+    HB_TRY(hb_copy_string(context, text, &copy));
+    hb_initial_text cut = {.context = context, .directory = directory, .dim = problem->dim};
+    char *name = hb_text_trim(copy), *open = strchr(name, '(');
+    const size_t length = strlen(name);
+    hb_status status = HB_OK;
+    if (open && name[length - 1] != ')')
+        status =
+            hb_fail(context, HB_ERROR_ARGUMENT,
+                    "the initial density '%.60s' does not end with the parenthesis it opens", name);
+    if (status == HB_OK && open) {
+        name[length - 1] = *open = '\0';
+        cut.arguments = hb_text_trim(open + 1);
+    }
+    cut.name = hb_text_trim(name);
+    if (status == HB_OK) status = create(&cut, problem);
+    hb_release(context, copy);
+    return status;
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
 
 static hb_status check_given(hb_context *context, const hb_problem *problem, const char *what)
 {
-    HB_CHECK(context, problem && problem->initial.kind != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, problem && problem->initial.law, HB_ERROR_ARGUMENT,
              "%s is wanted, but the problem has no initial density; give `initial`", what);
     return HB_OK;
 }
 
-/* ---- density -------------------------------------------------------------------------------- */
-
-static void uniform_log_density(const hb_initial *initial, const double *x, double *log_density)
+hb_initial_kind hb_problem_initial_kind(const hb_problem *problem)
 {
-    *log_density = 0;
-    for (int j = 0; j < initial->dim; j++) {
-        const int inside = x[j] >= initial->low[j] && x[j] <= initial->high[j];
-        *log_density -= inside ? log(initial->high[j] - initial->low[j]) : INFINITY;
-    }
+    const hb_initial_law *law = problem->initial.law;
+    return !law ? HB_INITIAL_NONE : law->kind ? law->kind : HB_INITIAL_OTHER;
 }
 
-static hb_status closed_form(hb_context *context, const hb_initial *initial, size_t n,
-                             const double *x, double *log_density, double *gradient)
+const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem)
 {
-    const size_t d = (size_t)initial->dim;
+    static const hb_initial_facts none = {0};
+    return problem->initial.law ? &problem->initial.law->facts : &none;
+}
+
+static hb_status point_by_point(hb_context *context, const hb_problem *problem, size_t n,
+                                const double *x, double *log_density, double *gradient)
+{
+    const size_t d = (size_t)problem->dim;
     void *unused = NULL; // (d): where a gradient goes that nobody wants
     if (!gradient) HB_TRY(hb_allocate(context, d, sizeof(double), &unused));
-    for (size_t i = 0; i < n; i++) {
-        double *slope = gradient ? gradient + i * d : unused;
-        if (initial->kind == HB_INITIAL_UNIFORM) {
-            uniform_log_density(initial, x + i * d, log_density + i);
-            memset(slope, 0, d * sizeof *slope);
-        } else {
-            hb_gaussians_log_density(&initial->gaussians, initial->dim, x + i * d, log_density + i,
-                                     slope);
-        }
-    }
+    for (size_t i = 0; i < n; i++)
+        problem->initial.law->at(problem, x + i * d, log_density + i,
+                                 gradient ? gradient + i * d : unused);
     hb_release(context, unused);
     return HB_OK;
 }
@@ -75,100 +114,18 @@ hb_status hb_problem_initial(hb_context *context, const hb_problem *problem, siz
     HB_TRY(check_given(context, problem, "an initial density"));
     HB_CHECK(context, (x && log_density) || n == 0, HB_ERROR_ARGUMENT,
              "the points or the output of an initial density are NULL");
-    const hb_initial *initial = &problem->initial;
-    if (initial->kind == HB_INITIAL_STATIONARY)
-        HB_TRY(hb_stationary_evaluate(context, problem, n, x, log_density, gradient));
-    else if (initial->kind == HB_INITIAL_CALLBACK)
-        HB_TRY(hb_density_callback_evaluate(context, problem, n, x, log_density, gradient));
-    else
-        return closed_form(context, initial, n, x, log_density, gradient);
-    for (size_t i = 0; i < n; i++) log_density[i] -= initial->box.log_total;
-    return HB_OK;
-}
-
-/* ---- box ------------------------------------------------------------------------------------ */
-
-static void gaussians_box(const hb_gaussians *g, size_t d, double *low, double *high)
-{
-    const double reach = sqrt(53 + 2 * log((double)d)); // 7.28 on a line; all axes share 1e-12
-    for (size_t j = 0; j < d; j++) {
-        low[j] = INFINITY;
-        high[j] = -INFINITY;
-        double variance = 0; // of axis j under a full matrix
-        for (size_t i = 0; g->cholesky && i <= j; i++)
-            variance += g->cholesky[j * d + i] * g->cholesky[j * d + i];
-        for (size_t k = 0; k < g->count; k++) {
-            const double sd = g->cholesky ? sqrt(variance) : g->sd[(g->shared_sd ? 0 : k * d) + j];
-            low[j] = fmin(low[j], g->mean[k * d + j] - reach * sd);
-            high[j] = fmax(high[j], g->mean[k * d + j] + reach * sd);
-        }
-    }
+    return (problem->initial.law->at ? point_by_point : problem->initial.law->evaluate)(
+        context, problem, n, x, log_density, gradient);
 }
 
 hb_status hb_problem_initial_box(hb_context *context, const hb_problem *problem, double *low,
                                  double *high)
 {
     HB_TRY(check_given(context, problem, "the box of the initial mass"));
-    const hb_initial *initial = &problem->initial;
-    const size_t d = (size_t)initial->dim;
-    const int numerical =
-        initial->kind == HB_INITIAL_STATIONARY || initial->kind == HB_INITIAL_CALLBACK;
-    HB_CHECK(
-        context, !numerical || d <= 3, HB_ERROR_ARGUMENT,
-        "the box of an initial density that is a callback is found for dim up to 3; dim is %zu", d);
-    const double *from_low = numerical ? initial->box.low : initial->low;
-    const double *from_high = numerical ? initial->box.high : initial->high;
-    if (initial->gaussians.count > 0) {
-        gaussians_box(&initial->gaussians, d, low, high);
-        return HB_OK;
-    }
-    memcpy(low, from_low, d * sizeof *low);
-    memcpy(high, from_high, d * sizeof *high);
-    return HB_OK;
-}
-
-/* ---- draws ---------------------------------------------------------------------------------- */
-
-/* From normals z to mean + L z, in place: row i needs only z_0 .. z_i. */
-static void place(const hb_gaussians *g, size_t d, size_t k, double *z)
-{
-    const double *mean = g->mean + k * d, *sd = g->sd + (g->shared_sd ? 0 : k * d);
-    for (size_t i = d; i-- > 0;) {
-        double sum = 0;
-        for (size_t j = 0; g->cholesky && j <= i; j++) sum += g->cholesky[i * d + j] * z[j];
-        z[i] = mean[i] + (g->cholesky ? sum : sd[i] * z[i]);
-    }
-}
-
-static hb_status draw_gaussians(hb_context *context, const hb_initial *initial, uint64_t seed,
-                                uint64_t first, size_t n, double *x)
-{
-    const hb_gaussians *g = &initial->gaussians;
-    const size_t d = (size_t)initial->dim;
-    double u[CHOICE_BLOCK];
-    HB_TRY(hb_random_normal(context, seed, HB_STREAM_START_VALUES, first * d, n * d, x));
-    for (size_t start = 0; start < n; start += CHOICE_BLOCK) {
-        const size_t count = n - start < CHOICE_BLOCK ? n - start : CHOICE_BLOCK;
-        HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_CHOICE, first + start, count, u));
-        for (size_t i = 0; i < count; i++) {
-            const size_t k = hb_random_choose(g->count, g->cumulative, u[i]);
-            double *row = x + (start + i) * d;
-            if (initial->kind == HB_INITIAL_SAMPLES)
-                memcpy(row, g->mean + k * d, d * sizeof *row);
-            else
-                place(g, d, k, row);
-        }
-    }
-    return HB_OK;
-}
-
-static hb_status draw_uniform(hb_context *context, const hb_initial *initial, uint64_t seed,
-                              uint64_t first, size_t n, double *x)
-{
-    const size_t d = (size_t)initial->dim;
-    HB_TRY(hb_random_uniform(context, seed, HB_STREAM_START_VALUES, first * d, n * d, x));
-    for (size_t k = 0; k < n * d; k++)
-        x[k] = initial->low[k % d] + x[k] * (initial->high[k % d] - initial->low[k % d]);
+    HB_CHECK(context, problem->initial.law->box, HB_ERROR_ARGUMENT,
+             "the box of an initial density that is a callback is found for dim up to 3; dim is %d",
+             problem->dim);
+    problem->initial.law->box(problem, low, high);
     return HB_OK;
 }
 
@@ -176,18 +133,50 @@ hb_status hb_problem_initial_sample(hb_context *context, const hb_problem *probl
                                     uint64_t first, size_t n, double *x)
 {
     HB_TRY(check_given(context, problem, "a draw"));
-    const hb_initial *initial = &problem->initial;
-    const uint64_t d = (uint64_t)initial->dim, most = UINT64_MAX / (d + 2);
+    const uint64_t d = (uint64_t)problem->dim, most = UINT64_MAX / (d + 2);
     HB_CHECK(context, n <= most && first <= most - n && (x || n == 0), HB_ERROR_ARGUMENT,
              "draws %llu and %zu more are wanted; the last may be %llu, and the output not NULL",
              (unsigned long long)first, n, (unsigned long long)most);
-    if (initial->kind == HB_INITIAL_UNIFORM)
-        return draw_uniform(context, initial, seed, first, n, x);
-    if (initial->gaussians.count > 0) return draw_gaussians(context, initial, seed, first, n, x);
-    HB_CHECK(context, d <= 3, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, problem->initial.law->draw, HB_ERROR_ARGUMENT,
              "draws of an initial density that is a callback need dim up to 3; dim is %d",
-             initial->dim);
-    for (size_t i = 0; i < n; i++)
-        HB_TRY(hb_box_density_draw(context, problem, seed, first + i, x + i * d));
-    return HB_OK;
+             problem->dim);
+    return problem->initial.law->draw(context, problem, seed, first, n, x);
+}
+
+/* ---- closed forms --------------------------------------------------------------------------- */
+
+int hb_initial_average_is_closed(const hb_problem *problem, int diagonal)
+{
+    const hb_initial_law *law = problem->initial.law;
+    return law && law->average && (diagonal || !law->average_is_diagonal);
+}
+
+size_t hb_initial_average_work(const hb_problem *problem)
+{
+    const size_t d = (size_t)problem->dim;
+    return d * d + d;
+}
+
+void hb_initial_average(const hb_problem *problem, const hb_bell *bell, double *work,
+                        double *log_value, double *gradient)
+{
+    problem->initial.law->average(problem, bell, work, log_value, gradient);
+}
+
+int hb_initial_moves(const hb_problem *problem)
+{
+    return problem->initial.law && problem->initial.law->moved;
+}
+
+size_t hb_initial_moved_work(const hb_problem *problem)
+{
+    const size_t d = (size_t)problem->dim;
+    return 2 * d * d + 2 * d;
+}
+
+void hb_initial_moved(const hb_problem *problem, const double *G, const double *shift,
+                      const double *D, const double *x, double *work, double *log_value,
+                      double *gradient)
+{
+    problem->initial.law->moved(problem, G, shift, D, x, work, log_value, gradient);
 }

@@ -1,8 +1,18 @@
-/* problem/initial_average.h: the mean of an initial density under a Gaussian, in closed form. */
+/* problem/initial_average.h: what other rooms ask of an initial density beyond heatball/problem.h: its facts, and its
+ * mean under a Gaussian in closed form. */
 #ifndef HB_PROBLEM_INITIAL_AVERAGE_H
 #define HB_PROBLEM_INITIAL_AVERAGE_H
 
 #include <heatball/problem.h>
+
+typedef struct hb_initial_facts {
+    int smooth;       /* quadratures over it converge fast */
+    int box;          /* constant on the box of its mass, 0 elsewhere: no slope shows the walls */
+    int serial;       /* it and its draws may be asked by one thread at a time */
+    const char *note; /* for the note of a result; NULL: nothing */
+} hb_initial_facts;
+/* All 0 for a problem without an initial density. */
+const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
 
 /* x ~ N(mean, C): variance[d] when C is diagonal, else covariance[d][d] (the other is NULL). */
 typedef struct hb_bell {

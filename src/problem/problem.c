@@ -7,7 +7,7 @@
  * A number to reproduce: "x1 - x1^3" with g = 1 has dim 1 and F(2) = -12. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/problem_parts.h"
+#include "problem/initial_law.h"
 #include "problem/problem_text.h"
 
 #include <heatball/ball.h>
@@ -74,24 +74,16 @@ static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
 static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
-    hb_initial *initial = &problem->initial;
-    initial->dim = problem->dim;
-    if (s->initial)
-        HB_TRY(hb_initial_parse(context, s->initial, s->directory, problem->dim, initial));
-    if (initial->kind == HB_INITIAL_STATIONARY) return hb_stationary_create(context, problem);
+    if (s->initial) return hb_initial_parse(context, s->initial, s->directory, problem);
     if (!s->initial_callback) return HB_OK;
-    initial->kind = HB_INITIAL_CALLBACK;
-    initial->callback = s->initial_callback;
-    initial->user = s->initial_user;
-    return hb_density_callback_create(context, problem);
+    return hb_initial_from_callback(context, s->initial_callback, s->initial_user, problem);
 }
 
 /* The drift must be finite where the initial mass is. */
 static hb_status check_drift(hb_context *context, const hb_problem *problem)
 {
-    const hb_initial_kind kind = problem->initial.kind;
     const size_t d = (size_t)problem->dim;
-    if (kind == HB_INITIAL_NONE || (kind == HB_INITIAL_CALLBACK && d > 3)) return HB_OK;
+    if (!problem->initial.law || !problem->initial.law->draw) return HB_OK;
     void *memory;
     HB_TRY(hb_allocate(context, 2 * PROBES * d, sizeof(double), &memory));
     double *x = memory, *F = x + PROBES * d; // (PROBES, d) each
@@ -169,11 +161,6 @@ int hb_problem_dim(const hb_problem *problem)
 double hb_problem_time(const hb_problem *problem)
 {
     return problem->time;
-}
-
-hb_initial_kind hb_problem_initial_kind(const hb_problem *problem)
-{
-    return problem->initial.kind;
 }
 
 int hb_problem_is_gradient(const hb_problem *problem)

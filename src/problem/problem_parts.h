@@ -4,7 +4,6 @@
 
 #include "problem/drift_facts.h"
 #include "problem/expression.h"
-#include "problem/panels.h"
 #include "problem/time_change.h"
 
 #include <heatball/problem.h>
@@ -65,36 +64,11 @@ const char *hb_point_text(int dim, const double *x, char *text);
 
 /* ---- initial densities ---- */
 
-/* A sum of Gaussians with diagonal variances, or one with a full matrix. */
-typedef struct hb_gaussians {
-    size_t count;
-    double *log_weight; // (count), ln w - sum ln sd - d/2 ln 2 pi
-    double *cumulative; // (count), sums of the weights
-    double *mean;       // (count, d)
-    double *sd;         // (count, d), or (d) when shared
-    int shared_sd;
-    double *cholesky; // (d, d) lower, row by row; NULL: diagonal
-} hb_gaussians;
-
-/* An unnormalised log-density in d <= 3 that was normalised numerically. */
-typedef struct hb_box_density {
-    double low[3], high[3]; /* holds all but about e^-40 of the peak */
-    double log_total;       /* ln of the integral of exp(log-density) */
-    double peak;            /* largest log-density that was seen */
-    hb_panels *cumulative;  /* d = 1: the density on panels */
-    int cells;              /* d = 2, 3: cells per axis */
-    double *table;          // (cells^d), sums of the bounds of the cells
-} hb_box_density;
+typedef struct hb_initial_law hb_initial_law; /* initial_law.h */
 
 typedef struct hb_initial {
-    hb_initial_kind kind;
-    int dim;
-    hb_gaussians gaussians; /* gaussian, mixture, samples */
-    double *low, *high;     // (d) each: uniform
-    hb_panels *path;        /* stationary in d = 1 without a potential: int F dx */
-    hb_box_density box;     /* stationary, callback with d <= 3 */
-    hb_density_callback callback;
-    void *user;
+    const hb_initial_law *law; /* NULL: there is none */
+    void *data;                /* of the law */
 } hb_initial;
 
 struct hb_problem {
@@ -110,34 +84,11 @@ struct hb_problem {
     char *text; /* of the drift, see problem_text.h; NULL: a callback */
 };
 
-/* Reads the text of an initial density; stationary is only named, hb_stationary_create does the rest. */
-hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory, int dim,
-                           hb_initial *initial);
+/* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
+hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory,
+                           hb_problem *problem);
+hb_status hb_initial_from_callback(hb_context *context, hb_density_callback function, void *user,
+                                   hb_problem *problem);
 void hb_initial_destroy(hb_context *context, hb_initial *initial);
-
-/* From means, variances and weights (any scale) to the logarithms and sums that evaluation needs. */
-hb_status hb_gaussians_prepare(hb_context *context, int dim, const double *weights,
-                               hb_gaussians *gaussians);
-/* At one point x[d]; gradient[d] is always written. */
-void hb_gaussians_log_density(const hb_gaussians *gaussians, int dim, const double *x,
-                              double *log_density, double *gradient);
-
-/* Prepares a stationary density or a callback for evaluation and draws; see stationary.c. */
-hb_status hb_stationary_create(hb_context *context, hb_problem *problem);
-hb_status hb_density_callback_create(hb_context *context, hb_problem *problem);
-/* ln u without the normalisation; gradient may be NULL. */
-hb_status hb_stationary_evaluate(hb_context *context, const hb_problem *problem, size_t n,
-                                 const double *x, double *log_density, double *gradient);
-hb_status hb_density_callback_evaluate(hb_context *context, const hb_problem *problem, size_t n,
-                                       const double *x, double *log_density, double *gradient);
-
-/* Finds the box and the peak of the problem's unnormalised initial density, d <= 3. */
-hb_status hb_box_density_find(hb_context *context, hb_problem *problem);
-/* In that box: its total, and what draws need. */
-hb_status hb_box_density_create(hb_context *context, hb_problem *problem);
-void hb_box_density_destroy(hb_context *context, hb_box_density *box);
-/* Draw `index`. */
-hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
-                              uint64_t index, double *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* The stationary density of a gradient drift, and densities that are callbacks.
+/* stationary: the density that a gradient drift does not change.
  *
  * For f = -grad V and constant g the density exp(-V/(g^2/2)) does not change in time, and its score is
  * the normalised drift F itself. ln u up to a constant comes from
@@ -11,7 +11,7 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/problem_parts.h"
+#include "problem/initial_law.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,14 +70,20 @@ static hb_status minus_potential(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-hb_status hb_stationary_evaluate(hb_context *context, const hb_problem *problem, size_t n,
-                                 const double *x, double *log_density, double *gradient)
+typedef struct stationary {
+    hb_box_density box;
+    hb_panels *path; /* d = 1 without a potential: int F dx */
+} stationary;
+
+static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
+                     double *log_density, double *gradient)
 {
     if (gradient) HB_TRY(hb_problem_drift(context, problem, 0, n, x, gradient, NULL, NULL, NULL));
     if (problem->drift.potential) return minus_potential(context, problem, n, x, log_density);
     if (problem->dim > 1) return line_integrals(context, problem, n, x, log_density);
     for (size_t i = 0; i < n; i++)
-        HB_TRY(hb_panels_integral(context, problem->initial.path, x[i], log_density + i));
+        HB_TRY(hb_panels_integral(context, ((const stationary *)problem->initial.data)->path, x[i],
+                                  log_density + i));
     return HB_OK;
 }
 
@@ -87,32 +93,33 @@ static hb_status drift_on_line(void *user, size_t n, const double *x, double *F)
     return hb_problem_drift(problem->context, problem, 0, n, x, F, NULL, NULL, NULL);
 }
 
-static hb_status create_path(hb_context *context, hb_problem *problem, double low, double high)
+static hb_status create_path(hb_context *context, stationary *s, double low, double high)
 {
     const hb_panels_settings settings = {.function = drift_on_line,
-                                         .user = problem,
+                                         .user = (void *)(uintptr_t)s->box.problem,
                                          .scale = 1,
                                          .name = "the drift",
                                          .variable = "x1"};
-    hb_panels_destroy(context, problem->initial.path);
-    problem->initial.path = NULL;
-    return hb_panels_create(context, &settings, low, high, &problem->initial.path);
+    hb_panels_destroy(context, s->path);
+    s->path = NULL;
+    return hb_panels_create(context, &settings, low, high, &s->path);
 }
 
 /* Lets the path begin in the box that was found: there it has no large constant to lose digits to. */
-static hb_status move_path(hb_context *context, hb_problem *problem)
+static hb_status move_path(hb_context *context, stationary *s)
 {
-    hb_box_density *box = &problem->initial.box;
     double shift;
-    HB_TRY(hb_panels_integral(context, problem->initial.path, box->low[0], &shift));
-    HB_TRY(create_path(context, problem, box->low[0], box->high[0]));
-    box->peak -= shift;
+    HB_TRY(hb_panels_integral(context, s->path, s->box.low[0], &shift));
+    HB_TRY(create_path(context, s, s->box.low[0], s->box.high[0]));
+    s->box.peak -= shift;
     return HB_OK;
 }
 
-hb_status hb_stationary_create(hb_context *context, hb_problem *problem)
+static hb_status check(hb_context *context, const hb_initial_text *text, const hb_problem *problem)
 {
     const hb_drift *drift = &problem->drift;
+    HB_CHECK(context, !text->arguments || !text->arguments[0], HB_ERROR_ARGUMENT,
+             "stationary takes no arguments; it was given '%.40s'", text->arguments);
     HB_CHECK(
         context, drift->facts.gradient, HB_ERROR_ARGUMENT,
         "initial is stationary, but the drift is not known to be a gradient; give a potential");
@@ -123,29 +130,33 @@ hb_status hb_stationary_create(hb_context *context, hb_problem *problem)
     HB_CHECK(context, problem->dim <= 3, HB_ERROR_ARGUMENT,
              "initial is stationary and dim is %d; it is normalised numerically, in dim 1 to 3",
              problem->dim);
-    const int line = problem->dim == 1 && !drift->potential;
-    if (line) HB_TRY(create_path(context, problem, -1, 1));
-    HB_TRY(hb_box_density_find(context, problem));
-    if (line) HB_TRY(move_path(context, problem));
-    return hb_box_density_create(context, problem);
-}
-
-/* ---- callbacks ------------------------------------------------------------------------------ */
-
-hb_status hb_density_callback_evaluate(hb_context *context, const hb_problem *problem, size_t n,
-                                       const double *x, double *log_density, double *gradient)
-{
-    if (n == 0) return HB_OK;
-    const int failure =
-        problem->initial.callback(problem->initial.user, n, x, log_density, gradient);
-    HB_CHECK(context, failure == 0, HB_ERROR_CALLBACK,
-             "the callback for the initial density returned %d; 0 means success", failure);
     return HB_OK;
 }
 
-hb_status hb_density_callback_create(hb_context *context, hb_problem *problem)
+static hb_status create(const hb_initial_text *text, hb_problem *problem)
 {
-    if (problem->dim > 3) return HB_OK;
-    HB_TRY(hb_box_density_find(context, problem));
-    return hb_box_density_create(context, problem);
+    hb_context *context = text->context;
+    stationary *s;
+    HB_TRY(check(context, text, problem));
+    HB_TRY(hb_initial_data(context, problem, sizeof *s, &s));
+    s->box = (hb_box_density){.problem = problem, .raw = raw, .what = "stationary density"};
+    const int line = problem->dim == 1 && !problem->drift.potential;
+    if (line) HB_TRY(create_path(context, s, -1, 1));
+    HB_TRY(hb_box_density_find(context, &s->box));
+    if (line) HB_TRY(move_path(context, s));
+    return hb_box_density_create(context, &s->box);
 }
+
+static void destroy(hb_context *context, void *data)
+{
+    hb_panels_destroy(context, ((stationary *)data)->path);
+    hb_box_density_destroy(context, data);
+}
+
+const hb_initial_law hb_initial_stationary = {.name = "stationary",
+                                              .form = "stationary",
+                                              .kind = HB_INITIAL_STATIONARY,
+                                              .facts = {.smooth = 1},
+                                              .create = create,
+                                              .destroy = destroy,
+                                              HB_BOX_DENSITY_LAW};
