@@ -50,13 +50,14 @@ static void synopsis(const hb_option *option, int both_forms, size_t size, char 
         used += (size_t)snprintf(out, size, "--%s", option->name);
     if (option->kind == HB_OPTION_FLAG) return;
     const char *space = used ? " " : "";
-    if (option->placeholder || !option->choices) {
+    const char *const *choices = hb_options_choices(option);
+    if (option->placeholder || !choices) {
         snprintf(out + used, size - used, "%s%s", space, option->placeholder);
         return;
     }
-    for (const char *const *choice = option->choices; *choice && used < size; choice++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 choice == option->choices ? space : "|", *choice);
+    for (const char *const *choice = choices; *choice && used < size; choice++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", choice == choices ? space : "|",
+                                 *choice);
 }
 
 static void usage_line(FILE *out, const hb_help *help, const hb_option_section *section)
@@ -81,7 +82,7 @@ static void option_line(FILE *out, const hb_option *option)
     synopsis(option, 1, sizeof name, name);
     hb_options_allowed(option, sizeof allowed, allowed);
     size_t used = (size_t)snprintf(text, sizeof text, "%s", option->help);
-    const int choices_shown = option->choices && !option->placeholder;
+    const int choices_shown = hb_options_choices(option) && !option->placeholder;
     if (allowed[0] && !choices_shown)
         used += (size_t)snprintf(text + used, sizeof text - used, "; %s", allowed);
     if (option->rules & HB_OPTION_REQUIRED)

@@ -193,13 +193,18 @@ static size_t count_choices(const char *const *choices)
     return n;
 }
 
-static void allowed_choices(const hb_option *option, size_t size, char *out)
+const char *const *hb_options_choices(const hb_option *option)
 {
-    const size_t n = count_choices(option->choices);
+    return option->names ? option->names() : option->choices;
+}
+
+void hb_options_join(const char *const *names, size_t size, char *out)
+{
+    const size_t n = count_choices(names);
     size_t used = 0;
     for (size_t i = 0; i < n && used < size; i++) {
         const char *joint = i == 0 ? "" : i + 1 == n ? " or " : ", ";
-        used += (size_t)snprintf(out + used, size - used, "%s%s", joint, option->choices[i]);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", joint, names[i]);
     }
 }
 
@@ -231,7 +236,7 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out)
     case HB_OPTION_FLAG:
     case HB_OPTION_TEXT:
     case HB_OPTION_TEXTS: break;
-    case HB_OPTION_CHOICE: allowed_choices(option, size, out); break;
+    case HB_OPTION_CHOICE: hb_options_join(hb_options_choices(option), size, out); break;
     case HB_OPTION_REAL:
     case HB_OPTION_REALS: allowed_reals(option, size, out); break;
     case HB_OPTION_INTEGER:
@@ -361,8 +366,9 @@ static int store_text(const char *text, hb_texts *out)
 
 static int store_choice(const hb_option *option, const char *text, int *out)
 {
-    for (*out = 0; option->choices[*out]; (*out)++)
-        if (strcmp(option->choices[*out], text) == 0) return 1;
+    const char *const *choices = hb_options_choices(option);
+    for (*out = 0; choices[*out]; (*out)++)
+        if (strcmp(choices[*out], text) == 0) return 1;
     return 0;
 }
 
@@ -396,7 +402,8 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
     if (!*text) return refuse(p, "%s is empty; it must be %s", name.text, allowed);
     const char *nearest = NULL;
     if (option->kind == HB_OPTION_CHOICE)
-        nearest = hb_options_nearest(text, count_choices(option->choices), option->choices);
+        nearest = hb_options_nearest(text, count_choices(hb_options_choices(option)),
+                                     hb_options_choices(option));
     if (nearest)
         return refuse(p, "%s is %.80s; it must be %s (did you mean %s?)", name.text, text, allowed,
                       nearest);

@@ -65,8 +65,9 @@ typedef struct hb_option {
     double min, max;         /* both 0: the kind's whole range; infinite: no bound on that side */
     unsigned rules;          /* OR of hb_option_rule */
     const char *fallback;    /* the default, as one would type it; NULL: none */
-    const char *const *choices; /* ends with NULL */
-    size_t offset;              /* of the value in the struct of values */
+    const char *const *choices;        /* ends with NULL */
+    const char *const *(*names)(void); /* instead of choices: a list of the library's own */
+    size_t offset;                     /* of the value in the struct of values */
 } hb_option;
 
 /* A table (at most 64 entries, the last one {0}) and the struct that its values go to. */
@@ -78,6 +79,10 @@ typedef struct hb_option_section {
 
 enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 512 };
 
+/* The choices of an option; NULL: it has none. */
+const char *const *hb_options_choices(const hb_option *option);
+/* "one, two or three" */
+void hb_options_join(const char *const *names, size_t size, char *out);
 /* Reads argv[0 .. argc-1] into the structs of the sections (the last one has options NULL).
  * HB_ERROR_ARGUMENT: message holds one line. Release in either case. */
 hb_status hb_options_parse(const hb_option_section *sections, int argc, char *const *argv,

@@ -10,14 +10,12 @@
 
 #include <math.h>
 
-const char *const hb_train_methods[] = {"dsm", "fp", "hb", "hb-paper", NULL};
 const char *const hb_train_heads[] = {"score", "energy", "helmholtz", NULL};
 const char *const hb_train_processes[] = {"ou", "ve", NULL};
 const char *const hb_train_standardise[] = {[HB_STANDARDISE_NO] = "no",
                                             [HB_STANDARDISE_COMMON] = "common",
                                             [HB_STANDARDISE_AXIS] = "axis",
                                             NULL};
-static const hb_loss losses[] = {HB_LOSS_DSM, HB_LOSS_FP, HB_LOSS_HB, HB_LOSS_HB_PAPER};
 static const hb_head heads[] = {HB_HEAD_SCORE, HB_HEAD_ENERGY, HB_HEAD_HELMHOLTZ};
 static const hb_process processes[] = {HB_PROCESS_OU, HB_PROCESS_VE};
 
@@ -35,7 +33,7 @@ const hb_option hb_train_options[] = {
      .kind = HB_OPTION_CHOICE,
      .help = "the loss: denoising score matching alone, with the Fokker-Planck residual, with the "
              "heat-ball residual, or with the paper's heat-ball loss as printed",
-     .choices = hb_train_methods,
+     .names = hb_loss_names,
      .rules = HB_OPTION_REQUIRED,
      AT(method)},
     {.name = "head",
@@ -281,21 +279,22 @@ static hb_status check_for(hb_session *session, const hb_train_values *v, int gi
 {
     if (!given || needed) return HB_OK;
     return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s is for --method %s; --method is %s",
-                           option, methods, hb_train_methods[v->method]);
+                           option, methods, hb_loss_names()[v->method]);
 }
 
 static hb_status check_method(hb_session *session, const hb_train_values *v)
 {
-    const hb_loss loss = losses[v->method];
-    const int constraint = loss != HB_LOSS_DSM;
+    const int loss = v->method, constraint = loss != HB_LOSS_DSM;
+    char constrained[100];
+    hb_options_join(hb_loss_names() + 1, sizeof constrained, constrained);
     const struct {
         int given, needed;
         const char *option, *methods;
     } rules[] = {{!isnan(v->radius_share), loss == HB_LOSS_HB, "--radius-share", "hb"},
                  {!isnan(v->sigma_max), loss == HB_LOSS_HB_PAPER, "--sigma-max", "hb-paper"},
-                 {!isnan(v->weight), constraint, "--hb-weight", "fp, hb or hb-paper"},
-                 {v->anchors > 0, constraint, "--anchors", "fp, hb or hb-paper"},
-                 {v->nodes > 0, constraint, "--nodes", "fp, hb or hb-paper"}};
+                 {!isnan(v->weight), constraint, "--hb-weight", constrained},
+                 {v->anchors > 0, constraint, "--anchors", constrained},
+                 {v->nodes > 0, constraint, "--nodes", constrained}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         HB_TRY(check_for(session, v, rules[i].given, rules[i].needed, rules[i].option,
                          rules[i].methods));
@@ -326,7 +325,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
                                hb_train_settings *out)
 {
     hb_train_settings_default(out);
-    out->loss = losses[v->method];
+    out->loss = v->method;
     out->head = heads[v->head];
     out->process = v->drift          ? HB_PROCESS_DRIFT
                    : v->process >= 0 ? processes[v->process]

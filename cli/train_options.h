@@ -20,7 +20,7 @@ typedef struct hb_train_values {
 } hb_train_values;
 
 extern const hb_option hb_train_options[]; /* of an hb_train_values */
-extern const char *const hb_train_methods[], *const hb_train_heads[], *const hb_train_processes[];
+extern const char *const hb_train_heads[], *const hb_train_processes[];
 extern const char *const hb_train_standardise[]; /* by hb_standardise */
 
 /* Refuses options that do not go together, and names that end wrongly. */

@@ -16,6 +16,8 @@ extern "C" {
 #endif
 
 typedef enum hb_loss { HB_LOSS_DSM, HB_LOSS_FP, HB_LOSS_HB, HB_LOSS_HB_PAPER } hb_loss;
+/* All losses by name, in the order of their values: "dsm", "fp", "hb", "hb-paper", NULL. */
+HB_API const char *const *hb_loss_names(void);
 
 /* Called while training; loss is its mean over about the last 50 steps; model has the averaged
  * weights of the moment and lives until the call returns. A non-zero return ends the training as an

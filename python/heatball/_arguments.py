@@ -5,6 +5,7 @@ only the limits of the C types, names, and the shapes of arrays.
 """
 
 import ctypes
+import itertools
 import numbers
 import operator
 import os
@@ -155,3 +156,8 @@ def path_bytes(name, path):
     if b"\0" in path:
         raise ArgumentError(f"{name} has a zero byte; it must be a path")
     return path
+
+
+def texts(names):
+    """Return the list of texts that a function of the library gives, up to its NULL."""
+    return [name.decode() for name in itertools.takewhile(bool, names)]

@@ -808,6 +808,7 @@ SIGNATURES = {
                                    _doubles, _doubles)),
     "hb_mixture_modes": (c_int, (_mixture, _ints)),
     "hb_data_names": (POINTER(c_char_p), ()),
+    "hb_loss_names": (POINTER(c_char_p), ()),
     "hb_data_describe": (c_char_p, (c_char_p,)),
     "hb_data_read": (_status, (_context, c_char_p, _sizes, _ints, POINTER(_doubles))),
     "hb_data_read_named": (_status, (_context, c_char_p, _sizes, _ints, POINTER(_doubles),

@@ -9,10 +9,10 @@ import time
 import numpy as np
 
 from heatball._arguments import (INT_MAX, c_int, choice, function, pair, path_bytes, pointer, real,
-                                 real_array, shown, uint64)
+                                 real_array, shown, texts, uint64)
 from heatball._context import call, context
 from heatball._errors import ArgumentError
-from heatball._native import (TRAIN_WATCH, Loss, Model as _CModel, Problem, ProblemSettings,
+from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
                               Standardise, TrainSettings, library)
 from heatball.data import Mixture, dataset
 from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
@@ -20,7 +20,7 @@ from heatball.sde import drift_text, fill_parameters
 
 __all__ = ["train"]
 
-METHODS = {loss.name.removeprefix("LOSS_").lower().replace("_", "-"): int(loss) for loss in Loss}
+METHODS = {name: value for value, name in enumerate(texts(library.hb_loss_names()))}
 STANDARDISE = {"no": 0, "common": 1, "axis": 2}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 

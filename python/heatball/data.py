@@ -5,7 +5,7 @@ import ctypes
 
 import numpy as np
 
-from heatball._arguments import array, choice, draws, function, pointer, real, uint64
+from heatball._arguments import array, choice, draws, function, pointer, real, texts, uint64
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import SCORE, Mixture as _CMixture, Process, ScoreError, library
@@ -37,15 +37,8 @@ def dataset(name=None):
     (Mixture of 96 Gaussians in dimension 2 (ring), (5, 2))
     """
     if name is None:
-        return list(_names())
+        return texts(library.hb_data_names())
     return Mixture._named(name)
-
-
-def _names():
-    names, i = library.hb_data_names(), 0
-    while names[i]:
-        yield names[i].decode()
-        i += 1
 
 
 class Mixture:

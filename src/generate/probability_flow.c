@@ -178,19 +178,10 @@ static hb_status create(flow *f, const double *x)
     const size_t rows = f->rows, d = f->run->dim, width = f->width;
     const size_t stages = (size_t)f->pair->stages;
     const size_t numbers = rows * ((stages + 1) * width + 2 * d + 1);
-    const size_t places = hb_workspace_need(rows, sizeof *f->list);
-    size_t need = hb_workspace_add(hb_workspace_add(places, places),
-                                   hb_workspace_need(2 * rows, sizeof *f->depth));
-    need = hb_workspace_add(need, hb_workspace_need(2 * rows, sizeof *f->key));
-    need = hb_workspace_add(need, hb_workspace_need(numbers, sizeof *f->state));
-    HB_TRY(hb_workspace_create(f->run->context, need, &f->work));
-    f->list = hb_workspace_take(&f->work, rows, sizeof *f->list);
-    f->place = hb_workspace_take(&f->work, rows, sizeof *f->place);
-    f->depth = hb_workspace_take(&f->work, 2 * rows, sizeof *f->depth);
-    f->labels = f->depth + rows;
-    f->key = hb_workspace_take(&f->work, 2 * rows, sizeof *f->key);
-    f->keys = f->key + rows;
-    f->state = hb_workspace_take(&f->work, numbers, sizeof *f->state);
+    HB_TRY(HB_WORKSPACE(f->run->context, &f->work, HB_ARRAY(f->list, rows),
+                        HB_ARRAY(f->place, rows), HB_ARRAY(f->depth, rows),
+                        HB_ARRAY(f->labels, rows), HB_ARRAY(f->key, rows), HB_ARRAY(f->keys, rows),
+                        HB_ARRAY(f->state, numbers)));
     f->at = f->state + rows * width;
     f->slope = f->at + rows * d;
     f->divergence = f->slope + rows * d;

@@ -179,7 +179,7 @@ static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size
     hb_rows *rows = &shard->rows;
     const size_t d = (size_t)trainer->model->info.dim;
     const double lag = pool->lag[group->level], reach = sqrt(2 * lag);
-    const int plain = room->most == 0 && trainer->constraint == &hb_constraint_none;
+    const int plain = room->most == 0 && !trainer->constraint;
     const float *from = pool->from + (group->level * pool->members + group->first + own) * d;
     for (size_t i = 0; i < n * d; i++) {
         const size_t to = first * d + i;

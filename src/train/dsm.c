@@ -43,33 +43,4 @@ hb_status hb_dsm_add(hb_shard *shard)
                                   shard->gradient);
 }
 
-static hb_status nothing_to_prepare(hb_trainer *trainer)
-{
-    (void)trainer;
-    return HB_OK;
-}
-
-static void nothing_to_discard(hb_trainer *trainer)
-{
-    (void)trainer;
-}
-
-static hb_status nothing_to_do(hb_shard *shard)
-{
-    (void)shard;
-    return HB_OK;
-}
-
-static void nothing_to_destroy(hb_shard *shard)
-{
-    (void)shard;
-}
-
-const hb_constraint hb_constraint_none = {"dsm",
-                                          0,
-                                          0,
-                                          nothing_to_prepare,
-                                          nothing_to_discard,
-                                          nothing_to_do,
-                                          nothing_to_do,
-                                          nothing_to_destroy};
+const hb_loss_law hb_loss_dsm = {NULL, NULL, NULL};

@@ -38,17 +38,6 @@ static size_t channels_of(const residual_room *room)
     return room->directions + 3;
 }
 
-static hb_status prepare(hb_trainer *trainer)
-{
-    (void)trainer;
-    return HB_OK;
-}
-
-static void discard(hb_trainer *trainer)
-{
-    (void)trainer;
-}
-
 static void destroy(hb_shard *shard)
 {
     residual_room *room = shard->room;
@@ -188,4 +177,5 @@ static hb_status add(hb_shard *shard)
                                  shard->gradient);
 }
 
-const hb_constraint hb_constraint_fp = {"fp", 5, 0, prepare, discard, create, add, destroy};
+static const hb_constraint fp = {.weight = 5, .create = create, .add = add, .destroy = destroy};
+const hb_loss_law hb_loss_fp = {.energy = &fp, .other = &hb_constraint_fp_score};

@@ -45,11 +45,6 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static void discard(hb_trainer *trainer)
-{
-    (void)trainer;
-}
-
 static void destroy(hb_shard *shard)
 {
     vector_room *room = shard->room;
@@ -200,4 +195,5 @@ static hb_status add(hb_shard *shard)
     return hb_net_backward(room->jets, model->parameters, room->cotangent, shard->gradient, NULL);
 }
 
-const hb_constraint hb_constraint_fp_score = {"fp", 3, 0, prepare, discard, create, add, destroy};
+const hb_constraint hb_constraint_fp_score = {
+    .weight = 3, .prepare = prepare, .create = create, .add = add, .destroy = destroy};

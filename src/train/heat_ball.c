@@ -200,5 +200,12 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb = {"hb",   5,   512,    prepare, hb_ball_discard,
-                                        create, add, destroy};
+static const hb_constraint hb = {.weight = 5,
+                                 .target_rows = 512,
+                                 .prepare = prepare,
+                                 .discard = hb_ball_discard,
+                                 .create = create,
+                                 .add = add,
+                                 .destroy = destroy};
+const hb_loss_law hb_loss_hb = {
+    .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

@@ -241,5 +241,10 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_drift = {"hb",   5,   512,    prepare, hb_ball_discard,
-                                              create, add, destroy};
+const hb_constraint hb_constraint_hb_drift = {.weight = 5,
+                                              .target_rows = 512,
+                                              .prepare = prepare,
+                                              .discard = hb_ball_discard,
+                                              .create = create,
+                                              .add = add,
+                                              .destroy = destroy};

@@ -39,11 +39,6 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static void discard(hb_trainer *trainer)
-{
-    (void)trainer;
-}
-
 static void destroy(hb_shard *shard)
 {
     paper_room *room = shard->room;
@@ -140,5 +135,6 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_paper = {"hb-paper", 1,      0,   prepare,
-                                              discard,    create, add, destroy};
+static const hb_constraint paper = {
+    .weight = 1, .prepare = prepare, .create = create, .add = add, .destroy = destroy};
+const hb_loss_law hb_loss_hb_paper = {.energy = &paper, .other = &paper};

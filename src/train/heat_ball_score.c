@@ -223,5 +223,10 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_score = {"hb",   3,   512,    prepare, hb_ball_discard,
-                                              create, add, destroy};
+const hb_constraint hb_constraint_hb_score = {.weight = 3,
+                                              .target_rows = 512,
+                                              .prepare = prepare,
+                                              .discard = hb_ball_discard,
+                                              .create = create,
+                                              .add = add,
+                                              .destroy = destroy};

@@ -30,7 +30,8 @@ hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
         HB_TRY(hb_drift_room_create(shard));
     else if (trainer->target_rows > 0)
         HB_TRY(hb_target_create(shard));
-    return trainer->constraint->create(shard);
+    const hb_constraint *constraint = trainer->constraint;
+    return constraint && constraint->create ? constraint->create(shard) : HB_OK;
 }
 
 void hb_shard_destroy(hb_shard *shard)
@@ -49,7 +50,7 @@ hb_status hb_shard_step(hb_shard *shard)
     HB_TRY(trainer->pool ? hb_drift_draw_rows(shard) : hb_draw_rows(shard));
     if (shard->target) HB_TRY(hb_target_average(shard));
     HB_TRY(hb_dsm_add(shard)); /* the first: it sets the gradient, others add */
-    if (trainer->ramp == 0 || shard->anchors == 0) return HB_OK;
+    if (!trainer->constraint || trainer->ramp == 0 || shard->anchors == 0) return HB_OK;
     HB_TRY(trainer->pool ? hb_drift_draw_anchors(shard) : hb_draw_anchors(shard));
     return trainer->constraint->add(shard);
 }

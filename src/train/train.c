@@ -50,7 +50,7 @@ static hb_status sum_chunk(void *user, size_t first, size_t n, int thread, doubl
 static double ramp_of(const hb_trainer *t)
 {
     const double done = (double)t->state.step / (double)t->steps - t->settings.warmup;
-    if (t->constraint == &hb_constraint_none || done < 0) return 0;
+    if (!t->constraint || done < 0) return 0;
     return done < t->settings.ramp ? done / t->settings.ramp : 1;
 }
 

@@ -58,7 +58,9 @@ static hb_status check_count(hb_context *context, const char *name, int value, i
 
 static hb_status check_settings(hb_context *context, const hb_train_settings *s)
 {
-    HB_TRY(check_count(context, "loss", s->loss, HB_LOSS_DSM, HB_LOSS_HB_PAPER));
+    int losses = 0;
+    while (hb_loss_laws[losses]) losses++;
+    HB_TRY(check_count(context, "loss", s->loss, 0, losses - 1));
     HB_TRY(check_count(context, "batch", s->batch, 1, MAX_BATCH));
     HB_TRY(check_count(context, "anchors", s->anchors, 1, MAX_BATCH));
     HB_TRY(check_count(context, "target_rows", s->target_rows, -1, MAX_BATCH));
@@ -106,16 +108,11 @@ static hb_status check_data(hb_context *context, size_t n, const double *data, i
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static const hb_constraint *constraint_of(int loss, int head, int process)
+static const hb_constraint *constraint_of(const hb_train_settings *s)
 {
-    const int energy = head == HB_HEAD_ENERGY;
-    if (loss == HB_LOSS_HB && process == HB_PROCESS_DRIFT) return &hb_constraint_hb_drift;
-    switch (loss) {
-    case HB_LOSS_FP: return energy ? &hb_constraint_fp : &hb_constraint_fp_score;
-    case HB_LOSS_HB: return energy ? &hb_constraint_hb : &hb_constraint_hb_score;
-    case HB_LOSS_HB_PAPER: return &hb_constraint_hb_paper;
-    default: return &hb_constraint_none;
-    }
+    const hb_loss_law *law = hb_loss_laws[s->loss];
+    if (law->drift && s->process == HB_PROCESS_DRIFT) return law->drift;
+    return s->head == HB_HEAD_ENERGY ? law->energy : law->other;
 }
 
 static hb_status create_model(hb_trainer *t, int dim, int classes, const double *data)
@@ -136,7 +133,7 @@ static hb_status create_model(hb_trainer *t, int dim, int classes, const double 
                           .image_width = s->image_width,
                           .pixel_low = s->pixel_low,
                           .pixel_high = s->pixel_high};
-    snprintf(info.method, sizeof info.method, "%s", t->constraint->method);
+    snprintf(info.method, sizeof info.method, "%s", hb_loss_names()[t->settings.loss]);
     HB_TRY(hb_model_create(t->context, &info, &t->model));
     if (s->columns) HB_TRY(hb_model_set_columns(t->context, t->model, s->columns));
     HB_TRY(hb_model_set_reference(t->context, t->model, s->standardise, t->n, data));
@@ -181,8 +178,10 @@ static void choose_numbers(hb_trainer *t, int dim)
     const double fall = dim <= 3 ? 1 : 4.0 / ((double)dim * dim);
     /* b, whose cube weights a residual, is small where a user's drift is fast (models.md) */
     const double lift = s->process == HB_PROCESS_DRIFT ? DRIFT_WEIGHT : 1;
-    t->weight = isnan(s->weight) ? lift * fall * t->constraint->weight : s->weight;
-    t->target_rows = (size_t)(s->target_rows < 0 ? t->constraint->target_rows : s->target_rows);
+    static const hb_constraint none = {0};
+    const hb_constraint *constraint = t->constraint ? t->constraint : &none;
+    t->weight = isnan(s->weight) ? lift * fall * constraint->weight : s->weight;
+    t->target_rows = (size_t)(s->target_rows < 0 ? constraint->target_rows : s->target_rows);
     t->ball_share = !isnan(s->ball_share) ? s->ball_share : dim <= 3 ? 0.4 : 2.0 / dim;
     hb_adam_settings_default(&t->adam);
     t->adam.rate = s->rate;
@@ -199,12 +198,12 @@ hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *d
     HB_TRY(check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
     t->settings.standardise = standardise_by_kind(&t->settings);
-    t->constraint = constraint_of(t->settings.loss, t->settings.head, t->settings.process);
+    t->constraint = constraint_of(&t->settings);
     HB_TRY(create_model(t, dim, classes, data));
     choose_numbers(t, dim);
     HB_TRY(create_arrays(t, data));
     if (t->settings.process == HB_PROCESS_DRIFT) HB_TRY(hb_pool_create(t));
-    HB_TRY(t->constraint->prepare(t));
+    if (t->constraint && t->constraint->prepare) HB_TRY(t->constraint->prepare(t));
     for (size_t i = 0; i < t->n_shards; i++) HB_TRY(hb_shard_create(t, i, &t->shards[i]));
     return HB_OK;
 }
@@ -213,7 +212,7 @@ void hb_trainer_destroy(hb_trainer *t)
 {
     for (size_t i = 0; t->shards && i < t->n_shards; i++)
         if (t->shards[i].trainer) hb_shard_destroy(&t->shards[i]);
-    if (t->constraint) t->constraint->discard(t);
+    if (t->constraint && t->constraint->discard) t->constraint->discard(t);
     hb_pool_destroy(t);
     hb_workspace_destroy(&t->work);
     hb_model_destroy(t->model);

@@ -20,13 +20,12 @@ typedef struct hb_target_room hb_target_room;
 typedef struct hb_pool hb_pool;             /* drift_pool.h */
 typedef struct hb_drift_room hb_drift_room; /* drift_draw.c */
 
-/* A loss beside denoising score matching. create makes the shard's room for up to shard->anchors
+/* What a loss adds to denoising score matching. create makes the shard's room for up to shard->anchors
  * anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
- * shard->losses. */
+ * shard->losses. All but add may be NULL; destroy goes with create, discard with prepare. */
 typedef struct hb_constraint {
-    const char *method; /* as in hb_model_info */
-    double weight;      /* of its recipe */
-    int target_rows;    /* likewise */
+    double weight;   /* of its recipe */
+    int target_rows; /* likewise */
     hb_status (*prepare)(hb_trainer *trainer);
     void (*discard)(hb_trainer *trainer);
     hb_status (*create)(hb_shard *shard);
@@ -34,8 +33,16 @@ typedef struct hb_constraint {
     void (*destroy)(hb_shard *shard);
 } hb_constraint;
 
-extern const hb_constraint hb_constraint_none, hb_constraint_fp, hb_constraint_fp_score,
-    hb_constraint_hb, hb_constraint_hb_score, hb_constraint_hb_drift, hb_constraint_hb_paper;
+extern const hb_constraint hb_constraint_fp_score, hb_constraint_hb_score, hb_constraint_hb_drift;
+
+/* A loss: its constraint by the model's head, and with a user's drift where that is another one. A new loss is a
+ * file that defines hb_loss_NAME, and its name in the list of losses.c. */
+typedef struct hb_loss_law {
+    const hb_constraint *energy, *other; /* NULL: denoising alone */
+    const hb_constraint *drift;          /* NULL: by the head */
+} hb_loss_law;
+
+extern const hb_loss_law *const hb_loss_laws[]; /* by the value of hb_loss; NULL at the end */
 
 typedef enum hb_loss_column {
     HB_LOSS_OF_DSM,
