@@ -66,18 +66,6 @@ typedef struct scratch {
     double *out;                                  // (chunk_rows, dim+1) for float output
 } scratch;
 
-const hb_sample_kernels *hb_sample_kernels_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return &hb_sample_kernels_sse2;
-    case HB_ISA_AVX2: return &hb_sample_kernels_avx2;
-    case HB_ISA_AVX512: return &hb_sample_kernels_avx512;
-#endif
-    default: return &hb_sample_kernels_scalar;
-    }
-}
-
 /* Measure, dim and lift enter, so that samples of different kinds under one seed are independent. */
 static uint64_t stream_of(const sampler *s, purpose use)
 {

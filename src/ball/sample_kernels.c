@@ -154,17 +154,7 @@ static void join_triples(size_t n, const double *restrict z, const double *restr
     }
 }
 
-#if defined(HB_VECTOR_avx512)
-#define TABLE hb_sample_kernels_avx512
-#elif defined(HB_VECTOR_avx2)
-#define TABLE hb_sample_kernels_avx2
-#elif defined(HB_VECTOR_sse2)
-#define TABLE hb_sample_kernels_sse2
-#else
-#define TABLE hb_sample_kernels_scalar
-#endif
-
-const hb_sample_kernels TABLE = {
+const hb_sample_kernels ISA_NAME(hb_sample_kernels) = {
     .row_sums = row_sums,
     .row_products = row_products,
     .add = add,

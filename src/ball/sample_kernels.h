@@ -4,6 +4,8 @@
 #ifndef HB_BALL_SAMPLE_KERNELS_H
 #define HB_BALL_SAMPLE_KERNELS_H
 
+#include "base/cpu.h"
+
 #include <heatball/ball.h>
 
 /* The law of one measure in D = dim + lift dimensions. With norm = |g_1..D|^2, inner = norm plus
@@ -40,13 +42,6 @@ typedef struct hb_sample_kernels {
     void (*join_triples)(size_t n, const double *z, const double *sigma, double *rows);
 } hb_sample_kernels;
 
-const hb_sample_kernels *hb_sample_kernels_of(hb_isa isa);
-
-extern const hb_sample_kernels hb_sample_kernels_scalar;
-#if defined(__x86_64__)
-extern const hb_sample_kernels hb_sample_kernels_sse2;
-extern const hb_sample_kernels hb_sample_kernels_avx2;
-extern const hb_sample_kernels hb_sample_kernels_avx512;
-#endif
+HB_KERNELS(hb_sample_kernels, hb_sample_kernels)
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HB_DATA_MIXTURE_KERNELS_H
 #define HB_DATA_MIXTURE_KERNELS_H
 
-#include <heatball/base.h>
+#include "base/cpu.h"
 
 enum { HB_MIXTURE_LANES = 8 }; /* points come in multiples of this */
 
@@ -29,11 +29,6 @@ static inline size_t hb_mixture_scratch(size_t dim, size_t count)
 typedef void (*hb_mixture_kernel)(const hb_packed_mixture *mixture, size_t n, const double *x,
                                   double *scratch, double *largest, double *sum, double *gradient);
 
-extern const hb_mixture_kernel hb_mixture_kernel_scalar;
-#if defined(__x86_64__)
-extern const hb_mixture_kernel hb_mixture_kernel_sse2;
-extern const hb_mixture_kernel hb_mixture_kernel_avx2;
-extern const hb_mixture_kernel hb_mixture_kernel_avx512;
-#endif
+HB_KERNELS(hb_mixture_kernel, hb_mixture_kernel)
 
 #endif

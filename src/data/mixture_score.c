@@ -27,18 +27,6 @@ typedef struct score_run {
     size_t room;
 } score_run;
 
-static hb_mixture_kernel kernel_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return hb_mixture_kernel_sse2;
-    case HB_ISA_AVX2: return hb_mixture_kernel_avx2;
-    case HB_ISA_AVX512: return hb_mixture_kernel_avx512;
-#endif
-    default: return hb_mixture_kernel_scalar;
-    }
-}
-
 static void pack(const hb_mixture *mixture, const hb_transition *t, double *components)
 {
     const size_t d = (size_t)mixture->dim;
@@ -112,7 +100,7 @@ hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture, hb_pr
     if (n == 0) return HB_OK;
     const size_t d = (size_t)mixture->dim, count = mixture->count, block = block_size(n, d);
     const size_t threads = (size_t)context->threads;
-    score_run run = {.kernel = kernel_of(context->isa),
+    score_run run = {.kernel = *hb_mixture_kernel_of(context->isa),
                      .context = context,
                      .n = n,
                      .block = block,

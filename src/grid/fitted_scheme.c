@@ -254,18 +254,6 @@ static void carve(hb_scheme *s)
     s->drift = hb_workspace_take(&s->work, batch, sizeof(double));
 }
 
-static const hb_scheme_kernels *kernels_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return &hb_scheme_kernels_sse2;
-    case HB_ISA_AVX2: return &hb_scheme_kernels_avx2;
-    case HB_ISA_AVX512: return &hb_scheme_kernels_avx512;
-#endif
-    default: return &hb_scheme_kernels_scalar;
-    }
-}
-
 hb_status hb_scheme_mind_breaks(hb_scheme *s)
 {
     void *memory;
@@ -284,7 +272,7 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
     hb_scheme *s = memset(memory, 0, sizeof(hb_scheme));
     s->context = context;
     s->problem = problem;
-    s->kernels = kernels_of(context->isa);
+    s->kernels = hb_scheme_kernels_of(context->isa);
     s->mesh = *mesh;
     s->drift_tau = NAN;
     hb_status status = hb_workspace_create(context, scheme_need(mesh), &s->work);

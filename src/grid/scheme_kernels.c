@@ -80,14 +80,5 @@ static void solve(size_t n, size_t pad, double gamma, const double *upper, const
     }
 }
 
-#if defined(HB_VECTOR_avx512)
-#define TABLE hb_scheme_kernels_avx512
-#elif defined(HB_VECTOR_avx2)
-#define TABLE hb_scheme_kernels_avx2
-#elif defined(HB_VECTOR_sse2)
-#define TABLE hb_scheme_kernels_sse2
-#else
-#define TABLE hb_scheme_kernels_scalar
-#endif
-
-const hb_scheme_kernels TABLE = {.edges = edges, .pivots = pivots, .solve = solve};
+const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {
+    .edges = edges, .pivots = pivots, .solve = solve};

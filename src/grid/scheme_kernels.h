@@ -6,6 +6,7 @@
 #ifndef HB_GRID_SCHEME_KERNELS_H
 #define HB_GRID_SCHEME_KERNELS_H
 
+#include "base/cpu.h"
 #include "grid/grid_mesh.h"
 
 typedef struct hb_scheme_kernels {
@@ -21,11 +22,6 @@ typedef struct hb_scheme_kernels {
                   const double *pivot, double *x);
 } hb_scheme_kernels;
 
-extern const hb_scheme_kernels hb_scheme_kernels_scalar;
-#if defined(__x86_64__)
-extern const hb_scheme_kernels hb_scheme_kernels_sse2;
-extern const hb_scheme_kernels hb_scheme_kernels_avx2;
-extern const hb_scheme_kernels hb_scheme_kernels_avx512;
-#endif
+HB_KERNELS(hb_scheme_kernels, hb_scheme_kernels)
 
 #endif

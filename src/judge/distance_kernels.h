@@ -2,20 +2,13 @@
 #ifndef HB_JUDGE_DISTANCE_KERNELS_H
 #define HB_JUDGE_DISTANCE_KERNELS_H
 
-#include <heatball/base.h>
+#include "base/cpu.h"
 
 /* out[count] = |a - b_i|^2 for the point a (dim) and points b in columns (dim, count); count is a
  * multiple of HB_MMD_LANES (mmd_kernels.h). */
 typedef void (*hb_distance_kernel)(size_t dim, const double *a, size_t count, const double *b,
                                    double *out);
 
-hb_distance_kernel hb_distance_kernel_of(hb_isa isa);
-
-extern const hb_distance_kernel hb_distance_kernel_scalar;
-#if defined(__x86_64__)
-extern const hb_distance_kernel hb_distance_kernel_sse2;
-extern const hb_distance_kernel hb_distance_kernel_avx2;
-extern const hb_distance_kernel hb_distance_kernel_avx512;
-#endif
+HB_KERNELS(hb_distance_kernel, hb_distance_kernel)
 
 #endif

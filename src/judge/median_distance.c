@@ -62,7 +62,7 @@ static double middle(size_t n, double *squares)
 static void pair_distances(hb_context *context, const double *rows, const hb_columns *columns,
                            double *room, double *squares)
 {
-    const hb_distance_kernel kernel = hb_distance_kernel_of(context->isa);
+    const hb_distance_kernel kernel = *hb_distance_kernel_of(context->isa);
     const size_t dim = columns->dim, width = columns->width;
     for (size_t i = 1; i < columns->n; i++)
         for (size_t start = 0; start < i; start += width) {

@@ -45,18 +45,6 @@ typedef struct mmd_run {
     row_sums *out;
 } mmd_run;
 
-static hb_mmd_kernel kernel_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return hb_mmd_kernel_sse2;
-    case HB_ISA_AVX2: return hb_mmd_kernel_avx2;
-    case HB_ISA_AVX512: return hb_mmd_kernel_avx512;
-#endif
-    default: return hb_mmd_kernel_scalar;
-    }
-}
-
 static double add_parts(const double *parts)
 {
     double sum[HB_MMD_LANES];
@@ -147,8 +135,14 @@ static hb_status sum_all(hb_context *context, size_t dim, double scale, int sing
 {
     for (int a = 0; a < 2; a++)
         for (int b = 0; b < 2; b++) {
-            mmd_run run = {kernel_of(context->isa), dim,   s->n[a], s->rows[a],
-                           &s->columns[b],          scale, single,  &s->sums[a][b]};
+            mmd_run run = {*hb_mmd_kernel_of(context->isa),
+                           dim,
+                           s->n[a],
+                           s->rows[a],
+                           &s->columns[b],
+                           scale,
+                           single,
+                           &s->sums[a][b]};
             HB_TRY(hb_parallel_for(context, "discrepancy", (s->n[a] + ROWS - 1) / ROWS, sum_rows,
                                    &run));
             finish_rows(s->n[a], s->n[b], a == b, &s->sums[a][b]);

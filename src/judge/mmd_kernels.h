@@ -2,7 +2,7 @@
 #ifndef HB_JUDGE_MMD_KERNELS_H
 #define HB_JUDGE_MMD_KERNELS_H
 
-#include <heatball/base.h>
+#include "base/cpu.h"
 
 enum { HB_MMD_LANES = 8 }; /* columns come in multiples of this, and sums have so many parts */
 
@@ -14,11 +14,6 @@ typedef void (*hb_mmd_kernel)(size_t dim, const double *a, size_t count, size_t 
                               const double *b, double scale, int single, double *sum,
                               double *squares);
 
-extern const hb_mmd_kernel hb_mmd_kernel_scalar;
-#if defined(__x86_64__)
-extern const hb_mmd_kernel hb_mmd_kernel_sse2;
-extern const hb_mmd_kernel hb_mmd_kernel_avx2;
-extern const hb_mmd_kernel hb_mmd_kernel_avx512;
-#endif
+HB_KERNELS(hb_mmd_kernel, hb_mmd_kernel)
 
 #endif

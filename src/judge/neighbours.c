@@ -45,18 +45,6 @@ struct neighbour_run {
     unsigned char *inside; // (rows)
 };
 
-hb_distance_kernel hb_distance_kernel_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return hb_distance_kernel_sse2;
-    case HB_ISA_AVX2: return hb_distance_kernel_avx2;
-    case HB_ISA_AVX512: return hb_distance_kernel_avx512;
-#endif
-    default: return hb_distance_kernel_scalar;
-    }
-}
-
 static hb_status visit_rows(void *user, size_t index, int thread)
 {
     (void)thread;
@@ -77,7 +65,7 @@ static hb_status visit_rows(void *user, size_t index, int thread)
 
 static hb_status visit_all(hb_context *context, neighbour_run *run)
 {
-    run->kernel = hb_distance_kernel_of(context->isa);
+    run->kernel = *hb_distance_kernel_of(context->isa);
     return hb_parallel_for(context, "neighbours", (run->rows + ROWS - 1) / ROWS, visit_rows, run);
 }
 

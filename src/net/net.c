@@ -25,18 +25,6 @@
 
 enum { MAX_UNITS = 65536, MAX_DEPTH = 1000 };
 
-const hb_net_kernels *hb_net_kernels_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return &hb_net_kernels_sse2;
-    case HB_ISA_AVX2: return &hb_net_kernels_avx2;
-    case HB_ISA_AVX512: return &hb_net_kernels_avx512;
-#endif
-    default: return &hb_net_kernels_scalar;
-    }
-}
-
 static hb_status check_range(hb_context *context, const char *what, int value, int most)
 {
     HB_CHECK(context, value >= 1 && value <= most, HB_ERROR_ARGUMENT,

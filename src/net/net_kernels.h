@@ -6,6 +6,7 @@
 #ifndef HB_NET_NET_KERNELS_H
 #define HB_NET_NET_KERNELS_H
 
+#include "base/cpu.h"
 #include "net/net.h"
 
 /* One hidden layer. Every array is (rows, width) per channel, channels one after the other. */
@@ -60,13 +61,6 @@ typedef struct hb_net_kernels {
 
 enum { HB_SOFTMAX_GROUP = 32 };
 
-const hb_net_kernels *hb_net_kernels_of(hb_isa isa);
-
-extern const hb_net_kernels hb_net_kernels_scalar;
-#if defined(__x86_64__)
-extern const hb_net_kernels hb_net_kernels_sse2;
-extern const hb_net_kernels hb_net_kernels_avx2;
-extern const hb_net_kernels hb_net_kernels_avx512;
-#endif
+HB_KERNELS(hb_net_kernels, hb_net_kernels)
 
 #endif

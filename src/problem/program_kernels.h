@@ -6,6 +6,7 @@
 #ifndef HB_PROBLEM_PROGRAM_KERNELS_H
 #define HB_PROBLEM_PROGRAM_KERNELS_H
 
+#include "base/cpu.h"
 #include "problem/graph.h"
 
 enum {
@@ -59,11 +60,6 @@ int hb_instruction_operands(const hb_instruction *in); /* how many of a, b, c ar
 
 typedef void (*hb_program_kernel)(size_t count, const hb_instruction *code, const hb_block *block);
 
-extern const hb_program_kernel hb_program_kernel_scalar;
-#if defined(__x86_64__)
-extern const hb_program_kernel hb_program_kernel_sse2;
-extern const hb_program_kernel hb_program_kernel_avx2;
-extern const hb_program_kernel hb_program_kernel_avx512;
-#endif
+HB_KERNELS(hb_program_kernel, hb_program_kernel)
 
 #endif

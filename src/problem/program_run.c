@@ -12,18 +12,6 @@
 
 enum { STACK_DOUBLES = HB_PROGRAM_CACHE + 512 }; /* with scalars; up to this size on the stack */
 
-static hb_program_kernel kernel_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return hb_program_kernel_sse2;
-    case HB_ISA_AVX2: return hb_program_kernel_avx2;
-    case HB_ISA_AVX512: return hb_program_kernel_avx512;
-#endif
-    default: return hb_program_kernel_scalar;
-    }
-}
-
 /* Scalars that are computed: each instruction runs on registers filled with its operands. */
 static void compute_scalars(const hb_program *program, hb_program_kernel kernel, double *scalars)
 {
@@ -76,7 +64,8 @@ hb_status hb_program_run_times(hb_context *context, const hb_program *program, s
         (size_t)program->n_registers * program->width + (size_t)program->n_scalars;
     void *memory = NULL;
     if (doubles > STACK_DOUBLES) HB_TRY(hb_allocate(context, doubles, sizeof(double), &memory));
-    run_blocks(program, kernel_of(context->isa), n, x, t, t_step, memory ? memory : stack, out);
+    run_blocks(program, *hb_program_kernel_of(context->isa), n, x, t, t_step,
+               memory ? memory : stack, out);
     hb_release(context, memory);
     return HB_OK;
 }

@@ -5,7 +5,7 @@
 #ifndef HB_RANDOM_PHILOX_H
 #define HB_RANDOM_PHILOX_H
 
-#include <heatball/base.h>
+#include "base/cpu.h"
 
 enum { HB_BLOCK_GROUP = 32 }; /* blocks that every kernel treats together */
 
@@ -24,13 +24,6 @@ typedef struct hb_vector_kernels {
     void (*minus_two_log)(size_t n, double *x);
 } hb_vector_kernels;
 
-const hb_vector_kernels *hb_vector_kernels_of(hb_isa isa);
-
-extern const hb_vector_kernels hb_vector_kernels_scalar;
-#if defined(__x86_64__)
-extern const hb_vector_kernels hb_vector_kernels_sse2;
-extern const hb_vector_kernels hb_vector_kernels_avx2;
-extern const hb_vector_kernels hb_vector_kernels_avx512;
-#endif
+HB_KERNELS(hb_vector_kernels, hb_vector_kernels)
 
 #endif

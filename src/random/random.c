@@ -12,18 +12,6 @@
 #include <heatball/random.h>
 #include <string.h>
 
-const hb_vector_kernels *hb_vector_kernels_of(hb_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case HB_ISA_SSE2: return &hb_vector_kernels_sse2;
-    case HB_ISA_AVX2: return &hb_vector_kernels_avx2;
-    case HB_ISA_AVX512: return &hb_vector_kernels_avx512;
-#endif
-    default: return &hb_vector_kernels_scalar;
-    }
-}
-
 /* One kernel behind one face: draws of `size` bytes, `per_block` of them in a block. */
 typedef void (*block_kernel)(const hb_vector_kernels *kernels, uint64_t seed, uint64_t stream,
                              uint64_t block, size_t n_blocks, void *out);
