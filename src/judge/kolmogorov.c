@@ -16,17 +16,10 @@
 
 #include <heatball/judge.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { EXACT = 1000000, HALVINGS = 40, TERMS = 100 };
 static const double LEVEL = 0.05;
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Of rising values a[n] and b[m]. */
 static double distance_of(size_t n, const double *a, size_t m, const double *b)
@@ -112,8 +105,8 @@ static hb_status judge_column(void *user, size_t j, int thread)
     double *a = job->room + (size_t)thread * (job->n + job->m), *b = a + job->n;
     for (size_t i = 0; i < job->n; i++) a[i] = job->x[i * job->dim + j];
     for (size_t i = 0; i < job->m; i++) b[i] = job->y[i * job->dim + j];
-    qsort(a, job->n, sizeof *a, by_size);
-    qsort(b, job->m, sizeof *b, by_size);
+    hb_judge_sort(job->n, a);
+    hb_judge_sort(job->m, b);
     job->distance[j] = distance_of(job->n, a, job->m, b);
     return HB_OK;
 }

@@ -47,6 +47,9 @@ struct hb_initial_law {
                   const double *x, double *work, double *log_value, double *gradient);
 };
 
+/* The first lines of a law, whose file has create. */
+#define HB_INITIAL_TEXT(in_text, in_list) .name = (in_text), .form = (in_list), .create = create
+
 extern const hb_initial_law *const hb_initial_laws[]; /* those that have a text; NULL at the end */
 
 /* ---- texts ---- */
@@ -97,9 +100,9 @@ void hb_gaussians_average(const hb_problem *problem, const hb_bell *bell, double
 void hb_gaussians_moved(const hb_problem *problem, const double *G, const double *shift,
                         const double *D, const double *x, double *work, double *log_value,
                         double *gradient);
-#define HB_GAUSSIANS_LAW                                                                           \
+#define HB_GAUSSIANS_LAW(drawing)                                                                  \
     .destroy = hb_gaussians_destroy, .at = hb_gaussians_at, .box = hb_gaussians_box,               \
-    .average = hb_gaussians_average, .moved = hb_gaussians_moved
+    .draw = (drawing), .average = hb_gaussians_average, .moved = hb_gaussians_moved
 
 /* ---- densities that are known up to a factor, d <= 3: the beginning of the data of such a law ---- */
 

@@ -63,10 +63,6 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
     return status;
 }
 
-const hb_initial_law hb_initial_mixture = {.name = "mixture",
-                                           .form = "mixture(FILE)",
-                                           .kind = HB_INITIAL_MIXTURE,
-                                           .facts = {.smooth = 1},
-                                           .create = create,
-                                           .draw = hb_gaussians_draw,
-                                           HB_GAUSSIANS_LAW};
+const hb_initial_law hb_initial_mixture = {HB_INITIAL_TEXT("mixture", "mixture(FILE)"),
+                                           .kind = HB_INITIAL_MIXTURE, .facts = {.smooth = 1},
+                                           HB_GAUSSIANS_LAW(hb_gaussians_draw)};

@@ -74,10 +74,6 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
 }
 
 const hb_initial_law hb_initial_samples = {
-    .name = "samples",
-    .form = "samples(FILE)",
-    .kind = HB_INITIAL_SAMPLES,
+    HB_INITIAL_TEXT("samples", "samples(FILE)"), .kind = HB_INITIAL_SAMPLES,
     .facts = {.note = "the samples are smoothed by Gaussians of Scott's width"},
-    .create = create,
-    .draw = draw,
-    HB_GAUSSIANS_LAW};
+    HB_GAUSSIANS_LAW(draw)};

@@ -153,10 +153,6 @@ static void destroy(hb_context *context, void *data)
     hb_box_density_destroy(context, data);
 }
 
-const hb_initial_law hb_initial_stationary = {.name = "stationary",
-                                              .form = "stationary",
-                                              .kind = HB_INITIAL_STATIONARY,
-                                              .facts = {.smooth = 1},
-                                              .create = create,
-                                              .destroy = destroy,
-                                              HB_BOX_DENSITY_LAW};
+const hb_initial_law hb_initial_stationary = {HB_INITIAL_TEXT("stationary", "stationary"),
+                                              .kind = HB_INITIAL_STATIONARY, .facts = {.smooth = 1},
+                                              .destroy = destroy, HB_BOX_DENSITY_LAW};

@@ -148,11 +148,9 @@ static void average(const hb_problem *problem, const hb_bell *bell, double *work
     if (*log_value == -INFINITY) memset(gradient, 0, d * sizeof *gradient);
 }
 
-const hb_initial_law hb_initial_uniform = {.name = "uniform",
-                                           .form = "uniform(...)",
+const hb_initial_law hb_initial_uniform = {HB_INITIAL_TEXT("uniform", "uniform(...)"),
                                            .kind = HB_INITIAL_UNIFORM,
                                            .facts = {.box = 1},
-                                           .create = create,
                                            .destroy = destroy,
                                            .at = at,
                                            .box = copy_box,

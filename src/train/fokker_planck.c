@@ -65,10 +65,9 @@ static hb_status create(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const int dim = trainer->model->info.dim, exact = dim <= SMALL_DIM;
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(residual_room), &memory));
-    residual_room *room = shard->room = memory;
-    *room = (residual_room){.inputs = (size_t)hb_model_inputs_count(trainer->model)};
+    residual_room *room;
+    HB_TRY(hb_room_create(shard, sizeof *room, &room));
+    room->inputs = (size_t)hb_model_inputs_count(trainer->model);
     room->directions = (size_t)(exact ? dim : trainer->settings.nodes);
     if (shard->anchors == 0) return HB_OK;
     HB_TRY(create_arrays(shard, room));

@@ -59,10 +59,9 @@ static hb_status create(hb_shard *shard)
     hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
     const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(vector_room), &memory));
-    vector_room *room = shard->room = memory;
-    *room = (vector_room){.n_pairs = d * (d + 1) / 2};
+    vector_room *room;
+    HB_TRY(hb_room_create(shard, sizeof *room, &room));
+    room->n_pairs = d * (d + 1) / 2;
     if (m == 0) return HB_OK;
     const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)room->n_pairs, .pair = pairs};
     const size_t channels = room->channels = (size_t)hb_net_channels(&jets);

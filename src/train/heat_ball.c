@@ -24,8 +24,7 @@ enum { DEGREE = 4 };
 
 /* Rows: the anchors, then for each anchor its nodes, half by half. */
 typedef struct ball_room {
-    hb_model_tape *tape;
-    hb_workspace work;
+    hb_tape_room own;
     hb_ball_rows at;
     double *value;          // (rows): v~_ref
     float *w, *w_cotangent; // (rows)
@@ -45,22 +44,13 @@ static hb_status prepare(hb_trainer *trainer)
     return hb_ball_prepare(trainer, 1, degree);
 }
 
-static void destroy(hb_shard *shard)
-{
-    ball_room *room = shard->room;
-    hb_model_tape_destroy(room->tape);
-    hb_workspace_destroy(&room->work);
-    hb_release(shard->trainer->context, room);
-    shard->room = NULL;
-}
-
 static hb_status create_arrays(hb_shard *shard, ball_room *room, size_t rows)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const size_t m = shard->anchors, nodes = common->nodes[0];
     room->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->work,
+    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->own.work,
                         HB_BALL_ROWS(shard, room->at, rows, d), HB_ARRAY(room->value, rows),
                         HB_ARRAY(room->share, nodes), HB_ARRAY(room->cloud.y, nodes * d),
                         HB_ARRAY(room->cloud.s, nodes), HB_ARRAY(room->draw.z, nodes * d),
@@ -75,14 +65,12 @@ static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + common->nodes[0] * common->halves);
-    void *memory;
-    HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(ball_room), &memory));
-    ball_room *room = shard->room = memory;
-    *room = (ball_room){0};
+    ball_room *room;
+    HB_TRY(hb_room_create(shard, sizeof *room, &room));
     if (rows == 0) return HB_OK;
     HB_TRY(create_arrays(shard, room, rows));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &room->tape);
+                                &room->own.tape);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -182,7 +170,7 @@ static hb_status add(hb_shard *shard)
         HB_TRY(place_nodes(shard, room, i));
     }
     const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
-    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, NULL));
+    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, room->w, NULL));
     HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
     for (size_t i = 0; i < points.n; i++) {
         room->value[i] += model->info.dim * log(points.clock[i].a);
@@ -196,16 +184,10 @@ static hb_status add(hb_shard *shard)
         else
             add_halves(shard, room, i, factor);
     }
-    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL, 1,
+    return hb_model_tape_backward(room->own.tape, model->parameters, room->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 
-static const hb_constraint hb = {.weight = 5,
-                                 .target_rows = 512,
-                                 .prepare = prepare,
-                                 .discard = hb_ball_discard,
-                                 .create = create,
-                                 .add = add,
-                                 .destroy = destroy};
+static const hb_constraint hb = HB_BALL_CONSTRAINT(5);
 const hb_loss_law hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

@@ -28,8 +28,7 @@ static const double REACH = 0.2, MOST_EXPONENT = 60;
 
 /* Rows: the anchors, then for each anchor its nodes, half by half, kind by kind. */
 typedef struct drift_balls_room {
-    hb_model_tape *tape;
-    hb_workspace work;
+    hb_tape_room own;
     hb_ball_rows at;
     double *tau, *shift, *weight, *value; // (rows)
     float *w, *w_cotangent;               // (rows)
@@ -57,22 +56,13 @@ static hb_status prepare(hb_trainer *trainer)
     return hb_ball_prepare(trainer, KINDS, degree);
 }
 
-static void destroy(hb_shard *shard)
-{
-    drift_balls_room *room = shard->room;
-    hb_model_tape_destroy(room->tape);
-    hb_workspace_destroy(&room->work);
-    hb_release(shard->trainer->context, room);
-    shard->room = NULL;
-}
-
 static hb_status create_arrays(hb_shard *shard, drift_balls_room *room, size_t rows)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t n = nodes_of(common);
     room->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->work,
+    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->own.work,
                         HB_BALL_ROWS(shard, room->at, rows, d), HB_ARRAY(room->w, rows),
                         HB_ARRAY(room->w_cotangent, rows), HB_ARRAY(room->scratch, 2 * rows * d),
                         HB_ARRAY(room->tau, rows), HB_ARRAY(room->shift, rows),
@@ -95,14 +85,12 @@ static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + nodes_of(common) * common->halves);
-    void *memory;
-    HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(drift_balls_room), &memory));
-    drift_balls_room *room = shard->room = memory;
-    *room = (drift_balls_room){0};
+    drift_balls_room *room;
+    HB_TRY(hb_room_create(shard, sizeof *room, &room));
     if (rows == 0) return HB_OK;
     HB_TRY(create_arrays(shard, room, rows));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &room->tape);
+                                &room->own.tape);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -228,7 +216,7 @@ static hb_status add(hb_shard *shard)
         HB_TRY(place_nodes(shard, room, i));
     }
     const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
-    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, NULL));
+    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, room->w, NULL));
     HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
     for (size_t i = 0; i < points.n; i++) {
         room->value[i] += (double)room->w[i];
@@ -237,14 +225,8 @@ static hb_status add(hb_shard *shard)
     const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
         add_anchor(shard, room, i, share * shard->anchor.clock[i].b);
-    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL, 1,
+    return hb_model_tape_backward(room->own.tape, model->parameters, room->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_drift = {.weight = 5,
-                                              .target_rows = 512,
-                                              .prepare = prepare,
-                                              .discard = hb_ball_discard,
-                                              .create = create,
-                                              .add = add,
-                                              .destroy = destroy};
+const hb_constraint hb_constraint_hb_drift = HB_BALL_CONSTRAINT(5);

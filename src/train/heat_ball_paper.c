@@ -15,8 +15,7 @@
 static const double SIGMA_MIN = 1e-3;
 
 typedef struct paper_room {
-    hb_model_tape *tape;
-    hb_workspace work;
+    hb_tape_room own;
     size_t draws;           /* of one anchor, before truncation */
     double *draw_z, *sigma; // (draws, dim), (draws)
     double *z, *value;      // (rows, dim), (rows)
@@ -39,34 +38,24 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static void destroy(hb_shard *shard)
-{
-    paper_room *room = shard->room;
-    hb_model_tape_destroy(room->tape);
-    hb_workspace_destroy(&room->work);
-    hb_release(shard->trainer->context, room);
-    shard->room = NULL;
-}
-
 static hb_status create(hb_shard *shard)
 {
     hb_context *context = shard->trainer->context;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t draws = 2 * (size_t)shard->trainer->settings.nodes, rows = m * (1 + draws);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(paper_room), &memory));
-    paper_room *room = shard->room = memory;
-    *room = (paper_room){.draws = draws};
+    paper_room *room;
+    HB_TRY(hb_room_create(shard, sizeof *room, &room));
+    room->draws = draws;
     if (m == 0) return HB_OK;
     int *labels;
     HB_TRY(HB_WORKSPACE(
-        context, &room->work, HB_ARRAY(room->draw_z, draws * d), HB_ARRAY(room->sigma, draws),
+        context, &room->own.work, HB_ARRAY(room->draw_z, draws * d), HB_ARRAY(room->sigma, draws),
         HB_ARRAY(room->z, rows * d), HB_ARRAY(room->value, rows), HB_ARRAY(room->clock, rows),
         HB_ARRAY(labels, rows), HB_ARRAY(room->w, rows), HB_ARRAY(room->w_cotangent, rows),
         HB_ARRAY(room->scratch, 2 * rows * d), HB_ARRAY(room->first, m), HB_ARRAY(room->count, m)));
     room->labels = shard->anchor.labels ? labels : NULL;
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &room->tape);
+                                &room->own.tape);
 }
 
 static void place(const hb_shard *shard, paper_room *room, size_t i, const double *z, double sigma,
@@ -124,17 +113,17 @@ static hb_status add(hb_shard *shard)
         HB_TRY(place_nodes(shard, room, i, &rows));
     }
     const hb_points points = {rows, room->z, room->clock, room->labels};
-    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, NULL));
+    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, room->w, NULL));
     HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
     for (size_t i = 0; i < rows; i++) {
         room->value[i] += (double)room->w[i];
         room->w_cotangent[i] = 0;
     }
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
-    return hb_model_tape_backward(room->tape, model->parameters, room->w_cotangent, NULL, 1,
+    return hb_model_tape_backward(room->own.tape, model->parameters, room->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 
 static const hb_constraint paper = {
-    .weight = 1, .prepare = prepare, .create = create, .add = add, .destroy = destroy};
+    .weight = 1, .prepare = prepare, .create = create, .add = add, .destroy = hb_tape_room_destroy};
 const hb_loss_law hb_loss_hb_paper = {.energy = &paper, .other = &paper};

@@ -24,8 +24,7 @@ enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = HB_BALL_KINDS };
 
 /* Rows: the anchors; then for each anchor and half its kappa nodes and its arms' nodes. */
 typedef struct vector_room {
-    hb_model_tape *tape;
-    hb_workspace work;
+    hb_tape_room own;
     hb_ball_rows at;
     float *score, *cotangent; // (rows, dim)
     double *weight, *arm;     // (rows), (rows, dim): of every node
@@ -43,15 +42,6 @@ static hb_status prepare(hb_trainer *trainer)
     return hb_ball_prepare(trainer, KINDS, degree);
 }
 
-static void destroy(hb_shard *shard)
-{
-    vector_room *room = shard->room;
-    hb_model_tape_destroy(room->tape);
-    hb_workspace_destroy(&room->work);
-    hb_release(shard->trainer->context, room);
-    shard->room = NULL;
-}
-
 static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
 {
     hb_trainer *trainer = shard->trainer;
@@ -59,7 +49,7 @@ static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
     const size_t d = (size_t)trainer->model->info.dim;
     const size_t most = common->nodes[0] > common->nodes[1] ? common->nodes[0] : common->nodes[1];
     room->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(trainer->context, &room->work, HB_BALL_ROWS(shard, room->at, rows, d),
+    HB_TRY(HB_WORKSPACE(trainer->context, &room->own.work, HB_BALL_ROWS(shard, room->at, rows, d),
                         HB_ARRAY(room->score, rows * d), HB_ARRAY(room->cotangent, rows * d),
                         HB_ARRAY(room->weight, rows), HB_ARRAY(room->arm, rows * d),
                         HB_ARRAY(room->residual, HB_BALL_HALVES * d),
@@ -79,14 +69,12 @@ static hb_status create(hb_shard *shard)
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows =
         shard->anchors * (1 + common->halves * (common->nodes[0] + common->nodes[1]));
-    void *memory;
-    HB_TRY(hb_allocate(shard->trainer->context, 1, sizeof(vector_room), &memory));
-    vector_room *room = shard->room = memory;
-    *room = (vector_room){0};
+    vector_room *room;
+    HB_TRY(hb_room_create(shard, sizeof *room, &room));
     if (rows == 0) return HB_OK;
     HB_TRY(create_arrays(shard, room, rows));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_SCORE, rows,
-                                &room->tape);
+                                &room->own.tape);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -140,7 +128,7 @@ static void residual(const hb_shard *shard, const vector_room *room, size_t i, s
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    const float *reference = hb_model_tape_reference(room->tape), *score = room->score;
+    const float *reference = hb_model_tape_reference(room->own.tape), *score = room->score;
     const double r = hb_ball_radius(shard, i), a0 = room->at.clock[i].a;
     for (size_t k = 0; k < d; k++) R[k] = a0 * (double)(score[i * d + k] - reference[i * d + k]);
     size_t row = first_row(shard, i, half, 0);
@@ -216,17 +204,11 @@ static hb_status add(hb_shard *shard)
         HB_TRY(place_nodes(shard, room, i));
     }
     const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
-    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, NULL, room->score));
+    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, NULL, room->score));
     memset(room->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
-    return hb_model_tape_backward(room->tape, model->parameters, NULL, room->cotangent, 1,
+    return hb_model_tape_backward(room->own.tape, model->parameters, NULL, room->cotangent, 1,
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_score = {.weight = 3,
-                                              .target_rows = 512,
-                                              .prepare = prepare,
-                                              .discard = hb_ball_discard,
-                                              .create = create,
-                                              .add = add,
-                                              .destroy = destroy};
+const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(3);

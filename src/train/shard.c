@@ -43,6 +43,24 @@ void hb_shard_destroy(hb_shard *shard)
     hb_workspace_destroy(&shard->work);
 }
 
+hb_status hb_room_create(hb_shard *shard, size_t bytes, void *out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(shard->trainer->context, bytes, 1, &memory));
+    shard->room = memset(memory, 0, bytes);
+    memcpy(out, &memory, sizeof memory); // a pointer to any type of room
+    return HB_OK;
+}
+
+void hb_tape_room_destroy(hb_shard *shard)
+{
+    hb_tape_room *room = shard->room;
+    hb_model_tape_destroy(room->tape);
+    hb_workspace_destroy(&room->work);
+    hb_release(shard->trainer->context, room);
+    shard->room = NULL;
+}
+
 hb_status hb_shard_step(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;

@@ -131,6 +131,15 @@ hb_status hb_trainer_create(hb_trainer *trainer, int dim, int classes, const dou
                             const int *labels);
 void hb_trainer_destroy(hb_trainer *trainer);
 
+/* The beginning of the room of a constraint that runs the model at rows of its own. */
+typedef struct hb_tape_room {
+    hb_model_tape *tape;
+    hb_workspace work;
+} hb_tape_room;
+/* bytes of zeros as shard->room, whose address *out becomes as well; and the end of one. */
+hb_status hb_room_create(hb_shard *shard, size_t bytes, void *out);
+void hb_tape_room_destroy(hb_shard *shard);
+
 /* The shard's rows of this step, and its anchors. */
 hb_status hb_draw_rows(hb_shard *shard);
 hb_status hb_draw_anchors(hb_shard *shard);
