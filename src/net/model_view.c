@@ -192,18 +192,24 @@ static hb_status ask(hb_context *context, question *q)
     return status;
 }
 
+static question at_rows(const hb_model *model, size_t n, const double *x, const double *tau,
+                        const int *labels)
+{
+    return (question){.model = model,
+                      .n = n,
+                      .x = x,
+                      .tau = tau,
+                      .labels = labels,
+                      .tau_step = 1,
+                      .label_step = 1};
+}
+
 hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
                               const double *tau, const int *labels, double *score)
 {
-    question q = {.model = model,
-                  .n = n,
-                  .x = z,
-                  .tau = tau,
-                  .labels = labels,
-                  .tau_step = 1,
-                  .label_step = 1,
-                  .of_z = 1,
-                  .score = score};
+    question q = at_rows(model, n, z, tau, labels);
+    q.of_z = 1;
+    q.score = score;
     return ask(context, &q);
 }
 
@@ -211,14 +217,8 @@ hb_status hb_model_score(hb_context *context, const hb_model *model, size_t n, c
                          const double *tau, const int *labels, double *score)
 {
     HB_CHECK(context, score || n == 0, HB_ERROR_ARGUMENT, "score is NULL");
-    question q = {.model = model,
-                  .n = n,
-                  .x = x,
-                  .tau = tau,
-                  .labels = labels,
-                  .tau_step = 1,
-                  .label_step = 1,
-                  .score = score};
+    question q = at_rows(model, n, x, tau, labels);
+    q.score = score;
     return ask(context, &q);
 }
 
@@ -230,15 +230,9 @@ hb_status hb_model_log_density(hb_context *context, const hb_model *model, size_
     HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
     HB_CHECK(context, model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "only a model with the energy head has a log-density");
-    question q = {.model = model,
-                  .n = n,
-                  .x = x,
-                  .tau = tau,
-                  .labels = labels,
-                  .tau_step = 1,
-                  .label_step = 1,
-                  .score = gradient,
-                  .log_density = log_density};
+    question q = at_rows(model, n, x, tau, labels);
+    q.score = gradient;
+    q.log_density = log_density;
     return ask(context, &q);
 }
 
