@@ -2,10 +2,10 @@
  * (exact_fields.h), in 1 to 16 dimensions, by Monte Carlo and by cubature. */
 #include "support.h"
 
-#include "estimate/clouds.h"
-#include "estimate/moments.h"
-#include "estimate/sources.h"
+#include "ball/clouds.h"
 #include "exact_fields.h"
+#include "mean/moments.h"
+#include "mean/sources.h"
 
 #include <heatball/estimate.h>
 

@@ -3,10 +3,10 @@
  * density estimation from the same trajectories, the same bits on any number of threads, trajectories of the
  * user, and what must be refused or doubted. */
 #include "base/memory.h"
-#include "estimate/estimator.h"
-#include "estimate/particle_kernel.h"
-#include "estimate/trajectories.h"
 #include "exact_fields.h"
+#include "particle/particle_estimator.h"
+#include "particle/particle_kernel.h"
+#include "particle/trajectories.h"
 #include "particle_support.h"
 
 #include <heatball/random.h>

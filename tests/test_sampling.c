@@ -5,7 +5,7 @@
 #include "base/checksum.h"
 #include "base/context.h"
 #include "base/parallel.h"
-#include "estimate/sampling.h"
+#include "sampling/sampling.h"
 
 #include <unistd.h>
 

@@ -2,9 +2,9 @@
  * over repetitions, and each doubt provoked by a distribution that deserves it. */
 #include "support.h"
 
-#include "estimate/spread.h"
-#include "estimate/tally.h"
-#include "estimate/tally_bias.h"
+#include "sampling/spread.h"
+#include "sampling/tally.h"
+#include "sampling/tally_bias.h"
 
 enum { DIM = 2, N = 1000, MOST = 60 + 4 * 32 };
 

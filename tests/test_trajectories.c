@@ -1,9 +1,9 @@
 /* Trajectories and the cell list: matrix functions against closed forms, exact transitions and Heun's scheme
  * against the moments of linear SDEs, its weak order, steep drifts, lost paths, neighbours by brute force. */
+#include "base/matrix_functions.h"
 #include "base/memory.h"
-#include "estimate/cell_list.h"
-#include "estimate/particle_frame.h"
-#include "estimate/trajectories.h"
+#include "particle/cell_list.h"
+#include "particle/trajectories.h"
 #include "particle_support.h"
 
 #include <heatball/random.h>

@@ -3,10 +3,10 @@
 #ifndef HB_TESTS_WALK_SUPPORT_H
 #define HB_TESTS_WALK_SUPPORT_H
 
-#include "estimate/estimator.h"
-#include "estimate/walk_block.h"
 #include "problem/initial_average.h"
 #include "shared_context.h"
+#include "walk/walk_block.h"
+#include "walk/walk_estimator.h"
 
 enum { WALK_DIM = 16 };
 

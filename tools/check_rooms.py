@@ -16,12 +16,12 @@ import pathlib
 import re
 import sys
 
-ROOMS = ("base file plot random ball problem data judge grid estimate net train generate").split()
+ROOMS = ("base file plot random ball problem data judge grid mean sampling particle walk solve net train generate").split()
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h is everything: above all rooms.
 PUBLIC_ROOM = {"budget": "problem", "classify": "train", "field": "problem",
-               "images": "data", "model": "net", "solve": "estimate"}
+               "images": "data", "model": "net", "solve": "sampling", "estimate": "mean"}
 UMBRELLA = "heatball"
 
 LIBC = set("""assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h

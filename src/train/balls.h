@@ -6,7 +6,7 @@
 #ifndef HB_TRAIN_BALLS_H
 #define HB_TRAIN_BALLS_H
 
-#include "estimate/clouds.h"
+#include "ball/clouds.h"
 #include "train/trainer.h"
 
 /* dim <= HB_BALL_SMALL_DIM: cubature, in one of HB_BALL_TURNS rotations; above: random pairs, in

@@ -3,7 +3,7 @@
 #ifndef HB_TRAIN_DRIFT_FRAME_H
 #define HB_TRAIN_DRIFT_FRAME_H
 
-#include "estimate/clouds.h"
+#include "ball/clouds.h"
 
 #include <heatball/problem.h>
 

@@ -5,12 +5,12 @@
  *     lag_k = min(tau_k, LAG/|J|),       |J|: the size of the drift's Jacobian along the paths:
  * for small tau the whole way, from the data, as for OU; else as long as one symmetric step of weak
  * order 2 is accurate, since the noise of the targets falls with the lag. Paths are simulated by
- * Heun's scheme (estimate/trajectories.c) from rows of data, MEMBERS at a time, and again after
+ * Heun's scheme (particle/trajectories.c) from rows of data, MEMBERS at a time, and again after
  * every REFRESH steps. Path i of generation g is path g MEMBERS + i of the run, so a resumed run
  * makes the same. A number to reproduce: F = -x has |J| = 1. */
 #include "train/drift_pool.h"
 #include "base/parallel.h"
-#include "estimate/trajectories.h"
+#include "particle/trajectories.h"
 
 #include <math.h>
 #include <string.h>

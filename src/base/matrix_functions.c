@@ -1,0 +1,107 @@
+/* Functions of a matrix by series and doubling.
+ *
+ * For dX = (b + A(X - x0)) dtau + sqrt(2) dW, seen backward over a lag s, three matrices are needed:
+ *     E = e^(-As),   K = int_0^s e^(-Av) dv,   C = 2 int_0^s e^(-Av) e^(-A'v) dv       (A' transposed)
+ * They obey E' = -A E, K' = I - A K, C' = 2I - A C - C A', which gives their Taylor series at s = 0, and
+ *     E(2h) = E(h)^2,   K(2h) = K(h) + E(h) K(h),   C(2h) = C(h) + E(h) C(h) E(h)'
+ * so: the series on h = s/2^k with |A| h <= 1/4, where 14 terms are enough for double, then k doublings.
+ * The sums for C have no cancellation, and C stays symmetric and positive.
+ * A number to reproduce: A = -1, s = 0.5 has E = 1.6487213, K = 0.6487213, C = e - 1 = 1.7182818. */
+#include "base/matrix_functions.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TERMS = 14 };
+
+void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out)
+{
+    memset(out, 0, d * d * sizeof *out);
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k < d; k++) {
+            const double entry = factor * a[i * d + k];
+            if (entry == 0) continue; // diagonals and chains cost less
+            for (size_t j = 0; j < d; j++) out[i * d + j] += entry * b[k * d + j];
+        }
+}
+
+static void add(size_t size, const double *a, double *sum)
+{
+    for (size_t k = 0; k < size; k++) sum[k] += a[k];
+}
+
+/* sum = sum_k scale h^k/k! (-A)^(k-1), from k = 1 on: K for scale 1. term: (d, d), twice. */
+static void integral_series(size_t d, const double *A, double h, double *sum, double *term)
+{
+    double *next = term + d * d;
+    memset(term, 0, d * d * sizeof *term);
+    for (size_t i = 0; i < d; i++) term[i * d + i] = h;
+    memcpy(sum, term, d * d * sizeof *sum);
+    for (int k = 2; k <= TERMS; k++) {
+        hb_matrix_multiply(d, -h / k, A, term, next);
+        memcpy(term, next, d * d * sizeof *term);
+        add(d * d, term, sum);
+    }
+}
+
+/* C = sum_k c_k with c_1 = 2 h I, c_k = -(h/k) (A c_{k-1} + its transpose). */
+static void covariance_series(size_t d, const double *A, double h, double *C, double *term)
+{
+    double *next = term + d * d;
+    memset(term, 0, d * d * sizeof *term);
+    for (size_t i = 0; i < d; i++) term[i * d + i] = 2 * h;
+    memcpy(C, term, d * d * sizeof *C);
+    for (int k = 2; k <= TERMS; k++) {
+        hb_matrix_multiply(d, -h / k, A, term, next);
+        for (size_t i = 0; i < d; i++)
+            for (size_t j = 0; j < d; j++) term[i * d + j] = next[i * d + j] + next[j * d + i];
+        add(d * d, term, C);
+    }
+}
+
+static double norm(size_t d, const double *A)
+{
+    double largest = 0;
+    for (size_t i = 0; i < d; i++) {
+        double row = 0, column = 0;
+        for (size_t j = 0; j < d; j++) {
+            row += fabs(A[i * d + j]);
+            column += fabs(A[j * d + i]);
+        }
+        largest = fmax(largest, fmax(row, column));
+    }
+    return largest;
+}
+
+static void transpose(size_t d, const double *a, double *out)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) out[j * d + i] = a[i * d + j];
+}
+
+/* E, K, C at h become those at 2h. */
+static void double_lag(size_t d, double *E, double *K, double *C, double *work)
+{
+    double *turned = work + d * d, *product = work + 2 * d * d;
+    hb_matrix_multiply(d, 1, E, K, work);
+    add(d * d, work, K);
+    transpose(d, E, turned);
+    hb_matrix_multiply(d, 1, E, C, work);
+    hb_matrix_multiply(d, 1, work, turned, product);
+    add(d * d, product, C);
+    hb_matrix_multiply(d, 1, E, E, work);
+    memcpy(E, work, d * d * sizeof *E);
+}
+
+void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
+                         double *work)
+{
+    const double size = norm(d, A) * s;
+    const int doublings = size > 0.25 && isfinite(size) ? ilogb(4 * size) + 1 : 0;
+    const double h = ldexp(s, -doublings);
+    integral_series(d, A, h, K, work);
+    covariance_series(d, A, h, C, work);
+    hb_matrix_multiply(d, -1, A, K, E);
+    for (size_t i = 0; i < d; i++) E[i * d + i] += 1;
+    for (int k = 0; k < doublings; k++) double_lag(d, E, K, C, work);
+}

@@ -1,0 +1,144 @@
+/* The anchors of the averages: the checks that all calls share, the field there, and the radius.
+ *
+ * The ball of radius r reaches back by r^2/(4 pi), which must stay below tau0 - tau_min. The radius that
+ * is chosen by default is
+ *     r^2 = min(4 pi DEPTH (tau0 - tau_min), 4 SHIFT/(C1 (|grad v|^2 + |F.grad v| + |div F|)))
+ * with the terms of h_v at the anchor: at most DEPTH of the time that is there, and a source part
+ * (C1 r^2/4) h_v of ln u of at most about SHIFT. docs/mean-value.md has the sweep behind both numbers.
+ *
+ * A number to reproduce: a field known from tau = 0 on allows r < 3.5449077 at tau0 = 1. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "mean/averages.h"
+
+#include <math.h>
+
+enum { MAX_DEGREE = 20 };
+static const double DEPTH = 0.9, SHIFT = 0.25;
+
+static hb_status check_settings(hb_context *context, const hb_mean_settings *settings)
+{
+    HB_CHECK(context, settings->radius >= 0 && isfinite(settings->radius), HB_ERROR_ARGUMENT,
+             "radius is %g; it must be positive, or 0 for the default rule", settings->radius);
+    HB_CHECK(context, settings->samples >= 2 && settings->samples <= UINT64_C(1) << 40,
+             HB_ERROR_ARGUMENT, "samples is %llu; it must be 2 to 2^40 pairs",
+             (unsigned long long)settings->samples);
+    HB_CHECK(context,
+             settings->degree == -1 || settings->degree == 0 ||
+                 (settings->degree >= 2 && settings->degree <= MAX_DEGREE),
+             HB_ERROR_ARGUMENT,
+             "degree is %d; it must be 2 to %d, 0 for the default or -1 for Monte Carlo",
+             settings->degree, MAX_DEGREE);
+    return HB_OK;
+}
+
+static hb_status check_time(hb_context *context, const hb_field *field, double tau0)
+{
+    HB_CHECK(context, tau0 > field->tau_min && tau0 <= field->tau_max, HB_ERROR_ARGUMENT,
+             "tau0 is %g; the field is known from tau %g to %g, and tau0 must lie above the first",
+             tau0, field->tau_min, field->tau_max);
+    return HB_OK;
+}
+
+/* The ball of radius r reaches back by r^2/(4 pi). */
+static double largest_radius(const hb_anchors *anchors)
+{
+    return sqrt(4 * M_PI * (anchors->tau0 - anchors->equation.field->tau_min));
+}
+
+hb_status hb_anchors_check_radius(const hb_anchors *anchors, double radius)
+{
+    const double largest = largest_radius(anchors);
+    HB_CHECK(anchors->context, radius > 0 && radius < largest, HB_ERROR_ARGUMENT,
+             "radius is %g; at tau0 = %g it must be positive and below %g, so that the heat ball "
+             "stays above tau = %g, from where on the field is known",
+             radius, anchors->tau0, largest, anchors->equation.field->tau_min);
+    return HB_OK;
+}
+
+static double chosen_radius(const hb_anchors *anchors, double source_size)
+{
+    const double deepest = DEPTH * largest_radius(anchors) * largest_radius(anchors);
+    const double widest = 4 * SHIFT / (anchors->constants.C1 * source_size);
+    return sqrt(fmin(deepest, widest));
+}
+
+static double terms_of_source(size_t d, const double *gradient, const double *drift,
+                              double divergence)
+{
+    double slope2 = 0, along = 0;
+    for (size_t i = 0; i < d; i++) {
+        slope2 += gradient[i] * gradient[i];
+        along += gradient[i] * drift[i];
+    }
+    return slope2 + fabs(along) + fabs(divergence);
+}
+
+/* Field and drift at the anchors. */
+static hb_status evaluate_anchors(hb_anchors *anchors)
+{
+    const size_t n = anchors->n, d = (size_t)anchors->equation.dim;
+    hb_context *context = anchors->context;
+    const size_t row = hb_workspace_need(n, sizeof(double));
+    const size_t table = hb_workspace_need(n, d * sizeof(double));
+    hb_workspace work;
+    HB_TRY(hb_workspace_create(
+        context, hb_workspace_add(hb_workspace_add(row, row), hb_workspace_add(table, table)),
+        &work));
+    double *tau = hb_workspace_take(&work, n, sizeof(double));
+    double *divergence = hb_workspace_take(&work, n, sizeof(double));
+    double *gradient = hb_workspace_take(&work, n, d * sizeof(double));
+    double *drift = hb_workspace_take(&work, n, d * sizeof(double));
+    for (size_t i = 0; i < n; i++) tau[i] = anchors->tau0;
+    hb_status status =
+        hb_field_values(context, &anchors->equation, n, anchors->x, tau, anchors->v, gradient);
+    if (status == HB_OK)
+        status =
+            hb_drift_values(context, &anchors->equation, n, anchors->x, tau, drift, divergence);
+    for (size_t i = 0; i < n && status == HB_OK; i++)
+        anchors->source_size[i] =
+            terms_of_source(d, gradient + i * d, drift + i * d, divergence[i]);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+static hb_status allocate_anchors(hb_anchors *anchors)
+{
+    void *memory;
+    HB_TRY(hb_allocate(anchors->context, anchors->n + 1, 3 * sizeof(double), &memory));
+    anchors->v = memory;
+    anchors->source_size = anchors->v + anchors->n;
+    anchors->radius = anchors->source_size + anchors->n;
+    return HB_OK;
+}
+
+hb_status hb_anchors_create(hb_context *context, const hb_problem *problem, const hb_field *field,
+                            const hb_mean_settings *settings, double tau0, size_t n,
+                            const double *x, hb_anchors *out)
+{
+    *out = (hb_anchors){.context = context, .tau0 = tau0, .n = n, .x = x};
+    hb_mean_settings_default(&out->settings);
+    if (settings) out->settings = *settings;
+    HB_TRY(check_settings(context, &out->settings));
+    HB_TRY(hb_equation_create(context, problem, field, &out->equation));
+    HB_TRY(check_time(context, field, tau0));
+    HB_CHECK(context, x != NULL || n == 0, HB_ERROR_ARGUMENT, "x is NULL with %zu points", n);
+    for (size_t i = 0; i < n * (size_t)field->dim; i++)
+        HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
+                 "coordinate %zu of point %zu is %g; it must be finite", i % (size_t)field->dim + 1,
+                 i / (size_t)field->dim, x[i]);
+    HB_TRY(hb_ball_constants_get(context, field->dim, out->settings.lift, &out->constants));
+    if (out->settings.radius > 0) HB_TRY(hb_anchors_check_radius(out, out->settings.radius));
+    HB_TRY(allocate_anchors(out));
+    if (n > 0) HB_TRY(evaluate_anchors(out));
+    for (size_t i = 0; i < n; i++)
+        out->radius[i] = out->settings.radius > 0 ? out->settings.radius
+                                                  : chosen_radius(out, out->source_size[i]);
+    return HB_OK;
+}
+
+void hb_anchors_destroy(hb_anchors *anchors)
+{
+    hb_release(anchors->context, anchors->v);
+    anchors->v = NULL;
+}

@@ -1,0 +1,414 @@
+/* The averages of the mean-value hierarchy at many anchors.
+ *
+ * Every average is a sum over nodes (x0 + r y, tau0 - r^2 s) around an anchor (clouds.c), of
+ * integrands made from the field and the drift there (sources.c):
+ *     F(x0,tau0) = mean of F + (C1 r^2/4) mean of h_F         F = v, u/u0, w/u0
+ *     S(x0,tau0) = mean of grad v + r mean of (arm h_v)
+ * with the constants of the ball in D = dim + lift dimensions.
+ *
+ * Monte Carlo: N antithetic pairs. The k-th pairs of the two averages of a line make one number (one
+ * row); the standard error is that of the mean of these N independent numbers. The pairs of an anchor
+ * are cut into at most CHUNKS chunks; a task is one chunk of one anchor, and the chunks are merged in
+ * their order, so that threads change no bit. Draws depend on (seed, index of the anchor, pair).
+ *
+ * Cubature: exact rules, TURNS rotations of the rule. The estimate is the mean over the rotations, and
+ * its error the sum of
+ *     the standard error over rotations, the difference to the rule of degree p-2, and rounding.
+ *
+ * A number to reproduce: without lift, in the plane, (C1 r^2/4) = 0.00994718 r^2. */
+#include "mean/averages.h"
+#include "ball/clouds.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "mean/moments.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    CHUNKS = 64, /* tasks per anchor at most, unless they would be too long */
+    MIN_CHUNK_PAIRS = 1024,
+    MAX_CHUNK_PAIRS = 1 << 18, /* a task ends soon enough for a stop to be heard */
+    BLOCK_PAIRS = 1024,        /* pairs that are evaluated in one call of the field, in small dim */
+    BLOCK_DOUBLES = 65536,     /* and the coordinates of a block otherwise */
+    TURNS = 4,                 /* rotations of a cubature rule */
+    KINDS = 3
+};
+/* What is left when an integrand is constant: the rounding of its sum, relative to its size. */
+static const double ROUNDING = 64 * 2.220446049250313e-16;
+
+/* ---- what one thread works with ------------------------------------------------------------- */
+
+typedef struct thread_room {
+    hb_context context; /* the caller's, with one thread and without progress */
+    hb_workspace work;
+    hb_nodes nodes;
+    hb_cloud cloud;     // random: (2 pairs)
+    hb_cloud_draw draw; // random
+    double *values;     // (2 pairs, HB_COLUMNS)
+    double *rows;       // (pairs, columns)
+    double *totals;     // (2, columns): cubature
+} thread_room;
+
+typedef struct average_run {
+    const hb_anchors *anchors;
+    hb_average_wish wish;
+    size_t d, columns;
+    size_t block_pairs, chunk_pairs, chunks; /* of Monte Carlo */
+    int n_threads;
+    thread_room *rooms;               // (n_threads)
+    double *parts;                    // (n, chunks, 1 + 2 columns): count, means, squares
+    hb_cloud clouds[2][KINDS][TURNS]; /* cubature of degree p, p-2 */
+    double *mean, *error;             // (n, columns)
+} average_run;
+
+static double *take(thread_room *room, size_t count, size_t columns)
+{
+    return hb_workspace_take(&room->work, count, columns * sizeof(double));
+}
+
+static hb_status create_room(const average_run *run, thread_room *room)
+{
+    const size_t pairs = run->block_pairs, n = 2 * pairs, d = run->d;
+    const size_t doubles[] = {n * d,
+                              n,
+                              n,
+                              n * d,
+                              n * d,
+                              n,
+                              n * d,
+                              n,
+                              n * d,
+                              pairs * d,
+                              pairs,
+                              pairs,
+                              n * HB_COLUMNS,
+                              pairs * run->columns,
+                              2 * run->columns};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
+        bytes = hb_workspace_add(bytes, hb_workspace_need(doubles[i], sizeof(double)));
+    room->context = *run->anchors->context;
+    room->context.threads = 1;
+    room->context.settings.progress = NULL;
+    HB_TRY(hb_workspace_create(run->anchors->context, bytes, &room->work));
+    room->nodes = (hb_nodes){.capacity = n};
+    room->nodes.x = take(room, n, d);
+    room->nodes.tau = take(room, n, 1);
+    room->nodes.v = take(room, n, 1);
+    room->nodes.gradient = take(room, n, d);
+    room->nodes.drift = take(room, n, d);
+    room->nodes.divergence = take(room, n, 1);
+    room->cloud = (hb_cloud){.y = take(room, n, d), .s = take(room, n, 1), .arm = take(room, n, d)};
+    room->draw = (hb_cloud_draw){.dim = run->anchors->equation.dim,
+                                 .lift = run->anchors->settings.lift,
+                                 .c_g = run->anchors->constants.c_g,
+                                 .z = take(room, pairs, d),
+                                 .sigma = take(room, pairs, 1),
+                                 .uniform = take(room, pairs, 1)};
+    room->values = take(room, n, HB_COLUMNS);
+    room->rows = take(room, pairs, run->columns);
+    room->totals = take(room, 2, run->columns);
+    return HB_OK;
+}
+
+/* Nodes first .. first+n-1 of a cloud around anchor i, with the field and, for sources, the drift. */
+static hb_status evaluate_nodes(const average_run *run, thread_room *room, size_t i,
+                                hb_cloud_kind kind, const hb_cloud *cloud, size_t first, size_t n)
+{
+    const hb_anchors *anchors = run->anchors;
+    const double r = anchors->radius[i], *x0 = anchors->x + i * run->d;
+    hb_nodes *nodes = &room->nodes;
+    nodes->n = n;
+    for (size_t k = 0; k < n; k++) {
+        const double *y = cloud->y + (first + k) * run->d;
+        for (size_t c = 0; c < run->d; c++) nodes->x[k * run->d + c] = x0[c] + r * y[c];
+        nodes->tau[k] = anchors->tau0 - r * r * cloud->s[first + k];
+    }
+    const int gradient = kind != HB_CLOUD_VALUE || run->wish.score;
+    HB_TRY(hb_field_values(&room->context, &anchors->equation, n, nodes->x, nodes->tau, nodes->v,
+                           gradient ? nodes->gradient : NULL));
+    if (kind == HB_CLOUD_VALUE) return HB_OK;
+    return hb_drift_values(&room->context, &anchors->equation, n, nodes->x, nodes->tau,
+                           nodes->drift, nodes->divergence);
+}
+
+/* Integrands of v, u, w at the nodes, into room->values. */
+static void fill_values(const average_run *run, thread_room *room, size_t i, hb_cloud_kind kind)
+{
+    if (kind == HB_CLOUD_VALUE)
+        hb_anchor_deviations(&room->nodes, run->anchors->v[i], room->values);
+    else
+        hb_sources(&room->nodes, (int)run->d, run->anchors->v[i], room->values);
+}
+
+/* ---- Monte Carlo ------------------------------------------------------------------------------ */
+
+/* rows += factor * (mean over the pair) for v, u, w. */
+static void add_pair_values(const average_run *run, thread_room *room, size_t pairs, double factor)
+{
+    for (size_t k = 0; k < pairs; k++)
+        for (size_t c = 0; c < HB_COLUMNS; c++)
+            room->rows[k * run->columns + c] +=
+                factor * 0.5 *
+                (room->values[2 * k * HB_COLUMNS + c] + room->values[(2 * k + 1) * HB_COLUMNS + c]);
+}
+
+static void add_pair_gradients(const average_run *run, thread_room *room, size_t pairs)
+{
+    const double *gradient = room->nodes.gradient;
+    for (size_t k = 0; k < pairs; k++)
+        for (size_t c = 0; c < run->d; c++)
+            room->rows[k * run->columns + HB_COLUMNS + c] +=
+                0.5 * (gradient[2 * k * run->d + c] + gradient[(2 * k + 1) * run->d + c]);
+}
+
+/* rows += r arm (h_v(+) - h_v(-))/2 */
+static void add_pair_arms(const average_run *run, thread_room *room, size_t i, size_t pairs)
+{
+    const double r = run->anchors->radius[i];
+    for (size_t k = 0; k < pairs; k++) {
+        const double odd = 0.5 * (hb_source_v(&room->nodes, (int)run->d, 2 * k) -
+                                  hb_source_v(&room->nodes, (int)run->d, 2 * k + 1));
+        for (size_t c = 0; c < run->d; c++)
+            room->rows[k * run->columns + HB_COLUMNS + c] +=
+                r * odd * room->cloud.arm[2 * k * run->d + c];
+    }
+}
+
+static hb_status add_pairs(const average_run *run, thread_room *room, size_t i, hb_cloud_kind kind,
+                           uint64_t first, size_t pairs)
+{
+    const double r = run->anchors->radius[i];
+    HB_TRY(hb_cloud_random(&room->context, &room->draw, kind, first, pairs, &room->cloud));
+    HB_TRY(evaluate_nodes(run, room, i, kind, &room->cloud, 0, 2 * pairs));
+    if (kind == HB_CLOUD_SCORE) {
+        add_pair_arms(run, room, i, pairs);
+        return HB_OK;
+    }
+    if (run->wish.values) {
+        fill_values(run, room, i, kind);
+        add_pair_values(run, room, pairs,
+                        kind == HB_CLOUD_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r);
+    }
+    if (kind == HB_CLOUD_VALUE && run->wish.score) add_pair_gradients(run, room, pairs);
+    return HB_OK;
+}
+
+static int kind_is_wanted(const average_run *run, int kind)
+{
+    return kind == HB_CLOUD_VALUE || (kind == HB_CLOUD_SOURCE ? run->wish.values : run->wish.score);
+}
+
+static hb_moments part_of(const average_run *run, size_t i, size_t chunk)
+{
+    double *part = run->parts + (i * run->chunks + chunk) * (1 + 2 * run->columns);
+    return (hb_moments){part[0], run->columns, part + 1, part + 1 + run->columns};
+}
+
+static hb_status sum_blocks(const average_run *run, thread_room *room, size_t i, uint64_t first,
+                            size_t pairs, hb_moments *moments)
+{
+    HB_TRY(hb_cloud_seeds(&room->context, run->anchors->settings.seed, i, room->draw.seeds));
+    for (size_t done = 0, count; done < pairs; done += count) {
+        count = pairs - done < run->block_pairs ? pairs - done : run->block_pairs;
+        memset(room->rows, 0, count * run->columns * sizeof(double));
+        for (int kind = 0; kind < KINDS; kind++)
+            if (kind_is_wanted(run, kind))
+                HB_TRY(add_pairs(run, room, i, (hb_cloud_kind)kind, first + done, count));
+        hb_moments_add(moments, count, room->rows);
+    }
+    return HB_OK;
+}
+
+/* Task: one chunk of one anchor. */
+static hb_status average_chunk(void *user, size_t index, int thread)
+{
+    const average_run *run = user;
+    thread_room *room = run->rooms + thread;
+    const size_t i = index / run->chunks, chunk = index % run->chunks;
+    const size_t first = chunk * run->chunk_pairs, samples = run->anchors->settings.samples;
+    const size_t left = first < samples ? samples - first : 0;
+    const size_t pairs = left < run->chunk_pairs ? left : run->chunk_pairs;
+    double *part = run->parts + index * (1 + 2 * run->columns);
+    memset(part, 0, (1 + 2 * run->columns) * sizeof *part);
+    hb_moments moments = part_of(run, i, chunk);
+    const hb_status status = sum_blocks(run, room, i, first, pairs, &moments);
+    part[0] = moments.count;
+    if (status != HB_OK) hb_fail(run->anchors->context, status, "%s", room->context.message);
+    return status;
+}
+
+/* Deviations are differences of numbers of size 1 (u/u0) and |v0|. */
+static double rounding_error(const average_run *run, size_t i, size_t column, double mean)
+{
+    const double size = column < HB_COLUMNS ? 1 + fabs(run->anchors->v[i]) : 0;
+    return ROUNDING * (size + fabs(mean));
+}
+
+static void join_chunks(const average_run *run)
+{
+    for (size_t i = 0; i < run->anchors->n; i++) {
+        hb_moments total = part_of(run, i, 0);
+        for (size_t chunk = 1; chunk < run->chunks; chunk++) {
+            const hb_moments part = part_of(run, i, chunk);
+            hb_moments_merge(&total, &part);
+        }
+        for (size_t c = 0; c < run->columns; c++) {
+            run->mean[i * run->columns + c] = total.mean[c];
+            run->error[i * run->columns + c] =
+                hb_moments_error(&total, c) + rounding_error(run, i, c, total.mean[c]);
+        }
+    }
+}
+
+static hb_status average_by_draws(average_run *run)
+{
+    hb_context *context = run->anchors->context;
+    void *memory;
+    HB_TRY(hb_allocate(context, run->anchors->n * run->chunks,
+                       (1 + 2 * run->columns) * sizeof(double), &memory));
+    run->parts = memory;
+    const hb_status status =
+        hb_parallel_for(context, "averages", run->anchors->n * run->chunks, average_chunk, run);
+    if (status == HB_OK) join_chunks(run);
+    hb_release(context, run->parts);
+    return status;
+}
+
+/* ---- cubature --------------------------------------------------------------------------------- */
+
+/* total += the part of a block of nodes of a cloud */
+static void add_block(const average_run *run, thread_room *room, size_t i, hb_cloud_kind kind,
+                      const hb_cloud *cloud, size_t first, double *total)
+{
+    const double r = run->anchors->radius[i], *weight = cloud->weight + first;
+    const double factor = kind == HB_CLOUD_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r;
+    if (run->wish.values && kind != HB_CLOUD_SCORE) {
+        fill_values(run, room, i, kind);
+        for (size_t k = 0; k < room->nodes.n; k++)
+            for (size_t c = 0; c < HB_COLUMNS; c++)
+                total[c] += factor * weight[k] * room->values[k * HB_COLUMNS + c];
+    }
+    if (!run->wish.score || kind == HB_CLOUD_SOURCE) return;
+    for (size_t k = 0; k < room->nodes.n; k++) {
+        const double *vector = kind == HB_CLOUD_VALUE ? room->nodes.gradient + k * run->d
+                                                      : cloud->arm + (first + k) * run->d;
+        const double scale =
+            kind == HB_CLOUD_VALUE ? 1 : r * hb_source_v(&room->nodes, (int)run->d, k);
+        for (size_t c = 0; c < run->d; c++) total[HB_COLUMNS + c] += weight[k] * scale * vector[c];
+    }
+}
+
+/* The estimate of one rule in one rotation. */
+static hb_status cubature_total(const average_run *run, thread_room *room, size_t i, int rule,
+                                int turn, double *total)
+{
+    memset(total, 0, run->columns * sizeof *total);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const hb_cloud *cloud = &run->clouds[rule][kind][turn];
+        for (size_t first = 0, n; first < cloud->n; first += n) {
+            n = cloud->n - first < room->nodes.capacity ? cloud->n - first : room->nodes.capacity;
+            HB_TRY(evaluate_nodes(run, room, i, (hb_cloud_kind)kind, cloud, first, n));
+            add_block(run, room, i, (hb_cloud_kind)kind, cloud, first, total);
+        }
+    }
+    return HB_OK;
+}
+
+static int turns_of(const average_run *run)
+{
+    return run->d == 1 ? 1 : TURNS; /* on the line a rotation is a sign, and rules are symmetric */
+}
+
+/* Mean over the rotations of each rule, and the error. rows of the room hold the rotations. */
+static hb_status cubature_point(const average_run *run, thread_room *room, size_t i)
+{
+    const int turns = turns_of(run);
+    double *mean = run->mean + i * run->columns, *error = run->error + i * run->columns;
+    memset(room->totals, 0, 2 * run->columns * sizeof(double));
+    hb_moments moments = {0, run->columns, mean, error};
+    memset(mean, 0, run->columns * sizeof *mean);
+    memset(error, 0, run->columns * sizeof *error);
+    for (int turn = 0; turn < turns; turn++) {
+        HB_TRY(cubature_total(run, room, i, 1, turn, room->totals));
+        for (size_t c = 0; c < run->columns; c++)
+            room->totals[run->columns + c] += room->totals[c] / turns; // mean of the lower degree
+        HB_TRY(cubature_total(run, room, i, 0, turn, room->totals));
+        hb_moments_add(&moments, 1, room->totals);
+    }
+    for (size_t c = 0; c < run->columns; c++) {
+        const double spread = turns > 1 ? hb_moments_error(&moments, c) : 0;
+        error[c] = spread + fabs(mean[c] - room->totals[run->columns + c]) +
+                   rounding_error(run, i, c, mean[c]);
+    }
+    return HB_OK;
+}
+
+static hb_status cubature_task(void *user, size_t index, int thread)
+{
+    const average_run *run = user;
+    thread_room *room = run->rooms + thread;
+    const hb_status status = cubature_point(run, room, index);
+    if (status != HB_OK) hb_fail(run->anchors->context, status, "%s", room->context.message);
+    return status;
+}
+
+static hb_status average_by_rules(average_run *run)
+{
+    const hb_anchors *anchors = run->anchors;
+    hb_status status = HB_OK;
+    for (int rule = 0; rule < 2; rule++)
+        for (int kind = 0; kind < KINDS && status == HB_OK; kind++)
+            if (kind_is_wanted(run, kind))
+                status = hb_cloud_cubature(anchors->context, (hb_cloud_kind)kind,
+                                           anchors->equation.dim, anchors->settings.lift,
+                                           run->wish.degree - 2 * rule, anchors->settings.seed,
+                                           turns_of(run), run->clouds[rule][kind]);
+    if (status == HB_OK)
+        status = hb_parallel_for(anchors->context, "averages", anchors->n, cubature_task, run);
+    for (int j = 0; j < 2 * KINDS * TURNS; j++)
+        hb_cloud_destroy(anchors->context,
+                         &run->clouds[j / (KINDS * TURNS)][j / TURNS % KINDS][j % TURNS]);
+    return status;
+}
+
+/* ---- both ------------------------------------------------------------------------------------- */
+
+static void plan_blocks(average_run *run)
+{
+    const size_t samples = run->anchors->settings.samples;
+    size_t pairs = BLOCK_DOUBLES / (2 * run->d);
+    if (pairs > BLOCK_PAIRS) pairs = BLOCK_PAIRS;
+    run->block_pairs = pairs > 0 ? pairs : 1;
+    run->chunk_pairs = (samples + CHUNKS - 1) / CHUNKS;
+    if (run->chunk_pairs < MIN_CHUNK_PAIRS) run->chunk_pairs = MIN_CHUNK_PAIRS;
+    if (run->chunk_pairs > MAX_CHUNK_PAIRS) run->chunk_pairs = MAX_CHUNK_PAIRS;
+    run->chunks = (samples + run->chunk_pairs - 1) / run->chunk_pairs;
+}
+
+hb_status hb_averages(const hb_anchors *anchors, const hb_average_wish *wish, double *mean,
+                      double *error)
+{
+    average_run run = {.anchors = anchors, .wish = *wish, .mean = mean, .error = error};
+    run.d = (size_t)anchors->equation.dim;
+    run.columns = HB_COLUMNS + (wish->score ? run.d : 0);
+    plan_blocks(&run);
+    const size_t tasks = anchors->n * (wish->degree > 0 ? 1 : run.chunks);
+    if (tasks == 0) return HB_OK;
+    run.n_threads = hb_context_threads(anchors->context);
+    if ((size_t)run.n_threads > tasks) run.n_threads = (int)tasks;
+    void *memory;
+    HB_TRY(hb_allocate(anchors->context, (size_t)run.n_threads, sizeof(thread_room), &memory));
+    run.rooms = memory;
+    memset(run.rooms, 0, (size_t)run.n_threads * sizeof(thread_room));
+    hb_status status = HB_OK;
+    for (int t = 0; t < run.n_threads && status == HB_OK; t++)
+        status = create_room(&run, run.rooms + t);
+    if (status == HB_OK)
+        status = wish->degree > 0 ? average_by_rules(&run) : average_by_draws(&run);
+    for (int t = 0; t < run.n_threads; t++) hb_workspace_destroy(&run.rooms[t].work);
+    hb_release(anchors->context, run.rooms);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* Kernels that turn particles into density and gradient without smoothing bias: what each node of a rule in
+ * time needs (docs/particles.md). particle_sums.c evaluates them.
+ *
+ * Fixed lag, full linear frame. With b = F, A = dF/dx at (x0,tau0), the linear SDE dY = (b + A(Y-x0)) dtau
+ * + sqrt(2) dW takes x at lag s to a Gaussian; its density q at x0, as a function of x, is
+ *     q = exp(-|eta|^2/2 - tr(A) s)/((2 pi)^(d/2) det L),     eta = L^-1 (x - x0 + K b),   C = L L',
+ * with E = e^(-As), K, C of particle_frame.c. Since q solves the backward equation of that SDE,
+ *     u(x0,tau0) = E[q(X)] at lag T + int_0^T E[f . grad_x q(X)] ds,   f = F - b - A(x - x0),
+ *     f . grad_x q = -(phi . eta) q,   phi = L^-1 f,
+ * and for the gradient by x0, with b, A and the frame's centre held,
+ *     grad q = (L^-1 E)' eta q,   grad (f . grad_x q) = (L^-1 E)' (phi - (phi . eta) eta) q,
+ * whose integrand tends to -u grad div F as s -> 0: the node at 0 of a rule that has one.
+ *
+ * Heat ball, iso-linear frame, lift m (ESTIMATORS: D = d+m). a = div F/d, y = e^(as) (x - x0 + b k),
+ * k = (1 - e^(-as))/a, th = (e^(2as) - 1)/(2a), f = F - b - a(x - x0), Q = R^2 - |y|^2:
+ *     kernel      c (|y|^2 Q^(m/2)/m + Q^(m/2+1)/(m+2)),      c = r^-D S_m/(4 th^2)
+ *     correction  -e^(-as) (f.y)/(2 th) G,     G = Phi_d P(m/2, Q/(4 th)) - r^-D S_m Q^(m/2)/m
+ * with the weight e^(2as) ds = dth; the gradient is that by -y, and grad G = -y/(2 th) Phi_d P. The limit
+ * of its correction, -u grad div F - (A - aI)' grad u, holds the gradient itself: a small linear system.
+ *
+ * Must reproduce: F = 0, d = 1, lag T: q at x = x0 is (4 pi T)^(-1/2). */
+#include "particle/particle_kernel.h"
+#include "base/context.h"
+#include "base/matrix_functions.h"
+#include "base/memory.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+size_t hb_kernel_work(size_t dim)
+{
+    return 8 * dim * dim + (HB_KERNEL_UNITS + 8) * (dim + 1);
+}
+
+void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel)
+{
+    hb_release(context, kernel->nodes);
+    *kernel = (hb_particle_kernel){0};
+}
+
+/* ---- frames -------------------------------------------------------------------------------------- */
+
+/* One block: the nodes, then the anchor's and the nodes' arrays. */
+static hb_status allocate_kernel(hb_context *context, size_t d, int n, hb_particle_kernel *out)
+{
+    const size_t node = 2 * d + (out->lift ? 0 : 2 * d * d);
+    const size_t anchor = 2 * d + d * d + (out->lift ? 2 * d * d : 0), count = (size_t)n;
+    void *memory;
+    HB_TRY(hb_allocate(context,
+                       count * sizeof(hb_particle_node) + (anchor + count * node) * sizeof(double),
+                       1, &memory));
+    out->nodes = memory;
+    double *next = (double *)(out->nodes + count);
+    hb_particle_anchor *a = &out->anchor;
+    a->b = next;
+    a->grad_div = a->b + d;
+    a->A = a->grad_div + d;
+    for (size_t which = 0; which < 2; which++)
+        a->transfer[which] = out->lift ? a->A + (1 + which) * d * d : NULL;
+    next += anchor;
+    for (int j = 0; j < n; j++, next += node)
+        out->nodes[j] = (hb_particle_node){.centre = next,
+                                           .half = next + d,
+                                           .whiten = out->lift ? NULL : next + 2 * d,
+                                           .lower = out->lift ? NULL : next + 2 * d + d * d};
+    return HB_OK;
+}
+
+/* Of a lower triangle L in place: ln det and the inverse, zeros above; 0 when C was not positive. */
+static int invert_factor(size_t d, double *C, double *log_det)
+{
+    if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', (int)d, C, (int)d) != 0) return 0;
+    *log_det = 0;
+    for (size_t i = 0; i < d; i++) *log_det += log(C[i * d + i]);
+    if (LAPACKE_dtrtri(LAPACK_ROW_MAJOR, 'L', 'N', (int)d, C, (int)d) != 0) return 0;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = i + 1; j < d; j++) C[i * d + j] = 0;
+    return isfinite(*log_det);
+}
+
+/* The frame of one node at lag s; 0 when it leaves the range of double. */
+static int linear_node(const hb_particle_anchor *anchor, double s, double *work,
+                       hb_particle_node *node)
+{
+    const size_t d = anchor->dim;
+    double *E = work, *K = E + d * d, log_det, trace = 0;
+    hb_linear_functions(d, anchor->A, s, E, K, node->whiten, K + d * d);
+    for (size_t i = 0; i < d; i++) {
+        double shift = 0;
+        for (size_t j = 0; j < d; j++) shift += K[i * d + j] * anchor->b[j];
+        node->centre[i] = anchor->x0[i] - shift;
+        node->half[i] = sqrt(node->whiten[i * d + i]);
+        trace += anchor->A[i * d + i];
+        if (!isfinite(node->centre[i]) || !isfinite(node->half[i])) return 0;
+    }
+    if (!invert_factor(d, node->whiten, &log_det)) return 0;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            double sum = 0;
+            for (size_t k = 0; k <= i; k++) sum += node->whiten[i * d + k] * E[k * d + j];
+            node->lower[i * d + j] = sum;
+            if (!isfinite(sum)) return 0;
+        }
+    node->log_norm = -0.5 * (double)d * log(2 * M_PI) - trace * s - log_det;
+    node->reach2 = INFINITY;
+    return 1;
+}
+
+/* (e^(c s) - 1)/c */
+static double stretched(double c, double s)
+{
+    return c == 0 ? s : expm1(c * s) / c;
+}
+
+/* span: of the ball, in th. */
+static int ball_node(const hb_particle_anchor *anchor, double a, double s, double span, int lift,
+                     hb_particle_node *node)
+{
+    const size_t d = anchor->dim;
+    const double D = (double)d + lift, k = stretched(-a, s);
+    node->growth = exp(a * s);
+    node->th = stretched(2 * a, s);
+    node->span = span;
+    node->R2 = 2 * D * node->th * log(span / node->th);
+    for (size_t i = 0; i < d; i++) {
+        node->centre[i] = anchor->x0[i] - anchor->b[i] * k;
+        node->half[i] = sqrt(node->R2) / node->growth;
+        if (!isfinite(node->centre[i]) || !(node->half[i] > 0)) return 0;
+    }
+    return isfinite(node->th) && isfinite(node->R2);
+}
+
+/* (I + w (A - aI)')^-1, by which the limit of the ball's correction is taken into account. */
+static int ball_transfer(const hb_particle_anchor *anchor, double a, double weight, double *work,
+                         double *out)
+{
+    const size_t d = anchor->dim;
+    lapack_int *pivot = (lapack_int *)(work + d * d);
+    if (!out) return 0;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            const double same = i == j;
+            work[i * d + j] = same + weight * (anchor->A[j * d + i] - a * same);
+            out[i * d + j] = same;
+        }
+    return LAPACKE_dgesv(LAPACK_ROW_MAJOR, (int)d, (int)d, work, (int)d, pivot, out, (int)d) == 0;
+}
+
+static int make_nodes(const hb_particle_rule *rule, double *work, hb_particle_kernel *out)
+{
+    const size_t d = out->anchor.dim;
+    double a = 0;
+    for (size_t i = 0; i < d; i++) a += out->anchor.A[i * d + i] / (double)d;
+    const double span = stretched(2 * a, rule->lag);
+    for (int j = 0; j < out->n; j++) {
+        hb_particle_node *node = out->nodes + j;
+        node->lag = rule->s[j];
+        node->weight[0] = rule->weight[j];
+        node->weight[1] = rule->coarse[j];
+        node->is_main = j < rule->n_main;
+        const int fits = rule->lift ? ball_node(&out->anchor, a, rule->s[j], span, rule->lift, node)
+                                    : linear_node(&out->anchor, rule->s[j], work, node);
+        if (!fits) return 0;
+        for (int which = 0; which < 2 && rule->lift; which++)
+            node->weight[which] *= node->growth * node->growth; // dth
+    }
+    if (!rule->lift) return 1;
+    out->log_scale = -0.5 * (double)d * log(4 * M_PI * span);
+    return ball_transfer(&out->anchor, a, rule->at_zero[0], work, out->anchor.transfer[0]) &&
+           ball_transfer(&out->anchor, a, rule->at_zero[1], work, out->anchor.transfer[1]);
+}
+
+hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, double tau, size_t dim,
+                           const double *x0, const hb_particle_rule *rule, int corrected,
+                           const size_t *snapshots, double *work, hb_particle_kernel *out,
+                           int *fits)
+{
+    *out = (hb_particle_kernel){.lift = rule->lift, .corrected = corrected};
+    out->from_start = rule->from_start;
+    out->n_main = rule->n_main;
+    out->n = corrected ? rule->n : rule->n_main;
+    for (int which = 0; which < 2 && corrected; which++) out->at_zero[which] = rule->at_zero[which];
+    HB_TRY(allocate_kernel(context, dim, out->n, out));
+    out->anchor.dim = dim;
+    out->anchor.x0 = x0;
+    const hb_status status = hb_problem_drift(context, problem, tau, 1, x0, out->anchor.b, NULL,
+                                              out->anchor.grad_div, out->anchor.A);
+    *fits = status == HB_OK && make_nodes(rule, work, out);
+    for (int j = 0; j < out->n; j++) out->nodes[j].snapshot = snapshots[j];
+    if (!*fits) hb_kernel_destroy(context, out);
+    return status;
+}

@@ -1,0 +1,494 @@
+/* The pilot: kernels compete for each point, and the step of Heun's scheme is found (docs/particles.md).
+ *
+ * On draws that the estimate does not use, each rule gives at each point the relative error e of the
+ * density and the errors e_k of the score. The rule with the least
+ *     (e^2 + sum_k e_k^2/R) cost,   R = sum_k 1/Var(X_k),  cost = steps/points + particles looked at
+ * wins; R is the mean square of a Gaussian's score, and cost is per trajectory. e and e_k are what the
+ * estimate will have: chance falls with the number of its trajectories, the difference between a rule in time
+ * and its coarser partner (tally_bias.c) does not. A rule whose error is in doubt loses against one whose is
+ * not; and a rule needs 3 + |A| T nodes on the lag T. The estimate looks at both rules in time again, on all
+ * its trajectories, and claims what they differ by.
+ *
+ * The step: trajectories with steps h and 2h and the same noise give, with weak order 2, the bias of h as a
+ * third of the difference D. h is halved until (|D| + its error)/3 is below TOLERATED standard errors of
+ * the estimate, in root mean square over density and score at up to MOST_CHECKED points, and below 3 of those
+ * at each, or MOST_STEPS is reached. What is left is a part of the claimed errors: with D/(2^p - 1) in place of
+ * D/3 where the drift kinks (p = 3/2) or jumps (p = 1/2). */
+#include "particle/particle_pilot.h"
+#include "base/context.h"
+#include "base/parallel.h"
+#include "particle/particle_unseen.h"
+#include "random/streams.h"
+#include "sampling/tally.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FIRST_STEPS = 32, MOST_STEPS = 8192, MOST_CHECKED = 64, PILOT_DOUBLES = 1 << 22 };
+
+enum { START_DRAWS = 32 };
+
+static const double TOLERATED = 0.2;
+static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
+static const double UNSEEN =
+    0.05; /* bias of the step that is claimed where the pilot saw nothing */
+static const double DOUBTED = 1e12; /* factor on the merit of a rule whose error is in doubt */
+
+double hb_pilot_norm(size_t d, const double *A)
+{
+    double norm = 0;
+    for (size_t i = 0; i < d; i++) {
+        double row = 0;
+        for (size_t j = 0; j < d; j++) row += fabs(A[i * d + j]);
+        norm = fmax(norm, row);
+    }
+    return norm;
+}
+
+/* 16, less when there are many points, whose kernels take most of the time, or memory is short. */
+size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
+{
+    size_t batch = PILOT_DOUBLES / (HB_PILOT_BATCHES * n_times * task->dim);
+    if (batch > 2048 / task->n) batch = 2048 / task->n;
+    batch = batch < 4 ? 4 : batch > 16 ? 16 : batch;
+    const size_t share = task->given.n_paths / 8 / HB_PILOT_BATCHES; // of the user's trajectories
+    if (task->given.n_paths > 0 && batch > share) batch = share > 1 ? share : 1;
+    return batch;
+}
+
+size_t hb_pilot_start_work(size_t d)
+{
+    return 4 * (size_t)START_DRAWS * (d + 1);
+}
+
+hb_status hb_pilot_start(const hb_particle_task *task, hb_context *room, size_t point,
+                         const hb_particle_kernel *kernel, uint64_t seed, uint64_t first,
+                         size_t units, const hb_kernel_means *out, const hb_kernel_means **start,
+                         double *work)
+{
+    *start = kernel->from_start ? out : NULL;
+    if (!kernel->from_start) return HB_OK;
+    return hb_kernel_start(room, task->problem, kernel, seed, HB_STREAM_PILOT | point, first, units,
+                           START_DRAWS, out, work);
+}
+
+/* ---- the competition ----------------------------------------------------------------------------- */
+
+typedef struct contest {
+    const hb_particle_task *task;
+    const hb_particle_rules *rules;
+    hb_swarm *swarm;
+    double steps, score_scale; /* R */
+    size_t width;              /* doubles of work of a thread */
+    double *work;              // (threads, width)
+    hb_particle_kernel *kernels;
+    int *winner;
+    double *unseen; // (n, 1 + d)
+} contest;
+
+/* What one rule gave at one point. */
+typedef struct entry {
+    hb_particle_kernel kernel;
+    int fits, unresolved;
+    double merit, seen;
+    hb_tally_answer answer;
+    hb_kernel_means means[2]; // of the rule and of the coarser one
+} entry;
+
+/* R of the last snapshot: sum of 1/variance over the coordinates. */
+static double inverse_variances(const hb_cell_list *list)
+{
+    double sum = 0;
+    for (size_t k = 0; k < list->dim; k++) {
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < list->n; i++) {
+            const double gap = list->x[i * list->dim + k] - mean;
+            mean += gap / (double)(i + 1);
+            squares += gap * (list->x[i * list->dim + k] - mean);
+        }
+        sum += squares > 0 ? (double)list->n / squares : 0;
+    }
+    return sum > 0 && isfinite(sum) ? sum : 1;
+}
+
+/* The standard error that the estimate will have, from one of the pilot's. */
+static double expected_error(const hb_particle_task *task, const hb_swarm *swarm, double pilot)
+{
+    return pilot * sqrt((double)(swarm->filled * swarm->batch_size) / task->samples);
+}
+
+/* Twice the differences between the rules, where roots in s are slow to converge. */
+static double caution(size_t dim, int lift)
+{
+    return lift || dim > HB_ROOT_DIM ? 2 : 1;
+}
+
+void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2], double *tally)
+{
+    const double factor = caution(d, lift);
+    for (size_t k = 0; k < units; k++) means[1].a[k] = factor * (means[0].a[k] - means[1].a[k]);
+    for (size_t k = 0; k < units * d; k++) means[1].b[k] = factor * (means[0].b[k] - means[1].b[k]);
+    hb_tally_differ((int)d, tally, units, means[1].a, means[1].b);
+}
+
+/* Mean of p - q and its error, n of each, strides apart; q = NULL: of p. */
+static void difference(size_t n, size_t stride, const double *p, const double *q, double *mean,
+                       double *error)
+{
+    double squares = 0;
+    *mean = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double value = p[i * stride] - (q ? q[i * stride] : 0), gap = value - *mean;
+        *mean += gap / (double)(i + 1);
+        squares += gap * (value - *mean);
+    }
+    *error = sqrt(squares / ((double)n * ((double)n - 1)));
+}
+
+/* The square of a mean of differences, less what SIGNIFICANT errors of it explain. */
+static double beyond_chance(size_t n, size_t stride, const double *values)
+{
+    double mean, error;
+    difference(n, stride, values, NULL, &mean, &error);
+    return fmax(mean * mean - pow(SIGNIFICANT * error, 2), 0);
+}
+
+/* Of the density, relative, and of the score (in units of its size), squared and added: what the differences
+ * between the two rules show. means[1] holds them, and is spoiled. */
+static double rule_error(const contest *c, entry *e, double density, const double *score)
+{
+    const size_t d = c->task->dim, units = c->swarm->filled;
+    const hb_kernel_means *gap = e->means + 1;
+    double squares = beyond_chance(units, 1, gap->a), slopes = 0;
+    for (size_t k = 0; k < d; k++) {
+        for (size_t i = 0; i < units; i++) gap->b[i * d + k] -= score[k] * gap->a[i];
+        slopes += beyond_chance(units, d, gap->b + k);
+    }
+    return (squares + slopes / c->score_scale) / (density * density);
+}
+
+/* Errors that the estimate will have: those of chance shrink, those of the rule in time do not. */
+static void judge(const contest *c, entry *e, double *tally, double *score)
+{
+    const int dim = (int)c->task->dim;
+    const size_t d = c->task->dim, units = c->swarm->filled;
+    double errors = 0, density = 0, rule = 0;
+    hb_tally_clear(dim, tally);
+    hb_tally_add(dim, tally, units, e->means[0].a, e->means[0].b);
+    hb_tally_answer_of(dim, tally, e->kernel.log_scale, &e->answer, score, score + d);
+    for (size_t i = 0; i < units; i++) density += e->means[0].a[i] / (double)units;
+    if (e->kernel.corrected) {
+        hb_pilot_differ(d, e->kernel.lift, units, e->means, tally);
+        rule = rule_error(c, e, density, score);
+    }
+    if (e->kernel.from_start)
+        rule = pow(e->kernel.rest, 2) * (2 * c->task->tau + (double)d / c->score_scale);
+    const double cost =
+        2 * c->steps / (double)c->task->n + e->seen / (double)(units * c->swarm->batch_size);
+    for (size_t k = 0; k < d; k++) errors += score[d + k] * score[d + k];
+    const int fine = e->answer.score_doubt == HB_TALLY_FINE;
+    const double chance =
+        e->answer.relative * e->answer.relative + (fine ? errors / c->score_scale : 0);
+    e->unresolved = rule > MOST_RULE_ERROR * MOST_RULE_ERROR;
+    e->merit = (chance + rule / pow(expected_error(c->task, c->swarm, 1), 2)) * cost *
+               (fine ? 1 : DOUBTED);
+    if (!(e->merit < 1e250)) e->merit = 1e250;
+}
+
+/* Nodes that an integral over this lag needs: functions of A s vary on it. */
+static double nodes_needed(const contest *c, const hb_particle_kernel *kernel, double lag)
+{
+    const size_t d = c->task->dim;
+    return (d > HB_HIGH_DIM ? 1.5 : 3) + hb_pilot_norm(d, kernel->anchor.A) * lag;
+}
+
+static int nodes_of_correction(const hb_particle_rule *rule)
+{
+    int count = 0;
+    for (int j = rule->n_main; j < rule->n; j++) count += rule->weight[j] != 0;
+    return count;
+}
+
+/* A rule that has too few nodes is not trusted, nor one from which the coarser one differs by much. */
+static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry *e)
+{
+    if (!e->kernel.corrected) return;
+    if (nodes_of_correction(rule) >= nodes_needed(c, &e->kernel, rule->lag) && !e->unresolved)
+        return;
+    e->kernel.untimely = 1;
+    e->merit *= DOUBTED;
+}
+
+/* Values are divided by the initial density at the kernel's centre; no particle may be near. */
+static hb_status scale_by_start(const hb_particle_task *task, hb_context *room,
+                                hb_particle_kernel *kernel, double *work)
+{
+    const hb_particle_node *node = kernel->nodes;
+    double trace = 0;
+    for (size_t i = 0; i < task->dim; i++) trace += kernel->anchor.A[i * task->dim + i];
+    HB_TRY(hb_problem_initial(room, task->problem, 1, node->centre, &kernel->log_scale, work));
+    kernel->log_scale -= trace * node->lag;
+    if (task->linear.A) return HB_OK;
+    return hb_pilot_rest(task, room, kernel->anchor.x0, kernel->anchor.b, kernel->anchor.A,
+                         &kernel->rest);
+}
+
+static hb_status enter(const contest *c, hb_context *room, size_t point, int r, double *work,
+                       entry *e)
+{
+    const hb_particle_task *task = c->task;
+    const hb_particle_rule *rule = c->rules->rule + r;
+    const size_t d = task->dim;
+    double *tally = work + hb_kernel_work(d), *score = tally + hb_tally_size((int)d);
+    HB_TRY(hb_kernel_create(room, task->problem, task->tau, d, task->points + point * d, rule,
+                            rule->lift > 0 || (!task->linear.A && !rule->from_start),
+                            c->rules->snapshot[r], work, &e->kernel, &e->fits));
+    e->merit = INFINITY;
+    if (!e->fits) return HB_OK;
+    hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
+    const hb_kernel_means *start;
+    double *room_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
+    const hb_kernel_means own = {room_of_start, room_of_start + HB_PILOT_BATCHES};
+    if (rule->from_start) HB_TRY(scale_by_start(task, room, &e->kernel, work));
+    HB_TRY(hb_pilot_start(task, room, point, &e->kernel, task->seed, 0, c->swarm->filled, &own,
+                          &start, room_of_start - hb_pilot_start_work(d)));
+    e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
+                            e->means, start, work);
+    judge(c, e, tally, score);
+    look_at_nodes(c, rule, e);
+    return HB_OK;
+}
+
+/* What a node that is not seen would add to the spread that the estimate will have; score: with its error. */
+static hb_status find_unseen(const contest *c, hb_context *room, size_t point, const entry *e,
+                             const double *score, double *work)
+{
+    const size_t d = c->task->dim;
+    double *out = c->unseen + point * (1 + d);
+    const double pilot = (double)(c->swarm->filled * c->swarm->batch_size);
+    const double fall = sqrt(pilot / c->task->asked);
+    HB_TRY(hb_unseen_errors(c->task, room, &e->kernel, e->answer.log_density, score, c->task->asked,
+                            out, work));
+    for (size_t k = 0; k < 1 + d; k++) {
+        const double seen = fall * (k == 0 ? e->answer.relative : score[d + k - 1]);
+        if (isfinite(seen)) out[k] = sqrt(fmax(out[k] * out[k] - seen * seen, 0));
+    }
+    return HB_OK;
+}
+
+static hb_status contest_point(void *user, size_t point, int thread)
+{
+    contest *c = user;
+    const size_t d = c->task->dim, units = HB_PILOT_BATCHES;
+    double *work = c->work + (size_t)thread * (c->width + 2 * d + hb_unseen_work(d));
+    double *values = work + c->width - 2 * units * (d + 1);
+    double *score = work + c->width, *rest = score + 2 * d;
+    hb_context *room = c->swarm->rooms + thread;
+    const hb_kernel_means means[2] = {{values, values + units},
+                                      {values + units * (d + 1), values + units * (d + 2)}};
+    entry best = {.merit = INFINITY}, e = {.means = {means[0], means[1]}};
+    hb_status status = HB_OK;
+    c->winner[point] = -1;
+    for (int r = 0; r < c->rules->n && status == HB_OK; r++) {
+        status = enter(c, room, point, r, work, &e);
+        if (status != HB_OK || !e.fits) continue;
+        if (e.merit < best.merit) {
+            hb_kernel_destroy(room, &best.kernel);
+            best = e;
+            c->winner[point] = r;
+            memcpy(score, work + hb_kernel_work(d) + hb_tally_size((int)d), 2 * d * sizeof *score);
+        } else {
+            hb_kernel_destroy(room, &e.kernel);
+        }
+    }
+    c->kernels[point] = best.kernel;
+    if (status == HB_OK && c->winner[point] >= 0)
+        status = find_unseen(c, room, point, &best, score, rest);
+    if (status != HB_OK) return hb_fail(c->task->context, status, "%s", room->message);
+    HB_CHECK(c->task->context, c->winner[point] >= 0, HB_ERROR_NUMERICAL,
+             "no kernel fits at point %zu: the Jacobian of its drift leaves the range of double",
+             point + 1);
+    return HB_OK;
+}
+
+static hb_status run_contest(contest *c)
+{
+    const hb_particle_task *task = c->task;
+    const size_t d = task->dim, units = HB_PILOT_BATCHES;
+    const size_t threads = (size_t)hb_context_threads(task->context);
+    void *memory;
+    c->width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + hb_pilot_start_work(d) +
+               3 * units * (d + 1);
+    HB_TRY(hb_allocate(task->context, threads * (c->width + 2 * d + hb_unseen_work(d)),
+                       sizeof(double), &memory));
+    c->work = memory;
+    c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
+    const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
+    hb_release(task->context, memory);
+    return status;
+}
+
+static hb_status pilot_swarm(const hb_particle_task *task, const hb_particle_rules *rules,
+                             double step, int twins, hb_swarm *out)
+{
+    const hb_path_plan plan = {.problem = task->problem,
+                               .seed = task->seed,
+                               .dim = task->dim,
+                               .n_times = rules->n_times,
+                               .times = rules->times,
+                               .step = step,
+                               .linear = task->linear};
+    const size_t batch = hb_pilot_batch(task, rules->n_times);
+    const int with_drift = !task->linear.A || rules->rule[0].lift > 0;
+    HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL,
+                           HB_PILOT_BATCHES, batch, twins, with_drift, out));
+    const hb_status status = hb_swarm_fill(out, 0, HB_PILOT_BATCHES);
+    if (status != HB_OK) hb_swarm_destroy(out);
+    return status;
+}
+
+hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
+                           double step, hb_particle_kernel *kernels, int *winner, double *unseen)
+{
+    hb_swarm swarm;
+    memset(kernels, 0, task->n * sizeof *kernels);
+    HB_TRY(pilot_swarm(task, rules, step, 0, &swarm));
+    contest c = {.task = task, .rules = rules, .swarm = &swarm, .steps = task->tau / step};
+    c.kernels = kernels, c.winner = winner, c.unseen = unseen;
+    if (task->given.n_paths || task->linear.A) c.steps = 1;
+    const hb_status status = run_contest(&c);
+    hb_swarm_destroy(&swarm);
+    return status;
+}
+
+/* ---- the step ------------------------------------------------------------------------------------ */
+
+typedef struct step_check {
+    const hb_particle_task *task;
+    const hb_particle_kernel *kernels;
+    hb_swarm *swarm;
+    size_t n, stride; /* points that are checked: 0, stride, ... */
+    size_t width;
+    double *work;  // (threads, width)
+    double *ratio; // (n): estimated bias over expected error
+    double *known; // (task->n, 1 + d): the biases themselves; rows of points that are checked
+} step_check;
+
+/* What of a difference D between steps h and 2h, with its error, is the bias of h: weak order 2. */
+static double bias_of_step(double difference, double error)
+{
+    return (fabs(difference) + error) / 3;
+}
+
+/* The biases of the density, relative, and of the score, into known (1 + d); returns their root mean square
+ * over the expected errors. b of both means is spoiled. */
+static double bias_ratio(const step_check *c, const hb_tally_answer *answer, const double *score,
+                         const double *score_se, const hb_kernel_means *fine,
+                         const hb_kernel_means *coarse, double *known)
+{
+    const size_t d = c->task->dim, units = c->swarm->filled;
+    double mean, error, density = 0;
+    for (size_t i = 0; i < units; i++) density += fine->a[i] / (double)units;
+    if (!(density > 0)) return NAN;
+    difference(units, 1, fine->a, coarse->a, &mean, &error);
+    double expected = expected_error(c->task, c->swarm, answer->relative);
+    if (c->task->density_error > 0) expected = fmin(expected, c->task->density_error);
+    known[0] = bias_of_step(mean, error) / density;
+    double squares = pow(known[0] / expected, 2);
+    for (size_t k = 0; k < d; k++) {
+        for (size_t i = 0; i < units; i++) {
+            double *p = fine->b + i * d + k, *q = coarse->b + i * d + k;
+            *p = (*p - score[k] * fine->a[i]) / density;
+            *q = (*q - score[k] * coarse->a[i]) / density;
+        }
+        difference(units, d, fine->b + k, coarse->b + k, &mean, &error);
+        known[1 + k] = bias_of_step(mean, error);
+        squares += pow(known[1 + k] / expected_error(c->task, c->swarm, score_se[k]), 2);
+    }
+    return sqrt(squares / ((double)d + 1));
+}
+
+static hb_status check_point(void *user, size_t index, int thread)
+{
+    step_check *c = user;
+    const size_t d = c->task->dim, units = c->swarm->filled, point = index * c->stride;
+    const hb_particle_kernel *kernel = c->kernels + point;
+    double *work = c->work + (size_t)thread * c->width, *tally = work + hb_kernel_work(d);
+    double *score = tally + hb_tally_size((int)d), *values = score + 2 * d;
+    const hb_kernel_means none = {NULL, NULL};
+    const hb_kernel_means fine[2] = {{values, values + units}, none};
+    values += units * (d + 1);
+    const hb_kernel_means coarse[2] = {{values, values + units}, none};
+    double *known = c->known + point * (1 + d);
+    hb_tally_answer answer;
+    values += units * (d + 1);
+    const hb_kernel_means own = {values, values + units}, *start;
+    HB_TRY(hb_pilot_start(c->task, c->swarm->rooms + thread, point, kernel, c->task->seed, 0, units,
+                          &own, &start, values + units * (d + 1)));
+    hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, start, work);
+    hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, start, work);
+    hb_tally_clear((int)d, tally);
+    hb_tally_add((int)d, tally, units, fine[0].a, fine[0].b);
+    hb_tally_answer_of((int)d, tally, kernel->log_scale, &answer, score, score + d);
+    const double ratio = bias_ratio(c, &answer, score, score + d, fine, coarse, known);
+    c->ratio[index] = answer.doubt != HB_TALLY_FINE ? 0 : ratio;
+    for (size_t k = 0; k < 1 + d; k++) /* nothing was seen, or too little */
+        if (!isfinite(known[k]) || isnan(ratio)) known[k] = UNSEEN;
+    return HB_OK;
+}
+
+/* The root mean square over the points, or a third of the largest if that is more: the differences are
+ * noisy, and the largest of many is mostly noise. */
+static double overall(size_t n, const double *ratio)
+{
+    double squares = 0, largest = 0;
+    for (size_t k = 0; k < n; k++) {
+        squares += ratio[k] * ratio[k];
+        largest = fmax(largest, ratio[k]);
+    }
+    return fmax(sqrt(squares / (double)n), largest / 3);
+}
+
+/* Every stride-th point. */
+static hb_status check_step(const hb_particle_task *task, const hb_particle_rules *rules,
+                            const hb_particle_kernel *kernels, double step, size_t stride,
+                            double *bias, double *known)
+{
+    const size_t d = task->dim, threads = (size_t)hb_context_threads(task->context);
+    hb_swarm swarm;
+    void *memory;
+    HB_TRY(pilot_swarm(task, rules, step, 1, &swarm));
+    step_check c = {.task = task, .kernels = kernels, .swarm = &swarm, .known = known};
+    c.stride = stride;
+    c.n = (task->n + c.stride - 1) / c.stride;
+    c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 3 * HB_PILOT_BATCHES * (d + 1) +
+              hb_pilot_start_work(d);
+    hb_status status = hb_allocate(task->context, threads * c.width + c.n, sizeof(double), &memory);
+    if (status == HB_OK) {
+        c.work = memory;
+        c.ratio = c.work + threads * c.width;
+        status = hb_parallel_for(task->context, "step of the trajectories", c.n, check_point, &c);
+        *bias = overall(c.n, c.ratio);
+        hb_release(task->context, memory);
+    }
+    hb_swarm_destroy(&swarm);
+    return status;
+}
+
+hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *rules,
+                        const hb_particle_kernel *kernels, double *step, double *bias,
+                        double *known)
+{
+    const size_t stride = (task->n + MOST_CHECKED - 1) / MOST_CHECKED;
+    for (double steps = FIRST_STEPS;;) {
+        *step = task->tau / steps;
+        HB_TRY(check_step(task, rules, kernels, *step, stride, bias, known));
+        if (*bias <= TOLERATED || steps >= MOST_STEPS) break;
+        const double needed = ceil(0.5 * log2(*bias / TOLERATED));
+        steps = fmin(MOST_STEPS, ldexp(steps, needed > 3 ? 3 : needed < 1 ? 1 : (int)needed));
+    }
+    if (stride > 1) HB_TRY(check_step(task, rules, kernels, *step, 1, bias, known));
+    const double part = 3 / (pow(2, task->order) - 1); // D/(2^order - 1) is the bias, not D/3
+    for (size_t k = 0; k < task->n * (1 + task->dim); k++) known[k] *= part;
+    return HB_OK;
+}

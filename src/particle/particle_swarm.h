@@ -1,0 +1,42 @@
+/* particle/particle_swarm.h: batches of whole trajectories at the times that kernels look at, sorted. */
+#ifndef HB_PARTICLE_PARTICLE_SWARM_H
+#define HB_PARTICLE_PARTICLE_SWARM_H
+
+#include "base/memory.h"
+#include "particle/cell_list.h"
+#include "particle/trajectories.h"
+
+/* Trajectories of the user: paths[n_paths][n_times][dim], at tau[n_times]. */
+typedef struct hb_given_paths {
+    size_t n_paths, n_times;
+    const double *paths, *tau;
+} hb_given_paths;
+
+typedef struct hb_swarm {
+    hb_context *context;
+    hb_path_plan plan;
+    hb_given_paths given; /* n_paths = 0: simulated */
+    size_t *column;       // (n_times): which of the user's times each time is
+    size_t batches, batch_size;
+    int twins, with_drift;
+    double *x[2], *F[2];    // (n_times, paths, d) each; [1]: the coarse twins
+    hb_cell_list *lists[2]; // (n_times) each
+    double *lost;           // (batches): trajectories
+    hb_context *rooms;      // (threads): contexts of the threads
+    uint64_t first;
+    size_t filled; /* batches of the last fill */
+    hb_workspace work;
+} hb_swarm;
+
+/* plan is copied, with its times; its transitions are made here. */
+hb_status hb_swarm_create(hb_context *context, const hb_path_plan *plan,
+                          const hb_given_paths *given, size_t batches, size_t batch_size, int twins,
+                          int with_drift, hb_swarm *out);
+void hb_swarm_destroy(hb_swarm *swarm);
+/* Batches of trajectories from `first` on: lists and lost are those of them. */
+hb_status hb_swarm_fill(hb_swarm *swarm, uint64_t first, size_t batches);
+
+/* A context for each thread, (threads): the caller's, with one thread and without progress. */
+hb_status hb_swarm_rooms(hb_context *context, hb_context **out);
+
+#endif

@@ -1,0 +1,44 @@
+/* sampling/estimator.h: what particles and walks have in common: they add rounds to tallies.
+ *
+ * Round k is a function of (problem, settings, seed, k) and, for walks, of the point alone; so rounds can
+ * be stopped and gone on with at any time, and the number of threads changes no bit. */
+#ifndef HB_SAMPLING_ESTIMATOR_H
+#define HB_SAMPLING_ESTIMATOR_H
+
+#include "sampling/tally.h"
+
+#include <heatball/solve.h>
+
+#define HB_WATCH_FIRST ((uint64_t)1 << 32)
+enum { HB_WATCH_PART = 4 };
+
+typedef struct hb_estimator {
+    void *self;
+    const char *name;           /* "walk", "particles" */
+    const char *unit;           /* "walks", "trajectories" */
+    uint64_t samples_per_round; /* walks per point, or trajectories */
+    uint64_t rounds;            /* that there are; UINT64_MAX, but fewer for paths of the user */
+    int exact;                  /* one sample is the answer itself: nothing is drawn */
+    const double *known_error;  // NULL, or (n, 1 + dim): of ln u and the score, beside the spread
+    double *log_scale;          // (n), fixed at creation
+    const unsigned char
+        *untimely; /* NULL, or (n): 1 where the times that there are do not resolve the
+                                    integral over time; all units of such a point count as lost */
+    const unsigned char
+        *unserved;  /* NULL, or (n): 1 where one round would take more than the time */
+    char note[512]; /* what was chosen and why, one line */
+    /* Adds round k to tallies[n][hb_tally_size(dim)] of the points with wanted[i] != 0. Progress is
+     * reported under the name `unit`. */
+    hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    /* NULL where no samples are left for it, or: adds round k of the watch, which decides about doubts and is not
+     * averaged (sampling.c): about a quarter as many samples, from HB_WATCH_FIRST + k of the rounds that there are
+     * with so few. watch_parts of its units are worth one unit of a round. */
+    hb_status (*watch)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
+    double watch_parts;
+    /* NULL, or: rounds of so many samples from now on; 0 when there are none of this size. A limit on the
+     * time makes rounds smaller, and who goes on from a state needs those that it was made with. */
+    int (*resize)(void *self, uint64_t samples_per_round);
+    void (*destroy)(void *self); /* frees log_scale too */
+} hb_estimator;
+
+#endif

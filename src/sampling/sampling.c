@@ -1,0 +1,330 @@
+/* Rounds until enough.
+ *
+ * An estimator adds round k = 0, 1, 2 ... to the tallies of the points that are wanted. Round k is a
+ * function of the problem, the seed and k alone, so the answer is a function of the number of rounds at
+ * each point, whoever stopped and went on in between.
+ *
+ * A point is wanted until it has its samples and, when errors are asked for, until
+ *     density_se/density <= density_error,
+ *     |score_se| <= score_error max(|score|, 1/sqrt(2 tau))     (at a mode the score is 0)
+ * and no doubt of tally.h is left. Errors are looked at only after LEAST_PART of the usual samples: a
+ * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
+ * point that is doubted after GIVE_UP times the usual samples is left as it is.
+ *
+ * Doubts about tails are decided by a watch (tally.c): other draws, a quarter as many, that are counted apart and
+ * never averaged. An estimator without a watch (paths of the user, closed forms) is judged by its own units.
+ *
+ * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted
+ * leaves no trace. The state is saved after the first round, then after 1, 2, 4 ... seconds, and at last after
+ * save_every.
+ * With two runs each has a part of the time, and then another where the other's points are doubted
+ * (ask_for_help).
+ * Must reproduce: with 1000 samples per round, an error of 0.01 and units of unit mean and variance 1,
+ * sampling stops at about 10000 units. */
+#include "sampling/sampling.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
+static const double LEAST_PART = 0.1, GIVE_UP = 16;
+static const double ONLY_BIAS =
+    2; /* an error that is so much more bias than chance: no sample mends it */
+
+/* ---- making and unmaking ---- */
+
+hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
+                             int dim, double tau, hb_sampling *out)
+{
+    void *memory;
+    *out = (hb_sampling){.context = context, .settings = settings, .n = n, .dim = dim};
+    out->score_scale = 1 / sqrt(2 * tau);
+    out->start = out->saved = hb_seconds();
+    hb_sampling_allow(out, 1);
+    HB_TRY(hb_allocate(context, 2 * (size_t)dim, sizeof(double), &memory));
+    out->score = memory;
+    return HB_OK;
+}
+
+/* Only while the sampling lives: the context outlives it. */
+void hb_sampling_allow(hb_sampling *s, double part)
+{
+    s->deadline = s->start + part * s->settings->max_time;
+    s->context->deadline = s->settings->max_time > 0 ? &s->deadline : NULL;
+}
+
+void hb_sampling_remove(hb_sampling *s)
+{
+    hb_sampling_run *run = &s->runs[--s->n_runs];
+    if (run->estimator.destroy) run->estimator.destroy(run->estimator.self);
+    hb_release(s->context, run->tallies);
+    hb_release(s->context, run->fresh);
+    hb_release(s->context, run->rounds);
+    *run = (hb_sampling_run){0};
+}
+
+void hb_sampling_destroy(hb_sampling *s)
+{
+    while (s->n_runs > 0) hb_sampling_remove(s);
+    if (s->context) s->context->deadline = NULL;
+    if (s->context) hb_release(s->context, s->score);
+    *s = (hb_sampling){0};
+}
+
+static size_t tally_bytes(const hb_sampling *s)
+{
+    return hb_tally_size(s->dim) * sizeof(double);
+}
+
+hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_t usual)
+{
+    hb_sampling_run *run = &s->runs[s->n_runs++];
+    *run = (hb_sampling_run){.estimator = *estimator, .usual = usual};
+    void *tallies, *fresh, *marks;
+    HB_TRY(hb_allocate(s->context, 2 * s->n, tally_bytes(s), &tallies));
+    run->tallies = memset(tallies, 0, 2 * s->n * tally_bytes(s));
+    run->watch = run->tallies + s->n * hb_tally_size(s->dim);
+    HB_TRY(hb_allocate(s->context, 2 * s->n, tally_bytes(s), &fresh));
+    run->fresh = fresh;
+    HB_TRY(hb_allocate(s->context, s->n, sizeof(uint64_t) + 3, &marks));
+    run->rounds = memset(marks, 0, s->n * (sizeof(uint64_t) + 3));
+    run->chosen = memset(run->rounds + s->n, 1, s->n);
+    run->wanted = run->chosen + s->n;
+    run->helps = run->wanted + s->n;
+    return HB_OK;
+}
+
+/* ---- one round ---- */
+
+/* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
+ * inside, only ask whether to stop. */
+static int report_part(void *user, const char *what, double done, double total)
+{
+    hb_sampling_report *r = user;
+    if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
+    const double now = r->done + r->share * r->part;
+    return r->progress && r->progress(r->user, r->what, now, fmax(now, r->total));
+}
+
+static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched)
+{
+    const hb_estimator *e = &run->estimator;
+    const size_t size = hb_tally_size(s->dim), all = s->n * size;
+    for (size_t i = 0; i < 2 * s->n; i++)
+        if (run->wanted[i % s->n]) hb_tally_clear(s->dim, run->fresh + i * size);
+    HB_TRY(e->round(e->self, k, run->wanted, run->fresh));
+    if (watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
+        HB_TRY(e->watch(e->self, k, run->wanted, run->fresh + all));
+    for (size_t i = 0; i < 2 * s->n; i++)
+        if (run->wanted[i % s->n])
+            hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
+    return HB_OK;
+}
+
+hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
+                            hb_sampling_report *report)
+{
+    hb_settings *settings = &s->context->settings;
+    report->what = run->estimator.unit;
+    report->share = (double)run->estimator.samples_per_round;
+    report->progress = settings->progress;
+    report->user = settings->progress_user;
+    settings->progress = report_part;
+    settings->progress_user = report;
+    const hb_status status = count_round(s, run, k, watched);
+    settings->progress = report->progress;
+    settings->progress_user = report->user;
+    return status;
+}
+
+/* ---- when is it enough? ---- */
+
+static int wants_error(const hb_sampling *s)
+{
+    return s->settings->density_error > 0 || s->settings->score_error > 0;
+}
+
+/* Samples that a run is asked for at each point, before errors are looked at. */
+static uint64_t samples_asked(const hb_sampling *s, const hb_sampling_run *run)
+{
+    if (s->settings->samples > 0) return s->settings->samples;
+    return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->usual) : run->usual;
+}
+
+static double norm(int dim, const double *x)
+{
+    double sum = 0;
+    for (int k = 0; k < dim; k++) sum += x[k] * x[k];
+    return sqrt(sum);
+}
+
+/* The largest of what the errors are in units of what is asked for; 0 when nothing is asked for. */
+static double excess_of(const hb_sampling *s, const hb_tally_answer *answer)
+{
+    const hb_sampling_settings *asked = s->settings;
+    double excess = 0;
+    if (asked->density_error > 0) excess = answer->relative / asked->density_error;
+    if (asked->score_error > 0) {
+        const double size = fmax(norm(s->dim, s->score), s->score_scale);
+        excess = fmax(excess, norm(s->dim, s->score + s->dim) / size / asked->score_error);
+    }
+    return excess;
+}
+
+/* A doubt of the score counts where its error is asked for. */
+static int is_doubted(const hb_sampling *s, const hb_tally_answer *answer)
+{
+    return answer->doubt != HB_TALLY_FINE ||
+           (s->settings->score_error > 0 && answer->score_doubt != HB_TALLY_FINE);
+}
+
+void hb_sampling_answer(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer, double *score, double *score_se)
+{
+    const hb_estimator *e = &run->estimator;
+    const double *tally = run->tallies + point * hb_tally_size(s->dim);
+    const double *watch = run->watch + point * hb_tally_size(s->dim);
+    hb_tally_watched(s->dim, tally, hb_tally_units(watch) > 0 ? watch : tally, e->watch_parts,
+                     e->log_scale[point], answer, score, score_se);
+    if (e->known_error)
+        hb_tally_widen(s->dim, e->known_error + point * (1 + (size_t)s->dim), answer, score_se);
+}
+
+int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer)
+{
+    hb_tally_answer own;
+    if (!answer) answer = &own;
+    hb_sampling_answer(s, run, point, answer, s->score, s->score + s->dim);
+    return !is_doubted(s, answer) && excess_of(s, answer) <= 1;
+}
+
+/* Rounds that a point still needs, as far as one can tell; 0: enough. */
+static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+{
+    const double done = (double)run->rounds[point], size = (double)run->estimator.samples_per_round;
+    const double rounds_there_are = (double)(run->estimator.rounds - run->first) - done;
+    const double missing = ceil((double)samples_asked(s, run) / size) - done;
+    hb_tally_answer answer;
+    if (!run->chosen[point] && !run->helps[point]) return 0;
+    if (run->estimator.unserved && run->estimator.unserved[point]) return 0;
+    if (missing > 0) return fmin(missing, rounds_there_are);
+    if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
+    const double last = ceil(GIVE_UP * (double)run->usual / size) - done;
+    const double excess = excess_of(s, &answer);
+    if (is_doubted(s, &answer)) {
+        if (s->settings->max_time == 0 && last < 1) return 0;
+        return fmin(fmax(last, 1), rounds_there_are);
+    }
+    if (answer.bias > ONLY_BIAS) return 0;
+    return fmin(fmax(ceil(done * (excess * excess - 1)), 1), rounds_there_are);
+}
+
+/* The next round of a run and the points that want it; 0 when no point wants any. */
+static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, double *left)
+{
+    *left = 0;
+    *next = UINT64_MAX;
+    for (size_t i = 0; i < s->n; i++) {
+        const double own = rounds_left(s, run, i);
+        run->wanted[i] = own > 0;
+        if (own > 0 && run->rounds[i] < *next) *next = run->rounds[i];
+        *left = fmax(*left, own);
+    }
+    for (size_t i = 0; i < s->n; i++) run->wanted[i] = run->wanted[i] && run->rounds[i] == *next;
+    return *left > 0;
+}
+
+/* ---- all rounds ---- */
+
+hb_status hb_sampling_keep(hb_sampling *s)
+{
+    const double asked = s->settings->save_every, period = asked > 0 ? asked : SAVE_PERIOD;
+    if (!s->settings->state || hb_seconds() < s->saved + s->save_gap) return HB_OK;
+    s->save_gap = fmin(fmax(2 * s->save_gap, FIRST_GAP), period);
+    return hb_sampling_save(s);
+}
+
+/* A round that the deadline breaks off leaves no trace: keeping what was ready would favour short walks. */
+static hb_status perform_run(hb_sampling *s, hb_sampling_run *run)
+{
+    const double size = (double)run->estimator.samples_per_round, start = hb_seconds();
+    double rounds_done = 0, left;
+    uint64_t next;
+    while (!hb_is_late(s->context) && plan_round(s, run, &next, &left)) {
+        const double now = hb_seconds();
+        if (rounds_done > 0 && s->context->deadline) /* no more than the time allows */
+            left = fmin(left, fmax((s->deadline - now) * rounds_done / (now - start), 1));
+        hb_sampling_report report = {.done = (double)next * size,
+                                     .total = ((double)next + left) * size};
+        const hb_status status = hb_sampling_round(s, run, run->first + next, 1, &report);
+        if (status == HB_ERROR_INTERRUPTED && hb_is_late(s->context)) break;
+        HB_TRY(status);
+        for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
+        rounds_done++;
+        HB_TRY(hb_sampling_keep(s));
+        const double done = report.done + size;
+        if (!hb_is_late(s->context))
+            HB_TRY(hb_progress(s->context, report.what, done, fmax(report.total, done)));
+    }
+    return HB_OK;
+}
+
+/* 0: errors that can be told, 1: those of the density, 2: none. */
+static int doubts_at(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+{
+    hb_tally_answer answer;
+    if (run->rounds[point] == 0) return 2;
+    hb_sampling_has_met(s, run, point, &answer);
+    return answer.doubt != HB_TALLY_FINE ? 2 : answer.score_doubt != HB_TALLY_FINE;
+}
+
+/* With two runs, the one that was not chosen tries where the chosen one is doubted. Its draws are others, so
+ * that this choice makes no bias. */
+static void ask_for_help(hb_sampling *s)
+{
+    for (int k = 0; s->n_runs > 1 && k < 2; k++)
+        for (size_t i = 0; i < s->n; i++)
+            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && doubts_at(s, &s->runs[k], i) > 0;
+}
+
+const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
+{
+    if (s->n_runs < 2) return &s->runs[0];
+    const hb_sampling_run *own = &s->runs[s->runs[1].chosen[point]],
+                          *other = &s->runs[!s->runs[1].chosen[point]];
+    if (!other->helps[point]) return own;
+    return doubts_at(s, other, point) < doubts_at(s, own, point) ? other : own;
+}
+
+static hb_status perform_runs(hb_sampling *s)
+{
+    const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;
+    for (int pass = 0; pass < s->n_runs; pass++) {
+        if (pass > 0) ask_for_help(s);
+        for (int k = 0; k < s->n_runs; k++) {
+            const int part = pass * s->n_runs + k + 1, parts = s->n_runs * s->n_runs;
+            s->deadline = begin + left * part / parts;
+            HB_TRY(perform_run(s, &s->runs[k]));
+        }
+    }
+    return s->n_runs > 1 ? perform_run(s, &s->runs[0]) : HB_OK; /* in the time that is left */
+}
+
+/* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */
+hb_status hb_sampling_perform(hb_sampling *s)
+{
+    const hb_status status = perform_runs(s);
+    if (!s->settings->state) return status;
+    if (status == HB_OK) return hb_sampling_save(s);
+    char message[sizeof s->context->message];
+    memcpy(message, s->context->message, sizeof message);
+    const hb_status saved = hb_sampling_save(s);
+    if (saved != HB_OK || status != HB_ERROR_INTERRUPTED)
+        return hb_fail(s->context, status, "%s", message);
+    return hb_fail(s->context, status,
+                   "interrupted; the state is saved in %s, and resume goes on from there",
+                   s->settings->state);
+}

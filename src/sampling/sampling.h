@@ -1,0 +1,94 @@
+/* sampling/sampling.h: rounds of estimators at points until what is asked for is met, and their state.
+ *
+ * A run is one estimator with what it has counted; a sampling is one run, or two that share the points. */
+#ifndef HB_SAMPLING_SAMPLING_H
+#define HB_SAMPLING_SAMPLING_H
+
+#include "sampling/estimator.h"
+
+enum { HB_MOST_RUNS = 2 };
+
+/* What every method asks for; settings are not changed and live as long as this. */
+typedef struct hb_solve_task {
+    hb_context *context;
+    const hb_problem *problem;
+    const hb_solve_settings *settings;
+    double time;
+    const double *points; // (n, dim)
+} hb_solve_task;
+
+typedef struct hb_sampling_run {
+    hb_estimator estimator;
+    uint64_t usual;        /* samples when none are asked for */
+    uint64_t first;        /* the round that counts as the first; those before were for a choice */
+    uint64_t *rounds;      // (n), done since then
+    unsigned char *chosen; // (n), 1 where this run gives the answer
+    double *tallies;       // (n, hb_tally_size(dim))
+    double *watch;         // the same, of draws that only decide about doubts
+    double *fresh;         // (2, n, ...): both, of the round under way
+    unsigned char *wanted; // (n)
+    unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
+} hb_sampling_run;
+
+typedef struct hb_sampling {
+    hb_context *context;
+    const hb_sampling_settings *settings;
+    size_t n;
+    int dim;
+    double score_scale;   /* below it a score's error is relative to this */
+    uint64_t fingerprint; /* of all that determines the rounds */
+    double start, saved;  /* seconds */
+    double save_gap;      /* seconds from one save to the next */
+    double deadline;      /* of hb_seconds: the context's, when there is a limit on the time */
+    int n_runs;
+    hb_sampling_run runs[HB_MOST_RUNS];
+    double *score; // (2, dim): a score and its error
+} hb_sampling;
+
+/* Sets context, settings, n, dim and the clock. */
+hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
+                             int dim, double tau, hb_sampling *out);
+void hb_sampling_destroy(hb_sampling *sampling); /* a zeroed one is fine */
+/* From here on the context's deadline is this part of max_time after the start; none without max_time. */
+void hb_sampling_allow(hb_sampling *sampling, double part);
+/* Adds a run at all points; the estimator is the sampling's from now on, also on failure. */
+hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator, uint64_t usual);
+/* Removes the last run. */
+void hb_sampling_remove(hb_sampling *sampling);
+/* How a round is seen from outside. The caller sets the first two. */
+typedef struct hb_sampling_report {
+    double done, total; /* samples before the round, and in all */
+    int (*progress)(void *user, const char *what, double done, double total);
+    void *user;
+    const char *what;
+    double share, part; /* samples of the round, and how much of it is done */
+} hb_sampling_report;
+
+/* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are
+ * complete. */
+hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int watched,
+                            hb_sampling_report *report);
+/* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
+hb_status hb_sampling_perform(hb_sampling *sampling);
+/* The run whose answer counts at a point. */
+const hb_sampling_run *hb_sampling_run_of(const hb_sampling *sampling, size_t point);
+/* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
+int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer);
+/* The same without the question; score[dim] and its error. */
+void hb_sampling_answer(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
+                        hb_tally_answer *answer, double *score, double *score_se);
+
+/* sampling_choice.c: decides by rounds that are not counted which of two runs serves which point. */
+hb_status hb_sampling_choose(hb_sampling *sampling);
+
+/* sampling_state.c: the file. Load leaves the sampling as it is and *found 0 when there is no file. */
+hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_sampling *sampling);
+hb_status hb_sampling_save(hb_sampling *sampling);
+/* Saves when it is time: after the first round, then after gaps that double up to save_every. */
+hb_status hb_sampling_keep(hb_sampling *sampling);
+hb_status hb_sampling_load(hb_sampling *sampling, int *found);
+/* Refuses a path that holds something else than a state. */
+hb_status hb_sampling_check_path(hb_context *context, const char *path);
+
+#endif

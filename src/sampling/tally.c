@@ -1,0 +1,389 @@
+/* Running moments of (a, b) over independent units, and the answer with its errors.
+ *
+ * u = E a, grad u = E b. With A, B_k the means over n units, s_aa, s_ab, s_bb their sample covariances:
+ *     density    A                  se  sqrt(s_aa/n);    e = se/A
+ *     log        ln A + e^2/2       se  e                (the mean of ln A is ln u - e^2/2)
+ *     score_k    S - (S s_aa - s_ab)/(n A^2), S = B_k/A       (the mean of S is too large by that)
+ *                                   se  sqrt((s_bb - 2 S s_ab + S^2 s_aa)/n)/A
+ *     entropy    A ln A - A e^2/2   se  A sqrt((1 + ln A)^2 e^2 + e^4/2)
+ * by the delta method; the last square root keeps its second order, which is all there is where
+ * 1 + ln u = 0.
+ *
+ * s_aa is itself a guess, whose relative variance is (k - 1)/n for units of kurtosis k; so it is worth
+ * nu = 2n/(k - 1) degrees of freedom (n for normal units), and errors are multiplied by
+ *     1 + 1.21/nu + 1.44/nu^2,
+ * Student's 97.5 % point over the normal one (Cornish and Fisher): then 1.96 errors hold the truth in
+ * 95 % of all cases also where few units count.
+ *
+ * When is such an error believable? It is a guess from the units that were seen. It is not believed
+ *     - with fewer than 30 effective units, (sum |a|)^2/sum a^2;
+ *     - when the largest makes up more than a twentieth of all, or the tail index of the k = 32 largest |a|, by
+ *       Hill's estimate with two of its errors 1/sqrt(k), is below 2: then there is no second moment;
+ *     - when less than a third of the units, and fewer than 1000, are effective, and nu is below 30: an
+ *       error that rests on a few of them;
+ *     - when the mean is within two errors of 0: then its logarithm is not known;
+ *     - when lost units could move the mean by more than half an error;
+ *     - when more than half of sum |a| is from strays;
+ *     - when a value is not finite;
+ *     - when a rule in time and a coarser one differ, beyond noise, by more than a twentieth of the mean (of the
+ *       score: by more than a fifth of it and three errors).
+ * The score is a ratio of two means: it is not believed either when the first two rules fail for |b|.
+ *
+ * A rule that looks at the units of the mean selects means: those with a large unit are doubted, and those that
+ * are left are too small. So the first three rules look at m other units, the watch, where there are any, `parts`
+ * of which are worth one of the n that are averaged; n parts/m = 4 times as many draws are averaged. From m to n
+ *     - the relative variance v of a unit becomes v/parts, so that n/(1 + v/parts) are effective, and k becomes
+ *       3 + (k - 3)/parts;
+ *     - the largest share falls as the root of the draws: so it is with the index 2, at which a tail begins to be
+ *       doubted (the largest of n grows as n^(1/index)). With lighter tails this doubts a little more;
+ *     - 1000 m/(n parts) effective units are enough for any nu: one large unit of the watch is rarely one of many;
+ *     - the index of a is that of the 64 largest, but of no more than one unit in 16: a quarter of the draws shows
+ *       less of a tail, so it is told from more of them. For b it is that of 32 with three errors, which doubts as
+ *       many of Van der Pol's scores as their own units do with two.
+ * B. M. Hill, Annals of Statistics 3 (1975).
+ * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455, times 1.3925 for nu = 4. */
+#include "sampling/tally.h"
+#include "sampling/spread.h"
+#include "sampling/tally_bias.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Layout: units, lost, sum |a| of strays, sum a^3, sum a^4, sizes of a, sizes of b, the spread (spread.h),
+ * then the differences of tally_bias.c. The sizes of a are sum |a|, sum a^2 and the largest |a|, rising; of b the same of its norm. */
+enum { ABSOLUTE, SQUARE, TOP, SIZES = TOP + HB_TALLY_TOP };
+enum {
+    UNITS,
+    LOST,
+    STRAY,
+    CUBE,
+    FOURTH,
+    SIZES_A,
+    SIZES_B = SIZES_A + SIZES,
+    MEAN = SIZES_B + SIZES
+};
+
+/* Hill's estimate: from at most `top` units, one in `rare`, with so many of its errors. */
+typedef struct hill {
+    double top, rare, errors;
+} hill;
+
+static const hill OWN = {32, 10, 2}, WATCH_A = {64, 16, 2}, WATCH_B = {32, 10, 3};
+static const double LEAST_TAIL = 320; /* units; among fewer the largest are no tail */
+static const double LEAST_EFFECTIVE = 30;
+static const double MOST_SHARE = 0.05;
+static const double ENOUGH_EFFECTIVE = 1000, LEAST_FREEDOM = 30;
+static const double MOST_KNOWN = 0.1; /* of an error of ln u beside the spread */
+static const double MOST_BIAS = 0.05,
+                    MOST_SLOPE = 0.2; /* of the density and of the score, relative */
+static const double ROUNDING = 1e-13; /* no relative error is claimed below this */
+
+size_t hb_tally_size(int dim)
+{
+    return MEAN + hb_spread_size((size_t)dim) + hb_bias_size((size_t)dim);
+}
+
+/* Where a tally's differences begin. */
+static size_t bias_place(size_t d)
+{
+    return MEAN + hb_spread_size(d);
+}
+
+void hb_tally_differ(int dim, double *tally, size_t n, const double *da, const double *db)
+{
+    hb_bias_differ((size_t)dim, tally + bias_place((size_t)dim), n, da, db);
+}
+
+void hb_tally_clear(int dim, double *tally)
+{
+    memset(tally, 0, hb_tally_size(dim) * sizeof *tally);
+}
+
+double hb_tally_units(const double *tally)
+{
+    return tally[UNITS];
+}
+
+void hb_tally_lose(double *tally, double lost)
+{
+    tally[LOST] += lost;
+}
+
+void hb_tally_stray(double *tally, double size)
+{
+    tally[STRAY] += size;
+}
+
+/* top[0] is the least of the largest; a value rarely enters. */
+static void keep_top(double *top, double value)
+{
+    if (value <= top[0]) return;
+    int k = 0;
+    while (k + 1 < HB_TALLY_TOP && top[k + 1] < value) {
+        top[k] = top[k + 1];
+        k++;
+    }
+    top[k] = value;
+}
+
+static void add_size(double *sizes, double size)
+{
+    sizes[ABSOLUTE] += size;
+    sizes[SQUARE] += size * size;
+    keep_top(sizes + TOP, size);
+}
+
+static double norm(size_t d, const double *b)
+{
+    double sum = 0;
+    for (size_t k = 0; k < d; k++) sum += b[k] * b[k];
+    return sqrt(sum);
+}
+
+void hb_tally_add(int dim, double *tally, size_t n, const double *a, const double *b)
+{
+    const size_t d = (size_t)dim;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = b + i * d;
+        tally[UNITS]++;
+        tally[CUBE] += a[i] * a[i] * a[i];
+        tally[FOURTH] += a[i] * a[i] * (a[i] * a[i]);
+        add_size(tally + SIZES_A, fabs(a[i]));
+        add_size(tally + SIZES_B, norm(d, row));
+        hb_spread_add(d, tally + MEAN, tally[UNITS], a[i], row);
+    }
+}
+
+static void merge_sizes(double *sizes, const double *other)
+{
+    sizes[ABSOLUTE] += other[ABSOLUTE];
+    sizes[SQUARE] += other[SQUARE];
+    for (int k = 0; k < HB_TALLY_TOP; k++) keep_top(sizes + TOP, other[TOP + k]);
+}
+
+void hb_tally_merge(int dim, double *tally, const double *other)
+{
+    const size_t d = (size_t)dim;
+    const double n = tally[UNITS], m = other[UNITS];
+    if (m == 0) return;
+    if (n == 0) {
+        memcpy(tally, other, hb_tally_size(dim) * sizeof *tally);
+        return;
+    }
+    hb_spread_merge(d, tally + MEAN, n, other + MEAN, m);
+    tally[UNITS] += m;
+    for (int k = LOST; k <= FOURTH; k++) tally[k] += other[k];
+    merge_sizes(tally + SIZES_A, other + SIZES_A);
+    merge_sizes(tally + SIZES_B, other + SIZES_B);
+    hb_bias_merge(d, tally + bias_place(d), other + bias_place(d));
+}
+
+static int is_finite(const double *sizes)
+{
+    return isfinite(sizes[ABSOLUTE]) && isfinite(sizes[SQUARE]);
+}
+
+/* Hill's estimate plus some of its errors; infinite when the largest values are alike, or no tail. */
+static double tail_index(double units, const double *sizes, const hill *rule)
+{
+    const int k = (int)fmin(rule->top, floor(units / rule->rare));
+    const double *top = sizes + TOP + HB_TALLY_TOP - (k > 0 ? k : 1);
+    if (units < LEAST_TAIL || !(top[0] > 0)) return INFINITY;
+    double sum = 0;
+    for (int i = 1; i < k; i++) sum += log(top[i] / top[0]);
+    return sum > 0 ? (k - 1) / sum * (1 + rule->errors / sqrt(k - 1)) : INFINITY;
+}
+
+/* The units that doubts look at, and how they are to those that are averaged. */
+typedef struct witness {
+    const double *tally;
+    double n;     /* units that are averaged */
+    double parts; /* units that one of these is worth */
+    double draws; /* times as many draws as here are averaged */
+    const hill *a, *b;
+} witness;
+
+static witness witness_of(const double *tally, const double *watch, double parts)
+{
+    const double n = tally[UNITS];
+    if (watch == tally) return (witness){tally, n, 1, 1, &OWN, &OWN};
+    return (witness){watch, n, parts, n * parts / watch[UNITS], &WATCH_A, &WATCH_B};
+}
+
+/* Effective units of those that are averaged. */
+static double effective(const witness *w, const double *sizes)
+{
+    const double m = w->tally[UNITS];
+    if (!(sizes[SQUARE] > 0)) return 0;
+    const double seen = sizes[ABSOLUTE] / sizes[SQUARE] * sizes[ABSOLUTE];
+    return w->parts == 1 ? seen * (w->n / m) : w->n / (1 + fmax(m / seen - 1, 0) / w->parts);
+}
+
+/* Whether a mean of values of these sizes has an error that one can tell. */
+static hb_tally_doubt doubt_of_sizes(const witness *w, const double *sizes, const hill *rule)
+{
+    const double units = w->tally[UNITS];
+    const double share = sizes[TOP + HB_TALLY_TOP - 1] / sizes[ABSOLUTE];
+    if (!is_finite(sizes)) return HB_TALLY_HEAVY;
+    if (effective(w, sizes) < LEAST_EFFECTIVE) return HB_TALLY_FEW;
+    if (share > sqrt(w->draws) * MOST_SHARE && units * share > 3) return HB_TALLY_HEAVY;
+    return tail_index(units, sizes, rule) < 2 ? HB_TALLY_HEAVY : HB_TALLY_FINE;
+}
+
+/* nu of n units, from units that are parts of them. Where a hardly varies, the fourth power of its spread is lost
+ * in rounding, and so little is at stake that units are taken as normal. */
+static double freedom(const double *tally, double variance, double n, double parts)
+{
+    const double m = tally[UNITS], A = tally[MEAN], square = tally[SIZES_A + SQUARE] / m;
+    if (!(variance > 1e-6 * A * A)) return n;
+    const double fourth =
+        tally[FOURTH] / m - 4 * A * tally[CUBE] / m + 6 * A * A * square - 3 * A * A * A * A;
+    const double kurtosis = (fourth / (variance * variance) - 3) / parts + 3;
+    const double nu = 2 * n / fmax(kurtosis - 1, 2);
+    return isfinite(nu) && nu > 1 ? nu : 1;
+}
+
+/* The first three rules, for a. */
+static hb_tally_doubt doubt_of_tail(const witness *w, const hb_tally_answer *answer)
+{
+    const hb_tally_doubt doubt = doubt_of_sizes(w, w->tally + SIZES_A, w->a);
+    if (doubt != HB_TALLY_FINE) return doubt;
+    const double enough = fmin(ENOUGH_EFFECTIVE / w->draws, answer->units / 3);
+    return answer->effective < enough && answer->freedom < LEAST_FREEDOM ? HB_TALLY_HEAVY
+                                                                         : HB_TALLY_FINE;
+}
+
+static hb_tally_doubt doubt_of(const double *tally, const witness *w, const hb_tally_answer *answer)
+{
+    if (tally[SIZES_A + ABSOLUTE] == 0)
+        return answer->lost > 0 && answer->lost >= answer->units ? HB_TALLY_LOST : HB_TALLY_NOTHING;
+    if (!is_finite(tally + SIZES_A)) return HB_TALLY_HEAVY;
+    const hb_tally_doubt doubt = doubt_of_tail(w, answer);
+    if (doubt != HB_TALLY_FINE) return doubt;
+    if (!(answer->relative < 0.5)) return HB_TALLY_NEGATIVE;
+    if (answer->lost > 0.5 * answer->relative * answer->units) return HB_TALLY_LOST;
+    if (tally[STRAY] > 0.5 * tally[SIZES_A + ABSOLUTE]) return HB_TALLY_STRAY;
+    return HB_TALLY_FINE;
+}
+
+/* Gradients that are all 0 are no doubt: a flat density has them. */
+static hb_tally_doubt doubt_of_score(const double *tally, const witness *w,
+                                     const hb_tally_answer *answer)
+{
+    if (answer->doubt != HB_TALLY_FINE) return answer->doubt;
+    if (!is_finite(tally + SIZES_B)) return HB_TALLY_HEAVY;
+    if (w->tally[SIZES_B + ABSOLUTE] == 0 && tally[SIZES_B + ABSOLUTE] == 0) return HB_TALLY_FINE;
+    return doubt_of_sizes(w, w->tally + SIZES_B, w->b);
+}
+
+/* A value that is not known is NaN without a sign, so that it prints as nan; 0/0 has one. */
+static double known(double value)
+{
+    return isnan(value) ? NAN : value;
+}
+
+/* score[dim] and its error from the moments; scale turns sums of squares into variances of means. */
+static void score_of(size_t d, const double *mean, const double *spread, double scale,
+                     double *score, double *score_se)
+{
+    const double A = mean[0];
+    for (size_t k = 0; k < d; k++) {
+        const double ratio = mean[1 + k] / A;
+        const double square =
+            spread[1 + d + k] - 2 * ratio * spread[1 + k] + ratio * ratio * spread[0];
+        score[k] = known(ratio - (ratio * spread[0] - spread[1 + k]) * scale / (A * A));
+        score_se[k] = sqrt(fmax(square, 0) * scale) / fabs(A) + ROUNDING * fabs(ratio);
+    }
+}
+
+/* Widens the errors of an answer by what differences between rules show; relative is that of chance alone
+ * until here. */
+static void add_bias(size_t d, const double *tally, hb_tally_answer *out, const double *score,
+                     double *score_se)
+{
+    const double A = tally[MEAN], *bias = tally + bias_place(d);
+    const double e = hb_bias_density(d, bias, A), u = out->density;
+    double slopes = 0, sizes = 0, chances = 0;
+    if (bias[0] == 0) return;
+    out->bias = e / out->relative;
+    for (size_t k = 0; k < d; k++) {
+        const double own = hb_bias_score(d, bias, A, k, score[k]);
+        if (own > 0) out->bias = fmax(out->bias, own / score_se[k]);
+        slopes += own * own;
+        sizes += score[k] * score[k];
+        chances += score_se[k] * score_se[k];
+        score_se[k] = hypot(score_se[k], own);
+    }
+    if (out->doubt == HB_TALLY_FINE && !(e < MOST_BIAS)) out->doubt = HB_TALLY_COARSE;
+    if (out->score_doubt == HB_TALLY_FINE) out->score_doubt = out->doubt;
+    if (out->score_doubt == HB_TALLY_FINE && slopes > 9 * chances &&
+        !(slopes < MOST_SLOPE * MOST_SLOPE * sizes))
+        out->score_doubt = HB_TALLY_COARSE;
+    out->relative = hypot(out->relative, e);
+    out->density_se = hypot(out->density_se, fabs(u) * e);
+    out->log_density_se = hypot(out->log_density_se, e);
+    if (u > 0) out->entropy_se = hypot(out->entropy_se, fabs(1 + out->log_density) * u * e);
+}
+
+/* What the first three rules look at. */
+static void look_at(size_t d, const witness *w, hb_tally_answer *out)
+{
+    const double m = w->tally[UNITS];
+    out->effective = effective(w, w->tally + SIZES_A);
+    out->tail_index = tail_index(m, w->tally + SIZES_A, w->a);
+    out->freedom = freedom(w->tally, w->tally[MEAN + 1 + d] / m, w->n, w->parts);
+}
+
+void hb_tally_answer_of(int dim, const double *tally, double log_scale, hb_tally_answer *out,
+                        double *score, double *score_se)
+{
+    hb_tally_watched(dim, tally, tally, 1, log_scale, out, score, score_se);
+}
+
+void hb_tally_watched(int dim, const double *tally, const double *watch, double parts,
+                      double log_scale, hb_tally_answer *out, double *score, double *score_se)
+{
+    const witness w = witness_of(tally, watch, parts);
+    const size_t d = (size_t)dim;
+    const double n = tally[UNITS], *mean = tally + MEAN, *spread = mean + 1 + d, A = mean[0];
+    const double scale = n > 1 ? 1 / (n * (n - 1)) : INFINITY; // to the variance of a mean
+    const double nu = freedom(tally, spread[0] / n, n, 1), wide = 1 + 1.21 / nu + 1.44 / (nu * nu);
+    const double v = log(A) + log_scale;
+    const double plain = sqrt(spread[0] * scale) / fabs(A), shift = plain * plain / 2;
+    const double e = fmax(wide * plain, ROUNDING);
+    const double u = exp(v);
+    *out = (hb_tally_answer){.units = n, .lost = tally[LOST], .relative = A > 0 ? e : INFINITY};
+    look_at(d, &w, out);
+    out->density = known(A * exp(log_scale));
+    out->density_se = fabs(out->density) * e;
+    out->log_density = A > 0 ? v + shift : A == 0 ? -INFINITY : NAN;
+    out->log_density_se = e;
+    out->entropy = u > 0 ? u * v - u * shift : 0;
+    out->entropy_se = u > 0 ? u * sqrt((1 + v) * (1 + v) * e * e + e * e * e * e / 2) : 0;
+    score_of(d, mean, spread, scale, score, score_se);
+    for (size_t k = 0; k < d; k++) score_se[k] *= wide;
+    out->doubt = doubt_of(tally, &w, out);
+    out->score_doubt = doubt_of_score(tally, &w, out);
+    add_bias(d, tally, out, score, score_se);
+    if (out->doubt != HB_TALLY_FINE)
+        out->density_se = out->log_density_se = out->entropy_se = INFINITY;
+    for (size_t k = 0; out->score_doubt != HB_TALLY_FINE && k < d; k++) score_se[k] = INFINITY;
+}
+
+void hb_tally_widen(int dim, const double *known, hb_tally_answer *a, double *score_se)
+{
+    const double u = a->density, v = a->log_density, e = known[0];
+    if (a->doubt == HB_TALLY_FINE && !(e < MOST_KNOWN)) a->doubt = HB_TALLY_ROUNDED;
+    if (a->score_doubt == HB_TALLY_FINE) a->score_doubt = a->doubt;
+    if (a->score_doubt == HB_TALLY_FINE && known[1] == INFINITY) a->score_doubt = HB_TALLY_ROUNDED;
+    a->bias = fmax(a->bias, e > 0 ? e / a->relative : 0);
+    for (int k = 0; k < dim; k++)
+        if (known[1 + k] > 0) a->bias = fmax(a->bias, known[1 + k] / score_se[k]);
+    a->relative = hypot(a->relative, e);
+    a->density_se = hypot(a->density_se, fabs(u) * e);
+    a->log_density_se = hypot(a->log_density_se, e);
+    a->entropy_se = u > 0 ? hypot(a->entropy_se, fabs(1 + v) * u * e + u * e * e) : a->entropy_se;
+    for (int k = 0; k < dim; k++) score_se[k] = hypot(score_se[k], known[1 + k]);
+    if (a->doubt != HB_TALLY_FINE) a->density_se = a->log_density_se = a->entropy_se = INFINITY;
+    for (int k = 0; a->score_doubt != HB_TALLY_FINE && k < dim; k++) score_se[k] = INFINITY;
+}

@@ -1,0 +1,144 @@
+/* A solution: eight columns over n points in one block, the method, a note on what was chosen, and for
+ * each point its own method, its samples and a warning.
+ *
+ * Columns are density u, log-density v = ln u, score grad v and entropy density w = u ln u, each followed
+ * by its error. For a standard normal at x = 0 in one dimension: u = 0.398942, v = -0.918939, w =
+ * -0.366603. */
+#include "solve/solution.h"
+#include "base/context.h"
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t width_of(hb_column column, int dim)
+{
+    return column == HB_SCORE || column == HB_SCORE_SE ? (size_t)dim : 1;
+}
+
+static size_t point_bytes(void)
+{
+    return sizeof(char *) + sizeof(uint64_t) + sizeof(char *);
+}
+
+/* The block of what is not a column: methods, samples, warnings. */
+static hb_status create_marks(hb_context *context, hb_solution *solution)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, solution->n, point_bytes(), &memory));
+    memset(memory, 0, solution->n * point_bytes());
+    solution->samples = memory;
+    solution->point_methods = (const char **)(solution->samples + solution->n);
+    solution->warnings = (char **)(solution->point_methods + solution->n);
+    return HB_OK;
+}
+
+static hb_status create_columns(hb_context *context, hb_solution *solution)
+{
+    size_t per_point = 0;
+    const size_t n = solution->n;
+    for (int c = 0; c < HB_N_COLUMNS; c++) per_point += width_of((hb_column)c, solution->dim);
+    HB_CHECK(context, n <= SIZE_MAX / sizeof(double) / per_point, HB_ERROR_MEMORY,
+             "%zu points of dimension %d do not fit into memory", n, solution->dim);
+    void *memory;
+    HB_TRY(hb_allocate(context, n * per_point, sizeof(double), &memory));
+    double *column = memset(memory, 0, n * per_point * sizeof(double));
+    for (int c = 0; c < HB_N_COLUMNS; c++) {
+        solution->columns[c] = column;
+        column += n * width_of((hb_column)c, solution->dim);
+    }
+    return HB_OK;
+}
+
+hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution **out)
+{
+    void *memory;
+    *out = NULL;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_solution), &memory));
+    hb_solution *solution = memory;
+    *solution = (hb_solution){.context = context, .n = n, .dim = dim, .method = ""};
+    hb_status status = create_columns(context, solution);
+    if (status == HB_OK) status = create_marks(context, solution);
+    if (status == HB_OK)
+        *out = solution;
+    else
+        hb_solution_destroy(solution);
+    return status;
+}
+
+void hb_solution_destroy(hb_solution *solution)
+{
+    if (!solution) return;
+    for (size_t i = 0; solution->samples && i < solution->n; i++)
+        hb_release(solution->context, solution->warnings[i]);
+    hb_grid_destroy(solution->grid);
+    hb_release(solution->context, solution->samples);
+    hb_release(solution->context, solution->columns[0]);
+    hb_release(solution->context, solution);
+}
+
+hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)
+{
+    char text[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hb_release(solution->context, solution->warnings[point]);
+    solution->warnings[point] = NULL;
+    return hb_copy_string(solution->context, text, &solution->warnings[point]);
+}
+
+size_t hb_solution_size(const hb_solution *solution)
+{
+    return solution->n;
+}
+
+int hb_solution_dim(const hb_solution *solution)
+{
+    return solution->dim;
+}
+
+double hb_solution_tau(const hb_solution *solution)
+{
+    return solution->tau;
+}
+
+const char *hb_solution_method(const hb_solution *solution)
+{
+    return solution->method;
+}
+
+const char *hb_solution_note(const hb_solution *solution)
+{
+    return solution->note;
+}
+
+const char *hb_solution_point_method(const hb_solution *solution, size_t point)
+{
+    if (point >= solution->n) return NULL;
+    const char *own = solution->point_methods[point];
+    return own ? own : solution->method;
+}
+
+const char *hb_solution_warning(const hb_solution *solution, size_t point)
+{
+    return point < solution->n ? solution->warnings[point] : NULL;
+}
+
+uint64_t hb_solution_samples(const hb_solution *solution, size_t point)
+{
+    return point < solution->n ? solution->samples[point] : 0;
+}
+
+const hb_grid *hb_solution_grid(const hb_solution *solution)
+{
+    return solution->grid;
+}
+
+const double *hb_solution_values(const hb_solution *solution, hb_column column)
+{
+    if (column < HB_DENSITY || column > HB_ENTROPY_DENSITY_SE) return NULL;
+    return solution->columns[column];
+}

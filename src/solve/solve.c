@@ -1,0 +1,214 @@
+/* One call from a problem to density, log-density, score and entropy density at points.
+ *
+ *     grid, meanvalue     dim 1 to 3; solve_grid.c
+ *     particles, walk     any dimension, by sampling; solve_sampling.c
+ *     auto                the grid where dim is at most 3; where it refuses (its memory, or an integration
+ *                         that fails) and above, particles and walks, each where it is better. With
+ *                         trajectories of the user, particles.
+ * A drift that is not finite is refused by auto as by the grid: that is the problem, not the method.
+ *
+ * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density is
+ * -ln(2 pi)/2 = -0.918939. */
+#include "base/context.h"
+#include "sampling/sampling.h"
+#include "solve/solve_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The last time of paths may differ from the asked one by rounding. */
+static const double TIME_SLACK = 1e-9;
+
+void hb_solve_settings_default(hb_solve_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    settings->method = HB_METHOD_AUTO;
+    settings->time = NAN;
+    hb_mean_settings_default(&settings->mean);
+    hb_grid_settings_default(&settings->grid);
+    settings->sampling.lift = -1;
+    settings->sampling.seed = 1;
+}
+
+double hb_solve_time(const hb_problem *problem, const hb_solve_settings *settings)
+{
+    return isnan(settings->time) ? hb_problem_time(problem) : settings->time;
+}
+
+/* ---- what is refused ---- */
+
+hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points)
+{
+    HB_CHECK(context, n >= 1 && points, HB_ERROR_ARGUMENT, "there is no point; give at least one");
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < dim; k++)
+            HB_CHECK(context, isfinite(points[i * (size_t)dim + (size_t)k]), HB_ERROR_ARGUMENT,
+                     "coordinate %d of point %zu is %g; it must be finite", k + 1, i + 1,
+                     points[i * (size_t)dim + (size_t)k]);
+    return HB_OK;
+}
+
+hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time)
+{
+    HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
+             "time is %g; it must be a number of at least 0", time);
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+             "the problem has no initial density; give one");
+    return HB_OK;
+}
+
+hb_status hb_solve_check_dim(hb_context *context, int dim)
+{
+    HB_CHECK(
+        context, dim <= HB_MOST_GRID_DIM, HB_ERROR_ARGUMENT,
+        "dim is %d; the methods grid and meanvalue both solve on a grid, which exists for dim 1 "
+        "to %d",
+        dim, HB_MOST_GRID_DIM);
+    return HB_OK;
+}
+
+static hb_status check_times(hb_context *context, const hb_sampling_settings *s, double time)
+{
+    const double *t = s->path_times, last = t[s->n_times - 1];
+    for (size_t k = 0; k < s->n_times; k++)
+        HB_CHECK(context, t[k] >= 0 && isfinite(t[k]) && (k == 0 || t[k] > t[k - 1]),
+                 HB_ERROR_ARGUMENT,
+                 "time %zu of the paths is %g; the times must rise, from 0 or later", k + 1, t[k]);
+    HB_CHECK(context, fabs(last - time) <= TIME_SLACK * time, HB_ERROR_ARGUMENT,
+             "the last time of the paths is %g; it must be the time that is asked for, %g", last,
+             time);
+    return HB_OK;
+}
+
+static hb_status check_paths(hb_context *context, const hb_sampling_settings *s, int method,
+                             double time, int dim)
+{
+    if (!s->paths) return HB_OK;
+    HB_CHECK(context, method == HB_METHOD_AUTO || method == HB_METHOD_PARTICLES, HB_ERROR_ARGUMENT,
+             "paths are given, which only the method particles uses");
+    HB_CHECK(context, s->n_paths >= 1 && s->n_times >= 1 && s->path_times, HB_ERROR_ARGUMENT,
+             "paths have %zu trajectories and %zu times; there must be at least one of each, and "
+             "the times",
+             s->n_paths, s->n_times);
+    HB_TRY(check_times(context, s, time));
+    const size_t row = s->n_times * (size_t)dim;
+    for (size_t i = 0; i < s->n_paths * row; i++)
+        HB_CHECK(context, isfinite(s->paths[i]), HB_ERROR_ARGUMENT,
+                 "path %zu is %g at its time %zu; it must be finite", i / row + 1, s->paths[i],
+                 i % row / (size_t)dim + 1);
+    return HB_OK;
+}
+
+static hb_status check_sampling(hb_context *context, const hb_sampling_settings *s)
+{
+    const struct {
+        const char *name;
+        double value;
+    } parts[] = {{"density_error", s->density_error},
+                 {"score_error", s->score_error},
+                 {"max_time", s->max_time},
+                 {"save_every", s->save_every},
+                 {"radius", s->radius}};
+    for (int k = 0; k < 5; k++)
+        HB_CHECK(context, parts[k].value >= 0 && isfinite(parts[k].value), HB_ERROR_ARGUMENT,
+                 "%s is %g; it must be a number of at least 0", parts[k].name, parts[k].value);
+    HB_CHECK(context, s->lift >= -1, HB_ERROR_ARGUMENT, "lift is %d; it must be at least -1",
+             s->lift);
+    HB_CHECK(context, !s->resume || s->state, HB_ERROR_ARGUMENT,
+             "resume is asked for without a state file; give state");
+    return HB_OK;
+}
+
+/* ---- the calls ---- */
+
+void hb_solve_fill_from_log(hb_solution *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const double v = s->columns[HB_LOG_DENSITY][i], e = s->columns[HB_LOG_DENSITY_SE][i];
+        const double u = exp(v);
+        s->columns[HB_DENSITY][i] = u;
+        s->columns[HB_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? u * e : 0;
+        s->columns[HB_ENTROPY_DENSITY][i] = u > 0 ? u * v : 0;
+        s->columns[HB_ENTROPY_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? fabs(1 + v) * u * e : 0;
+    }
+}
+
+static hb_status solve_initial(hb_context *context, const hb_problem *problem, const double *points,
+                               hb_solution *out)
+{
+    out->method = "initial";
+    snprintf(out->note, sizeof out->note, "time 0: the initial density itself");
+    HB_TRY(hb_problem_initial(context, problem, out->n, points, out->columns[HB_LOG_DENSITY],
+                              out->columns[HB_SCORE]));
+    hb_solve_fill_from_log(out);
+    return HB_OK;
+}
+
+/* The grid, and samples where it cannot. */
+static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
+{
+    char why[HB_NOTE / 2];
+    if (task->settings->sampling.paths)
+        return hb_solve_by_samples(task, "particles, because paths are given", out);
+    if (out->dim > HB_MOST_GRID_DIM) {
+        snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
+                 HB_MOST_GRID_DIM);
+        return hb_solve_by_samples(task, why, out);
+    }
+    /* Of a limited time the grid gets half, and samples what is left. */
+    hb_solve_settings settings = *task->settings;
+    hb_solve_task part = *task;
+    part.settings = &settings;
+    const double start = hb_seconds(), limit = settings.sampling.max_time;
+    settings.grid.max_time = settings.grid.max_time > 0 ? settings.grid.max_time : limit / 2;
+    const hb_status status = hb_solve_by_grid(&part, out);
+    if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
+    if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
+    snprintf(why, sizeof why, "sampling, because the grid refused (%s)",
+             hb_context_message(task->context));
+    hb_grid_destroy(out->grid);
+    out->grid = NULL;
+    return hb_solve_by_samples(&part, why, out);
+}
+
+static hb_status fill_solution(const hb_solve_task *task, hb_solution *out)
+{
+    HB_TRY(hb_problem_tau_of_t(task->context, task->problem, task->time, &out->tau));
+    if (task->time == 0) return solve_initial(task->context, task->problem, task->points, out);
+    switch (task->settings->method) {
+    case HB_METHOD_GRID: return hb_solve_by_grid(task, out);
+    case HB_METHOD_MEANVALUE: return hb_solve_by_means(task, out);
+    case HB_METHOD_PARTICLES:
+    case HB_METHOD_WALK: return hb_solve_by_samples(task, "", out);
+    default: return solve_auto(task, out);
+    }
+}
+
+hb_status hb_solve(hb_context *context, const hb_problem *problem,
+                   const hb_solve_settings *settings, size_t n, const double *points,
+                   hb_solution **out)
+{
+    HB_CHECK(context, problem && settings && out, HB_ERROR_ARGUMENT, "the %s of hb_solve is NULL",
+             !problem    ? "problem"
+             : !settings ? "settings"
+                         : "output");
+    const int dim = hb_problem_dim(problem);
+    const double time = hb_solve_time(problem, settings);
+    *out = NULL;
+    HB_CHECK(context, settings->method >= HB_METHOD_AUTO && settings->method <= HB_METHOD_WALK,
+             HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", settings->method);
+    HB_TRY(hb_solve_check_problem(context, problem, time));
+    HB_TRY(hb_solve_check_points(context, dim, n, points));
+    HB_TRY(check_sampling(context, &settings->sampling));
+    HB_TRY(check_paths(context, &settings->sampling, settings->method, time, dim));
+    hb_solution *solution;
+    HB_TRY(hb_solution_create(context, n, dim, &solution));
+    const hb_solve_task task = {context, problem, settings, time, points};
+    const hb_status status = fill_solution(&task, solution);
+    if (status == HB_OK)
+        *out = solution;
+    else
+        hb_solution_destroy(solution);
+    return status;
+}

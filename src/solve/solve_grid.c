@@ -1,0 +1,343 @@
+/* Solutions that stand on a grid: the grid itself, and averages over heat balls on its field.
+ *
+ *     grid        Fokker-Planck on a grid to tau(t), evaluated at the points: v = ln u and its gradient
+ *                 with errors e_v, e_s from refinement; u = e^v, w = u v, and to first order
+ *                     e_u = u e_v,      e_w = |dw/dv| e_v = |1 + v| u e_v
+ *     meanvalue   the same grid kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to
+ *                 tau; at each point the representation of estimate.h averages over that ball. The error
+ *                 is sqrt(e_average^2 + e_grid^2): the average smooths the grid's error, it does not
+ *                 remove it.
+ *
+ * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is
+ * -ln(2 pi)/2 = -0.918939. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/drift_facts.h"
+#include "solve/solve_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Part of [0, tau] that is kept for balls whose radius is not given. */
+static const double KEPT_SHARE = 0.5;
+/* The field is kept a little longer than the ball needs, in units of its span. */
+static const double SLACK = 0.05;
+
+/* ---- the grid ---- */
+
+static int is_inside(const hb_grid_info *info, const double *x)
+{
+    for (int a = 0; a < info->dim; a++)
+        if (!(x[a] >= info->low[a] && x[a] <= info->high[a])) return 0;
+    return 1;
+}
+
+/* A point beyond the box: v goes on from the wall, and nothing is claimed. */
+static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x, hb_solution *out)
+{
+    const size_t d = (size_t)out->dim;
+    hb_field field;
+    hb_grid_field(grid, &field);
+    field.evaluate(field.user, 1, x, &out->tau, out->columns[HB_LOG_DENSITY] + i,
+                   out->columns[HB_SCORE] + i * d);
+    out->columns[HB_LOG_DENSITY_SE][i] = INFINITY;
+    for (size_t a = 0; a < d; a++) out->columns[HB_SCORE_SE][i * d + a] = INFINITY;
+    return hb_solution_warn(out, i,
+                            "the point is too far out for the grid, whose box ends where the "
+                            "density is nothing; the method walk may answer, or a box of your own");
+}
+
+static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
+                               hb_solution *out)
+{
+    const size_t d = (size_t)out->dim;
+    hb_grid_info info;
+    hb_grid_info_get(grid, &info);
+    for (size_t i = 0; i < out->n; i++) {
+        const double *x = points + i * d;
+        if (!is_inside(&info, x)) {
+            HB_TRY(evaluate_outside(grid, i, x, out));
+            continue;
+        }
+        HB_TRY(hb_grid_evaluate(context, grid, out->tau, 1, x, out->columns[HB_LOG_DENSITY] + i,
+                                out->columns[HB_LOG_DENSITY_SE] + i, out->columns[HB_SCORE] + i * d,
+                                out->columns[HB_SCORE_SE] + i * d));
+        if (info.unresolved)
+            HB_TRY(hb_solution_warn(out, i,
+                                    "the drift varies within the cells of the grid by more than "
+                                    "their nodes show; more points per axis may follow it"));
+    }
+    hb_solve_fill_from_log(out);
+    return HB_OK;
+}
+
+static void note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
+{
+    hb_grid_info info;
+    hb_grid_info_get(grid, &info);
+    size_t used = (size_t)snprintf(out, size, "%s; cells", opening);
+    for (int axis = 0; axis < info.dim && used < size; axis++)
+        used += (size_t)snprintf(out + used, size - used, "%s %d on [%.4g, %.4g]", axis ? "," : "",
+                                 info.points[axis], info.low[axis], info.high[axis]);
+    if (used < size && info.breaks_between)
+        used += (size_t)snprintf(out + used, size - used,
+                                 "; the drift breaks between nodes: no extrapolation");
+    if (used < size)
+        snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,
+                 info.steps);
+}
+
+hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
+{
+    HB_TRY(hb_solve_check_dim(task->context, out->dim));
+    hb_grid_settings settings = task->settings->grid;
+    if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
+    HB_TRY(hb_grid_solve(task->context, task->problem, task->time, &settings, out->n, task->points,
+                         &out->grid));
+    HB_TRY(evaluate_grid(task->context, out->grid, task->points, out));
+    out->method = "grid";
+    char opening[120];
+    snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
+             task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3" : "");
+    note_grid(out->grid, opening, out->note, sizeof out->note);
+    return HB_OK;
+}
+
+/* ---- averages over heat balls on the grid's field ---- */
+
+/* Solves on a grid that is kept from before the ball of this radius (0: chosen later) at tau. */
+static hb_status solve_field(hb_context *context, const hb_problem *problem,
+                             const hb_solve_settings *settings, double time, double tau,
+                             double radius, size_t n, const double *points, hb_grid **out)
+{
+    const double span = radius * radius / (4 * M_PI);
+    HB_CHECK(context, radius >= 0 && isfinite(radius), HB_ERROR_ARGUMENT,
+             "radius is %g; it must be a number above 0", radius);
+    HB_CHECK(
+        context, span < tau, HB_ERROR_ARGUMENT,
+        "radius is %g; at tau = %g it must be below sqrt(4 pi tau) = %g, so that the heat ball "
+        "stays in tau > 0",
+        radius, tau, sqrt(4 * M_PI * tau));
+    hb_grid_settings kept = settings->grid;
+    if (kept.max_time == 0) kept.max_time = settings->sampling.max_time;
+    kept.keep_from =
+        radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2) : (1 - KEPT_SHARE) * tau;
+    return hb_grid_solve(context, problem, time, &kept, n, points, out);
+}
+
+/* e becomes sqrt(e^2 + other^2), value by value. */
+static void add_errors(size_t n, const double *other, double *e)
+{
+    for (size_t i = 0; i < n; i++) e[i] = hypot(e[i], other[i]);
+}
+
+static hb_status average_field(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                               const hb_mean_settings *settings, const double *points,
+                               const hb_solution *from_grid, double *radius, hb_solution *out)
+{
+    hb_field field;
+    hb_grid_field(grid, &field);
+    hb_mean_values means = {.u = out->columns[HB_DENSITY],
+                            .u_se = out->columns[HB_DENSITY_SE],
+                            .v = out->columns[HB_LOG_DENSITY],
+                            .v_se = out->columns[HB_LOG_DENSITY_SE],
+                            .w = out->columns[HB_ENTROPY_DENSITY],
+                            .w_se = out->columns[HB_ENTROPY_DENSITY_SE],
+                            .score = out->columns[HB_SCORE],
+                            .score_se = out->columns[HB_SCORE_SE],
+                            .radius = radius};
+    HB_TRY(hb_mean_value(context, problem, &field, settings, out->tau, out->n, points, &means));
+    static const hb_column errors[] = {HB_DENSITY_SE, HB_LOG_DENSITY_SE, HB_ENTROPY_DENSITY_SE};
+    for (int k = 0; k < 3; k++)
+        add_errors(out->n, from_grid->columns[errors[k]], out->columns[errors[k]]);
+    add_errors(out->n * (size_t)out->dim, from_grid->columns[HB_SCORE_SE],
+               out->columns[HB_SCORE_SE]);
+    return HB_OK;
+}
+
+/* ---- what averages over a ball cannot see ---- */
+
+typedef enum ball_trouble { BALL_FINE, BALL_JUMP, BALL_KINK, BALL_NARROW } ball_trouble;
+
+/* The box around the heat ball of this radius at x: its widest section has the radius
+ * r sqrt(n/(2 pi e)) in n = d + lift dimensions. */
+static void ball_box(int dim, int lift, double radius, const double *x, hb_interval *box)
+{
+    const double reach = radius * sqrt((dim + lift) / (2 * M_PI * M_E));
+    for (int a = 0; a < dim; a++) box[a] = (hb_interval){x[a] - reach, x[a] + reach};
+}
+
+/* One dimension: whether F may leave the hull of its values at three points of a NARROW-th of the ball by
+ * far more than their width. */
+static hb_status is_narrow(hb_context *context, const hb_problem *problem, const hb_interval *box,
+                           hb_interval tau, int *yes)
+{
+    enum { NARROW = 256 };
+    const double step = (box->high - box->low) / NARROW;
+    for (int k = 0; k < NARROW && !*yes; k++) {
+        const hb_interval part = {box->low + k * step, box->low + (k + 1) * step};
+        const double x[3] = {part.low, 0.5 * (part.low + part.high), part.high};
+        const double times[3] = {tau.high, tau.high, tau.high};
+        hb_interval range;
+        double F[3];
+        HB_TRY(hb_problem_ranges(context, problem, &part, tau, &range, NULL));
+        HB_TRY(hb_problem_drift_each(context, problem, 3, x, times, F, NULL, NULL, NULL));
+        const double low = fmin(F[0], fmin(F[1], F[2])), high = fmax(F[0], fmax(F[1], F[2]));
+        const double excess = fmax(low - range.low, range.high - high);
+        *yes = excess * step > 0.05 && excess > 8 * (high - low);
+    }
+    return HB_OK;
+}
+
+/* What the drift does in the heat ball of a point that averages of a bounded source do not hold. */
+static hb_status look_into_ball(hb_context *context, const hb_problem *problem,
+                                const hb_mean_settings *settings, double tau, double radius,
+                                const double *x, ball_trouble *out)
+{
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    const hb_interval times = {fmax(tau - radius * radius / (4 * M_PI), 0), tau};
+    hb_interval box[HB_MOST_GRID_DIM];
+    void *memory;
+    int narrow = 0;
+    *out = BALL_FINE;
+    if (!facts->is_formula) return HB_OK;
+    ball_box(hb_problem_dim(problem), settings->lift, radius, x, box);
+    HB_TRY(hb_allocate(context, (size_t)facts->n_breaks + 1, sizeof(hb_interval), &memory));
+    const hb_interval *arguments = memory; // (n_breaks)
+    hb_status status = hb_problem_ranges(context, problem, box, times, NULL, memory);
+    for (int k = 0; k < facts->n_breaks && status == HB_OK; k++) {
+        if (arguments[k].low > 0 || arguments[k].high < 0) continue;
+        if (facts->breaks[k].kind != HB_BREAK_KINK)
+            *out = BALL_JUMP;
+        else if (settings->degree > 0 && *out == BALL_FINE)
+            *out = BALL_KINK;
+    }
+    hb_release(context, memory);
+    if (status == HB_OK && *out == BALL_FINE && hb_problem_dim(problem) == 1)
+        status = is_narrow(context, problem, box, times, &narrow);
+    if (narrow) *out = BALL_NARROW;
+    return status;
+}
+
+static const char *trouble_text(ball_trouble trouble)
+{
+    if (trouble == BALL_JUMP)
+        return "the drift jumps inside the heat ball, where its divergence has a part that "
+               "averages "
+               "do not see; the method grid answers";
+    if (trouble == BALL_KINK)
+        return "the drift has a kink inside the heat ball, which cubature does not follow; draws "
+               "(without degree) and the method grid answer";
+    return "the drift varies within a small part of the heat ball, which averages may miss; the "
+           "method grid answers";
+}
+
+/* Infinite errors, with the reason, where the ball of a point holds what averages cannot see. */
+static hb_status doubt_averages(const hb_solve_task *task, const double *radius, hb_solution *out)
+{
+    static const hb_column errors[] = {HB_DENSITY_SE, HB_LOG_DENSITY_SE, HB_ENTROPY_DENSITY_SE};
+    const size_t d = (size_t)out->dim;
+    for (size_t i = 0; i < out->n; i++) {
+        ball_trouble trouble;
+        HB_TRY(look_into_ball(task->context, task->problem, &task->settings->mean, out->tau,
+                              radius[i], task->points + i * d, &trouble));
+        if (trouble == BALL_FINE) continue;
+        for (int k = 0; k < 3; k++) out->columns[errors[k]][i] = INFINITY;
+        for (size_t a = 0; a < d; a++) out->columns[HB_SCORE_SE][i * d + a] = INFINITY;
+        HB_TRY(hb_solution_warn(out, i, "%s", trouble_text(trouble)));
+    }
+    return HB_OK;
+}
+
+static void note_average(const hb_grid *grid, const hb_mean_settings *settings, size_t n,
+                         const double *radius, hb_solution *out)
+{
+    double low = radius[0], high = radius[0];
+    for (size_t i = 1; i < n; i++) {
+        low = fmin(low, radius[i]);
+        high = fmax(high, radius[i]);
+    }
+    char opening[240], how[80], range[60];
+    if (settings->degree > 0)
+        snprintf(how, sizeof how, "cubature of degree %d", settings->degree);
+    else
+        snprintf(how, sizeof how, "%llu antithetic pairs", (unsigned long long)settings->samples);
+    if (low < high)
+        snprintf(range, sizeof range, "%.4g to %.4g", low, high);
+    else
+        snprintf(range, sizeof range, "%.4g", low);
+    snprintf(opening, sizeof opening,
+             "averages over heat balls of radius %s, lift %d, by %s, on a grid solution", range,
+             settings->lift, how);
+    note_grid(grid, opening, out->note, sizeof out->note);
+}
+
+hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
+{
+    hb_context *context = task->context;
+    const hb_mean_settings *mean = &task->settings->mean;
+    hb_solution *from_grid = NULL;
+    void *memory = NULL;
+    HB_TRY(hb_solve_check_dim(context, out->dim));
+    HB_TRY(solve_field(context, task->problem, task->settings, task->time, out->tau, mean->radius,
+                       out->n, task->points, &out->grid));
+    HB_TRY(hb_solution_create(context, out->n, out->dim, &from_grid));
+    hb_status status = hb_allocate(context, out->n, sizeof(double), &memory);
+    if (status != HB_OK) goto done;
+    from_grid->tau = out->tau;
+    status = evaluate_grid(context, out->grid, task->points, from_grid);
+    if (status == HB_OK)
+        status = average_field(context, task->problem, out->grid, mean, task->points, from_grid,
+                               memory, out);
+    if (status == HB_OK) status = doubt_averages(task, memory, out);
+    if (status == HB_OK) note_average(out->grid, mean, out->n, memory, out);
+    out->method = "meanvalue";
+done:
+    hb_release(context, memory);
+    hb_solution_destroy(from_grid);
+    return status;
+}
+
+/* ---- residuals ---- */
+
+hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
+                            const hb_solve_settings *settings, hb_quantity quantity, size_t n,
+                            const double *points, int n_radii, const double *radii,
+                            double *residual, double *residual_se, double *scaled,
+                            double *scaled_se)
+{
+    HB_CHECK(context, problem && settings && (radii || n_radii < 1), HB_ERROR_ARGUMENT,
+             "the problem, the settings or the radii of hb_solve_residual are NULL");
+    const double time = hb_solve_time(problem, settings);
+    double tau, largest = 0;
+    HB_TRY(hb_solve_check_problem(context, problem, time));
+    HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
+    HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
+             "time is 0; a residual needs a time above 0, since its balls reach back");
+    HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));
+    HB_CHECK(context, n_radii >= 1, HB_ERROR_ARGUMENT, "there is no radius; give at least one");
+    for (int k = 0; k < n_radii; k++) {
+        HB_CHECK(context, radii[k] > 0 && isfinite(radii[k]), HB_ERROR_ARGUMENT,
+                 "radius %d is %g; it must be a number above 0", k + 1, radii[k]);
+        largest = fmax(largest, radii[k]);
+    }
+    HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
+    for (size_t i = 0; i < n; i++) {
+        ball_trouble trouble;
+        HB_TRY(look_into_ball(context, problem, &settings->mean, tau, largest,
+                              points + i * (size_t)hb_problem_dim(problem), &trouble));
+        HB_CHECK(context, trouble != BALL_JUMP, HB_ERROR_ARGUMENT,
+                 "the drift jumps inside the heat ball of radius %g at point %zu; the mean-value "
+                 "formula has a part there that averages do not see",
+                 largest, i + 1);
+    }
+    hb_grid *grid;
+    HB_TRY(solve_field(context, problem, settings, time, tau, largest, n, points, &grid));
+    hb_field field;
+    hb_grid_field(grid, &field);
+    hb_status status =
+        hb_residual(context, problem, &field, quantity, &settings->mean, tau, n, points, n_radii,
+                    radii, residual, residual_se, scaled, scaled_se);
+    hb_grid_destroy(grid);
+    return status;
+}

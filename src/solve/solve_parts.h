@@ -1,0 +1,25 @@
+/* solve/solve_parts.h: the ways to a solution that hb_solve chooses between; shared by its files. */
+#ifndef HB_SOLVE_SOLVE_PARTS_H
+#define HB_SOLVE_SOLVE_PARTS_H
+
+#include "sampling/sampling.h"
+#include "solve/solution.h"
+
+enum { HB_MOST_GRID_DIM = 3 };
+
+/* The settings' time, or the problem's. */
+double hb_solve_time(const hb_problem *problem, const hb_solve_settings *settings);
+hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
+hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time);
+hb_status hb_solve_check_dim(hb_context *context, int dim); /* of the methods that need a grid */
+
+/* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
+void hb_solve_fill_from_log(hb_solution *out);
+
+/* Each fills the columns, method and note of out, whose n, dim and tau are set. */
+hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out);
+hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out);
+/* Particles, walks, or for HB_METHOD_AUTO both, each where it is better; why opens the note. */
+hb_status hb_solve_by_samples(const hb_solve_task *task, const char *why, hb_solution *out);
+
+#endif

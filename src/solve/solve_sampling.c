@@ -1,0 +1,336 @@
+/* Solutions by sampling: particles, walks, or each where it is better.
+ *
+ * The estimators count (estimator.h), sampling.c decides how long, sampling_choice.c who serves which
+ * point when the method is auto, and here the tallies become columns, warnings and a note. Where an error
+ * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
+#include "base/context.h"
+#include "particle/particle_estimator.h"
+#include "solve/solve_parts.h"
+#include "walk/walk_estimator.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { USUAL_TRAJECTORIES = 32768, USUAL_WALKS = 100000, NAMED_POINTS = 8 };
+/* Of the time, where it is limited: when trials must have ended. */
+static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
+
+/* ---- the runs ---- */
+
+static hb_status add_particles(const hb_solve_task *task, double tau, hb_sampling *s)
+{
+    hb_estimator estimator = {0};
+    HB_TRY(hb_particle_estimator(task->context, task->problem, tau, s->settings, s->n, task->points,
+                                 &estimator));
+    return hb_sampling_add(s, &estimator,
+                           s->settings->n_paths ? s->settings->n_paths : USUAL_TRAJECTORIES);
+}
+
+static hb_status add_walks(const hb_solve_task *task, double tau, hb_sampling *s)
+{
+    hb_estimator estimator = {0};
+    HB_TRY(hb_walk_estimator(task->context, task->problem, tau, s->settings, s->n, task->points,
+                             &estimator));
+    return hb_sampling_add(s, &estimator, USUAL_WALKS);
+}
+
+/* What auto can go on without: a method that refuses this problem. */
+static int is_refusal(hb_status status)
+{
+    return status == HB_ERROR_ARGUMENT || status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL;
+}
+
+/* Both, or the one that does not refuse; why gets the reason of the other. */
+static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s, size_t size,
+                          char *why)
+{
+    const size_t used = strlen(why);
+    hb_sampling_allow(s, FIRST_UNTIL);
+    const hb_status first = add_particles(task, tau, s);
+    const int late = first == HB_ERROR_INTERRUPTED && hb_is_late(s->context);
+    hb_sampling_allow(s, SECOND_UNTIL);
+    if (first != HB_OK && !is_refusal(first) && !late) return first;
+    if (first != HB_OK) {
+        if (s->n_runs > 0) hb_sampling_remove(s);
+        snprintf(why + used, size - used, "; walks, because particles refused (%s)",
+                 hb_context_message(task->context));
+        return add_walks(task, tau, s);
+    }
+    const hb_status second = add_walks(task, tau, s);
+    const int later = second == HB_ERROR_INTERRUPTED && hb_is_late(s->context);
+    if (second == HB_OK || (!is_refusal(second) && !later)) return second;
+    if (s->n_runs > 1) hb_sampling_remove(s);
+    snprintf(why + used, size - used, "; particles, because walks refused (%s)",
+             hb_context_message(task->context));
+    return HB_OK;
+}
+
+static hb_status add_runs(const hb_solve_task *task, double tau, hb_sampling *s, size_t size,
+                          char *why)
+{
+    const int method = task->settings->method;
+    hb_sampling_allow(s, TRIALS_UNTIL);
+    if (method == HB_METHOD_WALK) return add_walks(task, tau, s);
+    if (method == HB_METHOD_PARTICLES || s->settings->paths) return add_particles(task, tau, s);
+    return add_both(task, tau, s, size, why);
+}
+
+/* From the file, or from the beginning. The file is written at once: a path that cannot be is refused
+ * now and not after hours. */
+static hb_status begin(const hb_solve_task *task, double tau, hb_sampling *s)
+{
+    int found = 0;
+    if (s->settings->state) {
+        HB_TRY(hb_sampling_fingerprint(task, tau, s));
+        if (s->settings->resume)
+            HB_TRY(hb_sampling_load(s, &found));
+        else
+            HB_TRY(hb_sampling_check_path(s->context, s->settings->state));
+    }
+    if (found) return HB_OK;
+    if (s->n_runs > 1) HB_TRY(hb_sampling_choose(s));
+    return s->settings->state ? hb_sampling_save(s) : HB_OK;
+}
+
+/* ---- columns and warnings ---- */
+
+static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answer *a,
+                      hb_solution *out)
+{
+    const char *unit = run->estimator.unit;
+    const uint64_t samples = out->samples[i];
+    switch (a->doubt) {
+    case HB_TALLY_NOTHING:
+        return hb_solution_warn(out, i,
+                                "none of %" PRIu64 " %s counts here; the density is too small for "
+                                "this method or is 0",
+                                samples, unit);
+    case HB_TALLY_NEGATIVE:
+        return hb_solution_warn(out, i,
+                                "the mean of %" PRIu64 " %s is not above 0 by two of its errors; "
+                                "more are needed",
+                                samples, unit);
+    case HB_TALLY_FEW:
+        return hb_solution_warn(out, i,
+                                "%" PRIu64 " %s are worth only %.1f independent values here; the "
+                                "error from so few cannot be trusted",
+                                samples, unit, a->effective);
+    case HB_TALLY_HEAVY:
+        if (a->tail_index < 2)
+            return hb_solution_warn(out, i,
+                                    "the largest values of %s fall off with index %.2g here, too "
+                                    "slowly for a variance; the spread of %" PRIu64
+                                    " says too little",
+                                    unit, a->tail_index, samples);
+        return hb_solution_warn(
+            out, i, "a few %s outweigh the rest here; the spread of %" PRIu64 " says too little",
+            unit, samples);
+    case HB_TALLY_LOST:
+        if (run->estimator.untimely && run->estimator.untimely[i])
+            return hb_solution_warn(out, i,
+                                    "the times of the trajectories are too few for the integral "
+                                    "over the lag; give more of them");
+        return hb_solution_warn(out, i,
+                                "%.3g %% of %" PRIu64 " %s were lost where the drift is not finite "
+                                "or too steep; they could move the mean",
+                                100 * a->lost / a->units, samples, unit);
+    case HB_TALLY_ROUNDED:
+        if (run->estimator.untimely)
+            return hb_solution_warn(
+                out, i,
+                "trajectories that are too rare to be seen, their step, or what "
+                "they differ by from the model may change the density by more "
+                "than a tenth");
+        if (!run->estimator.exact)
+            return hb_solution_warn(
+                out, i,
+                "the drift has kinks and is very steep near here; %s that count "
+                "may be too rare to be seen, the grid sees them",
+                unit);
+        return hb_solution_warn(out, i,
+                                "the closed form of this linear drift loses its digits here; its "
+                                "rates differ too much for the time that is asked for");
+    case HB_TALLY_STRAY:
+        return hb_solution_warn(out, i,
+                                "what counts here lies more than four deviations from where "
+                                "the %s go; the drift there was not seen",
+                                unit);
+    case HB_TALLY_COARSE:
+        return hb_solution_warn(
+            out, i,
+            "the integral over the lag is not resolved: two rules in time differ "
+            "by more than a twentieth of the density");
+    default: break;
+    }
+    if (a->score_doubt == HB_TALLY_FINE) return HB_OK;
+    if (a->score_doubt == HB_TALLY_ROUNDED && !run->estimator.untimely)
+        return hb_solution_warn(out, i,
+                                "the drift jumps or has a pole, and %s do not see the part of the "
+                                "score that comes from there; the grid does",
+                                unit);
+    if (a->score_doubt == HB_TALLY_COARSE)
+        return hb_solution_warn(
+            out, i,
+            "the integral over the lag is not resolved for the score: two rules "
+            "in time differ by more than a fifth of it");
+    return hb_solution_warn(out, i,
+                            "the gradients of %" PRIu64 " %s are dominated by a few; the error of "
+                            "the score cannot be told, that of the density can",
+                            samples, unit);
+}
+
+/* Nothing was finished in the time. */
+static hb_status fill_nothing(const char *name, const char *unit, double seconds, size_t i,
+                              hb_solution *out)
+{
+    const size_t d = (size_t)out->dim;
+    for (int column = HB_DENSITY; column <= HB_ENTROPY_DENSITY_SE; column++) {
+        const int error = column % 2, wide = column == HB_SCORE || column == HB_SCORE_SE;
+        for (size_t k = 0; k < (wide ? d : 1); k++)
+            out->columns[column][wide ? i * d + k : i] = error ? INFINITY : NAN;
+    }
+    out->samples[i] = 0;
+    out->point_methods[i] = name;
+    return hb_solution_warn(out, i, "no round of %s was finished within the %g s that were given",
+                            unit, seconds);
+}
+
+static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, size_t i,
+                            hb_solution *out)
+{
+    const size_t d = (size_t)s->dim;
+    hb_tally_answer a;
+    if (run->rounds[i] == 0)
+        return fill_nothing(run->estimator.name, run->estimator.unit, s->settings->max_time, i,
+                            out);
+    hb_sampling_answer(s, run, i, &a, out->columns[HB_SCORE] + i * d,
+                       out->columns[HB_SCORE_SE] + i * d);
+    out->columns[HB_DENSITY][i] = a.density;
+    out->columns[HB_DENSITY_SE][i] = a.density_se;
+    out->columns[HB_LOG_DENSITY][i] = a.log_density;
+    out->columns[HB_LOG_DENSITY_SE][i] = a.log_density_se;
+    out->columns[HB_ENTROPY_DENSITY][i] = a.entropy;
+    out->columns[HB_ENTROPY_DENSITY_SE][i] = a.entropy_se;
+    out->samples[i] = run->rounds[i] * run->estimator.samples_per_round;
+    out->point_methods[i] = run->estimator.name;
+    return warn(run, i, &a, out);
+}
+
+/* ---- the note ---- */
+
+typedef struct note {
+    char *text;
+    size_t used, size;
+} note;
+
+static void add(note *n, const char *format, ...) HB_PRINTF(2, 3);
+static void add(note *n, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(n->text + n->used, n->size - n->used, format, arguments);
+    va_end(arguments);
+    n->used = length > 0 ? n->used + (size_t)length : n->used;
+    if (n->used >= n->size) n->used = n->size - 1;
+}
+
+static size_t count_chosen(const hb_sampling *s, const hb_sampling_run *run)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->n; i++) count += hb_sampling_run_of(s, i) == run;
+    return count;
+}
+
+static void note_run(const hb_sampling *s, const hb_sampling_run *run, note *n)
+{
+    const uint64_t size = run->estimator.samples_per_round;
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (hb_sampling_run_of(s, i) != run) continue;
+        least = run->rounds[i] < least ? run->rounds[i] : least;
+        most = run->rounds[i] > most ? run->rounds[i] : most;
+    }
+    if (s->n_runs > 1)
+        add(n, "%s at %zu point%s: ", run->estimator.name, count_chosen(s, run),
+            count_chosen(s, run) == 1 ? "" : "s");
+    if (run->estimator.note[0]) add(n, "%s; ", run->estimator.note);
+    if (run->estimator.exact) {
+        add(n, "nothing is drawn");
+        return;
+    }
+    if (least < most)
+        add(n, "%" PRIu64 " to %" PRIu64 " %s", least * size, most * size, run->estimator.unit);
+    else
+        add(n, "%" PRIu64 " %s", most * size, run->estimator.unit);
+}
+
+static void note_missed(const hb_sampling *s, note *n)
+{
+    size_t missed = 0;
+    char names[NAMED_POINTS * 24] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const hb_sampling_run *run = hb_sampling_run_of(s, i);
+        if (hb_sampling_has_met(s, run, i, NULL)) continue;
+        if (missed++ < NAMED_POINTS)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%zu",
+                                     missed > 1 ? ", " : "", i + 1);
+    }
+    if (missed > 0)
+        add(n, "; the wanted error was not reached at %zu of %zu points (%s%s)", missed, s->n,
+            names, missed > NAMED_POINTS ? ", ..." : "");
+}
+
+static void write_note(const hb_sampling *s, const char *why, hb_solution *out)
+{
+    note n = {.text = out->note, .size = sizeof out->note};
+    size_t runs = 0;
+    out->note[0] = 0;
+    if (why[0]) add(&n, "%s; ", why);
+    for (int r = 0; r < s->n_runs; r++) {
+        if (count_chosen(s, &s->runs[r]) == 0) continue;
+        if (runs++ > 0) add(&n, "; ");
+        note_run(s, &s->runs[r], &n);
+        out->method = runs > 1 ? "particles and walk" : s->runs[r].estimator.name;
+    }
+    if (s->settings->density_error > 0 || s->settings->score_error > 0) note_missed(s, &n);
+}
+
+/* The time was over before a method was ready. */
+static hb_status fill_late(const hb_solve_task *task, const char *why, hb_solution *out)
+{
+    const int walk =
+        task->settings->method != HB_METHOD_PARTICLES && !task->settings->sampling.paths;
+    out->method = walk ? "walk" : "particles";
+    snprintf(out->note, sizeof out->note, "%s%sthe time was over before the first round", why,
+             why[0] ? "; " : "");
+    for (size_t i = 0; i < out->n; i++)
+        HB_TRY(fill_nothing(out->method, walk ? "walks" : "trajectories",
+                            task->settings->sampling.max_time, i, out));
+    return HB_OK;
+}
+
+hb_status hb_solve_by_samples(const hb_solve_task *task, const char *why, hb_solution *out)
+{
+    hb_sampling s = {0};
+    char reason[HB_NOTE / 2];
+    snprintf(reason, sizeof reason, "%s", why);
+    hb_status status = hb_sampling_create(task->context, &task->settings->sampling, out->n,
+                                          out->dim, out->tau, &s);
+    if (status == HB_OK) status = add_runs(task, out->tau, &s, sizeof reason, reason);
+    if (status == HB_ERROR_INTERRUPTED && hb_is_late(task->context)) {
+        status = fill_late(task, reason, out);
+        hb_sampling_destroy(&s);
+        return status;
+    }
+    if (status == HB_OK) status = begin(task, out->tau, &s);
+    if (status == HB_OK) status = hb_sampling_perform(&s);
+    for (size_t i = 0; status == HB_OK && i < out->n; i++)
+        status = fill_point(&s, hb_sampling_run_of(&s, i), i, out);
+    if (status == HB_OK) write_note(&s, reason, out);
+    hb_sampling_destroy(&s);
+    return status;
+}

@@ -1,0 +1,570 @@
+/* Backward walks: u, its logarithm, its score at single points, in any dimension, without a time
+ * step's error.
+ *
+ * docs/walks.md has the derivation; walk_parametrix.c, walk_gauge.c, walk_reversed.c the steps,
+ * walk_block.c the lockstep. This file decides how to walk, and counts.
+ *
+ * Per point, a pilot tries the plans below with up to 1024 walks of its own seed each, and keeps
+ * the one with the smallest variance/mean^2 x steps; a plan with longer steps must be better by
+ * PREFERENCE, since few walks show the rare large weights of long steps too seldom, and the
+ * reversed walk with p = 1 by WHOLE: bistable drift, tau = 0.5, x = 1.6, 8192 walks, 200 seeds, it is
+ * off by up to 19 % with claimed errors of 0.8 %, p = 3/4 by up to 2.7 %. The pilot also gives
+ * log_scale. Its walks do not enter the estimate, so the choice makes no bias.
+ *
+ * A round is WALKS_PER_ROUND walks per wanted point. A task is one block of one point; the tallies
+ * of the blocks are merged in the order of their index.
+ * A number to reproduce: F = -x, u0 = N(1, 0.5), tau = 0.5, x = 0.7 has u = 0.4392625993098471. */
+#include "walk/walk_estimator.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "problem/drift_facts.h"
+#include "problem/initial_average.h"
+#include "walk/walk_block.h"
+#include "walk/walk_linear.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WALKS_PER_ROUND = 8192,
+    BLOCKS = WALKS_PER_ROUND / HB_WALK_BLOCK,
+    PILOT_BLOCKS = 2,
+    LINE = 1024,            /* places on a line that is looked along for steep parts */
+    LEAST_ROUND = 32,       /* walks of a round, where the time is short */
+    FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
+    GRADIENT_FRAME_DIM = 3, /* the same for gradients, whose steps need it less */
+    MOST_PLANS = 12
+};
+static const double PREFERENCE = 0.75, WHOLE = 0.3;
+static const double HOPELESS = 8;
+static const double STEEPEST = 150;   /* |dF/dx| tau of a drift with kinks, for walks */
+static const double ROUND_PART = 0.2; /* of the time that is left, for one round */
+static const double FEW_PART = 0.2;   /* of the pilot's time, for a few walks where nothing ended */
+static const double REST = 0.4; /* of the whole time, that is left for rounds after all trials */
+static const double MOST_GROWTH = 1e6; /* of a linear drift, over the way, where ends are drawn */
+static const double LARGEST = 300;     /* ln of the largest value that is counted, over the scale */
+static const uint64_t PILOT_SALT = UINT64_C(0x9e3779b97f4a7c15);
+
+typedef struct walk_estimator {
+    hb_context *context;
+    hb_walk_problem shared;
+    hb_walk_linear linear;
+    int breaks;     /* the drift has kinks or jumps, and nothing is in closed form */
+    int closed;     /* nothing is drawn: values and errors are these */
+    double *values; // (n, 1 + d): ln u, score
+    double *errors; // (n, 1 + d)
+    uint64_t seed;
+    size_t n;
+    const double *points; // (n, d)
+    double *log_scale;    // (n)
+    hb_walk_plan *plans;  // (n)
+    int n_threads;
+    hb_walk_block **blocks;  // (n_threads)
+    double *counted;         // (n_threads, HB_WALK_BLOCK, 1 + d)
+    double *parts;           // (n, BLOCKS, tally)
+    uint64_t round;          /* that is under way */
+    size_t walks;            /* of a round, at each point */
+    double begin;            /* of hb_seconds: when the pilot began */
+    const double *deadline;  /* the context's */
+    double *seconds;         // (n): of one walk, in the pilot
+    unsigned char *unserved; // (n): no plan was tried to its end in the time
+    const unsigned char *wanted;
+} walk_estimator;
+
+/* ---- one block ------------------------------------------------------------------------------ */
+
+/* A seed of the point's own: FNV-1a over seed, salt and coordinates, then mixed. */
+static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double *x)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+    for (size_t k = 0; k < d + 1; k++) {
+        uint64_t bits = salt;
+        const double coordinate = k < d ? x[k] + 0.0 : 0; // -0 is 0
+        if (k < d) memcpy(&bits, &coordinate, sizeof bits);
+        hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29;
+    }
+    hash *= UINT64_C(0xbf58476d1ce4e5b9);
+    return hash ^ hash >> 32;
+}
+
+static hb_status run_block(const walk_estimator *w, int thread, const hb_walk_plan *plan,
+                           const double *x0, uint64_t seed, uint64_t first, size_t n, double *steps)
+{
+    hb_walk_block *block = w->blocks[thread];
+    const hb_status status = hb_walk_block_run(block, plan, x0, seed, first, n, steps);
+    if (status != HB_OK) hb_fail(w->context, status, "%s", hb_walk_block_message(block));
+    return status;
+}
+
+/* The same into a tally, over e^scale. */
+static void count_block(const walk_estimator *w, int thread, size_t n, double scale, double *tally)
+{
+    const size_t d = w->shared.d;
+    double *a = w->counted + (size_t)thread * HB_WALK_BLOCK * (1 + d), *b = a + n;
+    double lost = 0, stray = 0;
+    for (size_t i = 0; i < n; i++) {
+        const hb_walk_result result = hb_walk_block_result(w->blocks[thread], i);
+        a[i] = result.sign * exp(fmin(result.size - scale, LARGEST));
+        for (size_t k = 0; k < d; k++) b[i * d + k] = a[i] == 0 ? 0 : a[i] * result.slope[k];
+        lost += result.lost;
+        if (result.stray) stray += fabs(a[i]);
+    }
+    hb_tally_add((int)d, tally, n, a, b);
+    hb_tally_lose(tally, lost);
+    hb_tally_stray(tally, stray);
+}
+
+/* ---- linear drifts with a closed form ------------------------------------------------------- */
+
+static hb_status closed_task(void *user, size_t i, int thread)
+{
+    walk_estimator *w = user;
+    const size_t d = w->shared.d;
+    void *memory;
+    (void)thread;
+    HB_TRY(hb_allocate(w->context, 2 * (1 + d) + hb_walk_linear_work(&w->linear), sizeof(double),
+                       &memory));
+    double *other = memory;
+    hb_walk_linear_value(&w->linear, w->points + i * d, w->values + i * (1 + d),
+                         w->errors + i * (1 + d), other, other + 2 * (1 + d));
+    hb_release(w->context, memory);
+    w->plans[i] = (hb_walk_plan){.finesse = 1};
+    const double v = w->values[i * (1 + d)];
+    w->log_scale[i] = isfinite(v) ? v : 0;
+    return HB_OK;
+}
+
+/* All walks are the same: a block of them stands for any number. */
+static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const size_t d = w->shared.d, size = hb_tally_size((int)d);
+    double *a = w->counted, *b = a + HB_WALK_BLOCK;
+    (void)k;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!wanted[i]) continue;
+        const double *value = w->values + i * (1 + d);
+        for (size_t j = 0; j < HB_WALK_BLOCK; j++) {
+            a[j] = isfinite(value[0]);
+            for (size_t m = 0; m < d; m++) b[j * d + m] = a[j] > 0 ? value[1 + m] : 0;
+        }
+        hb_tally_add((int)d, tallies + i * size, HB_WALK_BLOCK, a, b);
+        if (isnan(value[0])) hb_tally_lose(tallies + i * size, HB_WALK_BLOCK);
+    }
+    return hb_progress(w->context, "walks", 1, 1);
+}
+
+/* ---- the pilot ------------------------------------------------------------------------------ */
+
+/* From short steps to long ones. */
+static int plans_of(const hb_walk_problem *shared, hb_walk_plan *plans)
+{
+    int n = 0;
+    if (shared->linear) {
+        plans[n++] = (hb_walk_plan){.finesse = 1};
+        return n;
+    }
+    if (shared->gradient) {
+        for (int k = 0; k < 4; k++)
+            plans[n++] = (hb_walk_plan){.way = HB_WALK_REVERSED,
+                                        .part = k % 2 ? 1 : 0.75,
+                                        .finesse = k < 2 ? 8 : 4,
+                                        .finish = 2};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .balls = 1, .finesse = 8};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 12};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8};
+    }
+    for (int k = 0; k < 3; k++) plans[n++] = (hb_walk_plan){.finesse = (double[]){4, 2, 1}[k]};
+    return n;
+}
+
+/* ln of the mean size of the walks in the block. */
+static double mean_size(const hb_walk_block *block, size_t n)
+{
+    double top = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; i++) top = fmax(top, hb_walk_block_result(block, i).size);
+    if (!(top > -INFINITY)) return 0;
+    for (size_t i = 0; i < n; i++) sum += exp(hb_walk_block_result(block, i).size - top);
+    return top + log(sum / (double)n);
+}
+
+/* Relative variance of a plan times its steps; infinite when the mean is not above 0. A plan that
+ * is far behind after its first block is not looked at further. */
+static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_plan *plan, size_t i,
+                          double best, double *cost, double *scale)
+{
+    const size_t d = w->shared.d;
+    const double *x0 = w->points + i * d;
+    const uint64_t seed = point_seed(w->seed, PILOT_SALT, d, x0);
+    double *tally = w->parts + i * BLOCKS * hb_tally_size((int)d), steps = 0, total = 0;
+    double *score = tally + hb_tally_size((int)d);
+    hb_tally_clear((int)d, tally);
+    hb_tally_answer answer;
+    *cost = 0;
+    for (uint64_t k = 0; k < PILOT_BLOCKS && *cost <= HOPELESS * best; k++) {
+        HB_TRY(run_block(w, thread, plan, x0, seed, k * HB_WALK_BLOCK, HB_WALK_BLOCK, &steps));
+        if (k == 0) *scale = mean_size(w->blocks[thread], HB_WALK_BLOCK);
+        count_block(w, thread, HB_WALK_BLOCK, *scale, tally);
+        total += steps;
+        hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
+        *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
+        if (answer.doubt == HB_TALLY_STRAY) *cost = INFINITY;
+    }
+    return HB_OK;
+}
+
+/* When the pilot of a point must have ended: its share of the time. */
+static double pilot_end(const walk_estimator *w)
+{
+    if (!w->deadline) return INFINITY;
+    return fmin(*w->deadline,
+                hb_seconds() + (*w->deadline - w->begin) * w->n_threads / (double)w->n);
+}
+
+static void take_plan(walk_estimator *w, size_t i, const hb_walk_plan *plan, double scale,
+                      double seconds)
+{
+    w->unserved[i] = 0;
+    w->plans[i] = *plan;
+    w->log_scale[i] = scale;
+    w->seconds[i] = seconds;
+}
+
+/* Where no plan was tried to its end: the one with the fewest steps that a few walks end with. */
+static hb_status try_few(walk_estimator *w, int thread, size_t i, int n, const hb_walk_plan *plans)
+{
+    const double *x0 = w->points + i * w->shared.d;
+    const uint64_t seed = point_seed(w->seed, PILOT_SALT, w->shared.d, x0);
+    for (int k = n; k-- > 0 && w->unserved[i];) {
+        double steps;
+        const double now = hb_seconds();
+        const hb_status status = run_block(w, thread, plans + k, x0, seed, 0, LEAST_ROUND, &steps);
+        if (status == HB_ERROR_INTERRUPTED) return HB_OK;
+        HB_TRY(status);
+        const double scale = mean_size(w->blocks[thread], LEAST_ROUND);
+        take_plan(w, i, plans + k, scale, (hb_seconds() - now) / LEAST_ROUND);
+    }
+    return HB_OK;
+}
+
+/* Where the time is limited, each plan has half of what is left of it; one that does not end is left out. */
+static hb_status pilot_task(void *user, size_t i, int thread)
+{
+    walk_estimator *w = user;
+    hb_walk_plan plans[MOST_PLANS];
+    const int n = plans_of(&w->shared, plans);
+    const double end = pilot_end(w);
+    double best = INFINITY, until;
+    w->unserved[i] = 1;
+    hb_walk_block_until(w->blocks[thread], &until);
+    for (int k = 0; k < n; k++) {
+        double cost, scale = 0;
+        const double now = hb_seconds();
+        until = now + 0.5 * (end - now);
+        const hb_status status = try_plan(w, thread, plans + k, i, best, &cost, &scale);
+        if (status == HB_ERROR_INTERRUPTED) continue;
+        HB_TRY(status);
+        if (w->unserved[i] || cost < (plans[k].part == 1 ? WHOLE : PREFERENCE) * best) {
+            best = cost;
+            take_plan(w, i, plans + k, scale,
+                      (hb_seconds() - now) / (PILOT_BLOCKS * HB_WALK_BLOCK));
+        }
+    }
+    until = end + FEW_PART * (end - w->begin);
+    if (w->unserved[i]) HB_TRY(try_few(w, thread, i, n, plans));
+    hb_walk_block_until(w->blocks[thread], w->deadline);
+    return HB_OK;
+}
+
+/* The tasks look at the time themselves. */
+static hb_status run_pilot(walk_estimator *w)
+{
+    w->deadline = w->context->deadline;
+    w->begin = hb_seconds();
+    w->context->deadline = NULL;
+    const hb_status status =
+        hb_parallel_for(w->context, "pilot walks", w->n, w->closed ? closed_task : pilot_task, w);
+    w->context->deadline = w->deadline;
+    return status;
+}
+
+/* Where the time is limited: a round that would take more than a part of what is left has fewer walks. */
+static void choose_round(walk_estimator *w, double max_time)
+{
+    double seconds = 0;
+    w->walks = WALKS_PER_ROUND;
+    if (!w->context->deadline || w->closed) return;
+    for (size_t i = 0; i < w->n; i++) seconds += w->unserved[i] ? 0 : w->seconds[i];
+    const double left = fmax(*w->deadline - hb_seconds(), 0) + REST * max_time;
+    while (w->walks > LEAST_ROUND && seconds * (double)w->walks / w->n_threads > ROUND_PART * left)
+        w->walks /= 2;
+}
+
+static int resize(void *self, uint64_t walks)
+{
+    walk_estimator *w = self;
+    if (w->closed) return walks == 1;
+    if (walks < LEAST_ROUND || walks > WALKS_PER_ROUND || (walks & (walks - 1))) return 0;
+    w->walks = (size_t)walks;
+    return 1;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+/* Blocks of a round, and walks of a block. */
+static size_t blocks_of(const walk_estimator *w)
+{
+    return w->walks > HB_WALK_BLOCK ? w->walks / HB_WALK_BLOCK : 1;
+}
+
+static hb_status block_task(void *user, size_t index, int thread)
+{
+    const walk_estimator *w = user;
+    const size_t blocks = blocks_of(w), n = w->walks / blocks;
+    const size_t d = w->shared.d, i = index / blocks, block = index % blocks;
+    const double *x0 = w->points + i * d;
+    double *tally = w->parts + index * hb_tally_size((int)d), steps;
+    if (!w->wanted[i]) return HB_OK;
+    hb_tally_clear((int)d, tally);
+    if (w->unserved[i]) return HB_OK; /* no plan ended in its time */
+    HB_TRY(run_block(w, thread, w->plans + i, x0, point_seed(w->seed, 0, d, x0),
+                     w->round * w->walks + block * n, n, &steps));
+    count_block(w, thread, n, w->log_scale[i], tally);
+    return HB_OK;
+}
+
+static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const int dim = (int)w->shared.d;
+    const size_t size = hb_tally_size(dim);
+    w->round = k;
+    w->wanted = wanted;
+    const size_t blocks = blocks_of(w);
+    HB_TRY(hb_parallel_for(w->context, "walks", w->n * blocks, block_task, w));
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t block = 0; wanted[i] && block < blocks; block++)
+            hb_tally_merge(dim, tallies + i * size, w->parts + (i * blocks + block) * size);
+    return HB_OK;
+}
+
+static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
+{
+    walk_estimator *w = self;
+    const size_t walks = w->walks;
+    w->walks /= HB_WATCH_PART;
+    const hb_status status = add_round(w, HB_WATCH_FIRST + k, wanted, tallies);
+    w->walks = walks;
+    return status;
+}
+
+/* ---- kinks and jumps ------------------------------------------------------------------------ */
+
+/* Where F jumps, its Jacobian lacks a part that the derivative of a walk's weight needs. Steps for gradients
+ * use div F and its gradient, which lack such parts at kinks too: they are for smooth drifts only. */
+static int jumps(const hb_problem *problem)
+{
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    int found = 0;
+    for (int k = 0; k < facts->n_breaks; k++) found |= facts->breaks[k].kind != HB_BREAK_KINK;
+    return found;
+}
+
+/* The largest entry of the Jacobian on lines along the axes through x0, as far as a walk goes without a
+ * drift. room: (LINE, d), (LINE), (LINE, d, d), (LINE, d) */
+static hb_status steepest(const walk_estimator *w, const double *x0, double *room, double *most)
+{
+    const size_t d = w->shared.d;
+    const double tau = w->shared.tau, reach = 4 * sqrt(2 * tau);
+    double *x = room, *times = x + LINE * d, *jacobian = times + LINE, *F = jacobian + LINE * d * d;
+    *most = 0;
+    for (size_t axis = 0; axis < d; axis++) {
+        for (size_t k = 0; k < LINE; k++) {
+            memcpy(x + k * d, x0, d * sizeof *x);
+            x[k * d + axis] += reach * (2 * ((double)k + 0.5) / LINE - 1);
+            times[k] = tau * (double)(k * 37 % LINE) / LINE;
+        }
+        HB_TRY(hb_problem_drift_each(w->context, w->shared.problem, LINE, x, times, F, NULL, NULL,
+                                     jacobian));
+        for (size_t k = 0; k < LINE * d * d; k++)
+            if (isfinite(jacobian[k])) *most = fmax(*most, fabs(jacobian[k]));
+    }
+    return HB_OK;
+}
+
+/* Near kinks that are steep, what counts may sit in walks that are too rare to be seen. */
+static hb_status doubt_breaks(walk_estimator *w)
+{
+    const size_t d = w->shared.d;
+    const int no_score = jumps(w->shared.problem);
+    void *memory;
+    HB_TRY(hb_allocate(w->context, LINE * (d * d + 2 * d + 1), sizeof(double), &memory));
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < w->n && status == HB_OK; i++) {
+        double most, *error = w->errors + i * (1 + d);
+        status = steepest(w, w->points + i * d, memory, &most);
+        const int steep = most * w->shared.tau > STEEPEST;
+        error[0] = steep ? INFINITY : 0;
+        for (size_t k = 0; k < d; k++) error[1 + k] = steep || no_score ? INFINITY : 0;
+    }
+    hb_release(w->context, memory);
+    return status;
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+static void destroy(void *self)
+{
+    walk_estimator *w = self;
+    if (!w) return;
+    for (int t = 0; w->blocks && t < w->n_threads; t++) hb_walk_block_destroy(w->blocks[t]);
+    hb_release(w->context, w->blocks);
+    hb_release(w->context, w->log_scale);
+    hb_release(w->context, w->plans);
+    hb_release(w->context, w->parts);
+    hb_release(w->context, w->counted);
+    hb_release(w->context, w->values);
+    hb_release(w->context, w->seconds);
+    hb_walk_linear_clear(w->context, &w->linear);
+    hb_release(w->context, w);
+}
+
+static hb_status check(hb_context *context, const hb_problem *problem, double tau, size_t n,
+                       const double *points)
+{
+    HB_CHECK(context, problem && (points || n == 0), HB_ERROR_ARGUMENT,
+             "the problem or the points of walks are NULL");
+    HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
+             "tau is %g; walks need it above 0", tau);
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+             "walks end in the initial density, but the problem has none; give `initial`");
+    for (size_t k = 0; k < n * (size_t)hb_problem_dim(problem); k++)
+        HB_CHECK(context, isfinite(points[k]), HB_ERROR_ARGUMENT,
+                 "a coordinate of point %zu is %g; it must be finite",
+                 k / (size_t)hb_problem_dim(problem), points[k]);
+    return HB_OK;
+}
+
+/* Ends can be drawn through the frame of the whole way: beyond, coordinates that are mixed lose their
+ * digits. */
+static int is_sound(const hb_walk_linear *linear)
+{
+    double most = 0;
+    for (size_t k = 0; linear->backward && k < linear->d * linear->d; k++)
+        most = fmax(most, fabs(linear->backward[k]));
+    return linear->backward && (linear->diagonal || most < MOST_GROWTH);
+}
+
+/* A uniform start is averaged in closed form under diagonal frames only; and its gradient, a spike
+ * at the walls, is had in closed form only. */
+static hb_status describe(walk_estimator *w, const hb_problem *problem, double tau)
+{
+    const size_t d = (size_t)hb_problem_dim(problem);
+    const int uniform = hb_problem_initial_facts(problem)->box;
+    hb_walk_problem *shared = &w->shared;
+    HB_TRY(hb_walk_linear_find(w->context, problem, tau, &w->linear));
+    const int diagonal = w->linear.diagonal;
+    w->closed = hb_walk_linear_is_closed(&w->linear);
+    *shared = (hb_walk_problem){.problem = problem, .d = d, .tau = tau};
+    shared->linear = w->closed || (is_sound(&w->linear) && (!uniform || diagonal));
+    shared->exact = shared->linear ? w->linear.backward : NULL;
+    shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&
+                       hb_problem_is_autonomous(problem) &&
+                       hb_problem_facts(problem)->n_breaks == 0;
+    w->breaks = !w->closed && hb_problem_facts(problem)->n_breaks > 0;
+    const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
+    shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
+    shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
+    return HB_OK;
+}
+
+static hb_status create_rooms(walk_estimator *w)
+{
+    const size_t d = w->shared.d, tally = hb_tally_size((int)d);
+    void *memory;
+    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(double), &memory));
+    w->log_scale = memset(memory, 0, w->n * sizeof(double));
+    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(hb_walk_plan), &memory));
+    w->plans = memset(memory, 0, w->n * sizeof(hb_walk_plan));
+    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, 2 * (1 + d) * sizeof(double), &memory));
+    w->values = memory;
+    w->errors = w->values + w->n * (1 + d);
+    HB_TRY(hb_allocate(w->context, w->n + 1, sizeof(double) + 1, &memory));
+    w->seconds = memory;
+    w->unserved = memset(w->seconds + w->n, 0, w->n);
+    if (!w->closed) {
+        HB_TRY(hb_allocate(w->context, w->n * BLOCKS + 1, tally * sizeof(double), &memory));
+        w->parts = memory;
+    }
+    w->n_threads = hb_context_threads(w->context);
+    HB_TRY(hb_allocate(w->context, (size_t)w->n_threads * HB_WALK_BLOCK, (1 + d) * sizeof(double),
+                       &memory));
+    w->counted = memory;
+    HB_TRY(hb_allocate(w->context, (size_t)w->n_threads, sizeof(hb_walk_block *), &memory));
+    memset(memory, 0, (size_t)w->n_threads * sizeof(hb_walk_block *));
+    w->blocks = memory;
+    for (int t = 0; t < w->n_threads && !w->closed; t++)
+        HB_TRY(hb_walk_block_create(w->context, &w->shared, w->blocks + t));
+    return HB_OK;
+}
+
+static void write_note(const walk_estimator *w, char *note, size_t size)
+{
+    size_t ways[3] = {0};
+    for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
+    const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
+                        : w->shared.full_frame ? "parametrix in the linear frame"
+                        : w->shared.d == 1     ? "parametrix in the linear frame"
+                                               : "parametrix in the diagonal frame";
+    int used = snprintf(note, size, "%s", frame);
+    if (ways[HB_WALK_REVERSED] > 0)
+        used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
+                         ways[HB_WALK_REVERSED], w->n);
+    if (ways[HB_WALK_GAUGE] > 0)
+        used += snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points",
+                         ways[HB_WALK_GAUGE], w->n);
+    used += snprintf(note + used, size - (size_t)used, "; %s",
+                     w->closed || w->shared.closed_form ? "the last step in closed form"
+                                                        : "the last step drawn");
+    const char *about_start = hb_problem_initial_facts(w->shared.problem)->note;
+    if (about_start) snprintf(note + used, size - (size_t)used, "; %s", about_start);
+}
+
+hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
+                            const hb_sampling_settings *settings, size_t n, const double *points,
+                            hb_estimator *out)
+{
+    void *memory;
+    HB_TRY(check(context, problem, tau, n, points));
+    HB_TRY(hb_allocate(context, 1, sizeof(walk_estimator), &memory));
+    walk_estimator *w = memory;
+    *w = (walk_estimator){.context = context, .seed = settings->seed, .n = n, .points = points};
+    hb_status status = describe(w, problem, tau);
+    if (status == HB_OK) status = create_rooms(w);
+    if (status == HB_OK) status = run_pilot(w);
+    if (status == HB_OK) choose_round(w, settings->max_time);
+    if (status == HB_OK && w->breaks) status = doubt_breaks(w);
+    if (status != HB_OK) {
+        destroy(w);
+        return status;
+    }
+    *out = (hb_estimator){.self = w,
+                          .name = "walk",
+                          .unit = "walks",
+                          .samples_per_round = w->closed ? 1 : w->walks,
+                          .rounds = w->closed ? 1 : UINT64_MAX / WALKS_PER_ROUND / w->shared.d / 2,
+                          .unserved = w->unserved,
+                          .resize = resize,
+                          .exact = w->closed,
+                          .log_scale = w->log_scale,
+                          .known_error = w->closed || w->breaks ? w->errors : NULL,
+                          .round = w->closed ? add_closed : add_round,
+                          .watch = w->closed ? NULL : watch_round,
+                          .watch_parts = 1,
+                          .destroy = destroy};
+    write_note(w, out->note, sizeof out->note);
+    return HB_OK;
+}

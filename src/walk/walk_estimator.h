@@ -1,0 +1,12 @@
+/* walk/walk_estimator.h: walks back from points, as an estimator that adds rounds to tallies. */
+#ifndef HB_WALK_WALK_ESTIMATOR_H
+#define HB_WALK_WALK_ESTIMATOR_H
+
+#include "sampling/estimator.h"
+
+/* points[n][dim] live as long as the estimator. What is refused is refused here. */
+hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
+                            const hb_sampling_settings *settings, size_t n, const double *points,
+                            hb_estimator *out);
+
+#endif

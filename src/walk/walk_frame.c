@@ -1,0 +1,171 @@
+/* The linear frame: what the steps of walk_parametrix.c and walk_reversed.c have in common.
+ *
+ * At a place x with b = F(x), A its Jacobian, the drift b + A y, y = x' - x, moves a Gaussian; over
+ * a lag s, flow = 1 backward and -1 forward, with B = flow A,
+ *     x' = x + m + L g,   m = -flow K b,   K = int_0^s e^{-Bv} dv,
+ *     C = L L' = 2 int_0^s e^{-Bv} e^{-B'v} dv,   dx'/dx = E = e^{-Bs}.
+ * After a ring z = L'^-1 g, b + A y and A are needed again, when the drift at x' is known: they are
+ * kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
+ * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and C
+ * = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
+#include "base/matrix_functions.h"
+#include "walk/walk_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+/* E, m and C as diagonals: with t = as, K = s (1 - e^-t)/t and C = 2s (1 - e^-2t)/(2t), where
+ * 1 - e^-2t = (1 - e^-t)(1 + e^-t). */
+static void diagonal_frame(size_t d, const double *b, const double *jacobian, double flow, double s,
+                           double *E, double *m, double *C)
+{
+    for (size_t i = 0; i < d; i++) {
+        const double t = flow * jacobian[i * d + i] * s, fall = -expm1(-t);
+        const double K = s * (fabs(t) < 1e-9 ? 1 - 0.5 * t : fall / t);
+        E[i] = 1 - fall;
+        m[i] = -flow * K * b[i];
+        C[i] = K * (2 - fall);
+    }
+}
+
+/* E, m and C as matrices; work: (6, d, d). */
+static void full_frame(size_t d, const double *b, const double *jacobian, double flow, double s,
+                       double *E, double *m, double *C, double *work)
+{
+    double *K = work + HB_LINEAR_WORK(d), *A = K + d * d;
+    for (size_t k = 0; k < d * d; k++) A[k] = flow * jacobian[k];
+    hb_linear_functions(d, A, s, E, K, C, work);
+    for (size_t i = 0; i < d; i++) {
+        m[i] = 0;
+        for (size_t j = 0; j < d; j++) m[i] -= flow * K[i * d + j] * b[j];
+    }
+}
+
+void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, double flow, double s,
+                   double *E, double *m, double *C, double *work)
+{
+    if (shared->full_frame)
+        full_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C, work);
+    else
+        diagonal_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C);
+}
+
+int hb_walk_cholesky(size_t d, double *C)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = C[i * d + j];
+            for (size_t k = 0; k < j; k++) sum -= C[i * d + k] * C[j * d + k];
+            if (i == j && !(sum > 0 && isfinite(sum))) return 0;
+            C[i * d + j] = i == j ? sqrt(sum) : sum / C[j * d + j];
+        }
+    return 1;
+}
+
+/* y = L g, z = L'^-1 g */
+static void full_draw(size_t d, const double *L, const double *g, double *y, double *z)
+{
+    for (size_t i = 0; i < d; i++) {
+        y[i] = 0;
+        for (size_t j = 0; j <= i; j++) y[i] += L[i * d + j] * g[j];
+    }
+    for (size_t i = d; i-- > 0;) {
+        double rest = g[i];
+        for (size_t k = i + 1; k < d; k++) rest -= L[k * d + i] * z[k];
+        z[i] = rest / L[i * d + i];
+    }
+}
+
+void hb_walk_turn(const hb_walk_problem *shared, const double *E, double *tangent, double *work)
+{
+    const size_t d = shared->d;
+    if (!shared->full_frame) {
+        for (size_t i = 0; i < d; i++) tangent[i] *= E[i];
+        return;
+    }
+    memset(work, 0, d * d * sizeof *work);
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k < d; k++)
+            for (size_t j = 0; j < d; j++) work[i * d + j] += E[i * d + k] * tangent[k * d + j];
+    memcpy(tangent, work, d * d * sizeof *work);
+}
+
+int hb_walk_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                 const double *m, double *C)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    double *y = row.expected;
+    if (shared->full_frame) {
+        if (!hb_walk_cholesky(d, C)) return 0;
+        full_draw(d, C, view->normals, y, row.arm);
+    } else {
+        for (size_t i = 0; i < d; i++) {
+            if (!(C[i] > 0 && isfinite(C[i]))) return 0;
+            const double sd = sqrt(C[i]);
+            y[i] = sd * view->normals[i];
+            row.arm[i] = view->normals[i] / sd;
+        }
+    }
+    for (size_t i = 0; i < d; i++) {
+        y[i] += m[i];
+        row.x[i] += y[i];
+    }
+    return 1;
+}
+
+void hb_walk_keep_frame(const hb_walk_problem *shared, const hb_walk *walk,
+                        const hb_walk_view *view, double *work)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    const double *y = row.expected;
+    for (size_t i = 0; i < d; i++) {
+        work[i] = view->F[i];
+        if (!shared->full_frame) {
+            row.frame[i] = view->jacobian[i * d + i];
+            work[i] += row.frame[i] * y[i];
+        }
+        for (size_t j = 0; shared->full_frame && j < d; j++)
+            work[i] += view->jacobian[i * d + j] * y[j];
+    }
+    if (shared->full_frame) memcpy(row.frame, view->jacobian, d * d * sizeof(double));
+    memcpy(row.expected, work, d * sizeof(double));
+}
+
+void hb_walk_multiply(size_t d, hb_walk *walk, double *slope, double factor, const double *change)
+{
+    walk->log_weight += log(fabs(factor));
+    if (factor < 0) walk->sign = -walk->sign;
+    for (size_t i = 0; i < d; i++) slope[i] += change[i] / factor;
+}
+
+void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double share,
+                  const double *vector, double *out)
+{
+    const size_t d = shared->d;
+    if (!shared->full_frame) {
+        for (size_t k = 0; k < d; k++) out[k] += share * tangent[k] * vector[k];
+        return;
+    }
+    for (size_t k = 0; k < d; k++) {
+        double sum = 0;
+        for (size_t j = 0; j < d; j++) sum += tangent[j * d + k] * vector[j];
+        out[k] += share * sum;
+    }
+}
+
+/* out = (J - A)' z */
+void hb_walk_arm_slope(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
+                       double *out)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    for (size_t j = 0; j < d; j++) {
+        out[j] = 0;
+        for (size_t i = 0; i < d; i++) out[j] += view->jacobian[i * d + j] * row.arm[i];
+        if (!shared->full_frame) out[j] -= row.frame[j] * row.arm[j];
+        for (size_t i = 0; shared->full_frame && i < d; i++)
+            out[j] -= row.frame[i * d + j] * row.arm[i];
+    }
+}

@@ -1,0 +1,115 @@
+/* Gauge steps, for drifts F = -grad V that do not depend on tau: no drift at all, but a potential.
+ *
+ * u = e^{-V/2} psi turns du/dtau = Lap u - div(F u) into
+ *     dpsi/dtau = Lap psi - Q psi,      Q = |F|^2/4 + div F/2,      grad Q = J'F/2 + grad div F/2.
+ * At a place x the reference is the potential Q0 + q.y + h s, q = grad Q, y = x' - x, s the lag, h
+ * an estimate of Lap Q (Lap Q s is the mean of y.Q''y/2). Its kernel is a Gaussian with a factor:
+ *     x' = x - q s^2 + sqrt(2s) g,      k(s) = exp(-Q0 s - h s^2/2 + |q|^2 s^3/3).
+ * With a clock of rate l, as in walk_parametrix.c: a ring at s gives the factor k(s) (1 + r/l),
+ *     r = Q0 + q.y + h s - Q(x'),     and no ring before c gives    k(c).
+ * r is of second order, r ~ |Q''| s, so l ~ sqrt(|Q''|) makes weights near 1; Q'' is measured by
+ * two probes at x +- reach direction, three standard deviations away, since what spoils a weight is
+ * a long step into a steep place. Derivatives by x with the reference held: d ln k = -q s, dr = q -
+ * grad Q(x'). psi is left for u again at the place where the parametrix takes over: W e^{(V(x) -
+ * V(x0))/2}. R. P. Feynman, Rev. Mod. Phys. 20 (1948); M. Kac, Trans. AMS 65 (1949). A number to
+ * reproduce: F = 2 (x - x^3) has Q(1.6) = 1 - 2 1.6^2 - 2 1.6^4 + 1.6^6 = -0.450. */
+#include "walk/walk_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double REACH = 2;   /* the longest step is this over the rate */
+static const double LEAST = 0.3; /* least rate, over tau0 */
+/* One direction may miss the curvature of others: in d > 1 rates fall by no more than this in a
+ * step. */
+static const double MEMORY = 0.8;
+
+static double potential(size_t d, const double *F, double divergence)
+{
+    double squares = 0;
+    for (size_t i = 0; i < d; i++) squares += F[i] * F[i];
+    return 0.25 * squares + 0.5 * divergence;
+}
+
+static void potential_slope(size_t d, const hb_walk_view *view, double *q)
+{
+    for (size_t j = 0; j < d; j++) {
+        q[j] = 0.5 * view->grad_divergence[j];
+        for (size_t i = 0; i < d; i++) q[j] += 0.5 * view->jacobian[i * d + j] * view->F[i];
+    }
+}
+
+static double dot(size_t d, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* Q(x +- y) - Q(x) -+ q.y at the two probes. */
+static void probe_remainders(size_t d, const hb_walk_view *view, const double *direction, double Q0,
+                             const double *q, double rest[2])
+{
+    const double slope = view->reach * dot(d, q, direction);
+    for (int side = 0; side < 2; side++)
+        rest[side] = potential(d, view->probe_F + (size_t)side * d, view->probe_divergence[side]) -
+                     Q0 + (side ? slope : -slope);
+}
+
+hb_walk_reference hb_gauge_reference(const hb_walk_problem *shared, const hb_walk *walk,
+                                     const hb_walk_view *view)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    const double Q0 = potential(d, view->F, *view->divergence), reach2 = view->reach * view->reach;
+    double rest[2];
+    potential_slope(d, view, row.arm);
+    probe_remainders(d, view, row.direction, Q0, row.arm, rest);
+    return (hb_walk_reference){.value = Q0,
+                               .heat = (rest[0] + rest[1]) / reach2,
+                               .curvature = 2 * fmax(fabs(rest[0]), fabs(rest[1])) / reach2};
+}
+
+double hb_gauge_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
+{
+    const double rate = hb_walk_most(finesse * sqrt(walk->seen.curvature), LEAST / shared->tau);
+    return shared->d > 1 ? hb_walk_most(rate, MEMORY * walk->rate) : rate;
+}
+
+void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                   double rate, double most)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    const hb_walk_reference reference = walk->seen;
+    const double *q = row.arm, cap = hb_walk_least(most, REACH / rate),
+                 ring = -log(view->uniform) / rate;
+    const double s = hb_walk_least(ring, cap), root = sqrt(2 * s);
+    double along = 0; // q.y
+    for (size_t i = 0; i < d; i++) {
+        const double y = -q[i] * s * s + root * view->normals[i];
+        row.x[i] += y;
+        along += q[i] * y;
+    }
+    hb_walk_pull(shared, row.tangent, -s, q, row.slope);
+    walk->log_weight -=
+        reference.value * s + 0.5 * reference.heat * s * s - dot(d, q, q) * s * s * s / 3;
+    walk->left -= s;
+    walk->rate = rate;
+    walk->reference = reference.value + along + reference.heat * s;
+    walk->share = 1 / rate;
+    if (ring < cap) walk->pending = HB_PENDING_GAUGE;
+}
+
+void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    double *gap = view->work, *change = gap + d; // q - grad Q, and by x0
+    const double rest = walk->reference - potential(d, view->F, *view->divergence);
+    potential_slope(d, view, gap);
+    memset(change, 0, d * sizeof *change);
+    for (size_t i = 0; i < d; i++) gap[i] = row.arm[i] - gap[i];
+    hb_walk_pull(shared, row.tangent, walk->share, gap, change);
+    hb_walk_multiply(d, walk, row.slope, 1 + walk->share * rest, change);
+}

@@ -1,0 +1,189 @@
+/* Linear drifts: the answer without a draw, and its numerical error.
+ *
+ * A drift c(tau) + A(tau) x moves Gaussians to Gaussians (linear_way.c). Two formulas for the same density:
+ *     backward   u(x) = e^-w E[u0(E x + n + N(0, C))],      score E' grad ln E[u0],
+ *     forward    u(x) = sum_k w_k N(x; G mu_k + p, G S_k G' + D)     (sums of Gaussians only).
+ * Backward, a stable drift makes E and C grow as e^(a tau): where coordinates are mixed, rates that differ
+ * lose their digits against one another, and above e^350 there is no answer. Forward, an unstable drift does
+ * the same. Both are evaluated, each with its fine and its rough frame, and the one that claims less is
+ * taken. The claim is twice the difference of fine and rough, which are rounded in different ways, and
+ * ROUNDING units of the last place of what is added up:
+ *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
+ *     score:  |score_k| + max_j size_j/spread_jj, turned by |E'|,
+ * size_i the sum of the sizes in E x + n, gamma the gradient there.
+ * Whether a drift is linear is read off its formula (problem/drift_facts.c).
+ * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
+#include "walk/walk_linear.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/initial_average.h"
+#include "walk/linear_way.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const double ROUNDING = 16 * DBL_EPSILON;
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+static int is_diagonal(size_t d, const double *A)
+{
+    for (size_t k = 0; k < d * d; k++)
+        if (k / d != k % d && A[k] != 0) return 0;
+    return 1;
+}
+
+static hb_status find_frames(hb_context *context, const hb_problem *problem, double tau,
+                             hb_walk_linear *out)
+{
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    double *room = out->memory;
+    int found;
+    HB_TRY(hb_linear_way(context, problem, tau, 1, room, room + size, &found));
+    if (found) out->backward = room;
+    if (found) out->backward_rough = room + size;
+    if (!hb_initial_moves(problem)) return HB_OK;
+    HB_TRY(hb_linear_way(context, problem, tau, -1, room + 2 * size, room + 3 * size, &found));
+    if (found) out->forward = room + 2 * size;
+    if (found) out->forward_rough = room + 3 * size;
+    return HB_OK;
+}
+
+hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, double tau,
+                              hb_walk_linear *out)
+{
+    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    void *memory;
+    *out = (hb_walk_linear){.problem = problem, .d = d};
+    if (!hb_problem_is_linear(problem)) return HB_OK;
+    HB_TRY(hb_allocate(context, 4 * size, sizeof(double), &memory));
+    out->memory = memory;
+    const hb_status status = find_frames(context, problem, tau, out);
+    if (status != HB_OK || !(out->backward || out->forward)) hb_walk_linear_clear(context, out);
+    const double *any = out->backward ? out->backward : out->forward;
+    out->diagonal = any && is_diagonal(d, any) && is_diagonal(d, any + d * d);
+    return status;
+}
+
+void hb_walk_linear_clear(hb_context *context, hb_walk_linear *linear)
+{
+    hb_release(context, linear->memory);
+    *linear = (hb_walk_linear){.problem = linear->problem, .d = linear->d};
+}
+
+int hb_walk_linear_is_closed(const hb_walk_linear *linear)
+{
+    return linear->forward ||
+           (linear->backward && hb_initial_average_is_closed(linear->problem, linear->diagonal));
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+typedef struct closed_value {
+    double log_value, rounding; /* ln u, and what its rounding may be */
+    double steep;               /* of the score's, before it is turned */
+} closed_value;
+
+size_t hb_walk_linear_work(const hb_walk_linear *linear)
+{
+    const size_t d = linear->d, a = hb_initial_moved_work(linear->problem),
+                 b = hb_initial_average_work(linear->problem) + 4 * d;
+    return 3 * d + (a > b ? a : b);
+}
+
+/* size_i = sum_j |M_ij| |x_j| + |n_i| */
+static double size_of(size_t d, size_t i, const double *M, const double *x, const double *n)
+{
+    double sum = fabs(n[i]);
+    for (size_t j = 0; j < d; j++) sum += fabs(M[i * d + j] * x[j]);
+    return sum;
+}
+
+static closed_value backward_value(const hb_walk_linear *l, const double *frame, const double *x,
+                                   double *score, double *work)
+{
+    const size_t d = l->d, dd = d * d;
+    const double *E = frame, *C = E + dd, *n = C + dd;
+    double *mean = work, *gamma = mean + d, *variance = gamma + d, *room = variance + d;
+    closed_value out = {.rounding = (double)d + fabs(n[d])};
+    for (size_t i = 0; i < d; i++) {
+        mean[i] = n[i];
+        variance[i] = C[i * d + i];
+        for (size_t j = 0; j < d; j++) mean[i] += E[i * d + j] * x[j];
+    }
+    const hb_bell bell = {.mean = mean,
+                          .variance = l->diagonal ? variance : NULL,
+                          .covariance = l->diagonal ? NULL : C};
+    hb_initial_average(l->problem, &bell, room, &out.log_value, gamma);
+    for (size_t i = 0; i < d; i++) {
+        const double size = size_of(d, i, E, x, n);
+        out.rounding += fabs(gamma[i]) * (size + variance[i] * fabs(gamma[i]));
+        out.steep = fmax(out.steep, size / variance[i]);
+        score[i] = 0;
+        for (size_t j = 0; j < d; j++) score[i] += E[j * d + i] * gamma[j];
+    }
+    double turned = 0;
+    for (size_t k = 0; k < dd; k++) turned = fmax(turned, fabs(E[k]));
+    out.steep *= turned;
+    out.log_value -= n[d];
+    out.rounding += fabs(out.log_value);
+    return out;
+}
+
+static closed_value forward_value(const hb_walk_linear *l, const double *frame, const double *x,
+                                  double *score, double *work)
+{
+    const size_t d = l->d, dd = d * d;
+    const double *G = frame, *D = G + dd, *shift = D + dd;
+    closed_value out = {.rounding = (double)d};
+    hb_initial_moved(l->problem, G, shift, D, x, work, &out.log_value, score);
+    /* by x it is minus the gradient by the mean: y = (S)^-1 (mean - x) is the gradient by x itself */
+    for (size_t i = 0; i < d; i++) {
+        const double size = fabs(x[i]) + fabs(shift[i]);
+        out.rounding += fabs(score[i]) * (size + D[i * d + i] * fabs(score[i]));
+        out.steep = fmax(out.steep, size / D[i * d + i]);
+    }
+    out.rounding += fabs(out.log_value);
+    return out;
+}
+
+typedef closed_value (*value_function)(const hb_walk_linear *l, const double *frame,
+                                       const double *x, double *score, double *work);
+
+/* score and error: (1 + d), the first for ln u. Returns the error of ln u. */
+static double value_with_error(const hb_walk_linear *l, value_function function, const double *fine,
+                               const double *rough, const double *x, double *value, double *error,
+                               double *work)
+{
+    const size_t d = l->d;
+    const closed_value a = function(l, fine, x, value + 1, work + d);
+    const closed_value b = function(l, rough, x, work, work + d);
+    value[0] = a.log_value;
+    error[0] = 2 * fabs(a.log_value - b.log_value) + ROUNDING * a.rounding;
+    for (size_t k = 0; k < d; k++)
+        error[1 + k] = 2 * fabs(value[1 + k] - work[k]) + ROUNDING * (fabs(value[1 + k]) + a.steep);
+    return isnan(error[0]) ? INFINITY : error[0];
+}
+
+void hb_walk_linear_value(const hb_walk_linear *l, const double *x, double *value, double *error,
+                          double *other, double *work)
+{
+    const size_t d = l->d;
+    const int back = l->backward && hb_initial_average_is_closed(l->problem, l->diagonal);
+    double least = INFINITY;
+    for (size_t k = 0; k <= d; k++) {
+        value[k] = NAN;
+        error[k] = INFINITY;
+    }
+    if (back)
+        least = value_with_error(l, backward_value, l->backward, l->backward_rough, x, value, error,
+                                 work);
+    if (!l->forward) return;
+    double *value2 = other, *error2 = other + 1 + d;
+    const double claim =
+        value_with_error(l, forward_value, l->forward, l->forward_rough, x, value2, error2, work);
+    if (!(claim < least)) return;
+    memcpy(value, value2, (1 + d) * sizeof *value);
+    memcpy(error, error2, (1 + d) * sizeof *error);
+}

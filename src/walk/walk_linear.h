@@ -1,0 +1,28 @@
+/* walk/walk_linear.h: densities under linear drifts, without a draw. */
+#ifndef HB_WALK_WALK_LINEAR_H
+#define HB_WALK_WALK_LINEAR_H
+
+#include <heatball/problem.h>
+
+/* Frames of linear_way.h over the whole way; NULL: none. */
+typedef struct hb_walk_linear {
+    const hb_problem *problem;
+    size_t d;
+    const double *backward, *backward_rough, *forward, *forward_rough; // (hb_linear_way_size)
+    int diagonal; /* each coordinate goes its own way */
+    void *memory;
+} hb_walk_linear;
+
+/* No frame at all when the drift is not linear, or leaves the doubles. */
+hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, double tau,
+                              hb_walk_linear *out);
+void hb_walk_linear_clear(hb_context *context, hb_walk_linear *linear);
+/* 1 when the density is known without a draw. */
+int hb_walk_linear_is_closed(const hb_walk_linear *linear);
+
+/* value: ln u and the score, error: theirs, each (1 + d); other: (2, 1 + d); an infinite error: not known. */
+size_t hb_walk_linear_work(const hb_walk_linear *linear);
+void hb_walk_linear_value(const hb_walk_linear *linear, const double *x, double *value,
+                          double *error, double *other, double *work);
+
+#endif

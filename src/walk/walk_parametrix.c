@@ -1,0 +1,143 @@
+/* Parametrix steps: the drift replaced by its linearisation, and the difference made good at
+ * random.
+ *
+ * At a place x with b = F(x), A its Jacobian, the drift b + A y, y = x' - x, is the reference.
+ * Backward over a lag s, seen as a function of x', its transition density is e^{-s tr A} times the
+ * Gaussian
+ *     N(m, C),   m = -K b,   K = int_0^s e^{-Av} dv,   C = 2 int_0^s e^{-Av} e^{-A'v} dv = L L'.
+ * With R(y) = F(x',tau-s) - b - A y, of second order in y, Duhamel's formula for
+ * du/dtau = Lap u - div(F u) is
+ *     u(x,tau) = e^{-c tr A} E[u(x'_c, tau-c)]
+ *                - int_0^c e^{-s tr A} E[ z.R(x'_s) u(x'_s, tau-s) ] ds,
+ * x'_s = x + m + L g, z = L'^-1 g (the derivative that div leaves to the density). Multiply by
+ * e^{-ls} e^{ls}: a clock of rate l that rings at s < c gives the factor
+ *     e^{-s tr A} (1 - z.R/l)            and no ring before c gives      e^{-c tr A},
+ * where the 1 stands for the walk that would have gone on: weights stay near 1 when l is large
+ * against z.R ~ k sqrt(s), so l ~ k^(2/3). A new frame starts after every ring and every c = 2/l.
+ * For a linear drift R = 0, l = 0, c = tau, and the walk has one step.
+ *
+ * Derivative by x with b, A and the anchor held: dx'/dx = E = e^{-As}, d(z.R) = z.(J(x') - A) E dx.
+ *
+ * With shared->full_frame 0 the diagonal of the Jacobian takes the place of A; R then has a part of
+ * first order, z.R of order |A - diag A|, which is added to l.
+ * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
+ * the factor e^0.5. */
+#include "walk/walk_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double REACH = 2;     /* the longest step is this over the rate */
+static const double LEAST = 0.3;   /* least rate, over tau0 */
+static const double MOMENT = 1.3;  /* from the curvature at a probe to the rms of z.R */
+static const double BREATHE = 0.5; /* share of |A| in the rate */
+
+static double trace(size_t d, const double *jacobian)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d; i++) sum += jacobian[i * d + i];
+    return sum;
+}
+
+/* |F(probe) - b - A y| for the probe at +reach or -reach. */
+static double remainder_size(size_t d, const hb_walk_view *view, const double *direction, int side)
+{
+    double squares = 0;
+    for (size_t i = 0; i < d; i++) {
+        double rest = view->probe_F[(size_t)side * d + i] - view->F[i];
+        for (size_t j = 0; j < d; j++)
+            rest -= (side ? -view->reach : view->reach) * view->jacobian[i * d + j] * direction[j];
+        squares += rest * rest;
+    }
+    return sqrt(squares);
+}
+
+double hb_parametrix_pace(const hb_walk_problem *shared, const hb_walk *walk,
+                          const hb_walk_view *view)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    const double size = hb_walk_most(remainder_size(d, view, row.direction, 0),
+                                     remainder_size(d, view, row.direction, 1));
+    double all = 0, outside = 0; // squares of the Jacobian, and of what the frame leaves out
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            const double square = view->jacobian[i * d + j] * view->jacobian[i * d + j];
+            all += square;
+            if (!shared->full_frame && i != j) outside += square;
+        }
+    const double curvature = 2 * MOMENT * size / (view->reach * view->reach);
+    return cbrt(curvature * curvature) + sqrt(outside) + BREATHE * sqrt(all / (double)d);
+}
+
+double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
+{
+    return hb_walk_most(finesse * walk->pace, LEAST / shared->tau);
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Those of a drift that is linear at every tau, over the whole way; returns w. */
+static double exact_frame(const hb_walk_problem *shared, const double *x, double *E, double *m,
+                          double *C)
+{
+    const size_t d = shared->d;
+    const double *all = shared->exact, *spread = all + d * d, *n = spread + d * d;
+    for (size_t i = 0; i < d; i++) {
+        m[i] = n[i] - x[i];
+        for (size_t j = 0; j < d; j++) m[i] += all[i * d + j] * x[j];
+        for (size_t j = 0; shared->full_frame && j < d; j++) {
+            E[i * d + j] = all[i * d + j];
+            C[i * d + j] = spread[i * d + j];
+        }
+        if (shared->full_frame) continue;
+        E[i] = all[i * d + i];
+        C[i] = spread[i * d + i];
+    }
+    return n[d];
+}
+
+int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                       double rate, double *spread)
+{
+    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    double *E = view->work, *m = E + matrix, *work = m + d;
+    const double cap = rate > 0 ? hb_walk_least(walk->left, REACH / rate) : walk->left;
+    const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
+    const double s = hb_walk_least(ring, cap);
+    const int last = ring >= cap && cap >= walk->left;
+    double w = s * trace(d, view->jacobian);
+    if (shared->exact)
+        w = exact_frame(shared, row.x, E, m, spread);
+    else
+        hb_walk_frame(shared, view, 1, s, E, m, spread, work);
+    walk->log_weight -= w;
+    walk->left = last ? 0 : walk->left - s;
+    walk->rate = rate;
+    hb_walk_turn(shared, E, row.tangent, work);
+    if (last) {
+        for (size_t i = 0; i < d; i++) row.x[i] += m[i];
+        return 1;
+    }
+    walk->lost |= !hb_walk_move(shared, walk, view, m, spread);
+    if (ring < cap) {
+        walk->pending = HB_PENDING_PARAMETRIX;
+        hb_walk_keep_frame(shared, walk, view, work);
+    }
+    return 0;
+}
+
+/* ---- what a ring is worth ------------------------------------------------------------------- */
+
+void hb_parametrix_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    double *change = view->work, *gap = change + d, dot = 0;
+    for (size_t i = 0; i < d; i++) dot += row.arm[i] * (view->F[i] - row.expected[i]);
+    hb_walk_arm_slope(shared, walk, view, gap);
+    memset(change, 0, d * sizeof *change);
+    hb_walk_pull(shared, row.tangent, -1 / walk->rate, gap, change);
+    hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
+}

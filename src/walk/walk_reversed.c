@@ -1,0 +1,109 @@
+/* Reversed steps, for drifts F = -grad V that do not depend on tau: the walk goes where the drift
+ * goes.
+ *
+ * u = e^{-pV} f, 0 <= p <= 1, turns du/dtau = Lap u - div(F u) into
+ *     df/dtau = Lap f + c F.grad f - P f,     c = 2p - 1,     P = (1 - p)(div F + p |F|^2).
+ * p = 0 is the parametrix (a walk that climbs the potential), p = 1/2 the gauge (a free walk). Here
+ * p > 1/2: the walk follows the drift, forward, and stays where the density is. With p = 1 this is
+ * the backward Kolmogorov equation: P = 0, u(x,tau) = e^{-V(x)} E[u(Y,0) e^{V(Y)}], and for large
+ * tau f is constant, so that weights cease to spread; but e^V is large where Y goes seldom, and p =
+ * 3/4 has the lighter tail.
+ *
+ * Reference, forward: the drift c (b + A y) of walk_frame.c and the constant P0 = P(x). With
+ * R = F(x') - b - A y, E[R.grad f] = E[f (z.R - div F(x') + tr A)] by parts, Duhamel's formula
+ * gives for a clock of rate l
+ *     a ring at s:  e^{-P0 s} (1 + r/l),  r = c (z.R - div F(x') + tr A) + P0 - P(x'),
+ *     no ring before the longest lag h:  e^{-P0 h}.
+ * r is of order sqrt(s), so that l ~ k^(2/3) as for the parametrix. Derivative by x with the
+ * reference held: dx'/dx = e^{cAs}, dr = (c z'(J(x') - A) - c grad div F(x') - grad P(x')) dx',
+ * grad P = (1 - p)(grad div F + 2p J'F). f is left for u where the parametrix takes over:
+ * W e^{p(V(x) - V(x0))}.
+ * A. Kolmogorov, Math. Annalen 104 (1931).
+ * A number to reproduce: F = 2(x - x^3), p = 3/4, x = 1.6: P = (2 - 15.36 + 0.75 4.992^2)/4 =
+ * 1.3326. */
+#include "walk/walk_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double REACH = 2; /* the longest step is this over the rate */
+
+static double trace(size_t d, const double *jacobian)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d; i++) sum += jacobian[i * d + i];
+    return sum;
+}
+
+/* P */
+static double sink(size_t d, double part, const double *F, double divergence)
+{
+    double squares = 0;
+    for (size_t i = 0; i < d; i++) squares += F[i] * F[i];
+    return (1 - part) * (divergence + part * squares);
+}
+
+/* That of the parametrix, or faster where divergence or P vary more than the curvature says. */
+double hb_reversed_rate(const hb_walk_problem *shared, const hb_walk *walk,
+                        const hb_walk_view *view, double finesse)
+{
+    const size_t d = shared->d;
+    const double part = walk->part, here = sink(d, part, view->F, *view->divergence);
+    double slope = 0;
+    for (size_t side = 0; side < 2; side++) {
+        const double there = view->probe_divergence[side];
+        slope = hb_walk_most(slope, fabs(there - *view->divergence));
+        slope = hb_walk_most(slope, fabs(sink(d, part, view->probe_F + side * d, there) - here));
+    }
+    slope /= view->reach;
+    if (slope * slope > walk->pace * walk->pace * walk->pace) return finesse * cbrt(slope * slope);
+    return hb_parametrix_rate(shared, walk, finesse);
+}
+
+void hb_reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                      double rate, double most, double *spread)
+{
+    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    double *E = view->work, *m = E + matrix, *work = m + d;
+    const double cap = hb_walk_least(most, REACH / rate), ring = -log(view->uniform) / rate;
+    const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
+    walk->reference = sink(d, walk->part, view->F, *view->divergence);
+    walk->trace = trace(d, view->jacobian);
+    hb_walk_frame(shared, view, flow, s, E, m, spread, work);
+    hb_walk_turn(shared, E, row.tangent, work);
+    walk->log_weight -= walk->reference * s;
+    walk->left -= s;
+    walk->rate = rate;
+    walk->lost |= !hb_walk_move(shared, walk, view, m, spread);
+    if (ring >= cap) return;
+    walk->pending = HB_PENDING_REVERSED;
+    hb_walk_keep_frame(shared, walk, view, work);
+}
+
+/* The derivative of r by x' in gap[d]; z'(J - A) is in it. */
+static void complete_gap(size_t d, double part, const hb_walk_view *view, double *gap)
+{
+    const double flow = 2 * part - 1;
+    for (size_t j = 0; j < d; j++) {
+        double product = 0; // J'F
+        for (size_t i = 0; i < d; i++) product += view->jacobian[i * d + j] * view->F[i];
+        gap[j] = flow * (gap[j] - view->grad_divergence[j]) -
+                 (1 - part) * (view->grad_divergence[j] + 2 * part * product);
+    }
+}
+
+void hb_reversed_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+{
+    const size_t d = shared->d;
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    const double part = walk->part;
+    double *change = view->work, *gap = change + d, rest = walk->trace - *view->divergence;
+    for (size_t i = 0; i < d; i++) rest += row.arm[i] * (view->F[i] - row.expected[i]);
+    rest = (2 * part - 1) * rest + walk->reference - sink(d, part, view->F, *view->divergence);
+    hb_walk_arm_slope(shared, walk, view, gap);
+    complete_gap(d, part, view, gap);
+    memset(change, 0, d * sizeof *change);
+    hb_walk_pull(shared, row.tangent, 1 / walk->rate, gap, change);
+    hb_walk_multiply(d, walk, row.slope, 1 + rest / walk->rate, change);
+}
