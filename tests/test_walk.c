@@ -379,7 +379,7 @@ static void test_bits(void **state)
     hb_problem_destroy(problem);
 }
 
-/* Other walks than a round's, a quarter as many; and a round after it is what it was. */
+/* Other walks than a round's, as many; and a round after it is what it was. */
 static void test_watch(void **state)
 {
     (void)state;
@@ -398,11 +398,12 @@ static void test_watch(void **state)
         assert_ok(CTX, (k == 1 ? e.watch : e.round)(e.self, 0, &wanted, tally[k]));
     }
     assert_memory_equal(tally[0], tally[2], hb_tally_size(1) * sizeof(double));
-    assert_true(4 * hb_tally_units(tally[1]) == (double)e.samples_per_round);
+    assert_true(hb_tally_units(tally[1]) == (double)e.samples_per_round);
     for (int k = 0; k < 2; k++)
         hb_tally_answer_of(1, tally[k], e.log_scale[0], at + k, &score, &se);
     assert_near(at[1].log_density, at[0].log_density, 5 * at[1].log_density_se);
-    assert_near(at[1].log_density_se, 2 * at[0].log_density_se, 0.6 * at[0].log_density_se);
+    assert_near(at[1].log_density_se, at[0].log_density_se, 0.3 * at[0].log_density_se);
+    assert_true(at[1].log_density != at[0].log_density);
     e.destroy(e.self);
     hb_problem_destroy(problem);
 }

@@ -21,6 +21,7 @@
 
 enum {
     BATCHES = 128,
+    WATCH_PART = 4,
     FEW_PATHS = 1024,
     USUAL_ROUND = 8192,
     USUAL_SAMPLES = 32768,
@@ -126,11 +127,11 @@ static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, d
     return HB_OK;
 }
 
-/* Trajectories in a batch of the watch: as many batches as a round has, so that the index of a tail is told from as
- * many units. */
+/* Trajectories in a batch of the watch, a quarter as many: as many batches as a round has, so that the index of a
+ * tail is told from as many units. */
 static size_t watch_batch(const particles *p)
 {
-    return (p->batch_size + HB_WATCH_PART - 1) / HB_WATCH_PART;
+    return (p->batch_size + WATCH_PART - 1) / WATCH_PART;
 }
 
 static hb_status watch_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)

@@ -10,7 +10,6 @@
 #include <heatball/solve.h>
 
 #define HB_WATCH_FIRST ((uint64_t)1 << 32)
-enum { HB_WATCH_PART = 4 };
 
 typedef struct hb_estimator {
     void *self;
@@ -31,8 +30,8 @@ typedef struct hb_estimator {
      * reported under the name `unit`. */
     hb_status (*round)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
     /* NULL where no samples are left for it, or: adds round k of the watch, which decides about doubts and is not
-     * averaged (sampling.c): about a quarter as many samples, from HB_WATCH_FIRST + k of the rounds that there are
-     * with so few. watch_parts of its units are worth one unit of a round. */
+     * averaged (sampling.c): as many samples, or a part of them, from HB_WATCH_FIRST + k of the rounds that there are
+     * with so many. watch_parts of its units are worth one unit of a round. */
     hb_status (*watch)(void *self, uint64_t k, const unsigned char *wanted, double *tallies);
     double watch_parts;
     /* NULL, or: rounds of so many samples from now on; 0 when there are none of this size. A limit on the

@@ -11,7 +11,7 @@
  * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
  * point that is doubted after GIVE_UP times the usual samples is left as it is.
  *
- * Doubts about tails are decided by a watch (tally.c): other draws, a quarter as many, that are counted apart and
+ * Doubts about tails are decided by a watch (tally.c): other draws, as many or fewer, that are counted apart and
  * never averaged. An estimator without a watch (paths of the user, closed forms) is judged by its own units.
  *
  * A round is counted beside the tallies and merged when it is complete, so a round that is interrupted

@@ -31,14 +31,14 @@
  *
  * A rule that looks at the units of the mean selects means: those with a large unit are doubted, and those that
  * are left are too small. So the first three rules look at m other units, the watch, where there are any, `parts`
- * of which are worth one of the n that are averaged; n parts/m = 4 times as many draws are averaged. From m to n
+ * of which are worth one of the n that are averaged; n parts/m times as many draws are averaged. From m to n
  *     - the relative variance v of a unit becomes v/parts, so that n/(1 + v/parts) are effective, and k becomes
  *       3 + (k - 3)/parts;
  *     - the largest share falls as the root of the draws: so it is with the index 2, at which a tail begins to be
  *       doubted (the largest of n grows as n^(1/index)). With lighter tails this doubts a little more;
  *     - 1000 m/(n parts) effective units are enough for any nu: one large unit of the watch is rarely one of many;
- *     - the index of a is that of the 64 largest, but of no more than one unit in 16: a quarter of the draws shows
- *       less of a tail, so it is told from more of them. For b it is that of 32 with three errors, which doubts as
+ *     - the index of a is that of the 64 largest, but of no more than one unit in 16: other draws than
+ *       those of the mean must show more of a tail, so it is told from more of them. For b it is that of 32 with three errors, which doubts as
  *       many of Van der Pol's scores as their own units do with two.
  * B. M. Hill, Annals of Statistics 3 (1975).
  * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455, times 1.3925 for nu = 4. */

@@ -27,9 +27,6 @@ MOST_DOUBTED = {"grid": 0.2, "meanvalue": 0.5, "particles": 0.5, "walk": 0.6, "a
 MOST_REFUSED = 0.25
 ANSWERED = {(49, "grid"), (71, "grid")}  # must not be doubted: smooth in a spinning frame, linear under varying noise
 KNOWN = {  # (seed, method): why; silently wrong, listed in docs/accuracy.md
-    (50, "walk"): "beside a jump; a quarter as many draws decide about doubts, and do not see the tail",
-    (57, "walk"): "far out, for the same reason", (61, "walk"): "far out, for the same reason",
-    (163, "walk"): "beside a jump, for the same reason",
     (167, "auto"): "a score of 4096 walks at ln u = -7.3 in d = 5: its own tail is not seen, that of the density is fine"}
 
 
