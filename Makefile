@@ -16,7 +16,7 @@ DEMO   ?= heatball-demo
 
 .PHONY: all deps deps-build demo test test-long bench install format clean
 all: build/build.ninja
-	@cmake --build build --target all
+	@cmake --build build --target heatball_command heatball_shared heatball_static
 
 build/build.ninja: CMakeLists.txt CMakePresets.json
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build-configure.log 2>&1 \
@@ -35,13 +35,16 @@ demo: deps-build
 
 test: deps
 	@$(MAKE) --no-print-directory all
+	@cmake --build build --target net_driver
 	@$(PYTHON) tests/run.py
 test-long: deps
 	@$(MAKE) --no-print-directory all
+	@cmake --build build --target net_driver
 	@$(PYTHON) tests/run.py --long
 
 bench: deps
 	@$(MAKE) --no-print-directory all
+	@cmake --build build --target all
 	@$(PYTHON) bench/compare.py
 
 install: all
