@@ -25,6 +25,17 @@ void hb_matrix_multiply(size_t d, double factor, const double *a, const double *
         }
 }
 
+double hb_matrix_norm(size_t d, const double *a)
+{
+    double norm = 0;
+    for (size_t i = 0; i < d; i++) {
+        double row = 0;
+        for (size_t j = 0; j < d; j++) row += fabs(a[i * d + j]);
+        norm = fmax(norm, row);
+    }
+    return norm;
+}
+
 static void add(size_t size, const double *a, double *sum)
 {
     for (size_t k = 0; k < size; k++) sum[k] += a[k];

@@ -7,6 +7,9 @@
 /* out = factor a b, all (d, d); out is neither a nor b. */
 void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out);
 
+/* The largest sum of |a_ij| over a row of a (d, d). */
+double hb_matrix_norm(size_t d, const double *a);
+
 /* Doubles of work that hb_linear_functions needs. */
 #define HB_LINEAR_WORK(d) (4 * (d) * (d))
 

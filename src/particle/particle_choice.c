@@ -10,6 +10,7 @@
  * changes within a short distance needs a short lag.
  * Above four dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
 #include "base/context.h"
+#include "base/matrix_functions.h"
 #include "particle/particle_pilot.h"
 #include "problem/initial_average.h"
 
@@ -92,7 +93,7 @@ static hb_status halvings_at(const hb_particle_task *task, const double *x0, dou
     const size_t d = task->dim;
     double *A = work, *b = A + d * d, rest;
     HB_TRY(hb_problem_drift(task->context, task->problem, task->tau, 1, x0, b, NULL, NULL, A));
-    const double needed = ceil(log2(fmax(task->tau * hb_pilot_norm(d, A), 1))) + 1;
+    const double needed = ceil(log2(fmax(task->tau * hb_matrix_norm(d, A), 1))) + 1;
     if (needed > *out) *out = needed < MOST_HALVINGS ? (int)needed : MOST_HALVINGS;
     for (int k = MOST_HALVINGS; k > *out; k--) {
         const double w = sqrt(2 * ldexp(task->tau, -k));

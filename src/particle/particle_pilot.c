@@ -16,6 +16,7 @@
  * D/3 where the drift kinks (p = 3/2) or jumps (p = 1/2). */
 #include "particle/particle_pilot.h"
 #include "base/context.h"
+#include "base/matrix_functions.h"
 #include "base/parallel.h"
 #include "particle/particle_unseen.h"
 #include "random/streams.h"
@@ -33,17 +34,6 @@ static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
 static const double UNSEEN =
     0.05; /* bias of the step that is claimed where the pilot saw nothing */
 static const double DOUBTED = 1e12; /* factor on the merit of a rule whose error is in doubt */
-
-double hb_pilot_norm(size_t d, const double *A)
-{
-    double norm = 0;
-    for (size_t i = 0; i < d; i++) {
-        double row = 0;
-        for (size_t j = 0; j < d; j++) row += fabs(A[i * d + j]);
-        norm = fmax(norm, row);
-    }
-    return norm;
-}
 
 /* 16, less when there are many points, whose kernels take most of the time, or memory is short. */
 size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times)
@@ -199,7 +189,7 @@ static void judge(const contest *c, entry *e, double *tally, double *score)
 static double nodes_needed(const contest *c, const hb_particle_kernel *kernel, double lag)
 {
     const size_t d = c->task->dim;
-    return (d > HB_HIGH_DIM ? 1.5 : 3) + hb_pilot_norm(d, kernel->anchor.A) * lag;
+    return (d > HB_HIGH_DIM ? 1.5 : 3) + hb_matrix_norm(d, kernel->anchor.A) * lag;
 }
 
 static int nodes_of_correction(const hb_particle_rule *rule)

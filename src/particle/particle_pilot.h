@@ -69,8 +69,6 @@ size_t hb_pilot_start_work(size_t d);
 hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *room, const double *x0,
                         const double *b, const double *A, double *out);
 
-/* The largest sum of absolute values of a row of A (d, d). */
-double hb_pilot_norm(size_t d, const double *A);
 /* Trajectories in a batch of the pilot. */
 size_t hb_pilot_batch(const hb_particle_task *task, size_t n_times);
 

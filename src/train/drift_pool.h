@@ -44,8 +44,6 @@ hb_status hb_pool_paths(hb_trainer *trainer, double step, size_t n_times, const 
  * each may be NULL. Values that are not finite are handed out. */
 hb_status hb_drift_at(hb_context *context, const hb_problem *drift, size_t n, const double *x,
                       double *F, double *divergence, double *grad_divergence, double *jacobian);
-/* The largest sum of a row of |J|, J (d, d). */
-double hb_drift_largest_row(size_t d, const double *jacobian);
 /* x (n, dim) carried along dx/dh = F by one step of the classical Runge-Kutta scheme; room (3, n,
  * dim). */
 hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, size_t dim,

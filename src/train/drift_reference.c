@@ -6,6 +6,7 @@
  *     dm/dtau = E F,     dV_r/dtau = 2 + 2 cov((axis_r.F), (axis_r.x)),
  * which Ito's formula gives without the noise of a difference. A number to reproduce: F = -x has
  * dV/dtau = 2 - 2V. */
+#include "base/matrix_functions.h"
 #include "problem/problem_text.h"
 #include "train/drift_pool.h"
 
@@ -19,17 +20,6 @@ static const double STEP = 0.06; /* Heun's, in 1/|J| */
 static const double DETAIL = 1;  /* S in 1/|J|: F = -x/V has the law N(0, V) */
 /* Numbers of these paths, which no generation of the pool reaches. */
 static const uint64_t PILOT_FIRST = UINT64_C(1) << 48, PATH_FIRST = UINT64_C(3) << 48;
-
-double hb_drift_largest_row(size_t d, const double *jacobian)
-{
-    double largest = 0;
-    for (size_t i = 0; i < d; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < d; j++) sum += fabs(jacobian[i * d + j]);
-        largest = fmax(largest, sum);
-    }
-    return largest;
-}
 
 hb_status hb_pool_drift_size(hb_trainer *trainer)
 {
@@ -46,7 +36,7 @@ hb_status hb_pool_drift_size(hb_trainer *trainer)
         status = hb_problem_drift(trainer->context, trainer->settings.drift, 0, 1, x + i * d, F,
                                   NULL, NULL, jacobian);
         if (status != HB_OK) break;
-        sum += pow(hb_drift_largest_row(d, jacobian), 4);
+        sum += pow(hb_matrix_norm(d, jacobian), 4);
         for (size_t j = 0; j < d; j++) squares += F[j] * F[j];
     }
     trainer->pool->size = fmax(sqrt(sqrt(sum / (double)(PILOT_TIMES * n))), 1e-3 / end);

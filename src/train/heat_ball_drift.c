@@ -16,6 +16,7 @@
  * 64 rotations. Above: two independent sets of antithetic pairs, half for each measure, and the
  * product of their residuals (heat_ball.c).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
+#include "base/matrix_functions.h"
 #include "train/balls.h"
 #include "train/drift_frame.h"
 #include "train/drift_pool.h"
@@ -108,7 +109,7 @@ static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_room *ro
                         .tau0 = shard->anchor.clock[i].tau,
                         .growth = room->divergence[i] / (double)d};
     const double time = hb_drift_frame_time(f.growth, f.tau0);
-    const double size = hb_drift_largest_row(d, room->jacobian + i * d * d);
+    const double size = hb_matrix_norm(d, room->jacobian + i * d * d);
     f.radius = sqrt(4 * M_PI * fmin(trainer->ball_share * time, REACH / size));
     return f;
 }
