@@ -7,6 +7,7 @@
  * radius sqrt(2 ln 100) = 3.03. */
 #include "generate_figure.h"
 #include "plot_path.h"
+#include "study.h"
 
 #include <heatball/images.h>
 #include <math.h>
@@ -125,12 +126,6 @@ static void find_window(scatter *s)
     s->window = (hb_lattice){SIDE, SIDE, x - half, x + half, y - half, y + half};
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static hb_status density(hb_session *session, scatter *s, size_t n, const double *at)
 {
     for (size_t i = 0; i < n; i++) {
@@ -145,7 +140,7 @@ static hb_status density(hb_session *session, scatter *s, size_t n, const double
 static hb_status fill_contours(hb_session *session, scatter *s)
 {
     HB_TRY(density(session, s, s->n, s->picture->x));
-    qsort(s->v, s->n, sizeof *s->v, by_value);
+    qsort(s->v, s->n, sizeof *s->v, hb_study_by_value);
     for (int k = 0; k < LEVELS; k++) s->level[k] = s->v[(size_t)(SHARES[k] * (double)(s->n - 1))];
     for (int k = 0; k < POINTS; k++) {
         s->at[2 * k] = s->window.x0 + (k % SIDE) * (s->window.x1 - s->window.x0) / (SIDE - 1);

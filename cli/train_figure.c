@@ -6,6 +6,7 @@
  * constraint that is still off) have no place on a logarithmic axis and are left out. */
 #include "train_figure.h"
 #include "plot_path.h"
+#include "study.h"
 
 #include <stdlib.h>
 
@@ -24,12 +25,6 @@ static size_t positive(size_t n, const double *log, int column, double *x, doubl
     return count;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of one piece, each (PIECES). */
 typedef struct pieces {
     double x[PIECES], mean[PIECES], low[PIECES], high[PIECES];
@@ -46,7 +41,7 @@ static size_t cut(size_t n, const double *x, double *y, pieces *out)
             sum += y[i];
             place += x[i];
         }
-        qsort(y + first, size, sizeof *y, compare);
+        qsort(y + first, size, sizeof *y, hb_study_by_value);
         out->x[k] = place / (double)size;
         out->mean[k] = sum / (double)size;
         out->low[k] = y[first + size / 10];

@@ -31,4 +31,7 @@ const hb_study *const *hb_study_list(void);      /* ends with NULL */
 hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, const char *only,
                        FILE *table);
 
+/* For qsort, also by the command's figures: doubles, or structs that begin with one, from small to large. */
+int hb_study_by_value(const void *a, const void *b);
+
 #endif

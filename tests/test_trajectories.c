@@ -1,6 +1,6 @@
 /* Trajectories and the cell list: matrix functions against closed forms, exact transitions and Heun's scheme
  * against the moments of linear SDEs, its weak order, steep drifts, lost paths, neighbours by brute force. */
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "particle/cell_list.h"
 #include "particle/trajectories.h"

@@ -19,6 +19,7 @@
 #include "ball/cubature_law.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "random/streams.h"
 
@@ -43,13 +44,6 @@ hb_status hb_cloud_seeds(hb_context *context, uint64_t seed, uint64_t index, uin
 
 /* ---- Monte Carlo ------------------------------------------------------------------------------ */
 
-static double norm2(size_t d, const double *z)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d; i++) sum += z[i] * z[i];
-    return sum;
-}
-
 /* Turns draws of the source measure into draws of the slope measure, in place. */
 static hb_status slope_from_source(hb_context *context, const hb_cloud_draw *draw, uint64_t first,
                                    size_t pairs)
@@ -61,7 +55,7 @@ static hb_status slope_from_source(hb_context *context, const hb_cloud_draw *dra
     for (size_t k = 0; k < pairs; k++) {
         double *z = draw->z + k * d;
         const double to_normal = 1 / sqrt(2 * D * draw->sigma[k] / (D + 2)); // g = to_normal z
-        const double kept = to_normal * to_normal * norm2(d, z);
+        const double kept = to_normal * to_normal * hb_dot(d, z, z);
         const double total = -(D + 2) * log(4 * M_PI * draw->sigma[k]);
         const double share = pow(draw->uniform[k], 2 / (draw->lift + 2.0));
         const double sum = kept + fmax(0, total - kept) * share; // |g_1..D+2|^2
@@ -86,7 +80,7 @@ static hb_status draw_measure(hb_context *context, const hb_cloud_draw *draw, hb
     if (slope) HB_TRY(slope_from_source(context, draw, first, pairs));
     for (size_t k = 0; k < pairs && score; k++) {
         const double *z = draw->z + k * d;
-        const double length = slope ? 1 : draw->c_g / sqrt(norm2(d, z));
+        const double length = slope ? 1 : draw->c_g / sqrt(hb_dot(d, z, z));
         for (size_t i = 0; i < d; i++) {
             arm[2 * k * d + i] = length * z[i];
             arm[(2 * k + 1) * d + i] = -length * z[i];

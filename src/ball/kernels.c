@@ -13,6 +13,7 @@
  * reproduce: the integral of G_r over E_r is C1 r^2/4, 0.0190809 for d = 2, r = 1.385. */
 #include "ball/check.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 
 #include <math.h>
 
@@ -44,13 +45,6 @@ static double kernel_inside(hb_kernel kernel, double log_volume, double psi, dou
     return NAN;
 }
 
-static double squared_length(int dim, const double *y)
-{
-    double sum = 0;
-    for (int i = 0; i < dim; i++) sum += y[i] * y[i];
-    return sum;
-}
-
 hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, double radius, size_t n,
                          const double *y, const double *s, double *out)
 {
@@ -63,7 +57,7 @@ hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, double 
     const double level = everywhere ? 1 : radius; // psi is ln Phi for the heat kernel
     const double log_volume = dim * log(radius);  // ln r^d
     for (size_t i = 0; i < n; i++) {
-        const double y2 = squared_length(dim, y + i * (size_t)dim);
+        const double y2 = hb_dot((size_t)dim, y + i * (size_t)dim, y + i * (size_t)dim);
         const double psi = hb_ball_psi(dim, level, y2, s[i]);
         const int outside = s[i] <= 0 || (!everywhere && psi < 0);
         out[i] = outside ? 0 : kernel_inside(kernel, log_volume, psi, y2, s[i]);

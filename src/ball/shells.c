@@ -22,6 +22,7 @@
 #include "ball/shells.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <lapacke.h>
@@ -341,13 +342,6 @@ static hb_status linearise(moment_problem *problem, const hb_shells *shells)
     return orthonormalise(problem, 3 * shells->n, problem->jacobian);
 }
 
-static double norm(size_t n, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
-    return sqrt(sum);
-}
-
 /* Solves (J J^T + damping I) step = residual; 0 when the matrix is not positive definite. */
 static int damped_step(moment_problem *problem, size_t n_shells, double damping)
 {
@@ -392,7 +386,7 @@ static hb_status restore_moments(moment_problem *problem, int *restored)
     *restored = 0;
     for (int i = 0; i < MAX_STEPS; i++) {
         HB_TRY(linearise(problem, trial));
-        const double size = norm(problem->M, problem->residual);
+        const double size = hb_norm(problem->M, problem->residual);
         if (!isfinite(size)) return HB_OK;
         damping = size < last ? damping * 0.2 : fmin(damping * 8, 1);
         last = size;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define HB_CHECKSUM_START UINT64_C(0xcbf29ce484222325)
+#define HB_CHECKSUM_FACTOR UINT64_C(0x100000001b3)
 
 /* sum: HB_CHECKSUM_START, or that of the bytes before. */
 uint64_t hb_checksum(uint64_t sum, const void *data, size_t bytes);

@@ -15,7 +15,7 @@ struct hb_grid {
     hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
     hb_layout_flaws flaws;
     double tolerance;
-    double max_time, deadline; /* seconds that were given, and when they end by hb_grid_clock */
+    double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];
     double shift;                            /* place = ln(tau + shift) */
@@ -27,8 +27,6 @@ struct hb_grid {
 /* Sets info.unresolved when the drift does something within cells of the coarsest mesh, where v[its size]
  * has mass, that no node sees; d > 1. */
 hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v);
-
-double hb_grid_clock(void); /* seconds since some moment in the past */
 
 /* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace v[0], and
  * the error estimates are filled. mass and boundary of `info` are set from the finest mesh. */

@@ -18,11 +18,11 @@
  * Must reproduce: -sign(x - 0.3) on [-7, 7] is two pieces that meet at 0.3. */
 #include "grid/grid_layout.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -104,12 +104,6 @@ static hb_status find_roots(layout *l, int k, double low, double high, double le
     return find_roots(l, k, middle, high, least, whole);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The nearest short decimal, when it is within the root's accuracy: 0.3 rather than 0.3000000000000004. */
 static double tidy(double x, double close)
 {
@@ -134,7 +128,7 @@ static hb_status find_joints(layout *l)
         flaw(l, k);
     }
     for (int i = 0; i < l->n_joints; i++) l->joints[i] = tidy(l->joints[i], 32 * least);
-    qsort(l->joints, (size_t)l->n_joints, sizeof(double), compare);
+    hb_sort((size_t)l->n_joints, l->joints);
     return HB_OK;
 }
 

@@ -287,7 +287,7 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem, double t
     hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
     grid->context = context;
     grid->max_time = r.settings.max_time;
-    grid->deadline = grid->max_time > 0 ? hb_grid_clock() + grid->max_time : INFINITY;
+    grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
     hb_status status = build(&r, grid);
     if (status == HB_OK)
         *out = grid;

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 /* Of a drift that depends on time: a pulse between two steps of a solution at rest would not be seen. */
 enum { LEAST_STEPS = 256 };
@@ -43,18 +42,11 @@ struct mesh_runs {
     mesh_run run[HB_GRID_MESHES];
 };
 
-double hb_grid_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Past the deadline the run fails with how far it came. */
 static void check_deadline(mesh_run *run)
 {
     mesh_runs *all = run->all;
-    if (!(hb_grid_clock() > all->grid->deadline) || all->stop) return;
+    if (!(hb_seconds() > all->grid->deadline) || all->stop) return;
     run->status = hb_fail(&run->context, HB_ERROR_NUMERICAL,
                           "the grid was at %.0f %% of its way when the %g s of max_time were over; "
                           "give it more time or fewer points",

@@ -10,6 +10,7 @@
  * the value of rank floor(share n) from 0.
  * A number to reproduce: a white pixel on black has strength 1, of either kind. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "judge/neighbours.h"
@@ -98,7 +99,7 @@ static hb_status rank_block(void *user, size_t index, int thread)
     double *all = run->strengths + (size_t)thread * size; // (size)
     for (size_t i = first; i < run->n && i < first + BLOCK; i++) {
         for (size_t p = 0; p < size; p++) all[p] = strength(run, run->x + i * size, p);
-        hb_judge_sort(size, all);
+        hb_sort(size, all);
         run->largest[i] = run->least <= size ? all[size - run->least] : 0;
     }
     return HB_OK;
@@ -170,7 +171,7 @@ hb_status hb_judge_artifacts_threshold(hb_context *context, int height, int widt
     const hb_status status =
         hb_parallel_for(context, "artifacts", (n + BLOCK - 1) / BLOCK, rank_block, &run);
     if (status == HB_OK) {
-        hb_judge_sort(n, run.largest);
+        hb_sort(n, run.largest);
         *theta = run.largest[n - 1 - (size_t)(share * (double)n)];
     }
     hb_workspace_destroy(&work);

@@ -10,6 +10,7 @@
  * on, large against the rounding of a network in single precision.
  * A number to reproduce: s = (x + 2y, -y) has J = (1 2; 0 -1), curl = 8/(4 * 6) = 1/3. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "random/streams.h"
 
@@ -71,13 +72,6 @@ static hb_status place_points(const curl_run *run, size_t first, size_t count, c
     return HB_OK;
 }
 
-static double dot(size_t d, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t j = 0; j < d; j++) sum += a[j] * b[j];
-    return sum;
-}
-
 /* |J - J^T|^2 and |J|^2 at point i of the batch, in full or by their unbiased estimates. */
 static void jacobian_norms(const curl_run *run, size_t i, double *asymmetry, double *size)
 {
@@ -89,12 +83,12 @@ static void jacobian_norms(const curl_run *run, size_t i, double *asymmetry, dou
     *asymmetry = *size = 0;
     for (size_t a = 0; a < probes; a++) {
         const double *Jv = run->columns + a * d;
-        *size += dot(d, Jv, Jv);
+        *size += hb_dot(d, Jv, Jv);
         for (size_t b = 0; b < a; b++) {
             const double *Jw = run->columns + b * d;
             const double away = run->along_axes ? Jv[b] - Jw[a]
-                                                : dot(d, direction_of(run, i, b), Jv) -
-                                                      dot(d, direction_of(run, i, a), Jw);
+                                                : hb_dot(d, direction_of(run, i, b), Jv) -
+                                                      hb_dot(d, direction_of(run, i, a), Jw);
             *asymmetry += away * away;
         }
     }

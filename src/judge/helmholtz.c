@@ -16,6 +16,7 @@
  * A number to reproduce: the rigid rotation (-y, x) on a square has the rotation mass 0.843465: six times
  * Saint-Venant's torsion constant 0.140577 of a square (the gradient is that of the warping). */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <heatball/judge.h>
@@ -164,18 +165,11 @@ static hb_status run_split(split *s)
     return HB_OK;
 }
 
-static double sum_of_squares(size_t n, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
-    return sum;
-}
-
 static void hand_over(const split *s, double *gradient, double *rotation, double *gradient_mass,
                       double *rotation_mass)
 {
     const size_t n = 2 * s->nx * s->ny;
-    const double g = sum_of_squares(n, s->gradient), r = sum_of_squares(n, s->rotation);
+    const double g = hb_dot(n, s->gradient, s->gradient), r = hb_dot(n, s->rotation, s->rotation);
     const double total = g + r > 0 ? g + r : 1;
     if (gradient) memcpy(gradient, s->gradient, n * sizeof *gradient);
     if (rotation) memcpy(rotation, s->rotation, n * sizeof *rotation);

@@ -10,6 +10,7 @@
  * taken: P(D >= c) = 2 sum (-1)^(k-1) exp(-2 k^2 c^2 nm/(n+m)). Ties make D smaller, so for whole numbers
  * the floor is on the safe side. A number to reproduce: n = m = 10, dim 1: P(D >= 0.7) = 0.0123. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "judge/neighbours.h"
@@ -105,8 +106,8 @@ static hb_status judge_column(void *user, size_t j, int thread)
     double *a = job->room + (size_t)thread * (job->n + job->m), *b = a + job->n;
     for (size_t i = 0; i < job->n; i++) a[i] = job->x[i * job->dim + j];
     for (size_t i = 0; i < job->m; i++) b[i] = job->y[i * job->dim + j];
-    hb_judge_sort(job->n, a);
-    hb_judge_sort(job->m, b);
+    hb_sort(job->n, a);
+    hb_sort(job->m, b);
     job->distance[j] = distance_of(job->n, a, job->m, b);
     return HB_OK;
 }

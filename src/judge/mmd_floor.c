@@ -6,6 +6,7 @@
  * 95 % quantile over the times are the floor and its upper bound. Rows of a and of b should be disjoint.
  * A number to reproduce: for equal laws the mean of mmd2 is 0. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "judge/neighbours.h"
 
@@ -36,8 +37,8 @@ static void summarise(int times, double *mmd, double *mmd2, hb_mmd_floor *out)
 {
     out->mmd = mean_of(times, mmd);
     out->mmd2 = mean_of(times, mmd2);
-    hb_judge_sort((size_t)times, mmd);
-    hb_judge_sort((size_t)times, mmd2);
+    hb_sort((size_t)times, mmd);
+    hb_sort((size_t)times, mmd2);
     out->mmd_upper = hb_judge_quantile((size_t)times, mmd, 0.95);
     out->mmd2_upper = hb_judge_quantile((size_t)times, mmd2, 0.95);
 }

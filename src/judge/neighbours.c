@@ -15,13 +15,13 @@
  * Numbers to reproduce: X = Y gives precision and recall 1 and memorisation ratio 0. */
 #include "judge/neighbours.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/parallel.h"
 #include "judge/columns.h"
 #include "judge/distance_kernels.h"
 
 #include <heatball/judge.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { ROWS = 32, MAX_WIDTH = 8192, MAX_K = 100 };
 
@@ -123,17 +123,6 @@ hb_status hb_judge_check_rows(hb_context *context, const char *name, size_t leas
     return HB_OK;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void hb_judge_sort(size_t n, double *values)
-{
-    qsort(values, n, sizeof *values, compare_doubles);
-}
-
 double hb_judge_quantile(size_t n, const double *sorted, double q)
 {
     const double place = q * (double)(n - 1);
@@ -187,8 +176,8 @@ hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, const double 
 
 static void compare_distances(size_t n, double *own, size_t m, double *real, hb_memorisation *out)
 {
-    hb_judge_sort(n, own);
-    hb_judge_sort(m, real);
+    hb_sort(n, own);
+    hb_sort(m, real);
     out->median = hb_judge_quantile(n, own, 0.5);
     out->real_median = hb_judge_quantile(m, real, 0.5);
     out->ratio = out->median / out->real_median;

@@ -13,6 +13,7 @@
  * h_u(2) = -3 u(2) = -0.16197. */
 #include "mean/sources.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 
 #include <math.h>
 
@@ -76,13 +77,6 @@ hb_status hb_drift_values(hb_context *context, const hb_equation *equation, size
                         d, x, tau);
 }
 
-static double dot(size_t d, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 void hb_anchor_deviations(const hb_nodes *nodes, double v0, double *values)
 {
     for (size_t i = 0; i < nodes->n; i++) {
@@ -98,7 +92,7 @@ double hb_source_v(const hb_nodes *nodes, int dim, size_t i)
 {
     const size_t d = (size_t)dim;
     const double *gradient = nodes->gradient + i * d;
-    return dot(d, gradient, gradient) - dot(d, nodes->drift + i * d, gradient) -
+    return hb_dot(d, gradient, gradient) - hb_dot(d, nodes->drift + i * d, gradient) -
            nodes->divergence[i];
 }
 
@@ -107,8 +101,8 @@ void hb_sources(const hb_nodes *nodes, int dim, double v0, double *values)
     const size_t d = (size_t)dim;
     for (size_t i = 0; i < nodes->n; i++) {
         const double *gradient = nodes->gradient + i * d;
-        const double slope2 = dot(d, gradient, gradient);
-        const double a = -nodes->divergence[i] - dot(d, nodes->drift + i * d, gradient);
+        const double slope2 = hb_dot(d, gradient, gradient);
+        const double a = -nodes->divergence[i] - hb_dot(d, nodes->drift + i * d, gradient);
         const double u = exp(fmin(nodes->v[i] - v0, MAX_EXPONENT));
         double *row = values + i * HB_COLUMNS;
         row[HB_COLUMN_V] = slope2 + a;

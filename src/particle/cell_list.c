@@ -6,10 +6,10 @@
  * coordinate to its cell never falls, so the cells of low and high hold everything between. There are
  * about four particles per cell. The last axis runs fastest: a row of cells is one run of particles. */
 #include "particle/cell_list.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLE = 512, PER_CELL = 4 };
@@ -26,12 +26,6 @@ size_t hb_cell_list_need(size_t n, size_t dim, int with_drift)
            hb_workspace_need(cells_at_most(n) + 2, sizeof(uint32_t));
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* low and scale of one axis from up to SAMPLE finite coordinates. */
 static void span_axis(size_t n, size_t dim, const double *x, size_t cells, double *low,
                       double *scale)
@@ -41,7 +35,7 @@ static void span_axis(size_t n, size_t dim, const double *x, size_t cells, doubl
     const size_t stride = n / SAMPLE + 1;
     for (size_t i = 0; i < n && count < SAMPLE; i += stride)
         if (isfinite(x[i * dim])) sample[count++] = x[i * dim];
-    qsort(sample, count, sizeof *sample, compare);
+    hb_sort(count, sample);
     const double from = count ? sample[count / 50] : 0;
     const double to = count ? sample[count - 1 - count / 50] : 0;
     *low = from - 0.25 * (to - from);
@@ -64,17 +58,10 @@ static size_t cell_of(const hb_cell_list *list, const double *x)
     return cell;
 }
 
-static int all_finite(size_t dim, const double *x)
-{
-    for (size_t k = 0; k < dim; k++)
-        if (!isfinite(x[k])) return 0;
-    return 1;
-}
-
 /* A particle is kept when it and its drift are finite. */
 static int is_kept(size_t dim, const double *x, const double *F, size_t i)
 {
-    return all_finite(dim, x + i * dim) && (!F || all_finite(dim, F + i * dim));
+    return hb_all_finite(dim, x + i * dim) && (!F || hb_all_finite(dim, F + i * dim));
 }
 
 static void take_memory(size_t n, size_t dim, int with_drift, void *memory, hb_cell_list *out)

@@ -10,7 +10,7 @@
  * changes within a short distance needs a short lag.
  * Above four dimensions fewer nodes are used: the kernel at a short lag s varies as s^(1 - d/2). */
 #include "base/context.h"
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "particle/particle_pilot.h"
 #include "problem/initial_average.h"
 
@@ -217,12 +217,6 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
     return hb_pilot_times(task, NULL, out);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The tau of a lag; for given trajectories one of theirs, bit for bit. */
 static double tau_of_lag(const hb_particle_task *task, double s)
 {
@@ -244,13 +238,13 @@ hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used
     for (int r = 0; r < rules->n; r++)
         for (int j = 0; j < rules->rule[r].n && (!used || used[r]); j++)
             times[n++] = tau_of_lag(task, rules->rule[r].s[j]);
-    qsort(times, n, sizeof *times, compare);
+    hb_sort(n, times);
     for (size_t k = 0; k < n; k++)
         if (kept == 0 || times[k] > times[kept - 1]) times[kept++] = times[k];
     for (int r = 0; r < rules->n; r++)
         for (int j = 0; j < rules->rule[r].n && (!used || used[r]); j++) {
             const double tau = tau_of_lag(task, rules->rule[r].s[j]);
-            const double *place = bsearch(&tau, times, kept, sizeof *times, compare);
+            const double *place = bsearch(&tau, times, kept, sizeof *times, hb_by_value);
             rules->snapshot[r][j] = (size_t)(place - times);
         }
     hb_release(task->context, rules->times);

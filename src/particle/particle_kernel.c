@@ -4,7 +4,7 @@
  * Fixed lag, full linear frame. With b = F, A = dF/dx at (x0,tau0), the linear SDE dY = (b + A(Y-x0)) dtau
  * + sqrt(2) dW takes x at lag s to a Gaussian; its density q at x0, as a function of x, is
  *     q = exp(-|eta|^2/2 - tr(A) s)/((2 pi)^(d/2) det L),     eta = L^-1 (x - x0 + K b),   C = L L',
- * with E = e^(-As), K, C of particle_frame.c. Since q solves the backward equation of that SDE,
+ * with E = e^(-As), K, C of base/linear_algebra.c. Since q solves the backward equation of that SDE,
  *     u(x0,tau0) = E[q(X)] at lag T + int_0^T E[f . grad_x q(X)] ds,   f = F - b - A(x - x0),
  *     f . grad_x q = -(phi . eta) q,   phi = L^-1 f,
  * and for the gradient by x0, with b, A and the frame's centre held,
@@ -21,7 +21,7 @@
  * Must reproduce: F = 0, d = 1, lag T: q at x = x0 is (4 pi T)^(-1/2). */
 #include "particle/particle_kernel.h"
 #include "base/context.h"
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <lapacke.h>

@@ -16,7 +16,7 @@
  * D/3 where the drift kinks (p = 3/2) or jumps (p = 1/2). */
 #include "particle/particle_pilot.h"
 #include "base/context.h"
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "base/parallel.h"
 #include "particle/particle_unseen.h"
 #include "random/streams.h"

@@ -16,7 +16,7 @@
  * Must reproduce: F = -x from X = 1, one step h without noise gives 1 - h + h^2/2. */
 #include "particle/trajectories.h"
 #include "base/context.h"
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/initial_average.h"
 #include "random/streams.h"

@@ -23,6 +23,7 @@
  * sampling stops at about 10000 units. */
 #include "sampling/sampling.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -153,13 +154,6 @@ static uint64_t samples_asked(const hb_sampling *s, const hb_sampling_run *run)
     return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->usual) : run->usual;
 }
 
-static double norm(int dim, const double *x)
-{
-    double sum = 0;
-    for (int k = 0; k < dim; k++) sum += x[k] * x[k];
-    return sqrt(sum);
-}
-
 /* The largest of what the errors are in units of what is asked for; 0 when nothing is asked for. */
 static double excess_of(const hb_sampling *s, const hb_tally_answer *answer)
 {
@@ -167,8 +161,9 @@ static double excess_of(const hb_sampling *s, const hb_tally_answer *answer)
     double excess = 0;
     if (asked->density_error > 0) excess = answer->relative / asked->density_error;
     if (asked->score_error > 0) {
-        const double size = fmax(norm(s->dim, s->score), s->score_scale);
-        excess = fmax(excess, norm(s->dim, s->score + s->dim) / size / asked->score_error);
+        const double size = fmax(hb_norm((size_t)s->dim, s->score), s->score_scale);
+        excess =
+            fmax(excess, hb_norm((size_t)s->dim, s->score + s->dim) / size / asked->score_error);
     }
     return excess;
 }

@@ -43,6 +43,7 @@
  * B. M. Hill, Annals of Statistics 3 (1975).
  * Must reproduce: a = 1, 2, 3, 4 has mean 2.5 and se sqrt(5/12) = 0.6455, times 1.3925 for nu = 4. */
 #include "sampling/tally.h"
+#include "base/linear_algebra.h"
 #include "sampling/spread.h"
 #include "sampling/tally_bias.h"
 
@@ -133,13 +134,6 @@ static void add_size(double *sizes, double size)
     keep_top(sizes + TOP, size);
 }
 
-static double norm(size_t d, const double *b)
-{
-    double sum = 0;
-    for (size_t k = 0; k < d; k++) sum += b[k] * b[k];
-    return sqrt(sum);
-}
-
 void hb_tally_add(int dim, double *tally, size_t n, const double *a, const double *b)
 {
     const size_t d = (size_t)dim;
@@ -149,7 +143,7 @@ void hb_tally_add(int dim, double *tally, size_t n, const double *a, const doubl
         tally[CUBE] += a[i] * a[i] * a[i];
         tally[FOURTH] += a[i] * a[i] * (a[i] * a[i]);
         add_size(tally + SIZES_A, fabs(a[i]));
-        add_size(tally + SIZES_B, norm(d, row));
+        add_size(tally + SIZES_B, hb_norm(d, row));
         hb_spread_add(d, tally + MEAN, tally[UNITS], a[i], row);
     }
 }

@@ -6,7 +6,7 @@
  *     dm/dtau = E F,     dV_r/dtau = 2 + 2 cov((axis_r.F), (axis_r.x)),
  * which Ito's formula gives without the noise of a difference. A number to reproduce: F = -x has
  * dV/dtau = 2 - 2V. */
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "problem/problem_text.h"
 #include "train/drift_pool.h"
 

@@ -16,7 +16,7 @@
  * 64 rotations. Above: two independent sets of antithetic pairs, half for each measure, and the
  * product of their residuals (heat_ball.c).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "train/balls.h"
 #include "train/drift_frame.h"
 #include "train/drift_pool.h"

@@ -13,12 +13,12 @@
  * joined by
  *     E = E2 E1,    n = E2 n1 + n2,    C = E2 C1 E2' + C2,    w = w1 + w2.
  * A panel is halved until whole and halves agree to AGREEMENT. The halves make up `fine`, the wholes `rough`.
- * Where nothing depends on t, the doubling of particle_frame.c takes the whole way at once, and its thirds.
+ * Where nothing depends on t, the doubling of base/linear_algebra.c takes the whole way at once, and its thirds.
  * A number to reproduce: F = -x over tau = 0.5 backward: E = e^0.5, C = e - 1, w = -0.5. */
 #include "walk/linear_way.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/raw_drift.h"
 

@@ -35,13 +35,6 @@ static double mean_lag_constant(double D)
     return exp((0.5 * D + 2) * log(D / (D + 2))) / M_PI;
 }
 
-static double squares_of(size_t n, const double *g)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
-    return sum;
-}
-
 typedef struct ball_draw {
     double lag, length; /* s, |y_D| */
     double share;       /* p = G_r/kappa */
@@ -50,12 +43,12 @@ typedef struct ball_draw {
 /* uniform < a: G_r with radius r sqrt(uniform/a); else kappa. */
 static ball_draw draw_ball(size_t D, double r, double a, double uniform, const double *g)
 {
-    const double n = (double)D, all = squares_of(D + 4, g);
+    const double n = (double)D, all = hb_dot(D + 4, g, g);
     const int source = uniform < a;
     const double radius2 = source ? r * r * uniform / a : r * r;
     const double lag = radius2 * exp(-all / (source ? n + 2 : n)) / (4 * M_PI);
     const double length2 =
-        source ? 2 * n / (n + 2) * lag * squares_of(D, g) : 2 * lag * squares_of(D + 2, g);
+        source ? 2 * n / (n + 2) * lag * hb_dot(D, g, g) : 2 * lag * hb_dot(D + 2, g, g);
     const double E = fmax(0, -0.5 * n * log(4 * M_PI * lag / (r * r)) - length2 / (4 * lag));
     const double rise = E < 1e-4 ? E * E * (0.5 + E / 6) : expm1(E) - E;
     return (ball_draw){lag, sqrt(length2), 4 * lag * lag / length2 * rise};
@@ -73,7 +66,8 @@ void hb_ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_vi
                  bound = 0.5 * reference.curvature * reach2;
     const double a = bound * M / (1 + bound * M);
     const ball_draw drawn = draw_ball(D, sqrt(r2), a, view->uniform, view->normals);
-    const double s = drawn.lag, scale = drawn.length / sqrt(squares_of(D, view->normals));
+    const double s = drawn.lag,
+                 scale = drawn.length / sqrt(hb_dot(D, view->normals, view->normals));
     double along = 0, steep = 0; // q.y, |q|^2
     for (size_t i = 0; i < d; i++) {
         const double y = scale * view->normals[i];

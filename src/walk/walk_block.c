@@ -75,17 +75,15 @@ static hb_status evaluate(hb_walk_block *b, int gauge)
 static int sees(const hb_walk_block *b, size_t i, int gauge)
 {
     const size_t d = b->shared.d;
-    return hb_walk_all_finite(d, b->F + i * d) &&
-           hb_walk_all_finite(d * d, b->jacobian + i * d * d) &&
-           (!gauge ||
-            (isfinite(b->divergence[i]) && hb_walk_all_finite(d, b->grad_divergence + i * d)));
+    return hb_all_finite(d, b->F + i * d) && hb_all_finite(d * d, b->jacobian + i * d * d) &&
+           (!gauge || (isfinite(b->divergence[i]) && hb_all_finite(d, b->grad_divergence + i * d)));
 }
 
 static int sees_probes(const hb_walk_block *b, size_t i, int gauge)
 {
     const size_t d = b->shared.d;
-    return hb_walk_all_finite(2 * d, b->probe_F + 2 * i * d) &&
-           (!gauge || hb_walk_all_finite(2, b->probe_divergence + 2 * i));
+    return hb_all_finite(2 * d, b->probe_F + 2 * i * d) &&
+           (!gauge || hb_all_finite(2, b->probe_divergence + 2 * i));
 }
 
 /* x +- reach direction, at the tau where a step of that reach would end. */
@@ -148,9 +146,7 @@ static void draw(hb_walk_block *b, uint64_t seed, uint64_t first, size_t offset,
 /* The direction of the next probes, of length sqrt(d). */
 static void keep_direction(size_t d, const double *normals, double *direction)
 {
-    double squares = 0;
-    for (size_t k = 0; k < d; k++) squares += normals[k] * normals[k];
-    const double scale = sqrt((double)d / squares);
+    const double scale = sqrt((double)d / hb_dot(d, normals, normals));
     for (size_t k = 0; k < d; k++) direction[k] = scale * normals[k];
 }
 

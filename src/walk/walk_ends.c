@@ -169,14 +169,14 @@ int hb_walk_place_ends(const hb_walk_block *b, const double *mean, const double 
 {
     const size_t d = b->shared.d;
     double *L = b->spread;
-    if (b->shared.full_frame && !hb_walk_cholesky(d, L)) return 0;
+    if (b->shared.full_frame && !hb_cholesky(d, L)) return 0;
     for (size_t i = 0; i < d; i++) {
         double y = b->shared.full_frame ? 0 : sqrt(L[i]) * g[i];
         for (size_t j = 0; b->shared.full_frame && j <= i; j++) y += L[i * d + j] * g[j];
         ends[i] = mean[i] + y;
         ends[d + i] = mean[i] - y;
     }
-    return hb_walk_all_finite(2 * d, ends);
+    return hb_all_finite(2 * d, ends);
 }
 
 /* The pairs of ends of the leaving walks are in b->ends, in their order. */

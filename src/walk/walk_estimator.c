@@ -15,6 +15,7 @@
  * of the blocks are merged in the order of their index.
  * A number to reproduce: F = -x, u0 = N(1, 0.5), tau = 0.5, x = 0.7 has u = 0.4392625993098471. */
 #include "walk/walk_estimator.h"
+#include "base/checksum.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -75,15 +76,15 @@ typedef struct walk_estimator {
 
 /* ---- one block ------------------------------------------------------------------------------ */
 
-/* A seed of the point's own: FNV-1a over seed, salt and coordinates, then mixed. */
+/* A seed of the point's own: seed, salt and coordinates by FNV-1a on words, mixed. */
 static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double *x)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+    uint64_t hash = HB_CHECKSUM_START ^ seed;
     for (size_t k = 0; k < d + 1; k++) {
         uint64_t bits = salt;
         const double coordinate = k < d ? x[k] + 0.0 : 0; // -0 is 0
         if (k < d) memcpy(&bits, &coordinate, sizeof bits);
-        hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+        hash = (hash ^ bits) * HB_CHECKSUM_FACTOR;
         hash ^= hash >> 29;
     }
     hash *= UINT64_C(0xbf58476d1ce4e5b9);

@@ -8,7 +8,7 @@
  * kept in the walk's row. The frame is a matrix or, with shared->full_frame 0, a diagonal.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has, backward, m = 0.7 (e^0.5 - 1) and C
  * = e - 1; forward, m = -0.7 (1 - e^-0.5) and C = 1 - e^-1. */
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
@@ -50,18 +50,6 @@ void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, doub
         diagonal_frame(shared->d, view->F, view->jacobian, flow, s, E, m, C);
 }
 
-int hb_walk_cholesky(size_t d, double *C)
-{
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = C[i * d + j];
-            for (size_t k = 0; k < j; k++) sum -= C[i * d + k] * C[j * d + k];
-            if (i == j && !(sum > 0 && isfinite(sum))) return 0;
-            C[i * d + j] = i == j ? sqrt(sum) : sum / C[j * d + j];
-        }
-    return 1;
-}
-
 /* y = L g, z = L'^-1 g */
 static void full_draw(size_t d, const double *L, const double *g, double *y, double *z)
 {
@@ -97,7 +85,7 @@ int hb_walk_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_vie
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *y = row.expected;
     if (shared->full_frame) {
-        if (!hb_walk_cholesky(d, C)) return 0;
+        if (!hb_cholesky(d, C)) return 0;
         full_draw(d, C, view->normals, y, row.arm);
     } else {
         for (size_t i = 0; i < d; i++) {

@@ -26,9 +26,7 @@ static const double MEMORY = 0.8;
 
 static double potential(size_t d, const double *F, double divergence)
 {
-    double squares = 0;
-    for (size_t i = 0; i < d; i++) squares += F[i] * F[i];
-    return 0.25 * squares + 0.5 * divergence;
+    return 0.25 * hb_dot(d, F, F) + 0.5 * divergence;
 }
 
 static void potential_slope(size_t d, const hb_walk_view *view, double *q)
@@ -39,18 +37,11 @@ static void potential_slope(size_t d, const hb_walk_view *view, double *q)
     }
 }
 
-static double dot(size_t d, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 /* Q(x +- y) - Q(x) -+ q.y at the two probes. */
 static void probe_remainders(size_t d, const hb_walk_view *view, const double *direction, double Q0,
                              const double *q, double rest[2])
 {
-    const double slope = view->reach * dot(d, q, direction);
+    const double slope = view->reach * hb_dot(d, q, direction);
     for (int side = 0; side < 2; side++)
         rest[side] = potential(d, view->probe_F + (size_t)side * d, view->probe_divergence[side]) -
                      Q0 + (side ? slope : -slope);
@@ -93,7 +84,7 @@ void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     }
     hb_walk_pull(shared, row.tangent, -s, q, row.slope);
     walk->log_weight -=
-        reference.value * s + 0.5 * reference.heat * s * s - dot(d, q, q) * s * s * s / 3;
+        reference.value * s + 0.5 * reference.heat * s * s - hb_dot(d, q, q) * s * s * s / 3;
     walk->left -= s;
     walk->rate = rate;
     walk->reference = reference.value + along + reference.heat * s;

@@ -32,13 +32,6 @@ static const double LEAST = 0.3;   /* least rate, over tau0 */
 static const double MOMENT = 1.3;  /* from the curvature at a probe to the rms of z.R */
 static const double BREATHE = 0.5; /* share of |A| in the rate */
 
-static double trace(size_t d, const double *jacobian)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d; i++) sum += jacobian[i * d + i];
-    return sum;
-}
-
 /* |F(probe) - b - A y| for the probe at +reach or -reach. */
 static double remainder_size(size_t d, const hb_walk_view *view, const double *direction, int side)
 {
@@ -107,7 +100,7 @@ int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
     const double s = hb_walk_least(ring, cap);
     const int last = ring >= cap && cap >= walk->left;
-    double w = s * trace(d, view->jacobian);
+    double w = s * hb_trace(d, view->jacobian);
     if (shared->exact)
         w = exact_frame(shared, row.x, E, m, spread);
     else

@@ -28,19 +28,10 @@
 
 static const double REACH = 2; /* the longest step is this over the rate */
 
-static double trace(size_t d, const double *jacobian)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d; i++) sum += jacobian[i * d + i];
-    return sum;
-}
-
 /* P */
 static double sink(size_t d, double part, const double *F, double divergence)
 {
-    double squares = 0;
-    for (size_t i = 0; i < d; i++) squares += F[i] * F[i];
-    return (1 - part) * (divergence + part * squares);
+    return (1 - part) * (divergence + part * hb_dot(d, F, F));
 }
 
 /* That of the parametrix, or faster where divergence or P vary more than the curvature says. */
@@ -69,7 +60,7 @@ void hb_reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     const double cap = hb_walk_least(most, REACH / rate), ring = -log(view->uniform) / rate;
     const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
     walk->reference = sink(d, walk->part, view->F, *view->divergence);
-    walk->trace = trace(d, view->jacobian);
+    walk->trace = hb_trace(d, view->jacobian);
     hb_walk_frame(shared, view, flow, s, E, m, spread, work);
     hb_walk_turn(shared, E, row.tangent, work);
     walk->log_weight -= walk->reference * s;

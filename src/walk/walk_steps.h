@@ -3,6 +3,7 @@
 #ifndef HB_WALK_WALK_STEPS_H
 #define HB_WALK_WALK_STEPS_H
 
+#include "base/linear_algebra.h"
 #include "walk/walk_block.h"
 
 #include <math.h>
@@ -56,13 +57,6 @@ static inline hb_walk_row hb_walk_row_of(const hb_walk_problem *shared, double *
     const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
     return (hb_walk_row){row,         row + d,     row + 2 * d,          row + 3 * d,
                          row + 4 * d, row + 5 * d, row + 5 * d + matrix, row + 5 * d + 2 * matrix};
-}
-
-static inline int hb_walk_all_finite(size_t n, const double *values)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(values[i])) return 0;
-    return 1;
 }
 
 /* fmin and fmax without their care for NaN, which costs a call. */
@@ -123,8 +117,6 @@ void hb_walk_turn(const hb_walk_problem *shared, const double *E, double *tangen
 /* out = (J - A)' z */
 void hb_walk_arm_slope(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
                        double *out);
-/* C = L L': L in the lower triangle of C's place; 0 when C is not positive definite. */
-int hb_walk_cholesky(size_t d, double *C);
 
 /* ---- gauge steps: walk_gauge.c, walk_ball.c ---- */
 

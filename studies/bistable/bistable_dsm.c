@@ -42,12 +42,6 @@ typedef struct dsm_work {
     hb_bistable_tally mse[BISTABLE_NOISES][BISTABLE_WIDTHS]; /* overall, to the exact score */
 } dsm_work;
 
-static int compare_samples(const void *a, const void *b)
-{
-    const double p = ((const noisy_sample *)a)->y, q = ((const noisy_sample *)b)->y;
-    return (p > q) - (p < q);
-}
-
 /* The normal-reference rule. */
 static double rule_bandwidth(const noisy_sample *samples)
 {
@@ -105,7 +99,7 @@ static double regress_noise(const hb_bistable_result *result, const hb_bistable_
     const double sigma = hb_bistable_noises[noise];
     for (int i = 0; i < BISTABLE_PATHS; i++)
         work->samples[i] = (noisy_sample){work->x[i] + sigma * work->g[i], work->x[i]};
-    qsort(work->samples, BISTABLE_PATHS, sizeof *work->samples, compare_samples);
+    qsort(work->samples, BISTABLE_PATHS, sizeof *work->samples, hb_study_by_value);
     const double rule = rule_bandwidth(work->samples);
     for (int width = 0; width < BISTABLE_WIDTHS; width++) {
         double *score = curve_of(work, run, noise, width);

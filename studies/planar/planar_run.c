@@ -49,12 +49,6 @@ static double processor_time(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static hb_status prepare_tau(job *j, int k, double *log_density, double *sorted)
 {
     const size_t n = j->size->watch;
@@ -65,7 +59,7 @@ static hb_status prepare_tau(job *j, int k, double *log_density, double *sorted)
     HB_TRY(
         hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, tau, n, w->x, log_density, w->exact));
     memcpy(sorted, log_density, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, hb_study_by_value);
     for (size_t i = 0; i < n; i++) {
         w->tau[i] = tau;
         w->low[i] = log_density[i] < sorted[n / 5];

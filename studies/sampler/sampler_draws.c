@@ -182,12 +182,6 @@ static void measure_uniform(const hb_ball_constants *ball, const sampler_draws *
 
 /* ---- concentration ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Kolmogorov distances of the sorted sample x to the exact law and to the limit law. */
 static void kolmogorov(const hb_sampler_law *law, int dim, const double *x, double *to_exact,
                        double *to_limit)
@@ -219,14 +213,14 @@ static void measure_concentration(const sampler_draws *draws, double *x, hb_samp
         x[i] = dim * (1 - draws->z2[i] / hb_ball_radius_squared(dim, 1.0, draws->sigma[i]));
     const hb_sampler_law *law = &hb_sampler_laws[SAMPLER_RADIAL];
     count_bins(law, x, row->counts[SAMPLER_RADIAL]);
-    qsort(x, SAMPLER_DRAWS, sizeof *x, compare_doubles);
+    qsort(x, SAMPLER_DRAWS, sizeof *x, hb_study_by_value);
     kolmogorov(law, dim, x, &row->radial_ks_exact, &row->radial_ks_limit);
     row->radial_limit_distance = hb_sampler_law_distance(law, dim);
     for (int i = 0; i < SAMPLER_DRAWS; i++) x[i] = sqrt(dim) * (draws->sigma[i] - sigma_star);
     law = &hb_sampler_laws[SAMPLER_TEMPORAL];
     count_bins(law, x, row->counts[SAMPLER_TEMPORAL]);
     row->temporal_variance = variance_of(x, SAMPLER_DRAWS);
-    qsort(x, SAMPLER_DRAWS, sizeof *x, compare_doubles);
+    qsort(x, SAMPLER_DRAWS, sizeof *x, hb_study_by_value);
     kolmogorov(law, dim, x, &row->temporal_ks_exact, &row->temporal_ks_limit);
     row->temporal_limit_distance = hb_sampler_law_distance(law, dim);
 }

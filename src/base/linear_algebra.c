@@ -1,4 +1,4 @@
-/* Functions of a matrix by series and doubling.
+/* Vectors and small matrices; functions of a matrix by series and doubling.
  *
  * For dX = (b + A(X - x0)) dtau + sqrt(2) dW, seen backward over a lag s, three matrices are needed:
  *     E = e^(-As),   K = int_0^s e^(-Av) dv,   C = 2 int_0^s e^(-Av) e^(-A'v) dv       (A' transposed)
@@ -7,9 +7,10 @@
  * so: the series on h = s/2^k with |A| h <= 1/4, where 14 terms are enough for double, then k doublings.
  * The sums for C have no cancellation, and C stays symmetric and positive.
  * A number to reproduce: A = -1, s = 0.5 has E = 1.6487213, K = 0.6487213, C = e - 1 = 1.7182818. */
-#include "base/matrix_functions.h"
+#include "base/linear_algebra.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TERMS = 14 };
@@ -34,6 +35,29 @@ double hb_matrix_norm(size_t d, const double *a)
         norm = fmax(norm, row);
     }
     return norm;
+}
+
+int hb_cholesky(size_t d, double *C)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = C[i * d + j];
+            for (size_t k = 0; k < j; k++) sum -= C[i * d + k] * C[j * d + k];
+            if (i == j && !(sum > 0 && isfinite(sum))) return 0;
+            C[i * d + j] = i == j ? sqrt(sum) : sum / C[j * d + j];
+        }
+    return 1;
+}
+
+int hb_by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void hb_sort(size_t n, double *values)
+{
+    qsort(values, n, sizeof *values, hb_by_value);
 }
 
 static void add(size_t size, const double *a, double *sum)

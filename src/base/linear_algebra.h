@@ -1,0 +1,57 @@
+/* base/linear_algebra.h: vectors and small matrices, row by row, and the functions of a matrix that a linear
+ * drift leads to. Sums run from the first entry to the last, so that their bits are known. */
+#ifndef HB_BASE_MATRIX_FUNCTIONS_H
+#define HB_BASE_MATRIX_FUNCTIONS_H
+
+#include <math.h>
+#include <stddef.h>
+
+static inline double hb_dot(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static inline double hb_norm(size_t n, const double *a)
+{
+    return sqrt(hb_dot(n, a, a));
+}
+
+static inline int hb_all_finite(size_t n, const double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(a[i])) return 0;
+    return 1;
+}
+
+/* The sum of the diagonal of a (d, d). */
+static inline double hb_trace(size_t d, const double *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d; i++) sum += a[i * d + i];
+    return sum;
+}
+
+/* From the smallest to the largest; no NaN among them. */
+void hb_sort(size_t n, double *values);
+int hb_by_value(const void *a, const void *b); /* its order, for bsearch */
+
+/* out = factor a b, all (d, d); out is neither a nor b. */
+void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out);
+
+/* The largest sum of |a_ij| over a row of a (d, d). */
+double hb_matrix_norm(size_t d, const double *a);
+
+/* C = L L': L in the lower triangle of C's place; 0 when C (d, d) is not positive definite. */
+int hb_cholesky(size_t d, double *C);
+
+/* Doubles of work that hb_linear_functions needs. */
+#define HB_LINEAR_WORK(d) (4 * (d) * (d))
+
+/* E = e^(-As), K = int_0^s e^(-Av) dv, C = 2 int_0^s e^(-Av) e^(-A'v) dv; A, E, K, C are (d, d). With
+ * s < 0 left out: pass -A for the functions of the forward flow. */
+void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
+                         double *work);
+
+#endif
