@@ -41,7 +41,7 @@ static void start(trial *t, const hb_train_settings *settings, int dim, int clas
                                             t->trainer.model->parameters));
     t->trainer.state.step = 5;
     t->trainer.ramp = 1;
-    assert_ok(t->context, hb_draw_order(&t->trainer));
+    assert_ok(t->context, t->trainer.source->begin(&t->trainer));
 }
 
 static void finish(trial *t)
@@ -138,7 +138,7 @@ static void a_focus_moves_rows_to_the_middle(void **state)
     int near = 0;
     for (size_t k = 0; k < t.trainer.n_shards; k++) {
         hb_shard *shard = &t.trainer.shards[k];
-        assert_ok(&shard->alone, hb_draw_rows(shard));
+        assert_ok(&shard->alone, t.trainer.source->rows(shard));
         for (size_t i = 0; i < shard->rows.n; i++) {
             const double place =
                 log(shard->rows.clock[i].tau / s.tau_min) / log(s.tau_max / s.tau_min);

@@ -163,7 +163,7 @@ static void start(trial *t, hb_train_settings s, int dim, const char *text, doub
                                             t->trainer.model->parameters));
     t->trainer.state.step = 5;
     t->trainer.ramp = 1;
-    assert_ok(t->context, hb_draw_order(&t->trainer));
+    assert_ok(t->context, t->trainer.source->begin(&t->trainer));
     assert_ok(&t->trainer.shards[0].alone, hb_shard_step(&t->trainer.shards[0]));
 }
 
@@ -193,7 +193,7 @@ static double residual_of_estimates(trial *t)
         assert_ok(t->context,
                   hb_residual(t->context, t->drift, &field, HB_QUANTITY_V, &settings, c->tau, 1,
                               shard->anchor.z + i * dim, 1, &radius, NULL, NULL, &scaled, NULL));
-        sum += pow(0.5 * c->b * hb_anchor_trust(shard, i) * scaled, 2) / (double)shard->anchors;
+        sum += pow(0.5 * c->b * shard->anchor.weight[i] * scaled, 2) / (double)shard->anchors;
     }
     return sqrt(sum);
 }
@@ -275,7 +275,8 @@ static void the_residual_of_the_reference(void **state)
             hb_clock clock;
             hb_model_clock(t.trainer.model, tau, &clock);
             const hb_points points = {1, z, &clock, NULL};
-            assert_ok(context, hb_drift_sources(context, &t.trainer, &points, F, &source));
+            assert_ok(context,
+                      t.trainer.source->terms(context, &t.trainer, &points, F, NULL, &source));
             assert_near(source, residual_by_differences(context, &t, z, tau), 0.01);
         }
         finish(&t);

@@ -26,11 +26,11 @@ typedef struct hb_ball_common {
     double to_scaled; /* the scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1) */
 } hb_ball_common;
 
-/* A constraint over heat balls whose file has prepare, create and add, its room an hb_tape_room at its beginning. */
+/* A constraint over heat balls whose file has prepare, create and add, its scratch an hb_scratch at its beginning. */
 #define HB_BALL_CONSTRAINT(of_recipe)                                                              \
     {                                                                                              \
         .weight = (of_recipe), .target_rows = 512, .prepare = prepare, .discard = hb_ball_discard, \
-        .create = create, .add = add, .destroy = hb_tape_room_destroy                              \
+        .create = create, .add = add                                                               \
     }
 
 /* degree[kinds]: of the cubature in small dimensions. */

@@ -26,7 +26,7 @@ static void print_run(const hb_trainer *t, char *text)
     const hb_model_info *info = &t->model->info;
     uint64_t sum = hb_checksum(HB_CHECKSUM_START, t->z, t->n * (size_t)info->dim * sizeof *t->z);
     if (t->labels) sum = hb_checksum(sum, t->labels, t->n * sizeof *t->labels);
-    const char *drift = t->pool ? hb_problem_text(s->drift) : ""; /* its sum: it has blanks */
+    const char *drift = s->drift ? hb_problem_text(s->drift) : ""; /* its sum: it has blanks */
     const uint64_t drift_sum = hb_checksum(0, drift, strlen(drift));
     const locale_t locale = hb_locale_enter();
     snprintf(text, RUN_TEXT,

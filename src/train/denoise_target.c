@@ -9,20 +9,19 @@
  * ICLR 2023, whose bias falls as 1/M; M = n is exact. With labels only rows of the same label
  * count. Both sums over rows are matrix products (float). A number to reproduce: two rows x = -1,
  * 1, a = 1, z = 0: e* = 0 whatever b is. */
-#include "net/net_tape.h"
 #include "train/trainer.h"
 
 #include <math.h>
 #include <string.h>
 
-struct hb_target_room {
+typedef struct target_scratch {
     size_t most, stride; /* rows of data; rounded up for the kernels */
     float *rows;         // (stride, dim): 0 beyond `most`
     float *half_squares; // (stride): |x|^2/2
     int *labels;         // (most)
     float *weight;       // (count, stride): first z.x
     float *z, *mean;     // (count, dim)
-};
+} target_scratch;
 
 hb_status hb_target_create(hb_shard *shard)
 {
@@ -31,70 +30,72 @@ hb_status hb_target_create(hb_shard *shard)
     size_t most = trainer->target_rows > count ? trainer->target_rows : count;
     if (most > trainer->n) most = trainer->n;
     const size_t stride = (most + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
-    hb_target_room *room, made = {.most = most, .stride = stride};
-    HB_TRY(HB_WORKSPACE(trainer->context, &shard->target_work, HB_ARRAY(room, 1),
+    if (trainer->target_rows == 0) return HB_OK;
+    target_scratch *work, made = {.most = most, .stride = stride};
+    HB_TRY(HB_WORKSPACE(trainer->context, &shard->drawing_work, HB_ARRAY(work, 1),
                         HB_ARRAY(made.rows, stride * d), HB_ARRAY(made.half_squares, stride),
                         HB_ARRAY(made.labels, most), HB_ARRAY(made.weight, count * stride),
                         HB_ARRAY(made.z, count * d), HB_ARRAY(made.mean, count * d)));
     memset(made.rows, 0, stride * d * sizeof(float));
     for (size_t j = 0; j < stride; j++) made.half_squares[j] = INFINITY; /* of weight 0 */
-    *room = made;
-    shard->target = room;
+    *work = made;
+    shard->drawing = work;
     return HB_OK;
 }
 
 /* The window of the epoch's order that opens with the shard's own rows. */
-static void gather(const hb_shard *shard, hb_target_room *room)
+static void gather(const hb_shard *shard, target_scratch *work)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
     const uint64_t first =
         trainer->state.step % trainer->steps_per_epoch * (uint64_t)trainer->settings.batch +
         shard->first;
-    for (size_t j = 0; j < room->most; j++) {
+    for (size_t j = 0; j < work->most; j++) {
         const size_t row = trainer->order[(first + j) % trainer->n];
         double sum = 0;
         for (size_t k = 0; k < d; k++) {
             const double x = trainer->z[row * d + k];
-            room->rows[j * d + k] = (float)x;
+            work->rows[j * d + k] = (float)x;
             sum += x * x;
         }
-        room->half_squares[j] = (float)(sum / 2);
-        if (trainer->labels) room->labels[j] = trainer->labels[row];
+        work->half_squares[j] = (float)(sum / 2);
+        if (trainer->labels) work->labels[j] = trainer->labels[row];
     }
 }
 
 /* Row i: z.x becomes -|z - a x|^2/(2b) + |z|^2/(2b), then w. */
-static void weigh(const hb_shard *shard, hb_target_room *room, size_t i)
+static void weigh(const hb_shard *shard, target_scratch *work, size_t i)
 {
     const hb_clock *c = &shard->rows.clock[i];
     const int label = shard->rows.labels ? shard->rows.labels[i] : -1;
     const float by_product = (float)(c->a / c->b), by_square = (float)(c->a * c->a / c->b);
-    float *restrict weight = room->weight + i * room->stride;
-    const float *restrict half_squares = room->half_squares;
-    for (size_t j = 0; j < room->stride; j++)
+    float *restrict weight = work->weight + i * work->stride;
+    const float *restrict half_squares = work->half_squares;
+    for (size_t j = 0; j < work->stride; j++)
         weight[j] = by_product * weight[j] - by_square * half_squares[j];
-    for (size_t j = 0; label >= 0 && j < room->most; j++)
-        if (room->labels[j] != label) weight[j] = -INFINITY;
-    hb_net_kernels_of(shard->alone.isa)->softmax(room->stride, weight);
+    for (size_t j = 0; label >= 0 && j < work->most; j++)
+        if (work->labels[j] != label) weight[j] = -INFINITY;
+    hb_net_kernels_of(shard->alone.isa)->softmax(work->stride, weight);
 }
 
 hb_status hb_target_average(hb_shard *shard)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    hb_target_room *room = shard->target;
+    target_scratch *work = shard->drawing;
+    if (!work) return HB_OK;
     hb_rows *rows = &shard->rows;
-    const hb_net_layer products = {.in = d, .out = room->stride};
-    gather(shard, room);
-    for (size_t i = 0; i < rows->n * d; i++) room->z[i] = (float)rows->z[i];
-    HB_TRY(hb_net_to_outputs(&shard->alone, &products, rows->n, room->rows, room->z, room->weight));
-    for (size_t i = 0; i < rows->n; i++) weigh(shard, room, i);
-    HB_TRY(hb_net_to_inputs(&shard->alone, &products, rows->n, room->rows, room->weight, 0,
-                            room->mean));
+    const hb_net_layer products = {.in = d, .out = work->stride};
+    gather(shard, work);
+    for (size_t i = 0; i < rows->n * d; i++) work->z[i] = (float)rows->z[i];
+    HB_TRY(hb_net_to_outputs(&shard->alone, &products, rows->n, work->rows, work->z, work->weight));
+    for (size_t i = 0; i < rows->n; i++) weigh(shard, work, i);
+    HB_TRY(hb_net_to_inputs(&shard->alone, &products, rows->n, work->rows, work->weight, 0,
+                            work->mean));
     for (size_t i = 0; i < rows->n; i++) {
         const hb_clock *c = &rows->clock[i];
         for (size_t k = i * d; k < (i + 1) * d; k++)
-            rows->noise[k] = (float)((rows->z[k] - c->a * (double)room->mean[k]) / sqrt(c->b));
+            rows->noise[k] = (float)((rows->z[k] - c->a * (double)work->mean[k]) / sqrt(c->b));
     }
     return HB_OK;
 }

@@ -9,15 +9,17 @@
  * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
  * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
  * (tests/test_train.c). */
-#include "train/drift_pool.h"
+#include "train/drift_terms.h"
 
 #include <heatball/random.h>
 #include <math.h>
 
-hb_status hb_draw_order(hb_trainer *trainer)
+enum { SMALL_DIM = 3 };
+
+/* A new order of the data when the step opens an epoch. */
+static hb_status draw_order(hb_trainer *trainer)
 {
     const uint64_t epoch = trainer->state.step / trainer->steps_per_epoch;
-    if (trainer->pool) return hb_pool_refresh(trainer);
     if (trainer->order_epoch == epoch + 1) return HB_OK;
     trainer->order_epoch = epoch + 1;
     const uint64_t seed = trainer->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1);
@@ -49,6 +51,7 @@ static void place_row(const hb_trainer *trainer, size_t row, double reach, size_
     const hb_clock *c = &rows->clock[i];
     const double spread = reach * sqrt(c->b);
     rows->root[i] = sqrt(c->b);
+    rows->weight[i] = 1;
     for (size_t j = 0; j < d; j++)
         rows->z[i * d + j] =
             c->a * trainer->z[row * d + j] + spread * (double)rows->noise[i * d + j];
@@ -64,7 +67,7 @@ hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total,
         (trainer->state.step * total + first) * d, rows->n * d, rows->noise);
 }
 
-hb_status hb_draw_rows(hb_shard *shard)
+static hb_status draw_rows(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t batch = (size_t)trainer->settings.batch;
@@ -75,16 +78,18 @@ hb_status hb_draw_rows(hb_shard *shard)
     for (size_t i = 0; i < rows->n; i++)
         place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n], 1, i,
                   rows);
-    if (!rows->labels) return HB_OK;
+    for (size_t i = 0; i < rows->n && trainer->model->info.dim > SMALL_DIM; i++)
+        rows->weight[i] = 1 / hb_model_data_share(trainer->model, &rows->clock[i]);
+    if (!rows->labels) return hb_target_average(shard);
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + HB_STREAM_LABEL, step * batch + shard->first,
                              rows->n, shard->uniform));
     for (size_t i = 0; i < rows->n; i++)
         if (shard->uniform[i] < trainer->settings.label_dropout) rows->labels[i] = -1;
-    return HB_OK;
+    return hb_target_average(shard);
 }
 
-hb_status hb_draw_anchors(hb_shard *shard)
+static hb_status draw_anchors(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t total = (size_t)trainer->settings.anchors, first = shard->first_anchor;
@@ -99,3 +104,10 @@ hb_status hb_draw_anchors(hb_shard *shard)
         place_row(trainer, (size_t)(shard->uniform[i] * (double)trainer->n), reach, i, rows);
     return HB_OK;
 }
+
+const hb_row_source hb_rows_of_data = {.weight = 1,
+                                       .create_shard = hb_target_create,
+                                       .begin = draw_order,
+                                       .rows = draw_rows,
+                                       .anchors = draw_anchors,
+                                       .terms = hb_linear_terms};

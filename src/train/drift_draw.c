@@ -12,8 +12,8 @@
  * up to h^3, as the step itself. Rows go in groups of HB_POOL_GROUP that share a level of tau and
  * the paths of their targets. Anchors: f_j with noise of variance 2D + spread^2 b, then phi_h.
  * A number to reproduce: F = -x: s_z = e^h s_y. */
-#include "net/net_tape.h"
 #include "train/drift_pool.h"
+#include "train/drift_terms.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -21,9 +21,8 @@
 
 enum { SERIES = 6 };
 
-struct hb_drift_room {
+typedef struct drift_scratch {
     size_t most;           /* paths of a target, a multiple of HB_SOFTMAX_GROUP; 0: the row's own */
-    size_t *level;         // (rows)
     double *y, *end;       // (rows, dim): before and after the flow
     double *flow;          // (3, rows, dim)
     double *slope, *bend;  // (rows, dim): s_y, then s_z; grad div F
@@ -31,46 +30,37 @@ struct hb_drift_room {
     double *term;          // (2, dim)
     float *y_float, *mean; // (rows, dim)
     float *weight;         // (HB_POOL_GROUP, most)
-    hb_workspace work;
-};
+} drift_scratch;
 
-hb_status hb_drift_room_create(hb_shard *shard)
+static hb_status create_shard(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
     const size_t n = shard->count > shard->anchors ? shard->count : shard->anchors;
-    void *memory;
-    HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_drift_room), &memory));
-    hb_drift_room *room = shard->drift_room = memory;
-    *room = (hb_drift_room){0};
+    drift_scratch *work, made = {0};
     const size_t asked = trainer->target_rows, members = trainer->pool->members;
     if (asked > 0) {
         const size_t most = (asked + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
-        room->most = most < members ? most : members;
+        made.most = most < members ? most : members;
     }
-    return HB_WORKSPACE(
-        trainer->context, &room->work, HB_ARRAY(room->level, n), HB_ARRAY(room->y, n * d),
-        HB_ARRAY(room->end, n * d), HB_ARRAY(room->slope, n * d), HB_ARRAY(room->bend, n * d),
-        HB_ARRAY(room->flow, 3 * n * d), HB_ARRAY(room->jacobian, n * d * d),
-        HB_ARRAY(room->term, 2 * d), HB_ARRAY(room->y_float, n * d), HB_ARRAY(room->mean, n * d),
-        HB_ARRAY(room->weight, HB_POOL_GROUP * room->most + 1));
-}
-
-void hb_drift_room_destroy(hb_shard *shard)
-{
-    if (!shard->drift_room) return;
-    hb_workspace_destroy(&shard->drift_room->work);
-    hb_release(shard->trainer->context, shard->drift_room);
-    shard->drift_room = NULL;
+    HB_TRY(HB_WORKSPACE(
+        trainer->context, &shard->drawing_work, HB_ARRAY(work, 1), HB_ARRAY(made.y, n * d),
+        HB_ARRAY(made.end, n * d), HB_ARRAY(made.slope, n * d), HB_ARRAY(made.bend, n * d),
+        HB_ARRAY(made.flow, 3 * n * d), HB_ARRAY(made.jacobian, n * d * d),
+        HB_ARRAY(made.term, 2 * d), HB_ARRAY(made.y_float, n * d), HB_ARRAY(made.mean, n * d),
+        HB_ARRAY(made.weight, HB_POOL_GROUP * made.most)));
+    *work = made;
+    shard->drawing = work;
+    return HB_OK;
 }
 
 /* ---- along the flow ---------------------------------------------------------------------------
  * */
 
 /* v becomes e^{-hJ'} v by its series; J' is the transpose of (d, d). */
-static void back_along(size_t d, const double *jacobian, double h, double *v, double *room)
+static void back_along(size_t d, const double *jacobian, double h, double *v, double *scratch)
 {
-    double *term = room, *next = room + d;
+    double *term = scratch, *next = scratch + d;
     memcpy(term, v, d * sizeof *v);
     for (int k = 1; k <= SERIES; k++) {
         for (size_t i = 0; i < d; i++) {
@@ -99,26 +89,26 @@ static hb_status flow_rows(hb_shard *shard, size_t first, size_t n, double h, in
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_problem *drift = trainer->settings.drift;
-    hb_drift_room *room = shard->drift_room;
+    drift_scratch *work = shard->drawing;
     const size_t d = (size_t)trainer->model->info.dim;
-    double *end = room->end + first * d;
-    memcpy(end, room->y + first * d, n * d * sizeof *end);
-    HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, room->flow));
+    double *end = work->end + first * d;
+    memcpy(end, work->y + first * d, n * d * sizeof *end);
+    HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, work->flow));
     if (slopes)
-        HB_TRY(hb_drift_at(&shard->alone, drift, n, end, NULL, NULL, room->bend + first * d,
-                           room->jacobian + first * d * d));
-    HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, room->flow));
-    for (size_t i = first; i < first + n; i++) keep_row(d, room->y + i * d, room->end + i * d);
+        HB_TRY(hb_drift_at(&shard->alone, drift, n, end, NULL, NULL, work->bend + first * d,
+                           work->jacobian + first * d * d));
+    HB_TRY(hb_drift_flow(&shard->alone, drift, n, d, h / 2, end, work->flow));
+    for (size_t i = first; i < first + n; i++) keep_row(d, work->y + i * d, work->end + i * d);
     return HB_OK;
 }
 
 /* s_y of row i to s_z. */
-static void carry_score(hb_drift_room *room, size_t d, size_t i, double h)
+static void carry_score(drift_scratch *work, size_t d, size_t i, double h)
 {
-    double *slope = room->slope + i * d, *bend = room->bend + i * d;
-    const double *jacobian = room->jacobian + i * d * d;
-    back_along(d, jacobian, h, slope, room->term);
-    back_along(d, jacobian, h / 2, bend, room->term);
+    double *slope = work->slope + i * d, *bend = work->bend + i * d;
+    const double *jacobian = work->jacobian + i * d * d;
+    back_along(d, jacobian, h, slope, work->term);
+    back_along(d, jacobian, h / 2, bend, work->term);
     for (size_t j = 0; j < d; j++) slope[j] -= h * bend[j];
 }
 
@@ -145,28 +135,28 @@ static hb_status draw_group(hb_shard *shard, int stream, size_t g, size_t groups
     return HB_OK;
 }
 
-/* f* of the n rows from `first` on over the group's paths, into room->mean. */
+/* f* of the n rows from `first` on over the group's paths, into work->mean. */
 static hb_status average(hb_shard *shard, const hb_group *group, size_t first, size_t n)
 {
-    hb_drift_room *room = shard->drift_room;
+    drift_scratch *work = shard->drawing;
     const hb_pool *pool = shard->trainer->pool;
-    const size_t d = (size_t)shard->trainer->model->info.dim, most = room->most;
+    const size_t d = (size_t)shard->trainer->model->info.dim, most = work->most;
     const size_t at = group->level * pool->members + group->first;
     const float per = (float)(1 / (2 * pool->lag[group->level]));
     const float *from = pool->from + at * d, *half = pool->half_squares + at;
     const hb_net_layer products = {.in = d, .out = most};
-    HB_TRY(hb_net_to_outputs(&shard->alone, &products, n, from, room->y_float + first * d,
-                             room->weight));
+    HB_TRY(hb_net_to_outputs(&shard->alone, &products, n, from, work->y_float + first * d,
+                             work->weight));
     for (size_t i = 0; i < n; i++) {
         const int label = shard->rows.labels ? shard->rows.labels[first + i] : -1;
-        float *restrict weight = room->weight + i * most;
+        float *restrict weight = work->weight + i * most;
         for (size_t j = 0; j < most; j++) weight[j] = per * (weight[j] - half[j]);
         for (size_t j = 0; label >= 0 && j < most; j++)
             if (pool->member_labels[group->first + j] != label) weight[j] = -INFINITY;
         hb_net_kernels_of(shard->alone.isa)->softmax(most, weight);
     }
-    return hb_net_to_inputs(&shard->alone, &products, n, from, room->weight, 0,
-                            room->mean + first * d);
+    return hb_net_to_inputs(&shard->alone, &products, n, from, work->weight, 0,
+                            work->mean + first * d);
 }
 
 /* Rows first .. first+n-1 of the shard, all of one group; own: the first of them in the group. */
@@ -175,32 +165,33 @@ static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_pool *pool = trainer->pool;
-    hb_drift_room *room = shard->drift_room;
+    drift_scratch *work = shard->drawing;
     hb_rows *rows = &shard->rows;
     const size_t d = (size_t)trainer->model->info.dim;
     const double lag = pool->lag[group->level], reach = sqrt(2 * lag);
-    const int plain = room->most == 0 && !trainer->constraint;
+    const int plain = work->most == 0 && !trainer->constraint;
     const float *from = pool->from + (group->level * pool->members + group->first + own) * d;
     for (size_t i = 0; i < n * d; i++) {
         const size_t to = first * d + i;
-        room->y[to] = (double)from[i] + reach * (double)rows->noise[to];
-        room->y_float[to] = (float)room->y[to];
-        room->mean[to] = from[i];
+        work->y[to] = (double)from[i] + reach * (double)rows->noise[to];
+        work->y_float[to] = (float)work->y[to];
+        work->mean[to] = from[i];
     }
     for (size_t i = 0; i < n; i++) {
         hb_model_clock(trainer->model, pool->tau[group->level], &rows->clock[first + i]);
+        rows->weight[first + i] = 1;
         rows->root[first + i] = plain ? reach : sqrt(rows->clock[first + i].b);
     }
-    if (room->most > 0) HB_TRY(average(shard, group, first, n));
+    if (work->most > 0) HB_TRY(average(shard, group, first, n));
     HB_TRY(flow_rows(shard, first, n, lag / 2, 1));
     for (size_t i = first * d; i < (first + n) * d; i++) {
-        room->slope[i] = ((double)room->mean[i] - room->y[i]) / (2 * lag);
-        rows->z[i] = room->end[i];
+        work->slope[i] = ((double)work->mean[i] - work->y[i]) / (2 * lag);
+        rows->z[i] = work->end[i];
     }
     for (size_t i = first; i < first + n; i++) {
-        carry_score(room, d, i, lag / 2);
+        carry_score(work, d, i, lag / 2);
         for (size_t j = i * d; j < (i + 1) * d; j++)
-            rows->noise[j] = (float)(-rows->root[i] * room->slope[j]);
+            rows->noise[j] = (float)(-rows->root[i] * work->slope[j]);
     }
     return HB_OK;
 }
@@ -222,12 +213,12 @@ static hb_status draw_labels(hb_shard *shard, const hb_group *group, size_t firs
     return HB_OK;
 }
 
-hb_status hb_drift_draw_rows(hb_shard *shard)
+static hb_status draw_rows(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t batch = (size_t)trainer->settings.batch;
     const size_t groups = (batch + HB_POOL_GROUP - 1) / HB_POOL_GROUP;
-    const size_t most = shard->drift_room->most;
+    const size_t most = ((const drift_scratch *)shard->drawing)->most;
     const size_t window = most > HB_POOL_GROUP ? most : HB_POOL_GROUP;
     HB_TRY(hb_draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, &shard->rows));
     for (size_t i = 0, n; i < shard->count; i += n) {
@@ -244,34 +235,29 @@ hb_status hb_drift_draw_rows(hb_shard *shard)
 /* ---- anchors ----------------------------------------------------------------------------------
  * */
 
-double hb_anchor_trust(const hb_shard *shard, size_t i)
-{
-    return shard->trainer->pool ? shard->anchor.root[i] : 1;
-}
-
-/* 1/(1 + |F|^2/(4 mean |F|^2)). */
-static hb_status draw_trust(hb_shard *shard)
+/* A residual counts 1/(1 + |F|^2/(30 mean |F|^2)) of itself, less where the drift is strong. */
+static hb_status weigh_anchors(hb_shard *shard)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    hb_drift_room *room = shard->drift_room;
+    drift_scratch *work = shard->drawing;
     const hb_rows *rows = &shard->anchor;
     HB_TRY(hb_problem_drift(&shard->alone, shard->trainer->settings.drift, 0, rows->n, rows->z,
-                            room->flow, NULL, NULL, NULL));
+                            work->flow, NULL, NULL, NULL));
     for (size_t i = 0; i < rows->n; i++) {
         double square = 0;
-        for (size_t j = i * d; j < (i + 1) * d; j++) square += room->flow[j] * room->flow[j];
-        rows->root[i] = 1 / (1 + square / (30 * shard->trainer->pool->strength));
+        for (size_t j = i * d; j < (i + 1) * d; j++) square += work->flow[j] * work->flow[j];
+        rows->weight[i] = 1 / (1 + square / (30 * shard->trainer->pool->strength));
     }
     return HB_OK;
 }
 
-hb_status hb_drift_draw_anchors(hb_shard *shard)
+static hb_status draw_anchors(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_pool *pool = trainer->pool;
     const size_t total = (size_t)trainer->settings.anchors, d = (size_t)trainer->model->info.dim;
     const double spread = trainer->settings.anchor_spread;
-    hb_drift_room *room = shard->drift_room;
+    drift_scratch *work = shard->drawing;
     hb_rows *rows = &shard->anchor;
     HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, shard->first_anchor, total, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, shard->first_anchor, total, rows));
@@ -285,10 +271,20 @@ hb_status hb_drift_draw_anchors(hb_shard *shard)
         const float *from = pool->from + (k * pool->members + member) * d;
         const double reach = sqrt(2 * pool->lag[k] + spread * spread * c->b);
         for (size_t j = 0; j < d; j++)
-            room->y[i * d + j] = (double)from[j] + reach * (double)rows->noise[i * d + j];
+            work->y[i * d + j] = (double)from[j] + reach * (double)rows->noise[i * d + j];
         if (rows->labels) rows->labels[i] = pool->member_labels[member];
         HB_TRY(flow_rows(shard, i, 1, pool->lag[k] / 2, 0));
     }
-    memcpy(rows->z, room->end, rows->n * d * sizeof *rows->z);
-    return draw_trust(shard);
+    memcpy(rows->z, work->end, rows->n * d * sizeof *rows->z);
+    return weigh_anchors(shard);
 }
+
+/* weight: b, whose cube weights a residual, is small where a user's drift is fast (models.md) */
+const hb_row_source hb_rows_of_drift = {.weight = 12,
+                                        .create = hb_pool_create,
+                                        .destroy = hb_pool_destroy,
+                                        .create_shard = create_shard,
+                                        .begin = hb_pool_refresh,
+                                        .rows = draw_rows,
+                                        .anchors = draw_anchors,
+                                        .terms = hb_drift_terms};

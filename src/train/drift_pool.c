@@ -107,11 +107,11 @@ hb_status hb_drift_at(hb_context *context, const hb_problem *drift, size_t n, co
 }
 
 hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, size_t dim,
-                        double h, double *x, double *room)
+                        double h, double *x, double *scratch)
 {
     static const double ahead[4] = {0, 0.5, 0.5, 1}, weight[4] = {1, 2, 2, 1};
     const size_t count = n * dim;
-    double *slope = room, *sum = slope + count, *moved = sum + count;
+    double *slope = scratch, *sum = slope + count, *moved = sum + count;
     memset(sum, 0, count * sizeof *sum);
     for (int stage = 0; stage < 4; stage++) {
         for (size_t i = 0; i < count; i++)
@@ -170,6 +170,8 @@ hb_status hb_pool_create(hb_trainer *trainer)
              trainer->model->info.dim);
     HB_CHECK(trainer->context, !trainer->settings.standardise, HB_ERROR_ARGUMENT,
              "the data cannot be standardised: the drift is given in their units");
+    HB_CHECK(trainer->context, trainer->settings.tau_focus == 0, HB_ERROR_ARGUMENT,
+             "tau_focus is %g; with a drift it must be 0", trainer->settings.tau_focus);
     void *memory;
     HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_pool), &memory));
     hb_pool *pool = trainer->pool = memory;
@@ -203,11 +205,11 @@ static hb_status level_task(void *user, size_t k, int thread)
     hb_context alone = hb_context_child(job->trainer->context, 1);
     double *x = job->x + k * members * d;
     float *from = pool->from + k * members * d, *half = pool->half_squares + k * members;
-    void *room;
-    HB_TRY(hb_allocate(job->trainer->context, 3 * members * d, sizeof(double), &room));
-    const hb_status status =
-        hb_drift_flow(&alone, job->trainer->settings.drift, members, d, pool->lag[k] / 2, x, room);
-    hb_release(job->trainer->context, room);
+    void *scratch;
+    HB_TRY(hb_allocate(job->trainer->context, 3 * members * d, sizeof(double), &scratch));
+    const hb_status status = hb_drift_flow(&alone, job->trainer->settings.drift, members, d,
+                                           pool->lag[k] / 2, x, scratch);
+    hb_release(job->trainer->context, scratch);
     HB_TRY(hb_context_adopt(job->trainer->context, &alone, status));
     mend(members, d, x);
     for (size_t i = 0; i < members; i++) {

@@ -24,7 +24,7 @@ struct hb_pool {
     hb_workspace work;
 };
 
-/* The pool's room, its lags, and the model's reference and end points. */
+/* The pool's arrays, its lags, and the model's reference and end points. */
 hb_status hb_pool_create(hb_trainer *trainer);
 void hb_pool_destroy(hb_trainer *trainer);
 /* New paths when the step opens a new generation. */
@@ -44,9 +44,9 @@ hb_status hb_pool_paths(hb_trainer *trainer, double step, size_t n_times, const 
  * each may be NULL. Values that are not finite are handed out. */
 hb_status hb_drift_at(hb_context *context, const hb_problem *drift, size_t n, const double *x,
                       double *F, double *divergence, double *grad_divergence, double *jacobian);
-/* x (n, dim) carried along dx/dh = F by one step of the classical Runge-Kutta scheme; room (3, n,
+/* x (n, dim) carried along dx/dh = F by one step of the classical Runge-Kutta scheme; scratch (3, n,
  * dim). */
 hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, size_t dim,
-                        double h, double *x, double *room);
+                        double h, double *x, double *scratch);
 
 #endif

@@ -12,15 +12,19 @@
 
 #include <string.h>
 
-static void fill_linear(const hb_model *model, const hb_points *points, double *F, double *jacobian)
+hb_status hb_linear_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                          double *F, double *jacobian, double *left)
 {
-    const size_t d = (size_t)model->info.dim;
-    const double c = model->info.process == HB_PROCESS_OU ? -1 : 0;
+    const size_t d = (size_t)trainer->model->info.dim;
+    const double c = trainer->model->info.process == HB_PROCESS_OU ? -1 : 0;
+    (void)alone;
+    memset(left, 0, points->n * (jacobian ? d : 1) * sizeof *left);
     for (size_t i = 0; i < points->n * d; i++) F[i] = c * points->z[i];
-    if (!jacobian) return;
+    if (!jacobian) return HB_OK;
     memset(jacobian, 0, points->n * d * d * sizeof *jacobian);
     for (size_t i = 0; i < points->n; i++)
         for (size_t j = 0; j < d; j++) jacobian[(i * d + j) * d + j] = c;
+    return HB_OK;
 }
 
 /* A point along axis r. */
@@ -44,41 +48,23 @@ static axis_terms along_axis(const hb_model *model, const hb_points *points, siz
     return t;
 }
 
-hb_status hb_drift_sources(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
-                           double *F, double *source)
+static void add_scalar(const hb_model *model, const hb_points *points, const double *F,
+                       double *left)
 {
-    const hb_model *model = trainer->model;
     const size_t d = (size_t)model->info.dim;
-    if (!trainer->pool) {
-        fill_linear(model, points, F, NULL);
-        memset(source, 0, points->n * sizeof *source);
-        return HB_OK;
-    }
-    HB_TRY(hb_problem_drift(alone, trainer->settings.drift, 0, points->n, points->z, F, source,
-                            NULL, NULL));
     for (size_t i = 0; i < points->n; i++)
         for (size_t r = 0; r < d; r++) {
             const axis_terms t = along_axis(model, points, i, r, F);
             const double V = t.variance, s = -t.p / V, tau = points->clock[i].tau;
-            source[i] += (-t.log_rate / 2 - s * t.mean_rate - s * t.p * t.log_rate / 2) / tau +
-                         1 / V - s * s + t.drift * s;
+            left[i] += (-t.log_rate / 2 - s * t.mean_rate - s * t.p * t.log_rate / 2) / tau +
+                       1 / V - s * s + t.drift * s;
         }
-    return HB_OK;
 }
 
-hb_status hb_drift_vector_sources(hb_context *alone, const hb_trainer *trainer,
-                                  const hb_points *points, double *F, double *jacobian,
-                                  double *source)
+static void add_vector(const hb_model *model, const hb_points *points, const double *F,
+                       const double *jacobian, double *left)
 {
-    const hb_model *model = trainer->model;
     const size_t d = (size_t)model->info.dim;
-    if (!trainer->pool) {
-        fill_linear(model, points, F, jacobian);
-        memset(source, 0, points->n * d * sizeof *source);
-        return HB_OK;
-    }
-    HB_TRY(hb_problem_drift(alone, trainer->settings.drift, 0, points->n, points->z, F, NULL,
-                            source, jacobian));
     for (size_t i = 0; i < points->n; i++)
         for (size_t r = 0; r < d; r++) {
             const axis_terms t = along_axis(model, points, i, r, F);
@@ -90,8 +76,19 @@ hb_status hb_drift_vector_sources(hb_context *alone, const hb_trainer *trainer,
                 double turned = 0; /* (J' axis)_j */
                 for (size_t k = 0; k < d; k++)
                     turned += jacobian[(i * d + k) * d + j] * (double)axis[k];
-                source[i * d + j] += along * (double)axis[j] + s * turned;
+                left[i * d + j] += along * (double)axis[j] + s * turned;
             }
         }
+}
+
+hb_status hb_drift_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                         double *F, double *jacobian, double *left)
+{
+    HB_TRY(hb_problem_drift(alone, trainer->settings.drift, 0, points->n, points->z, F,
+                            jacobian ? NULL : left, jacobian ? left : NULL, jacobian));
+    if (jacobian)
+        add_vector(trainer->model, points, F, jacobian, left);
+    else
+        add_scalar(trainer->model, points, F, left);
     return HB_OK;
 }

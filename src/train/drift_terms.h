@@ -5,14 +5,12 @@
 
 #include "train/trainer.h"
 
-/* At n points of the model, on this thread: F (n, dim), and of v_ref
- *     source (n) = d_tau v - Lap v - |grad v|^2 + F.grad v + div F,
- * which is 0 for OU and VE. */
-hb_status hb_drift_sources(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
-                           double *F, double *source);
-/* The same for scores: F, its Jacobian (n, dim, dim) and the gradient of the source (n, dim). */
-hb_status hb_drift_vector_sources(hb_context *alone, const hb_trainer *trainer,
-                                  const hb_points *points, double *F, double *jacobian,
-                                  double *source);
+/* The terms of the two sources of rows (trainer.h), on this thread. Of v_ref is left
+ *     d_tau v - Lap v - |grad v|^2 + F.grad v + div F,
+ * which is 0 for OU and VE, and for scores its gradient. */
+hb_status hb_linear_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                          double *F, double *jacobian, double *left);
+hb_status hb_drift_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                         double *F, double *jacobian, double *left);
 
 #endif

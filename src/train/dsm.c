@@ -3,21 +3,11 @@
  *     L = mean over rows of |sqrt(b) s(z,tau) + e|^2/dim,   z = a z_0 + sqrt(b) e,
  * since grad ln p(z | z_0) = -e/sqrt(b), weighted with the variance b of the noise. Its minimiser
  * is the score of the noisy data. From it dL/ds = 2 sqrt(b) (sqrt(b) s + e)/(dim B). Above 3
- * dimensions a row counts 1/g, g what the Gaussian reference alone leaves at its tau
+ * dimensions a row of data counts 1/g (draw.c), g what the Gaussian reference alone leaves at its tau
  * (net/model_axes.c): every tau then starts with a loss of 1, where it fell as g to a hundredth at
  * those tau where the shape of an image is decided. A number to reproduce: s = 0 gives L = 1 on
  * average in the plane. */
 #include "train/trainer.h"
-
-#include <math.h>
-
-enum { SMALL_DIM = 3 };
-
-static double row_weight(const hb_trainer *trainer, const hb_clock *clock)
-{
-    if (trainer->model->info.dim <= SMALL_DIM || trainer->pool) return 1;
-    return 1 / hb_model_data_share(trainer->model, clock);
-}
 
 hb_status hb_dsm_add(hb_shard *shard)
 {
@@ -30,8 +20,7 @@ hb_status hb_dsm_add(hb_shard *shard)
     HB_TRY(hb_model_tape_forward(shard->tape, parameters, &points, NULL, shard->score));
     double sum = 0;
     for (size_t i = 0; i < rows->n; i++) {
-        const double root = rows->root[i],
-                     share = per_number * row_weight(trainer, &rows->clock[i]);
+        const double root = rows->root[i], share = per_number * rows->weight[i];
         for (size_t j = i * d; j < (i + 1) * d; j++) {
             const double miss = root * (double)shard->score[j] + (double)rows->noise[j];
             sum += share * miss * miss;

@@ -10,7 +10,7 @@
  * q = g N(x^, ln tau), g = k/sqrt(b): d_i q = (g/sigma) N_i, d_i d_j q = (g/sigma^2) N_ij, d_tau q
  * = (g' N + g N_t)/tau. All are channels of one pass: value, dim directions, ln tau, dim (dim+1)/2
  * pairs. A number to reproduce: q = 0 gives e = 0 exactly, with OU and VE. */
-#include "train/drift_terms.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,16 +21,15 @@ enum { MOST_DIM = 3, MOST_PAIRS = 6 };
  * three. */
 static const int pairs[MOST_PAIRS][2] = {{0, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 2}};
 
-typedef struct vector_room {
-    hb_net_tape *jets;
-    hb_workspace work;
+typedef struct vector_scratch {
+    hb_scratch own;
     size_t channels, n_pairs;
     float *input;               // (channels, anchors, inputs)
     float *output, *cotangent;  // (channels, anchors, dim)
     float *reference, *scratch; // (anchors, dim), (2, anchors, dim)
     double *drift, *jacobian;   // (anchors, dim), (anchors, dim, dim): F, dF_i/dz_j
     double *source;             // (anchors, dim): e_ref
-} vector_room;
+} vector_scratch;
 
 static hb_status prepare(hb_trainer *trainer)
 {
@@ -45,33 +44,24 @@ static hb_status prepare(hb_trainer *trainer)
     return HB_OK;
 }
 
-static void destroy(hb_shard *shard)
-{
-    vector_room *room = shard->room;
-    hb_net_tape_destroy(room->jets);
-    hb_workspace_destroy(&room->work);
-    hb_release(shard->trainer->context, room);
-    shard->room = NULL;
-}
-
 static hb_status create(hb_shard *shard)
 {
     hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
     const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
-    vector_room *room;
-    HB_TRY(hb_room_create(shard, sizeof *room, &room));
-    room->n_pairs = d * (d + 1) / 2;
+    vector_scratch *work;
+    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
+    work->n_pairs = d * (d + 1) / 2;
     if (m == 0) return HB_OK;
-    const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)room->n_pairs, .pair = pairs};
-    const size_t channels = room->channels = (size_t)hb_net_channels(&jets);
-    HB_TRY(HB_WORKSPACE(trainer->context, &room->work, HB_ARRAY(room->input, channels * m * inputs),
-                        HB_ARRAY(room->output, channels * m * d),
-                        HB_ARRAY(room->cotangent, channels * m * d),
-                        HB_ARRAY(room->reference, m * d), HB_ARRAY(room->scratch, 2 * m * d),
-                        HB_ARRAY(room->drift, m * d), HB_ARRAY(room->source, m * d),
-                        HB_ARRAY(room->jacobian, m * d * d)));
-    return hb_net_tape_create(&shard->alone, trainer->model->net, &jets, m, &room->jets);
+    const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)work->n_pairs, .pair = pairs};
+    const size_t channels = work->channels = (size_t)hb_net_channels(&jets);
+    HB_TRY(HB_WORKSPACE(
+        trainer->context, &work->own.arrays, HB_ARRAY(work->input, channels * m * inputs),
+        HB_ARRAY(work->output, channels * m * d), HB_ARRAY(work->cotangent, channels * m * d),
+        HB_ARRAY(work->reference, m * d), HB_ARRAY(work->scratch, 2 * m * d),
+        HB_ARRAY(work->drift, m * d), HB_ARRAY(work->source, m * d),
+        HB_ARRAY(work->jacobian, m * d * d)));
+    return hb_net_tape_create(&shard->alone, trainer->model->net, &jets, m, &work->own.jets);
 }
 
 /* Everything about one anchor, in double. */
@@ -83,35 +73,35 @@ typedef struct anchor_terms {
     double g, g_rate, first, second;
 } anchor_terms;
 
-static void take_channels(const vector_room *room, size_t m, size_t i, size_t d, anchor_terms *t)
+static void take_channels(const vector_scratch *work, size_t m, size_t i, size_t d, anchor_terms *t)
 {
     for (size_t j = 0; j < d; j++) {
-        const float *out = room->output + i * d + j;
+        const float *out = work->output + i * d + j;
         t->N[j] = (double)out[0];
         for (size_t k = 0; k < d; k++) t->N_i[k][j] = (double)out[(1 + k) * m * d];
         t->N_t[j] = (double)out[(1 + d) * m * d];
-        for (size_t p = 0; p < room->n_pairs; p++) t->N_ii[p][j] = (double)out[(2 + d + p) * m * d];
+        for (size_t p = 0; p < work->n_pairs; p++) t->N_ii[p][j] = (double)out[(2 + d + p) * m * d];
     }
 }
 
-static void take_terms(const hb_model *model, const vector_room *room, const hb_points *points,
+static void take_terms(const hb_model *model, const vector_scratch *work, const hb_points *points,
                        size_t i, anchor_terms *t)
 {
     const hb_clock *c = &points->clock[i];
     const size_t d = (size_t)model->info.dim;
     const double b_rate = hb_model_noise_rate(model, c), root = sqrt(c->b);
-    take_channels(room, points->n, i, d, t);
+    take_channels(work, points->n, i, d, t);
     t->g = c->k / root;
     t->g_rate = (c->k_rate - c->k * b_rate / (2 * c->b)) / root;
     t->first = t->g / c->sigma;
     t->second = t->g / (c->sigma * c->sigma);
     for (size_t j = 0; j < d; j++) {
         t->q[j] = t->g * t->N[j];
-        t->push[j] = 2 * (double)room->reference[i * d + j] + 2 * t->q[j] - room->drift[i * d + j];
-        t->source[j] = room->source[i * d + j];
+        t->push[j] = 2 * (double)work->reference[i * d + j] + 2 * t->q[j] - work->drift[i * d + j];
+        t->source[j] = work->source[i * d + j];
         for (size_t k = 0; k < d; k++) {
             t->H[j][k] = 0;
-            t->J[j][k] = room->jacobian[(i * d + j) * d + k];
+            t->J[j][k] = work->jacobian[(i * d + j) * d + k];
             for (size_t r = 0; r < d; r++)
                 t->H[j][k] -= (double)model->axes[r * d + j] * (double)model->axes[r * d + k] /
                               hb_model_variance(model, c, r);
@@ -133,11 +123,11 @@ static double residual(const anchor_terms *t, size_t d, size_t n_pairs, double t
 }
 
 /* Cotangents of the channels from P_i = dL/de_i. */
-static void write_cotangents(const anchor_terms *t, vector_room *room, size_t m, size_t i, size_t d,
-                             double tau, const double *P)
+static void write_cotangents(const anchor_terms *t, vector_scratch *work, size_t m, size_t i,
+                             size_t d, double tau, const double *P)
 {
     for (size_t j = 0; j < d; j++) {
-        float *out = room->cotangent + i * d + j;
+        float *out = work->cotangent + i * d + j;
         double value = t->g_rate / tau * P[j];
         for (size_t k = 0; k < d; k++) {
             value -= t->g * P[k] * (2 * t->H[k][j] - t->J[j][k] + 2 * t->first * t->N_i[k][j]);
@@ -145,54 +135,55 @@ static void write_cotangents(const anchor_terms *t, vector_room *room, size_t m,
         }
         out[0] = (float)value;
         out[(1 + d) * m * d] = (float)(t->g / tau * P[j]);
-        for (size_t p = 0; p < room->n_pairs; p++) {
+        for (size_t p = 0; p < work->n_pairs; p++) {
             const size_t a = (size_t)pairs[p][0], b = (size_t)pairs[p][1];
             out[(2 + d + p) * m * d] = (float)(-t->second * (j == b ? P[a] : j == a ? P[b] : 0));
         }
     }
 }
 
-static void add_anchor(hb_shard *shard, vector_room *room, const hb_points *points, size_t i)
+static void add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *points, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_clock *c = &points->clock[i];
     const size_t d = (size_t)trainer->model->info.dim;
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->weight * trainer->ramp * c->b * share;
-    const double scale = 0.5 * c->b * sqrt(c->b) * hb_anchor_trust(shard, i);
+    const double scale = 0.5 * c->b * sqrt(c->b) * shard->anchor.weight[i];
     anchor_terms t;
     double P[MOST_DIM] = {0};
-    take_terms(trainer->model, room, points, i, &t);
+    take_terms(trainer->model, work, points, i, &t);
     for (size_t k = 0; k < d; k++) {
         double slope;
-        const double rho = scale * residual(&t, d, room->n_pairs, c->tau, k);
+        const double rho = scale * residual(&t, d, work->n_pairs, c->tau, k);
         shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
         shard->losses[HB_LOSS_RESIDUAL2] += share * rho * rho;
         P[k] = factor * slope * scale;
     }
-    write_cotangents(&t, room, points->n, i, d, c->tau, P);
+    write_cotangents(&t, work, points->n, i, d, c->tau, P);
 }
 
 static hb_status add(hb_shard *shard)
 {
     const hb_model *model = shard->trainer->model;
-    vector_room *room = shard->room;
+    vector_scratch *work = shard->scratch;
     const hb_rows *anchor = &shard->anchor;
     const hb_points points = {anchor->n, anchor->z, anchor->clock, anchor->labels};
     const size_t d = (size_t)model->info.dim;
     const size_t channel = points.n * (size_t)hb_model_inputs_count(model);
-    hb_model_inputs(model, &points, room->input);
+    hb_model_inputs(model, &points, work->input);
     for (size_t k = 0; k < d; k++)
-        hb_model_inputs_along(model, points.n, (int)k, room->input + (1 + k) * channel);
-    hb_model_inputs_log_tau(model, &points, room->input, room->input + (1 + d) * channel);
-    memset(room->input + (2 + d) * channel, 0, room->n_pairs * channel * sizeof(float));
-    HB_TRY(hb_net_forward(room->jets, model->parameters, points.n, room->input, room->output));
-    HB_TRY(hb_model_reference(model, &points, room->scratch, NULL, room->reference));
-    HB_TRY(hb_drift_vector_sources(&shard->alone, shard->trainer, &points, room->drift,
-                                   room->jacobian, room->source));
-    for (size_t i = 0; i < points.n; i++) add_anchor(shard, room, &points, i);
-    return hb_net_backward(room->jets, model->parameters, room->cotangent, shard->gradient, NULL);
+        hb_model_inputs_along(model, points.n, (int)k, work->input + (1 + k) * channel);
+    hb_model_inputs_log_tau(model, &points, work->input, work->input + (1 + d) * channel);
+    memset(work->input + (2 + d) * channel, 0, work->n_pairs * channel * sizeof(float));
+    HB_TRY(hb_net_forward(work->own.jets, model->parameters, points.n, work->input, work->output));
+    HB_TRY(hb_model_reference(model, &points, work->scratch, NULL, work->reference));
+    HB_TRY(shard->trainer->source->terms(&shard->alone, shard->trainer, &points, work->drift,
+                                         work->jacobian, work->source));
+    for (size_t i = 0; i < points.n; i++) add_anchor(shard, work, &points, i);
+    return hb_net_backward(work->own.jets, model->parameters, work->cotangent, shard->gradient,
+                           NULL);
 }
 
 const hb_constraint hb_constraint_fp_score = {
-    .weight = 3, .prepare = prepare, .create = create, .add = add, .destroy = destroy};
+    .weight = 3, .prepare = prepare, .create = create, .add = add};

@@ -23,8 +23,8 @@
 enum { DEGREE = 4 };
 
 /* Rows: the anchors, then for each anchor its nodes, half by half. */
-typedef struct ball_room {
-    hb_tape_room own;
+typedef struct ball_scratch {
+    hb_scratch own;
     hb_ball_rows at;
     double *value;          // (rows): v~_ref
     float *w, *w_cotangent; // (rows)
@@ -33,7 +33,7 @@ typedef struct ball_room {
     double *share;          // (nodes)
     hb_cloud cloud;         /* Monte Carlo: one set of pairs */
     hb_cloud_draw draw;
-} ball_room;
+} ball_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
@@ -44,20 +44,20 @@ static hb_status prepare(hb_trainer *trainer)
     return hb_ball_prepare(trainer, 1, degree);
 }
 
-static hb_status create_arrays(hb_shard *shard, ball_room *room, size_t rows)
+static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const size_t m = shard->anchors, nodes = common->nodes[0];
-    room->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->own.work,
-                        HB_BALL_ROWS(shard, room->at, rows, d), HB_ARRAY(room->value, rows),
-                        HB_ARRAY(room->share, nodes), HB_ARRAY(room->cloud.y, nodes * d),
-                        HB_ARRAY(room->cloud.s, nodes), HB_ARRAY(room->draw.z, nodes * d),
-                        HB_ARRAY(room->draw.sigma, nodes), HB_ARRAY(room->draw.uniform, nodes),
-                        HB_ARRAY(room->w, rows), HB_ARRAY(room->w_cotangent, rows),
-                        HB_ARRAY(room->scratch, 2 * rows * d), HB_ARRAY(room->weight, m)));
-    room->draw.dim = (int)d;
+    work->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
+                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ARRAY(work->value, rows),
+                        HB_ARRAY(work->share, nodes), HB_ARRAY(work->cloud.y, nodes * d),
+                        HB_ARRAY(work->cloud.s, nodes), HB_ARRAY(work->draw.z, nodes * d),
+                        HB_ARRAY(work->draw.sigma, nodes), HB_ARRAY(work->draw.uniform, nodes),
+                        HB_ARRAY(work->w, rows), HB_ARRAY(work->w_cotangent, rows),
+                        HB_ARRAY(work->scratch, 2 * rows * d), HB_ARRAY(work->weight, m)));
+    work->draw.dim = (int)d;
     return HB_OK;
 }
 
@@ -65,36 +65,36 @@ static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + common->nodes[0] * common->halves);
-    ball_room *room;
-    HB_TRY(hb_room_create(shard, sizeof *room, &room));
+    ball_scratch *work;
+    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
     if (rows == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, room, rows));
+    HB_TRY(create_arrays(shard, work, rows));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &room->own.tape);
+                                &work->own.tape);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-static hb_status place_nodes(hb_shard *shard, ball_room *room, size_t i)
+static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 {
     hb_ball_common *common = shard->trainer->common;
     const size_t nodes = common->nodes[0];
     size_t row = shard->anchors + i * nodes * common->halves;
-    room->weight[i] = NULL;
+    work->weight[i] = NULL;
     if (common->halves == 1) {
         uint32_t turn;
         HB_TRY(hb_ball_turn(shard, i, &turn));
-        room->weight[i] = common->turned[0][turn].weight;
-        hb_ball_place_cloud(shard, i, &common->turned[0][turn], nodes, row, &room->at);
+        work->weight[i] = common->turned[0][turn].weight;
+        hb_ball_place_cloud(shard, i, &common->turned[0][turn], nodes, row, &work->at);
         return HB_OK;
     }
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
-                          room->draw.seeds));
+                          work->draw.seeds));
     for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes) {
-        HB_TRY(hb_cloud_random(&shard->alone, &room->draw, HB_CLOUD_VALUE, half * nodes / 2,
-                               nodes / 2, &room->cloud));
-        hb_ball_place_cloud(shard, i, &room->cloud, nodes, row, &room->at);
+        HB_TRY(hb_cloud_random(&shard->alone, &work->draw, HB_CLOUD_VALUE, half * nodes / 2,
+                               nodes / 2, &work->cloud));
+        hb_ball_place_cloud(shard, i, &work->cloud, nodes, row, &work->at);
     }
     return HB_OK;
 }
@@ -103,58 +103,58 @@ static hb_status place_nodes(hb_shard *shard, ball_room *room, size_t i)
  */
 
 /* R of anchor i over the n nodes from `row` on; share[j] = -dR/dw_j. */
-static double residual(const ball_room *room, size_t i, size_t row, size_t n, double *share)
+static double residual(const ball_scratch *work, size_t i, size_t row, size_t n, double *share)
 {
-    const double *weight = room->weight[i], base = room->value[i];
+    const double *weight = work->weight[i], base = work->value[i];
     double most = -INFINITY, sum = 0, sum_reference = 0;
     for (size_t j = 0; j < n; j++) {
-        share[j] = room->value[row + j] - base;
-        most = fmax(most, share[j] + fmax(0, (double)room->w[row + j]));
+        share[j] = work->value[row + j] - base;
+        most = fmax(most, share[j] + fmax(0, (double)work->w[row + j]));
     }
     for (size_t j = 0; j < n; j++) {
         const double omega = weight ? weight[j] : 1;
         sum_reference += omega * exp(share[j] - most);
-        share[j] = omega * exp(share[j] - most + (double)room->w[row + j]);
+        share[j] = omega * exp(share[j] - most + (double)work->w[row + j]);
         sum += share[j];
     }
     for (size_t j = 0; j < n; j++) share[j] /= sum;
-    return (double)room->w[i] - log(sum / sum_reference);
+    return (double)work->w[i] - log(sum / sum_reference);
 }
 
 /* Adds `pull` = dL/dR times the derivatives of R to the cotangents. */
-static void pull_nodes(ball_room *room, size_t i, size_t row, size_t n, const double *share,
+static void pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n, const double *share,
                        double pull)
 {
-    room->w_cotangent[i] += (float)pull;
-    for (size_t j = 0; j < n; j++) room->w_cotangent[row + j] += (float)(-pull * share[j]);
+    work->w_cotangent[i] += (float)pull;
+    for (size_t j = 0; j < n; j++) work->w_cotangent[row + j] += (float)(-pull * share[j]);
 }
 
 /* One set of nodes: factor * huber(rho). */
-static void add_ball(hb_shard *shard, ball_room *room, size_t i, double factor)
+static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t n = common->nodes[0], row = shard->anchors + i * n;
     double slope;
-    const double rho = common->to_scaled * residual(room, i, row, n, room->share);
+    const double rho = common->to_scaled * residual(work, i, row, n, work->share);
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / shard->trainer->settings.anchors;
-    pull_nodes(room, i, row, n, room->share, factor * slope * common->to_scaled);
+    pull_nodes(work, i, row, n, work->share, factor * slope * common->to_scaled);
 }
 
 /* Two sets: rho_1 rho_2 takes the place of rho^2. */
-static void add_halves(hb_shard *shard, ball_room *room, size_t i, double factor)
+static void add_halves(hb_shard *shard, ball_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t n = common->nodes[0], first = shard->anchors + HB_BALL_HALVES * i * n;
     double rho[HB_BALL_HALVES], slope;
     for (size_t h = 0; h < HB_BALL_HALVES; h++)
-        rho[h] = common->to_scaled * residual(room, i, first + h * n, n, room->share);
+        rho[h] = common->to_scaled * residual(work, i, first + h * n, n, work->share);
     const double q = rho[0] * rho[1];
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber_of_product(q, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += q / shard->trainer->settings.anchors;
     for (size_t h = 0; h < HB_BALL_HALVES; h++) {
-        residual(room, i, first + h * n, n, room->share);
-        pull_nodes(room, i, first + h * n, n, room->share,
+        residual(work, i, first + h * n, n, work->share);
+        pull_nodes(work, i, first + h * n, n, work->share,
                    factor * slope * rho[1 - h] * common->to_scaled);
     }
 }
@@ -164,27 +164,27 @@ static hb_status add(hb_shard *shard)
     const hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const hb_model *model = trainer->model;
-    ball_room *room = shard->room;
+    ball_scratch *work = shard->scratch;
     for (size_t i = 0; i < shard->anchors; i++) {
-        hb_ball_place_anchor(shard, i, &room->at);
-        HB_TRY(place_nodes(shard, room, i));
+        hb_ball_place_anchor(shard, i, &work->at);
+        HB_TRY(place_nodes(shard, work, i));
     }
-    const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
-    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, room->w, NULL));
-    HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
+    const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
+    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, work->w, NULL));
+    HB_TRY(hb_model_reference(model, &points, work->scratch, work->value, NULL));
     for (size_t i = 0; i < points.n; i++) {
-        room->value[i] += model->info.dim * log(points.clock[i].a);
-        room->w_cotangent[i] = 0;
+        work->value[i] += model->info.dim * log(points.clock[i].a);
+        work->w_cotangent[i] = 0;
     }
     const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
         const double factor = share * shard->anchor.clock[i].b;
         if (common->halves == 1)
-            add_ball(shard, room, i, factor);
+            add_ball(shard, work, i, factor);
         else
-            add_halves(shard, room, i, factor);
+            add_halves(shard, work, i, factor);
     }
-    return hb_model_tape_backward(room->own.tape, model->parameters, room->w_cotangent, NULL, 1,
+    return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 

@@ -28,8 +28,8 @@ enum { DEGREE = 4, KINDS = HB_BALL_KINDS };
 static const double REACH = 0.2, MOST_EXPONENT = 60;
 
 /* Rows: the anchors, then for each anchor its nodes, half by half, kind by kind. */
-typedef struct drift_balls_room {
-    hb_tape_room own;
+typedef struct drift_balls_scratch {
+    hb_scratch own;
     hb_ball_rows at;
     double *tau, *shift, *weight, *value; // (rows)
     float *w, *w_cotangent;               // (rows)
@@ -39,7 +39,7 @@ typedef struct drift_balls_room {
     double *node_drift;                   // (nodes, dim)
     hb_cloud cloud[KINDS];                /* Monte Carlo: one set of pairs */
     hb_cloud_draw draw;
-} drift_balls_room;
+} drift_balls_scratch;
 
 static size_t nodes_of(const hb_ball_common *common)
 {
@@ -57,28 +57,28 @@ static hb_status prepare(hb_trainer *trainer)
     return hb_ball_prepare(trainer, KINDS, degree);
 }
 
-static hb_status create_arrays(hb_shard *shard, drift_balls_room *room, size_t rows)
+static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_t rows)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t n = nodes_of(common);
-    room->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &room->own.work,
-                        HB_BALL_ROWS(shard, room->at, rows, d), HB_ARRAY(room->w, rows),
-                        HB_ARRAY(room->w_cotangent, rows), HB_ARRAY(room->scratch, 2 * rows * d),
-                        HB_ARRAY(room->tau, rows), HB_ARRAY(room->shift, rows),
-                        HB_ARRAY(room->weight, rows), HB_ARRAY(room->value, rows),
-                        HB_ARRAY(room->to_scaled, m), HB_ARRAY(room->F, m * d),
-                        HB_ARRAY(room->divergence, m), HB_ARRAY(room->jacobian, m * d * d),
-                        HB_ARRAY(room->node_drift, n * d), HB_ARRAY(room->cloud[0].y, n * d),
-                        HB_ARRAY(room->cloud[0].s, n), HB_ARRAY(room->cloud[0].arm, n * d),
-                        HB_ARRAY(room->cloud[1].y, n * d), HB_ARRAY(room->cloud[1].s, n),
-                        HB_ARRAY(room->cloud[1].arm, n * d), HB_ARRAY(room->draw.z, n * d),
-                        HB_ARRAY(room->draw.sigma, n), HB_ARRAY(room->draw.uniform, n)));
+    work->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
+                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ARRAY(work->w, rows),
+                        HB_ARRAY(work->w_cotangent, rows), HB_ARRAY(work->scratch, 2 * rows * d),
+                        HB_ARRAY(work->tau, rows), HB_ARRAY(work->shift, rows),
+                        HB_ARRAY(work->weight, rows), HB_ARRAY(work->value, rows),
+                        HB_ARRAY(work->to_scaled, m), HB_ARRAY(work->F, m * d),
+                        HB_ARRAY(work->divergence, m), HB_ARRAY(work->jacobian, m * d * d),
+                        HB_ARRAY(work->node_drift, n * d), HB_ARRAY(work->cloud[0].y, n * d),
+                        HB_ARRAY(work->cloud[0].s, n), HB_ARRAY(work->cloud[0].arm, n * d),
+                        HB_ARRAY(work->cloud[1].y, n * d), HB_ARRAY(work->cloud[1].s, n),
+                        HB_ARRAY(work->cloud[1].arm, n * d), HB_ARRAY(work->draw.z, n * d),
+                        HB_ARRAY(work->draw.sigma, n), HB_ARRAY(work->draw.uniform, n)));
     hb_ball_constants constants;
     HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, &constants));
-    room->draw.dim = (int)d;
-    room->draw.c_g = constants.c_g;
+    work->draw.dim = (int)d;
+    work->draw.c_g = constants.c_g;
     return HB_OK;
 }
 
@@ -86,71 +86,71 @@ static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + nodes_of(common) * common->halves);
-    drift_balls_room *room;
-    HB_TRY(hb_room_create(shard, sizeof *room, &room));
+    drift_balls_scratch *work;
+    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
     if (rows == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, room, rows));
+    HB_TRY(create_arrays(shard, work, rows));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &room->own.tape);
+                                &work->own.tape);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
  * */
 
 /* The frame and the ball of anchor i. */
-static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_room *room, size_t i)
+static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_scratch *work, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim;
     hb_drift_frame f = {.problem = trainer->settings.drift,
                         .dim = d,
                         .x0 = shard->anchor.z + i * d,
-                        .drift = room->F + i * d,
+                        .drift = work->F + i * d,
                         .tau0 = shard->anchor.clock[i].tau,
-                        .growth = room->divergence[i] / (double)d};
+                        .growth = work->divergence[i] / (double)d};
     const double time = hb_drift_frame_time(f.growth, f.tau0);
-    const double size = hb_matrix_norm(d, room->jacobian + i * d * d);
+    const double size = hb_matrix_norm(d, work->jacobian + i * d * d);
     f.radius = sqrt(4 * M_PI * fmin(trainer->ball_share * time, REACH / size));
     return f;
 }
 
 /* The nodes of one half behind anchor i, from `row` on. */
-static hb_status place_half(hb_shard *shard, drift_balls_room *room, const hb_drift_frame *f,
+static hb_status place_half(hb_shard *shard, drift_balls_scratch *work, const hb_drift_frame *f,
                             size_t i, const hb_cloud *value, const hb_cloud *arm, size_t row)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const hb_drift_nodes nodes = {room->at.z + row * f->dim, room->tau + row, room->shift + row,
-                                  room->weight + row};
+    const hb_drift_nodes nodes = {work->at.z + row * f->dim, work->tau + row, work->shift + row,
+                                  work->weight + row};
     HB_TRY(hb_drift_frame_place(&shard->alone, f, value, common->nodes[0], arm, common->nodes[1],
-                                room->node_drift, &nodes));
+                                work->node_drift, &nodes));
     for (size_t j = row; j < row + nodes_of(common); j++) {
-        hb_model_clock(shard->trainer->model, room->tau[j], &room->at.clock[j]);
-        if (room->at.labels) room->at.labels[j] = shard->anchor.labels[i];
+        hb_model_clock(shard->trainer->model, work->tau[j], &work->at.clock[j]);
+        if (work->at.labels) work->at.labels[j] = shard->anchor.labels[i];
     }
     return HB_OK;
 }
 
-static hb_status place_nodes(hb_shard *shard, drift_balls_room *room, size_t i)
+static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t i)
 {
     hb_ball_common *common = shard->trainer->common;
-    const hb_drift_frame f = frame_of(shard, room, i);
+    const hb_drift_frame f = frame_of(shard, work, i);
     size_t row = shard->anchors + i * nodes_of(common) * common->halves;
-    room->to_scaled[i] = hb_anchor_trust(shard, i) * 2 * shard->anchor.clock[i].b /
-                         (common->C1 * f.radius * f.radius);
+    work->to_scaled[i] =
+        shard->anchor.weight[i] * 2 * shard->anchor.clock[i].b / (common->C1 * f.radius * f.radius);
     if (common->halves == 1) {
         uint32_t turn;
         HB_TRY(hb_ball_turn(shard, i, &turn));
-        return place_half(shard, room, &f, i, &common->turned[0][turn], &common->turned[1][turn],
+        return place_half(shard, work, &f, i, &common->turned[0][turn], &common->turned[1][turn],
                           row);
     }
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
-                          room->draw.seeds));
+                          work->draw.seeds));
     for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes_of(common)) {
         for (int k = 0; k < KINDS; k++)
-            HB_TRY(hb_cloud_random(&shard->alone, &room->draw, hb_ball_kinds[k],
+            HB_TRY(hb_cloud_random(&shard->alone, &work->draw, hb_ball_kinds[k],
                                    half * common->nodes[k] / 2, common->nodes[k] / 2,
-                                   &room->cloud[k]));
-        HB_TRY(place_half(shard, room, &f, i, &room->cloud[0], &room->cloud[1], row));
+                                   &work->cloud[k]));
+        HB_TRY(place_half(shard, work, &f, i, &work->cloud[0], &work->cloud[1], row));
     }
     return HB_OK;
 }
@@ -159,74 +159,74 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_room *room, size_t i)
  * */
 
 /* W_j U_j/u_0 of node j; anchor i. */
-static double part_of(const drift_balls_room *room, size_t i, size_t j)
+static double part_of(const drift_balls_scratch *work, size_t i, size_t j)
 {
-    const double e = room->value[j] + room->shift[j] - room->value[i];
-    return room->weight[j] * exp(fmin(e, MOST_EXPONENT));
+    const double e = work->value[j] + work->shift[j] - work->value[i];
+    return work->weight[j] * exp(fmin(e, MOST_EXPONENT));
 }
 
 /* rho of anchor i over the nodes from `row` on; slope: d rho/dQ, *Q: the sum. */
-static double residual(const drift_balls_room *room, size_t i, size_t row, size_t n, double *Q,
+static double residual(const drift_balls_scratch *work, size_t i, size_t row, size_t n, double *Q,
                        double *slope)
 {
     *Q = 0;
-    for (size_t j = row; j < row + n; j++) *Q += part_of(room, i, j);
-    const double rho = room->to_scaled[i] * hb_minus_log(*Q, slope);
-    *slope *= room->to_scaled[i];
+    for (size_t j = row; j < row + n; j++) *Q += part_of(work, i, j);
+    const double rho = work->to_scaled[i] * hb_minus_log(*Q, slope);
+    *slope *= work->to_scaled[i];
     return rho;
 }
 
 /* Adds `pull` = dL/dQ times the derivatives of Q to the cotangents. */
-static void pull_nodes(drift_balls_room *room, size_t i, size_t row, size_t n, double Q,
+static void pull_nodes(drift_balls_scratch *work, size_t i, size_t row, size_t n, double Q,
                        double pull)
 {
-    room->w_cotangent[i] -= (float)(pull * Q);
+    work->w_cotangent[i] -= (float)(pull * Q);
     for (size_t j = row; j < row + n; j++)
-        room->w_cotangent[j] += (float)(pull * part_of(room, i, j));
+        work->w_cotangent[j] += (float)(pull * part_of(work, i, j));
 }
 
-static void add_anchor(hb_shard *shard, drift_balls_room *room, size_t i, double factor)
+static void add_anchor(hb_shard *shard, drift_balls_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t n = nodes_of(common), first = shard->anchors + i * n * common->halves;
     double rho[HB_BALL_HALVES] = {0}, Q[HB_BALL_HALVES] = {0}, slope[HB_BALL_HALVES] = {0},
            of_square;
     for (size_t h = 0; h < common->halves; h++)
-        rho[h] = residual(room, i, first + h * n, n, &Q[h], &slope[h]);
+        rho[h] = residual(work, i, first + h * n, n, &Q[h], &slope[h]);
     const double square = rho[0] * rho[common->halves - 1];
     shard->losses[HB_LOSS_RESIDUAL2] += square / shard->trainer->settings.anchors;
     if (common->halves == 1) {
         shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho[0], &of_square);
-        pull_nodes(room, i, first, n, Q[0], factor * of_square * slope[0]);
+        pull_nodes(work, i, first, n, Q[0], factor * of_square * slope[0]);
         return;
     }
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber_of_product(square, &of_square);
     for (size_t h = 0; h < HB_BALL_HALVES; h++)
-        pull_nodes(room, i, first + h * n, n, Q[h], factor * of_square * rho[1 - h] * slope[h]);
+        pull_nodes(work, i, first + h * n, n, Q[h], factor * of_square * rho[1 - h] * slope[h]);
 }
 
 static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_model *model = trainer->model;
-    drift_balls_room *room = shard->room;
+    drift_balls_scratch *work = shard->scratch;
     HB_TRY(hb_problem_drift(&shard->alone, trainer->settings.drift, 0, shard->anchors,
-                            shard->anchor.z, room->F, room->divergence, NULL, room->jacobian));
+                            shard->anchor.z, work->F, work->divergence, NULL, work->jacobian));
     for (size_t i = 0; i < shard->anchors; i++) {
-        hb_ball_place_anchor(shard, i, &room->at);
-        HB_TRY(place_nodes(shard, room, i));
+        hb_ball_place_anchor(shard, i, &work->at);
+        HB_TRY(place_nodes(shard, work, i));
     }
-    const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
-    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, room->w, NULL));
-    HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
+    const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
+    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, work->w, NULL));
+    HB_TRY(hb_model_reference(model, &points, work->scratch, work->value, NULL));
     for (size_t i = 0; i < points.n; i++) {
-        room->value[i] += (double)room->w[i];
-        room->w_cotangent[i] = 0;
+        work->value[i] += (double)work->w[i];
+        work->w_cotangent[i] = 0;
     }
     const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
-        add_anchor(shard, room, i, share * shard->anchor.clock[i].b);
-    return hb_model_tape_backward(room->own.tape, model->parameters, room->w_cotangent, NULL, 1,
+        add_anchor(shard, work, i, share * shard->anchor.clock[i].b);
+    return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 

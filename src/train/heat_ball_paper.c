@@ -14,8 +14,8 @@
 
 static const double SIGMA_MIN = 1e-3;
 
-typedef struct paper_room {
-    hb_tape_room own;
+typedef struct paper_scratch {
+    hb_scratch own;
     size_t draws;           /* of one anchor, before truncation */
     double *draw_z, *sigma; // (draws, dim), (draws)
     double *z, *value;      // (rows, dim), (rows)
@@ -24,13 +24,13 @@ typedef struct paper_room {
     float *w, *w_cotangent; // (rows)
     float *scratch;         // (2, rows, dim)
     size_t *first, *count;  // (anchors): rows of the nodes; count 0: no part
-} paper_room;
+} paper_scratch;
 
 static hb_status prepare(hb_trainer *trainer)
 {
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb-paper loss needs the energy head");
-    HB_CHECK(trainer->context, !trainer->pool, HB_ERROR_ARGUMENT,
+    HB_CHECK(trainer->context, !trainer->settings.drift, HB_ERROR_ARGUMENT,
              "the hb-paper loss has no drift; it needs the process ou or ve");
     HB_CHECK(trainer->context, trainer->settings.tau_max > trainer->settings.sigma_max,
              HB_ERROR_ARGUMENT, "tau_max is %g; the hb-paper loss needs it above sigma_max, %g",
@@ -43,87 +43,86 @@ static hb_status create(hb_shard *shard)
     hb_context *context = shard->trainer->context;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t draws = 2 * (size_t)shard->trainer->settings.nodes, rows = m * (1 + draws);
-    paper_room *room;
-    HB_TRY(hb_room_create(shard, sizeof *room, &room));
-    room->draws = draws;
+    paper_scratch *work;
+    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
+    work->draws = draws;
     if (m == 0) return HB_OK;
     int *labels;
     HB_TRY(HB_WORKSPACE(
-        context, &room->own.work, HB_ARRAY(room->draw_z, draws * d), HB_ARRAY(room->sigma, draws),
-        HB_ARRAY(room->z, rows * d), HB_ARRAY(room->value, rows), HB_ARRAY(room->clock, rows),
-        HB_ARRAY(labels, rows), HB_ARRAY(room->w, rows), HB_ARRAY(room->w_cotangent, rows),
-        HB_ARRAY(room->scratch, 2 * rows * d), HB_ARRAY(room->first, m), HB_ARRAY(room->count, m)));
-    room->labels = shard->anchor.labels ? labels : NULL;
+        context, &work->own.arrays, HB_ARRAY(work->draw_z, draws * d), HB_ARRAY(work->sigma, draws),
+        HB_ARRAY(work->z, rows * d), HB_ARRAY(work->value, rows), HB_ARRAY(work->clock, rows),
+        HB_ARRAY(labels, rows), HB_ARRAY(work->w, rows), HB_ARRAY(work->w_cotangent, rows),
+        HB_ARRAY(work->scratch, 2 * rows * d), HB_ARRAY(work->first, m), HB_ARRAY(work->count, m)));
+    work->labels = shard->anchor.labels ? labels : NULL;
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &room->own.tape);
+                                &work->own.tape);
 }
 
-static void place(const hb_shard *shard, paper_room *room, size_t i, const double *z, double sigma,
-                  size_t row)
+static void place(const hb_shard *shard, paper_scratch *work, size_t i, const double *z,
+                  double sigma, size_t row)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
     for (size_t k = 0; k < d; k++)
-        room->z[row * d + k] = shard->anchor.z[i * d + k] - (z ? z[k] : 0);
-    hb_model_clock(shard->trainer->model, shard->anchor.clock[i].tau - sigma, &room->clock[row]);
-    if (room->labels) room->labels[row] = shard->anchor.labels[i];
+        work->z[row * d + k] = shard->anchor.z[i * d + k] - (z ? z[k] : 0);
+    hb_model_clock(shard->trainer->model, shard->anchor.clock[i].tau - sigma, &work->clock[row]);
+    if (work->labels) work->labels[row] = shard->anchor.labels[i];
 }
 
 /* Nodes of anchor i from `row` on; returns the row behind them in *row. */
-static hb_status place_nodes(hb_shard *shard, paper_room *room, size_t i, size_t *row)
+static hb_status place_nodes(hb_shard *shard, paper_scratch *work, size_t i, size_t *row)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_train_settings *s = &trainer->settings;
     const size_t d = (size_t)trainer->model->info.dim;
     const uint64_t index = trainer->state.step * (uint64_t)s->anchors + shard->first_anchor + i;
-    room->first[i] = *row;
-    room->count[i] = 0;
+    work->first[i] = *row;
+    work->count[i] = 0;
     if (shard->anchor.clock[i].tau <= s->sigma_max + s->tau_min) return HB_OK;
-    HB_TRY(hb_ball_sample(&shard->alone, HB_KAPPA, (int)d, 0, 1, s->seed, index * room->draws,
-                          room->draws, room->draw_z, room->sigma));
-    for (size_t j = 0; j < room->draws; j++) {
-        if (room->sigma[j] < SIGMA_MIN || room->sigma[j] > s->sigma_max) continue;
-        place(shard, room, i, room->draw_z + j * d, room->sigma[j], (*row)++);
-        room->count[i]++;
+    HB_TRY(hb_ball_sample(&shard->alone, HB_KAPPA, (int)d, 0, 1, s->seed, index * work->draws,
+                          work->draws, work->draw_z, work->sigma));
+    for (size_t j = 0; j < work->draws; j++) {
+        if (work->sigma[j] < SIGMA_MIN || work->sigma[j] > s->sigma_max) continue;
+        place(shard, work, i, work->draw_z + j * d, work->sigma[j], (*row)++);
+        work->count[i]++;
     }
     return HB_OK;
 }
 
-static void add_anchor(hb_shard *shard, paper_room *room, size_t i)
+static void add_anchor(hb_shard *shard, paper_scratch *work, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
-    const size_t first = room->first[i], n = room->count[i];
+    const size_t first = work->first[i], n = work->count[i];
     if (n == 0) return;
     const double factor = trainer->weight * trainer->ramp / trainer->settings.anchors;
-    double residual = room->value[i];
-    for (size_t j = first; j < first + n; j++) residual -= room->value[j] / (double)n;
+    double residual = work->value[i];
+    for (size_t j = first; j < first + n; j++) residual -= work->value[j] / (double)n;
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * residual * residual;
     shard->losses[HB_LOSS_RESIDUAL2] += residual * residual / trainer->settings.anchors;
-    room->w_cotangent[i] = (float)(2 * factor * residual);
+    work->w_cotangent[i] = (float)(2 * factor * residual);
     for (size_t j = first; j < first + n; j++)
-        room->w_cotangent[j] = (float)(-2 * factor * residual / (double)n);
+        work->w_cotangent[j] = (float)(-2 * factor * residual / (double)n);
 }
 
 static hb_status add(hb_shard *shard)
 {
     const hb_model *model = shard->trainer->model;
-    paper_room *room = shard->room;
+    paper_scratch *work = shard->scratch;
     size_t rows = shard->anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
-        place(shard, room, i, NULL, 0, i);
-        HB_TRY(place_nodes(shard, room, i, &rows));
+        place(shard, work, i, NULL, 0, i);
+        HB_TRY(place_nodes(shard, work, i, &rows));
     }
-    const hb_points points = {rows, room->z, room->clock, room->labels};
-    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, room->w, NULL));
-    HB_TRY(hb_model_reference(model, &points, room->scratch, room->value, NULL));
+    const hb_points points = {rows, work->z, work->clock, work->labels};
+    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, work->w, NULL));
+    HB_TRY(hb_model_reference(model, &points, work->scratch, work->value, NULL));
     for (size_t i = 0; i < rows; i++) {
-        room->value[i] += (double)room->w[i];
-        room->w_cotangent[i] = 0;
+        work->value[i] += (double)work->w[i];
+        work->w_cotangent[i] = 0;
     }
-    for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
-    return hb_model_tape_backward(room->own.tape, model->parameters, room->w_cotangent, NULL, 1,
+    for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, work, i);
+    return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,
                                   shard->gradient);
 }
 
-static const hb_constraint paper = {
-    .weight = 1, .prepare = prepare, .create = create, .add = add, .destroy = hb_tape_room_destroy};
+static const hb_constraint paper = {.weight = 1, .prepare = prepare, .create = create, .add = add};
 const hb_loss_law hb_loss_hb_paper = {.energy = &paper, .other = &paper};

@@ -23,15 +23,15 @@
 enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = HB_BALL_KINDS };
 
 /* Rows: the anchors; then for each anchor and half its kappa nodes and its arms' nodes. */
-typedef struct vector_room {
-    hb_tape_room own;
+typedef struct vector_scratch {
+    hb_scratch own;
     hb_ball_rows at;
     float *score, *cotangent; // (rows, dim)
     double *weight, *arm;     // (rows), (rows, dim): of every node
     double *residual, *pull;  // (halves, dim)
     hb_cloud cloud;
     hb_cloud_draw draw;
-} vector_room;
+} vector_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
@@ -42,25 +42,25 @@ static hb_status prepare(hb_trainer *trainer)
     return hb_ball_prepare(trainer, KINDS, degree);
 }
 
-static hb_status create_arrays(hb_shard *shard, vector_room *room, size_t rows)
+static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t rows)
 {
     hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
     const size_t most = common->nodes[0] > common->nodes[1] ? common->nodes[0] : common->nodes[1];
-    room->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(trainer->context, &room->own.work, HB_BALL_ROWS(shard, room->at, rows, d),
-                        HB_ARRAY(room->score, rows * d), HB_ARRAY(room->cotangent, rows * d),
-                        HB_ARRAY(room->weight, rows), HB_ARRAY(room->arm, rows * d),
-                        HB_ARRAY(room->residual, HB_BALL_HALVES * d),
-                        HB_ARRAY(room->pull, HB_BALL_HALVES * d), HB_ARRAY(room->cloud.y, most * d),
-                        HB_ARRAY(room->cloud.s, most), HB_ARRAY(room->cloud.arm, most * d),
-                        HB_ARRAY(room->draw.z, most * d), HB_ARRAY(room->draw.sigma, most),
-                        HB_ARRAY(room->draw.uniform, most)));
+    work->at.rows = rows;
+    HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
+                        HB_ARRAY(work->score, rows * d), HB_ARRAY(work->cotangent, rows * d),
+                        HB_ARRAY(work->weight, rows), HB_ARRAY(work->arm, rows * d),
+                        HB_ARRAY(work->residual, HB_BALL_HALVES * d),
+                        HB_ARRAY(work->pull, HB_BALL_HALVES * d), HB_ARRAY(work->cloud.y, most * d),
+                        HB_ARRAY(work->cloud.s, most), HB_ARRAY(work->cloud.arm, most * d),
+                        HB_ARRAY(work->draw.z, most * d), HB_ARRAY(work->draw.sigma, most),
+                        HB_ARRAY(work->draw.uniform, most)));
     hb_ball_constants constants;
     HB_TRY(hb_ball_constants_get(trainer->context, (int)d, 0, &constants));
-    room->draw.dim = (int)d;
-    room->draw.c_g = constants.c_g;
+    work->draw.dim = (int)d;
+    work->draw.c_g = constants.c_g;
     return HB_OK;
 }
 
@@ -69,12 +69,12 @@ static hb_status create(hb_shard *shard)
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows =
         shard->anchors * (1 + common->halves * (common->nodes[0] + common->nodes[1]));
-    vector_room *room;
-    HB_TRY(hb_room_create(shard, sizeof *room, &room));
+    vector_scratch *work;
+    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
     if (rows == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, room, rows));
+    HB_TRY(create_arrays(shard, work, rows));
     return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_SCORE, rows,
-                                &room->own.tape);
+                                &work->own.tape);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -88,33 +88,33 @@ static size_t first_row(const hb_shard *shard, size_t i, size_t half, int kind)
     return shard->anchors + (i * common->halves + half) * of_half + (kind ? common->nodes[0] : 0);
 }
 
-static void keep(const hb_shard *shard, vector_room *room, size_t i, const hb_cloud *cloud,
+static void keep(const hb_shard *shard, vector_scratch *work, size_t i, const hb_cloud *cloud,
                  size_t n, int kind, size_t row)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    hb_ball_place_cloud(shard, i, cloud, n, row, &room->at);
+    hb_ball_place_cloud(shard, i, cloud, n, row, &work->at);
     for (size_t j = 0; j < n; j++)
-        room->weight[row + j] = cloud->weight ? cloud->weight[j] : 1 / (double)n;
-    if (kind) memcpy(room->arm + row * d, cloud->arm, n * d * sizeof(double));
+        work->weight[row + j] = cloud->weight ? cloud->weight[j] : 1 / (double)n;
+    if (kind) memcpy(work->arm + row * d, cloud->arm, n * d * sizeof(double));
 }
 
-static hb_status place_nodes(hb_shard *shard, vector_room *room, size_t i)
+static hb_status place_nodes(hb_shard *shard, vector_scratch *work, size_t i)
 {
     hb_ball_common *common = shard->trainer->common;
     uint32_t turn;
     HB_TRY(hb_ball_turn(shard, i, &turn));
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
-                          room->draw.seeds));
+                          work->draw.seeds));
     for (size_t half = 0; half < common->halves; half++)
         for (int k = 0; k < KINDS; k++) {
             const size_t n = common->nodes[k];
             const hb_cloud *cloud = &common->turned[k][turn];
             if (common->halves > 1) {
-                HB_TRY(hb_cloud_random(&shard->alone, &room->draw, hb_ball_kinds[k], half * n / 2,
-                                       n / 2, &room->cloud));
-                cloud = &room->cloud;
+                HB_TRY(hb_cloud_random(&shard->alone, &work->draw, hb_ball_kinds[k], half * n / 2,
+                                       n / 2, &work->cloud));
+                cloud = &work->cloud;
             }
-            keep(shard, room, i, cloud, n, k, first_row(shard, i, half, k));
+            keep(shard, work, i, cloud, n, k, first_row(shard, i, half, k));
         }
     return HB_OK;
 }
@@ -123,91 +123,91 @@ static hb_status place_nodes(hb_shard *shard, vector_room *room, size_t i)
  */
 
 /* R (dim) of anchor i and a half. */
-static void residual(const hb_shard *shard, const vector_room *room, size_t i, size_t half,
+static void residual(const hb_shard *shard, const vector_scratch *work, size_t i, size_t half,
                      double *R)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    const float *reference = hb_model_tape_reference(room->own.tape), *score = room->score;
-    const double r = hb_ball_radius(shard, i), a0 = room->at.clock[i].a;
+    const float *reference = hb_model_tape_reference(work->own.tape), *score = work->score;
+    const double r = hb_ball_radius(shard, i), a0 = work->at.clock[i].a;
     for (size_t k = 0; k < d; k++) R[k] = a0 * (double)(score[i * d + k] - reference[i * d + k]);
     size_t row = first_row(shard, i, half, 0);
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
-            R[k] -= room->weight[row] * room->at.clock[row].a *
+            R[k] -= work->weight[row] * work->at.clock[row].a *
                     (double)(score[row * d + k] - reference[row * d + k]);
     for (size_t j = 0; j < common->nodes[1]; j++, row++) {
-        const double a = room->at.clock[row].a;
+        const double a = work->at.clock[row].a;
         double h = 0; /* |S|^2 - |S_ref|^2 */
         for (size_t k = row * d; k < (row + 1) * d; k++)
             h += a * a * (double)(score[k] - reference[k]) * (double)(score[k] + reference[k]);
-        for (size_t k = 0; k < d; k++) R[k] -= r * room->weight[row] * room->arm[row * d + k] * h;
+        for (size_t k = 0; k < d; k++) R[k] -= r * work->weight[row] * work->arm[row * d + k] * h;
     }
 }
 
 /* Adds pull = dL/dR times the derivatives of R to the cotangents of the scores. */
-static void pull_nodes(const hb_shard *shard, vector_room *room, size_t i, size_t half,
+static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, size_t half,
                        const double *pull)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const double r = hb_ball_radius(shard, i);
-    float *to = room->cotangent;
-    for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(room->at.clock[i].a * pull[k]);
+    float *to = work->cotangent;
+    for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(work->at.clock[i].a * pull[k]);
     size_t row = first_row(shard, i, half, 0);
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
-            to[row * d + k] -= (float)(room->weight[row] * room->at.clock[row].a * pull[k]);
+            to[row * d + k] -= (float)(work->weight[row] * work->at.clock[row].a * pull[k]);
     for (size_t j = 0; j < common->nodes[1]; j++, row++) {
-        const double a = room->at.clock[row].a;
+        const double a = work->at.clock[row].a;
         double along = 0;
-        for (size_t k = 0; k < d; k++) along += room->arm[row * d + k] * pull[k];
-        along *= -2 * r * room->weight[row] * a * a;
+        for (size_t k = 0; k < d; k++) along += work->arm[row * d + k] * pull[k];
+        along *= -2 * r * work->weight[row] * a * a;
         for (size_t k = row * d; k < (row + 1) * d; k++)
-            to[k] += (float)(along * (double)room->score[k]);
+            to[k] += (float)(along * (double)work->score[k]);
     }
 }
 
-static void add_anchor(hb_shard *shard, vector_room *room, size_t i)
+static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
-    const hb_clock *c = &room->at.clock[i];
+    const hb_clock *c = &work->at.clock[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->weight * trainer->ramp * c->b * share;
     const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
-    for (size_t h = 0; h <= last; h++) residual(shard, room, i, h, room->residual + h * d);
+    for (size_t h = 0; h <= last; h++) residual(shard, work, i, h, work->residual + h * d);
     for (size_t k = 0; k < d; k++) {
-        const double one = scale * room->residual[k], other = scale * room->residual[last * d + k];
+        const double one = scale * work->residual[k], other = scale * work->residual[last * d + k];
         double slope;
         shard->losses[HB_LOSS_RESIDUAL2] += share * one * other;
         if (last == 0) {
             shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(one, &slope);
-            room->pull[k] = factor * slope * scale;
+            work->pull[k] = factor * slope * scale;
         } else {
             shard->losses[HB_LOSS_OF_CONSTRAINT] +=
                 factor * hb_huber_of_product(one * other, &slope);
-            room->pull[k] = factor * slope * other * scale;
-            room->pull[d + k] = factor * slope * one * scale;
+            work->pull[k] = factor * slope * other * scale;
+            work->pull[d + k] = factor * slope * one * scale;
         }
     }
-    for (size_t h = 0; h <= last; h++) pull_nodes(shard, room, i, h, room->pull + h * d);
+    for (size_t h = 0; h <= last; h++) pull_nodes(shard, work, i, h, work->pull + h * d);
 }
 
 static hb_status add(hb_shard *shard)
 {
     const hb_model *model = shard->trainer->model;
-    vector_room *room = shard->room;
+    vector_scratch *work = shard->scratch;
     for (size_t i = 0; i < shard->anchors; i++) {
-        hb_ball_place_anchor(shard, i, &room->at);
-        HB_TRY(place_nodes(shard, room, i));
+        hb_ball_place_anchor(shard, i, &work->at);
+        HB_TRY(place_nodes(shard, work, i));
     }
-    const hb_points points = {room->at.rows, room->at.z, room->at.clock, room->at.labels};
-    HB_TRY(hb_model_tape_forward(room->own.tape, model->parameters, &points, NULL, room->score));
-    memset(room->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));
-    for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, room, i);
-    return hb_model_tape_backward(room->own.tape, model->parameters, NULL, room->cotangent, 1,
+    const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
+    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, NULL, work->score));
+    memset(work->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));
+    for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, work, i);
+    return hb_model_tape_backward(work->own.tape, model->parameters, NULL, work->cotangent, 1,
                                   shard->gradient);
 }
 

@@ -6,7 +6,8 @@
 /* The rows in the table of a workspace. */
 #define ROWS(rows, n, d, labelled)                                                                 \
     HB_ARRAY((rows).z, (n) * (d)), HB_ARRAY((rows).noise, (n) * (d)), HB_ARRAY((rows).root, (n)),  \
-        HB_ARRAY((rows).clock, (n)), HB_ARRAY_IF((labelled), (rows).labels, (n))
+        HB_ARRAY((rows).weight, (n)), HB_ARRAY((rows).clock, (n)),                                 \
+        HB_ARRAY_IF((labelled), (rows).labels, (n))
 
 hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
 {
@@ -26,49 +27,42 @@ hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
                         HB_ARRAY(shard->score, n * d), HB_ARRAY(shard->score_cotangent, n * d),
                         HB_ARRAY(shard->gradient, trainer->model->info.parameters)));
     HB_TRY(hb_model_tape_create(&shard->alone, trainer->model, HB_WANT_SCORE, n, &shard->tape));
-    if (trainer->pool)
-        HB_TRY(hb_drift_room_create(shard));
-    else if (trainer->target_rows > 0)
-        HB_TRY(hb_target_create(shard));
+    HB_TRY(trainer->source->create_shard(shard));
     const hb_constraint *constraint = trainer->constraint;
     return constraint && constraint->create ? constraint->create(shard) : HB_OK;
 }
 
 void hb_shard_destroy(hb_shard *shard)
 {
-    if (shard->room) shard->trainer->constraint->destroy(shard);
+    hb_scratch *scratch = shard->scratch;
+    if (scratch) {
+        hb_model_tape_destroy(scratch->tape);
+        hb_net_tape_destroy(scratch->jets);
+        hb_net_tape_destroy(scratch->slopes);
+        hb_workspace_destroy(&scratch->arrays);
+    }
+    hb_release(shard->trainer->context, scratch);
     hb_model_tape_destroy(shard->tape);
-    hb_drift_room_destroy(shard);
-    hb_workspace_destroy(&shard->target_work);
+    hb_workspace_destroy(&shard->drawing_work);
     hb_workspace_destroy(&shard->work);
 }
 
-hb_status hb_room_create(hb_shard *shard, size_t bytes, void *out)
+hb_status hb_scratch_create(hb_shard *shard, size_t bytes, void *out)
 {
     void *memory;
     HB_TRY(hb_allocate(shard->trainer->context, bytes, 1, &memory));
-    shard->room = memset(memory, 0, bytes);
-    memcpy(out, &memory, sizeof memory); // a pointer to any type of room
+    shard->scratch = memset(memory, 0, bytes);
+    memcpy(out, &memory, sizeof memory); // a pointer to any type of scratch
     return HB_OK;
-}
-
-void hb_tape_room_destroy(hb_shard *shard)
-{
-    hb_tape_room *room = shard->room;
-    hb_model_tape_destroy(room->tape);
-    hb_workspace_destroy(&room->work);
-    hb_release(shard->trainer->context, room);
-    shard->room = NULL;
 }
 
 hb_status hb_shard_step(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     memset(shard->losses, 0, sizeof shard->losses);
-    HB_TRY(trainer->pool ? hb_drift_draw_rows(shard) : hb_draw_rows(shard));
-    if (shard->target) HB_TRY(hb_target_average(shard));
+    HB_TRY(trainer->source->rows(shard));
     HB_TRY(hb_dsm_add(shard)); /* the first: it sets the gradient, others add */
     if (!trainer->constraint || trainer->ramp == 0 || shard->anchors == 0) return HB_OK;
-    HB_TRY(trainer->pool ? hb_drift_draw_anchors(shard) : hb_draw_anchors(shard));
+    HB_TRY(trainer->source->anchors(shard));
     return trainer->constraint->add(shard);
 }

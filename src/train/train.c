@@ -7,7 +7,6 @@
  * and 2 threads, and in one run or in two (tests/test_train.c). */
 #include "base/parallel.h"
 #include "net/model_file.h"
-#include "net/net_tape.h"
 #include "train/shard.h"
 
 #include <math.h>
@@ -59,7 +58,7 @@ static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
     const size_t n = t->model->info.parameters;
     double squares;
     t->ramp = ramp_of(t);
-    HB_TRY(hb_draw_order(t));
+    HB_TRY(t->source->begin(t));
     HB_TRY(hb_parallel_for(quiet, "train", t->n_shards, shard_task, t));
     HB_TRY(hb_parallel_sum(quiet, NULL, n, SUM_CHUNK, 1, sum_chunk, t, &squares));
     *norm = sqrt(squares);

@@ -1,14 +1,13 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
  * on, whatever the threads. Defaults are those of docs/training.md. */
-#include "train/drift_pool.h"
 #include "train/shard.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, MAX_BATCH = 1 << 20, DRIFT_WEIGHT = 12 };
+enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, MAX_BATCH = 1 << 20 };
 
 void hb_train_settings_default(hb_train_settings *settings)
 {
@@ -76,8 +75,6 @@ static hb_status check_settings(hb_context *context, const hb_train_settings *s)
     HB_TRY(check_share(context, "clip", s->clip, 1e30));
     HB_TRY(check_share(context, "max_time", s->max_time, 1e12));
     HB_TRY(check_share(context, "tau_focus", s->tau_focus, 0.9));
-    HB_CHECK(context, s->tau_focus == 0 || s->process != HB_PROCESS_DRIFT, HB_ERROR_ARGUMENT,
-             "tau_focus is %g; with a drift it must be 0", s->tau_focus);
     HB_TRY(check_share(context, "warmup", s->warmup, 1));
     HB_TRY(check_share(context, "ramp", s->ramp, 1));
     HB_TRY(check_share(context, "anchor_spread", s->anchor_spread, 100));
@@ -108,11 +105,20 @@ static hb_status check_data(hb_context *context, size_t n, const double *data, i
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static const hb_constraint *constraint_of(const hb_train_settings *s)
+/* By the process and the head: where rows come from, the constraint, the scales of the data. */
+static void choose_kinds(hb_trainer *t)
 {
+    hb_train_settings *s = &t->settings;
     const hb_loss_law *law = hb_loss_laws[s->loss];
-    if (law->drift && s->process == HB_PROCESS_DRIFT) return law->drift;
-    return s->head == HB_HEAD_ENERGY ? law->energy : law->other;
+    const int drift = s->process == HB_PROCESS_DRIFT;
+    t->source = drift ? &hb_rows_of_drift : &hb_rows_of_data;
+    t->constraint = s->head == HB_HEAD_ENERGY ? law->energy : law->other;
+    if (drift && law->drift) t->constraint = law->drift;
+    if (!drift) s->drift = NULL;
+    if (s->standardise == HB_STANDARDISE_AUTO)
+        s->standardise = drift                 ? HB_STANDARDISE_NO
+                         : s->image_height > 0 ? HB_STANDARDISE_COMMON
+                                               : HB_STANDARDISE_AXIS;
 }
 
 static hb_status create_model(hb_trainer *t, int dim, int classes, const double *data)
@@ -156,13 +162,6 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
-static int standardise_by_kind(const hb_train_settings *s)
-{
-    if (s->standardise != HB_STANDARDISE_AUTO) return s->standardise;
-    if (s->process == HB_PROCESS_DRIFT) return HB_STANDARDISE_NO;
-    return s->image_height > 0 ? HB_STANDARDISE_COMMON : HB_STANDARDISE_AXIS;
-}
-
 static void choose_numbers(hb_trainer *t, int dim)
 {
     const hb_train_settings *s = &t->settings;
@@ -176,11 +175,9 @@ static void choose_numbers(hb_trainer *t, int dim)
     /* a residual is a sum over dim terms; above 3 dimensions the recipe's weight falls with its
      * square */
     const double fall = dim <= 3 ? 1 : 4.0 / ((double)dim * dim);
-    /* b, whose cube weights a residual, is small where a user's drift is fast (models.md) */
-    const double lift = s->process == HB_PROCESS_DRIFT ? DRIFT_WEIGHT : 1;
     static const hb_constraint none = {0};
     const hb_constraint *constraint = t->constraint ? t->constraint : &none;
-    t->weight = isnan(s->weight) ? lift * fall * constraint->weight : s->weight;
+    t->weight = isnan(s->weight) ? t->source->weight * fall * constraint->weight : s->weight;
     t->target_rows = (size_t)(s->target_rows < 0 ? constraint->target_rows : s->target_rows);
     t->ball_share = !isnan(s->ball_share) ? s->ball_share : dim <= 3 ? 0.4 : 2.0 / dim;
     hb_adam_settings_default(&t->adam);
@@ -197,12 +194,11 @@ hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *d
     HB_TRY(check_settings(t->context, &t->settings));
     HB_TRY(check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
-    t->settings.standardise = standardise_by_kind(&t->settings);
-    t->constraint = constraint_of(&t->settings);
+    choose_kinds(t);
     HB_TRY(create_model(t, dim, classes, data));
     choose_numbers(t, dim);
     HB_TRY(create_arrays(t, data));
-    if (t->settings.process == HB_PROCESS_DRIFT) HB_TRY(hb_pool_create(t));
+    if (t->source->create) HB_TRY(t->source->create(t));
     if (t->constraint && t->constraint->prepare) HB_TRY(t->constraint->prepare(t));
     for (size_t i = 0; i < t->n_shards; i++) HB_TRY(hb_shard_create(t, i, &t->shards[i]));
     return HB_OK;
@@ -213,7 +209,7 @@ void hb_trainer_destroy(hb_trainer *t)
     for (size_t i = 0; t->shards && i < t->n_shards; i++)
         if (t->shards[i].trainer) hb_shard_destroy(&t->shards[i]);
     if (t->constraint && t->constraint->discard) t->constraint->discard(t);
-    hb_pool_destroy(t);
+    if (t->source && t->source->destroy) t->source->destroy(t);
     hb_workspace_destroy(&t->work);
     hb_model_destroy(t->model);
 }

@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "net/model_parts.h"
+#include "net/net_tape.h"
 #include "net/optimiser.h"
 #include "random/streams.h"
 
@@ -16,13 +17,30 @@
 
 typedef struct hb_trainer hb_trainer;
 typedef struct hb_shard hb_shard;
-typedef struct hb_target_room hb_target_room;
-typedef struct hb_pool hb_pool;             /* drift_pool.h */
-typedef struct hb_drift_room hb_drift_room; /* drift_draw.c */
+typedef struct hb_pool hb_pool; /* drift_pool.h */
 
-/* What a loss adds to denoising score matching. create makes the shard's room for up to shard->anchors
- * anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
- * shard->losses. All but add may be NULL; destroy goes with create, discard with prepare. */
+/* Where rows, their targets and anchors come from: data under the noise of OU or VE (draw.c), or simulated paths of
+ * a user's drift (drift_draw.c). Chosen once, when a trainer is made; nothing else asks for the process. create
+ * and destroy may be NULL. */
+typedef struct hb_row_source {
+    double weight; /* a factor of the weight of a constraint's recipe */
+    hb_status (*create)(hb_trainer *trainer);
+    void (*destroy)(hb_trainer *trainer);
+    hb_status (*create_shard)(hb_shard *shard); /* shard->drawing, in shard->drawing_work */
+    hb_status (*begin)(hb_trainer *trainer);    /* of a step, before its shards draw */
+    hb_status (*rows)(hb_shard *shard);         /* shard->rows, with targets as noise */
+    hb_status (*anchors)(hb_shard *shard);      /* shard->anchor */
+    /* The drift F (n, dim) at points, and what v_ref leaves there of the Fokker-Planck equation; jacobian NULL: of
+     * v, left (n); else dF_i/dz_j (n, dim, dim), and of the score, left (n, dim). */
+    hb_status (*terms)(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
+                       double *F, double *jacobian, double *left);
+} hb_row_source;
+
+extern const hb_row_source hb_rows_of_data, hb_rows_of_drift;
+
+/* What a loss adds to denoising score matching. create makes the shard's scratch (hb_scratch_create) for up to
+ * shard->anchors anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
+ * shard->losses. All but add may be NULL; discard goes with prepare. */
 typedef struct hb_constraint {
     double weight;   /* of its recipe */
     int target_rows; /* likewise */
@@ -30,7 +48,6 @@ typedef struct hb_constraint {
     void (*discard)(hb_trainer *trainer);
     hb_status (*create)(hb_shard *shard);
     hb_status (*add)(hb_shard *shard);
-    void (*destroy)(hb_shard *shard);
 } hb_constraint;
 
 extern const hb_constraint hb_constraint_fp_score, hb_constraint_hb_score, hb_constraint_hb_drift;
@@ -54,11 +71,10 @@ typedef enum hb_loss_column {
 /* Rows that a loss is taken at. */
 typedef struct hb_rows {
     size_t n;
-    double *z;    // (n, dim)
-    float *noise; // (n, dim)
-    /* (n): the miss of a target is weighted with its square; at anchors of a drift: the part of the
-     * residual that counts */
-    double *root;
+    double *z;       // (n, dim)
+    float *noise;    // (n, dim)
+    double *root;    // (n): the miss of a target is weighted with its square; not of anchors
+    double *weight;  // (n): how much a row counts; of anchors: a factor of the residual
     hb_clock *clock; // (n)
     int *labels;     // (n), NULL without classes
 } hb_rows;
@@ -74,15 +90,15 @@ struct hb_shard {
     float *score, *score_cotangent; // (count, dim)
     float *gradient;                // (parameters)
     double losses[HB_LOSSES];
-    void *room;                /* the constraint's */
-    hb_target_room *target;    /* NULL: plain denoising */
-    hb_drift_room *drift_room; /* a user's drift only */
-    hb_workspace work, target_work;
+    void *scratch; /* the constraint's; begins with an hb_scratch */
+    void *drawing; /* the source's */
+    hb_workspace work, drawing_work;
 };
 
 struct hb_trainer {
     hb_context *context;
-    hb_train_settings settings;
+    hb_train_settings settings; /* drift: NULL unless the process has one */
+    const hb_row_source *source;
     const hb_constraint *constraint;
     hb_model *model; /* its parameters are those being trained */
     size_t n;
@@ -97,7 +113,7 @@ struct hb_trainer {
     size_t n_shards;
     hb_shard *shards; // (n_shards)
     void *common;     /* the constraint's, for all shards */
-    hb_pool *pool;    /* a user's drift only */
+    hb_pool *pool;    /* the source's */
     hb_adam_settings adam;
     hb_adam_state state;
     float *gradient; // (parameters)
@@ -131,36 +147,23 @@ hb_status hb_trainer_create(hb_trainer *trainer, int dim, int classes, const dou
                             const int *labels);
 void hb_trainer_destroy(hb_trainer *trainer);
 
-/* The beginning of the room of a constraint that runs the model at rows of its own. */
-typedef struct hb_tape_room {
+/* The beginning of a constraint's scratch: what it runs the network with; each may be NULL. The shard destroys it. */
+typedef struct hb_scratch {
     hb_model_tape *tape;
-    hb_workspace work;
-} hb_tape_room;
-/* bytes of zeros as shard->room, whose address *out becomes as well; and the end of one. */
-hb_status hb_room_create(hb_shard *shard, size_t bytes, void *out);
-void hb_tape_room_destroy(hb_shard *shard);
+    hb_net_tape *jets, *slopes;
+    hb_workspace arrays;
+} hb_scratch;
+/* bytes of zeros as shard->scratch, whose address *out becomes as well. */
+hb_status hb_scratch_create(hb_shard *shard, size_t bytes, void *out);
 
-/* The shard's rows of this step, and its anchors. */
-hb_status hb_draw_rows(hb_shard *shard);
-hb_status hb_draw_anchors(hb_shard *shard);
-/* Their parts: tau of rows first .. of `total` in a step, and noise. */
+/* What sources share: tau of rows first .. of `total` in a step, and noise. */
 hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
 hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
-/* The same for a user's drift (drift_draw.c), with the targets. */
-hb_status hb_drift_room_create(hb_shard *shard);
-void hb_drift_room_destroy(hb_shard *shard);
-hb_status hb_drift_draw_rows(hb_shard *shard);
-hb_status hb_drift_draw_anchors(hb_shard *shard);
-/* A new order of the data when the step opens an epoch, new paths of a drift when they are due. */
-hb_status hb_draw_order(hb_trainer *trainer);
 
 hb_status hb_dsm_add(hb_shard *shard);
-/* Replaces the noise of the shard's rows by its mean given z over target_rows rows of data. */
+/* Replaces the noise of the shard's rows by its mean given z over target_rows rows of data, if it is not 0. */
 hb_status hb_target_create(hb_shard *shard);
 hb_status hb_target_average(hb_shard *shard);
-
-/* 1, or with a user's drift less where it is strong (drift_draw.c): a factor of the residual. */
-double hb_anchor_trust(const hb_shard *shard, size_t i);
 
 /* h(r) = r^2/2 for |r| <= 1, |r| - 1/2 beyond; slope: its derivative. */
 double hb_huber(double r, double *slope);
