@@ -16,11 +16,11 @@ static inline double now(void)
 
 static inline hb_context *bench_context(int threads)
 {
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = threads;
     hb_context *context;
-    if (hb_context_create(&context, &settings) != HB_OK) exit(1);
+    if (hb_context_create(&settings, &context) != HB_OK) exit(1);
     return context;
 }
 

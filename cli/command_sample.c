@@ -263,11 +263,12 @@ static hb_status write_sample(hb_session *session, const sample_values *v)
     if (chunk < LEAST_ROWS) chunk = LEAST_ROWS;
     if (chunk > v->n) chunk = v->n ? (size_t)v->n : 1;
     hb_context *writing = NULL;
-    hb_settings settings; /* of a context for the thread that writes; a signal ends it too */
-    hb_settings_default(&settings);
+    hb_context_settings
+        settings; /* of a context for the thread that writes; a signal ends it too */
+    hb_context_settings_default(sizeof settings, &settings);
     settings.progress = hb_session_stops;
     void *rows = malloc(2 * chunk * row_bytes); // (2, chunk, dim + 1)
-    hb_status status = rows ? hb_context_create(&writing, &settings) : HB_ERROR_MEMORY;
+    hb_status status = rows ? hb_context_create(&settings, &writing) : HB_ERROR_MEMORY;
     if (status == HB_OK) status = write_file(session, writing, v, chunk, rows);
     hb_context_destroy(writing);
     free(rows);

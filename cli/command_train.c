@@ -314,7 +314,7 @@ static hb_status run_train(hb_session *session, const void *values)
     training t = {.session = session, .v = values};
     const hb_status status = run_training(&t);
     if (t.log_path && !t.v->log) unlink(t.log_path);
-    if (t.log) hb_table_release(hb_session_context(session), t.log);
+    if (t.log) hb_context_release(hb_session_context(session), t.log);
     hb_model_destroy(t.model);
     hb_problem_destroy(t.drift);
     hb_train_data_destroy(&t.data);

@@ -220,7 +220,7 @@ static hb_status from_file(hb_session *session, const hb_helmholtz_values *v,
             "--spacing");
     HB_TRY(hb_table_read(context, v->source, &n_axes, shape, &values));
     hb_status status = take_array(session, v, n_axes, shape, values, out);
-    hb_table_release(context, values);
+    hb_context_release(context, values);
     return status;
 }
 

@@ -120,7 +120,7 @@ static hb_status read_file(hb_session *session, const char *path, hb_points *out
     hb_context *context = hb_session_context(session);
     HB_TRY(hb_table_read(context, path, &n_axes, shape, &values));
     hb_status status = take_table(session, path, n_axes, shape, values, out);
-    hb_table_release(context, values);
+    hb_context_release(context, values);
     return status;
 }
 
@@ -156,7 +156,7 @@ static hb_status list_from_file(hb_session *session, const char *option, const c
     if (status == HB_OK && !out->x) status = HB_ERROR_MEMORY;
     if (status == HB_OK) memcpy(out->x, values, (size_t)count * sizeof *values);
     if (status == HB_OK) out->n = (size_t)count;
-    hb_table_release(context, values);
+    hb_context_release(context, values);
     return status;
 }
 

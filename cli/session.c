@@ -253,15 +253,15 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
     session->quiet = common->quiet;
     session->terminal = isatty(STDERR_FILENO);
     install_handlers();
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = common->threads;
     settings.isa = isa_codes[common->isa];
     settings.progress = library_progress;
     settings.log = library_note;
     settings.reading = library_reading;
     settings.progress_user = settings.log_user = settings.reading_user = session;
-    *status = hb_context_create(&session->context, &settings);
+    *status = hb_context_create(&settings, &session->context);
     if (*status == HB_ERROR_UNAVAILABLE)
         hb_session_fail(session, *status,
                         "--isa is %s, which this processor lacks; auto always works",

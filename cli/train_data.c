@@ -63,7 +63,7 @@ static hb_status read_labels(hb_session *session, const char *path, size_t n, in
         labels[i] = label;
         if (label >= *classes) *classes = label + 1;
     }
-    if (values) hb_table_release(context, values);
+    if (values) hb_context_release(context, values);
     return status;
 }
 
@@ -102,7 +102,7 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
     out->held = (size_t)floor(share * (double)n);
     out->n = n - out->held;
     free(classes);
-    hb_data_release(context, x);
+    hb_context_release(context, x);
     return status;
 }
 
@@ -130,6 +130,6 @@ void hb_train_data_destroy(hb_train_data *data)
     hb_mixture_destroy(data->set);
     free(data->x);
     free(data->labels);
-    if (data->columns) hb_table_names_release(data->context, data->columns);
+    if (data->columns) hb_context_release(data->context, data->columns);
     *data = (hb_train_data){0};
 }

@@ -58,7 +58,7 @@ hb_status hb_user_paths_read(hb_session *session, const char *path, const char *
 
 void hb_user_paths_destroy(hb_session *session, hb_user_paths *paths)
 {
-    if (paths->values) hb_table_release(hb_session_context(session), paths->values);
+    if (paths->values) hb_context_release(hb_session_context(session), paths->values);
     hb_points_destroy(&paths->times);
     *paths = (hb_user_paths){0};
 }

@@ -70,15 +70,15 @@ static int isa_of(const hb_context *context)
 static hb_status run_watched(run_progress *p, const hb_study *study,
                              const hb_study_settings *settings, FILE *table)
 {
-    hb_settings inner;
+    hb_context_settings inner;
     hb_context *context;
-    hb_settings_default(&inner);
+    hb_context_settings_default(sizeof inner, &inner);
     inner.threads = hb_context_threads(p->caller);
     inner.isa = isa_of(p->caller);
     inner.progress = on_progress;
     inner.progress_user = p;
     HB_TRY(hb_context_progress(p->caller, p->what, p->done / p->total, 1));
-    hb_status status = hb_context_create(&context, &inner);
+    hb_status status = hb_context_create(&inner, &context);
     if (status != HB_OK) return hb_study_fail(p->caller, status, "no memory for a study");
     status = study->run(context, settings, table);
     if (status != HB_OK) {

@@ -110,7 +110,7 @@ static void run_network(hb_context *context, int count, char **words)
 int main(int count, char **words)
 {
     hb_context *context;
-    if (hb_context_create(&context, NULL) != HB_OK) return 1;
+    if (hb_context_create(NULL, &context) != HB_OK) return 1;
     if (count == 5 && strcmp(words[1], "adam") == 0)
         run_adam(context, (size_t)atoi(words[2]), (size_t)atoi(words[3]), atof(words[4]));
     else if ((count == 8 && strcmp(words[1], "slope") == 0) ||

@@ -9,7 +9,7 @@ static hb_context *context;
 static int set_up(void **state)
 {
     *state = NULL;
-    return (int)hb_context_create(&context, NULL);
+    return (int)hb_context_create(NULL, &context);
 }
 
 static int tear_down(void **state)

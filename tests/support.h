@@ -31,12 +31,12 @@ static inline hb_isa isa_under_test(void)
 /* A context with the given isa and threads (0: all); NULL when this processor lacks the isa. */
 static inline hb_context *make_context(hb_isa isa, int threads)
 {
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.isa = isa == HB_ISA_AUTO ? isa_under_test() : isa;
     settings.threads = threads;
     hb_context *context = NULL;
-    hb_status status = hb_context_create(&context, &settings);
+    hb_status status = hb_context_create(&settings, &context);
     assert_true(status == HB_OK || status == HB_ERROR_UNAVAILABLE);
     return context;
 }
@@ -63,13 +63,13 @@ static inline void counting_release(void *user, void *memory)
 /* NULL when the allowance is 0: the context itself is the first thing alive. */
 static inline hb_context *counting_context(memory_count *c)
 {
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.allocate = counting_allocate;
     settings.release = counting_release;
     settings.allocator_user = c;
     hb_context *context = NULL;
-    hb_context_create(&context, &settings);
+    hb_context_create(&settings, &context);
     return context;
 }
 

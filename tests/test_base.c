@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 
 static void every_status_has_a_name_and_a_text(void **state)
 {
@@ -22,25 +23,77 @@ static void contexts_check_their_settings(void **state)
 {
     (void)state;
     hb_context *context;
-    hb_settings settings;
+    hb_context_settings settings;
     assert_int_equal(hb_context_create(NULL, NULL), HB_ERROR_ARGUMENT);
-    hb_settings_default(&settings);
+    hb_context_settings_default(sizeof settings, &settings);
+    settings.size++;
+    assert_int_equal(hb_context_create(&settings, &context), HB_ERROR_ARGUMENT);
+    settings.size--;
     settings.threads = -1;
-    assert_int_equal(hb_context_create(&context, &settings), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_context_create(&settings, &context), HB_ERROR_ARGUMENT);
     assert_null(context);
     settings.threads = HB_MAX_THREADS + 1;
-    assert_int_equal(hb_context_create(&context, &settings), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_context_create(&settings, &context), HB_ERROR_ARGUMENT);
     settings.threads = 3;
     settings.isa = 17;
-    assert_int_equal(hb_context_create(&context, &settings), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_context_create(&settings, &context), HB_ERROR_ARGUMENT);
     settings.isa = HB_ISA_SCALAR;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     assert_int_equal(hb_context_threads(context), 3);
     assert_string_equal(hb_context_isa(context), "scalar");
     assert_string_equal(hb_context_message(context), "");
     hb_context_destroy(context);
     hb_context_destroy(NULL);
     assert_string_equal(hb_context_message(NULL), "");
+}
+
+/* A struct of two versions: the library of the second serves programs of both, that of the first only its own. */
+typedef struct toy_v1 {
+    size_t size;
+    double rate;
+} toy_v1;
+typedef struct toy_v2 {
+    size_t size;
+    double rate, seed;
+} toy_v2;
+
+static hb_status read_toy(hb_context *context, size_t known, const void *given, toy_v2 *out)
+{
+    *out = (toy_v2){known, 2, 42};
+    return hb_sized_read(context, "toy", sizeof(toy_v1), known, given, out);
+}
+
+static void structs_may_grow(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const toy_v2 defaults = {0, 2, 42};
+    toy_v1 old[2] = {{7, 7}, {7, 7}};
+    toy_v2 young, seen;
+    hb_sized_default(sizeof defaults, &defaults, sizeof old[0], &old[0]);
+    assert_true(old[0].size == sizeof(toy_v1) && old[0].rate == 2);
+    assert_true(old[1].size == 7 && old[1].rate == 7); /* nothing beyond the caller's struct */
+    old[0].rate = 3;
+    assert_ok(context, read_toy(context, sizeof(toy_v2), &old[0], &seen));
+    assert_true(seen.size == sizeof(toy_v2) && seen.rate == 3 && seen.seed == 42);
+    assert_ok(context, read_toy(context, sizeof(toy_v2), NULL, &seen));
+    assert_true(seen.rate == 2 && seen.seed == 42);
+    hb_sized_default(sizeof(toy_v1), &defaults, sizeof young,
+                     &young); /* a program newer than the library */
+    assert_fails(context, read_toy(context, sizeof(toy_v1), &young, &seen), HB_ERROR_ARGUMENT,
+                 "needs a newer library");
+    young.size = 0;
+    assert_fails(context, read_toy(context, sizeof(toy_v2), &young, &seen), HB_ERROR_ARGUMENT,
+                 "the size of toy is 0");
+    assert_int_equal(read_toy(NULL, sizeof(toy_v2), &young, &seen), HB_ERROR_ARGUMENT);
+    hb_sized_default(sizeof defaults, &defaults, 3, &young);
+    hb_sized_default(sizeof defaults, &defaults, sizeof young, NULL);
+    assert_fails(context, hb_sized_check(context, "toy", 16, 24, 24, NULL), HB_ERROR_ARGUMENT,
+                 "NULL");
+    assert_fails(context, hb_sized_check(context, "toy", 16, 24, 25, &young), HB_ERROR_ARGUMENT,
+                 "newer library");
+    assert_ok(context, hb_sized_check(context, "toy", 16, 24, 16, &young));
+    hb_context_destroy(context);
 }
 
 /* Whatever call runs out of memory, it says so, and nothing stays allocated. */
@@ -142,12 +195,12 @@ static int stop_always(void *user, const char *what, double done, double total)
 static void children_work_alone_and_hand_up_their_message(void **state)
 {
     (void)state;
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 3;
     settings.progress = stop_always;
     hb_context *context;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_fail(context, HB_ERROR_ARGUMENT, "of before");
     hb_context alone = hb_context_child(context, 1), quiet = hb_context_child(context, 0);
     assert_int_equal(hb_context_threads(&alone), 1);
@@ -198,13 +251,13 @@ static void progress_can_stop_a_sum(void **state)
 {
     (void)state;
     watch w = {0};
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 2;
     settings.progress = stop_at_half;
     settings.progress_user = &w;
     hb_context *context;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     double out[3];
     assert_fails(context, hb_parallel_sum(context, "watched", 100000, 100, 3, add_terms, NULL, out),
                  HB_ERROR_INTERRUPTED, "stopped");
@@ -249,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_name_and_a_text),
         cmocka_unit_test(contexts_check_their_settings),
+        cmocka_unit_test(structs_may_grow),
         cmocka_unit_test(no_memory_is_reported_and_nothing_leaks),
         cmocka_unit_test(workspaces_are_aligned_and_bounded),
         cmocka_unit_test(tasks_run_once_and_errors_stop_them),

@@ -461,12 +461,12 @@ static void test_interrupted(void **state)
     (void)state;
     static double x[IMAGES * SIZE];
     static int labels[IMAGES];
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.progress = stop_at_3;
     hb_context *context;
     hb_classifier *c;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     draw_bars(context, x, labels);
     const hb_classifier_settings s = small_settings();
     assert_int_equal(hb_classifier_train(context, &s, SIZE, IMAGES, x, 3, labels, &c),

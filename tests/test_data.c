@@ -604,9 +604,9 @@ static void test_reading(void **state)
     assert_int_equal(n, 2);
     assert_int_equal(dim, 3);
     assert_true(x[4] == 5.5 && x[5] == -6e-3);
-    hb_data_release(context, x);
+    hb_context_release(context, x);
     unlink(path);
-    hb_data_release(context, NULL);
+    hb_context_release(context, NULL);
     const uint64_t line[] = {7}, box[] = {3, 2, 2}, empty[] = {0, 2}, thin[] = {5, 0};
     const hb_status bad = HB_ERROR_FORMAT;
     assert_refused(context, write_text("nan.csv", "1,2\n3,4\n5,nan\n"), bad,

@@ -657,14 +657,14 @@ static void memory_failures_leak_nothing(void **state)
         long failures = 0;
         for (long fail_at = 1; status != HB_OK && fail_at < 100000; fail_at++) {
             faulty memory = {0, -1, 0};
-            hb_settings settings;
-            hb_settings_default(&settings);
+            hb_context_settings settings;
+            hb_context_settings_default(sizeof settings, &settings);
             settings.threads = 1;
             settings.allocate = faulty_allocate;
             settings.release = faulty_release;
             settings.allocator_user = &memory;
             hb_context *context;
-            assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+            assert_int_equal(hb_context_create(&settings, &context), HB_OK);
             exact_field f = exact_gaussian(2, 0.9, 0, 0.4);
             hb_problem *problem = problem_of(context, &f);
             const hb_field field = exact_as_field(&f);

@@ -22,7 +22,7 @@ static int set_up(void **state)
     strcpy(f->directory, "/tmp/hb_test_file_XXXXXX");
     if (!mkdtemp(f->directory)) return -1;
     *state = f;
-    return hb_context_create(&f->context, NULL);
+    return hb_context_create(NULL, &f->context);
 }
 
 /* Number of entries of the fixture's directory, which are removed. */

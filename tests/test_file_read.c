@@ -54,7 +54,7 @@ static void expect(const char *path, int axes, const uint64_t *shape, const doub
         count *= found[i];
     }
     for (uint64_t i = 0; i < count; i++) assert_true(values[i] == expected[i]);
-    hb_table_release(context, values);
+    hb_context_release(context, values);
     hb_context_destroy(context);
 }
 

@@ -423,13 +423,13 @@ static void test_progress(void **state)
     static double x[2 * N];
     for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
         heard h = {0};
-        hb_settings settings;
-        hb_settings_default(&settings);
+        hb_context_settings settings;
+        hb_context_settings_default(sizeof settings, &settings);
         settings.threads = 2;
         settings.progress = listen_to;
         settings.progress_user = &h;
         exact e = {0};
-        assert_int_equal(hb_context_create(&e.context, &settings), HB_OK);
+        assert_int_equal(hb_context_create(&settings, &e.context), HB_OK);
         assert_ok(e.context, hb_mixture_named(e.context, "asymmetric_gmm", &e.mixture));
         hb_generate_settings s = defaults();
         s.solver = solver;

@@ -262,14 +262,14 @@ static void memory_failures_are_clean(void **state)
 {
     (void)state;
     allowance a = {.left = 1000000};
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 1;
     settings.allocate = counted_allocate;
     settings.release = counted_release;
     settings.allocator_user = &a;
     hb_context *context;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_problem *problem = problem_1(context);
     hb_grid_settings coarse;
     hb_grid_settings_default(&coarse);
@@ -314,13 +314,13 @@ static void progress_can_stop_it(void **state)
 {
     (void)state;
     watch w = {.stop_at = 4};
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 1;
     settings.progress = watch_progress;
     settings.progress_user = &w;
     hb_context *context;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_problem *problem = problem_1(context);
     assert_int_equal(try_settings(context, problem, 1, NULL, 0, NULL), HB_ERROR_INTERRUPTED);
     assert_int_equal(w.calls, 4);

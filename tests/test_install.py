@@ -92,6 +92,19 @@ def header_version():
     raise AssertionError("base.h has no HB_VERSION")
 
 
+def minor_version():
+    """Return the version that the library's name and the packages hold to: 0.2 of 0.2.1."""
+    return header_version().rpartition(".")[0]
+
+
+def test_the_name_of_the_library_has_the_minor_version(libdir):
+    """Until 1.0 a new minor version may change the interface, so programs must not take it for the old one."""
+    header = run("readelf", "-d", libdir / "libheatball.so").stdout
+    assert f"soname: [libheatball.so.{minor_version()}]" in header
+    assert (libdir / f"libheatball.so.{minor_version()}").is_symlink()
+    assert (libdir / f"libheatball.so.{header_version()}").is_file()
+
+
 def test_every_header_is_installed_and_no_other(prefix):
     installed = sorted(p.name for p in (prefix / "include/heatball").iterdir())
     assert installed == sorted(p.name for p in (ROOT / "include/heatball").glob("*.h"))
@@ -130,13 +143,14 @@ def test_consumer_by_find_package(prefix, libdir, tmp_path, link):
     check_consumer(tmp_path / "consumer", libdir, shared=link == "heatball")
 
 
-def test_find_package_refuses_another_version(prefix, tmp_path):
+@pytest.mark.parametrize("wanted", ["99.1", "0.0"])
+def test_find_package_refuses_another_version(prefix, tmp_path, wanted):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(old LANGUAGES C)\n"
-        "find_package(heatball 99.1 REQUIRED)\n")
+        f"find_package(heatball {wanted} REQUIRED)\n")
     done = subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "b",
                            f"-DCMAKE_PREFIX_PATH={prefix}"], capture_output=True, text=True)
-    assert done.returncode != 0 and "99.1" in done.stderr
+    assert done.returncode != 0 and wanted in done.stderr
 
 
 @pytest.mark.parametrize("header", sorted(p.name for p in (ROOT / "include/heatball").glob("*.h")))
@@ -209,7 +223,7 @@ def test_python_package_says_what_it_tried(packages, tmp_path):
         if not env and done.returncode == 0:
             continue  # this machine has a libheatball in its loader's path
         assert "ImportError: the C library libheatball was not found" in done.stderr
-        tried = env.get("HEATBALL_LIBRARY", str(tmp_path / "heatball/libheatball.so.0"))
+        tried = env.get("HEATBALL_LIBRARY", str(tmp_path / f"heatball/libheatball.so.{minor_version()}"))
         assert tried in done.stderr
 
 

@@ -352,14 +352,14 @@ static void progress_counts_samples_and_stops(void **state)
     static double x[N * DIM];
     int labels[N];
     heard h = {0};
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 2;
     settings.progress = listen_to;
     settings.progress_user = &h;
     hb_context *context;
     for (int i = 0; i < N; i++) labels[i] = i % 3;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_model *model = make_model(context, (kind){HB_HEAD_ENERGY, HB_PROCESS_OU, 1, 1});
     for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
         hb_generate_settings s = model_settings(solver);

@@ -21,7 +21,7 @@ static int set_up(void **state)
     strcpy(f->directory, "/tmp/hb test plot'_XXXXXX"); /* a blank and a quote, on purpose */
     if (!mkdtemp(f->directory)) return -1;
     *state = f;
-    hb_status status = hb_context_create(&f->context, NULL);
+    hb_status status = hb_context_create(NULL, &f->context);
     return status == HB_OK ? (int)hb_figure_create(f->context, 1, 2, 0, 0, &f->figure) : -1;
 }
 

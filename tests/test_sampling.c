@@ -275,13 +275,13 @@ static int look(void *user, const char *what, double done, double total)
 
 static hb_context *watched_context(watch *w, int threads)
 {
-    hb_settings settings;
+    hb_context_settings settings;
     hb_context *context;
-    hb_settings_default(&settings);
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = threads;
     settings.progress = look;
     settings.progress_user = w;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     return context;
 }
 

@@ -17,7 +17,7 @@ static int set_up(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
     *state = f;
-    if (hb_context_create(&f->context, NULL) != HB_OK) return -1;
+    if (hb_context_create(NULL, &f->context) != HB_OK) return -1;
     hb_solve_settings_default(&f->settings);
     f->settings.time = TIME;
     return (int)hb_problem_parse(f->context, "-1.3*x", "1.1", "gaussian(mean=0.7, var=0.35)",

@@ -230,13 +230,13 @@ static void test_interrupts_and_errors(void **state)
 {
     (void)state;
     int reports = 0;
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 2;
     settings.progress = stop_at_once;
     settings.progress_user = &reports;
     hb_context *context;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_planar_size size = tiny();
     size.epochs = 100000;
     hb_planar_run *runs;

@@ -147,7 +147,7 @@ static void differences_beyond_noise_are_claimed(void **state)
     for (int k = 0; k < 6; k++) assert_near(parts[k], whole[k], 1e-14);
 
     hb_context *context;
-    assert_ok(NULL, hb_context_create(&context, NULL));
+    assert_ok(NULL, hb_context_create(NULL, &context));
     const units u = draw(context, 77, N, 0.3);
     double tally[MOST], score[DIM], se[DIM], plain[DIM],
         *none = calloc(N * (1 + DIM), sizeof *none);

@@ -96,13 +96,13 @@ static int stop_after(void *user, const char *what, double done, double total)
 
 static hb_context *stopping_context(double *steps)
 {
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 2;
     settings.progress = stop_after;
     settings.progress_user = steps;
     hb_context *context;
-    assert_int_equal(hb_context_create(&context, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     return context;
 }
 
@@ -186,7 +186,7 @@ static void check_losses_seen(hb_context *context, const char *log, const hb_see
         if (seen->steps[k] == i + 1) assert_true(fabs(sum / weight / seen->loss[k++] - 1) < 1e-12);
     }
     assert_int_equal(k, seen->count);
-    hb_table_release(context, rows);
+    hb_context_release(context, rows);
     unlink(log);
 }
 
@@ -301,7 +301,7 @@ static void the_log_has_every_step(void **state)
         assert_true(row[5] > 0);
     }
     assert_near(rows[6], 2e-3 / 3, 1e-12); /* warm-up of 3 steps */
-    hb_table_release(context, rows);
+    hb_context_release(context, rows);
     unlink(s.log);
     hb_context_destroy(context);
 }

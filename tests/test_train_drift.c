@@ -411,12 +411,12 @@ static void a_resumed_run_is_the_same(void **state)
     (void)state;
     const char *path = "test_train_drift_checkpoint.safetensors";
     double steps = 12;
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.progress = stop_after;
     settings.progress_user = &steps;
     hb_context *context = make_context(HB_ISA_AUTO, 1), *stopping;
-    assert_int_equal(hb_context_create(&stopping, &settings), HB_OK);
+    assert_int_equal(hb_context_create(&settings, &stopping), HB_OK);
     hb_problem *drift = make_drift(context, 1, texts[0]), *other = make_drift(context, 1, "-x^3");
     hb_train_settings s = drift_settings(HB_LOSS_HB, drift);
     hb_model *whole = train(context, &s, 1), *model = NULL;

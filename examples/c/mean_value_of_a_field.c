@@ -64,7 +64,7 @@ int main(void)
 {
     hb_context *context = NULL;
     hb_problem *problem = NULL;
-    hb_status status = hb_context_create(&context, NULL);
+    hb_status status = hb_context_create(NULL, &context);
     if (status == HB_OK)
         status = hb_problem_parse(context, "-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", &problem);
     if (status == HB_OK) status = show(context, problem);

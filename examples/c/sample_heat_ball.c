@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     double *sigma = malloc(n * sizeof *sigma);
     hb_context *context = NULL;
     int code = 1;
-    if (n < 2 || !z || !sigma || hb_context_create(&context, NULL) != HB_OK) {
+    if (n < 2 || !z || !sigma || hb_context_create(NULL, &context) != HB_OK) {
         fprintf(stderr, "usage: sample_heat_ball [N], N from 2 to what fits into memory\n");
     } else if (hb_ball_sample(context, HB_KAPPA, DIM, 0, radius, 1, 0, n, z, sigma) != HB_OK) {
         fprintf(stderr, "%s\n", hb_context_message(context));

@@ -62,7 +62,7 @@ int main(void)
 {
     hb_context *context = NULL;
     hb_problem *problem = NULL;
-    hb_status status = hb_context_create(&context, NULL);
+    hb_status status = hb_context_create(NULL, &context);
     if (status == HB_OK) status = create(context, &problem);
     if (status == HB_OK) status = show(context, problem, HB_METHOD_PARTICLES);
     if (status == HB_OK) status = show(context, problem, HB_METHOD_WALK);

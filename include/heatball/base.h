@@ -9,14 +9,16 @@
  * serves one calling thread at a time; different contexts are independent of each other.
  *
  *     hb_context *ctx;
- *     if (hb_context_create(&ctx, NULL) != HB_OK) ...
+ *     if (hb_context_create(NULL, &ctx) != HB_OK) ...
  *     if (hb_ball_sample(ctx, HB_KAPPA, 7, 0, 1.0, 1, 0, n, z, sigma) != HB_OK)
  *         fprintf(stderr, "%s\n", hb_context_message(ctx));
  *     hb_context_destroy(ctx);
  *
- * Conventions of all headers: arrays are row-major, x is [n][d]; double unless the name ends in
- * _f32; inputs first, outputs last; an output array never overlaps an input array; destroy(NULL) is
- * fine. Results do not depend on the number of threads, to the last bit. */
+ * Conventions of all headers (docs/interface.md): arrays are row-major, x is [n][d]; double unless the name
+ * ends in _f32. Arguments come in the order context, handle, settings, whole numbers, inputs, outputs. Settings
+ * may be NULL: the defaults. A context that is NULL gives HB_ERROR_ARGUMENT. A struct that is written has its
+ * sizeof before it. An output array never overlaps an input array; destroy(NULL) is fine. Results do not
+ * depend on the number of threads, to the last bit. */
 #ifndef HEATBALL_BASE_H
 #define HEATBALL_BASE_H
 
@@ -69,9 +71,10 @@ typedef enum hb_status {
  * the scalar kernels differ from them by at most 4 units in the last place of a normal. */
 typedef enum hb_isa { HB_ISA_AUTO, HB_ISA_SCALAR, HB_ISA_SSE2, HB_ISA_AVX2, HB_ISA_AVX512 } hb_isa;
 
-/* Settings of a context; fill with hb_settings_default(), then change what you need.
+/* Settings of a context; fill with hb_context_settings_default, then change what you need.
  * A NULL callback is fine and means the default. */
-typedef struct hb_settings {
+typedef struct hb_context_settings {
+    size_t size; /* set by hb_context_settings_default */
     int threads; /* 0 (default): one per core that the process may use; at most HB_MAX_THREADS */
     int isa;     /* hb_isa; HB_ISA_AUTO (default): the widest that this processor has */
     /* Allocator. Must return memory aligned for any type, or NULL; release(NULL) is never called.
@@ -91,7 +94,7 @@ typedef struct hb_settings {
      * write files learns here which paths it must not replace. */
     int (*reading)(void *user, const char *path);
     void *reading_user;
-} hb_settings;
+} hb_context_settings;
 
 #define HB_MAX_THREADS 1024
 
@@ -101,12 +104,16 @@ HB_API const char *hb_version(void);
 HB_API const char *hb_status_name(hb_status status); /* "HB_ERROR_ARGUMENT" */
 HB_API const char *hb_status_text(hb_status status); /* "an argument is outside ..." */
 
-HB_API void hb_settings_default(hb_settings *settings);
+/* hb_context_settings_default(sizeof settings, &settings); likewise for all other settings. */
+HB_API void hb_context_settings_default(size_t size, hb_context_settings *settings);
 
-/* Creates a context; settings NULL means all defaults. HB_ERROR_ARGUMENT: threads out of range or
- * an unknown isa; HB_ERROR_UNAVAILABLE: this processor lacks the isa; then *out is NULL. */
-HB_API hb_status hb_context_create(hb_context **out, const hb_settings *settings);
+/* Creates a context; settings NULL means all defaults. HB_ERROR_ARGUMENT: threads out of range,
+ * an unknown isa or size; HB_ERROR_UNAVAILABLE: this processor lacks the isa; then *out is NULL. */
+HB_API hb_status hb_context_create(const hb_context_settings *settings, hb_context **out);
 HB_API void hb_context_destroy(hb_context *context);
+
+/* Releases an array that a function of this context has handed out; NULL is fine. */
+HB_API void hb_context_release(hb_context *context, void *memory);
 
 /* The message of the last failed call on this context, "" if none; valid until the next call. */
 HB_API const char *hb_context_message(const hb_context *context);

@@ -60,14 +60,13 @@ HB_API const char *hb_data_describe(const char *name); /* one line; NULL when un
 
 /* Rows of a .npy or .csv file, [n][dim], read as double. Refused with HB_ERROR_FORMAT, in words: nan or
  * inf (with its row and column, counted from 1), fewer than 2 rows, another number of axes than 2.
- * *x is released with hb_data_release. */
+ * *x is released with hb_context_release. */
 HB_API hb_status hb_data_read(hb_context *context, const char *path, size_t *n, int *dim,
                               double **x);
 /* The same with the names of the columns, dim texts, each ended by a zero, one after the other; NULL where
- * the file has none. Released with hb_table_names_release. */
+ * the file has none. Released with hb_context_release. */
 HB_API hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, int *dim,
                                     double **x, char **names);
-HB_API void hb_data_release(hb_context *context, double *x);
 /* A permutation of 0 .. n-1 that depends on (n, seed) alone: order[n]. Rows order[0 .. n-held-1] are for
  * training, the last `held` are held out. */
 HB_API hb_status hb_data_split(hb_context *context, size_t n, uint64_t seed, size_t *order);

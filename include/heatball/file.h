@@ -49,17 +49,15 @@ HB_API hb_status hb_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_
  *     .csv   numbers separated by commas, semicolons or blanks, the same count on each line; a first
  *            line without any number is a header; blank lines and lines that open with # are
  *            skipped; n_axes is 2, shape rows and columns
- * values[shape[0]*shape[1]*shape[2]*shape[3]] is to be released with hb_table_release.
+ * values[shape[0]*shape[1]*shape[2]*shape[3]] is to be released with hb_context_release.
  * HB_ERROR_PATH: the file cannot be opened; HB_ERROR_FORMAT: it is something else or cut short, with
  * the reason and for .csv the line and the column; HB_ERROR_FILE: reading failed. */
 HB_API hb_status hb_table_read(hb_context *context, const char *path, int *n_axes,
                                uint64_t shape[4], double **values);
-HB_API void hb_table_release(hb_context *context, double *values);
 /* The same with the names of the columns, from the header of a .csv: shape[1] texts, each ended by a zero,
- * one after the other, to be released with hb_table_names_release; NULL where the file names none. */
+ * one after the other, to be released with hb_context_release; NULL where the file names none. */
 HB_API hb_status hb_table_read_named(hb_context *context, const char *path, int *n_axes,
                                      uint64_t shape[4], double **values, char **names);
-HB_API void hb_table_names_release(hb_context *context, char *names);
 
 /* Writes a grey picture (.png), one byte per pixel, 0 black .. 255 white, pixels[height][width] from the
  * top. HB_ERROR_ARGUMENT unless each side is 1 to HB_PNG_SIDE. */

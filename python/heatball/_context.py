@@ -15,7 +15,7 @@ import weakref
 
 from heatball._arguments import integer
 from heatball._errors import Error, check
-from heatball._native import MAX_THREADS, Context, Settings, Status, library
+from heatball._native import MAX_THREADS, Context, ContextSettings, Status, library
 
 _forked = False
 
@@ -24,13 +24,13 @@ class Handle:
     """Owns one hb_context; `progress` is a PROGRESS callback or None."""
 
     def __init__(self, threads, progress=None):
-        settings = Settings()
-        library.hb_settings_default(ctypes.byref(settings))
+        settings = ContextSettings()
+        library.hb_context_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
         settings.threads = 1 if _forked else integer("threads", threads, 0, MAX_THREADS)
         if progress is not None:
             settings.progress = self.progress = progress
         self.pointer = ctypes.POINTER(Context)()
-        status = library.hb_context_create(ctypes.byref(self.pointer), ctypes.byref(settings))
+        status = library.hb_context_create(ctypes.byref(settings), ctypes.byref(self.pointer))
         if status != Status.OK:
             raise Error(library.hb_status_text(status).decode(), status)
         # Not at exit: a daemon thread may still be inside a call then, and the memory goes anyway.

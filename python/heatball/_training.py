@@ -210,8 +210,8 @@ def _read(path):
         x = np.ctypeslib.as_array(values, (n.value, dim.value)).copy()
         return x, b"".join(name + b"\0" for name in _texts(names, dim.value)) if names else None
     finally:
-        library.hb_data_release(context(1), values)
-        library.hb_table_names_release(context(1), names)
+        library.hb_context_release(context(1), values)
+        library.hb_context_release(context(1), names)
 
 
 def _texts(address, n):

@@ -4,6 +4,8 @@
  * arguments may be temporaries. */
 #include "base/context.h"
 #include "base/cpu.h"
+#include "base/memory.h"
+#include "base/sized.h"
 
 #include <omp.h>
 #include <stdarg.h>
@@ -51,19 +53,19 @@ static void release_with_free(void *user, void *memory)
     free(memory);
 }
 
-void hb_settings_default(hb_settings *settings)
+void hb_context_settings_default(size_t size, hb_context_settings *settings)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->isa = HB_ISA_AUTO;
+    const hb_context_settings defaults = {.isa = HB_ISA_AUTO};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
-hb_status hb_context_create(hb_context **out, const hb_settings *settings)
+hb_status hb_context_create(const hb_context_settings *settings, hb_context **out)
 {
     if (!out) return HB_ERROR_ARGUMENT;
     *out = NULL;
-    hb_settings chosen;
-    hb_settings_default(&chosen);
-    if (settings) chosen = *settings;
+    hb_context none = {0}, *context = &none; // for a message that nobody reads
+    hb_context_settings chosen;
+    HB_SIZED_READ(context, hb_context_settings, settings, &chosen);
     if (chosen.threads < 0 || chosen.threads > HB_MAX_THREADS) return HB_ERROR_ARGUMENT;
     if (chosen.isa < HB_ISA_AUTO || chosen.isa > HB_ISA_AVX512) return HB_ERROR_ARGUMENT;
     if (!chosen.allocate != !chosen.release) return HB_ERROR_ARGUMENT;
@@ -72,7 +74,7 @@ hb_status hb_context_create(hb_context **out, const hb_settings *settings)
         chosen.allocate = allocate_with_malloc;
         chosen.release = release_with_free;
     }
-    hb_context *context = chosen.allocate(chosen.allocator_user, sizeof *context);
+    context = chosen.allocate(chosen.allocator_user, sizeof *context);
     if (!context) return HB_ERROR_MEMORY;
     memset(context, 0, sizeof *context);
     context->settings = chosen;
@@ -87,6 +89,11 @@ void hb_context_destroy(hb_context *context)
     if (context) context->settings.release(context->settings.allocator_user, context);
 }
 
+void hb_context_release(hb_context *context, void *memory)
+{
+    if (context) hb_release(context, memory);
+}
+
 const char *hb_context_message(const hb_context *context)
 {
     return context ? context->message : "";
@@ -94,17 +101,17 @@ const char *hb_context_message(const hb_context *context)
 
 hb_status hb_context_fail(hb_context *context, hb_status status, const char *message)
 {
-    return hb_fail(context, status, "%s", message);
+    return hb_fail(context, status, "%s", message ? message : hb_status_text(status));
 }
 
 int hb_context_threads(const hb_context *context)
 {
-    return context->threads;
+    return context ? context->threads : 0;
 }
 
 const char *hb_context_isa(const hb_context *context)
 {
-    return hb_cpu_name(context->isa);
+    return context ? hb_cpu_name(context->isa) : "";
 }
 
 /* The sign of a nan says nothing, and printf shows it. */
@@ -115,6 +122,7 @@ static void clean_nan(char *text)
 
 hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...)
 {
+    if (!context) return HB_ERROR_ARGUMENT;
     char text[sizeof context->message];
     va_list arguments;
     va_start(arguments, format);
@@ -173,7 +181,7 @@ hb_status hb_context_adopt(hb_context *context, const hb_context *child, hb_stat
 
 hb_status hb_progress(hb_context *context, const char *what, double done, double total)
 {
-    const hb_settings *settings = &context->settings;
+    const hb_context_settings *settings = &context->settings;
     if (hb_is_late(context)) return hb_fail_late(context);
     if (settings->progress && settings->progress(settings->progress_user, what, done, total))
         return hb_fail(context, HB_ERROR_INTERRUPTED, "%s: stopped by request", what);
@@ -182,12 +190,13 @@ hb_status hb_progress(hb_context *context, const char *what, double done, double
 
 hb_status hb_reading(hb_context *context, const char *path)
 {
-    const hb_settings *settings = &context->settings;
+    const hb_context_settings *settings = &context->settings;
     if (!settings->reading) return HB_OK;
     return (hb_status)settings->reading(settings->reading_user, path);
 }
 
 hb_status hb_context_progress(hb_context *context, const char *what, double done, double total)
 {
+    HB_CHECK(context, what, HB_ERROR_ARGUMENT, "progress has no name (NULL)");
     return hb_progress(context, what, done, total);
 }

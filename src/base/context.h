@@ -5,14 +5,15 @@
 #include <heatball/base.h>
 
 struct hb_context {
-    hb_settings settings;
+    hb_context_settings settings;
     int threads;
     hb_isa isa;             /* never HB_ISA_AUTO */
     const double *deadline; /* of hb_seconds; NULL: none. Its children share it */
     char message[512];
 };
 
-/* Stores the message and returns status. Safe to call from several threads; the last one wins. */
+/* Stores the message and returns status; HB_ERROR_ARGUMENT without a context. Safe to call from several threads;
+ * the last one wins. */
 hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...) HB_PRINTF(3, 4);
 
 /* Hands a note to the log callback, if there is one. */
@@ -36,12 +37,13 @@ hb_status hb_progress(hb_context *context, const char *what, double done, double
 /* Asks the callback whether the file may be read; every reader calls it before it opens a path. */
 hb_status hb_reading(hb_context *context, const char *path);
 
-/* Returns from the calling function with a message unless condition holds. */
+/* Returns from the calling function with a message unless condition holds; without a context, with
+ * HB_ERROR_ARGUMENT. */
 #define HB_CHECK(context, condition, status, ...)                                                  \
     do {                                                                                           \
-        if (!(condition)) {                                                                        \
+        if (!(context) || !(condition)) {                                                          \
             hb_fail((context), (status), __VA_ARGS__);                                             \
-            return (status);                                                                       \
+            return (context) ? (status) : HB_ERROR_ARGUMENT;                                       \
         }                                                                                          \
     } while (0)
 

@@ -58,8 +58,8 @@ hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, i
     if (status == HB_OK)
         status = check_finite(context, path, (size_t)shape[0], (size_t)shape[1], values);
     if (status != HB_OK) {
-        hb_table_release(context, values);
-        if (names) hb_table_names_release(context, *names);
+        hb_context_release(context, values);
+        if (names) hb_context_release(context, *names);
         if (names) *names = NULL;
         return status;
     }
@@ -67,11 +67,6 @@ hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, i
     *dim = (int)shape[1];
     *x = values;
     return HB_OK;
-}
-
-void hb_data_release(hb_context *context, double *x)
-{
-    hb_table_release(context, x);
 }
 
 hb_status hb_data_split(hb_context *context, size_t n, uint64_t seed, size_t *order)

@@ -216,13 +216,3 @@ hb_status hb_table_read_named(hb_context *context, const char *path, int *n_axes
     fclose(file);
     return status;
 }
-
-void hb_table_release(hb_context *context, double *values)
-{
-    hb_release(context, values);
-}
-
-void hb_table_names_release(hb_context *context, char *names)
-{
-    hb_release(context, names);
-}

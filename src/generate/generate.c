@@ -112,7 +112,7 @@ hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, 
 static int call(const hb_reverse *run, size_t n, const double *x, double tau, double *score,
                 double *divergence)
 {
-    hb_settings *settings = &run->context->settings;
+    hb_context_settings *settings = &run->context->settings;
     int (*progress)(void *, const char *, double, double) = settings->progress;
     settings->progress = NULL;
     run->context->message[0] = '\0';

@@ -60,7 +60,7 @@ char *hb_text_piece(char **rest);
 /* Numbers by blanks; *values[*count] is to be released. what opens the message. */
 hb_status hb_text_numbers(hb_context *context, const char *what, const char *text, size_t *count,
                           double **values);
-/* The table [rows][columns] of the file that the arguments name, to be released with hb_table_release. */
+/* The table [rows][columns] of the file that the arguments name, to be released with hb_context_release. */
 hb_status hb_initial_read_file(const hb_initial_text *text, uint64_t *rows, uint64_t *columns,
                                double **values);
 /* bytes of zeros as problem->initial.data, by hb_allocate. */

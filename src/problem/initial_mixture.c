@@ -59,7 +59,7 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
     if (status == HB_OK) status = hb_allocate(s->context, rows, sizeof(double), &weights);
     if (status == HB_OK) status = fill_mixture(s, rows, columns, values, weights, problem);
     hb_release(s->context, weights);
-    hb_table_release(s->context, values);
+    hb_context_release(s->context, values);
     return status;
 }
 

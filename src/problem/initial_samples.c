@@ -54,7 +54,7 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
                     "and dim = %d columns",
                     s->arguments, (unsigned long long)rows, (unsigned long long)columns, s->dim);
     if (status == HB_OK) status = fill_samples(s, rows, values, problem);
-    hb_table_release(s->context, values);
+    hb_context_release(s->context, values);
     return status;
 }
 

@@ -127,7 +127,7 @@ static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, i
 hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
                             hb_sampling_report *report)
 {
-    hb_settings *settings = &s->context->settings;
+    hb_context_settings *settings = &s->context->settings;
     report->what = run->estimator.unit;
     report->share = (double)run->estimator.samples_per_round;
     report->progress = settings->progress;

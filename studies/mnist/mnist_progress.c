@@ -36,15 +36,15 @@ hb_status hb_mnist_progress_create(hb_context *caller, hb_mnist_progress **out,
                                    hb_context **context)
 {
     void *memory;
-    hb_settings settings;
+    hb_context_settings settings;
     HB_TRY(hb_study_allocate(caller, 1, sizeof(hb_mnist_progress), &memory));
     *out = memory;
     **out = (hb_mnist_progress){.caller = caller, .total = 1};
-    hb_settings_default(&settings);
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = hb_context_threads(caller);
     settings.progress = on_progress;
     settings.progress_user = *out;
-    const hb_status status = hb_context_create(context, &settings);
+    const hb_status status = hb_context_create(&settings, context);
     if (status == HB_OK) return HB_OK;
     free(*out);
     *out = NULL;

@@ -119,13 +119,13 @@ static hb_status wait_for_all(hb_context *context, pool *p, size_t n_workers, co
 
 static hb_status start_worker(hb_context *context, pool *p, worker *w)
 {
-    hb_settings settings;
-    hb_settings_default(&settings);
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
     settings.threads = 1;
     settings.progress = on_progress;
     settings.progress_user = w;
     w->owner = p;
-    if (hb_context_create(&w->context, &settings) != HB_OK)
+    if (hb_context_create(&settings, &w->context) != HB_OK)
         return hb_study_fail(context, HB_ERROR_MEMORY, "no memory for a worker of the study");
     pthread_mutex_lock(&p->lock);
     const int error = pthread_create(&w->thread, NULL, work, w);

@@ -19,7 +19,7 @@ class Failure(Exception):
 @pytest.fixture
 def context():
     pointer = ctypes.POINTER(_native.Context)()
-    assert library.hb_context_create(ctypes.byref(pointer), None) == 0
+    assert library.hb_context_create(None, ctypes.byref(pointer)) == 0
     yield pointer
     library.hb_context_destroy(pointer)
 

@@ -1,0 +1,196 @@
+"""The constants and enums of include/heatball/*.h; tests compare them with what the C compiler says."""
+
+import enum
+
+MAX_DIM = 1000000  # HB_MAX_DIM
+MAX_THREADS = 1024  # HB_MAX_THREADS
+
+
+class Status(enum.IntEnum):
+    """What a call of the C library returns; the names are those of base.h without HB_."""
+
+    OK = 0
+    ERROR_ARGUMENT = 1
+    ERROR_MEMORY = 2
+    ERROR_PATH = 3
+    ERROR_FILE = 4
+    ERROR_FORMAT = 5
+    ERROR_INTERRUPTED = 6
+    ERROR_NUMERICAL = 7
+    ERROR_UNAVAILABLE = 8
+    ERROR_CALLBACK = 9
+    ERROR_DOMAIN = 10
+
+
+class Isa(enum.IntEnum):
+    ISA_AUTO = 0
+    ISA_SCALAR = 1
+    ISA_SSE2 = 2
+    ISA_AVX2 = 3
+    ISA_AVX512 = 4
+
+
+class Measure(enum.IntEnum):
+    KAPPA = 0
+    SOURCE = 1
+    GRADIENT = 2
+
+
+class Kernel(enum.IntEnum):
+    KERNEL_HEAT = 0
+    KERNEL_WATSON = 1
+    KERNEL_SOURCE = 2
+    KERNEL_GRADIENT = 3
+    KERNEL_GREEN = 4
+    KERNEL_DRIFT = 5
+
+
+class Dtype(enum.IntEnum):
+    F64 = 0
+    F32 = 1
+
+
+class Style(enum.IntEnum):
+    STYLE_LINE = 0
+    STYLE_DASHED = 1
+    STYLE_POINTS = 2
+    STYLE_HISTOGRAM = 3
+    STYLE_BAND = 4
+    STYLE_THIN = 5
+    STYLE_ARROWS = 6
+    STYLE_IMAGE = 7
+    STYLE_DOTS = 8
+
+
+class Process(enum.IntEnum):
+    PROCESS_OU = 0
+    PROCESS_VE = 1
+    PROCESS_DRIFT = 2
+
+
+class PlotFormat(enum.IntFlag):
+    PLOT_SVG = 1
+    PLOT_PNG = 2
+    PLOT_PDF = 4
+
+
+class DriftFact(enum.IntEnum):
+    FACT_AUTONOMOUS = 1
+    FACT_LINEAR = 2
+    FACT_GRADIENT = 4
+
+
+class InitialKind(enum.IntEnum):
+    INITIAL_NONE = 0
+    INITIAL_GAUSSIAN = 1
+    INITIAL_MIXTURE = 2
+    INITIAL_STATIONARY = 3
+    INITIAL_SAMPLES = 4
+    INITIAL_UNIFORM = 5
+    INITIAL_CALLBACK = 6
+    INITIAL_OTHER = 7
+
+
+class Quantity(enum.IntEnum):
+    QUANTITY_U = 0
+    QUANTITY_V = 1
+    QUANTITY_W = 2
+
+
+class Method(enum.IntEnum):
+    METHOD_AUTO = 0
+    METHOD_GRID = 1
+    METHOD_MEANVALUE = 2
+    METHOD_PARTICLES = 3
+    METHOD_WALK = 4
+
+
+class Column(enum.IntEnum):
+    DENSITY = 0
+    DENSITY_SE = 1
+    LOG_DENSITY = 2
+    LOG_DENSITY_SE = 3
+    SCORE = 4
+    SCORE_SE = 5
+    ENTROPY_DENSITY = 6
+    ENTROPY_DENSITY_SE = 7
+
+
+class Head(enum.IntEnum):
+    HEAD_SCORE = 0
+    HEAD_ENERGY = 1
+    HEAD_HELMHOLTZ = 2
+
+
+class Standardise(enum.IntEnum):
+    STANDARDISE_AUTO = -1
+    STANDARDISE_NO = 0
+    STANDARDISE_COMMON = 1
+    STANDARDISE_AXIS = 2
+
+
+class Loss(enum.IntEnum):
+    LOSS_DSM = 0
+    LOSS_FP = 1
+    LOSS_HB = 2
+    LOSS_HB_PAPER = 3
+
+
+class Solver(enum.IntEnum):
+    SOLVER_SDE = 0
+    SOLVER_ODE = 1
+    SOLVER_HEUN = 2
+
+
+class Denoise(enum.IntEnum):
+    DENOISE_NONE = 0
+    DENOISE_MEAN = 1
+    DENOISE_FLOW = 2
+
+
+class Part(enum.IntEnum):
+    PART_TRAIN = 0
+    PART_TEST = 1
+
+
+class Resample(enum.IntEnum):
+    RESAMPLE_AREA = 0
+    RESAMPLE_BILINEAR = 1
+
+
+class Binarize(enum.IntEnum):
+    BINARIZE_NONE = 0
+    BINARIZE_THRESHOLD = 1
+    BINARIZE_STOCHASTIC = 2
+
+
+class Speck(enum.IntEnum):
+    SPECK_MEDIAN = 0
+    SPECK_ISOLATED = 1
+
+
+# C name -> enum here; a member's C name is HB_ and its own name. None: an enum without a name in C.
+ENUMS = {
+    "hb_status": Status,
+    "hb_isa": Isa,
+    "hb_measure": Measure,
+    "hb_kernel": Kernel,
+    "hb_dtype": Dtype,
+    "hb_style": Style,
+    "hb_drift_fact": DriftFact,
+    "hb_initial_kind": InitialKind,
+    "hb_quantity": Quantity,
+    "hb_method": Method,
+    "hb_column": Column,
+    "hb_process": Process,
+    "hb_head": Head,
+    "hb_standardise": Standardise,
+    "hb_loss": Loss,
+    "hb_solver": Solver,
+    "hb_denoise": Denoise,
+    "hb_part": Part,
+    "hb_resample": Resample,
+    "hb_binarize": Binarize,
+    "hb_speck": Speck,
+    None: PlotFormat,
+}
