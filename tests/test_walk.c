@@ -233,7 +233,7 @@ static const hb_walk_plan STEPS[WAYS] = {
     [PARAMETRIX] = {.finesse = 2},
     [DRAWN_END] = {.finesse = 2},
     [GAUGE] = {.way = HB_WALK_GAUGE, .finesse = 4},
-    [BALLS] = {.way = HB_WALK_GAUGE, .balls = 1, .finesse = 4},
+    [BALLS] = {.way = HB_WALK_BALL, .finesse = 4},
     [REVERSED] = {.way = HB_WALK_REVERSED, .part = 1, .finesse = 4, .finish = 1},
     [MOSTLY_REVERSED] = {.way = HB_WALK_REVERSED, .part = 0.7, .finesse = 4, .finish = 1}};
 
@@ -327,7 +327,7 @@ static void test_gauge_in_six_dimensions(void **state)
                                         .full_frame = 1,
                                         .gradient = 1,
                                         .closed_form = 1};
-        const hb_walk_plan plan = {.way = HB_WALK_GAUGE, .balls = balls, .finesse = 8};
+        const hb_walk_plan plan = {.way = balls ? HB_WALK_BALL : HB_WALK_GAUGE, .finesse = 8};
         const walk_answer answer = forced_walks(&shared, &plan, x, 3, 1 << 15);
         assert_true(answer.steps > 1.5);
         assert_true(answer.at.relative < 0.03);

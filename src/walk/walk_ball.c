@@ -19,14 +19,15 @@
 
 #include <math.h>
 
-size_t hb_walk_ball_lift(size_t d)
+/* The ball is one of d + lift dimensions. */
+static size_t lift_of(size_t d)
 {
     return d < 3 ? 3 - d : 0;
 }
 
 size_t hb_walk_ball_normals(size_t d)
 {
-    return d + hb_walk_ball_lift(d) + 4;
+    return d + lift_of(d) + 4;
 }
 
 /* 4 times the mean lag under kappa of the unit ball. */
@@ -54,14 +55,13 @@ static ball_draw draw_ball(size_t D, double r, double a, double uniform, const d
     return (ball_draw){lag, sqrt(length2), 4 * lag * lag / length2 * rise};
 }
 
-void hb_ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                  double rate, double most)
+static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
-    const size_t d = shared->d, D = d + hb_walk_ball_lift(d);
+    const size_t d = shared->d, D = d + lift_of(d);
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const hb_walk_reference reference = walk->seen;
-    const double *q = row.arm, C1 = mean_lag_constant((double)D);
-    const double r2 = fmin(4 / (C1 * rate), 4 * M_PI * most), M = 0.25 * C1 * r2;
+    const double *q = row.gradient, C1 = mean_lag_constant((double)D);
+    const double r2 = fmin(4 / (C1 * view->rate), 4 * M_PI * view->most), M = 0.25 * C1 * r2;
     const double reach2 = r2 * (double)D / (2 * M_PI * M_E),
                  bound = 0.5 * reference.curvature * reach2;
     const double a = bound * M / (1 + bound * M);
@@ -79,8 +79,16 @@ void hb_ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_vi
     walk->log_weight -= reference.value * s + 0.5 * reference.heat * s * s + s * along +
                         2. / 3 * steep * s * s * s + log(1 - a + a * drawn.share / M);
     walk->left -= s;
-    walk->rate = rate;
+    walk->rate = view->rate;
     walk->reference = reference.value + along + steep * s * s + reference.heat * s;
     walk->share = drawn.share;
-    walk->pending = HB_PENDING_GAUGE;
+    walk->owing = &hb_walk_ball;
+    return 0;
 }
+
+const hb_walk_law hb_walk_ball = {.far = 2000,
+                                  .part = 0.5,
+                                  .normals = hb_walk_ball_normals,
+                                  .rate = hb_gauge_rate,
+                                  .step = step,
+                                  .settle = hb_gauge_settle};

@@ -1,6 +1,6 @@
 /* walk/walk_block.h: backward walks from one point, many in lockstep.
  *
- * A walk starts at (x0, tau0) and goes back in tau by steps of three kinds. Its weight W and its
+ * A walk starts at (x0, tau0) and goes back in tau step by step. Its weight W and its
  * place x are such that W u(x, tau) has the mean u(x0, tau0) at every step. */
 #ifndef HB_WALK_WALK_BLOCK_H
 #define HB_WALK_WALK_BLOCK_H
@@ -19,14 +19,17 @@ typedef struct hb_walk_problem {
     const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
 } hb_walk_problem;
 
-/* Kinds of step. Those of the gauge and of the reversed walk go on until the parametrix can finish.
- * */
-typedef enum hb_walk_way { HB_WALK_PARAMETRIX, HB_WALK_GAUGE, HB_WALK_REVERSED } hb_walk_way;
+/* Ways to step, one law each (walk_steps.h). All others go on until the parametrix can finish. */
+typedef enum hb_walk_way {
+    HB_WALK_PARAMETRIX,
+    HB_WALK_GAUGE,
+    HB_WALK_BALL, /* the gauge, on heat balls */
+    HB_WALK_REVERSED
+} hb_walk_way;
 
 /* How to walk from a point; chosen by a pilot. */
 typedef struct hb_walk_plan {
     hb_walk_way way;
-    int balls;      /* gauge steps on heat balls where the potential is steep */
     double part;    /* reversed: of the potential, above 1/2 and at most 1 */
     double finish;  /* expected rings below which the parametrix takes over; 0: 1 */
     double finesse; /* rates of the clocks, in units of what the drift's curvature suggests */
@@ -36,6 +39,8 @@ typedef struct hb_walk_block hb_walk_block; /* what one thread works with */
 
 enum { HB_WALK_BLOCK = 512 }; /* walks in lockstep */
 
+/* context: a child of this thread's own, which outlives the block; its deadline breaks a run off with
+ * HB_ERROR_INTERRUPTED. */
 hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *shared,
                                hb_walk_block **out);
 void hb_walk_block_destroy(hb_walk_block *block); /* NULL is fine */
@@ -52,8 +57,5 @@ typedef struct hb_walk_result {
 hb_status hb_walk_block_run(hb_walk_block *block, const hb_walk_plan *plan, const double *x0,
                             uint64_t seed, uint64_t first, size_t n, double *steps);
 hb_walk_result hb_walk_block_result(const hb_walk_block *block, size_t i);
-/* Of hb_seconds: where a run breaks off with HB_ERROR_INTERRUPTED; NULL: nowhere. */
-void hb_walk_block_until(hb_walk_block *block, const double *deadline);
-const char *hb_walk_block_message(const hb_walk_block *block); /* of a failure */
 
 #endif

@@ -1,4 +1,4 @@
-/* Where walks end, and the memory that they live in.
+/* Where walks end.
  *
  * The last step of a walk is a Gaussian N(m, C) whose mean of the initial density is wanted. Sums
  * of Gaussians, and uniform densities under a diagonal C, have it in closed form; for others a pair
@@ -11,108 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- memory --------------------------------------------------------------------------------- */
-
-size_t hb_walk_row_size(const hb_walk_problem *shared)
-{
-    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
-    return 6 * d + 2 * matrix;
-}
-
-size_t hb_walk_step_work(const hb_walk_problem *shared)
-{
-    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
-    return matrix + 2 * d + (shared->full_frame ? 6 * d * d : d);
-}
-
-/* In large dimensions fewer walks step together: their Jacobians must fit. */
-enum { JACOBIAN_DOUBLES = 1 << 21, LEAST_TOGETHER = 8 };
 /* A closed form that stands for places this many deviations away knows nothing of the drift there: of
  * 10^5 walks none comes so far. */
 static const double FAR = 4;
-
-typedef struct wish {
-    double **array;
-    size_t doubles;
-} wish;
-
-hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *shared,
-                               hb_walk_block **out)
-{
-    const size_t all = HB_WALK_BLOCK, d = shared->d, fit = JACOBIAN_DOUBLES / (d * d);
-    const size_t n = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_walk_block), &memory));
-    hb_walk_block *b = memory;
-    memset(b, 0, sizeof *b);
-    *out = b;
-    b->context = *context;
-    b->context.threads = 1;
-    b->context.settings.progress = NULL;
-    b->shared = *shared;
-    b->together = n;
-    b->matrix = shared->full_frame ? d * d : d;
-    const wish wishes[] = {{&b->rows, n * hb_walk_row_size(shared)},
-                           {&b->x, n * d},
-                           {&b->tau, n},
-                           {&b->F, n * d},
-                           {&b->divergence, n},
-                           {&b->grad_divergence, n * d},
-                           {&b->jacobian, n * d * d},
-                           {&b->probe, 2 * n * d},
-                           {&b->probe_tau, 2 * n},
-                           {&b->probe_F, 2 * n * d},
-                           {&b->probe_divergence, 2 * n},
-                           {&b->reach, n},
-                           {&b->normals, all * hb_walk_ball_normals(d)},
-                           {&b->uniforms, all},
-                           {&b->rise, n},
-                           {&b->ends, 2 * n * d},
-                           {&b->end_log, 2 * n},
-                           {&b->end_slope, 2 * n * d},
-                           {&b->spread, b->matrix},
-                           {&b->step_work, hb_walk_step_work(shared)},
-                           {&b->average_work, hb_initial_average_work(shared->problem) + d},
-                           {&b->size, all},
-                           {&b->slope, all * d}};
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(wishes[i].doubles, sizeof(double)));
-    const hb_status status = hb_workspace_create(context, bytes, &b->work);
-    for (size_t i = 0; status == HB_OK && i < sizeof wishes / sizeof *wishes; i++)
-        *wishes[i].array = hb_workspace_take(&b->work, wishes[i].doubles, sizeof(double));
-    if (status != HB_OK) {
-        hb_walk_block_destroy(b);
-        *out = NULL;
-    }
-    return status;
-}
-
-void hb_walk_block_destroy(hb_walk_block *block)
-{
-    if (!block) return;
-    hb_context context = block->context;
-    hb_workspace_destroy(&block->work);
-    hb_release(&context, block);
-}
-
-void hb_walk_block_until(hb_walk_block *block, const double *deadline)
-{
-    block->context.deadline = deadline;
-}
-
-const char *hb_walk_block_message(const hb_walk_block *block)
-{
-    return block->context.message;
-}
-
-hb_walk_result hb_walk_block_result(const hb_walk_block *block, size_t i)
-{
-    return (hb_walk_result){block->size[i], block->slope + i * block->shared.d, block->sign[i],
-                            block->lost[i], block->stray[i]};
-}
-
-/* ---- ends ----------------------------------------------------------------------------------- */
 
 void hb_walk_store(hb_walk_block *b, const hb_walk *walk, double size, const double *slope)
 {
@@ -147,7 +48,7 @@ static double distance2(const hb_walk_block *b, const double *gamma)
     return sum;
 }
 
-void hb_walk_finish_closed(hb_walk_block *b, hb_walk *walk)
+static void end_closed(hb_walk_block *b, hb_walk *walk)
 {
     const hb_walk_row row = hb_walk_row_of(&b->shared, walk->row);
     const hb_bell bell = {.mean = row.x,
@@ -165,7 +66,7 @@ void hb_walk_finish_closed(hb_walk_block *b, hb_walk *walk)
 }
 
 /* mean +- L g, C = L L' in b->spread; 0 when there is no L. */
-int hb_walk_place_ends(const hb_walk_block *b, const double *mean, const double *g, double *ends)
+static int place_ends(const hb_walk_block *b, const double *mean, const double *g, double *ends)
 {
     const size_t d = b->shared.d;
     double *L = b->spread;
@@ -179,18 +80,29 @@ int hb_walk_place_ends(const hb_walk_block *b, const double *mean, const double 
     return hb_all_finite(2 * d, ends);
 }
 
+void hb_walk_end(hb_walk_block *b, size_t i, const double *g)
+{
+    hb_walk *walk = b->walks + i;
+    if (b->shared.closed_form)
+        end_closed(b, walk);
+    else if (place_ends(b, walk->row, g, b->ends + 2 * b->n_leaving * b->shared.d))
+        b->leaving[b->n_leaving++] = i;
+    else
+        walk->lost = 1;
+}
+
 /* The pairs of ends of the leaving walks are in b->ends, in their order. */
-hb_status hb_walk_finish_drawn(hb_walk_block *b)
+hb_status hb_walk_end_drawn(hb_walk_block *b)
 {
     const size_t d = b->shared.d;
     hb_status status;
     if (b->n_leaving == 0) return HB_OK;
     if (!hb_problem_initial_facts(b->shared.problem)->serial) {
-        status = hb_problem_initial(&b->context, b->shared.problem, 2 * b->n_leaving, b->ends,
+        status = hb_problem_initial(b->context, b->shared.problem, 2 * b->n_leaving, b->ends,
                                     b->end_log, b->end_slope);
     } else {
 #pragma omp critical(hb_walk_initial)
-        status = hb_problem_initial(&b->context, b->shared.problem, 2 * b->n_leaving, b->ends,
+        status = hb_problem_initial(b->context, b->shared.problem, 2 * b->n_leaving, b->ends,
                                     b->end_log, b->end_slope);
     }
     HB_TRY(status);

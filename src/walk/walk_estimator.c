@@ -62,6 +62,7 @@ typedef struct walk_estimator {
     double *log_scale;    // (n)
     hb_walk_plan *plans;  // (n)
     int n_threads;
+    hb_context *alone;       // (n_threads)
     hb_walk_block **blocks;  // (n_threads)
     double *counted;         // (n_threads, HB_WALK_BLOCK, 1 + d)
     double *parts;           // (n, BLOCKS, tally)
@@ -72,6 +73,7 @@ typedef struct walk_estimator {
     double *seconds;         // (n): of one walk, in the pilot
     unsigned char *unserved; // (n): no plan was tried to its end in the time
     const unsigned char *wanted;
+    hb_workspace work;
 } walk_estimator;
 
 /* ---- one block ------------------------------------------------------------------------------ */
@@ -89,15 +91,6 @@ static uint64_t point_seed(uint64_t seed, uint64_t salt, size_t d, const double 
     }
     hash *= UINT64_C(0xbf58476d1ce4e5b9);
     return hash ^ hash >> 32;
-}
-
-static hb_status run_block(const walk_estimator *w, int thread, const hb_walk_plan *plan,
-                           const double *x0, uint64_t seed, uint64_t first, size_t n, double *steps)
-{
-    hb_walk_block *block = w->blocks[thread];
-    const hb_status status = hb_walk_block_run(block, plan, x0, seed, first, n, steps);
-    if (status != HB_OK) hb_fail(w->context, status, "%s", hb_walk_block_message(block));
-    return status;
 }
 
 /* The same into a tally, over e^scale. */
@@ -174,7 +167,7 @@ static int plans_of(const hb_walk_problem *shared, hb_walk_plan *plans)
                                         .part = k % 2 ? 1 : 0.75,
                                         .finesse = k < 2 ? 8 : 4,
                                         .finish = 2};
-        plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .balls = 1, .finesse = 8};
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_BALL, .finesse = 8};
         plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 12};
         plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8};
     }
@@ -206,7 +199,8 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
     hb_tally_answer answer;
     *cost = 0;
     for (uint64_t k = 0; k < PILOT_BLOCKS && *cost <= HOPELESS * best; k++) {
-        HB_TRY(run_block(w, thread, plan, x0, seed, k * HB_WALK_BLOCK, HB_WALK_BLOCK, &steps));
+        HB_TRY(hb_walk_block_run(w->blocks[thread], plan, x0, seed, k * HB_WALK_BLOCK,
+                                 HB_WALK_BLOCK, &steps));
         if (k == 0) *scale = mean_size(w->blocks[thread], HB_WALK_BLOCK);
         count_block(w, thread, HB_WALK_BLOCK, *scale, tally);
         total += steps;
@@ -242,7 +236,8 @@ static hb_status try_few(walk_estimator *w, int thread, size_t i, int n, const h
     for (int k = n; k-- > 0 && w->unserved[i];) {
         double steps;
         const double now = hb_seconds();
-        const hb_status status = run_block(w, thread, plans + k, x0, seed, 0, LEAST_ROUND, &steps);
+        const hb_status status =
+            hb_walk_block_run(w->blocks[thread], plans + k, x0, seed, 0, LEAST_ROUND, &steps);
         if (status == HB_ERROR_INTERRUPTED) return HB_OK;
         HB_TRY(status);
         const double scale = mean_size(w->blocks[thread], LEAST_ROUND);
@@ -252,15 +247,14 @@ static hb_status try_few(walk_estimator *w, int thread, size_t i, int n, const h
 }
 
 /* Where the time is limited, each plan has half of what is left of it; one that does not end is left out. */
-static hb_status pilot_task(void *user, size_t i, int thread)
+static hb_status try_plans(walk_estimator *w, size_t i, int thread)
 {
-    walk_estimator *w = user;
     hb_walk_plan plans[MOST_PLANS];
     const int n = plans_of(&w->shared, plans);
     const double end = pilot_end(w);
     double best = INFINITY, until;
     w->unserved[i] = 1;
-    hb_walk_block_until(w->blocks[thread], &until);
+    w->alone[thread].deadline = &until;
     for (int k = 0; k < n; k++) {
         double cost, scale = 0;
         const double now = hb_seconds();
@@ -275,9 +269,16 @@ static hb_status pilot_task(void *user, size_t i, int thread)
         }
     }
     until = end + FEW_PART * (end - w->begin);
-    if (w->unserved[i]) HB_TRY(try_few(w, thread, i, n, plans));
-    hb_walk_block_until(w->blocks[thread], w->deadline);
-    return HB_OK;
+    return w->unserved[i] ? try_few(w, thread, i, n, plans) : HB_OK;
+}
+
+static hb_status pilot_task(void *user, size_t i, int thread)
+{
+    walk_estimator *w = user;
+    hb_context *alone = w->alone + thread;
+    const hb_status status = hb_context_adopt(w->context, alone, try_plans(w, i, thread));
+    alone->deadline = w->deadline;
+    return status;
 }
 
 /* The tasks look at the time themselves. */
@@ -331,10 +332,11 @@ static hb_status block_task(void *user, size_t index, int thread)
     if (!w->wanted[i]) return HB_OK;
     hb_tally_clear((int)d, tally);
     if (w->unserved[i]) return HB_OK; /* no plan ended in its time */
-    HB_TRY(run_block(w, thread, w->plans + i, x0, point_seed(w->seed, 0, d, x0),
-                     w->round * w->walks + block * n, n, &steps));
-    count_block(w, thread, n, w->log_scale[i], tally);
-    return HB_OK;
+    const hb_status status =
+        hb_walk_block_run(w->blocks[thread], w->plans + i, x0, point_seed(w->seed, 0, d, x0),
+                          w->round * w->walks + block * n, n, &steps);
+    if (status == HB_OK) count_block(w, thread, n, w->log_scale[i], tally);
+    return hb_context_adopt(w->context, w->alone + thread, status);
 }
 
 static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, double *tallies)
@@ -418,13 +420,7 @@ static void destroy(void *self)
     walk_estimator *w = self;
     if (!w) return;
     for (int t = 0; w->blocks && t < w->n_threads; t++) hb_walk_block_destroy(w->blocks[t]);
-    hb_release(w->context, w->blocks);
-    hb_release(w->context, w->log_scale);
-    hb_release(w->context, w->plans);
-    hb_release(w->context, w->parts);
-    hb_release(w->context, w->counted);
-    hb_release(w->context, w->values);
-    hb_release(w->context, w->seconds);
+    hb_workspace_destroy(&w->work);
     hb_walk_linear_clear(w->context, &w->linear);
     hb_release(w->context, w);
 }
@@ -478,40 +474,34 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     return HB_OK;
 }
 
-static hb_status create_rooms(walk_estimator *w)
+static hb_status create_arrays(walk_estimator *w)
 {
-    const size_t d = w->shared.d, tally = hb_tally_size((int)d);
-    void *memory;
-    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(double), &memory));
-    w->log_scale = memset(memory, 0, w->n * sizeof(double));
-    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, sizeof(hb_walk_plan), &memory));
-    w->plans = memset(memory, 0, w->n * sizeof(hb_walk_plan));
-    HB_TRY(hb_allocate(w->context, w->n ? w->n : 1, 2 * (1 + d) * sizeof(double), &memory));
-    w->values = memory;
-    w->errors = w->values + w->n * (1 + d);
-    HB_TRY(hb_allocate(w->context, w->n + 1, sizeof(double) + 1, &memory));
-    w->seconds = memory;
-    w->unserved = memset(w->seconds + w->n, 0, w->n);
-    if (!w->closed) {
-        HB_TRY(hb_allocate(w->context, w->n * BLOCKS + 1, tally * sizeof(double), &memory));
-        w->parts = memory;
+    const size_t d = w->shared.d, n = w->n, threads = (size_t)hb_context_threads(w->context);
+    HB_TRY(HB_WORKSPACE(w->context, &w->work, HB_ARRAY(w->log_scale, n), HB_ARRAY(w->plans, n),
+                        HB_ARRAY(w->values, n * (1 + d)), HB_ARRAY(w->errors, n * (1 + d)),
+                        HB_ARRAY(w->seconds, n), HB_ARRAY(w->unserved, n),
+                        HB_ARRAY_IF(!w->closed, w->parts, n * BLOCKS * hb_tally_size((int)d)),
+                        HB_ARRAY(w->counted, threads * HB_WALK_BLOCK * (1 + d)),
+                        HB_ARRAY(w->alone, threads), HB_ARRAY(w->blocks, threads)));
+    memset(w->log_scale, 0, n * sizeof *w->log_scale);
+    memset(w->plans, 0, n * sizeof *w->plans);
+    memset(w->unserved, 0, n);
+    memset((void *)w->blocks, 0, threads * sizeof *w->blocks);
+    w->n_threads = (int)threads;
+    for (size_t t = 0; t < threads && !w->closed; t++) {
+        w->alone[t] = hb_context_child(w->context, 1);
+        HB_TRY(hb_context_adopt(w->context, w->alone + t,
+                                hb_walk_block_create(w->alone + t, &w->shared, w->blocks + t)));
     }
-    w->n_threads = hb_context_threads(w->context);
-    HB_TRY(hb_allocate(w->context, (size_t)w->n_threads * HB_WALK_BLOCK, (1 + d) * sizeof(double),
-                       &memory));
-    w->counted = memory;
-    HB_TRY(hb_allocate(w->context, (size_t)w->n_threads, sizeof(hb_walk_block *), &memory));
-    memset(memory, 0, (size_t)w->n_threads * sizeof(hb_walk_block *));
-    w->blocks = memory;
-    for (int t = 0; t < w->n_threads && !w->closed; t++)
-        HB_TRY(hb_walk_block_create(w->context, &w->shared, w->blocks + t));
     return HB_OK;
 }
 
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
-    size_t ways[3] = {0};
+    size_t ways[] = {
+        [HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0, [HB_WALK_BALL] = 0, [HB_WALK_REVERSED] = 0};
     for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
+    const size_t gauge = ways[HB_WALK_GAUGE] + ways[HB_WALK_BALL];
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
@@ -520,9 +510,9 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
     if (ways[HB_WALK_REVERSED] > 0)
         used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
                          ways[HB_WALK_REVERSED], w->n);
-    if (ways[HB_WALK_GAUGE] > 0)
-        used += snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points",
-                         ways[HB_WALK_GAUGE], w->n);
+    if (gauge > 0)
+        used +=
+            snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
     used += snprintf(note + used, size - (size_t)used, "; %s",
                      w->closed || w->shared.closed_form ? "the last step in closed form"
                                                         : "the last step drawn");
@@ -540,7 +530,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     walk_estimator *w = memory;
     *w = (walk_estimator){.context = context, .seed = settings->seed, .n = n, .points = points};
     hb_status status = describe(w, problem, tau);
-    if (status == HB_OK) status = create_rooms(w);
+    if (status == HB_OK) status = create_arrays(w);
     if (status == HB_OK) status = run_pilot(w);
     if (status == HB_OK) choose_round(w, settings->max_time);
     if (status == HB_OK && w->breaks) status = doubt_breaks(w);

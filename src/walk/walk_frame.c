@@ -64,35 +64,32 @@ static void full_draw(size_t d, const double *L, const double *g, double *y, dou
     }
 }
 
-void hb_walk_turn(const hb_walk_problem *shared, const double *E, double *tangent, double *work)
+void hb_walk_carry(const hb_walk_problem *shared, const double *E, double *tangent, double *work)
 {
     const size_t d = shared->d;
     if (!shared->full_frame) {
         for (size_t i = 0; i < d; i++) tangent[i] *= E[i];
         return;
     }
-    memset(work, 0, d * d * sizeof *work);
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < d; k++)
-            for (size_t j = 0; j < d; j++) work[i * d + j] += E[i * d + k] * tangent[k * d + j];
+    hb_matrix_multiply(d, 1, E, tangent, work);
     memcpy(tangent, work, d * d * sizeof *work);
 }
 
 int hb_walk_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                 const double *m, double *C)
+                 const double *m)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    double *y = row.expected;
+    double *y = row.expected, *C = view->spread;
     if (shared->full_frame) {
         if (!hb_cholesky(d, C)) return 0;
-        full_draw(d, C, view->normals, y, row.arm);
+        full_draw(d, C, view->normals, y, row.gradient);
     } else {
         for (size_t i = 0; i < d; i++) {
             if (!(C[i] > 0 && isfinite(C[i]))) return 0;
             const double sd = sqrt(C[i]);
             y[i] = sd * view->normals[i];
-            row.arm[i] = view->normals[i] / sd;
+            row.gradient[i] = view->normals[i] / sd;
         }
     }
     for (size_t i = 0; i < d; i++) {
@@ -143,17 +140,16 @@ void hb_walk_pull(const hb_walk_problem *shared, const double *tangent, double s
     }
 }
 
-/* out = (J - A)' z */
-void hb_walk_arm_slope(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
-                       double *out)
+void hb_walk_rest_slope(const hb_walk_problem *shared, const hb_walk *walk,
+                        const hb_walk_view *view, double *out)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     for (size_t j = 0; j < d; j++) {
         out[j] = 0;
-        for (size_t i = 0; i < d; i++) out[j] += view->jacobian[i * d + j] * row.arm[i];
-        if (!shared->full_frame) out[j] -= row.frame[j] * row.arm[j];
+        for (size_t i = 0; i < d; i++) out[j] += view->jacobian[i * d + j] * row.gradient[i];
+        if (!shared->full_frame) out[j] -= row.frame[j] * row.gradient[j];
         for (size_t i = 0; shared->full_frame && i < d; i++)
-            out[j] -= row.frame[i * d + j] * row.arm[i];
+            out[j] -= row.frame[i * d + j] * row.gradient[i];
     }
 }

@@ -47,34 +47,36 @@ static void probe_remainders(size_t d, const hb_walk_view *view, const double *d
                      Q0 + (side ? slope : -slope);
 }
 
-hb_walk_reference hb_gauge_reference(const hb_walk_problem *shared, const hb_walk *walk,
-                                     const hb_walk_view *view)
+static hb_walk_reference reference_of(const hb_walk_problem *shared, const hb_walk *walk,
+                                      const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const double Q0 = potential(d, view->F, *view->divergence), reach2 = view->reach * view->reach;
     double rest[2];
-    potential_slope(d, view, row.arm);
-    probe_remainders(d, view, row.direction, Q0, row.arm, rest);
+    potential_slope(d, view, row.gradient);
+    probe_remainders(d, view, row.direction, Q0, row.gradient, rest);
     return (hb_walk_reference){.value = Q0,
                                .heat = (rest[0] + rest[1]) / reach2,
                                .curvature = 2 * fmax(fabs(rest[0]), fabs(rest[1])) / reach2};
 }
 
-double hb_gauge_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
+/* Its step starts from walk->seen. */
+double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
-    const double rate = hb_walk_most(finesse * sqrt(walk->seen.curvature), LEAST / shared->tau);
+    walk->seen = reference_of(shared, walk, view);
+    const double rate =
+        hb_walk_most(view->finesse * sqrt(walk->seen.curvature), LEAST / shared->tau);
     return shared->d > 1 ? hb_walk_most(rate, MEMORY * walk->rate) : rate;
 }
 
-void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                   double rate, double most)
+static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const hb_walk_reference reference = walk->seen;
-    const double *q = row.arm, cap = hb_walk_least(most, REACH / rate),
-                 ring = -log(view->uniform) / rate;
+    const double *q = row.gradient, cap = hb_walk_least(view->most, REACH / view->rate),
+                 ring = -log(view->uniform) / view->rate;
     const double s = hb_walk_least(ring, cap), root = sqrt(2 * s);
     double along = 0; // q.y
     for (size_t i = 0; i < d; i++) {
@@ -86,10 +88,11 @@ void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     walk->log_weight -=
         reference.value * s + 0.5 * reference.heat * s * s - hb_dot(d, q, q) * s * s * s / 3;
     walk->left -= s;
-    walk->rate = rate;
+    walk->rate = view->rate;
     walk->reference = reference.value + along + reference.heat * s;
-    walk->share = 1 / rate;
-    if (ring < cap) walk->pending = HB_PENDING_GAUGE;
+    walk->share = 1 / view->rate;
+    if (ring < cap) walk->owing = &hb_walk_gauge;
+    return 0;
 }
 
 void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
@@ -100,7 +103,10 @@ void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk
     const double rest = walk->reference - potential(d, view->F, *view->divergence);
     potential_slope(d, view, gap);
     memset(change, 0, d * sizeof *change);
-    for (size_t i = 0; i < d; i++) gap[i] = row.arm[i] - gap[i];
+    for (size_t i = 0; i < d; i++) gap[i] = row.gradient[i] - gap[i];
     hb_walk_pull(shared, row.tangent, walk->share, gap, change);
     hb_walk_multiply(d, walk, row.slope, 1 + walk->share * rest, change);
 }
+
+const hb_walk_law hb_walk_gauge = {
+    .far = 2000, .part = 0.5, .rate = hb_gauge_rate, .step = step, .settle = hb_gauge_settle};

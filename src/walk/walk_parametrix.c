@@ -45,8 +45,8 @@ static double remainder_size(size_t d, const hb_walk_view *view, const double *d
     return sqrt(squares);
 }
 
-double hb_parametrix_pace(const hb_walk_problem *shared, const hb_walk *walk,
-                          const hb_walk_view *view)
+double hb_parametrix_base_rate(const hb_walk_problem *shared, const hb_walk *walk,
+                               const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
@@ -65,7 +65,7 @@ double hb_parametrix_pace(const hb_walk_problem *shared, const hb_walk *walk,
 
 double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse)
 {
-    return hb_walk_most(finesse * walk->pace, LEAST / shared->tau);
+    return hb_walk_most(finesse * walk->base_rate, LEAST / shared->tau);
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -90,12 +90,17 @@ static double exact_frame(const hb_walk_problem *shared, const double *x, double
     return n[d];
 }
 
-int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                       double rate, double *spread)
+static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
-    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
+    return hb_parametrix_rate(shared, walk, view->finesse);
+}
+
+static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+{
+    const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    double *E = view->work, *m = E + matrix, *work = m + d;
+    double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d, *spread = view->spread;
+    const double rate = view->rate;
     const double cap = rate > 0 ? hb_walk_least(walk->left, REACH / rate) : walk->left;
     const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
     const double s = hb_walk_least(ring, cap);
@@ -108,14 +113,14 @@ int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     walk->log_weight -= w;
     walk->left = last ? 0 : walk->left - s;
     walk->rate = rate;
-    hb_walk_turn(shared, E, row.tangent, work);
+    hb_walk_carry(shared, E, row.tangent, work);
     if (last) {
         for (size_t i = 0; i < d; i++) row.x[i] += m[i];
         return 1;
     }
-    walk->lost |= !hb_walk_move(shared, walk, view, m, spread);
+    walk->lost |= !hb_walk_move(shared, walk, view, m);
     if (ring < cap) {
-        walk->pending = HB_PENDING_PARAMETRIX;
+        walk->owing = &hb_walk_parametrix;
         hb_walk_keep_frame(shared, walk, view, work);
     }
     return 0;
@@ -123,14 +128,16 @@ int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
 
 /* ---- what a ring is worth ------------------------------------------------------------------- */
 
-void hb_parametrix_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *change = view->work, *gap = change + d, dot = 0;
-    for (size_t i = 0; i < d; i++) dot += row.arm[i] * (view->F[i] - row.expected[i]);
-    hb_walk_arm_slope(shared, walk, view, gap);
+    for (size_t i = 0; i < d; i++) dot += row.gradient[i] * (view->F[i] - row.expected[i]);
+    hb_walk_rest_slope(shared, walk, view, gap);
     memset(change, 0, d * sizeof *change);
     hb_walk_pull(shared, row.tangent, -1 / walk->rate, gap, change);
     hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
 }
+
+const hb_walk_law hb_walk_parametrix = {.far = 64, .rate = rate_of, .step = step, .settle = settle};

@@ -35,8 +35,7 @@ static double sink(size_t d, double part, const double *F, double divergence)
 }
 
 /* That of the parametrix, or faster where divergence or P vary more than the curvature says. */
-double hb_reversed_rate(const hb_walk_problem *shared, const hb_walk *walk,
-                        const hb_walk_view *view, double finesse)
+static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const double part = walk->part, here = sink(d, part, view->F, *view->divergence);
@@ -47,29 +46,32 @@ double hb_reversed_rate(const hb_walk_problem *shared, const hb_walk *walk,
         slope = hb_walk_most(slope, fabs(sink(d, part, view->probe_F + side * d, there) - here));
     }
     slope /= view->reach;
-    if (slope * slope > walk->pace * walk->pace * walk->pace) return finesse * cbrt(slope * slope);
-    return hb_parametrix_rate(shared, walk, finesse);
+    if (slope * slope > walk->base_rate * walk->base_rate * walk->base_rate)
+        return view->finesse * cbrt(slope * slope);
+    return hb_parametrix_rate(shared, walk, view->finesse);
 }
 
-void hb_reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                      double rate, double most, double *spread)
+static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
-    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
+    const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
-    double *E = view->work, *m = E + matrix, *work = m + d;
-    const double cap = hb_walk_least(most, REACH / rate), ring = -log(view->uniform) / rate;
+    double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d;
+    const double cap = hb_walk_least(view->most, REACH / view->rate);
+    const double ring = -log(view->uniform) / view->rate;
     const double s = hb_walk_least(ring, cap), flow = 1 - 2 * walk->part;
     walk->reference = sink(d, walk->part, view->F, *view->divergence);
     walk->trace = hb_trace(d, view->jacobian);
-    hb_walk_frame(shared, view, flow, s, E, m, spread, work);
-    hb_walk_turn(shared, E, row.tangent, work);
+    hb_walk_frame(shared, view, flow, s, E, m, view->spread, work);
+    hb_walk_carry(shared, E, row.tangent, work);
     walk->log_weight -= walk->reference * s;
     walk->left -= s;
-    walk->rate = rate;
-    walk->lost |= !hb_walk_move(shared, walk, view, m, spread);
-    if (ring >= cap) return;
-    walk->pending = HB_PENDING_REVERSED;
-    hb_walk_keep_frame(shared, walk, view, work);
+    walk->rate = view->rate;
+    walk->lost |= !hb_walk_move(shared, walk, view, m);
+    if (ring < cap) {
+        walk->owing = &hb_walk_reversed;
+        hb_walk_keep_frame(shared, walk, view, work);
+    }
+    return 0;
 }
 
 /* The derivative of r by x' in gap[d]; z'(J - A) is in it. */
@@ -84,17 +86,19 @@ static void complete_gap(size_t d, double part, const hb_walk_view *view, double
     }
 }
 
-void hb_reversed_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
+static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     const double part = walk->part;
     double *change = view->work, *gap = change + d, rest = walk->trace - *view->divergence;
-    for (size_t i = 0; i < d; i++) rest += row.arm[i] * (view->F[i] - row.expected[i]);
+    for (size_t i = 0; i < d; i++) rest += row.gradient[i] * (view->F[i] - row.expected[i]);
     rest = (2 * part - 1) * rest + walk->reference - sink(d, part, view->F, *view->divergence);
-    hb_walk_arm_slope(shared, walk, view, gap);
+    hb_walk_rest_slope(shared, walk, view, gap);
     complete_gap(d, part, view, gap);
     memset(change, 0, d * sizeof *change);
     hb_walk_pull(shared, row.tangent, 1 / walk->rate, gap, change);
     hb_walk_multiply(d, walk, row.slope, 1 + rest / walk->rate, change);
 }
+
+const hb_walk_law hb_walk_reversed = {.far = 2000, .rate = rate_of, .step = step, .settle = settle};

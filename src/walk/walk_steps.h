@@ -1,5 +1,4 @@
-/* walk/walk_steps.h: one walk in the middle of a block, and the kinds of step that it can take.
- * */
+/* walk/walk_steps.h: one walk in the middle of a block, and the laws of the ways in which it can step. */
 #ifndef HB_WALK_WALK_STEPS_H
 #define HB_WALK_WALK_STEPS_H
 
@@ -8,28 +7,23 @@
 
 #include <math.h>
 
-/* What the clock has rung for, and is settled when the drift at the new place is known. */
-typedef enum hb_walk_pending {
-    HB_PENDING_NOTHING,
-    HB_PENDING_PARAMETRIX,
-    HB_PENDING_GAUGE,
-    HB_PENDING_REVERSED
-} hb_walk_pending;
-
-/* Gauge: Q0 + q.y + h s, with q in the row's arm, and the curvature of Q that the probes see. */
+/* Gauge: Q0 + q.y + h s, with q in the row's gradient, and the curvature of Q that the probes see. */
 typedef struct hb_walk_reference {
     double value, heat, curvature; /* Q0, h, |Q''| */
 } hb_walk_reference;
 
+typedef struct hb_walk_law hb_walk_law;
+
 typedef struct hb_walk {
-    size_t number;   /* in the block */
-    hb_walk_way way; /* of the next step */
-    hb_walk_pending pending;
+    size_t number;          /* in the block */
+    const hb_walk_law *way; /* of the next step */
+    const hb_walk_law
+        *owing; /* whose clock has rung; settled when the drift at the new place is known */
     int sign, lost, steps;
     double left;       /* tau that is left to go */
     double log_weight; /* ln |W| */
     double rate;       /* of the last clock */
-    double pace;       /* what the parametrix's rate is a multiple of here; infinite: not seen */
+    double base_rate;  /* what the parametrix's rate is a multiple of here; infinite: not seen */
     hb_walk_reference seen; /* gauge */
     double part;            /* of the potential that is taken out of u: u = e^{-part V} f */
     double reference;       /* gauge: the reference potential at the new place; reversed: P0 */
@@ -43,18 +37,35 @@ typedef struct hb_walk_row {
     double *x;         // (d)
     double *direction; // (d), the last normals: where to probe next
     double *slope;     // (d), d ln|W|/dx0
-    double *arm;       // (d), pending: L^-T g, or grad of the reference potential
-    double *expected;  // (d), pending: the reference drift at the new place
-    double *tangent;   // (matrix), dx/dx0
-    double *frame;     // (matrix), pending: A of the frame
-    double *entry;     // (d), where the gauge or the reversed walk was entered
+    double
+        *gradient; // (d), owing: L^-T g, of the last Gaussian, or that of the reference potential
+    double *expected; // (d), owing: the reference drift at the new place
+    double *tangent;  // (matrix), dx/dx0
+    double *frame;    // (matrix), owing: A of the frame
+    double *entry;    // (d), where the gauge or the reversed walk was entered
 } hb_walk_row;
 
-size_t hb_walk_row_size(const hb_walk_problem *shared);
+/* Doubles of a frame's matrix. */
+static inline size_t hb_walk_matrix(const hb_walk_problem *shared)
+{
+    return shared->full_frame ? shared->d * shared->d : shared->d;
+}
+
+static inline size_t hb_walk_row_size(const hb_walk_problem *shared)
+{
+    return 6 * shared->d + 2 * hb_walk_matrix(shared);
+}
+
+/* Doubles of hb_walk_view.work. */
+static inline size_t hb_walk_step_work(const hb_walk_problem *shared)
+{
+    const size_t d = shared->d;
+    return hb_walk_matrix(shared) + 2 * d + (shared->full_frame ? 6 * d * d : d);
+}
 
 static inline hb_walk_row hb_walk_row_of(const hb_walk_problem *shared, double *row)
 {
-    const size_t d = shared->d, matrix = shared->full_frame ? d * d : d;
+    const size_t d = shared->d, matrix = hb_walk_matrix(shared);
     return (hb_walk_row){row,         row + d,     row + 2 * d,          row + 3 * d,
                          row + 4 * d, row + 5 * d, row + 5 * d + matrix, row + 5 * d + 2 * matrix};
 }
@@ -70,7 +81,7 @@ static inline double hb_walk_most(double a, double b)
     return a > b ? a : b;
 }
 
-/* The drift at a walk's place, and at two probes x +- reach direction. */
+/* What a step is made of: the drift at a walk's place and at two probes x +- reach direction, draws. */
 typedef struct hb_walk_view {
     const double *F, *divergence, *grad_divergence, *jacobian; // (d), (1), (d), (d, d)
     double reach;
@@ -78,59 +89,53 @@ typedef struct hb_walk_view {
     const double *probe_divergence; // (2)
     const double *normals;          // (d, or hb_walk_ball_normals), of this step
     double uniform;                 /* of this step */
+    double finesse;                 /* of the plan */
+    double rate, most;              /* of its clock; the longest step, but for the parametrix */
+    double *spread;                 // (matrix), the covariance of its Gaussian
     double *work;                   // (hb_walk_step_work)
 } hb_walk_view;
 
-size_t hb_walk_step_work(const hb_walk_problem *shared);
+/* A way to step. */
+struct hb_walk_law {
+    double far;  /* expected rings of the way that is left, beyond which roulette is played */
+    double part; /* of the potential that it takes out of u; 0: the plan's */
+    size_t (*normals)(size_t d); /* of a step; NULL: d */
+    double (*rate)(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
+    /* 1 when it was the last one: then x holds the mean of the last Gaussian, and spread its covariance. */
+    int (*step)(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
+    /* What a ring of the last step is worth, at the new place. */
+    void (*settle)(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
+};
 
-/* ---- parametrix steps in the linear frame: walk_parametrix.c ---- */
+extern const hb_walk_law hb_walk_parametrix, hb_walk_gauge, hb_walk_ball, hb_walk_reversed;
 
-/* What the rate of the clock is a multiple of, and the rate. */
-double hb_parametrix_pace(const hb_walk_problem *shared, const hb_walk *walk,
-                          const hb_walk_view *view);
+/* ---- shared by the ways: the rate of the parametrix, and what it is a multiple of ---- */
+
+double hb_parametrix_base_rate(const hb_walk_problem *shared, const hb_walk *walk,
+                               const hb_walk_view *view);
 double hb_parametrix_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse);
-/* That of the reversed walk, walk_reversed.c. */
-double hb_reversed_rate(const hb_walk_problem *shared, const hb_walk *walk,
-                        const hb_walk_view *view, double finesse);
-void hb_reversed_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                      double rate, double most, double *spread);
-void hb_reversed_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
-/* Takes a step; 1 when it is the last one. Then x holds the mean of the last Gaussian, and
- * spread(matrix) its covariance. */
-int hb_parametrix_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                       double rate, double *spread);
-void hb_parametrix_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
 
 /* ---- the linear frame: walk_frame.c ---- */
 
 /* E, m, C over a lag s; flow 1: backward, -1: forward. */
 void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, double flow, double s,
                    double *E, double *m, double *C, double *work);
-/* x += m + L g; z and y are kept in arm and expected. 0: the walk is lost. */
+/* x += m + L g, C = L L' in the view's spread; z and y are kept in gradient and expected. 0: the walk is lost. */
 int hb_walk_move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                 const double *m, double *C);
+                 const double *m);
 /* After a move, for settling: A, and b + A y in the place of y. */
 void hb_walk_keep_frame(const hb_walk_problem *shared, const hb_walk *walk,
                         const hb_walk_view *view, double *work);
 /* tangent = E tangent */
-void hb_walk_turn(const hb_walk_problem *shared, const double *E, double *tangent, double *work);
-/* out = (J - A)' z */
-void hb_walk_arm_slope(const hb_walk_problem *shared, const hb_walk *walk, const hb_walk_view *view,
-                       double *out);
+void hb_walk_carry(const hb_walk_problem *shared, const double *E, double *tangent, double *work);
+/* out = (J - A)' z, the slope of z.R */
+void hb_walk_rest_slope(const hb_walk_problem *shared, const hb_walk *walk,
+                        const hb_walk_view *view, double *out);
 
 /* ---- gauge steps: walk_gauge.c, walk_ball.c ---- */
 
-hb_walk_reference hb_gauge_reference(const hb_walk_problem *shared, const hb_walk *walk,
-                                     const hb_walk_view *view);
-double hb_gauge_rate(const hb_walk_problem *shared, const hb_walk *walk, double finesse);
-/* Both take a step of at most `most`, from walk->seen. */
-void hb_gauge_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                   double rate, double most);
-void hb_ball_step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
-                  double rate, double most);
+double hb_gauge_rate(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
 void hb_gauge_settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
-/* The ball is one of d + lift dimensions. */
-size_t hb_walk_ball_lift(size_t d);
 size_t hb_walk_ball_normals(size_t d);
 
 /* out += share tangent' vector: from a derivative by x to one by x0. */
