@@ -13,7 +13,8 @@ static void bench_kappa(hb_context *ctx, size_t doubles, int dim, const char *si
     const size_t n = doubles / (size_t)dim;
     double *z = bench_array(n * (size_t)dim, sizeof *z), *sigma = bench_array(n, sizeof *sigma);
     double best;
-    BEST_OF(ROUNDS, best, must(ctx, hb_ball_sample(ctx, HB_KAPPA, dim, 0, 1, 1, 0, n, z, sigma)));
+    BEST_OF(ROUNDS, best,
+            must(ctx, hb_ball_sample(ctx, HB_MEASURE_KAPPA, dim, 0, 1, 0, n, 1, z, sigma)));
     snprintf(name, sizeof name, "kappa d=%d, %s", dim, size);
     report(name, hb_context_threads(ctx), (double)n, best);
     free(z);

@@ -133,7 +133,7 @@ static hb_status run_budget(hb_session *session, const void *values)
     const budget_values *v = values;
     HB_TRY(check_initial(session, v));
     hb_budget_settings settings;
-    hb_budget_settings_default(&settings);
+    hb_budget_settings_default(sizeof settings, &settings);
     settings.dim = v->dim;
     settings.drift_sup = v->drift_sup;
     settings.div_sup = v->div_sup;
@@ -143,7 +143,7 @@ static hb_status run_budget(hb_session *session, const void *values)
     settings.u0_grad = v->u0_grad;
     settings.at = v->at;
     hb_budget budget;
-    HB_TRY(hb_budget_compute(hb_session_context(session), &settings, &budget));
+    HB_TRY(hb_budget_compute(hb_session_context(session), &settings, sizeof budget, &budget));
     hb_report *report = hb_report_create();
     add_window(report, v, &budget);
     if (has_initial(v)) add_bounds(report, &budget);

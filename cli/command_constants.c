@@ -59,7 +59,8 @@ static hb_status run_constants(hb_session *session, const void *values)
 {
     const constants_values *v = values;
     hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(hb_session_context(session), v->dim, v->lift, &constants));
+    HB_TRY(hb_ball_constants_get(hb_session_context(session), v->dim, v->lift, sizeof constants,
+                                 &constants));
     hb_report *report = hb_report_create();
     add_constants(report, &constants);
     hb_status status = hb_report_print(report, v->json, stdout);

@@ -127,7 +127,7 @@ static hb_status write_csv_header(hb_writer *writer, const hb_model *model, int 
         names[i] = own ? own : text;
         snprintf(text, NAME, "x_%d", i + 1);
     }
-    const hb_status status = hb_csv_header(writer, dim, names);
+    const hb_status status = hb_writer_csv_header(writer, dim, names);
     free(names);
     return status;
 }
@@ -138,17 +138,17 @@ static hb_status start_table(generation *g)
     hb_status status = hb_writer_create(hb_session_context(g->session), g->v->path, &g->writer);
     if (status != HB_OK) return status;
     if (hb_points_has_extension(g->v->path, ".csv")) {
-        status = hb_csv_begin(g->writer, HB_F64, g->v->n, g->info.dim);
+        status = hb_writer_csv_begin(g->writer, HB_DTYPE_F64, g->v->n, g->info.dim);
         return status == HB_OK ? write_csv_header(g->writer, g->model, g->info.dim) : status;
     }
-    return hb_npy_begin(g->writer, HB_F64, 2, shape);
+    return hb_writer_npy_begin(g->writer, HB_DTYPE_F64, 2, shape);
 }
 
 static hb_status write_rows(const generation *g, size_t n, const double *x)
 {
     if (hb_points_has_extension(g->v->path, ".csv"))
-        return hb_csv_rows(g->writer, HB_F64, n, g->info.dim, x);
-    return hb_writer_write(g->writer, x, n * (size_t)g->info.dim * sizeof *x);
+        return hb_writer_csv_rows(g->writer, HB_DTYPE_F64, n, g->info.dim, x);
+    return hb_writer_write(g->writer, n * (size_t)g->info.dim * sizeof *x, x);
 }
 
 /* What a model of images gives becomes 0 black .. 1 white. */

@@ -94,9 +94,9 @@ static hb_status write_array(hb_context *context, const char *path, const hb_lat
     hb_writer *writer;
     const uint64_t shape[] = {(uint64_t)l->ny, (uint64_t)l->nx, 2};
     HB_TRY(hb_writer_create(context, path, &writer));
-    hb_status status = hb_npy_begin(writer, HB_F64, 3, shape);
+    hb_status status = hb_writer_npy_begin(writer, HB_DTYPE_F64, 3, shape);
     if (status == HB_OK)
-        status = hb_writer_write(writer, values, shape[0] * shape[1] * 2 * sizeof *values);
+        status = hb_writer_write(writer, shape[0] * shape[1] * 2 * sizeof *values, values);
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);
     return status;
@@ -113,7 +113,7 @@ static hb_status write_report(hb_context *context, const char *path, const hb_re
     if (fclose(stream) != 0 && status == HB_OK) status = HB_ERROR_MEMORY;
     if (status == HB_OK) status = hb_writer_create(context, path, &writer);
     if (status == HB_OK) {
-        status = hb_writer_write(writer, text, size);
+        status = hb_writer_write(writer, size, text);
         if (status == HB_OK)
             status = hb_writer_commit(writer);
         else

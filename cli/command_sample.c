@@ -33,9 +33,10 @@ typedef struct sample_values {
 } sample_values;
 
 static const char *const measure_names[] = {"kappa", "source", "gradient", NULL};
-static const hb_measure measure_codes[] = {HB_KAPPA, HB_SOURCE, HB_GRADIENT};
+static const hb_measure measure_codes[] = {HB_MEASURE_KAPPA, HB_MEASURE_SOURCE,
+                                           HB_MEASURE_GRADIENT};
 static const char *const dtype_names[] = {"f64", "f32", NULL};
-static const hb_dtype dtype_codes[] = {HB_F64, HB_F32};
+static const hb_dtype dtype_codes[] = {HB_DTYPE_F64, HB_DTYPE_F32};
 static const size_t dtype_sizes[] = {sizeof(double), sizeof(float)};
 
 static const hb_option sample_options[] = {
@@ -130,7 +131,7 @@ static hb_status write_csv_header(hb_writer *writer, int dim)
         else
             snprintf(text, NAME, "sigma");
     }
-    hb_status status = hb_csv_header(writer, (int)n, names);
+    hb_status status = hb_writer_csv_header(writer, (int)n, names);
     free(names);
     return status;
 }
@@ -139,20 +140,21 @@ static hb_status write_header(hb_writer *writer, const sample_values *v)
 {
     const uint64_t shape[] = {v->n, (uint64_t)v->dim + 1};
     if (hb_points_has_extension(v->path, ".csv")) {
-        const hb_status status = hb_csv_begin(writer, dtype_codes[v->dtype], v->n, v->dim + 1);
+        const hb_status status =
+            hb_writer_csv_begin(writer, dtype_codes[v->dtype], v->n, v->dim + 1);
         return status == HB_OK ? write_csv_header(writer, v->dim) : status;
     }
-    return hb_npy_begin(writer, dtype_codes[v->dtype], 2, shape);
+    return hb_writer_npy_begin(writer, dtype_codes[v->dtype], 2, shape);
 }
 
 static hb_status draw_rows(hb_context *context, const sample_values *v, uint64_t first, size_t n,
                            void *rows)
 {
     const hb_measure measure = measure_codes[v->measure];
-    if (dtype_codes[v->dtype] == HB_F32)
-        return hb_ball_sample_rows_f32(context, measure, v->dim, v->lift, v->radius, v->seed, first,
-                                       n, rows);
-    return hb_ball_sample_rows(context, measure, v->dim, v->lift, v->radius, v->seed, first, n,
+    if (dtype_codes[v->dtype] == HB_DTYPE_F32)
+        return hb_ball_sample_rows_f32(context, measure, v->dim, v->lift, v->seed, first, n,
+                                       v->radius, rows);
+    return hb_ball_sample_rows(context, measure, v->dim, v->lift, v->seed, first, n, v->radius,
                                rows);
 }
 
@@ -173,9 +175,10 @@ static void *write_block(void *user)
     block *b = user;
     const size_t columns = (size_t)b->v->dim + 1;
     if (hb_points_has_extension(b->v->path, ".csv"))
-        b->status = hb_csv_rows(b->writer, dtype_codes[b->v->dtype], b->n, (int)columns, b->rows);
+        b->status =
+            hb_writer_csv_rows(b->writer, dtype_codes[b->v->dtype], b->n, (int)columns, b->rows);
     else
-        b->status = hb_writer_write(b->writer, b->rows, b->n * columns * dtype_sizes[b->v->dtype]);
+        b->status = hb_writer_write(b->writer, b->n * columns * dtype_sizes[b->v->dtype], b->rows);
     return NULL;
 }
 

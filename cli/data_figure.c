@@ -38,9 +38,9 @@ static hb_status fill_picture(hb_context *context, const hb_mixture *mixture, hb
         p->x[k][1] = half * (2.0 * (k / N_SIDE) / (N_SIDE - 1) - 1);
     }
     hb_status status =
-        hb_mixture_score(context, mixture, process, tau, N_POINTS, p->x[0], p->density, NULL);
+        hb_mixture_score(context, mixture, process, N_POINTS, p->x[0], tau, p->density, NULL);
     if (status == HB_OK)
-        status = hb_mixture_sample_at(context, mixture, process, tau, seed, 0, N_DRAWS, p->draws[0],
+        status = hb_mixture_sample_at(context, mixture, process, seed, 0, N_DRAWS, tau, p->draws[0],
                                       NULL);
     for (int k = 0; status == HB_OK && k < N_POINTS; k++) p->density[k] = exp(p->density[k]);
     for (int i = 0; status == HB_OK && i < N_DRAWS; i++)

@@ -103,7 +103,7 @@ static hb_status check_part(hb_session *session, const hb_data_values *v)
 hb_status hb_data_images_load(hb_session *session, const hb_data_values *v, hb_images *out)
 {
     hb_images_settings settings;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     settings.limit = (size_t)v->n;
     settings.resize = v->resize;
     settings.resample = v->resample;
@@ -111,8 +111,8 @@ hb_status hb_data_images_load(hb_session *session, const hb_data_values *v, hb_i
     settings.seed = v->seed;
     if (v->range) settings.low = -1;
     HB_TRY(check_part(session, v));
-    return hb_images_load(hb_session_context(session), v->name,
-                          v->part ? HB_PART_TEST : HB_PART_TRAIN, &settings, out);
+    return hb_images_load(hb_session_context(session), &settings,
+                          v->part ? HB_PART_TEST : HB_PART_TRAIN, v->name, sizeof *out, out);
 }
 
 /* ---- show ---- */
@@ -171,8 +171,8 @@ static hb_status plot_grid(hb_session *session, const hb_data_values *v, const h
     if (!pixels) return HB_ERROR_MEMORY;
     for (size_t i = 0; i < n * size; i++)
         pixels[i] = (images->pixels[chosen[i / size] * size + i % size] - images->low) / range;
-    const hb_status status = hb_images_grid_write(hb_session_context(session), v->plot, rows,
-                                                  columns, images->height, images->width, pixels);
+    const hb_status status = hb_images_grid_write(hb_session_context(session), rows, columns,
+                                                  images->height, images->width, v->plot, pixels);
     free(pixels);
     return status;
 }

@@ -25,7 +25,7 @@ static hb_status write_names(hb_writer *writer, const char *stem, int columns)
         snprintf(text + (size_t)i * NAME, NAME, "%s_%d", stem, i + 1);
     }
     if (columns == 1) names[0] = stem;
-    const hb_status status = hb_csv_header(writer, columns, names);
+    const hb_status status = hb_writer_csv_header(writer, columns, names);
     free(names);
     return status;
 }
@@ -35,14 +35,14 @@ static hb_status write_rows(hb_writer *writer, int csv, hb_dtype dtype, size_t n
                             const double *values)
 {
     const size_t total = n * (size_t)columns;
-    if (dtype == HB_F64)
-        return csv ? hb_csv_rows(writer, dtype, n, columns, values)
-                   : hb_writer_write(writer, values, total * sizeof *values);
+    if (dtype == HB_DTYPE_F64)
+        return csv ? hb_writer_csv_rows(writer, dtype, n, columns, values)
+                   : hb_writer_write(writer, total * sizeof *values, values);
     float *narrow = malloc(total * sizeof *narrow); // (n, columns)
     if (!narrow) return HB_ERROR_MEMORY;
     for (size_t i = 0; i < total; i++) narrow[i] = (float)values[i];
-    const hb_status status = csv ? hb_csv_rows(writer, dtype, n, columns, narrow)
-                                 : hb_writer_write(writer, narrow, total * sizeof *narrow);
+    const hb_status status = csv ? hb_writer_csv_rows(writer, dtype, n, columns, narrow)
+                                 : hb_writer_write(writer, total * sizeof *narrow, narrow);
     free(narrow);
     return status;
 }
@@ -51,12 +51,12 @@ static hb_status write_file(hb_session *session, const hb_data_values *v, const 
                             const char *stem, size_t n, int columns, const double *values,
                             hb_writer **writer)
 {
-    const hb_dtype dtype = v->dtype ? HB_F32 : HB_F64;
+    const hb_dtype dtype = v->dtype ? HB_DTYPE_F32 : HB_DTYPE_F64;
     const int csv = hb_points_has_extension(path, ".csv"), flat = !strcmp(stem, "label");
     const uint64_t shape[] = {n, (uint64_t)columns};
     HB_TRY(hb_writer_create(hb_session_context(session), path, writer));
     hb_status status = csv ? write_names(*writer, stem, columns)
-                           : hb_npy_begin(*writer, dtype, flat ? 1 : 2, shape);
+                           : hb_writer_npy_begin(*writer, dtype, flat ? 1 : 2, shape);
     hb_session_count(session, "writing", "images");
     const size_t step = columns < CHUNK ? CHUNK / (size_t)columns : 1;
     for (size_t done = 0; done < n && status == HB_OK; done += step) {

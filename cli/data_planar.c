@@ -121,10 +121,10 @@ static hb_status write_header(hb_writer *writer, const hb_data_values *v)
     static const char *const columns[] = {"x_1", "x_2"};
     const uint64_t shape[] = {v->n, 2};
     if (hb_points_has_extension(v->path, ".csv")) {
-        const hb_status status = hb_csv_begin(writer, HB_F64, v->n, 2);
-        return status == HB_OK ? hb_csv_header(writer, 2, columns) : status;
+        const hb_status status = hb_writer_csv_begin(writer, HB_DTYPE_F64, v->n, 2);
+        return status == HB_OK ? hb_writer_csv_header(writer, 2, columns) : status;
     }
-    return hb_npy_begin(writer, HB_F64, 2, shape);
+    return hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape);
 }
 
 static hb_status write_rows(hb_session *session, hb_writer *writer, const hb_data_values *v,
@@ -135,12 +135,12 @@ static hb_status write_rows(hb_session *session, hb_writer *writer, const hb_dat
     hb_session_count(session, "drawing", "rows");
     for (uint64_t done = 0; status == HB_OK && done < v->n;) {
         const size_t n = v->n - done < CHUNK_ROWS ? (size_t)(v->n - done) : CHUNK_ROWS;
-        status = hb_mixture_sample_at(context, mixture, process_of(v), v->tau, v->seed, done, n, x,
+        status = hb_mixture_sample_at(context, mixture, process_of(v), v->seed, done, n, v->tau, x,
                                       NULL);
         if (status == HB_OK)
             status = hb_points_has_extension(v->path, ".csv")
-                         ? hb_csv_rows(writer, HB_F64, n, 2, x)
-                         : hb_writer_write(writer, x, 2 * n * sizeof *x);
+                         ? hb_writer_csv_rows(writer, HB_DTYPE_F64, n, 2, x)
+                         : hb_writer_write(writer, 2 * n * sizeof *x, x);
         done += n;
         if (status == HB_OK) status = hb_session_progress(session, (double)done, (double)v->n);
     }

@@ -45,11 +45,11 @@ static hb_status load_part(hb_session *session, const char *name, hb_part part,
                            const image_shape *shape, hb_images *out)
 {
     hb_images_settings settings;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     settings.resize = shape->height;
     settings.low = shape->low;
     settings.high = shape->high;
-    return hb_images_load(hb_session_context(session), name, part, &settings, out);
+    return hb_images_load(hb_session_context(session), &settings, part, name, sizeof *out, out);
 }
 
 static hb_image_rows rows_of(const hb_images *images)

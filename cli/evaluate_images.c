@@ -47,7 +47,7 @@ static hb_status shuffle(image_frame *f)
     const size_t dim = (size_t)f->dim;
     size_t *order = malloc(real->n * sizeof *order); // (real.n)
     if (!order) return HB_ERROR_MEMORY;
-    const hb_status status = hb_data_split(f->context, real->n, f->plan->seed, order);
+    const hb_status status = hb_data_split(f->context, f->plan->seed, real->n, order);
     for (size_t i = 0; status == HB_OK && i < real->n; i++) {
         memcpy(f->real + i * dim, real->x + order[i] * dim, dim * sizeof *f->real);
         if (f->labels) f->labels[i] = real->labels[order[i]];
@@ -91,29 +91,29 @@ static hb_status judge_distances(image_frame *f, hb_image_judgement *out)
 {
     const hb_image_plan *p = f->plan;
     const size_t alike = least(p->made.n, p->real.n), trained = p->trained.n;
-    hb_status status =
-        hb_judge_precision_recall(f->context, f->dim, p->made.n, f->made, alike, f->real,
-                                  NEIGHBOURS, &out->precision, &out->recall);
+    hb_status status = hb_judge_precision_recall(f->context, f->dim, NEIGHBOURS, p->made.n, alike,
+                                                 f->made, f->real, &out->precision, &out->recall);
     if (status == HB_OK)
-        status = hb_judge_memorisation(f->context, f->dim, p->made.n, f->made, alike, f->real,
-                                       trained, p->trained.x, &out->memory);
+        status = hb_judge_memorisation(f->context, f->dim, p->made.n, alike, trained, f->made,
+                                       f->real, p->trained.x, sizeof out->memory, &out->memory);
     const size_t n = least(least(alike, trained), MMD_ROWS);
     out->mmd_rows = n;
     if (status == HB_OK)
-        status = hb_judge_mmd(f->context, f->dim, n, f->made, n, f->real, 0, &out->mmd);
+        status =
+            hb_judge_mmd(f->context, f->dim, 0, n, n, f->made, f->real, sizeof out->mmd, &out->mmd);
     if (status == HB_OK)
-        status = hb_judge_mmd_floor(f->context, f->dim, trained, p->trained.x, p->real.n, f->real,
-                                    n, n, FLOOR_TIMES, p->seed, 0, &out->floor);
+        status = hb_judge_mmd_floor(f->context, f->dim, 0, FLOOR_TIMES, p->seed, trained, p->real.n,
+                                    n, n, p->trained.x, f->real, sizeof out->floor, &out->floor);
     return status;
 }
 
 static hb_status judge_specks(image_frame *f, hb_image_judgement *out)
 {
     const hb_image_plan *p = f->plan;
-    HB_TRY(hb_judge_artifacts_threshold(f->context, p->height, p->width, p->real.n, f->real,
-                                        HB_SPECK_MEDIAN, SPECKS, AFFECTED_SHARE, &out->theta));
-    return hb_judge_artifacts(f->context, p->height, p->width, p->made.n, f->made, HB_SPECK_MEDIAN,
-                              out->theta, SPECKS, NULL, &out->specked);
+    HB_TRY(hb_judge_artifacts_threshold(f->context, HB_SPECK_MEDIAN, p->height, p->width, SPECKS,
+                                        p->real.n, AFFECTED_SHARE, f->real, &out->theta));
+    return hb_judge_artifacts(f->context, HB_SPECK_MEDIAN, p->height, p->width, SPECKS, p->made.n,
+                              out->theta, f->made, NULL, &out->specked);
 }
 
 /* ---- classes ---- */
@@ -185,8 +185,8 @@ static hb_status judge_classes(image_frame *f, hb_image_judgement *out)
     out->counts = calloc((size_t)p->classes, sizeof *out->counts);
     if (!out->counts) return HB_ERROR_MEMORY;
     out->classes = p->classes;
-    hb_status status = hb_classifier_train(f->context, NULL, f->dim, p->trained.n, p->trained.x,
-                                           p->classes, p->trained.labels, &classifier);
+    hb_status status = hb_classifier_train(f->context, NULL, f->dim, p->classes, p->trained.n,
+                                           p->trained.x, p->trained.labels, &classifier);
     if (status == HB_OK) status = predict(f, classifier, out);
     hb_classifier_destroy(classifier);
     return status;

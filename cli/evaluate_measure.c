@@ -31,7 +31,7 @@ static hb_status measure_curl(hb_evaluate_frame *f, size_t n, const double *z, d
                               double *curl, double *curl_se)
 {
     const int probes = f->info.dim <= FULL_DIM ? 0 : PROBES;
-    return hb_judge_curl(f->context, f->info.dim, n, z, tau, f->plan->seed, probes,
+    return hb_judge_curl(f->context, f->info.dim, probes, f->plan->seed, n, z, tau,
                          hb_evaluate_frame_score, f, curl, curl_se);
 }
 
@@ -120,8 +120,9 @@ static hb_status measure_tau(hb_evaluate_frame *f, const hb_problem *problem, si
     out->curl[i] = out->curl_se[i] = NAN;
     plan_radii(f, tau, &out->residual[i * n_radii]);
     if (!out->no_score)
-        status = hb_judge_score(f->context, f->truth, (hb_process)f->info.process, tau, p->seed,
-                                (size_t)p->draws, hb_evaluate_frame_score, f, &out->score[i]);
+        status = hb_judge_score(f->context, f->truth, (hb_process)f->info.process, p->seed,
+                                (size_t)p->draws, tau, hb_evaluate_frame_score, f,
+                                sizeof out->score[i], &out->score[i]);
     if (status != HB_OK || out->no_points) return status;
     status = hb_evaluate_frame_points(f, tau, i, POINTS, z);
     if (status == HB_OK) status = measure_curl(f, POINTS, z, tau, &out->curl[i], &out->curl_se[i]);

@@ -136,6 +136,6 @@ hb_status hb_evaluate_frame_points(hb_evaluate_frame *f, double tau, uint64_t pa
 {
     if (f->info.process == HB_PROCESS_DRIFT) return by_the_model(f, tau, part, n, z);
     if (!f->truth) return noisy_rows(f, tau, part, n, z);
-    return hb_mixture_sample_at(f->context, f->truth, (hb_process)f->info.process, tau,
-                                f->plan->seed, FRESH + part * PART, n, z, NULL);
+    return hb_mixture_sample_at(f->context, f->truth, (hb_process)f->info.process, f->plan->seed,
+                                FRESH + part * PART, n, tau, z, NULL);
 }

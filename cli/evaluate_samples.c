@@ -53,17 +53,17 @@ static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluatio
     hb_status status =
         hb_model_generate(f->context, f->plan->model, &settings, NULL, 0, c->generated, c->x);
     if (status == HB_OK)
-        status =
-            hb_judge_mmd(f->context, f->info.dim, c->generated, c->x, c->real, c->y, 0, &out->mmd);
+        status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->x, c->y,
+                              sizeof out->mmd, &out->mmd);
     if (status == HB_OK)
-        status = hb_judge_mmd(f->context, f->info.dim, c->generated, c->other, c->real, c->y, 0,
-                              &out->floor);
+        status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->other, c->y,
+                              sizeof out->floor, &out->floor);
     out->generated = c->generated;
     out->real = c->real;
     if (status != HB_OK) return status;
     out->kolmogorov = malloc((size_t)f->info.dim * sizeof *out->kolmogorov);
     if (!out->kolmogorov) return HB_ERROR_MEMORY;
-    return hb_judge_kolmogorov(f->context, f->info.dim, c->generated, c->x, c->real, c->y,
+    return hb_judge_kolmogorov(f->context, f->info.dim, c->generated, c->real, c->x, c->y,
                                out->kolmogorov, &out->kolmogorov_floor);
 }
 
@@ -98,8 +98,8 @@ static hb_status exact_nll(hb_evaluate_frame *f, size_t n, const double *x, doub
     double *z = malloc(n * d * sizeof *z), error; // (n, d)
     if (!z) return HB_ERROR_MEMORY;
     hb_model_standardise(f->plan->model, n, x, z);
-    const hb_status status = hb_mixture_score(f->context, f->truth, (hb_process)f->info.process,
-                                              f->info.tau_min, n, z, log_density, NULL);
+    const hb_status status = hb_mixture_score(f->context, f->truth, (hb_process)f->info.process, n,
+                                              z, f->info.tau_min, log_density, NULL);
     mean_and_error(n, log_density, out, &error);
     *out = -*out / (double)d + log(f->info.scale);
     free(z);

@@ -269,7 +269,7 @@ static hb_status copy_member(fetch *f, hb_tar *tar, hb_writer *writer, char sum[
         HB_TRY(hb_tar_read(tar, PIECE, f->piece, &n));
         if (n == 0) break;
         hb_sha256_add(&state, f->piece, n);
-        HB_TRY(hb_writer_write(writer, f->piece, n));
+        HB_TRY(hb_writer_write(writer, n, f->piece));
     }
     hb_sha256_end(&state, sum);
     return HB_OK;

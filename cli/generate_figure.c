@@ -49,11 +49,11 @@ hb_status hb_generate_real_images(hb_session *session, const char *name, const h
     int height, width;
     hb_images images = {0};
     hb_images_settings settings;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     hb_generate_image_sides(info, &height, &width);
     if (height == width) settings.resize = height;
-    hb_status status =
-        hb_images_load(hb_session_context(session), name, HB_PART_TEST, &settings, &images);
+    hb_status status = hb_images_load(hb_session_context(session), &settings, HB_PART_TEST, name,
+                                      sizeof images, &images);
     if (status == HB_OK && (images.height != height || images.width != width))
         status = hb_session_fail(session, HB_ERROR_ARGUMENT,
                                  "--real: %.200s has images of %d by %d pixels, the model %d by %d",
@@ -93,8 +93,8 @@ hb_status hb_generate_images_write(hb_session *session, const hb_generate_pictur
     double *pixels = calloc(rows * columns, (size_t)info.dim * sizeof *pixels);
     if (!pixels) return HB_ERROR_MEMORY; // pixels (rows, columns, height, width)
     place_images(p, (size_t)info.dim, columns, low, high, pixels);
-    const hb_status status = hb_images_grid_write(hb_session_context(session), path, (int)rows,
-                                                  (int)columns, height, width, pixels);
+    const hb_status status = hb_images_grid_write(hb_session_context(session), (int)rows,
+                                                  (int)columns, height, width, path, pixels);
     free(pixels);
     return status;
 }

@@ -32,7 +32,7 @@ hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, c
 {
     hb_context *context = hb_session_context(session);
     hb_images_settings settings;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     settings.limit = (size_t)v->limit;
     settings.resize = v->resize;
     settings.seed = seed;
@@ -42,7 +42,7 @@ hb_status hb_image_options_load(hb_session *session, const hb_image_values *v, c
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--dequantise and --binarize are both given; give one of them");
     const hb_part part = v->part == 1 ? HB_PART_TEST : HB_PART_TRAIN;
-    const hb_status status = hb_images_load(context, data, part, &settings, out);
+    const hb_status status = hb_images_load(context, &settings, part, data, sizeof *out, out);
     if (status != HB_OK || !v->dequantise) return status;
     out->low = 0.5 / 256;
     out->high = 255.5 / 256;

@@ -135,7 +135,7 @@ hb_status hb_rows_check_path(hb_session *session, const char *path)
 static hb_status write_header(const hb_rows *rows, hb_writer *writer, int cells, int is_csv)
 {
     const uint64_t shape[] = {rows->n, (uint64_t)cells};
-    if (!is_csv) return hb_npy_begin(writer, HB_F64, 2, shape);
+    if (!is_csv) return hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape);
     const char **names = malloc((size_t)cells * (sizeof *names + CELL));
     if (!names) return HB_ERROR_MEMORY;
     char *text = (char *)(names + cells);
@@ -144,7 +144,7 @@ static hb_status write_header(const hb_rows *rows, hb_writer *writer, int cells,
             name_cell(&rows->columns[c], k, text);
             names[cell++] = text;
         }
-    hb_status status = hb_csv_header(writer, cells, names);
+    hb_status status = hb_writer_csv_header(writer, cells, names);
     free(names);
     return status;
 }
@@ -157,8 +157,8 @@ static hb_status write_rows(const hb_rows *rows, hb_writer *writer, int cells, i
         for (int c = 0, cell = 0; c < rows->n_columns; c++)
             for (int k = 0; k < width_of(&rows->columns[c]); k++)
                 line[cell++] = cell_of(&rows->columns[c], i, k);
-        status = is_csv ? hb_csv_rows(writer, HB_F64, 1, cells, line)
-                        : hb_writer_write(writer, line, (size_t)cells * sizeof *line);
+        status = is_csv ? hb_writer_csv_rows(writer, HB_DTYPE_F64, 1, cells, line)
+                        : hb_writer_write(writer, (size_t)cells * sizeof *line, line);
     }
     free(line);
     return status;

@@ -74,7 +74,7 @@ static hb_status permute(hb_context *context, uint64_t seed, size_t n, size_t di
     out->x = calloc(n, dim * sizeof *out->x);
     out->labels = labels ? malloc(n * sizeof *out->labels) : NULL;
     hb_status status = order && out->x && (out->labels || !labels) ? HB_OK : HB_ERROR_MEMORY;
-    if (status == HB_OK) status = hb_data_split(context, n, seed, order);
+    if (status == HB_OK) status = hb_data_split(context, seed, n, order);
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         memcpy(out->x + i * dim, x + order[i] * dim, dim * sizeof *x);
         if (labels) out->labels[i] = labels[order[i]];
@@ -91,7 +91,7 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
     double *x = NULL;
     int *classes = NULL;
     *out = (hb_train_data){.name = path, .context = context};
-    hb_status status = hb_data_read_named(context, path, &n, &out->dim, &x, &out->columns);
+    hb_status status = hb_data_read_named(context, path, &out->dim, &n, &x, &out->columns);
     if (status != HB_OK) return status;
     if (labels) {
         classes = malloc(n * sizeof *classes);

@@ -249,7 +249,7 @@ static hb_status save_page(hb_context *context, const hb_study_settings *setting
         status = hb_study_fail(context, HB_ERROR_MEMORY, "no memory for the page");
     if (status == HB_OK) status = hb_study_path(context, settings->directory, "index.html", &path);
     if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) status = hb_writer_write(writer, text, size);
+    if (status == HB_OK) status = hb_writer_write(writer, size, text);
     if (status == HB_OK)
         status = hb_writer_commit(writer);
     else

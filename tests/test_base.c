@@ -107,8 +107,8 @@ static void no_memory_is_reported_and_nothing_leaks(void **state)
         hb_context *context = counting_context(&c);
         double z[30], sigma[10];
         hb_cubature *rule = NULL;
-        hb_status status = hb_ball_sample(context, HB_KAPPA, 3, 0, 1, 1, 0, 10, z, sigma);
-        if (status == HB_OK) status = hb_cubature_exact(context, HB_KAPPA, 2, 0, 4, &rule);
+        hb_status status = hb_ball_sample(context, HB_MEASURE_KAPPA, 3, 0, 1, 0, 10, 1, z, sigma);
+        if (status == HB_OK) status = hb_cubature_exact(context, HB_MEASURE_KAPPA, 2, 0, 4, &rule);
         hb_cubature_destroy(rule);
         assert_int_equal(c.live, 1);
         if (status != HB_OK) {

@@ -8,7 +8,7 @@
 static hb_budget_settings settings_of(int dim, double drift_sup, double div_sup, double theta)
 {
     hb_budget_settings settings;
-    hb_budget_settings_default(&settings);
+    hb_budget_settings_default(sizeof settings, &settings);
     settings.dim = dim;
     settings.drift_sup = drift_sup;
     settings.div_sup = div_sup;
@@ -19,7 +19,7 @@ static hb_budget_settings settings_of(int dim, double drift_sup, double div_sup,
 static hb_budget compute(const hb_budget_settings *settings)
 {
     hb_budget budget;
-    assert_ok(CTX, hb_budget_compute(CTX, settings, &budget));
+    assert_ok(CTX, hb_budget_compute(CTX, settings, sizeof budget, &budget));
     return budget;
 }
 
@@ -249,27 +249,28 @@ static void callback_errors_are_named(void **state)
     hb_budget b;
     supremum failing = {1, 1, 0, INFINITY, 0, INFINITY, 4, 0};
     hb_budget_settings settings = settings_with(&failing, 2, 0.9);
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_CALLBACK,
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_CALLBACK,
                  "the callback for the suprema of the drift returned 4 at T = 1");
     supremum negative = {-1, 1, 0, NO_JUMP};
     settings = settings_with(&negative, 2, 0.9);
     assert_fails(
-        CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_ARGUMENT,
+        CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,
         "the callback gave drift_sup = -1 and div_sup = 1 at T = 1; both must be at least 0");
     supremum undefined = {1, NAN, 0, NO_JUMP};
     settings = settings_with(&undefined, 2, 0.9);
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_ARGUMENT, "div_sup = ");
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,
+                 "div_sup = ");
     supremum decreasing = {1, 1, -0.25, NO_JUMP};
     settings = settings_with(&decreasing, 2, 0.9);
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_ARGUMENT,
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,
                  "neither may decrease");
     supremum dropping = {0, 0.1, 0, INFINITY, 0, 1.5, 0, 0};
     settings = settings_with(&dropping, 2, 0.9);
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_ARGUMENT,
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,
                  "neither may decrease");
     supremum infinite = {INFINITY, 1, 0, NO_JUMP};
     settings = settings_with(&infinite, 2, 0.9);
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_NUMERICAL,
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_NUMERICAL,
                  "Lambda(T) stays above theta = 0.9");
 }
 
@@ -410,7 +411,7 @@ static void assert_refused(int field, double value, const char *text)
                         &s.u0_max,    &s.u0_grad, &s.at};
     *fields[field] = value;
     hb_budget b;
-    assert_fails(CTX, hb_budget_compute(CTX, &s, &b), HB_ERROR_ARGUMENT, text);
+    assert_fails(CTX, hb_budget_compute(CTX, &s, sizeof b, &b), HB_ERROR_ARGUMENT, text);
 }
 
 static void wrong_arguments_are_named(void **state)
@@ -432,10 +433,10 @@ static void wrong_arguments_are_named(void **state)
     assert_refused(AT, INFINITY, "at is inf;");
     hb_budget b;
     hb_budget_settings settings = settings_of(0, 1, 1, 0.9);
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, &b), HB_ERROR_ARGUMENT,
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,
                  "dim is 0; it must be 1 to 1000000");
-    assert_fails(CTX, hb_budget_compute(CTX, NULL, &b), HB_ERROR_ARGUMENT, "NULL");
-    assert_fails(CTX, hb_budget_compute(CTX, &settings, NULL), HB_ERROR_ARGUMENT, "NULL");
+    assert_fails(CTX, hb_budget_compute(CTX, NULL, sizeof b, &b), HB_ERROR_ARGUMENT, "NULL");
+    assert_fails(CTX, hb_budget_compute(CTX, &settings, 0, NULL), HB_ERROR_ARGUMENT, "NULL");
 }
 
 int main(void)

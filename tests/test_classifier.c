@@ -160,13 +160,13 @@ static void test_errors_are_those_of_bayes(void **state)
     static int labels[N], truth[M];
     hb_classifier *c;
     hb_classifier_settings settings;
-    hb_classifier_settings_default(&settings);
+    hb_classifier_settings_default(sizeof settings, &settings);
     settings.width = 24;
     settings.epochs = 12;
     settings.batch = 100;
     draw_normals(context, 1, N, a, x, labels);
     draw_normals(context, 2, M, a, y, truth);
-    assert_ok(context, hb_classifier_train(context, &settings, 3, N, x, 2, labels, &c));
+    assert_ok(context, hb_classifier_train(context, &settings, 3, 2, N, x, labels, &c));
     assert_ok(context, hb_classifier_predict(context, c, M, y, p));
     double errors = 0, away = 0;
     for (size_t i = 0; i < M; i++) {
@@ -199,7 +199,7 @@ static void draw_bars(hb_context *context, double *x, int *labels)
 static hb_classifier_settings small_settings(void)
 {
     hb_classifier_settings s;
-    hb_classifier_settings_default(&s);
+    hb_classifier_settings_default(sizeof s, &s);
     s.width = 20;
     s.epochs = 8;
     s.batch = 300; /* three shards, the last short */
@@ -215,7 +215,7 @@ static hb_classifier *train_bars(hb_context *context, const hb_classifier_settin
     static int labels[IMAGES];
     hb_classifier *c;
     draw_bars(context, x, labels);
-    assert_ok(context, hb_classifier_train(context, settings, SIZE, IMAGES, x, 3, labels, &c));
+    assert_ok(context, hb_classifier_train(context, settings, SIZE, 3, IMAGES, x, labels, &c));
     assert_ok(context, hb_classifier_predict(context, c, IMAGES, x, p));
     return c;
 }
@@ -265,7 +265,7 @@ static void test_training_follows_the_formulas(void **state)
     hb_classifier *trained, *own;
     draw_bars(context, x, labels);
     assert_ok(context,
-              hb_classifier_train(context, &settings, SIZE, IMAGES, x, 3, labels, &trained));
+              hb_classifier_train(context, &settings, SIZE, 3, IMAGES, x, labels, &trained));
     const hb_net_shape shape = {SIZE, 3, settings.width, settings.depth, 0};
     const hb_net_jets jets = {0};
     hb_net_tape *tape;
@@ -289,7 +289,7 @@ static void test_training_follows_the_formulas(void **state)
     for (uint64_t t = 0; t < 3; t++) {
         const uint64_t stream = UINT64_C(15) << 60 | UINT64_C(0x636c6173) << 8;
         const uint64_t seed = settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (t + 1);
-        assert_ok(context, hb_data_split(context, IMAGES, seed, order));
+        assert_ok(context, hb_data_split(context, seed, IMAGES, order));
         assert_ok(context,
                   hb_random_uniform(context, settings.seed, stream, 2 * t * IMAGES, 2 * IMAGES, u));
         for (size_t i = 0; i < IMAGES; i++) {
@@ -348,7 +348,7 @@ static void test_files(void **state)
     hb_classifier_info info;
     assert_ok(context, hb_classifier_save(context, c, path));
     assert_ok(context, hb_classifier_load(context, path, &again));
-    hb_classifier_info_get(again, &info);
+    hb_classifier_info_get(again, sizeof info, &info);
     assert_int_equal(info.dim, SIZE);
     assert_int_equal(info.classes, 3);
     assert_int_equal(info.width, 20);
@@ -427,7 +427,7 @@ static void test_refusals(void **state)
     do {                                                                                           \
         hb_classifier_settings s = small_settings();                                               \
         s.member = value;                                                                          \
-        assert_fails(context, hb_classifier_train(context, &s, SIZE, IMAGES, x, 3, labels, &c),    \
+        assert_fails(context, hb_classifier_train(context, &s, SIZE, 3, IMAGES, x, labels, &c),    \
                      bad, text);                                                                   \
         assert_null(c);                                                                            \
     } while (0)
@@ -440,18 +440,18 @@ static void test_refusals(void **state)
     REFUSED(depth, -2, "depth is -2");
 #undef REFUSED
     const hb_classifier_settings s = small_settings();
-    assert_fails(context, hb_classifier_train(context, &s, 32, IMAGES, x, 3, labels, &c), bad,
+    assert_fails(context, hb_classifier_train(context, &s, 32, 3, IMAGES, x, labels, &c), bad,
                  "shift is 0.4, but 32 columns are no square image");
-    assert_fails(context, hb_classifier_train(context, &s, SIZE, IMAGES, x, 2, labels, &c), bad,
+    assert_fails(context, hb_classifier_train(context, &s, SIZE, 2, IMAGES, x, labels, &c), bad,
                  "the label of row 3 is 2; it must be 0 to 1");
-    assert_fails(context, hb_classifier_train(context, &s, SIZE, IMAGES, x, 1, labels, &c), bad,
+    assert_fails(context, hb_classifier_train(context, &s, SIZE, 1, IMAGES, x, labels, &c), bad,
                  "classes is 1; it must be 2 to 65536");
-    assert_fails(context, hb_classifier_train(context, &s, SIZE, 1, x, 3, labels, &c), bad,
+    assert_fails(context, hb_classifier_train(context, &s, SIZE, 3, 1, x, labels, &c), bad,
                  "x has 1 rows; it must have at least 2");
-    assert_fails(context, hb_classifier_train(context, &s, 0, 9, x, 3, labels, &c), bad,
+    assert_fails(context, hb_classifier_train(context, &s, 0, 3, 9, x, labels, &c), bad,
                  "dim is 0");
     x[3 * SIZE + 4] = NAN;
-    assert_fails(context, hb_classifier_train(context, &s, SIZE, IMAGES, x, 3, labels, &c), bad,
+    assert_fails(context, hb_classifier_train(context, &s, SIZE, 3, IMAGES, x, labels, &c), bad,
                  "nan in row 4, column 5");
     assert_fails(context, hb_classifier_predict(context, NULL, 1, x, p), bad, "NULL");
 }
@@ -469,7 +469,7 @@ static void test_interrupted(void **state)
     assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     draw_bars(context, x, labels);
     const hb_classifier_settings s = small_settings();
-    assert_int_equal(hb_classifier_train(context, &s, SIZE, IMAGES, x, 3, labels, &c),
+    assert_int_equal(hb_classifier_train(context, &s, SIZE, 3, IMAGES, x, labels, &c),
                      HB_ERROR_INTERRUPTED);
     assert_null(c);
     hb_context_destroy(context);
@@ -488,7 +488,7 @@ static void test_no_memory(void **state)
         hb_context *context = counting_context(&count);
         if (!context) continue;
         hb_classifier *c = NULL;
-        status = hb_classifier_train(context, &s, SIZE, IMAGES, x, 3, labels, &c);
+        status = hb_classifier_train(context, &s, SIZE, 3, IMAGES, x, labels, &c);
         if (status == HB_OK) status = hb_classifier_predict(context, c, IMAGES, x, p);
         assert_true(status == HB_OK || status == HB_ERROR_MEMORY);
         hb_classifier_destroy(c);

@@ -218,8 +218,7 @@ def split(n, seed):
     order = np.empty(n, dtype=np.uint64)
     context = ctypes.POINTER(_native.Context)()
     assert _native.library.hb_context_create(None, ctypes.byref(context)) == 0
-    assert _native.library.hb_data_split(
-        context, n, seed, order.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t))) == 0
+    assert _native.library.hb_data_split(context, seed, n, order.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t))) == 0
     _native.library.hb_context_destroy(context)
     return order
 

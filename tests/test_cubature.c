@@ -100,9 +100,9 @@ static double density_times_power(void *user, double length, double s)
 {
     const density_moment *m = user;
     double density = length * length / (4 * s * s);
-    if (m->measure == HB_SOURCE)
+    if (m->measure == HB_MEASURE_SOURCE)
         density = -0.5 * m->dim * log(4 * M_PI * s) - length * length / (4 * s);
-    if (m->measure == HB_GRADIENT) density = length / (2 * s);
+    if (m->measure == HB_MEASURE_GRADIENT) density = length / (2 * s);
     return density * pow(s, m->a) * pow(length, 2 * m->b);
 }
 
@@ -110,7 +110,7 @@ static double density_times_power(void *user, double length, double s)
 static void closed_form_moments_match_integrals(void **state)
 {
     (void)state;
-    for (int measure = HB_KAPPA; measure <= HB_GRADIENT; measure++)
+    for (int measure = HB_MEASURE_KAPPA; measure <= HB_MEASURE_GRADIENT; measure++)
         for (int dim = 1; dim <= 3; dim++) {
             density_moment mass = {(hb_measure)measure, dim, 0, 0};
             const double total = ball_integral(dim, 1, density_times_power, &mass);
@@ -166,7 +166,7 @@ static void exact_rules_have_all_moments(void **state)
 {
     (void)state;
     const int lifts[] = {0, 1, 3, 40};
-    for (int measure = HB_KAPPA; measure <= HB_GRADIENT; measure++)
+    for (int measure = HB_MEASURE_KAPPA; measure <= HB_MEASURE_GRADIENT; measure++)
         for (int d = 1; d <= 4; d++)
             for (size_t l = 0; l < sizeof lifts / sizeof *lifts; l++)
                 for (int degree = 0; degree <= 8; degree += d > 2 ? 2 : 1) {
@@ -186,7 +186,7 @@ static void exact_rules_at_their_limits(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int d = cases[i][0], lift = cases[i][1], degree = cases[i][2];
         open_rule rule;
-        open_exact(HB_KAPPA, d, lift, degree, 0, &rule);
+        open_exact(HB_MEASURE_KAPPA, d, lift, degree, 0, &rule);
         assert_positive_and_inside(&rule, lift);
         for (int k = 0; k <= degree / 2; k++)
             for (int b = 0; b <= k; b++) {
@@ -197,7 +197,7 @@ static void exact_rules_at_their_limits(void **state)
                     sum += rule.weight[j] * pow(rule.sigma[j], k - b) * pow(z2, b);
                 }
                 /* lgamma of a million leaves 1e-9 in the test's own closed form */
-                assert_near(sum / radial_moment(HB_KAPPA, d, lift, k - b, b), 1,
+                assert_near(sum / radial_moment(HB_MEASURE_KAPPA, d, lift, k - b, b), 1,
                             lift > 1000 ? 1e-8 : 1e-12);
             }
         free_nodes(&rule);
@@ -211,7 +211,7 @@ static void recombination_keeps_the_moments(void **state)
     (void)state;
     hb_shell_law law;
     hb_shells shells;
-    hb_shells_law(HB_KAPPA, 1000, 0, &law);
+    hb_shells_law(HB_MEASURE_KAPPA, 1000, 0, &law);
     assert_ok(CTX, hb_shells_exact(CTX, &law, 8, &shells));
     assert_true(shells.n <= 45);
     for (int k = 0; k <= 8; k++)
@@ -220,7 +220,8 @@ static void recombination_keeps_the_moments(void **state)
             for (size_t i = 0; i < shells.n; i++)
                 sum += shells.weight[i] * exp(-k * shells.L[i]) * pow(shells.L[i] * shells.q[i], b);
             const double scale = pow(4 * M_PI, k) / pow(2000, b);
-            assert_near(sum / (scale * radial_moment(HB_KAPPA, 1000, 0, k - b, b)), 1, 3e-12);
+            assert_near(sum / (scale * radial_moment(HB_MEASURE_KAPPA, 1000, 0, k - b, b)), 1,
+                        3e-12);
         }
     hb_shells_destroy(&shells);
 }
@@ -232,7 +233,7 @@ static void exact_rules_are_small(void **state)
     const int cases[][3] = {{2, 4, 11}, {2, 6, 22}, {1, 4, 5}, {3, 4, 31}, {2, 2, 3}, {2, 0, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         open_rule rule;
-        open_exact(HB_KAPPA, cases[i][0], 0, cases[i][1], 0, &rule);
+        open_exact(HB_MEASURE_KAPPA, cases[i][0], 0, cases[i][1], 0, &rule);
         assert_true(rule.n <= (size_t)cases[i][2]);
         free_nodes(&rule);
     }
@@ -249,7 +250,7 @@ static void known_three_shells_match_the_moments(void **state)
             double sum = 0;
             for (int i = 0; i < 3; i++)
                 sum += weight[i] * pow(time[i] / (4 * M_PI), k - b) * pow(radius[i], 2 * b);
-            assert_near(sum / radial_moment(HB_KAPPA, 2, 0, k - b, b), 1, 5e-5);
+            assert_near(sum / radial_moment(HB_MEASURE_KAPPA, 2, 0, k - b, b), 1, 5e-5);
         }
 }
 
@@ -302,7 +303,7 @@ static void caloric_polynomials_are_reproduced(void **state)
         for (size_t l = 0; l < sizeof lifts / sizeof *lifts; l++)
             for (int turned = 0; turned <= 1; turned++) {
                 open_rule rule;
-                open_exact(HB_KAPPA, d, lifts[l], 8, turned, &rule);
+                open_exact(HB_MEASURE_KAPPA, d, lifts[l], 8, turned, &rule);
                 assert_caloric_identity(&rule, 8);
                 free_nodes(&rule);
             }
@@ -314,7 +315,7 @@ static double product_error(int lift, int n_time)
 {
     const double k[] = {0.9, -0.4}, x0[] = {0.385, -0.62}, tau0 = 0.3385, r = 1.385;
     open_rule rule;
-    open_product(HB_KAPPA, 2, lift, n_time, 8, 14, &rule);
+    open_product(HB_MEASURE_KAPPA, 2, lift, n_time, 8, 14, &rule);
     assert_positive_and_inside(&rule, lift);
     double mean = 0;
     for (size_t i = 0; i < rule.n; i++) {
@@ -342,7 +343,7 @@ static void product_rules_are_exact_as_stated(void **state)
     (void)state;
     const double shape[] = {3.5, 3.5, 3}, rate[] = {1.5, 2.5, 2}, t_a[] = {2.5, 1.5, 2},
                  t_b[] = {1, 2, 1};
-    for (int measure = HB_KAPPA; measure <= HB_GRADIENT; measure++) {
+    for (int measure = HB_MEASURE_KAPPA; measure <= HB_MEASURE_GRADIENT; measure++) {
         open_rule rule;
         open_product((hb_measure)measure, 3, 0, 3, 2, 5, &rule);
         assert_int_equal(rule.n, 3 * 2 * 18);
@@ -369,7 +370,7 @@ static void product_rules_with_lift_keep_the_share(void **state)
 {
     (void)state;
     open_rule rule;
-    open_product(HB_KAPPA, 2, 3, 2, 3, 8, &rule);
+    open_product(HB_MEASURE_KAPPA, 2, 3, 2, 3, 8, &rule);
     for (int b = 0; b <= 4; b++) {
         double sum = 0;
         for (size_t i = 0; i < rule.n; i++) {
@@ -390,7 +391,7 @@ static void rotations_are_orthogonal_and_reproducible(void **state)
     for (int d = 1; d <= 5; d++) {
         hb_cubature *rule;
         open_rule plain, turned, again, other;
-        assert_ok(CTX, hb_cubature_exact(CTX, HB_KAPPA, d, 0, 4, &rule));
+        assert_ok(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, d, 0, 4, &rule));
         read_nodes(rule, 0, 5, 11, &plain);
         read_nodes(rule, 1, 5, 11, &turned);
         read_nodes(rule, 1, 5, 11, &again);
@@ -437,7 +438,7 @@ static void rotations_are_gram_schmidt_of_documented_normals(void **state)
     }
     hb_cubature *rule;
     open_rule plain, turned;
-    assert_ok(CTX, hb_cubature_exact(CTX, HB_KAPPA, D, 0, 2, &rule));
+    assert_ok(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, D, 0, 2, &rule));
     read_nodes(rule, 0, 0, 0, &plain);
     read_nodes(rule, 1, seed, index, &turned);
     assert_int_equal(plain.n, 2 * D);
@@ -459,7 +460,7 @@ static void rotations_are_uniform(void **state)
     for (int d = 1; d <= 3; d += 2) {
         hb_cubature *rule;
         open_rule plain;
-        assert_ok(CTX, hb_cubature_exact(CTX, HB_KAPPA, d, 0, 2, &rule));
+        assert_ok(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, d, 0, 2, &rule));
         read_nodes(rule, 0, 0, 0, &plain);
         const size_t row = (size_t)d, last = plain.n - 1; // node -rho e_d
         const double rho = fabs(plain.z[last * row + row - 1]);
@@ -492,28 +493,31 @@ static void wrong_arguments_are_named(void **state)
     const hb_status bad = HB_ERROR_ARGUMENT;
     hb_cubature *rule = (hb_cubature *)&rule;
     assert_fails(CTX, hb_cubature_exact(CTX, (hb_measure)3, 2, 0, 4, &rule), bad,
-                 "measure is 3; it must be HB_KAPPA (0), HB_SOURCE (1) or HB_GRADIENT (2)");
+                 "measure is 3; it must be HB_MEASURE_KAPPA (0), HB_MEASURE_SOURCE (1) or "
+                 "HB_MEASURE_GRADIENT (2)");
     assert_null(rule);
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, -3, 0, 4, &rule), bad, "dim is -3");
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, 2, -1, 4, &rule), bad, "lift is -1");
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, 2, 0, -1, &rule), bad,
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, -3, 0, 4, &rule), bad, "dim is -3");
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 2, -1, 4, &rule), bad, "lift is -1");
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 2, 0, -1, &rule), bad,
                  "degree is -1; it must be 0 to 20");
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, 2, 0, 21, &rule), bad, "degree is 21");
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, 20, 0, 4, &rule), bad, "at most 10000000");
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, 2, 0, 4, NULL), bad, "NULL");
-    assert_fails(CTX, hb_cubature_product(CTX, HB_KAPPA, 2, 0, 0, 2, 4, &rule), bad,
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 2, 0, 21, &rule), bad,
+                 "degree is 21");
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 20, 0, 4, &rule), bad,
+                 "at most 10000000");
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 2, 0, 4, NULL), bad, "NULL");
+    assert_fails(CTX, hb_cubature_product(CTX, HB_MEASURE_KAPPA, 2, 0, 0, 2, 4, &rule), bad,
                  "n_time is 0; it must be 1 to 128");
-    assert_fails(CTX, hb_cubature_product(CTX, HB_KAPPA, 2, 0, 2, 129, 4, &rule), bad,
+    assert_fails(CTX, hb_cubature_product(CTX, HB_MEASURE_KAPPA, 2, 0, 2, 129, 4, &rule), bad,
                  "n_radius is 129; it must be 1 to 128");
-    assert_fails(CTX, hb_cubature_product(CTX, HB_KAPPA, 2, 0, 2, 2, 201, &rule), bad,
+    assert_fails(CTX, hb_cubature_product(CTX, HB_MEASURE_KAPPA, 2, 0, 2, 2, 201, &rule), bad,
                  "degree is 201; it must be 0 to 200");
-    assert_fails(CTX, hb_cubature_product(CTX, HB_KAPPA, 4, 0, 128, 128, 40, &rule), bad,
+    assert_fails(CTX, hb_cubature_product(CTX, HB_MEASURE_KAPPA, 4, 0, 128, 128, 40, &rule), bad,
                  "the cubature rule has");
-    assert_fails(CTX, hb_cubature_exact(CTX, HB_KAPPA, 1, 1000000, 20, &rule), HB_ERROR_NUMERICAL,
-                 "a lower degree is needed");
+    assert_fails(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 1, 1000000, 20, &rule),
+                 HB_ERROR_NUMERICAL, "a lower degree is needed");
     assert_fails(CTX, hb_cubature_nodes(CTX, NULL, 0, 0, 0, NULL, NULL, NULL), bad, "NULL");
     double z[33];
-    assert_ok(CTX, hb_cubature_exact(CTX, HB_KAPPA, 2, 0, 4, &rule));
+    assert_ok(CTX, hb_cubature_exact(CTX, HB_MEASURE_KAPPA, 2, 0, 4, &rule));
     assert_fails(CTX, hb_cubature_nodes(CTX, rule, 1, 0, UINT64_MAX, z, NULL, NULL), bad,
                  "index is 18446744073709551615; in 2 dimensions it must be below");
     assert_ok(CTX, hb_cubature_nodes(CTX, rule, 1, 0, 0, NULL, NULL, NULL));
@@ -535,7 +539,7 @@ static void failed_allocations_leak_nothing(void **state)
     for (; status != HB_OK && failures < 100; failures++) {
         hb_cubature *rule = NULL;
         c.allowance = failures;
-        status = hb_cubature_exact(context, HB_KAPPA, 2, 1, 4, &rule);
+        status = hb_cubature_exact(context, HB_MEASURE_KAPPA, 2, 1, 4, &rule);
         c.allowance = INT_MAX;
         if (status == HB_OK) {
             double *z = malloc(hb_cubature_size(rule) * 2 * sizeof *z);

@@ -203,11 +203,11 @@ static void derivative_free_line_agrees(void **state)
     exact_field f = exact_gaussian(2, 0.9, 0, 1.3);
     hb_problem *problem = problem_of(CTX, &f);
     hb_ball_constants constants;
-    assert_ok(CTX, hb_ball_constants_get(CTX, 2, 0, &constants));
+    assert_ok(CTX, hb_ball_constants_get(CTX, 2, 0, sizeof constants, &constants));
     static double z[2 * N], sigma[N], y[2 * N], s[N], uniform[N];
     const double r = 1.1, tau0 = 0.61;
-    assert_ok(CTX, hb_ball_sample(CTX, HB_KAPPA, 2, 0, r, 11, 0, N, z, sigma));
-    assert_ok(CTX, hb_ball_sample(CTX, HB_GRADIENT, 2, 0, r, 12, 0, N, y, s));
+    assert_ok(CTX, hb_ball_sample(CTX, HB_MEASURE_KAPPA, 2, 0, 11, 0, N, r, z, sigma));
+    assert_ok(CTX, hb_ball_sample(CTX, HB_MEASURE_GRADIENT, 2, 0, 12, 0, N, r, y, s));
     assert_ok(CTX, hb_random_uniform(CTX, 13, 0, 0, N, uniform));
     double mean = 0, squares = 0;
     hb_moments moments = {0, 1, &mean, &squares};
@@ -287,7 +287,7 @@ static void loss_without_source_is_not_zero(void **state)
     for (int k = 0; k < 2; k++) {
         exact_field f = exact_gaussian(dims[k], 1, 0, 0);
         for (int i = 0; i < dims[k]; i++) f.mean[0][i] = 0, f.variance[0][i] = 1;
-        assert_ok(CTX, hb_ball_sample(CTX, HB_KAPPA, dims[k], 0, 1, 5, 0, N, z, sigma));
+        assert_ok(CTX, hb_ball_sample(CTX, HB_MEASURE_KAPPA, dims[k], 0, 5, 0, N, 1, z, sigma));
         double mean = 0, squares = 0;
         hb_moments loss = {0, 1, &mean, &squares};
         for (int j = 0; j < N; j++) {
@@ -359,7 +359,8 @@ static void residual_vanishes_for_solutions(void **state)
                                            POINT, 3, radii, R, se, scaled, scaled_se));
                 hb_problem_destroy(problem);
                 hb_ball_constants constants;
-                assert_ok(CTX, hb_ball_constants_get(CTX, dim, s.lift, &constants));
+                assert_ok(CTX,
+                          hb_ball_constants_get(CTX, dim, s.lift, sizeof constants, &constants));
                 for (int j = 0; j < 3; j++) {
                     assert_true(fabs(R[j]) <= 5 * se[j] && se[j] > 0);
                     assert_relative(scaled[j], 4 * R[j] / (constants.C1 * radii[j] * radii[j]),
@@ -426,7 +427,7 @@ static void slope_measure_has_its_moments(void **state)
         arm[6 * PAIRS];
     for (int lift = 1; lift <= 4; lift++) {
         hb_ball_constants constants;
-        assert_ok(CTX, hb_ball_constants_get(CTX, 3, lift, &constants));
+        assert_ok(CTX, hb_ball_constants_get(CTX, 3, lift, sizeof constants, &constants));
         hb_cloud_draw draw = {3, lift, constants.c_g, {21, 22}, z, sigma, uniform};
         hb_cloud cloud = {0, y, s, NULL, arm};
         assert_ok(CTX, hb_cloud_random(CTX, &draw, HB_CLOUD_SCORE, 0, PAIRS, &cloud));

@@ -100,7 +100,7 @@ static void abort_leaves_nothing(void **state)
     fixture *f = *state;
     hb_writer *writer;
     assert_int_equal(hb_writer_create(f->context, path_of(f, "x.txt"), &writer), HB_OK);
-    assert_int_equal(hb_writer_write(writer, "abc", 3), HB_OK);
+    assert_int_equal(hb_writer_write(writer, 3, "abc"), HB_OK);
     hb_writer_abort(writer);
     assert_int_equal(empty(f), 0);
     hb_writer_abort(NULL);
@@ -119,7 +119,7 @@ static void large_and_small_writes_keep_their_order(void **state)
     assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
     size_t total = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        assert_int_equal(hb_writer_write(writer, data + total, sizes[i]), HB_OK);
+        assert_int_equal(hb_writer_write(writer, sizes[i], data + total), HB_OK);
         total += sizes[i];
     }
     assert_int_equal(hb_writer_commit(writer), HB_OK);
@@ -148,8 +148,8 @@ static void two_writers_of_one_path(void **state)
     char text[8] = {0};
     assert_int_equal(hb_writer_create(f->context, path, &one), HB_OK);
     assert_int_equal(hb_writer_create(f->context, path, &two), HB_OK);
-    hb_writer_write(one, "one", 3);
-    hb_writer_write(two, "two", 3);
+    hb_writer_write(one, 3, "one");
+    hb_writer_write(two, 3, "two");
     assert_int_equal(hb_writer_commit(two), HB_OK);
     assert_int_equal(hb_writer_commit(one), HB_OK);
     read_file(path, text, sizeof text);
@@ -190,7 +190,7 @@ static void a_link_keeps_its_place(void **state)
     assert_int_equal(symlink("target.txt", path), 0);
     hb_writer *writer;
     assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
-    hb_writer_write(writer, "after", 5);
+    hb_writer_write(writer, 5, "after");
     assert_int_equal(hb_writer_commit(writer), HB_OK);
     struct stat link;
     lstat(path, &link);
@@ -205,12 +205,12 @@ static void a_device_is_written_in_place(void **state)
     hb_writer *writer;
     struct stat device;
     assert_int_equal(hb_writer_create(f->context, "/dev/null", &writer), HB_OK);
-    assert_int_equal(hb_writer_write(writer, "abc", 3), HB_OK);
+    assert_int_equal(hb_writer_write(writer, 3, "abc"), HB_OK);
     assert_int_equal(hb_writer_commit(writer), HB_OK);
     stat("/dev/null", &device);
     assert_true(S_ISCHR(device.st_mode));
     assert_int_equal(hb_writer_create(f->context, "/dev/full", &writer), HB_OK);
-    assert_int_equal(hb_writer_write(writer, "abc", 3), HB_OK); /* waits in the buffer */
+    assert_int_equal(hb_writer_write(writer, 3, "abc"), HB_OK); /* waits in the buffer */
     assert_int_equal(hb_writer_commit(writer), HB_ERROR_FILE);
     assert_non_null(strstr(hb_context_message(f->context), "No space left on device"));
 }
@@ -231,11 +231,11 @@ static void a_full_disk_leaves_the_old_file(void **state)
     hb_writer *writer;
     assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
     setrlimit(RLIMIT_FSIZE, &small);
-    hb_status first = hb_writer_write(writer, block, sizeof block);
-    hb_status second = hb_writer_write(writer, block, sizeof block);
+    hb_status first = hb_writer_write(writer, sizeof block, block);
+    hb_status second = hb_writer_write(writer, sizeof block, block);
     char message[256];
     snprintf(message, sizeof message, "%s", hb_context_message(f->context));
-    hb_status third = hb_writer_write(writer, "a", 1);
+    hb_status third = hb_writer_write(writer, 1, "a");
     hb_status commit = hb_writer_commit(writer);
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, handler);
@@ -276,14 +276,14 @@ static void npy_headers_are_exact(void **state)
         size_t total;
         const char *text;
     } cases[] = {
-        {HB_F64,
+        {HB_DTYPE_F64,
          2,
          {200000, 8},
          128,
          "{'descr': '<f8', 'fortran_order': False, 'shape': (200000, 8), }"},
-        {HB_F32, 1, {5}, 128, "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }"},
-        {HB_F64, 0, {0}, 128, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"},
-        {HB_F32,
+        {HB_DTYPE_F32, 1, {5}, 128, "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }"},
+        {HB_DTYPE_F64, 0, {0}, 128, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"},
+        {HB_DTYPE_F32,
          3,
          {2, 0, 7},
          128,
@@ -293,12 +293,13 @@ static void npy_headers_are_exact(void **state)
         hb_writer *writer;
         const char *path = path_of(f, "a.npy");
         char bytes[256] = {0}, expected[256];
-        uint64_t count = cases[i].dtype == HB_F64 ? 8 : 4;
+        uint64_t count = cases[i].dtype == HB_DTYPE_F64 ? 8 : 4;
         for (int k = 0; k < cases[i].n_axes; k++) count *= cases[i].shape[k];
         char *zeros = calloc(count + 1, 1);
         assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
-        assert_int_equal(hb_npy_begin(writer, cases[i].dtype, cases[i].n_axes, cases[i].shape), 0);
-        assert_int_equal(hb_writer_write(writer, zeros, count), HB_OK);
+        assert_int_equal(
+            hb_writer_npy_begin(writer, cases[i].dtype, cases[i].n_axes, cases[i].shape), 0);
+        assert_int_equal(hb_writer_write(writer, count, zeros), HB_OK);
         assert_int_equal(hb_writer_commit(writer), HB_OK);
         free(zeros);
         read_file(path, bytes, cases[i].total);
@@ -321,7 +322,7 @@ static void npy_header_pads_to_64(void **state)
         const char *path = path_of(f, "a.npy");
         char bytes[1024] = {0};
         assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
-        assert_int_equal(hb_npy_begin(writer, HB_F64, n_axes, shape), HB_OK);
+        assert_int_equal(hb_writer_npy_begin(writer, HB_DTYPE_F64, n_axes, shape), HB_OK);
         assert_int_equal(hb_writer_commit(writer), HB_OK);
         size_t size = read_file(path, bytes, sizeof bytes);
         assert_int_equal(size % 64, 0);
@@ -337,11 +338,11 @@ static void npy_of_the_wrong_length_is_refused(void **state)
     const double values[6] = {2.385};
     hb_writer *writer;
     assert_int_equal(hb_writer_create(f->context, path_of(f, "a.npy"), &writer), HB_OK);
-    assert_int_equal(hb_npy_begin(writer, HB_F64, 2, huge), HB_ERROR_ARGUMENT);
-    assert_int_equal(hb_npy_begin(writer, HB_F64, 33, huge), HB_ERROR_ARGUMENT);
-    assert_int_equal(hb_npy_begin(writer, (hb_dtype)7, 2, shape), HB_ERROR_ARGUMENT);
-    assert_int_equal(hb_npy_begin(writer, HB_F64, 2, shape), HB_OK);
-    assert_int_equal(hb_writer_write(writer, values, 5 * sizeof *values), HB_OK);
+    assert_int_equal(hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, huge), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_writer_npy_begin(writer, HB_DTYPE_F64, 33, huge), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_writer_npy_begin(writer, (hb_dtype)7, 2, shape), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape), HB_OK);
+    assert_int_equal(hb_writer_write(writer, 5 * sizeof *values, values), HB_OK);
     assert_int_equal(hb_writer_commit(writer), HB_ERROR_ARGUMENT);
     assert_non_null(strstr(hb_context_message(f->context), "its header promises"));
     assert_int_equal(empty(f), 0);
@@ -357,13 +358,13 @@ static void csv_text_is_exact(void **state)
     hb_writer *writer;
     const char *path = path_of(f, "a.csv");
     assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
-    assert_int_equal(hb_csv_header(writer, 3, names), HB_OK);
-    assert_int_equal(hb_csv_header(writer, 3, NULL), HB_OK);
-    assert_int_equal(hb_csv_rows(writer, HB_F64, 2, 3, rows), HB_OK);
-    assert_int_equal(hb_csv_rows(writer, HB_F32, 1, 3, floats), HB_OK);
-    assert_int_equal(hb_csv_rows(writer, HB_F64, 0, 3, NULL), HB_OK);
-    assert_int_equal(hb_csv_rows(writer, HB_F64, 1, 0, rows), HB_ERROR_ARGUMENT);
-    assert_int_equal(hb_csv_rows(writer, (hb_dtype)9, 1, 3, rows), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_writer_csv_header(writer, 3, names), HB_OK);
+    assert_int_equal(hb_writer_csv_header(writer, 3, NULL), HB_OK);
+    assert_int_equal(hb_writer_csv_rows(writer, HB_DTYPE_F64, 2, 3, rows), HB_OK);
+    assert_int_equal(hb_writer_csv_rows(writer, HB_DTYPE_F32, 1, 3, floats), HB_OK);
+    assert_int_equal(hb_writer_csv_rows(writer, HB_DTYPE_F64, 0, 3, NULL), HB_OK);
+    assert_int_equal(hb_writer_csv_rows(writer, HB_DTYPE_F64, 1, 0, rows), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_writer_csv_rows(writer, (hb_dtype)9, 1, 3, rows), HB_ERROR_ARGUMENT);
     assert_int_equal(hb_writer_commit(writer), HB_OK);
     read_file(path, text, sizeof text);
     assert_string_equal(text, "z_1,\"a,b\",\"say \"\"x\"\"\"\n"
@@ -388,7 +389,7 @@ static void csv_reads_back_to_the_same_bits(void **state)
     hb_writer *writer;
     const char *path = path_of(f, "a.csv");
     assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
-    assert_int_equal(hb_csv_rows(writer, HB_F64, N, COLUMNS, rows), HB_OK);
+    assert_int_equal(hb_writer_csv_rows(writer, HB_DTYPE_F64, N, COLUMNS, rows), HB_OK);
     assert_int_equal(hb_writer_commit(writer), HB_OK);
     static char text[N * COLUMNS * 26];
     read_file(path, text, sizeof text);
@@ -420,7 +421,7 @@ static void the_locale_does_not_matter(void **state)
     hb_writer *writer;
     const char *path = path_of(f, "a.csv");
     assert_int_equal(hb_writer_create(f->context, path, &writer), HB_OK);
-    assert_int_equal(hb_csv_rows(writer, HB_F64, 1, 2, row), HB_OK);
+    assert_int_equal(hb_writer_csv_rows(writer, HB_DTYPE_F64, 1, 2, row), HB_OK);
     assert_int_equal(hb_writer_printf(writer, "%g\n", 7.5), HB_OK);
     assert_int_equal(hb_writer_commit(writer), HB_OK);
     setlocale(LC_NUMERIC, "C");

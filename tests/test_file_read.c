@@ -1,5 +1,5 @@
 /* Tables read from .npy and .csv: every type, every refusal with its reason. The .npy bytes are those
- * that NumPy 1.24 writes; what hb_csv_rows writes comes back bit for bit. */
+ * that NumPy 1.24 writes; what hb_writer_csv_rows writes comes back bit for bit. */
 #include "support.h"
 
 #include <sys/stat.h>
@@ -205,10 +205,10 @@ static void what_was_written_comes_back(void **state)
         const uint64_t shape[] = {N / 3, 3};
         assert_ok(context, hb_writer_create(context, path, &writer));
         if (csv)
-            assert_ok(context, hb_csv_rows(writer, HB_F64, N / 3, 3, x));
+            assert_ok(context, hb_writer_csv_rows(writer, HB_DTYPE_F64, N / 3, 3, x));
         else {
-            assert_ok(context, hb_npy_begin(writer, HB_F64, 2, shape));
-            assert_ok(context, hb_writer_write(writer, x, sizeof x));
+            assert_ok(context, hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape));
+            assert_ok(context, hb_writer_write(writer, sizeof x, x));
         }
         assert_ok(context, hb_writer_commit(writer));
         expect(path, 2, shape, x);

@@ -16,13 +16,13 @@ static int exact_score(void *user, size_t n, const double *x, double tau, double
     exact *e = user;
     e->calls++;
     e->most = n > e->most ? n : e->most;
-    return hb_mixture_score(e->context, e->mixture, e->process, tau, n, x, NULL, score) != HB_OK;
+    return hb_mixture_score(e->context, e->mixture, e->process, n, x, tau, NULL, score) != HB_OK;
 }
 
 static double discrepancy(hb_context *context, size_t n, const double *x, const double *y)
 {
     hb_mmd d;
-    assert_ok(context, hb_judge_mmd(context, 2, n, x, n, y, 0, &d));
+    assert_ok(context, hb_judge_mmd(context, 2, 0, n, n, x, y, sizeof d, &d));
     return d.mmd;
 }
 
@@ -112,7 +112,7 @@ static int exact_divergence(void *user, size_t n, const double *x, double tau, d
     memset(score, 0, 2 * n * sizeof *score);
     for (size_t i = 0; i < n; i++) {
         double log_p, second = 0;
-        if (hb_mixture_score(e->context, e->mixture, e->process, tau, 1, x + 2 * i, &log_p, NULL))
+        if (hb_mixture_score(e->context, e->mixture, e->process, 1, x + 2 * i, tau, &log_p, NULL))
             return 1;
         for (size_t k = 0; k < hb_mixture_count(e->mixture); k++) {
             double w, m[2], C[4];
@@ -146,10 +146,10 @@ static void test_likelihood_of_mixtures(void **state)
             s.process = process;
             s.tau_max = process == HB_PROCESS_OU ? 6 : 1e5; // the law there is Gaussian to 1e-5
             s.tolerance = 1e-7;
-            assert_ok(context, hb_mixture_sample_at(context, e.mixture, e.process, s.tau_min, 3, 0,
-                                                    N, x, NULL));
+            assert_ok(context, hb_mixture_sample_at(context, e.mixture, e.process, 3, 0, N,
+                                                    s.tau_min, x, NULL));
             for (size_t i = 0; i < 10; i++) x[2 * i] += 0.7; // off the data too
-            assert_ok(context, hb_mixture_score(context, e.mixture, e.process, s.tau_min, N, x,
+            assert_ok(context, hb_mixture_score(context, e.mixture, e.process, N, x, s.tau_min,
                                                 truth, NULL));
             assert_ok(context, hb_likelihood(context, &s, 2, exact_divergence, &e, N, x, found));
             for (int i = 0; i < N; i++) assert_near(found[i], truth[i], 1e-5);

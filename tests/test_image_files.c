@@ -109,17 +109,17 @@ static void png_reads_back(void **state)
     static unsigned char pixels[H][W];
     int width, height;
     for (int i = 0; i < W * H; i++) pixels[i / W][i % W] = (unsigned char)(i * i % 256);
-    assert_ok(context, hb_png_write_grey(context, path_of("p.png"), W, H, pixels[0]));
+    assert_ok(context, hb_png_write_grey(context, H, W, path_of("p.png"), pixels[0]));
     unsigned char *found = read_png(path_of("p.png"), &width, &height);
     assert_int_equal(width, W);
     assert_int_equal(height, H);
     assert_memory_equal(found, pixels, W * H);
     free(found);
-    assert_fails(context, hb_png_write_grey(context, path_of("q.png"), 0, H, pixels[0]),
+    assert_fails(context, hb_png_write_grey(context, H, 0, path_of("q.png"), pixels[0]),
                  HB_ERROR_ARGUMENT, "a picture is 0 by 37 pixels; each side must be 1 to 20000");
-    assert_fails(context, hb_png_write_grey(context, "/nowhere/q.png", W, H, pixels[0]),
+    assert_fails(context, hb_png_write_grey(context, H, W, "/nowhere/q.png", pixels[0]),
                  HB_ERROR_PATH, "/nowhere/q.png");
-    assert_int_equal(hb_png_write_grey(context, "/dev/full", W, H, pixels[0]), HB_ERROR_FILE);
+    assert_int_equal(hb_png_write_grey(context, H, W, "/dev/full", pixels[0]), HB_ERROR_FILE);
     assert_int_equal(access(path_of("q.png"), F_OK), -1);
     hb_context_destroy(context);
 }
@@ -133,7 +133,7 @@ static void grid_places_and_magnifies(void **state)
     for (int i = 0; i < ROWS * COLUMNS * H * W; i++)
         pixels[i / (H * W)][i / W % H][i % W] = (i * 7 % 300 - 20) / 255.0;
     assert_ok(context,
-              hb_images_grid_write(context, path_of("g.png"), ROWS, COLUMNS, H, W, pixels[0][0]));
+              hb_images_grid_write(context, ROWS, COLUMNS, H, W, path_of("g.png"), pixels[0][0]));
     int width, height;
     unsigned char *found = read_png(path_of("g.png"), &width, &height);
     assert_int_equal(width, GAP + COLUMNS * (W * M + GAP));
@@ -153,12 +153,12 @@ static void grid_places_and_magnifies(void **state)
     free(found);
     pixels[4][1][1] = NAN;
     assert_fails(context,
-                 hb_images_grid_write(context, path_of("n.png"), ROWS, COLUMNS, H, W, pixels[0][0]),
+                 hb_images_grid_write(context, ROWS, COLUMNS, H, W, path_of("n.png"), pixels[0][0]),
                  HB_ERROR_ARGUMENT, "image 5 of a grid has a pixel that is nan");
-    assert_fails(context, hb_images_grid_write(context, path_of("n.png"), 0, 3, H, W, pixels[0][0]),
+    assert_fails(context, hb_images_grid_write(context, 0, 3, H, W, path_of("n.png"), pixels[0][0]),
                  HB_ERROR_ARGUMENT, "0 rows and 3 columns");
     assert_fails(context,
-                 hb_images_grid_write(context, path_of("n.png"), 5000, 3, H, W, pixels[0][0]),
+                 hb_images_grid_write(context, 5000, 3, H, W, path_of("n.png"), pixels[0][0]),
                  HB_ERROR_ARGUMENT, "at most 20000 by 20000");
     assert_int_equal(access(path_of("n.png"), F_OK), -1);
     hb_context_destroy(context);

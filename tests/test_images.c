@@ -9,10 +9,10 @@ static hb_images load(const char *path, int resize, hb_resample resample)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_images_settings settings;
     hb_images out;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     settings.resize = resize;
     settings.resample = resample;
-    assert_ok(context, hb_images_load(context, path, HB_PART_TRAIN, &settings, &out));
+    assert_ok(context, hb_images_load(context, &settings, HB_PART_TRAIN, path, sizeof out, &out));
     hb_context_destroy(context);
     return out;
 }
@@ -91,11 +91,12 @@ static void threshold_and_range(void **state)
     hb_images_settings settings;
     hb_images grey, binary;
     const char *path = write_images("plain", 0, 700, 5, 7);
-    hb_images_settings_default(&settings);
-    assert_ok(context, hb_images_load(context, path, HB_PART_TRAIN, NULL, &grey));
+    hb_images_settings_default(sizeof settings, &settings);
+    assert_ok(context, hb_images_load(context, NULL, HB_PART_TRAIN, path, sizeof grey, &grey));
     settings.binarize = HB_BINARIZE_THRESHOLD;
     settings.low = -1;
-    assert_ok(context, hb_images_load(context, path, HB_PART_TRAIN, &settings, &binary));
+    assert_ok(context,
+              hb_images_load(context, &settings, HB_PART_TRAIN, path, sizeof binary, &binary));
     assert_int_equal(grey.count, 700);
     assert_null(grey.labels);
     assert_int_equal(grey.classes, 0);
@@ -113,11 +114,11 @@ static hb_images draw(const char *path, int threads, uint64_t seed, size_t limit
     hb_context *context = make_context(HB_ISA_AUTO, threads);
     hb_images_settings settings;
     hb_images out;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     settings.binarize = HB_BINARIZE_STOCHASTIC;
     settings.seed = seed;
     settings.limit = limit;
-    assert_ok(context, hb_images_load(context, path, HB_PART_TRAIN, &settings, &out));
+    assert_ok(context, hb_images_load(context, &settings, HB_PART_TRAIN, path, sizeof out, &out));
     hb_context_destroy(context);
     return out;
 }
@@ -187,11 +188,12 @@ static void labels_are_found_beside_the_images(void **state)
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
         hb_images_settings settings;
         hb_images images;
-        hb_images_settings_default(&settings);
+        hb_images_settings_default(sizeof settings, &settings);
         settings.limit = 20;
         write_labels(pairs[k].labels, pairs[k].gz_labels, 50, 7);
         const char *path = write_images(pairs[k].images, pairs[k].gz_images, 50, 3, 4);
-        assert_ok(context, hb_images_load(context, path, HB_PART_TEST, &settings, &images));
+        assert_ok(context,
+                  hb_images_load(context, &settings, HB_PART_TEST, path, sizeof images, &images));
         assert_int_equal(images.count, 20);
         assert_int_equal(images.classes, 7);
         for (int i = 0; i < 20; i++) assert_int_equal(images.labels[i], i % 7);
@@ -205,7 +207,8 @@ static void refuse_load(const char *path, hb_part part, const hb_images_settings
 {
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_images images;
-    assert_fails(context, hb_images_load(context, path, part, settings, &images), status, says);
+    assert_fails(context, hb_images_load(context, settings, part, path, sizeof images, &images),
+                 status, says);
     assert_null(images.pixels);
     assert_null(images.labels);
     hb_context_destroy(context);
@@ -232,16 +235,16 @@ static void loading_refuses_in_words(void **state)
     write_images("z-labels", 0, 4, 3, 3);
     refuse_load(write_images("z-images", 0, 4, 3, 3), HB_PART_TRAIN, NULL, HB_ERROR_FORMAT,
                 "a file of labels must have 1");
-    hb_images_settings_default(&s);
+    hb_images_settings_default(sizeof s, &s);
     s.resize = -3;
     refuse_load(good, HB_PART_TRAIN, &s, HB_ERROR_ARGUMENT, "resize is -3; it must be 1 to 4096");
-    hb_images_settings_default(&s);
+    hb_images_settings_default(sizeof s, &s);
     s.resample = 2;
     refuse_load(good, HB_PART_TRAIN, &s, HB_ERROR_ARGUMENT, "resample is 2");
-    hb_images_settings_default(&s);
+    hb_images_settings_default(sizeof s, &s);
     s.binarize = 3;
     refuse_load(good, HB_PART_TRAIN, &s, HB_ERROR_ARGUMENT, "binarize is 3");
-    hb_images_settings_default(&s);
+    hb_images_settings_default(sizeof s, &s);
     s.high = NAN;
     refuse_load(good, HB_PART_TRAIN, &s, HB_ERROR_ARGUMENT, "high is nan");
 }
@@ -272,11 +275,13 @@ static void sets_are_looked_for_in_the_cache(void **state)
     write_labels("heatball/mnist/t10k-labels-idx1-ubyte.gz", 1, 6, 3);
     assert_ok(context, hb_images_directory(context, "mnist", sizeof found, found, &present));
     assert_true(present);
-    assert_ok(context, hb_images_load(context, "mnist", HB_PART_TEST, NULL, &images));
+    assert_ok(context,
+              hb_images_load(context, NULL, HB_PART_TEST, "mnist", sizeof images, &images));
     assert_int_equal(images.count, 6);
     assert_int_equal(images.classes, 3);
     hb_images_destroy(context, &images);
-    assert_ok(context, hb_images_load(context, expected, HB_PART_TRAIN, NULL, &images));
+    assert_ok(context,
+              hb_images_load(context, NULL, HB_PART_TRAIN, expected, sizeof images, &images));
     assert_int_equal(images.count, 4);
     hb_images_destroy(context, &images);
     refuse_load(directory, HB_PART_TEST, NULL, HB_ERROR_PATH, "has no t10k-images-idx3-ubyte, nor");
@@ -298,7 +303,7 @@ static void no_memory_is_an_error_and_leaks_nothing(void **state)
     (void)state;
     const char *path = write_images("m-images", 1, 30, 8, 8);
     hb_images_settings s;
-    hb_images_settings_default(&s);
+    hb_images_settings_default(sizeof s, &s);
     s.resize = 5;
     s.binarize = HB_BINARIZE_STOCHASTIC;
     write_labels("m-labels", 0, 30, 3);
@@ -308,7 +313,8 @@ static void no_memory_is_an_error_and_leaks_nothing(void **state)
         hb_context *context = counting_context(&count);
         if (!context) continue;
         hb_images images;
-        const hb_status status = hb_images_load(context, path, HB_PART_TRAIN, &s, &images);
+        const hb_status status =
+            hb_images_load(context, &s, HB_PART_TRAIN, path, sizeof images, &images);
         assert_true(status == HB_OK || status == HB_ERROR_MEMORY);
         failed += status != HB_OK;
         if (status == HB_OK) hb_images_destroy(context, &images);

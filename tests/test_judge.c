@@ -44,8 +44,8 @@ static void test_score_error_of_a_gaussian(void **state)
     hb_mixture *truth = one_gaussian(context, 2);
     hb_score_error e;
     size_t dim = 2;
-    assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0.385, 1, 200000, zero_score,
-                                      &dim, &e));
+    assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 1, 200000, 0.385, zero_score,
+                                      &dim, sizeof e, &e));
     const double low = 2 * (1 + log(5));
     assert_near(e.tau, 0.385, 0);
     assert_near(e.all, 2, 5 * e.all_se);
@@ -56,8 +56,8 @@ static void test_score_error_of_a_gaussian(void **state)
     hb_mixture_destroy(truth);
     dim = 3;
     truth = one_gaussian(context, 3);
-    assert_ok(context,
-              hb_judge_score(context, truth, HB_PROCESS_OU, 0, 1, 1000, zero_score, &dim, &e));
+    assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 1, 1000, 0, zero_score, &dim,
+                                      sizeof e, &e));
     assert_true(isnan(e.grid));
     assert_near(e.all, 3, 5 * e.all_se);
     hb_mixture_destroy(truth);
@@ -72,8 +72,8 @@ static void test_claimed_score_errors_are_the_spread(void **state)
     size_t dim = 2;
     for (int i = 0; i < TIMES; i++) {
         hb_score_error e;
-        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0, 100 + (uint64_t)i, N,
-                                          zero_score, &dim, &e));
+        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 100 + (uint64_t)i, N, 0,
+                                          zero_score, &dim, sizeof e, &e));
         const double v[3] = {e.all, e.low, e.high}, se[3] = {e.all_se, e.low_se, e.high_se};
         for (int k = 0; k < 3; k++) {
             values[k][i] = v[k];
@@ -98,7 +98,7 @@ typedef struct truth_and_shift {
 static int shifted_score(void *user, size_t n, const double *x, double tau, double *score)
 {
     const truth_and_shift *t = user;
-    if (hb_mixture_score(t->context, t->mixture, HB_PROCESS_VE, tau, n, x, NULL, score) != HB_OK)
+    if (hb_mixture_score(t->context, t->mixture, HB_PROCESS_VE, n, x, tau, NULL, score) != HB_OK)
         return 1;
     for (size_t i = 0; i < n; i++) score[2 * i + 1] += t->shift;
     return 0;
@@ -112,8 +112,8 @@ static void test_score_error_of_a_shift(void **state)
         hb_score_error e;
         assert_ok(context, hb_mixture_named(context, hb_data_names()[set], &truth));
         truth_and_shift t = {context, truth, 0.3};
-        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_VE, 0.1, 1, 40000,
-                                          shifted_score, &t, &e));
+        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_VE, 1, 40000, 0.1,
+                                          shifted_score, &t, sizeof e, &e));
         assert_near(e.all, 0.09, 1e-12);
         assert_near(e.low, 0.09, 1e-12);
         assert_near(e.high, 0.09, 1e-12);
@@ -145,8 +145,8 @@ static void test_judging_draws_are_not_the_data(void **state)
     seen_points seen = {{0}, 0};
     double x[200], product = 0;
     assert_ok(context, hb_mixture_sample(context, truth, 42, 0, 100, x, NULL));
-    assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0, 42, 100, remember_points,
-                                      &seen, &e));
+    assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 42, 100, 0, remember_points,
+                                      &seen, sizeof e, &e));
     for (int i = 0; i < 200; i++) product += x[i] * seen.x[i] / sqrt(200);
     assert_near(product, 0, 5);
     hb_mixture_destroy(truth);
@@ -170,18 +170,22 @@ static void test_refused_scores(void **state)
     hb_context *context = *state;
     hb_mixture *truth = one_gaussian(context, 2);
     hb_score_error e;
-    assert_fails(context,
-                 hb_judge_score(context, truth, HB_PROCESS_OU, 0, 1, 49, zero_score, NULL, &e),
-                 HB_ERROR_ARGUMENT, "n is 49");
-    assert_fails(context,
-                 hb_judge_score(context, truth, HB_PROCESS_OU, -1, 1, 50, zero_score, NULL, &e),
-                 HB_ERROR_ARGUMENT, "tau is -1");
-    assert_fails(context,
-                 hb_judge_score(context, truth, HB_PROCESS_OU, 0, 1, 50, failing_score, NULL, &e),
-                 HB_ERROR_CALLBACK, "reported an error");
-    assert_fails(context,
-                 hb_judge_score(context, truth, HB_PROCESS_OU, 0, 1, 50, nan_score, NULL, &e),
-                 HB_ERROR_NUMERICAL, "component 2 of the score to be judged is nan");
+    assert_fails(
+        context,
+        hb_judge_score(context, truth, HB_PROCESS_OU, 1, 49, 0, zero_score, NULL, sizeof e, &e),
+        HB_ERROR_ARGUMENT, "n is 49");
+    assert_fails(
+        context,
+        hb_judge_score(context, truth, HB_PROCESS_OU, 1, 50, -1, zero_score, NULL, sizeof e, &e),
+        HB_ERROR_ARGUMENT, "tau is -1");
+    assert_fails(
+        context,
+        hb_judge_score(context, truth, HB_PROCESS_OU, 1, 50, 0, failing_score, NULL, sizeof e, &e),
+        HB_ERROR_CALLBACK, "reported an error");
+    assert_fails(
+        context,
+        hb_judge_score(context, truth, HB_PROCESS_OU, 1, 50, 0, nan_score, NULL, sizeof e, &e),
+        HB_ERROR_NUMERICAL, "component 2 of the score to be judged is nan");
     hb_mixture_destroy(truth);
 }
 
@@ -218,7 +222,7 @@ static void test_discrepancy_is_the_double_sum(void **state)
             hb_mmd d;
             assert_ok(context, hb_random_normal(context, 1, 1, 0, n * (size_t)dim, x));
             assert_ok(context, hb_random_uniform(context, 1, 2, 0, m * (size_t)dim, y));
-            assert_ok(context, hb_judge_mmd(context, dim, n, x, m, y, single, &d));
+            assert_ok(context, hb_judge_mmd(context, dim, single, n, m, x, y, sizeof d, &d));
             const double h = d.bandwidth;
             const double cross = mean_kernel(dim, n, x, m, y, h, single, 0);
             assert_near(d.mmd2,
@@ -229,7 +233,7 @@ static void test_discrepancy_is_the_double_sum(void **state)
                         mean_kernel(dim, n, x, n, x, h, single, 0) +
                             mean_kernel(dim, m, y, m, y, h, single, 0) - 2 * cross,
                         1e-13);
-            assert_ok(context, hb_judge_mmd(context, dim, n, x, n, x, single, &d));
+            assert_ok(context, hb_judge_mmd(context, dim, single, n, n, x, x, sizeof d, &d));
             assert_near(d.mmd, 0, 1e-7);
             free(x);
             free(y);
@@ -242,17 +246,18 @@ static void test_bandwidth_is_the_median_distance(void **state)
     hb_context *context = *state;
     const double y[4] = {0, 1, 4, 7 - 1e-13}, x[4] = {0.2, 0.3, 0.4, 0.5}, same[4] = {1, 1, 1, 1};
     hb_mmd d;
-    assert_ok(context, hb_judge_mmd(context, 1, 4, x, 4, y, 0, &d));
+    assert_ok(context, hb_judge_mmd(context, 1, 0, 4, 4, x, y, sizeof d, &d));
     assert_near(d.bandwidth, 3.5, 1e-12); // 1 3 3 4 6 7
     const hb_status bad = HB_ERROR_ARGUMENT;
-    assert_fails(context, hb_judge_mmd(context, 1, 4, x, 4, same, 0, &d), bad,
+    assert_fails(context, hb_judge_mmd(context, 1, 0, 4, 4, x, same, sizeof d, &d), bad,
                  "median distance is 0");
-    assert_fails(context, hb_judge_mmd(context, 1, 3, x, 4, y, 0, &d), bad, "x has 3 rows");
-    assert_fails(context, hb_judge_mmd(context, 0, 4, x, 4, y, 0, &d), bad, "dim is 0");
+    assert_fails(context, hb_judge_mmd(context, 1, 0, 3, 4, x, y, sizeof d, &d), bad,
+                 "x has 3 rows");
+    assert_fails(context, hb_judge_mmd(context, 0, 0, 4, 4, x, y, sizeof d, &d), bad, "dim is 0");
     const double wrong[4] = {1, 2, NAN, 4};
-    assert_fails(context, hb_judge_mmd(context, 2, 4, (double[8]){0}, 2, wrong, 0, &d), bad,
-                 "y has 2 rows");
-    assert_fails(context, hb_judge_mmd(context, 1, 4, x, 4, wrong, 0, &d), bad,
+    assert_fails(context, hb_judge_mmd(context, 2, 0, 4, 2, (double[8]){0}, wrong, sizeof d, &d),
+                 bad, "y has 2 rows");
+    assert_fails(context, hb_judge_mmd(context, 1, 0, 4, 4, x, wrong, sizeof d, &d), bad,
                  "nan in row 3, column 1");
 }
 
@@ -267,7 +272,7 @@ static double claimed_over_spread(hb_context *context, double shift, double *mea
         assert_ok(context, hb_random_normal(context, i, 5, 0, 2 * N, x));
         assert_ok(context, hb_random_normal(context, i, 6, 0, 2 * M, y));
         for (int k = 0; k < N; k++) x[2 * k] += shift;
-        assert_ok(context, hb_judge_mmd(context, 2, N, x, M, y, 0, &d));
+        assert_ok(context, hb_judge_mmd(context, 2, 0, N, M, x, y, sizeof d, &d));
         values[i] = d.mmd2;
         claimed[i] = d.mmd2_se * d.mmd2_se;
     }
@@ -304,7 +309,7 @@ static void test_discrepancy_bits(void **state)
             assert_ok(context, hb_random_normal(context, 1, 5, 0, 1800, x));
             assert_ok(context, hb_random_normal(context, 1, 6, 0, 2200, y));
         }
-        assert_ok(context, hb_judge_mmd(context, 2, 900, x, 1100, y, 0, &d[i]));
+        assert_ok(context, hb_judge_mmd(context, 2, 0, 900, 1100, x, y, sizeof d[i], &d[i]));
         hb_context_destroy(context);
     }
     assert_memory_equal(&d[4], &d[5], sizeof d[4]);
@@ -415,12 +420,12 @@ static void test_curl_of_linear_fields(void **state)
     assert_ok(context, hb_random_normal(context, 1, 5, 0, N * D, x));
     double shear[] = {2, 1, 2, 0, -1}, turn[] = {2, 0, -1.7, 1.7, 0},
            saddle[] = {2, 0, 1.7, 1.7, 0.3};
-    assert_ok(context, hb_judge_curl(context, 2, N, x, 0, 1, 0, linear_field, shear, &curl, &se));
+    assert_ok(context, hb_judge_curl(context, 2, 0, 1, N, x, 0, linear_field, shear, &curl, &se));
     assert_near(curl, 1.0 / 3, 1e-9);
     assert_near(se, 0, 1e-9);
-    assert_ok(context, hb_judge_curl(context, 2, N, x, 0, 1, 5, linear_field, turn, &curl, NULL));
+    assert_ok(context, hb_judge_curl(context, 2, 5, 1, N, x, 0, linear_field, turn, &curl, NULL));
     assert_near(curl, 1, 1e-9);
-    assert_ok(context, hb_judge_curl(context, 2, N, x, 0, 1, 0, linear_field, saddle, &curl, &se));
+    assert_ok(context, hb_judge_curl(context, 2, 0, 1, N, x, 0, linear_field, saddle, &curl, &se));
     assert_near(curl, 0, 1e-15);
 }
 
@@ -440,7 +445,7 @@ static void test_curl_by_probes(void **state)
             size += a * a;
         }
     for (uint64_t i = 0; i < TIMES; i++) {
-        assert_ok(context, hb_judge_curl(context, D, N, x, 0, i, 3, linear_field, matrix,
+        assert_ok(context, hb_judge_curl(context, D, 3, i, N, x, 0, linear_field, matrix,
                                          &values[i], &claimed[i]));
         claimed[i] *= claimed[i];
     }
@@ -461,25 +466,25 @@ static void test_curl_of_a_score(void **state)
         assert_ok(context, hb_mixture_named(context, hb_data_names()[set], &truth));
         truth_and_shift t = {context, truth, 0};
         assert_ok(context,
-                  hb_mixture_sample_at(context, truth, HB_PROCESS_VE, 0.1, 1, 0, N, x, NULL));
+                  hb_mixture_sample_at(context, truth, HB_PROCESS_VE, 1, 0, N, 0.1, x, NULL));
         assert_ok(context,
-                  hb_judge_curl(context, 2, N, x, 0.1, 1, 0, shifted_score, &t, &curl, &se));
+                  hb_judge_curl(context, 2, 0, 1, N, x, 0.1, shifted_score, &t, &curl, &se));
         assert_true(curl >= 0 && curl < 1e-9);
         hb_mixture_destroy(truth);
     }
     const hb_status bad = HB_ERROR_ARGUMENT;
-    assert_fails(context, hb_judge_curl(context, 1, N, x, 0, 1, 0, zero_score, NULL, &curl, &se),
+    assert_fails(context, hb_judge_curl(context, 1, 0, 1, N, x, 0, zero_score, NULL, &curl, &se),
                  bad, "dim is 1");
-    assert_fails(context, hb_judge_curl(context, 2, N, x, 0, 1, 1, zero_score, NULL, &curl, &se),
+    assert_fails(context, hb_judge_curl(context, 2, 1, 1, N, x, 0, zero_score, NULL, &curl, &se),
                  bad, "probes is 1");
-    assert_fails(context, hb_judge_curl(context, 2, 1, x, 0, 1, 0, zero_score, NULL, &curl, &se),
+    assert_fails(context, hb_judge_curl(context, 2, 0, 1, 1, x, 0, zero_score, NULL, &curl, &se),
                  bad, "n is 1");
-    assert_fails(context, hb_judge_curl(context, 2, N, x, 0, 1, 0, nan_score, NULL, &curl, &se),
+    assert_fails(context, hb_judge_curl(context, 2, 0, 1, N, x, 0, nan_score, NULL, &curl, &se),
                  HB_ERROR_NUMERICAL, "is nan near point 500");
-    assert_fails(context, hb_judge_curl(context, 2, N, x, 0, 1, 0, failing_score, NULL, &curl, &se),
+    assert_fails(context, hb_judge_curl(context, 2, 0, 1, N, x, 0, failing_score, NULL, &curl, &se),
                  HB_ERROR_CALLBACK, "reported");
     memset(x, 0, sizeof x);
-    assert_fails(context, hb_judge_curl(context, 2, N, x, 0, 1, 0, zero_score, NULL, &curl, &se),
+    assert_fails(context, hb_judge_curl(context, 2, 0, 1, N, x, 0, zero_score, NULL, &curl, &se),
                  bad, "differ");
 }
 
@@ -579,7 +584,7 @@ static void test_split_of_scores(void **state)
         hb_mixture *truth;
         assert_ok(context, hb_mixture_named(context, hb_data_names()[set], &truth));
         assert_ok(context,
-                  hb_mixture_score(context, truth, HB_PROCESS_OU, 0.5, (size_t)n, x, NULL, b.f));
+                  hb_mixture_score(context, truth, HB_PROCESS_OU, (size_t)n, x, 0.5, NULL, b.f));
         split_box(context, &b);
         assert_true(b.mass[1] < 1e-5);
         hb_mixture_destroy(truth);

@@ -31,7 +31,7 @@ static void check_nearest(hb_context *context, int dim, size_t n, size_t m)
     double *distance = malloc(n * sizeof *distance);
     assert_true(index && distance);
     memcpy(x, y + (m - 1) * d, d * sizeof *x); /* row 0 is the last of y */
-    assert_ok(context, hb_judge_nearest(context, dim, n, x, m, y, index, distance));
+    assert_ok(context, hb_judge_nearest(context, dim, n, m, x, y, index, distance));
     assert_int_equal(index[0], m - 1);
     assert_true(distance[0] == 0);
     for (size_t i = 0; i < n; i++) {
@@ -63,10 +63,10 @@ static void test_the_first_of_several_nearest(void **state)
     double y[40], distance;
     size_t index;
     for (size_t i = 0; i < 40; i++) y[i] = i % 5 == 3 ? 2.385 : 9;
-    assert_ok(context, hb_judge_nearest(context, 1, 1, &(double){2.5}, 40, y, &index, &distance));
+    assert_ok(context, hb_judge_nearest(context, 1, 1, 40, &(double){2.5}, y, &index, &distance));
     assert_int_equal(index, 3);
     assert_near(distance, 0.115, 1e-15);
-    assert_ok(context, hb_judge_nearest(context, 1, 1, &(double){2.5}, 40, y, NULL, NULL));
+    assert_ok(context, hb_judge_nearest(context, 1, 1, 40, &(double){2.5}, y, NULL, NULL));
 }
 
 /* On a line, y = 0, 1, .., 9 and k = 2: radii are 1, at the two ends 2. So y covers [-2, 11]; of x =
@@ -78,19 +78,19 @@ static void test_precision_and_recall_by_hand(void **state)
     double y[10], precision, recall;
     const double x[8] = {-2.1, -2, 4.5, 11, 11.1, 30, 31, 32};
     for (int i = 0; i < 10; i++) y[i] = i;
-    assert_ok(context, hb_judge_precision_recall(context, 1, 8, x, 10, y, 2, &precision, &recall));
+    assert_ok(context, hb_judge_precision_recall(context, 1, 2, 8, 10, x, y, &precision, &recall));
     assert_near(precision, 3.0 / 8, 0);
     assert_near(recall, 1, 0);
     /* k = 1: the radii of x are 0.1, 0.1, 6.5, 0.1, 0.1, 1, 1, 1: 4.5 alone covers -2 .. 11 */
-    assert_ok(context, hb_judge_precision_recall(context, 1, 8, x, 10, y, 1, &precision, &recall));
+    assert_ok(context, hb_judge_precision_recall(context, 1, 1, 8, 10, x, y, &precision, &recall));
     assert_near(precision, 1.0 / 8, 0);
     assert_near(recall, 1, 0);
     const double far[4] = {-0.6, -0.5, 20, 20.2};
     assert_ok(context,
-              hb_judge_precision_recall(context, 1, 4, far, 10, y, 1, &precision, &recall));
+              hb_judge_precision_recall(context, 1, 1, 4, 10, far, y, &precision, &recall));
     assert_near(precision, 0.5, 0); /* -0.6 and -0.5 are within 1 of 0 */
     assert_near(recall, 0, 0);
-    assert_ok(context, hb_judge_precision_recall(context, 1, 10, y, 10, y, 3, &precision, &recall));
+    assert_ok(context, hb_judge_precision_recall(context, 1, 3, 10, 10, y, y, &precision, &recall));
     assert_near(precision, 1, 0);
     assert_near(recall, 1, 0);
 }
@@ -132,7 +132,7 @@ static void test_precision_and_recall_are_the_double_loop(void **state)
     for (size_t i = 0; i < N * D; i++) x[i] *= 1.385;
     for (int k = 1; k <= 5; k += 2) {
         assert_ok(context,
-                  hb_judge_precision_recall(context, D, N, x, M, y, k, &precision, &recall));
+                  hb_judge_precision_recall(context, D, k, N, M, x, y, &precision, &recall));
         assert_near(precision, share_covered(D, N, x, M, y, (size_t)k), 0);
         assert_near(recall, share_covered(D, M, y, N, x, (size_t)k), 0);
         assert_true(precision < 1 && recall > 0);
@@ -154,16 +154,16 @@ static void test_memorisation_by_hand(void **state)
         held[i] = t[i] + 0.01 * (i + 1);
         x[i] = t[i] - (i < 3 ? 0 : 0.25);
     }
-    assert_ok(context, hb_judge_memorisation(context, 1, N, x, N, held, N, t, &m));
+    assert_ok(context, hb_judge_memorisation(context, 1, N, N, N, x, held, t, sizeof m, &m));
     assert_near(m.median, 0.25, 1e-12);
     assert_near(m.real_median, 0.505, 1e-12);
     assert_near(m.ratio, 0.25 / 0.505, 1e-12);
     assert_near(m.near, 0.0199, 1e-12); /* 0.99 of the way from 0.01 to 0.02 */
     assert_near(m.share, 0.03, 0);
-    assert_ok(context, hb_judge_memorisation(context, 1, N, t, N, held, N, t, &m));
+    assert_ok(context, hb_judge_memorisation(context, 1, N, N, N, t, held, t, sizeof m, &m));
     assert_near(m.ratio, 0, 0);
     assert_near(m.share, 1, 0);
-    assert_fails(context, hb_judge_memorisation(context, 1, N, x, N, t, N, t, &m), bad,
+    assert_fails(context, hb_judge_memorisation(context, 1, N, N, N, x, t, t, sizeof m, &m), bad,
                  "held-out rows must not be training rows");
 }
 
@@ -194,16 +194,16 @@ static void test_specks_by_hand(void **state)
     put(x[5], 3, 3, 0.9);
     put(x[5], 3, 4, 0.6);
     const size_t by_median[N] = {0, 16, 2, 1, 0, 2}, isolated[N] = {0, 0, 2, 1, 0, 1};
-    assert_ok(context, hb_judge_artifacts(context, 16, 16, N, x[0], HB_SPECK_MEDIAN, 0.5, 2, specks,
+    assert_ok(context, hb_judge_artifacts(context, HB_SPECK_MEDIAN, 16, 16, 2, N, 0.5, x[0], specks,
                                           &affected));
     for (size_t i = 0; i < N; i++) assert_int_equal(specks[i], by_median[i]);
     assert_int_equal(affected, 3);
-    assert_ok(context, hb_judge_artifacts(context, 16, 16, N, x[0], HB_SPECK_ISOLATED, 0.25, 1,
+    assert_ok(context, hb_judge_artifacts(context, HB_SPECK_ISOLATED, 16, 16, 1, N, 0.25, x[0],
                                           specks, &affected));
     for (size_t i = 0; i < N; i++) assert_int_equal(specks[i], isolated[i]);
     assert_int_equal(affected, 3);
     /* the ramp: a pixel differs from its median only at the edges, but for two corners */
-    assert_ok(context, hb_judge_artifacts(context, 16, 16, 1, x[0], HB_SPECK_MEDIAN, 1e-12, 1,
+    assert_ok(context, hb_judge_artifacts(context, HB_SPECK_MEDIAN, 16, 16, 1, 1, 1e-12, x[0],
                                           specks, NULL));
     assert_int_equal(specks[0], 58);
 }
@@ -220,7 +220,7 @@ static void test_planted_noise(void **state)
             const double r = hypot((double)(p / 16) - 7.4, (double)(p % 16) - 7.7) - 4.385;
             x[i * BIG + p] = 1 / (1 + exp(2 * r)) + 0.004 * x[i * BIG + p];
         }
-    assert_ok(context, hb_judge_artifacts(context, 16, 16, N, x, HB_SPECK_MEDIAN, 0.3, 1, specks,
+    assert_ok(context, hb_judge_artifacts(context, HB_SPECK_MEDIAN, 16, 16, 1, N, 0.3, x, specks,
                                           &affected));
     assert_int_equal(affected, 0);
     assert_ok(context, hb_random_uniform(context, 2385, 6, 0, N * PLANTED, u));
@@ -231,7 +231,7 @@ static void test_planted_noise(void **state)
             double *pixel = &x[i * BIG + row * 16 + column];
             *pixel = *pixel > 0.5 ? 0 : 1;
         }
-    assert_ok(context, hb_judge_artifacts(context, 16, 16, N, x, HB_SPECK_MEDIAN, 0.3, PLANTED,
+    assert_ok(context, hb_judge_artifacts(context, HB_SPECK_MEDIAN, 16, 16, PLANTED, N, 0.3, x,
                                           specks, &affected));
     assert_int_equal(affected, N / 2);
     for (size_t i = 0; i < N; i++) assert_int_equal(specks[i], i % 2 ? 0 : PLANTED);
@@ -249,16 +249,16 @@ static void test_threshold_keeps_its_share(void **state)
         for (int kind = HB_SPECK_MEDIAN; kind <= HB_SPECK_ISOLATED; kind++) {
             const hb_speck speck = (hb_speck)kind;
             assert_ok(context,
-                      hb_judge_artifacts_threshold(context, H, W, N, x, speck, least, 0.1, &theta));
-            assert_ok(context, hb_judge_artifacts(context, H, W, N, x, speck, theta, least, NULL,
+                      hb_judge_artifacts_threshold(context, speck, H, W, least, N, 0.1, x, &theta));
+            assert_ok(context, hb_judge_artifacts(context, speck, H, W, least, N, theta, x, NULL,
                                                   &affected));
             assert_int_equal(affected, 30);
-            assert_ok(context, hb_judge_artifacts(context, H, W, N, x, speck, theta * (1 - 1e-12),
-                                                  least, NULL, &affected));
+            assert_ok(context, hb_judge_artifacts(context, speck, H, W, least, N,
+                                                  theta * (1 - 1e-12), x, NULL, &affected));
             assert_int_equal(affected, 31);
         }
-    assert_ok(context, hb_judge_artifacts_threshold(context, H, W, N, x, HB_SPECK_MEDIAN, H * W + 1,
-                                                    0.1, &theta));
+    assert_ok(context, hb_judge_artifacts_threshold(context, HB_SPECK_MEDIAN, H, W, H * W + 1, N,
+                                                    0.1, x, &theta));
     assert_near(theta, 0, 0);
     free(x);
 }
@@ -274,12 +274,12 @@ static void test_discrepancy_of_normals(void **state)
     double *x = normals(context, 8, N * BIG), *y = normals(context, 9, N * BIG);
     const double mean = 0.11, length2 = BIG * mean * mean;
     hb_mmd d;
-    assert_ok(context, hb_judge_mmd(context, BIG, N, x, N, y, 1, &d));
+    assert_ok(context, hb_judge_mmd(context, BIG, 1, N, N, x, y, sizeof d, &d));
     assert_near(d.mmd2, 0, 5 * d.mmd2_se);
     assert_near(d.bandwidth, sqrt(2 * BIG), 0.05 * sqrt(2 * BIG));
     const double noise = d.mmd2_se;
     for (size_t i = 0; i < N * BIG; i++) x[i] += mean;
-    assert_ok(context, hb_judge_mmd(context, BIG, N, x, N, y, 1, &d));
+    assert_ok(context, hb_judge_mmd(context, BIG, 1, N, N, x, y, sizeof d, &d));
     const double h2 = d.bandwidth * d.bandwidth;
     const double exact = 2 * pow(h2 / (h2 + 2), BIG / 2) * -expm1(-length2 / (2 * (h2 + 2)));
     assert_near(d.mmd2, exact, 5 * d.mmd2_se);
@@ -299,7 +299,7 @@ static void test_width_is_of_evenly_spaced_rows(void **state)
     size_t below = 0;
     int k = 0;
     while (below < N * (N - 1) / 4) below += (size_t)(N - ++k);
-    assert_ok(context, hb_judge_mmd(context, 1, 4, y, M, y, 0, &d));
+    assert_ok(context, hb_judge_mmd(context, 1, 0, 4, M, y, y, sizeof d, &d));
     assert_near(d.bandwidth, 2 * k, 1e-12);
 }
 
@@ -310,37 +310,43 @@ static void test_floor(void **state)
     double *a = normals(context, 10, POOL * D), *b = normals(context, 11, POOL * D);
     hb_mmd_floor f, again, moved;
     hb_mmd one;
-    assert_ok(context, hb_judge_mmd(context, D, N, a, M, b, 0, &one));
-    assert_ok(context, hb_judge_mmd_floor(context, D, POOL, a, POOL, b, N, M, TIMES, 42, 0, &f));
+    assert_ok(context, hb_judge_mmd(context, D, 0, N, M, a, b, sizeof one, &one));
+    assert_ok(context,
+              hb_judge_mmd_floor(context, D, 0, TIMES, 42, POOL, POOL, N, M, a, b, sizeof f, &f));
     /* pools of 400 rows differ themselves: their own discrepancy is the mean */
     hb_mmd pools;
-    assert_ok(context, hb_judge_mmd(context, D, POOL, a, POOL, b, 0, &pools));
+    assert_ok(context, hb_judge_mmd(context, D, 0, POOL, POOL, a, b, sizeof pools, &pools));
     assert_near(f.mmd2, pools.mmd2, 5 * one.mmd2_se / sqrt(TIMES));
     assert_true(f.mmd2_upper > f.mmd2 + one.mmd2_se && f.mmd2_upper < f.mmd2 + 3 * one.mmd2_se);
     assert_true(f.mmd_upper > f.mmd && f.mmd_upper < 1.5 * f.mmd);
-    assert_ok(context,
-              hb_judge_mmd_floor(context, D, POOL, a, POOL, b, N, M, TIMES, 43, 0, &again));
+    assert_ok(context, hb_judge_mmd_floor(context, D, 0, TIMES, 43, POOL, POOL, N, M, a, b,
+                                          sizeof again, &again));
     assert_true(again.mmd != f.mmd);
     /* one pool on both sides: the same rows twice would have mmd 0 */
-    assert_ok(context, hb_judge_mmd_floor(context, D, POOL, a, POOL, a, N, N, 20, 42, 0, &again));
+    assert_ok(context, hb_judge_mmd_floor(context, D, 0, 20, 42, POOL, POOL, N, N, a, a,
+                                          sizeof again, &again));
     assert_true(again.mmd > 0.5 * f.mmd);
     /* a moved law: the floor is no longer that of equal laws */
     for (size_t i = 0; i < POOL * D; i++) a[i] += 0.385;
-    assert_ok(context,
-              hb_judge_mmd_floor(context, D, POOL, a, POOL, b, N, M, TIMES, 42, 0, &moved));
+    assert_ok(context, hb_judge_mmd_floor(context, D, 0, TIMES, 42, POOL, POOL, N, M, a, b,
+                                          sizeof moved, &moved));
     assert_true(moved.mmd2 > f.mmd2_upper);
     /* all rows of the pools: each time the same, whatever the order, up to rounding */
-    assert_ok(context, hb_judge_mmd_floor(context, D, N, a, POOL, b, N, POOL, 20, 42, 1, &again));
-    assert_ok(context, hb_judge_mmd(context, D, N, a, POOL, b, 1, &one));
+    assert_ok(context, hb_judge_mmd_floor(context, D, 1, 20, 42, N, POOL, N, POOL, a, b,
+                                          sizeof again, &again));
+    assert_ok(context, hb_judge_mmd(context, D, 1, N, POOL, a, b, sizeof one, &one));
     assert_relative(again.mmd, one.mmd, 1e-12);
     assert_relative(again.mmd2_upper, one.mmd2, 1e-12);
+    assert_fails(
+        context,
+        hb_judge_mmd_floor(context, D, 0, 20, 1, POOL, POOL, POOL + 1, M, a, b, sizeof f, &f), bad,
+        "n is 401; it must be 4 to the 400 rows of a");
     assert_fails(context,
-                 hb_judge_mmd_floor(context, D, POOL, a, POOL, b, POOL + 1, M, 20, 1, 0, &f), bad,
-                 "n is 401; it must be 4 to the 400 rows of a");
-    assert_fails(context, hb_judge_mmd_floor(context, D, POOL, a, POOL, b, N, 3, 20, 1, 0, &f), bad,
-                 "m is 3");
-    assert_fails(context, hb_judge_mmd_floor(context, D, POOL, a, POOL, b, N, M, 19, 1, 0, &f), bad,
-                 "times is 19; it must be 20 to 100000");
+                 hb_judge_mmd_floor(context, D, 0, 20, 1, POOL, POOL, N, 3, a, b, sizeof f, &f),
+                 bad, "m is 3");
+    assert_fails(context,
+                 hb_judge_mmd_floor(context, D, 0, 19, 1, POOL, POOL, N, M, a, b, sizeof f, &f),
+                 bad, "times is 19; it must be 20 to 100000");
     free(a);
     free(b);
 }
@@ -358,21 +364,22 @@ typedef struct found {
 
 static hb_status judge_all(hb_context *context, const double *x, const double *y, found *f)
 {
-    hb_status status = hb_judge_nearest(context, BIG, ROWS, x, OTHERS, y, f->index, f->distance);
+    hb_status status = hb_judge_nearest(context, BIG, ROWS, OTHERS, x, y, f->index, f->distance);
     if (status == HB_OK)
-        status = hb_judge_precision_recall(context, BIG, ROWS, x, OTHERS, y, 3, &f->precision,
+        status = hb_judge_precision_recall(context, BIG, 3, ROWS, OTHERS, x, y, &f->precision,
                                            &f->recall);
     if (status == HB_OK)
-        status =
-            hb_judge_memorisation(context, BIG, 100, x, 111, x + 100 * BIG, OTHERS, y, &f->memory);
+        status = hb_judge_memorisation(context, BIG, 100, 111, OTHERS, x, x + 100 * BIG, y,
+                                       sizeof f->memory, &f->memory);
     if (status == HB_OK)
-        status = hb_judge_artifacts_threshold(context, 16, 16, ROWS, x, HB_SPECK_ISOLATED, 2, 0.05,
+        status = hb_judge_artifacts_threshold(context, HB_SPECK_ISOLATED, 16, 16, 2, ROWS, 0.05, x,
                                               &f->theta);
     if (status == HB_OK)
-        status = hb_judge_artifacts(context, 16, 16, ROWS, x, HB_SPECK_MEDIAN, 2.385, 2, f->specks,
+        status = hb_judge_artifacts(context, HB_SPECK_MEDIAN, 16, 16, 2, ROWS, 2.385, x, f->specks,
                                     NULL);
     if (status == HB_OK)
-        status = hb_judge_mmd_floor(context, BIG, ROWS, x, OTHERS, y, 50, 40, 20, 1, 0, &f->floor);
+        status = hb_judge_mmd_floor(context, BIG, 0, 20, 1, ROWS, OTHERS, 50, 40, x, y,
+                                    sizeof f->floor, &f->floor);
     return status;
 }
 
@@ -439,29 +446,29 @@ static void test_refusals(void **state)
     hb_context *context = *state;
     double x[64] = {0}, y[64] = {1, 2, 3}, a, b;
     size_t index;
-    assert_fails(context, hb_judge_nearest(context, 0, 1, x, 1, y, &index, &a), bad, "dim is 0");
-    assert_fails(context, hb_judge_nearest(context, 2, 1, x, 0, y, &index, &a), bad,
+    assert_fails(context, hb_judge_nearest(context, 0, 1, 1, x, y, &index, &a), bad, "dim is 0");
+    assert_fails(context, hb_judge_nearest(context, 2, 1, 0, x, y, &index, &a), bad,
                  "y has 0 rows; it must have at least 1");
-    assert_fails(context, hb_judge_precision_recall(context, 1, 9, x, 9, y, 0, &a, &b), bad,
+    assert_fails(context, hb_judge_precision_recall(context, 1, 0, 9, 9, x, y, &a, &b), bad,
                  "k is 0; it must be 1 to 100");
-    assert_fails(context, hb_judge_precision_recall(context, 1, 3, x, 9, y, 3, &a, &b), bad,
+    assert_fails(context, hb_judge_precision_recall(context, 1, 3, 3, 9, x, y, &a, &b), bad,
                  "x has 3 rows; it must have at least 4");
     assert_fails(context,
-                 hb_judge_artifacts(context, 2, 16, 1, x, HB_SPECK_MEDIAN, 0.1, 1, NULL, NULL), bad,
+                 hb_judge_artifacts(context, HB_SPECK_MEDIAN, 2, 16, 1, 1, 0.1, x, NULL, NULL), bad,
                  "images are 2 by 16 pixels; sides must be 3 to 65536");
-    assert_fails(context, hb_judge_artifacts(context, 4, 4, 1, x, (hb_speck)7, 0.1, 1, NULL, NULL),
+    assert_fails(context, hb_judge_artifacts(context, (hb_speck)7, 4, 4, 1, 1, 0.1, x, NULL, NULL),
                  bad, "kind is 7");
     assert_fails(context,
-                 hb_judge_artifacts(context, 4, 4, 1, x, HB_SPECK_MEDIAN, NAN, 1, NULL, NULL), bad,
+                 hb_judge_artifacts(context, HB_SPECK_MEDIAN, 4, 4, 1, 1, NAN, x, NULL, NULL), bad,
                  "theta is nan");
     assert_fails(context,
-                 hb_judge_artifacts(context, 4, 4, 1, x, HB_SPECK_MEDIAN, 0, 0, NULL, NULL), bad,
+                 hb_judge_artifacts(context, HB_SPECK_MEDIAN, 4, 4, 0, 1, 0, x, NULL, NULL), bad,
                  "least is 0");
     assert_fails(context,
-                 hb_judge_artifacts_threshold(context, 4, 4, 1, x, HB_SPECK_MEDIAN, 1, 1, &a), bad,
+                 hb_judge_artifacts_threshold(context, HB_SPECK_MEDIAN, 4, 4, 1, 1, 1, x, &a), bad,
                  "share is 1");
     x[17] = INFINITY;
-    assert_fails(context, hb_judge_nearest(context, 4, 5, x, 1, y, &index, &a), bad,
+    assert_fails(context, hb_judge_nearest(context, 4, 5, 1, x, y, &index, &a), bad,
                  "inf in row 5, column 2");
 }
 

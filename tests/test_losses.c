@@ -450,8 +450,8 @@ static void targets_are_scores_of_the_data(void **state)
     const hb_rows *rows = &t.trainer.shards[0].rows;
     for (size_t i = 0; i < rows->n; i++) {
         double score[2];
-        assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, rows->clock[i].tau,
-                                              1, rows->z + 2 * i, NULL, score));
+        assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, 1, rows->z + 2 * i,
+                                              rows->clock[i].tau, NULL, score));
         for (int k = 0; k < 2; k++)
             assert_near((double)rows->noise[2 * i + (size_t)k], -sqrt(rows->clock[i].b) * score[k],
                         1e-3);

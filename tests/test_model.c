@@ -66,7 +66,7 @@ static void the_reference_is_the_datas_gaussian(void **state)
         hb_model *model = make_model(context, D, HB_HEAD_ENERGY, process, 0, 0, 0);
         for (int i = 0; i < N; i++) tau[i] = 0.385;
         assert_ok(context,
-                  hb_mixture_score(context, gaussian, (hb_process)process, tau[0], N, x, v, exact));
+                  hb_mixture_score(context, gaussian, (hb_process)process, N, x, tau[0], v, exact));
         assert_ok(context,
                   hb_model_log_density(context, model, N, x, tau, NULL, log_density, score));
         assert_ok(context,
@@ -80,8 +80,8 @@ static void the_reference_is_the_datas_gaussian(void **state)
         for (int k = 0; k < D; k++) {
             memcpy(step, x, sizeof step);
             step[k] += 1;
-            assert_ok(context, hb_mixture_score(context, gaussian, (hb_process)process, tau[0], 1,
-                                                step, NULL, moved));
+            assert_ok(context, hb_mixture_score(context, gaussian, (hb_process)process, 1, step,
+                                                tau[0], NULL, moved));
             trace += moved[k] - exact[k];
         }
         assert_relative(divergence[0], trace, 1e-6);

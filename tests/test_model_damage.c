@@ -85,14 +85,14 @@ static void make_classifier(hb_context *context)
 {
     hb_classifier *classifier;
     hb_classifier_settings s;
-    hb_classifier_settings_default(&s);
+    hb_classifier_settings_default(sizeof s, &s);
     s.width = 4;
     s.depth = 1;
     s.epochs = 1;
     assert_ok(context, hb_random_normal(context, 2385, 1, 0, ROWS * DIM, data));
     for (int i = 0; i < ROWS; i++) labels[i] = i % CLASSES;
     assert_ok(context,
-              hb_classifier_train(context, &s, DIM, ROWS, data, CLASSES, labels, &classifier));
+              hb_classifier_train(context, &s, DIM, CLASSES, ROWS, data, labels, &classifier));
     assert_ok(context, hb_classifier_save(context, classifier, CLASSIFIER));
     hb_classifier_destroy(classifier);
 }

@@ -126,7 +126,7 @@ static void likelihood_is_the_gaussians(void **state)
             hb_model_standardise(model, DATA, data, z);
             moments(DATA, z, mean, C);
             assert_ok(*state, hb_mixture_create(*state, DIM, 1, &one, mean, C, &gaussian));
-            assert_ok(*state, hb_mixture_score(*state, gaussian, (hb_process)process, 2e-3, N, z,
+            assert_ok(*state, hb_mixture_score(*state, gaussian, (hb_process)process, N, z, 2e-3,
                                                exact, NULL));
             s.tolerance = 1e-7;
             assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, NULL, N, data, found));

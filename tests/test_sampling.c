@@ -452,8 +452,8 @@ static void other_states_are_refused(void **state)
     const double values[3 * 40] = {1.5};
     hb_writer *writer;
     assert_ok(context, hb_writer_create(context, path, &writer));
-    assert_ok(context, hb_npy_begin(writer, HB_F64, 2, shape));
-    assert_ok(context, hb_writer_write(writer, values, sizeof values));
+    assert_ok(context, hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape));
+    assert_ok(context, hb_writer_write(writer, sizeof values, values));
     assert_ok(context, hb_writer_commit(writer));
     assert_fails(context, hb_sampling_check_path(context, path), HB_ERROR_FORMAT,
                  "it holds something else");
@@ -536,7 +536,7 @@ static void a_table_without_rows_is_no_state(void **state)
     const uint64_t shape[] = {0, 64};
     hb_writer *writer;
     assert_ok(context, hb_writer_create(context, path, &writer));
-    assert_ok(context, hb_npy_begin(writer, HB_F64, 2, shape));
+    assert_ok(context, hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape));
     assert_ok(context, hb_writer_commit(writer));
     assert_fails(context, hb_sampling_check_path(context, path), HB_ERROR_FORMAT,
                  "it holds something else");

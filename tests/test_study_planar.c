@@ -170,8 +170,8 @@ static void test_numbers_are_the_judges_about_the_kept_models(void **state)
         hb_model_info_get(model, &info);
         hb_model_view view = {context, model, -1};
         hb_score_error error;
-        assert_int_equal(hb_judge_score(context, ring, HB_PROCESS_OU, 0.3, run->seed, size.judge,
-                                        hb_model_view_score, &view, &error),
+        assert_int_equal(hb_judge_score(context, ring, HB_PROCESS_OU, run->seed, size.judge, 0.3,
+                                        hb_model_view_score, &view, sizeof error, &error),
                          HB_OK);
         const double *kept = &run->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE];
         assert_true(kept[0] == error.all && kept[1] == error.low && kept[2] == error.high &&

@@ -260,8 +260,8 @@ static void it_learns(void **state)
         s.steps = 1;
         hb_score_error before, after;
         hb_model *model = train(context, &s);
-        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0.3, 8, 1000,
-                                          score_of_model, model, &before));
+        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 8, 1000, 0.3,
+                                          score_of_model, model, sizeof before, &before));
         hb_model_destroy(model);
         s.steps = 600;
         s.width = 48;
@@ -269,8 +269,8 @@ static void it_learns(void **state)
         s.batch = 128;
         s.ema = 0.98;
         model = train(context, &s);
-        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 0.3, 8, 1000,
-                                          score_of_model, model, &after));
+        assert_ok(context, hb_judge_score(context, truth, HB_PROCESS_OU, 8, 1000, 0.3,
+                                          score_of_model, model, sizeof after, &after));
         hb_model_destroy(model);
         if (!(after.all < 0.4 * before.all))
             fail_msg("run %d: %g after %g", k, after.all, before.all);

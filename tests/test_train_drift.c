@@ -83,7 +83,7 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
     hb_cloud cloud[2];
     hb_ball_constants constants;
     double F[3], divergence, slope, Q = 0;
-    assert_ok(context, hb_ball_constants_get(context, dim, 0, &constants));
+    assert_ok(context, hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
     for (int k = 0; k < 2; k++)
         assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, dim, 0,
                                              degree, 1, 1, &cloud[k]));
@@ -313,8 +313,8 @@ static void targets_are_scores_of_the_data(void **state)
             double score[2];
             const double tau = rows->clock[i].tau;
             if (tau > 0.1) continue;
-            assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, tau, 1,
-                                                  rows->z + i * (size_t)dim, NULL, score));
+            assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, 1,
+                                                  rows->z + i * (size_t)dim, tau, NULL, score));
             for (int k = 0; k < dim; k++, compared++)
                 assert_near((double)rows->noise[i * (size_t)dim + (size_t)k],
                             -rows->root[i] * score[k], 4e-3);

@@ -49,7 +49,8 @@ int main(int argc, char **argv)
     int code = 1;
     if (n < 2 || !z || !sigma || hb_context_create(NULL, &context) != HB_OK) {
         fprintf(stderr, "usage: sample_heat_ball [N], N from 2 to what fits into memory\n");
-    } else if (hb_ball_sample(context, HB_KAPPA, DIM, 0, radius, 1, 0, n, z, sigma) != HB_OK) {
+    } else if (hb_ball_sample(context, HB_MEASURE_KAPPA, DIM, 0, 1, 0, n, radius, z, sigma) !=
+               HB_OK) {
         fprintf(stderr, "%s\n", hb_context_message(context));
     } else {
         double mean, error;

@@ -5,10 +5,10 @@
  * 0 < s < r^2/(4 pi). E_1 is the unit ball; y = r z, s = r^2 sigma carry it to E_r.
  *
  * Three measures live on E_1 (hb_measure):
- *     HB_KAPPA     |z|^2/(4 sigma^2)      the Watson measure, mass 1: a caloric function at the
+ *     HB_MEASURE_KAPPA     |z|^2/(4 sigma^2)      the Watson measure, mass 1: a caloric function at the
  *                                         anchor is its mean under kappa
- *     HB_SOURCE    ln Phi(z,sigma)        mass C1/(2d): carries the source of the equation
- *     HB_GRADIENT  |z|/(2 sigma)          mass c_g/d: carries a source whose gradient is wanted
+ *     HB_MEASURE_SOURCE    ln Phi(z,sigma)        mass C1/(2d): carries the source of the equation
+ *     HB_MEASURE_GRADIENT  |z|/(2 sigma)          mass c_g/d: carries a source whose gradient is wanted
  * The samplers draw from each, normalised, exactly, from one Gaussian vector.
  *
  * Lift m: a function caloric in d variables is caloric in D = d+m. Every call takes (dim, lift),
@@ -25,7 +25,7 @@ extern "C" {
 
 #define HB_MAX_DIM 1000000 /* largest dim, and largest lift */
 
-typedef enum hb_measure { HB_KAPPA, HB_SOURCE, HB_GRADIENT } hb_measure;
+typedef enum hb_measure { HB_MEASURE_KAPPA, HB_MEASURE_SOURCE, HB_MEASURE_GRADIENT } hb_measure;
 
 /* ---- geometry: plain functions of D = dim + lift, |y|^2 and s; no status, no allocation ---- */
 
@@ -55,7 +55,7 @@ typedef struct hb_ball_constants {
     double C_sharp;         /* 1/sqrt(pi): its sharp value in every dimension */
 } hb_ball_constants;
 
-HB_API hb_status hb_ball_constants_get(hb_context *context, int dim, int lift,
+HB_API hb_status hb_ball_constants_get(hb_context *context, int dim, int lift, size_t size,
                                        hb_ball_constants *out);
 
 /* ---- kernels on E_r, zero outside ---- */
@@ -71,8 +71,8 @@ typedef enum hb_kernel {
 
 /* out[i] = kernel(y[i], s[i]); y is [n][dim], s and out are [n]. A value too large for double is
  * +inf (Phi near its pole); the radius must be positive and finite. */
-HB_API hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, double radius,
-                                size_t n, const double *y, const double *s, double *out);
+HB_API hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, size_t n,
+                                double radius, const double *y, const double *s, double *out);
 
 /* ---- exact samplers ---- */
 
@@ -80,14 +80,14 @@ HB_API hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, 
  * (already times radius^2). Draw i is a function of (measure, dim, lift, radius, seed, i) alone.
  * Either output may be NULL when it is not wanted. */
 HB_API hb_status hb_ball_sample(hb_context *context, hb_measure measure, int dim, int lift,
-                                double radius, uint64_t seed, uint64_t first, size_t n, double *z,
+                                uint64_t seed, uint64_t first, size_t n, double radius, double *z,
                                 double *sigma);
 /* The same draws as rows z_1 .. z_dim, sigma of an [n][dim+1] array; _f32: rounded to float. */
 HB_API hb_status hb_ball_sample_rows(hb_context *context, hb_measure measure, int dim, int lift,
-                                     double radius, uint64_t seed, uint64_t first, size_t n,
+                                     uint64_t seed, uint64_t first, size_t n, double radius,
                                      double *rows);
 HB_API hb_status hb_ball_sample_rows_f32(hb_context *context, hb_measure measure, int dim, int lift,
-                                         double radius, uint64_t seed, uint64_t first, size_t n,
+                                         uint64_t seed, uint64_t first, size_t n, double radius,
                                          float *rows);
 
 /* ---- cubature for small dim ---- */

@@ -10,7 +10,7 @@
  *
  *     hb_context *ctx;
  *     if (hb_context_create(NULL, &ctx) != HB_OK) ...
- *     if (hb_ball_sample(ctx, HB_KAPPA, 7, 0, 1.0, 1, 0, n, z, sigma) != HB_OK)
+ *     if (hb_ball_sample(ctx, HB_MEASURE_KAPPA, 7, 0, 1, 0, n, 1.0, z, sigma) != HB_OK)
  *         fprintf(stderr, "%s\n", hb_context_message(ctx));
  *     hb_context_destroy(ctx);
  *

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 typedef struct hb_budget_settings {
+    size_t size; /* set by hb_budget_settings_default */
     int dim;
     double drift_sup; /* A >= 0 */
     double div_sup;   /* C >= 0 */
@@ -43,9 +44,9 @@ typedef struct hb_budget {
     double score_bound, score_bound_paper; /* sup|grad ln u|; NaN when T is outside the window */
 } hb_budget;
 
-HB_API void hb_budget_settings_default(hb_budget_settings *settings);
+HB_API void hb_budget_settings_default(size_t size, hb_budget_settings *settings);
 HB_API hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *settings,
-                                   hb_budget *out);
+                                   size_t size, hb_budget *out);
 
 #ifdef __cplusplus
 }

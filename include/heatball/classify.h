@@ -5,7 +5,7 @@
  * while it trains. On MNIST at 16 x 16 it is right on more than 98 % of the test images after a minute.
  *
  *     hb_classifier *digits;
- *     hb_classifier_train(ctx, NULL, 256, n, x, 10, labels, &digits);
+ *     hb_classifier_train(ctx, NULL, 256, 10, n, x, labels, &digits);
  *     hb_classifier_predict(ctx, digits, m, generated, probabilities);
  *     hb_classifier_destroy(digits);
  * docs/judge.md. */
@@ -21,6 +21,7 @@ extern "C" {
 typedef struct hb_classifier hb_classifier;
 
 typedef struct hb_classifier_settings {
+    size_t size;      /* set by hb_classifier_settings_default */
     int width, depth; /* hidden layers; default 256, 2 */
     int epochs;       /* default 20 */
     int batch;        /* rows of a step; default 256 */
@@ -37,12 +38,12 @@ typedef struct hb_classifier_info {
     size_t parameters;
 } hb_classifier_info;
 
-HB_API void hb_classifier_settings_default(hb_classifier_settings *settings);
+HB_API void hb_classifier_settings_default(size_t size, hb_classifier_settings *settings);
 /* x[n][dim] finite, n >= 2; labels[n] 0 .. classes-1, classes 2 to 65536; settings NULL: defaults. The
  * same data and settings give the same weights, bit for bit, on any number of threads. *out is
  * destroyed before its context. */
 HB_API hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings *settings,
-                                     int dim, size_t n, const double *x, int classes,
+                                     int dim, int classes, size_t n, const double *x,
                                      const int *labels, hb_classifier **out);
 /* probabilities[n][classes] of rows x[n][dim]; a row's do not depend on the other rows. */
 HB_API hb_status hb_classifier_predict(hb_context *context, const hb_classifier *classifier,
@@ -51,7 +52,9 @@ HB_API hb_status hb_classifier_predict(hb_context *context, const hb_classifier 
 HB_API hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifier,
                                     const char *path);
 HB_API hb_status hb_classifier_load(hb_context *context, const char *path, hb_classifier **out);
-HB_API void hb_classifier_info_get(const hb_classifier *classifier, hb_classifier_info *info);
+/* HB_ERROR_ARGUMENT for a classifier that is NULL. */
+HB_API hb_status hb_classifier_info_get(const hb_classifier *classifier, size_t size,
+                                        hb_classifier_info *out);
 HB_API void hb_classifier_destroy(hb_classifier *classifier); /* NULL is fine */
 
 #ifdef __cplusplus

@@ -41,12 +41,12 @@ HB_API hb_status hb_mixture_sample(hb_context *context, const hb_mixture *mixtur
 /* The same of u(.,tau) under OU or VE; draw i has the same component and the same normals at all tau,
  * so it moves continuously with tau (it is not a path of the process). */
 HB_API hb_status hb_mixture_sample_at(hb_context *context, const hb_mixture *mixture,
-                                      hb_process process, double tau, uint64_t seed, uint64_t first,
-                                      size_t n, double *x, int *component);
+                                      hb_process process, uint64_t seed, uint64_t first, size_t n,
+                                      double tau, double *x, int *component);
 /* ln u(x,tau)[n] and its gradient[n][dim] (either may be NULL) under OU or VE at one tau >= 0. Points
  * must be finite, below 1e100 in size; the logarithm is finite however small u is. */
 HB_API hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture,
-                                  hb_process process, double tau, size_t n, const double *x,
+                                  hb_process process, size_t n, const double *x, double tau,
                                   double *log_density, double *score);
 /* How many parts people would count, and the part of each component, mode_of[count] (may be NULL): the
  * components of the three Gaussian mixtures, the arms, moons and rings of the other sets (1 for ring). */
@@ -61,15 +61,15 @@ HB_API const char *hb_data_describe(const char *name); /* one line; NULL when un
 /* Rows of a .npy or .csv file, [n][dim], read as double. Refused with HB_ERROR_FORMAT, in words: nan or
  * inf (with its row and column, counted from 1), fewer than 2 rows, another number of axes than 2.
  * *x is released with hb_context_release. */
-HB_API hb_status hb_data_read(hb_context *context, const char *path, size_t *n, int *dim,
+HB_API hb_status hb_data_read(hb_context *context, const char *path, int *dim, size_t *n,
                               double **x);
 /* The same with the names of the columns, dim texts, each ended by a zero, one after the other; NULL where
  * the file has none. Released with hb_context_release. */
-HB_API hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, int *dim,
+HB_API hb_status hb_data_read_named(hb_context *context, const char *path, int *dim, size_t *n,
                                     double **x, char **names);
 /* A permutation of 0 .. n-1 that depends on (n, seed) alone: order[n]. Rows order[0 .. n-held-1] are for
  * training, the last `held` are held out. */
-HB_API hb_status hb_data_split(hb_context *context, size_t n, uint64_t seed, size_t *order);
+HB_API hb_status hb_data_split(hb_context *context, uint64_t seed, size_t n, size_t *order);
 
 #ifdef __cplusplus
 }

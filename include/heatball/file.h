@@ -18,7 +18,7 @@ typedef struct hb_writer hb_writer;
  * directory or a file that may not be written). */
 HB_API hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **out);
 /* HB_ERROR_FILE when writing fails (disk full): call abort then. */
-HB_API hb_status hb_writer_write(hb_writer *writer, const void *data, size_t bytes);
+HB_API hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data);
 HB_API hb_status hb_writer_printf(hb_writer *writer, const char *format, ...) HB_PRINTF(2, 3);
 /* Announces that at least `bytes` more bytes follow: HB_ERROR_FILE, with both numbers, when the file
  * system has not so many free, before the first is written. */
@@ -27,21 +27,22 @@ HB_API hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes);
 HB_API hb_status hb_writer_commit(hb_writer *writer);
 HB_API void hb_writer_abort(hb_writer *writer);
 
-typedef enum hb_dtype { HB_F64, HB_F32 } hb_dtype;
+typedef enum hb_dtype { HB_DTYPE_F64, HB_DTYPE_F32 } hb_dtype;
 
 /* Starts a .npy file (format 1.0, little-endian, C order) of the given shape; then append exactly
  * that many values with hb_writer_write in the dtype's own size and commit, which returns
  * HB_ERROR_ARGUMENT and leaves no file when the count is another. */
-HB_API hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape);
+HB_API hb_status hb_writer_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes,
+                                     const uint64_t *shape);
 
 /* Announces n rows of n_columns numbers as text with all their digits: HB_ERROR_FILE when the file system
  * has not room for so many (hb_writer_reserve). */
-HB_API hb_status hb_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns);
-/* Writes n rows of n_columns values as comma-separated text: %.17g for HB_F64, %.9g for HB_F32, so
+HB_API hb_status hb_writer_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns);
+/* Writes n rows of n_columns values as comma-separated text: %.17g for HB_DTYPE_F64, %.9g for HB_DTYPE_F32, so
  * that reading gives the same bits. names (may be NULL) becomes the header line. */
-HB_API hb_status hb_csv_header(hb_writer *writer, int n_columns, const char *const *names);
-HB_API hb_status hb_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns,
-                             const void *rows);
+HB_API hb_status hb_writer_csv_header(hb_writer *writer, int n_columns, const char *const *names);
+HB_API hb_status hb_writer_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns,
+                                    const void *rows);
 
 /* Reads a table of numbers, by the end of its name:
  *     .npy   float64, float32, int64, int32 or uint8, little-endian, C order, 1 to 4 axes; shape is
@@ -62,7 +63,7 @@ HB_API hb_status hb_table_read_named(hb_context *context, const char *path, int 
 /* Writes a grey picture (.png), one byte per pixel, 0 black .. 255 white, pixels[height][width] from the
  * top. HB_ERROR_ARGUMENT unless each side is 1 to HB_PNG_SIDE. */
 #define HB_PNG_SIDE 20000
-HB_API hb_status hb_png_write_grey(hb_context *context, const char *path, int width, int height,
+HB_API hb_status hb_png_write_grey(hb_context *context, int height, int width, const char *path,
                                    const unsigned char *pixels);
 
 #ifdef __cplusplus

@@ -4,10 +4,10 @@
  * set [count][height][width], so that pixels is also data[count][height*width] of hb_train.
  *
  *     hb_images_settings settings;
- *     hb_images_settings_default(&settings);
+ *     hb_images_settings_default(sizeof settings, &settings);
  *     settings.resize = 16;
  *     hb_images images;
- *     if (hb_images_load(ctx, "mnist", HB_PART_TRAIN, &settings, &images) != HB_OK) ...
+ *     if (hb_images_load(ctx, &settings, HB_PART_TRAIN, "mnist", sizeof images, &images) != HB_OK) ...
  *     hb_images_destroy(ctx, &images);
  *
  * docs/images.md has the formulas and says where the files are. */
@@ -29,6 +29,7 @@ typedef enum hb_binarize {
 } hb_binarize;
 
 typedef struct hb_images_settings {
+    size_t size;      /* set by hb_images_settings_default */
     size_t limit;     /* only the first so many images; 0 (default): all */
     int resize;       /* pixels of each side; 0 (default): as in the file */
     int resample;     /* hb_resample; default HB_RESAMPLE_AREA */
@@ -46,15 +47,16 @@ typedef struct hb_images {
     int *labels;      /* [count]; NULL when there is no file of labels */
 } hb_images;
 
-HB_API void hb_images_settings_default(hb_images_settings *settings);
+HB_API void hb_images_settings_default(size_t size, hb_images_settings *settings);
 /* Reads a set: one of hb_images_names; a directory with the four files train-images-idx3-ubyte,
  * train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte; or a file of images in the IDX
  * format, for which part does not count. Files may be compressed, with .gz after their name. Labels are in
  * the file whose name has labels for images and idx1 for idx3, if that is there. settings NULL: defaults.
  * HB_ERROR_PATH: the set is not here, with the way to get it; HB_ERROR_FORMAT: a file is something else,
  * cut short or damaged, with the reason. */
-HB_API hb_status hb_images_load(hb_context *context, const char *name_or_path, hb_part part,
-                                const hb_images_settings *settings, hb_images *out);
+HB_API hb_status hb_images_load(hb_context *context, const hb_images_settings *settings,
+                                hb_part part, const char *name_or_path, size_t size,
+                                hb_images *out);
 HB_API void hb_images_destroy(hb_context *context, hb_images *images); /* a zeroed one is fine */
 
 /* Dequantisation: pixels[i] = (255 pixels[i] + U)/256 for i < n, U the uniform draw first+i of seed: a byte
@@ -78,8 +80,8 @@ HB_API hb_status hb_images_directory(hb_context *context, const char *name, size
  * 0 black .. 1 white, row by row. Pixels below 0 are drawn black and above 1 white. Small images are
  * magnified by a whole number, 16 x 16 ones 4 times. HB_ERROR_ARGUMENT when a pixel is nan, with its image,
  * or when the picture would be more than HB_PNG_SIDE (file.h) wide or high. */
-HB_API hb_status hb_images_grid_write(hb_context *context, const char *path, int rows, int columns,
-                                      int height, int width, const double *pixels);
+HB_API hb_status hb_images_grid_write(hb_context *context, int rows, int columns, int height,
+                                      int width, const char *path, const double *pixels);
 
 #ifdef __cplusplus
 }

@@ -23,8 +23,8 @@ typedef struct hb_score_error {
     double tau, all, all_se, low, low_se, high, high_se, grid;
 } hb_score_error;
 HB_API hb_status hb_judge_score(hb_context *context, const hb_mixture *truth, hb_process process,
-                                double tau, uint64_t seed, size_t n, hb_score_callback score,
-                                void *user, hb_score_error *out);
+                                uint64_t seed, size_t n, double tau, hb_score_callback score,
+                                void *user, size_t size, hb_score_error *out);
 
 /* Maximum mean discrepancy of x[n][dim] and y[m][dim] with the kernel
  *     k(a,b) = mean over c in {1/4, 1/2, 1, 2, 4} of exp(-|a-b|^2/(2 c^2 h^2)),
@@ -34,8 +34,8 @@ HB_API hb_status hb_judge_score(hb_context *context, const hb_mixture *truth, hb
 typedef struct hb_mmd {
     double mmd, mmd2, mmd2_se, bandwidth;
 } hb_mmd;
-HB_API hb_status hb_judge_mmd(hb_context *context, int dim, size_t n, const double *x, size_t m,
-                              const double *y, int single, hb_mmd *out);
+HB_API hb_status hb_judge_mmd(hb_context *context, int dim, int single, size_t n, size_t m,
+                              const double *x, const double *y, size_t size, hb_mmd *out);
 
 /* What hb_judge_mmd gives when nothing is wrong: `times` times, n rows drawn without repetition from
  * a[n_a][dim] against m rows drawn likewise from b[n_b][dim] (of the rows of a and of b, as x and y
@@ -44,28 +44,30 @@ HB_API hb_status hb_judge_mmd(hb_context *context, int dim, size_t n, const doub
 typedef struct hb_mmd_floor {
     double mmd, mmd_upper, mmd2, mmd2_upper;
 } hb_mmd_floor;
-HB_API hb_status hb_judge_mmd_floor(hb_context *context, int dim, size_t n_a, const double *a,
-                                    size_t n_b, const double *b, size_t n, size_t m, int times,
-                                    uint64_t seed, int single, hb_mmd_floor *out);
+HB_API hb_status hb_judge_mmd_floor(hb_context *context, int dim, int single, int times,
+                                    uint64_t seed, size_t n_a, size_t n_b, size_t n, size_t m,
+                                    const double *a, const double *b, size_t size,
+                                    hb_mmd_floor *out);
 
 /* Kolmogorov's distance of x[n][dim] and y[m][dim] in each column: distance[dim], the largest difference
  * of the two shares of rows below a value; it does not depend on the columns' units. floor (may be NULL): what
  * rows of equal laws exceed in any of the columns with probability 5 % at most. n, m >= 1. */
-HB_API hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, const double *x,
-                                     size_t m, const double *y, double *distance, double *floor);
+HB_API hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, size_t m,
+                                     const double *x, const double *y, double *distance,
+                                     double *floor);
 
 /* ---- samples in many dimensions: images ---- */
 
 /* The nearest row of y[m][dim] to each row of x[n][dim]: index[n] (the first of several) and Euclidean
  * distance[n]; either may be NULL. n >= 1, m >= 1, numbers finite; likewise below. */
-HB_API hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, const double *x, size_t m,
+HB_API hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, size_t m, const double *x,
                                   const double *y, size_t *index, double *distance);
 
 /* Precision and recall of generated rows x[n][dim] against real rows y[m][dim] (Kynkaanniemi et al.,
  * 2019): precision is the share of x within the k-th neighbour's distance of some row of y, that distance
  * taken among y; recall is the same with x and y exchanged. k 1 to 100 (3 is usual), n, m > k. */
-HB_API hb_status hb_judge_precision_recall(hb_context *context, int dim, size_t n, const double *x,
-                                           size_t m, const double *y, int k, double *precision,
+HB_API hb_status hb_judge_precision_recall(hb_context *context, int dim, int k, size_t n, size_t m,
+                                           const double *x, const double *y, double *precision,
                                            double *recall);
 
 /* Whether a model repeats its training rows t[n_t][dim]: distances to the nearest of them from generated
@@ -75,9 +77,9 @@ HB_API hb_status hb_judge_precision_recall(hb_context *context, int dim, size_t 
 typedef struct hb_memorisation {
     double median, real_median, ratio, near, share;
 } hb_memorisation;
-HB_API hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, const double *x,
-                                       size_t m, const double *y, size_t n_t, const double *t,
-                                       hb_memorisation *out);
+HB_API hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, size_t m, size_t n_t,
+                                       const double *x, const double *y, const double *t,
+                                       size_t size, hb_memorisation *out);
 
 /* Salt-and-pepper artifacts of images x[n][height][width]: specks[n] counts the pixels of an image whose
  * strength is above theta, affected the images with at least `least` of them; either may be NULL. The
@@ -86,13 +88,13 @@ HB_API hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, c
  *     HB_SPECK_ISOLATED  how far p is above the highest or below the lowest of the 8, else 0: grain
  * Sides 3 to 65536, least >= 1, theta >= 0. */
 typedef enum hb_speck { HB_SPECK_MEDIAN, HB_SPECK_ISOLATED } hb_speck;
-HB_API hb_status hb_judge_artifacts(hb_context *context, int height, int width, size_t n,
-                                    const double *x, hb_speck kind, double theta, int least,
+HB_API hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int width,
+                                    int least, size_t n, double theta, const double *x,
                                     size_t *specks, size_t *affected);
 /* The smallest theta for which at most the given share (0 <= share < 1) of real images is affected. */
-HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, int height, int width, size_t n,
-                                              const double *x, hb_speck kind, int least,
-                                              double share, double *theta);
+HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int height,
+                                              int width, int least, size_t n, double share,
+                                              const double *x, double *theta);
 
 /* ---- mixtures and fields ---- */
 
@@ -107,8 +109,8 @@ HB_API hb_status hb_judge_modes(hb_context *context, const hb_mixture *truth, si
  * central differences: 0 for a gradient, 1 for a pure rotation. probes: 0, or dim and more: J in full,
  * 2 dim evaluations per point; 2 .. dim-1: along so many random directions, 2 probes evaluations, the
  * same expectations. The step is 1e-3 of the root mean square deviation of the points. */
-HB_API hb_status hb_judge_curl(hb_context *context, int dim, size_t n, const double *x, double tau,
-                               uint64_t seed, int probes, hb_score_callback score, void *user,
+HB_API hb_status hb_judge_curl(hb_context *context, int dim, int probes, uint64_t seed, size_t n,
+                               const double *x, double tau, hb_score_callback score, void *user,
                                double *curl, double *curl_se);
 
 /* Helmholtz split of a field on a regular grid of nx x ny points (8 to 4096), field[ny][nx][2], spacing

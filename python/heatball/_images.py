@@ -63,7 +63,7 @@ def images(name_or_path, part="train", *, resize=0, resample="area", binarize="n
             [0.1, 0.7]]])
     """
     settings, found = ImagesSettings(), Images()
-    library.hb_images_settings_default(ctypes.byref(settings))
+    library.hb_images_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     settings.resize = c_int("resize", resize, 0, INT_MAX)
     settings.resample = choice("resample", resample, RESAMPLES)
     settings.binarize = choice("binarize", binarize, BINARIZES)
@@ -71,8 +71,8 @@ def images(name_or_path, part="train", *, resize=0, resample="area", binarize="n
     settings.limit = uint64("limit", limit)
     low, high = pair("range", range)
     settings.low, settings.high = real("range[0]", low), real("range[1]", high)
-    call("hb_images_load", threads, path_bytes("name_or_path", name_or_path), choice("part", part, PARTS),
-         ctypes.byref(settings), ctypes.byref(found))
+    call("hb_images_load", threads, ctypes.byref(settings), choice("part", part, PARTS),
+         path_bytes("name_or_path", name_or_path), ctypes.sizeof(found), ctypes.byref(found))
     try:
         pixels = np.ctypeslib.as_array(found.pixels, (found.count, found.height, found.width)).copy()
         labels = np.ctypeslib.as_array(found.labels, (found.count,)).copy() if found.labels else None
@@ -110,4 +110,5 @@ def image_grid(path, pixels, *, columns=0):
     rows = -(-n // columns)
     filled = np.zeros((rows * columns, height, width))
     filled[:n] = pixels
-    call("hb_images_grid_write", 0, path_bytes("path", path), rows, columns, height, width, pointer(filled))
+    call("hb_images_grid_write", 0, rows, columns, height, width, path_bytes("path", path),
+         pointer(filled))

@@ -31,9 +31,9 @@ class Isa(enum.IntEnum):
 
 
 class Measure(enum.IntEnum):
-    KAPPA = 0
-    SOURCE = 1
-    GRADIENT = 2
+    MEASURE_KAPPA = 0
+    MEASURE_SOURCE = 1
+    MEASURE_GRADIENT = 2
 
 
 class Kernel(enum.IntEnum):
@@ -46,8 +46,8 @@ class Kernel(enum.IntEnum):
 
 
 class Dtype(enum.IntEnum):
-    F64 = 0
-    F32 = 1
+    DTYPE_F64 = 0
+    DTYPE_F32 = 1
 
 
 class Style(enum.IntEnum):

@@ -100,6 +100,7 @@ class BallConstants(ctypes.Structure):
 
 class BudgetSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("dim", c_int),
         ("drift_sup", c_double),
         ("div_sup", c_double),
@@ -286,6 +287,7 @@ class Memorisation(ctypes.Structure):
 
 class ClassifierSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("width", c_int),
         ("depth", c_int),
         ("epochs", c_int),
@@ -381,6 +383,7 @@ class TrainSettings(ctypes.Structure):
 
 class ImagesSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("limit", c_size_t),
         ("resize", c_int),
         ("resample", c_int),

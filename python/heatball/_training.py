@@ -204,7 +204,7 @@ def _read(path):
     """Return the rows of a file, and the names of its columns as C has them, or None."""
     n, dim, values = ctypes.c_size_t(), ctypes.c_int(), ctypes.POINTER(ctypes.c_double)()
     names = ctypes.POINTER(ctypes.c_char)()
-    call("hb_data_read_named", 1, path_bytes("data", path), ctypes.byref(n), ctypes.byref(dim),
+    call("hb_data_read_named", 1, path_bytes("data", path), ctypes.byref(dim), ctypes.byref(n),
          ctypes.byref(values), ctypes.byref(names))
     try:
         x = np.ctypeslib.as_array(values, (n.value, dim.value)).copy()

@@ -12,7 +12,7 @@ from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure,
 
 __all__ = ["constants", "cubature", "kernel", "sample"]
 
-MEASURES = {measure.name.lower(): int(measure) for measure in Measure}
+MEASURES = {measure.name.removeprefix("MEASURE_").lower(): int(measure) for measure in Measure}
 KERNELS = {kernel.name.removeprefix("KERNEL_").lower(): int(kernel) for kernel in Kernel}
 CHUNK = 1 << 24  # normals between two chances for KeyboardInterrupt: some 0.1 s
 
@@ -50,7 +50,7 @@ def constants(dim, lift=0):
     (0.0397887, 0.1814437, inf)
     """
     out = BallConstants()
-    call("hb_ball_constants_get", 0, _dim(dim), _lift(lift), ctypes.byref(out))
+    call("hb_ball_constants_get", 0, _dim(dim), _lift(lift), ctypes.sizeof(out), ctypes.byref(out))
     rename = {"r_max": "R_max"}
     return {rename.get(name, name): getattr(out, name) for name, _ in out._fields_}
 
@@ -96,24 +96,24 @@ def sample(measure, dim, n, *, lift=0, radius=1.0, seed=1, first=0, dtype=np.flo
     measure, dtype = choice("measure", measure, MEASURES), float_dtype(dtype)
     dim, lift, radius = _dim(dim), _lift(lift), real("radius", radius)
     seed, (first, n) = uint64("seed", seed), draws(first, n)
-    law = (measure, dim, lift, radius, seed)
+    law = (measure, dim, lift, seed)
     rows = max(1, CHUNK // (abs(dim) + abs(lift) + 4))
     fill = _sample_doubles if dtype == np.float64 else _sample_floats
-    fill(law, first, 0, threads, np.empty((0, max(dim, 0)), dtype), np.empty(0, dtype))  # checks
+    fill(law, first, 0, radius, threads, np.empty((0, max(dim, 0)), dtype), np.empty(0, dtype))  # checks
     z, sigma = np.empty((n, dim), dtype), np.empty(n, dtype)
     for start in range(0, n, rows):
         stop = min(start + rows, n)
-        fill(law, first + start, stop - start, threads, z[start:stop], sigma[start:stop])
+        fill(law, first + start, stop - start, radius, threads, z[start:stop], sigma[start:stop])
     return z, sigma
 
 
-def _sample_doubles(law, first, n, threads, z, sigma):
-    call("hb_ball_sample", threads, *law, first, n, pointer(z), pointer(sigma))
+def _sample_doubles(law, first, n, radius, threads, z, sigma):
+    call("hb_ball_sample", threads, *law, first, n, radius, pointer(z), pointer(sigma))
 
 
-def _sample_floats(law, first, n, threads, z, sigma):
+def _sample_floats(law, first, n, radius, threads, z, sigma):
     rows = np.empty((n, z.shape[1] + 1), np.float32)
-    call("hb_ball_sample_rows_f32", threads, *law, first, n, pointer(rows))
+    call("hb_ball_sample_rows_f32", threads, *law, first, n, radius, pointer(rows))
     z[:], sigma[:] = rows[:, :-1], rows[:, -1]
 
 
@@ -157,7 +157,7 @@ def kernel(name, y, s, radius=1.0):
     y = np.ascontiguousarray(np.broadcast_to(y, shape + (dim,)))
     s = np.ascontiguousarray(np.broadcast_to(s, shape))
     out = np.empty(shape)
-    call("hb_ball_kernel", 0, which, dim, radius, s.size, pointer(y), pointer(s), pointer(out))
+    call("hb_ball_kernel", 0, which, dim, s.size, radius, pointer(y), pointer(s), pointer(out))
     return out if shape else float(out)
 
 

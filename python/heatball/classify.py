@@ -64,8 +64,9 @@ class Classifier:
         classes = max(2, int(labels.max(initial=0)) + 1)
         handle = ctypes.POINTER(_CClassifier)()
         with interruptible(threads) as run:
-            run("hb_classifier_train", ctypes.byref(settings), x.shape[1], len(x), pointer(x),
-                classes, labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)), ctypes.byref(handle))
+            run("hb_classifier_train", ctypes.byref(settings), x.shape[1], classes, len(x),
+                pointer(x), labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)),
+                ctypes.byref(handle))
             self._own(run.owner, handle)
 
     @classmethod
@@ -81,7 +82,7 @@ class Classifier:
     def _own(self, owner, handle):
         """Keep what `handle` points to; the library made it on the context of `owner`."""
         info = ClassifierInfo()
-        library.hb_classifier_info_get(handle, ctypes.byref(info))
+        library.hb_classifier_info_get(handle, ctypes.sizeof(info), ctypes.byref(info))
         for name, _ in ClassifierInfo._fields_:
             setattr(self, name, getattr(info, name))
         self._handle = handle
@@ -114,7 +115,7 @@ def _destroy(handle, owner):
 def _settings(given):
     """The library's defaults with what is not None in `given`, each as the type of its field."""
     settings = ClassifierSettings()
-    library.hb_classifier_settings_default(ctypes.byref(settings))
+    library.hb_classifier_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     convert = {ctypes.c_int: lambda name, value: c_int(name, value, 0, INT_MAX),
                ctypes.c_uint64: uint64, ctypes.c_double: real}
     kinds = dict(ClassifierSettings._fields_)

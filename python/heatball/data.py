@@ -140,7 +140,7 @@ class Mixture:
         x = np.empty((n, self.means.shape[1]))
         with self._open(threads) as handle:
             call("hb_mixture_sample_at", threads, handle, choice("process", process, PROCESSES),
-                 real("tau", tau), uint64("seed", seed), first, n, pointer(x), None)
+                 uint64("seed", seed), first, n, real("tau", tau), pointer(x), None)
         return x
 
     def log_density(self, x, tau=0.0, *, process="ou", threads=0):
@@ -166,8 +166,8 @@ class Mixture:
 
     def _evaluate(self, x, tau, process, threads, log_density, score):
         with self._open(threads) as handle:
-            call("hb_mixture_score", threads, handle, choice("process", process, PROCESSES),
-                 real("tau", tau), len(x), pointer(x), log_density, score)
+            call("hb_mixture_score", threads, handle, choice("process", process, PROCESSES), len(x),
+                 pointer(x), real("tau", tau), log_density, score)
 
     def modes(self, x):
         """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on."""
@@ -191,8 +191,8 @@ class Mixture:
         with self._open(0) as handle:
             try:
                 call("hb_judge_score", 0, handle, choice("process", process, PROCESSES),
-                     real("tau", tau), uint64("seed", seed), uint64("n", n), callback, None,
-                     ctypes.byref(out))
+                     uint64("seed", seed), uint64("n", n), real("tau", tau), callback, None,
+                     ctypes.sizeof(out), ctypes.byref(out))
             except Error:
                 if not failures:
                     raise

@@ -48,8 +48,8 @@ def mmd(x, y, *, single=False, threads=0):
     """
     x, y = _same_columns(x=x, y=y)
     out = Mmd()
-    call("hb_judge_mmd", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y), int(single),
-         ctypes.byref(out))
+    call("hb_judge_mmd", threads, x.shape[1], int(single), len(x), len(y), pointer(x), pointer(y),
+         ctypes.sizeof(out), ctypes.byref(out))
     return _dict(out)
 
 
@@ -80,7 +80,7 @@ def kolmogorov(x, y, *, threads=0):
     """
     x, y = _same_columns(x=x, y=y)
     distance, floor = np.empty(x.shape[1]), ctypes.c_double()
-    call("hb_judge_kolmogorov", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y),
+    call("hb_judge_kolmogorov", threads, x.shape[1], len(x), len(y), pointer(x), pointer(y),
          pointer(distance), ctypes.byref(floor))
     return {"distance": distance, "floor": floor.value}
 
@@ -120,9 +120,10 @@ def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
     """
     a, b = _same_columns(a=a, b=b)
     out = MmdFloor()
-    call("hb_judge_mmd_floor", threads, a.shape[1], len(a), pointer(a), len(b), pointer(b),
-         integer("n", n, 0, SIZE_MAX), integer("m", m, 0, SIZE_MAX),
-         c_int("times", times, 20, INT_MAX), uint64("seed", seed), int(single), ctypes.byref(out))
+    call("hb_judge_mmd_floor", threads, a.shape[1], int(single), c_int("times", times, 20, INT_MAX),
+         uint64("seed", seed), len(a), len(b), integer("n", n, 0, SIZE_MAX),
+         integer("m", m, 0, SIZE_MAX), pointer(a), pointer(b), ctypes.sizeof(out),
+         ctypes.byref(out))
     return _dict(out)
 
 
@@ -148,7 +149,7 @@ def nearest(x, y, *, threads=0):
     """
     x, y = _same_columns(x=x, y=y)
     index, distance = np.empty(len(x), np.uintp), np.empty(len(x))
-    call("hb_judge_nearest", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y),
+    call("hb_judge_nearest", threads, x.shape[1], len(x), len(y), pointer(x), pointer(y),
          _sizes(index), pointer(distance))
     return index.astype(np.intp), distance
 
@@ -181,8 +182,8 @@ def precision_recall(x, y, k=3, *, threads=0):
     """
     x, y = _same_columns(x=x, y=y)
     out = np.empty(2)
-    call("hb_judge_precision_recall", threads, x.shape[1], len(x), pointer(x), len(y), pointer(y),
-         c_int("k", k, 1, 100), pointer(out), pointer(out[1:]))
+    call("hb_judge_precision_recall", threads, x.shape[1], c_int("k", k, 1, 100), len(x), len(y),
+         pointer(x), pointer(y), pointer(out), pointer(out[1:]))
     return float(out[0]), float(out[1])
 
 
@@ -212,8 +213,8 @@ def memorisation(x, held_out, training, *, threads=0):
     """
     x, held_out, training = _same_columns(x=x, held_out=held_out, training=training)
     out = Memorisation()
-    call("hb_judge_memorisation", threads, x.shape[1], len(x), pointer(x), len(held_out),
-         pointer(held_out), len(training), pointer(training), ctypes.byref(out))
+    call("hb_judge_memorisation", threads, x.shape[1], len(x), len(held_out), len(training),
+         pointer(x), pointer(held_out), pointer(training), ctypes.sizeof(out), ctypes.byref(out))
     return _dict(out)
 
 
@@ -249,8 +250,8 @@ def artifacts(images, theta, *, kind="median", least=1, threads=0):
     images = array("images", images, 3)
     n, height, width = images.shape
     specks, affected = np.empty(n, np.uintp), np.empty(1, np.uintp)
-    call("hb_judge_artifacts", threads, height, width, n, pointer(images),
-         choice("kind", kind, SPECKS), real("theta", theta), c_int("least", least, 1, INT_MAX),
+    call("hb_judge_artifacts", threads, choice("kind", kind, SPECKS), height, width,
+         c_int("least", least, 1, INT_MAX), n, real("theta", theta), pointer(images),
          _sizes(specks), _sizes(affected))
     return specks.astype(np.intp), int(affected[0])
 
@@ -280,8 +281,8 @@ def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0)
     """
     images, theta = array("images", images, 3), np.empty(1)
     n, height, width = images.shape
-    call("hb_judge_artifacts_threshold", threads, height, width, n, pointer(images),
-         choice("kind", kind, SPECKS), c_int("least", least, 1, INT_MAX), real("share", share),
+    call("hb_judge_artifacts_threshold", threads, choice("kind", kind, SPECKS), height, width,
+         c_int("least", least, 1, INT_MAX), n, real("share", share), pointer(images),
          pointer(theta))
     return float(theta[0])
 
@@ -319,8 +320,8 @@ def curl(field, x, tau=0.0, *, probes=0, seed=42):
     values = np.empty(2)
     callback = field_callback(field, x.shape[1], failures)
     try:
-        call("hb_judge_curl", 0, x.shape[1], len(x), pointer(x), real("tau", tau),
-             uint64("seed", seed), c_int("probes", probes, 0, INT_MAX), callback, None,
+        call("hb_judge_curl", 0, x.shape[1], c_int("probes", probes, 0, INT_MAX),
+             uint64("seed", seed), len(x), pointer(x), real("tau", tau), callback, None,
              pointer(values), pointer(values[1:]))
     except Error:
         if not failures:

@@ -55,7 +55,7 @@ def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_g
     numbers = {"theta": theta, "u0_min": u0_min, "u0_max": u0_max, "u0_grad": u0_grad, "at": at}
     settings, out = _settings(dim, drift_sup, div_sup, numbers, failures), Budget()
     try:
-        call("hb_budget_compute", 0, ctypes.byref(settings), ctypes.byref(out))
+        call("hb_budget_compute", 0, ctypes.byref(settings), ctypes.sizeof(out), ctypes.byref(out))
     except Error:
         if not failures:
             raise
@@ -73,7 +73,7 @@ def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_g
 def _settings(dim, drift_sup, div_sup, numbers, failures):
     """Return the C settings; None among the numbers means not given."""
     settings = BudgetSettings()
-    library.hb_budget_settings_default(ctypes.byref(settings))
+    library.hb_budget_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     settings.dim = c_int("dim", dim, 1, MAX_DIM)
     if callable(drift_sup) or callable(div_sup):
         settings.sup = _sup(drift_sup, div_sup, failures)

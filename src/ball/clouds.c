@@ -72,11 +72,11 @@ static hb_status draw_measure(hb_context *context, const hb_cloud_draw *draw, hb
 {
     const size_t d = (size_t)draw->dim;
     const int score = kind == HB_CLOUD_SCORE, slope = score && draw->lift > 0;
-    const hb_measure measure = kind == HB_CLOUD_VALUE ? HB_KAPPA
-                               : !score || slope      ? HB_SOURCE
-                                                      : HB_GRADIENT;
-    HB_TRY(hb_ball_sample(context, measure, draw->dim, draw->lift, 1, draw->seeds[score], first,
-                          pairs, draw->z, draw->sigma));
+    const hb_measure measure = kind == HB_CLOUD_VALUE ? HB_MEASURE_KAPPA
+                               : !score || slope      ? HB_MEASURE_SOURCE
+                                                      : HB_MEASURE_GRADIENT;
+    HB_TRY(hb_ball_sample(context, measure, draw->dim, draw->lift, draw->seeds[score], first, pairs,
+                          1, draw->z, draw->sigma));
     if (slope) HB_TRY(slope_from_source(context, draw, first, pairs));
     for (size_t k = 0; k < pairs && score; k++) {
         const double *z = draw->z + k * d;
@@ -140,8 +140,9 @@ static hb_status create_rule(hb_context *context, hb_cloud_kind kind, int dim, i
                              hb_cubature **out)
 {
     if (kind != HB_CLOUD_SCORE)
-        return hb_cubature_exact(context, kind == HB_CLOUD_VALUE ? HB_KAPPA : HB_SOURCE, dim, lift,
-                                 degree, out);
+        return hb_cubature_exact(context,
+                                 kind == HB_CLOUD_VALUE ? HB_MEASURE_KAPPA : HB_MEASURE_SOURCE, dim,
+                                 lift, degree, out);
     const double n = 0.5 * dim + 0.5 * lift;
     const hb_shell_law slope = {n + 1, n, n, 1, 0.5 * dim, 0.5 * lift};
     return hb_cubature_exact_law(context, &slope, dim, lift, degree, out);

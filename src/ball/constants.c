@@ -15,6 +15,7 @@
  * Numbers to reproduce: D = 8 has C1 = 0.0834430268037636 and 1 + chi^2 = 7.31799244146980. */
 #include "ball/check.h"
 #include "base/context.h"
+#include "base/sized.h"
 
 #include <math.h>
 
@@ -41,10 +42,11 @@ static double half_step_of_gamma(double x)
     return sqrt(x) * exp(x * log1p(-0.5 / x) + 0.5 + binet_remainder(x - 0.5) - binet_remainder(x));
 }
 
-hb_status hb_ball_constants_get(hb_context *context, int dim, int lift, hb_ball_constants *out)
+hb_status hb_ball_constants_get(hb_context *context, int dim, int lift, size_t size,
+                                hb_ball_constants *out)
 {
     HB_TRY(hb_ball_check(context, dim, lift, 1));
-    HB_CHECK(context, out != NULL, HB_ERROR_ARGUMENT, "the output of the constants is NULL");
+    HB_SIZED_CHECK(context, hb_ball_constants, size, out);
     const double D = (double)dim + lift, n = D / 2;
     const double f = power_over_factorial(n);
     hb_ball_constants c = {.dim = dim, .lift = lift};
@@ -63,6 +65,6 @@ hb_status hb_ball_constants_get(hb_context *context, int dim, int lift, hb_ball_
     c.one_plus_chi2 = n > 1 ? (n + 1) * exp(-(n + 3) * log1p(-1 / n)) * f : INFINITY;
     c.C_d = half_step_of_gamma(0.5 * dim);
     c.C_sharp = 1 / sqrt(M_PI);
-    *out = c;
+    HB_SIZED_WRITE(c, size, out);
     return HB_OK;
 }

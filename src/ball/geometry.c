@@ -25,9 +25,12 @@ hb_status hb_ball_check(hb_context *context, int dim, int lift, double radius)
 
 hb_status hb_ball_check_measure(hb_context *context, hb_measure measure)
 {
-    HB_CHECK(context, measure == HB_KAPPA || measure == HB_SOURCE || measure == HB_GRADIENT,
+    HB_CHECK(context,
+             measure == HB_MEASURE_KAPPA || measure == HB_MEASURE_SOURCE ||
+                 measure == HB_MEASURE_GRADIENT,
              HB_ERROR_ARGUMENT,
-             "measure is %d; it must be HB_KAPPA (0), HB_SOURCE (1) or HB_GRADIENT (2)",
+             "measure is %d; it must be HB_MEASURE_KAPPA (0), HB_MEASURE_SOURCE (1) or "
+             "HB_MEASURE_GRADIENT (2)",
              (int)measure);
     return HB_OK;
 }

@@ -45,7 +45,7 @@ static double kernel_inside(hb_kernel kernel, double log_volume, double psi, dou
     return NAN;
 }
 
-hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, double radius, size_t n,
+hb_status hb_ball_kernel(hb_context *context, hb_kernel kernel, int dim, size_t n, double radius,
                          const double *y, const double *s, double *out)
 {
     HB_TRY(hb_ball_check(context, dim, 0, radius));

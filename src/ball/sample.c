@@ -129,7 +129,7 @@ static void add_inner_and_outer(const sampler *s, const scratch *w, uint64_t row
 {
     const hb_sample_kernels *kernels = s->kernels;
     memcpy(w->inner, w->norm, n * sizeof *w->inner);
-    if (s->measure == HB_KAPPA) {
+    if (s->measure == HB_MEASURE_KAPPA) {
         draw_uniform(s, PAIRS, 2 * row, 2 * n, w->pairs);
         minus_two_log(s, 2 * n, w->pairs);
         kernels->add(n, 2, w->pairs, w->inner);
@@ -137,7 +137,7 @@ static void add_inner_and_outer(const sampler *s, const scratch *w, uint64_t row
         kernels->add(n, 2, w->pairs + 1, w->total);
         return;
     }
-    if (s->measure == HB_SOURCE) {
+    if (s->measure == HB_MEASURE_SOURCE) {
         draw_uniform(s, PAIRS, 2 * row, 2 * n, w->pairs);
         kernels->row_products(n, 2, 2, w->pairs, w->draw);
     } else {
@@ -164,7 +164,7 @@ static void sample_general(const sampler *s, const scratch *w, uint64_t row, siz
 
 static int is_planar(const sampler *s)
 {
-    return s->dim == 2 && s->lift == 0 && s->measure != HB_GRADIENT;
+    return s->dim == 2 && s->lift == 0 && s->measure != HB_MEASURE_GRADIENT;
 }
 
 /* Rows row .. row+n-1 in the plane: z (n, 2) and sigma (n), up to the end of the last group. */
@@ -258,9 +258,9 @@ static hb_status sample_task(void *user, size_t index, int thread)
 static hb_sample_law law_of(hb_measure measure, double D, double radius)
 {
     hb_sample_law law = {.sigma_factor = radius * radius / (4 * M_PI), .radial = 1};
-    law.rate = measure == HB_KAPPA ? D : measure == HB_SOURCE ? D + 2 : D + 1;
+    law.rate = measure == HB_MEASURE_KAPPA ? D : measure == HB_MEASURE_SOURCE ? D + 2 : D + 1;
     law.scale_factor = 2 * D / law.rate;
-    law.radial = measure != HB_SOURCE;
+    law.radial = measure != HB_MEASURE_SOURCE;
     return law;
 }
 
@@ -311,8 +311,8 @@ static sampler make_sampler(hb_measure measure, int dim, int lift, double radius
                      .n = n};
 }
 
-hb_status hb_ball_sample(hb_context *context, hb_measure measure, int dim, int lift, double radius,
-                         uint64_t seed, uint64_t first, size_t n, double *z, double *sigma)
+hb_status hb_ball_sample(hb_context *context, hb_measure measure, int dim, int lift, uint64_t seed,
+                         uint64_t first, size_t n, double radius, double *z, double *sigma)
 {
     HB_TRY(check(context, measure, dim, lift, radius, first, n));
     sampler s = make_sampler(measure, dim, lift, radius, seed, first, n);
@@ -322,7 +322,7 @@ hb_status hb_ball_sample(hb_context *context, hb_measure measure, int dim, int l
 }
 
 hb_status hb_ball_sample_rows(hb_context *context, hb_measure measure, int dim, int lift,
-                              double radius, uint64_t seed, uint64_t first, size_t n, double *rows)
+                              uint64_t seed, uint64_t first, size_t n, double radius, double *rows)
 {
     HB_TRY(check(context, measure, dim, lift, radius, first, n));
     HB_CHECK(context, rows != NULL || n == 0, HB_ERROR_ARGUMENT,
@@ -333,7 +333,7 @@ hb_status hb_ball_sample_rows(hb_context *context, hb_measure measure, int dim, 
 }
 
 hb_status hb_ball_sample_rows_f32(hb_context *context, hb_measure measure, int dim, int lift,
-                                  double radius, uint64_t seed, uint64_t first, size_t n,
+                                  uint64_t seed, uint64_t first, size_t n, double radius,
                                   float *rows)
 {
     HB_TRY(check(context, measure, dim, lift, radius, first, n));

@@ -45,8 +45,9 @@ void hb_shells_law(hb_measure measure, int dim, int lift, hb_shell_law *out)
 {
     const double n = 0.5 * dim + 0.5 * lift;                            // D/2
     hb_shell_law law = {.shape = n + 2, .rate = n, .a = n + 1, .b = 1}; // kappa
-    if (measure == HB_SOURCE) law = (hb_shell_law){.shape = n + 2, .rate = n + 1, .a = n, .b = 2};
-    if (measure == HB_GRADIENT)
+    if (measure == HB_MEASURE_SOURCE)
+        law = (hb_shell_law){.shape = n + 2, .rate = n + 1, .a = n, .b = 2};
+    if (measure == HB_MEASURE_GRADIENT)
         law = (hb_shell_law){.shape = n + 1.5, .rate = n + 0.5, .a = n + 0.5, .b = 1};
     law.kept = 0.5 * dim;
     law.dropped = 0.5 * lift;

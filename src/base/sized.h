@@ -9,6 +9,8 @@
 
 #include "base/context.h"
 
+#include <string.h>
+
 /* Fills out[size] from the defaults[known] and sets its `size`. A size that no version had is kept as it is, so
  * that the struct is refused where it is used. */
 void hb_sized_default(size_t known, const void *defaults, size_t size, void *out);

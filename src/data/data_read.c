@@ -41,12 +41,12 @@ static hb_status check_finite(hb_context *context, const char *path, size_t rows
     return HB_OK;
 }
 
-hb_status hb_data_read(hb_context *context, const char *path, size_t *n, int *dim, double **x)
+hb_status hb_data_read(hb_context *context, const char *path, int *dim, size_t *n, double **x)
 {
-    return hb_data_read_named(context, path, n, dim, x, NULL);
+    return hb_data_read_named(context, path, dim, n, x, NULL);
 }
 
-hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, int *dim, double **x,
+hb_status hb_data_read_named(hb_context *context, const char *path, int *dim, size_t *n, double **x,
                              char **names)
 {
     int n_axes;
@@ -69,7 +69,7 @@ hb_status hb_data_read_named(hb_context *context, const char *path, size_t *n, i
     return HB_OK;
 }
 
-hb_status hb_data_split(hb_context *context, size_t n, uint64_t seed, size_t *order)
+hb_status hb_data_split(hb_context *context, uint64_t seed, size_t n, size_t *order)
 {
     HB_CHECK(context, order || n == 0, HB_ERROR_ARGUMENT, "order is NULL");
     double draws[DRAW_BLOCK];

@@ -10,6 +10,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "data/images_parts.h"
 #include "file/idx.h"
 #include "random/streams.h"
@@ -19,21 +20,24 @@
 
 enum { BLOCK = 256, LARGEST_SIDE = 4096 };
 
-void hb_images_settings_default(hb_images_settings *settings)
+void hb_images_settings_default(size_t size, hb_images_settings *settings)
 {
-    *settings = (hb_images_settings){.resample = HB_RESAMPLE_AREA,
-                                     .binarize = HB_BINARIZE_NONE,
-                                     .seed = 42,
-                                     .low = 0,
-                                     .high = 1};
+    const hb_images_settings defaults = {.resample = HB_RESAMPLE_AREA,
+                                         .binarize = HB_BINARIZE_NONE,
+                                         .seed = 42,
+                                         .low = 0,
+                                         .high = 1};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 void hb_images_destroy(hb_context *context, hb_images *images)
 {
-    if (!images) return;
+    if (!context || !images) return;
     hb_release(context, images->pixels);
     hb_release(context, images->labels);
-    *images = (hb_images){0};
+    images->pixels = NULL;
+    images->labels = NULL;
+    images->count = 0;
 }
 
 /* ---- checks ---- */
@@ -195,22 +199,24 @@ static hb_status load(hb_context *context, const char *images, const char *label
     return convert(context, s, bytes, out);
 }
 
-hb_status hb_images_load(hb_context *context, const char *name_or_path, hb_part part,
-                         const hb_images_settings *settings, hb_images *out)
+hb_status hb_images_load(hb_context *context, const hb_images_settings *settings, hb_part part,
+                         const char *name_or_path, size_t size, hb_images *out)
 {
     hb_images_settings s;
-    hb_images_settings_default(&s);
-    if (settings) s = *settings;
-    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of a set of images is NULL");
-    *out = (hb_images){0};
+    hb_images found = {0};
+    HB_SIZED_READ(context, hb_images_settings, settings, &s);
+    HB_SIZED_CHECK(context, hb_images, size, out);
+    HB_SIZED_WRITE(found, size, out);
+    HB_CHECK(context, name_or_path, HB_ERROR_ARGUMENT, "the name of a set of images is NULL");
     HB_TRY(check_settings(context, &s));
     char images[HB_IMAGES_PATH], labels[HB_IMAGES_PATH];
     hb_idx bytes;
     HB_TRY(hb_images_locate(context, name_or_path, part, images, labels));
     HB_TRY(hb_idx_read(context, images, &bytes));
-    const hb_status status = load(context, images, labels, &s, &bytes, out);
+    const hb_status status = load(context, images, labels, &s, &bytes, &found);
     hb_idx_release(context, &bytes);
-    if (status != HB_OK) hb_images_destroy(context, out);
+    if (status != HB_OK) hb_images_destroy(context, &found);
+    HB_SIZED_WRITE(found, size, out);
     return status;
 }
 

@@ -75,8 +75,8 @@ static hb_status check_pixels(hb_context *context, size_t images, size_t size, c
     return HB_OK;
 }
 
-hb_status hb_images_grid_write(hb_context *context, const char *path, int rows, int columns,
-                               int height, int width, const double *pixels)
+hb_status hb_images_grid_write(hb_context *context, int rows, int columns, int height, int width,
+                               const char *path, const double *pixels)
 {
     grid_plan p = {.rows = rows, .columns = columns, .height = height, .width = width};
     HB_CHECK(context, pixels, HB_ERROR_ARGUMENT, "pixels is NULL");
@@ -94,7 +94,7 @@ hb_status hb_images_grid_write(hb_context *context, const char *path, int rows, 
         const size_t x = GAP + column * (size_t)(p.magnify * width + GAP);
         place_image(&p, pixels + i * size, picture + y * wide + x);
     }
-    const hb_status status = hb_png_write_grey(context, path, p.out_width, p.out_height, picture);
+    const hb_status status = hb_png_write_grey(context, p.out_height, p.out_width, path, picture);
     hb_release(context, memory);
     return status;
 }

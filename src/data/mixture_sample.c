@@ -89,7 +89,7 @@ hb_status hb_mixture_draw(hb_context *context, const hb_mixture *mixture, int us
 }
 
 hb_status hb_mixture_sample_at(hb_context *context, const hb_mixture *mixture, hb_process process,
-                               double tau, uint64_t seed, uint64_t first, size_t n, double *x,
+                               uint64_t seed, uint64_t first, size_t n, double tau, double *x,
                                int *component)
 {
     return hb_mixture_draw(context, mixture, HB_DRAW_DATA, process, tau, seed, first, n, x,
@@ -99,5 +99,5 @@ hb_status hb_mixture_sample_at(hb_context *context, const hb_mixture *mixture, h
 hb_status hb_mixture_sample(hb_context *context, const hb_mixture *mixture, uint64_t seed,
                             uint64_t first, size_t n, double *x, int *component)
 {
-    return hb_mixture_sample_at(context, mixture, HB_PROCESS_VE, 0, seed, first, n, x, component);
+    return hb_mixture_sample_at(context, mixture, HB_PROCESS_VE, seed, first, n, 0, x, component);
 }

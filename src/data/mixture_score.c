@@ -91,7 +91,7 @@ static size_t block_size(size_t n, size_t d)
 }
 
 hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture, hb_process process,
-                           double tau, size_t n, const double *x, double *log_density,
+                           size_t n, const double *x, double tau, double *log_density,
                            double *score)
 {
     hb_transition transition;

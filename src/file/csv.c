@@ -14,33 +14,34 @@ enum { BLOCK = 1 << 16, FIELD = 32 /* "-1.2345678901234567e-308," and its end */
 
 hb_status hb_csv_text(hb_writer *writer, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) return hb_writer_write(writer, text, strlen(text));
-    HB_TRY(hb_writer_write(writer, "\"", 1));
+    if (!strpbrk(text, ",\"\r\n")) return hb_writer_write(writer, strlen(text), text);
+    HB_TRY(hb_writer_write(writer, 1, "\""));
     for (const char *c = text; *c; c++)
-        HB_TRY(hb_writer_write(writer, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
-    return hb_writer_write(writer, "\"", 1);
+        HB_TRY(hb_writer_write(writer, *c == '"' ? 2 : 1, *c == '"' ? "\"\"" : c));
+    return hb_writer_write(writer, 1, "\"");
 }
 
 /* Most numbers have all their digits; a comma or a line's end follows each. */
-hb_status hb_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns)
+hb_status hb_writer_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns)
 {
-    const double bytes = (dtype == HB_F32 ? 10.0 : 18.0) * (double)n * n_columns;
+    const double bytes = (dtype == HB_DTYPE_F32 ? 10.0 : 18.0) * (double)n * n_columns;
     return hb_writer_reserve(writer, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX);
 }
 
-hb_status hb_csv_header(hb_writer *writer, int n_columns, const char *const *names)
+hb_status hb_writer_csv_header(hb_writer *writer, int n_columns, const char *const *names)
 {
     if (!names) return HB_OK;
     for (int i = 0; i < n_columns; i++) {
         HB_TRY(hb_csv_text(writer, names[i]));
-        HB_TRY(hb_writer_write(writer, i + 1 < n_columns ? "," : "\n", 1));
+        HB_TRY(hb_writer_write(writer, 1, i + 1 < n_columns ? "," : "\n"));
     }
     return HB_OK;
 }
 
 static int format_value(char *text, hb_dtype dtype, const void *rows, size_t index)
 {
-    if (dtype == HB_F32) return snprintf(text, FIELD, "%.9g", (double)((const float *)rows)[index]);
+    if (dtype == HB_DTYPE_F32)
+        return snprintf(text, FIELD, "%.9g", (double)((const float *)rows)[index]);
     return snprintf(text, FIELD, "%.17g", ((const double *)rows)[index]);
 }
 
@@ -53,17 +54,18 @@ static hb_status format_rows(hb_writer *writer, hb_dtype dtype, size_t n, size_t
         used += (size_t)format_value(block + used, dtype, rows, i);
         block[used++] = (i + 1) % n_columns ? ',' : '\n';
         if (used <= BLOCK - FIELD) continue;
-        HB_TRY(hb_writer_write(writer, block, used));
+        HB_TRY(hb_writer_write(writer, used, block));
         used = 0;
     }
-    return hb_writer_write(writer, block, used);
+    return hb_writer_write(writer, used, block);
 }
 
-hb_status hb_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns, const void *rows)
+hb_status hb_writer_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns,
+                             const void *rows)
 {
     hb_context *context = hb_writer_context(writer);
-    HB_CHECK(context, dtype == HB_F64 || dtype == HB_F32, HB_ERROR_ARGUMENT,
-             "dtype is %d; it must be HB_F64 or HB_F32", (int)dtype);
+    HB_CHECK(context, dtype == HB_DTYPE_F64 || dtype == HB_DTYPE_F32, HB_ERROR_ARGUMENT,
+             "dtype is %d; it must be HB_DTYPE_F64 or HB_DTYPE_F32", (int)dtype);
     HB_CHECK(context, n_columns >= 1, HB_ERROR_ARGUMENT, "n_columns is %d; it must be at least 1",
              n_columns);
     locale_t locale = hb_locale_enter();

@@ -6,7 +6,7 @@
  * since it may be data with a gap. Names of a header may stand in quotes (RFC 4180). Blank lines and lines
  * that open with # (numpy.savetxt writes its header so) are skipped. What cannot be read is named with
  * its line and column. Values go into a block that doubles when it is full, so that any length is read in
- * one pass. Must reproduce: what hb_csv_rows wrote comes back with the same bits. */
+ * one pass. Must reproduce: what hb_writer_csv_rows wrote comes back with the same bits. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/input.h"

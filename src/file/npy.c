@@ -33,7 +33,7 @@ static int append_shape(char *text, int length, int n_axes, const uint64_t *shap
 static hb_status count_bytes(hb_context *context, hb_dtype dtype, int n_axes, const uint64_t *shape,
                              uint64_t *bytes)
 {
-    *bytes = dtype == HB_F64 ? 8 : 4;
+    *bytes = dtype == HB_DTYPE_F64 ? 8 : 4;
     for (int i = 0; i < n_axes; i++) {
         HB_CHECK(context, shape[i] == 0 || *bytes <= INT64_MAX / shape[i], HB_ERROR_ARGUMENT,
                  "the shape of the array needs more than 2^63 bytes");
@@ -49,7 +49,7 @@ size_t hb_npy_header(hb_dtype dtype, int n_axes, const uint64_t *shape, char *he
     memcpy(header, start, sizeof start);
     int length = PREFIX + snprintf(header + PREFIX, HEADER - PREFIX,
                                    "{'descr': '%s', 'fortran_order': False, 'shape': ",
-                                   dtype == HB_F64 ? "<f8" : "<f4");
+                                   dtype == HB_DTYPE_F64 ? "<f8" : "<f4");
     length = append_shape(header, length, n_axes, shape);
     length += snprintf(header + length, (size_t)(HEADER - length), ", }");
     const int total = (length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -60,17 +60,17 @@ size_t hb_npy_header(hb_dtype dtype, int n_axes, const uint64_t *shape, char *he
     return (size_t)total;
 }
 
-hb_status hb_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape)
+hb_status hb_writer_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes, const uint64_t *shape)
 {
     hb_context *context = hb_writer_context(writer);
-    HB_CHECK(context, dtype == HB_F64 || dtype == HB_F32, HB_ERROR_ARGUMENT,
-             "dtype is %d; it must be HB_F64 or HB_F32", (int)dtype);
+    HB_CHECK(context, dtype == HB_DTYPE_F64 || dtype == HB_DTYPE_F32, HB_ERROR_ARGUMENT,
+             "dtype is %d; it must be HB_DTYPE_F64 or HB_DTYPE_F32", (int)dtype);
     HB_CHECK(context, n_axes >= 0 && n_axes <= MAX_AXES && (shape || n_axes == 0),
              HB_ERROR_ARGUMENT, "n_axes is %d; it must be 0 to %d", n_axes, MAX_AXES);
     uint64_t bytes;
     HB_TRY(count_bytes(context, dtype, n_axes, shape, &bytes));
     char header[HB_NPY_HEADER];
     const size_t total = hb_npy_header(dtype, n_axes, shape, header);
-    HB_TRY(hb_writer_write(writer, header, total));
+    HB_TRY(hb_writer_write(writer, total, header));
     return hb_writer_expect(writer, bytes);
 }

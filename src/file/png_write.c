@@ -21,7 +21,7 @@ static hb_status encode(hb_context *context, const char *path, png_image *image,
     return HB_OK;
 }
 
-hb_status hb_png_write_grey(hb_context *context, const char *path, int width, int height,
+hb_status hb_png_write_grey(hb_context *context, int height, int width, const char *path,
                             const unsigned char *pixels)
 {
     HB_CHECK(context, path && path[0] && pixels, HB_ERROR_ARGUMENT,
@@ -40,7 +40,7 @@ hb_status hb_png_write_grey(hb_context *context, const char *path, int width, in
     HB_TRY(hb_allocate(context, room, 1, &memory));
     hb_status status = encode(context, path, &image, pixels, room, memory, &bytes);
     if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) status = hb_writer_write(writer, memory, bytes);
+    if (status == HB_OK) status = hb_writer_write(writer, bytes, memory);
     if (status == HB_OK) {
         status = hb_writer_commit(writer);
         writer = NULL;

@@ -34,12 +34,12 @@ enum { MAX_HEADER_BYTES = 1 << 26, HEADER_ALIGNMENT = 8, SUM_DIGITS = 16, CRC_DI
 
 static const char SUM_KEY[] = "checksum", NO_SUM[] = "0000000000000000", CRC_KEY[] = "crc32";
 
-static const char *const dtype_names[] = {[HB_F64] = "F64", [HB_F32] = "F32"};
+static const char *const dtype_names[] = {[HB_DTYPE_F64] = "F64", [HB_DTYPE_F32] = "F32"};
 
 static size_t bytes_of(hb_dtype dtype, int half)
 {
     if (half) return 2;
-    return dtype == HB_F64 ? 8 : 4;
+    return dtype == HB_DTYPE_F64 ? 8 : 4;
 }
 
 static const char *name_of(hb_dtype dtype, int half)
@@ -170,7 +170,7 @@ static hb_status add_to_sum(void *sum, const void *bytes, size_t size)
 
 static hb_status write_bytes(void *writer, const void *bytes, size_t size)
 {
-    return hb_writer_write(writer, bytes, size);
+    return hb_writer_write(writer, size, bytes);
 }
 
 /* The file's bytes in their order; header: padded with blanks, so that the arrays start on a multiple
@@ -338,7 +338,7 @@ static hb_status parse_tensor(const hb_safetensors *file, const char *name, json
              name);
     *out = (found_tensor){.name = name, .first = (uint64_t)first};
     out->half = !strcmp(dtype, "F16");
-    out->dtype = !strcmp(dtype, "F64") ? HB_F64 : HB_F32;
+    out->dtype = !strcmp(dtype, "F64") ? HB_DTYPE_F64 : HB_DTYPE_F32;
     HB_CHECK(context, !strcmp(dtype, name_of(out->dtype, out->half)), HB_ERROR_FORMAT,
              "%s: %s holds values of type %s; F16, F32 and F64 are known", file->path, name, dtype);
     HB_TRY(count_values(file, name, shape, &out->count));
@@ -524,8 +524,8 @@ hb_status hb_safetensors_copy(hb_context *context, const hb_safetensors *file, c
              (unsigned long long)tensor->count, (unsigned long long)count);
     copy_values(file, tensor, values);
     for (uint64_t i = 0; i < count; i++) {
-        const double value =
-            dtype == HB_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
+        const double value = dtype == HB_DTYPE_F64 ? ((const double *)values)[i]
+                                                   : (double)((const float *)values)[i];
         HB_CHECK(context, isfinite(value), HB_ERROR_FORMAT,
                  "%s: value %llu of %s is %g; the file is "
                  "damaged",

@@ -8,7 +8,7 @@
 #define HB_TABLE_AXES 4
 #define HB_NPY_HEADER 1088 /* bytes that the header of a .npy file has room for */
 
-/* The header that hb_npy_begin writes, into header[HB_NPY_HEADER]; returns its length. */
+/* The header that hb_writer_npy_begin writes, into header[HB_NPY_HEADER]; returns its length. */
 size_t hb_npy_header(hb_dtype dtype, int n_axes, const uint64_t *shape, char *header);
 
 /* file stands at its beginning; path is for messages. *values is set only on success. */

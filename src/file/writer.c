@@ -261,7 +261,7 @@ static hb_status flush(hb_writer *writer)
     return write_through(writer, writer->buffer, bytes);
 }
 
-hb_status hb_writer_write(hb_writer *writer, const void *data, size_t bytes)
+hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
 {
     HB_CHECK(writer->context, !writer->failed, HB_ERROR_FILE, "writing %s failed before",
              writer->path);
@@ -290,7 +290,7 @@ hb_status hb_writer_printf(hb_writer *writer, const char *format, ...)
     hb_locale_leave(locale);
     HB_CHECK(writer->context, n >= 0, HB_ERROR_FILE, "cannot format a line of %s: %s", writer->path,
              strerror(errno));
-    hb_status status = hb_writer_write(writer, text ? text : small, (size_t)n);
+    hb_status status = hb_writer_write(writer, (size_t)n, text ? text : small);
     free(text);
     return status;
 }

@@ -120,8 +120,8 @@ static hb_status check_images(hb_context *context, const speck_run *run, int hei
     return hb_judge_check_rows(context, "x", 1, run->n, height * width, run->x);
 }
 
-hb_status hb_judge_artifacts(hb_context *context, int height, int width, size_t n, const double *x,
-                             hb_speck kind, double theta, int least, size_t *specks,
+hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int width, int least,
+                             size_t n, double theta, const double *x, size_t *specks,
                              size_t *affected)
 {
     speck_run run = {.height = (size_t)height,
@@ -147,8 +147,8 @@ hb_status hb_judge_artifacts(hb_context *context, int height, int width, size_t 
     return status;
 }
 
-hb_status hb_judge_artifacts_threshold(hb_context *context, int height, int width, size_t n,
-                                       const double *x, hb_speck kind, int least, double share,
+hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int height, int width,
+                                       int least, size_t n, double share, const double *x,
                                        double *theta)
 {
     speck_run run = {.height = (size_t)height,

@@ -140,8 +140,8 @@ static hb_status allocate_run(curl_run *run)
                         HB_ARRAY(run->directions, batch));
 }
 
-hb_status hb_judge_curl(hb_context *context, int dim, size_t n, const double *x, double tau,
-                        uint64_t seed, int probes, hb_score_callback score, void *user,
+hb_status hb_judge_curl(hb_context *context, int dim, int probes, uint64_t seed, size_t n,
+                        const double *x, double tau, hb_score_callback score, void *user,
                         double *curl, double *curl_se)
 {
     HB_CHECK(context, dim >= 2, HB_ERROR_ARGUMENT,

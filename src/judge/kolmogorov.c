@@ -112,7 +112,7 @@ static hb_status judge_column(void *user, size_t j, int thread)
     return HB_OK;
 }
 
-hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, const double *x, size_t m,
+hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, size_t m, const double *x,
                               const double *y, double *distance, double *floor)
 {
     HB_CHECK(context, distance, HB_ERROR_ARGUMENT, "distance is NULL");

@@ -19,6 +19,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "judge/columns.h"
 #include "judge/mmd_kernels.h"
 #include "judge/neighbours.h"
@@ -171,19 +172,22 @@ static hb_status allocate_samples(hb_context *context, size_t dim, two_samples *
     return HB_OK;
 }
 
-hb_status hb_judge_mmd(hb_context *context, int dim, size_t n, const double *x, size_t m,
-                       const double *y, int single, hb_mmd *out)
+hb_status hb_judge_mmd(hb_context *context, int dim, int single, size_t n, size_t m,
+                       const double *x, const double *y, size_t size, hb_mmd *out)
 {
+    hb_mmd mmd;
+    HB_SIZED_CHECK(context, hb_mmd, size, out);
     HB_TRY(hb_judge_check_rows(context, "x", LEAST_ROWS, n, dim, x));
     HB_TRY(hb_judge_check_rows(context, "y", LEAST_ROWS, m, dim, y));
-    HB_TRY(hb_judge_median_distance(context, (size_t)dim, m, y, &out->bandwidth));
+    HB_TRY(hb_judge_median_distance(context, (size_t)dim, m, y, &mmd.bandwidth));
     two_samples s = {.n = {n, m}, .rows = {x, y}};
     hb_workspace work;
     HB_TRY(allocate_samples(context, (size_t)dim, &s, &work));
     const hb_status status =
-        sum_all(context, (size_t)dim, 0.5 / (out->bandwidth * out->bandwidth), single, &s);
+        sum_all(context, (size_t)dim, 0.5 / (mmd.bandwidth * mmd.bandwidth), single, &s);
     if (status == HB_OK)
-        combine(n, m, &s.sums[0][0], &s.sums[0][1], &s.sums[1][0], &s.sums[1][1], out);
+        combine(n, m, &s.sums[0][0], &s.sums[0][1], &s.sums[1][0], &s.sums[1][1], &mmd);
     hb_workspace_destroy(&work);
+    HB_SIZED_WRITE(mmd, size, out);
     return status;
 }

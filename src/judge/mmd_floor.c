@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "judge/neighbours.h"
 
 #include <heatball/judge.h>
@@ -20,7 +21,7 @@ static hb_status choose_rows(hb_context *context, size_t n, size_t dim, const do
                              uint64_t seed, uint64_t draw, size_t count, size_t *order,
                              double *chosen)
 {
-    HB_TRY(hb_data_split(context, n, seed ^ UINT64_C(0x9e3779b97f4a7c15) * (draw + 1), order));
+    HB_TRY(hb_data_split(context, seed ^ UINT64_C(0x9e3779b97f4a7c15) * (draw + 1), n, order));
     for (size_t i = 0; i < count; i++)
         memcpy(chosen + i * dim, x + order[i] * dim, dim * sizeof *chosen);
     return HB_OK;
@@ -64,8 +65,8 @@ static hb_status repeat(hb_context *context, const floor_run *run)
         HB_TRY(choose_rows(context, run->n_b, run->dim, run->b, run->seed, draw + 1, run->m,
                            run->order, run->y));
         HB_TRY(hb_context_adopt(context, &quiet,
-                                hb_judge_mmd(&quiet, (int)run->dim, run->n, run->x, run->m, run->y,
-                                             run->single, &found)));
+                                hb_judge_mmd(&quiet, (int)run->dim, run->single, run->n, run->m,
+                                             run->x, run->y, sizeof found, &found)));
         run->mmd[t] = found.mmd;
         run->mmd2[t] = found.mmd2;
         HB_TRY(hb_progress(context, "floor", t + 1, run->times));
@@ -87,10 +88,11 @@ static hb_status run_floor(hb_context *context, floor_run *run, hb_mmd_floor *ou
     return status;
 }
 
-hb_status hb_judge_mmd_floor(hb_context *context, int dim, size_t n_a, const double *a, size_t n_b,
-                             const double *b, size_t n, size_t m, int times, uint64_t seed,
-                             int single, hb_mmd_floor *out)
+hb_status hb_judge_mmd_floor(hb_context *context, int dim, int single, int times, uint64_t seed,
+                             size_t n_a, size_t n_b, size_t n, size_t m, const double *a,
+                             const double *b, size_t size, hb_mmd_floor *out)
 {
+    HB_SIZED_CHECK(context, hb_mmd_floor, size, out);
     HB_TRY(hb_judge_check_rows(context, "a", LEAST_ROWS, n_a, dim, a));
     HB_TRY(hb_judge_check_rows(context, "b", LEAST_ROWS, n_b, dim, b));
     HB_CHECK(context, n >= LEAST_ROWS && n <= n_a, HB_ERROR_ARGUMENT,
@@ -109,5 +111,8 @@ hb_status hb_judge_mmd_floor(hb_context *context, int dim, size_t n_a, const dou
                      .times = times,
                      .single = single,
                      .seed = seed};
-    return run_floor(context, &run, out);
+    hb_mmd_floor found;
+    HB_TRY(run_floor(context, &run, &found));
+    HB_SIZED_WRITE(found, size, out);
+    return HB_OK;
 }

@@ -17,6 +17,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "judge/columns.h"
 #include "judge/distance_kernels.h"
 
@@ -164,7 +165,7 @@ static hb_status nearest(hb_context *context, int dim, size_t n, const double *x
     return status;
 }
 
-hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, const double *x, size_t m,
+hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, size_t m, const double *x,
                            const double *y, size_t *index, double *distance)
 {
     HB_TRY(hb_judge_check_rows(context, "x", 1, n, dim, x));
@@ -187,9 +188,12 @@ static void compare_distances(size_t n, double *own, size_t m, double *real, hb_
     out->share = (double)nearer / (double)n;
 }
 
-hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, const double *x, size_t m,
-                                const double *y, size_t n_t, const double *t, hb_memorisation *out)
+hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, size_t m, size_t n_t,
+                                const double *x, const double *y, const double *t, size_t size,
+                                hb_memorisation *out)
 {
+    hb_memorisation found;
+    HB_SIZED_CHECK(context, hb_memorisation, size, out);
     HB_TRY(hb_judge_check_rows(context, "x", 1, n, dim, x));
     HB_TRY(hb_judge_check_rows(context, "y", 1, m, dim, y));
     HB_TRY(hb_judge_check_rows(context, "t", 1, n_t, dim, t));
@@ -198,11 +202,12 @@ hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, const do
     double *own = memory, *real = own + n; // (n), (m)
     hb_status status = nearest(context, dim, n, x, n_t, t, NULL, own);
     if (status == HB_OK) status = nearest(context, dim, m, y, n_t, t, NULL, real);
-    if (status == HB_OK) compare_distances(n, own, m, real, out);
+    if (status == HB_OK) compare_distances(n, own, m, real, &found);
     hb_release(context, memory);
     if (status != HB_OK) return status;
-    HB_CHECK(context, out->real_median > 0, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, found.real_median > 0, HB_ERROR_ARGUMENT,
              "half of the rows of y are rows of t; held-out rows must not be training rows");
+    HB_SIZED_WRITE(found, size, out);
     return HB_OK;
 }
 
@@ -260,8 +265,8 @@ static hb_status share_inside(hb_context *context, manifold *rows, const manifol
     return HB_OK;
 }
 
-hb_status hb_judge_precision_recall(hb_context *context, int dim, size_t n, const double *x,
-                                    size_t m, const double *y, int k, double *precision,
+hb_status hb_judge_precision_recall(hb_context *context, int dim, int k, size_t n, size_t m,
+                                    const double *x, const double *y, double *precision,
                                     double *recall)
 {
     HB_CHECK(context, k >= 1 && k <= MAX_K, HB_ERROR_ARGUMENT, "k is %d; it must be 1 to %d", k,

@@ -12,6 +12,7 @@
  * 5.2189, high 1.1953. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "data/mixture.h"
 
 #include <heatball/judge.h>
@@ -54,7 +55,7 @@ static hb_status ask(const score_judge *j, size_t n)
 static hb_status judge_batch(const score_judge *j, size_t n, judged *out)
 {
     const size_t d = (size_t)hb_mixture_dim(j->truth);
-    HB_TRY(hb_mixture_score(j->context, j->truth, j->process, j->tau, n, j->x, j->log_density,
+    HB_TRY(hb_mixture_score(j->context, j->truth, j->process, n, j->x, j->tau, j->log_density,
                             j->exact));
     HB_TRY(ask(j, n));
     for (size_t i = 0; i < n; i++) {
@@ -138,7 +139,7 @@ static hb_status take_lattice(const score_judge *j, const double *low, const dou
                 low[axis] + (high[axis] - low[axis]) * i[axis] / (LATTICE - 1);
     }
     HB_TRY(
-        hb_mixture_score(j->context, j->truth, j->process, j->tau, n, j->x, j->log_density, NULL));
+        hb_mixture_score(j->context, j->truth, j->process, n, j->x, j->tau, j->log_density, NULL));
     *taken = 0;
     for (size_t i = 0; i < n; i++) {
         if (!(j->log_density[i] > log(LEAST_DENSITY))) continue;
@@ -181,10 +182,11 @@ static hb_status allocate_judge(score_judge *j, size_t n)
 }
 
 hb_status hb_judge_score(hb_context *context, const hb_mixture *truth, hb_process process,
-                         double tau, uint64_t seed, size_t n, hb_score_callback score, void *user,
-                         hb_score_error *out)
+                         uint64_t seed, size_t n, double tau, hb_score_callback score, void *user,
+                         size_t size, hb_score_error *out)
 {
-    HB_CHECK(context, truth && score && out, HB_ERROR_ARGUMENT, "truth, score or out is NULL");
+    HB_SIZED_CHECK(context, hb_score_error, size, out);
+    HB_CHECK(context, truth && score, HB_ERROR_ARGUMENT, "truth or score is NULL");
     HB_CHECK(context, n >= LEAST_DRAWS, HB_ERROR_ARGUMENT,
              "n is %zu; the regions need at least %d draws", n, LEAST_DRAWS);
     score_judge j = {.context = context,
@@ -195,10 +197,10 @@ hb_status hb_judge_score(hb_context *context, const hb_mixture *truth, hb_proces
                      .user = user};
     HB_TRY(allocate_judge(&j, n));
     hb_status status = judge_draws(&j, seed, n);
-    out->tau = tau;
-    out->grid = NAN;
-    if (status == HB_OK) judge_regions(j.draws, n, out);
-    if (status == HB_OK && hb_mixture_dim(truth) == 2) status = judge_lattice(&j, &out->grid);
+    hb_score_error error = {.tau = tau, .grid = NAN};
+    if (status == HB_OK) judge_regions(j.draws, n, &error);
+    if (status == HB_OK && hb_mixture_dim(truth) == 2) status = judge_lattice(&j, &error.grid);
+    HB_SIZED_WRITE(error, size, out);
     hb_workspace_destroy(&j.work);
     return status;
 }

@@ -127,7 +127,8 @@ hb_status hb_anchors_create(hb_context *context, const hb_problem *problem, cons
         HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
                  "coordinate %zu of point %zu is %g; it must be finite", i % (size_t)field->dim + 1,
                  i / (size_t)field->dim, x[i]);
-    HB_TRY(hb_ball_constants_get(context, field->dim, out->settings.lift, &out->constants));
+    HB_TRY(hb_ball_constants_get(context, field->dim, out->settings.lift, sizeof out->constants,
+                                 &out->constants));
     if (out->settings.radius > 0) HB_TRY(hb_anchors_check_radius(out, out->settings.radius));
     HB_TRY(allocate_anchors(out));
     if (n > 0) HB_TRY(evaluate_anchors(out));

@@ -93,12 +93,12 @@ size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *
     numbers[0] = flow->first;
     numbers[1] = flow->step;
     numbers[2] = flow->detail;
-    out[0] = (hb_tensor){"drift.numbers", HB_F64, 1, {3}, numbers, 0};
-    out[1] =
-        (hb_tensor){"drift.moments", HB_F64, 2, {2 * flow->knots, flow->columns}, flow->table, 0};
+    out[0] = (hb_tensor){"drift.numbers", HB_DTYPE_F64, 1, {3}, numbers, 0};
+    out[1] = (hb_tensor){
+        "drift.moments", HB_DTYPE_F64, 2, {2 * flow->knots, flow->columns}, flow->table, 0};
     if (flow->n_ends == 0) return 2;
-    out[2] = (hb_tensor){"drift.ends", HB_F32, 2, {flow->n_ends, (uint64_t)model->info.dim},
-                         flow->ends,   0};
+    out[2] = (hb_tensor){
+        "drift.ends", HB_DTYPE_F32, 2, {flow->n_ends, (uint64_t)model->info.dim}, flow->ends, 0};
     return 3;
 }
 
@@ -109,13 +109,13 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
                    values = hb_safetensors_count(file, "drift.moments");
     const uint64_t n_ends = hb_safetensors_count(file, "drift.ends") / d;
     double numbers[3];
-    HB_TRY(hb_safetensors_copy(context, file, "drift.numbers", HB_F64, 3, numbers));
+    HB_TRY(hb_safetensors_copy(context, file, "drift.numbers", HB_DTYPE_F64, 3, numbers));
     HB_CHECK(context, numbers[1] > 0 && numbers[2] > 0, HB_ERROR_FORMAT,
              "%s: its drift.numbers are %g, %g, %g; the last two must be positive",
              hb_safetensors_path(file), numbers[0], numbers[1], numbers[2]);
-    HB_TRY(hb_safetensors_copy(context, file, "drift.moments", HB_F64, values, table));
+    HB_TRY(hb_safetensors_copy(context, file, "drift.moments", HB_DTYPE_F64, values, table));
     if (n_ends > 0)
-        HB_TRY(hb_safetensors_copy(context, file, "drift.ends", HB_F32, n_ends * d, ends));
+        HB_TRY(hb_safetensors_copy(context, file, "drift.ends", HB_DTYPE_F32, n_ends * d, ends));
     return hb_model_set_flow(context, model, drift, numbers, (size_t)(values / (2 * (2 * d + 1))),
                              table, (size_t)n_ends, ends);
 }

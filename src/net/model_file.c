@@ -146,11 +146,11 @@ static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tenso
     const int half = model->info.half;
     const uint64_t d = (uint64_t)model->info.dim;
     const hb_tensor reference[REFERENCE_TENSORS] = {
-        {"shift", HB_F64, 1, {d}, model->shift, 0},
-        {"scale", HB_F64, 1, {d}, model->scale, 0},
-        {"reference.mean", HB_F64, 1, {d}, model->mean, 0},
-        {"reference.variance", HB_F64, 1, {d}, model->variance, 0},
-        {"reference.axes", HB_F32, 2, {d, d}, model->axes, 0},
+        {"shift", HB_DTYPE_F64, 1, {d}, model->shift, 0},
+        {"scale", HB_DTYPE_F64, 1, {d}, model->scale, 0},
+        {"reference.mean", HB_DTYPE_F64, 1, {d}, model->mean, 0},
+        {"reference.variance", HB_DTYPE_F64, 1, {d}, model->variance, 0},
+        {"reference.axes", HB_DTYPE_F32, 2, {d, d}, model->axes, 0},
     };
     const int layers = hb_net_tensors(model->net);
     memcpy(out, reference, sizeof reference);
@@ -158,7 +158,7 @@ static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tenso
         hb_net_tensor_get(model->net, k, &named[k]);
         out[REFERENCE_TENSORS + k] =
             (hb_tensor){named[k].name,
-                        HB_F32,
+                        HB_DTYPE_F32,
                         is_weight(&named[k]) ? 2 : 1,
                         {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
                         model->parameters + named[k].offset,
@@ -267,7 +267,7 @@ static hb_status read_scales(hb_context *context, const hb_safetensors *file, do
     const size_t d = (size_t)model->info.dim;
     for (size_t j = 0; j < d; j++) model->scale[j] = common;
     if (hb_safetensors_count(file, "scale") > 0)
-        HB_TRY(hb_safetensors_copy(context, file, "scale", HB_F64, d, model->scale));
+        HB_TRY(hb_safetensors_copy(context, file, "scale", HB_DTYPE_F64, d, model->scale));
     for (size_t j = 0; j < d; j++)
         HB_CHECK(context, isnormal(model->scale[j]) && model->scale[j] > 0, HB_ERROR_FORMAT,
                  "%s: the scale of column %zu is %g; it must be positive",
@@ -279,14 +279,15 @@ static hb_status read_scales(hb_context *context, const hb_safetensors *file, do
 static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model)
 {
     const uint64_t d = (uint64_t)model->info.dim;
-    HB_TRY(hb_safetensors_copy(context, file, "shift", HB_F64, d, model->shift));
-    HB_TRY(hb_safetensors_copy(context, file, "reference.mean", HB_F64, d, model->mean));
-    HB_TRY(hb_safetensors_copy(context, file, "reference.variance", HB_F64, d, model->variance));
-    HB_TRY(hb_safetensors_copy(context, file, "reference.axes", HB_F32, d * d, model->axes));
+    HB_TRY(hb_safetensors_copy(context, file, "shift", HB_DTYPE_F64, d, model->shift));
+    HB_TRY(hb_safetensors_copy(context, file, "reference.mean", HB_DTYPE_F64, d, model->mean));
+    HB_TRY(
+        hb_safetensors_copy(context, file, "reference.variance", HB_DTYPE_F64, d, model->variance));
+    HB_TRY(hb_safetensors_copy(context, file, "reference.axes", HB_DTYPE_F32, d * d, model->axes));
     for (int k = 0; k < hb_net_tensors(model->net); k++) {
         hb_net_tensor tensor;
         hb_net_tensor_get(model->net, k, &tensor);
-        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_F32,
+        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_DTYPE_F32,
                                    (uint64_t)tensor.rows * (uint64_t)tensor.columns,
                                    model->parameters + tensor.offset));
     }

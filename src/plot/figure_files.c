@@ -26,7 +26,7 @@ enum { N_COLORS = 7 };
 
 static hb_status write_field(hb_writer *writer, double value, char end)
 {
-    if (isnan(value)) return hb_writer_write(writer, &end, 1);
+    if (isnan(value)) return hb_writer_write(writer, 1, &end);
     return hb_writer_printf(writer, "%.17g%c", value, end);
 }
 
@@ -35,7 +35,7 @@ static hb_status write_point(hb_writer *writer, int panel, int number, const hb_
 {
     HB_TRY(hb_writer_printf(writer, "%d,%d,", panel, number));
     HB_TRY(hb_csv_text(writer, series->label));
-    HB_TRY(hb_writer_write(writer, ",", 1));
+    HB_TRY(hb_writer_write(writer, 1, ","));
     HB_TRY(write_field(writer, series->x[i], ','));
     HB_TRY(write_field(writer, series->y[i], ','));
     HB_TRY(write_field(writer, series->low[i], ','));
@@ -45,7 +45,7 @@ static hb_status write_point(hb_writer *writer, int panel, int number, const hb_
 static hb_status write_numbers(const hb_figure *figure, hb_writer *writer)
 {
     static const char *const names[] = {"panel", "series", "label", "x", "y", "low", "high"};
-    HB_TRY(hb_csv_header(writer, 7, names));
+    HB_TRY(hb_writer_csv_header(writer, 7, names));
     for (int p = 0; p < figure->n_panels; p++) {
         int number = 1;
         for (const hb_series *s = figure->cells[p].first; s; s = s->next, number++)
@@ -62,8 +62,8 @@ static hb_status write_quoted_after(hb_writer *writer, const char *begin, const 
 {
     HB_TRY(hb_writer_printf(writer, "'%s", begin));
     for (const char *c = text; *c; c++)
-        HB_TRY(hb_writer_write(writer, *c == '\'' ? "''" : c, *c == '\'' ? 2 : 1));
-    return hb_writer_write(writer, "'", 1);
+        HB_TRY(hb_writer_write(writer, *c == '\'' ? 2 : 1, *c == '\'' ? "''" : c));
+    return hb_writer_write(writer, 1, "'");
 }
 
 /* gnuplot does not understand a doubled quote at the very beginning; a typographic one stands there. */

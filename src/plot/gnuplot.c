@@ -80,11 +80,11 @@ static hb_status write_head(hb_writer *writer, const char *block, size_t n)
 {
     static const char tag[] = "<svg ", space[] = "xml:space=\"preserve\" ";
     const char *svg = memmem(block, n, tag, strlen(tag));
-    if (!svg) return hb_writer_write(writer, block, n);
+    if (!svg) return hb_writer_write(writer, n, block);
     const size_t head = (size_t)(svg - block) + strlen(tag);
-    HB_TRY(hb_writer_write(writer, block, head));
-    HB_TRY(hb_writer_write(writer, space, strlen(space)));
-    return hb_writer_write(writer, block + head, n - head);
+    HB_TRY(hb_writer_write(writer, head, block));
+    HB_TRY(hb_writer_write(writer, strlen(space), space));
+    return hb_writer_write(writer, n - head, block + head);
 }
 
 /* Moves what is ready on one pipe; *descriptor becomes -1 at its end. */
@@ -102,7 +102,7 @@ static hb_status drain(child *gnuplot, int *descriptor, hb_writer *writer)
         const int head = gnuplot->written < HEAD;
         gnuplot->written += (size_t)n;
         return head ? write_head(writer, block, (size_t)n)
-                    : hb_writer_write(writer, block, (size_t)n);
+                    : hb_writer_write(writer, (size_t)n, block);
     }
     const size_t room = sizeof gnuplot->text - 1 - gnuplot->used;
     const size_t take = (size_t)n < room ? (size_t)n : room;

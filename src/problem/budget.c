@@ -13,6 +13,7 @@
 #include <heatball/budget.h>
 
 #include "base/context.h"
+#include "base/sized.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,12 +23,11 @@ typedef struct suprema {
     double T, A, C;
 } suprema;
 
-void hb_budget_settings_default(hb_budget_settings *settings)
+void hb_budget_settings_default(size_t size, hb_budget_settings *settings)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->dim = 1;
-    settings->theta = 0.9;
-    settings->u0_min = settings->u0_max = settings->u0_grad = settings->at = NAN;
+    const hb_budget_settings defaults = {
+        .dim = 1, .theta = 0.9, .u0_min = NAN, .u0_max = NAN, .u0_grad = NAN, .at = NAN};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -178,12 +178,14 @@ static void fill_lambda(const hb_budget_settings *s, const suprema *sup, hb_budg
     b->K_for_T_paper = s->theta / (root * (root + 2 * b->C_d));
 }
 
-hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *settings, hb_budget *out)
+hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *given, size_t size,
+                            hb_budget *out)
 {
-    HB_CHECK(context, settings && out, HB_ERROR_ARGUMENT,
-             "the settings or the output of the budget is NULL");
+    HB_SIZED_CHECK(context, hb_budget, size, out);
+    hb_budget_settings chosen, *settings = &chosen;
+    HB_SIZED_READ(context, hb_budget_settings, given, settings);
     hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(context, settings->dim, 0, &constants));
+    HB_TRY(hb_ball_constants_get(context, settings->dim, 0, sizeof constants, &constants));
     HB_TRY(check_settings(context, settings));
     hb_budget b = {.C_d = constants.C_d, .C_sharp = constants.C_sharp};
     b.u_lower = b.u_upper = b.v_bound = b.w_bound = NAN;
@@ -195,6 +197,6 @@ hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *setti
     if (isfinite(T)) HB_TRY(suprema_at(context, settings, T, &sup));
     fill_lambda(settings, &sup, &b);
     if (!isnan(settings->u0_min)) fill_bounds(settings, &sup, &b);
-    *out = b;
+    HB_SIZED_WRITE(b, size, out);
     return HB_OK;
 }

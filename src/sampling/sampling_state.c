@@ -139,7 +139,7 @@ static void fill_head(const hb_sampling *s, size_t width, double *row)
 static uint64_t check_of_head(const uint64_t *shape, const double *head)
 {
     char header[HB_NPY_HEADER];
-    const size_t length = hb_npy_header(HB_F64, 2, shape, header);
+    const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
     return hb_checksum(hb_checksum(HB_CHECKSUM_START, header, length), head,
                        shape[1] * sizeof *head);
 }
@@ -160,14 +160,14 @@ static hb_status write_rows(const hb_sampling *s, hb_writer *writer, size_t widt
 {
     const uint64_t shape[] = {1 + (uint64_t)s->n_runs * s->n, width};
     const uint64_t check = check_of(s, shape, row);
-    HB_TRY(hb_npy_begin(writer, HB_F64, 2, shape));
+    HB_TRY(hb_writer_npy_begin(writer, HB_DTYPE_F64, 2, shape));
     fill_head(s, width, row);
     split(check, &row[HEAD_CHECK], &row[HEAD_CHECK + 1]);
-    HB_TRY(hb_writer_write(writer, row, width * sizeof *row));
+    HB_TRY(hb_writer_write(writer, width * sizeof *row, row));
     for (int r = 0; r < s->n_runs; r++)
         for (size_t i = 0; i < s->n; i++) {
             fill_row(s, r, i, row);
-            HB_TRY(hb_writer_write(writer, row, width * sizeof *row));
+            HB_TRY(hb_writer_write(writer, width * sizeof *row, row));
         }
     return HB_OK;
 }
@@ -197,7 +197,7 @@ hb_status hb_sampling_save(hb_sampling *s)
 static int is_whole(FILE *file, const uint64_t *shape)
 {
     char header[HB_NPY_HEADER], there[HB_NPY_HEADER];
-    const size_t length = hb_npy_header(HB_F64, 2, shape, header);
+    const size_t length = hb_npy_header(HB_DTYPE_F64, 2, shape, header);
     if (fgetc(file) != EOF || fseek(file, 0, SEEK_SET) != 0) return 0;
     return fread(there, 1, length, file) == length && memcmp(there, header, length) == 0;
 }

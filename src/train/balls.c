@@ -15,7 +15,7 @@ hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
     HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_ball_common), &memory));
     hb_ball_common *common = trainer->common = memory;
     *common = (hb_ball_common){.halves = HB_BALL_HALVES};
-    HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, &constants));
+    HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, sizeof constants, &constants));
     common->C1 = constants.C1;
     common->to_scaled = 1 / (M_PI * trainer->ball_share * constants.C1);
     for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++)

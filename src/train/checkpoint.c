@@ -57,10 +57,10 @@ hb_status hb_checkpoint_write(const hb_trainer *trainer, double seconds)
     hb_locale_leave(locale);
     const hb_metadata texts[] = {{"run", run}, {"step", step}, {"seconds", spent}};
     const hb_tensor tensors[N_TENSORS] = {
-        {"adam.first", HB_F32, 1, {parameters}, trainer->state.first, 0},
-        {"adam.second", HB_F32, 1, {parameters}, trainer->state.second, 0},
-        {"average", HB_F32, 1, {parameters}, trainer->state.average, 0},
-        {"log", HB_F64, 2, {trainer->log_rows, HB_LOG_COLUMNS}, trainer->log, 0}};
+        {"adam.first", HB_DTYPE_F32, 1, {parameters}, trainer->state.first, 0},
+        {"adam.second", HB_DTYPE_F32, 1, {parameters}, trainer->state.second, 0},
+        {"average", HB_DTYPE_F32, 1, {parameters}, trainer->state.average, 0},
+        {"log", HB_DTYPE_F64, 2, {trainer->log_rows, HB_LOG_COLUMNS}, trainer->log, 0}};
     return hb_model_write(trainer->context, trainer->model, trainer->settings.checkpoint, 3, texts,
                           N_TENSORS, tensors);
 }
@@ -114,13 +114,14 @@ static hb_status read_state(hb_trainer *trainer, const hb_safetensors *file)
     HB_CHECK(context, values <= HB_LOG_MOST_ROWS * HB_LOG_COLUMNS && values % HB_LOG_COLUMNS == 0,
              HB_ERROR_FORMAT, "%s: its log has %llu values", hb_safetensors_path(file),
              (unsigned long long)values);
-    if (values) HB_TRY(hb_safetensors_copy(context, file, "log", HB_F64, values, trainer->log));
-    HB_TRY(
-        hb_safetensors_copy(context, file, "adam.first", HB_F32, parameters, trainer->state.first));
-    HB_TRY(hb_safetensors_copy(context, file, "adam.second", HB_F32, parameters,
+    if (values)
+        HB_TRY(hb_safetensors_copy(context, file, "log", HB_DTYPE_F64, values, trainer->log));
+    HB_TRY(hb_safetensors_copy(context, file, "adam.first", HB_DTYPE_F32, parameters,
+                               trainer->state.first));
+    HB_TRY(hb_safetensors_copy(context, file, "adam.second", HB_DTYPE_F32, parameters,
                                trainer->state.second));
-    HB_TRY(
-        hb_safetensors_copy(context, file, "average", HB_F32, parameters, trainer->state.average));
+    HB_TRY(hb_safetensors_copy(context, file, "average", HB_DTYPE_F32, parameters,
+                               trainer->state.average));
     HB_TRY(hb_model_read(context, file, &saved));
     memcpy(trainer->model->parameters, saved->parameters, parameters * sizeof(float));
     hb_status status = HB_OK;

@@ -10,6 +10,7 @@
  * A number to reproduce: equal logits of 10 classes give 0.1 each. */
 #include "train/classifier.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "file/safetensors.h"
 #include "judge/neighbours.h"
 
@@ -57,11 +58,16 @@ void hb_classifier_destroy(hb_classifier *classifier)
     hb_release(classifier->context, classifier);
 }
 
-void hb_classifier_info_get(const hb_classifier *classifier, hb_classifier_info *info)
+hb_status hb_classifier_info_get(const hb_classifier *classifier, size_t size,
+                                 hb_classifier_info *out)
 {
+    if (!classifier) return HB_ERROR_ARGUMENT;
+    HB_SIZED_CHECK(classifier->context, hb_classifier_info, size, out);
     const hb_net_shape *shape = hb_net_shape_of(classifier->net);
-    *info = (hb_classifier_info){shape->inputs, shape->outputs, shape->width, shape->depth,
-                                 hb_net_parameters(classifier->net)};
+    const hb_classifier_info info = {shape->inputs, shape->outputs, shape->width, shape->depth,
+                                     hb_net_parameters(classifier->net)};
+    HB_SIZED_WRITE(info, size, out);
+    return HB_OK;
 }
 
 /* ---- probabilities ---- */
@@ -159,14 +165,17 @@ hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifie
     hb_tensor *tensors;
     hb_net_tensor *named;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(tensors, layers + 2), HB_ARRAY(named, layers)));
-    tensors[0] = (hb_tensor){
-        "shift",           HB_F64, 1, {(uint64_t)hb_net_shape_of(classifier->net)->inputs},
-        classifier->shift, 0};
-    tensors[1] = (hb_tensor){"scale", HB_F64, 1, {1}, &classifier->scale, 0};
+    tensors[0] = (hb_tensor){"shift",
+                             HB_DTYPE_F64,
+                             1,
+                             {(uint64_t)hb_net_shape_of(classifier->net)->inputs},
+                             classifier->shift,
+                             0};
+    tensors[1] = (hb_tensor){"scale", HB_DTYPE_F64, 1, {1}, &classifier->scale, 0};
     for (size_t k = 0; k < layers; k++) {
         hb_net_tensor_get(classifier->net, (int)k, &named[k]);
         tensors[k + 2] = (hb_tensor){named[k].name,
-                                     HB_F32,
+                                     HB_DTYPE_F32,
                                      strstr(named[k].name, "weight") ? 2 : 1,
                                      {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
                                      classifier->parameters + named[k].offset,
@@ -209,14 +218,14 @@ static hb_status read_shape(hb_context *context, const hb_safetensors *file, hb_
 static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_classifier *c)
 {
     const uint64_t dim = (uint64_t)hb_net_shape_of(c->net)->inputs;
-    HB_TRY(hb_safetensors_copy(context, file, "shift", HB_F64, dim, c->shift));
-    HB_TRY(hb_safetensors_copy(context, file, "scale", HB_F64, 1, &c->scale));
+    HB_TRY(hb_safetensors_copy(context, file, "shift", HB_DTYPE_F64, dim, c->shift));
+    HB_TRY(hb_safetensors_copy(context, file, "scale", HB_DTYPE_F64, 1, &c->scale));
     HB_CHECK(context, c->scale > 0, HB_ERROR_FORMAT, "%s: its scale is %g; it must be positive",
              hb_safetensors_path(file), c->scale);
     for (int k = 0; k < hb_net_tensors(c->net); k++) {
         hb_net_tensor tensor;
         hb_net_tensor_get(c->net, k, &tensor);
-        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_F32,
+        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_DTYPE_F32,
                                    (uint64_t)tensor.rows * (uint64_t)tensor.columns,
                                    c->parameters + tensor.offset));
     }

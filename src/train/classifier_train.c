@@ -9,6 +9,7 @@
  * Numbers to reproduce: the first loss is ln classes (the last layer starts at 0); two normals a distance
  * 2a apart give the error Phi(-a) of Bayes (tests/test_classifier.c). */
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "judge/neighbours.h"
 #include "net/optimiser.h"
 #include "random/streams.h"
@@ -54,16 +55,17 @@ struct class_trainer {
     hb_workspace work;
 };
 
-void hb_classifier_settings_default(hb_classifier_settings *settings)
+void hb_classifier_settings_default(size_t size, hb_classifier_settings *settings)
 {
-    *settings = (hb_classifier_settings){.width = 256,
-                                         .depth = 2,
-                                         .epochs = 20,
-                                         .batch = 256,
-                                         .rate = 2e-3,
-                                         .ema = 0.998,
-                                         .shift = NAN,
-                                         .seed = 42};
+    const hb_classifier_settings defaults = {.width = 256,
+                                             .depth = 2,
+                                             .epochs = 20,
+                                             .batch = 256,
+                                             .rate = 2e-3,
+                                             .ema = 0.998,
+                                             .shift = NAN,
+                                             .seed = 42};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 /* ---- the loss ---- */
@@ -158,8 +160,8 @@ static hb_status step(hb_context *quiet, class_trainer *t)
     const size_t parameters = hb_net_parameters(t->classifier->net);
     const uint64_t epoch = t->state.step / t->steps_per_epoch;
     if (t->state.step % t->steps_per_epoch == 0)
-        HB_TRY(hb_data_split(t->context, t->n,
-                             t->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1),
+        HB_TRY(hb_data_split(t->context,
+                             t->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1), t->n,
                              t->order));
     HB_TRY(hb_parallel_for(quiet, "classifier", t->n_shards, shard_task, t));
     memcpy(t->gradient, t->shards[0].gradient, parameters * sizeof(float));
@@ -303,14 +305,13 @@ static void discard(class_trainer *t)
 }
 
 hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings *settings, int dim,
-                              size_t n, const double *x, int classes, const int *labels,
+                              int classes, size_t n, const double *x, const int *labels,
                               hb_classifier **out)
 {
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the training is NULL");
     *out = NULL;
     class_trainer t = {.context = context, .n = n, .x = x, .labels = labels};
-    hb_classifier_settings_default(&t.settings);
-    if (settings) t.settings = *settings;
+    HB_SIZED_READ(context, hb_classifier_settings, settings, &t.settings);
     HB_TRY(check_rows(context, dim, n, x, classes, labels));
     HB_TRY(check_settings(context, &t.settings));
     t.dim = (size_t)dim;

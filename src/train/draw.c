@@ -23,7 +23,7 @@ static hb_status draw_order(hb_trainer *trainer)
     if (trainer->order_epoch == epoch + 1) return HB_OK;
     trainer->order_epoch = epoch + 1;
     const uint64_t seed = trainer->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1);
-    return hb_data_split(trainer->context, trainer->n, seed, trainer->order);
+    return hb_data_split(trainer->context, seed, trainer->n, trainer->order);
 }
 
 /* ln tau of rows first .. first+n-1 of a step with `total` of them. */

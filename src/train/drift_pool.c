@@ -140,7 +140,7 @@ static hb_status create_arrays(hb_trainer *trainer, hb_pool *pool)
                         HB_ARRAY(member_labels, members)));
     pool->labels = trainer->labels ? labels : NULL;
     pool->member_labels = trainer->labels ? member_labels : NULL;
-    HB_TRY(hb_data_split(trainer->context, n, trainer->settings.seed, trainer->order));
+    HB_TRY(hb_data_split(trainer->context, trainer->settings.seed, n, trainer->order));
     for (size_t i = 0; i < n; i++) {
         memcpy(pool->start + i * d, trainer->z + trainer->order[i] * d, d * sizeof(double));
         if (pool->labels) pool->labels[i] = trainer->labels[trainer->order[i]];

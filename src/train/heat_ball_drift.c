@@ -76,7 +76,7 @@ static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_
                         HB_ARRAY(work->cloud[1].arm, n * d), HB_ARRAY(work->draw.z, n * d),
                         HB_ARRAY(work->draw.sigma, n), HB_ARRAY(work->draw.uniform, n)));
     hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, &constants));
+    HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, sizeof constants, &constants));
     work->draw.dim = (int)d;
     work->draw.c_g = constants.c_g;
     return HB_OK;

@@ -78,8 +78,8 @@ static hb_status place_nodes(hb_shard *shard, paper_scratch *work, size_t i, siz
     work->first[i] = *row;
     work->count[i] = 0;
     if (shard->anchor.clock[i].tau <= s->sigma_max + s->tau_min) return HB_OK;
-    HB_TRY(hb_ball_sample(&shard->alone, HB_KAPPA, (int)d, 0, 1, s->seed, index * work->draws,
-                          work->draws, work->draw_z, work->sigma));
+    HB_TRY(hb_ball_sample(&shard->alone, HB_MEASURE_KAPPA, (int)d, 0, s->seed, index * work->draws,
+                          work->draws, 1, work->draw_z, work->sigma));
     for (size_t j = 0; j < work->draws; j++) {
         if (work->sigma[j] < SIGMA_MIN || work->sigma[j] > s->sigma_max) continue;
         place(shard, work, i, work->draw_z + j * d, work->sigma[j], (*row)++);

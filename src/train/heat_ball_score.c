@@ -58,7 +58,7 @@ static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t row
                         HB_ARRAY(work->draw.z, most * d), HB_ARRAY(work->draw.sigma, most),
                         HB_ARRAY(work->draw.uniform, most)));
     hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(trainer->context, (int)d, 0, &constants));
+    HB_TRY(hb_ball_constants_get(trainer->context, (int)d, 0, sizeof constants, &constants));
     work->draw.dim = (int)d;
     work->draw.c_g = constants.c_g;
     return HB_OK;

@@ -48,9 +48,10 @@ hb_status hb_log_write(const hb_trainer *trainer)
 {
     hb_writer *writer;
     HB_TRY(hb_writer_create(trainer->context, trainer->settings.log, &writer));
-    hb_status status = hb_csv_header(writer, HB_LOG_COLUMNS, columns);
+    hb_status status = hb_writer_csv_header(writer, HB_LOG_COLUMNS, columns);
     if (status == HB_OK)
-        status = hb_csv_rows(writer, HB_F64, trainer->log_rows, HB_LOG_COLUMNS, trainer->log);
+        status = hb_writer_csv_rows(writer, HB_DTYPE_F64, trainer->log_rows, HB_LOG_COLUMNS,
+                                    trainer->log);
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);
     return status;

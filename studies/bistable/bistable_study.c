@@ -80,7 +80,7 @@ static hb_status write_table(hb_context *context, const hb_bistable_result *resu
     hb_writer *writer;
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
-    if (status == HB_OK) status = hb_csv_header(writer, sizeof names / sizeof *names, names);
+    if (status == HB_OK) status = hb_writer_csv_header(writer, sizeof names / sizeof *names, names);
     for (int i = 0; i < BISTABLE_ROWS && status == HB_OK; i++)
         status = write_row(writer, &result->rows[i]);
     if (status == HB_OK) return hb_writer_commit(writer);

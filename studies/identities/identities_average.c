@@ -71,14 +71,14 @@ hb_status hb_identities_ball_create(hb_context *context, int dim, int degree,
     void *memory;
     hb_ball_constants constants;
     *out = NULL;
-    HB_TRY(hb_ball_constants_get(context, dim, 0, &constants));
+    HB_TRY(hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
     HB_TRY(hb_study_allocate(context, 1, sizeof **out, &memory));
     hb_identity_ball *ball = memory;
     ball->dim = dim;
     ball->C1 = constants.C1;
     gauss_legendre(RHO_NODES, ball->rho2, ball->share);
-    hb_status status = make_rule(context, HB_KAPPA, dim, degree, &ball->kappa);
-    if (status == HB_OK) status = make_rule(context, HB_SOURCE, dim, degree, &ball->source);
+    hb_status status = make_rule(context, HB_MEASURE_KAPPA, dim, degree, &ball->kappa);
+    if (status == HB_OK) status = make_rule(context, HB_MEASURE_SOURCE, dim, degree, &ball->source);
     if (status == HB_OK)
         *out = ball;
     else

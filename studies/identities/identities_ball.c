@@ -128,7 +128,7 @@ hb_status hb_identities_geometry(hb_identities *list)
     static const int dims[] = {1, 2, 3, 8, 16, 64};
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         hb_ball_constants c;
-        HB_TRY(hb_ball_constants_get(list->context, dims[i], 0, &c));
+        HB_TRY(hb_ball_constants_get(list->context, dims[i], 0, sizeof c, &c));
         HB_TRY(integrate_constants(list, &c));
         HB_TRY(draw_constants(list, &c));
     }
@@ -149,8 +149,8 @@ static hb_status draw_kappa(hb_identities *list, int dim, double radius, uint64_
     const size_t n = list->quick ? 1 << 15 : 1 << 18;
     HB_TRY(hb_study_allocate(list->context, n * ((size_t)dim + 1), sizeof(double), &memory));
     *out = (kappa_draws){n, memory, (double *)memory + n * (size_t)dim};
-    hb_status status =
-        hb_ball_sample(list->context, HB_KAPPA, dim, 0, radius, seed, 0, n, out->z, out->sigma);
+    hb_status status = hb_ball_sample(list->context, HB_MEASURE_KAPPA, dim, 0, seed, 0, n, radius,
+                                      out->z, out->sigma);
     if (status != HB_OK) free(memory);
     return status;
 }
@@ -194,7 +194,7 @@ hb_status hb_identities_orientation(hb_identities *list)
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         hb_ball_constants c;
         kappa_draws draws;
-        HB_TRY(hb_ball_constants_get(list->context, dims[i], 0, &c));
+        HB_TRY(hb_ball_constants_get(list->context, dims[i], 0, sizeof c, &c));
         HB_TRY(draw_kappa(list, dims[i], 1, list->seed, &draws));
         hb_status status = orient(list, &c, &draws, -1);
         if (status == HB_OK) status = orient(list, &c, &draws, 1);

@@ -49,7 +49,7 @@ static hb_status draw_gradients(hb_identities *list, int dim, size_t draws)
     if (status != HB_OK) return status;
     const double n = (double)draws, one_mean = one[0] / n, all_mean = all[0] / n;
     hb_ball_constants c;
-    HB_TRY(hb_ball_constants_get(list->context, dim, 0, &c));
+    HB_TRY(hb_ball_constants_get(list->context, dim, 0, sizeof c, &c));
     HB_TRY(hb_identities_add(list, &(hb_identity){"gradient", "one direction", dim, NAN, one_mean,
                                                   1 / sqrt(M_PI),
                                                   sqrt((one[1] / n - one_mean * one_mean) / n)}));
@@ -70,12 +70,12 @@ hb_status hb_identities_window(hb_identities *list)
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         hb_budget_settings settings;
         hb_budget budget;
-        hb_budget_settings_default(&settings);
+        hb_budget_settings_default(sizeof settings, &settings);
         settings.dim = dims[i];
         settings.drift_sup = 0.8;
         settings.div_sup = 0.2;
         settings.theta = theta;
-        HB_TRY(hb_budget_compute(list->context, &settings, &budget));
+        HB_TRY(hb_budget_compute(list->context, &settings, sizeof budget, &budget));
         const double c = exp(lgamma(0.5 * (dims[i] + 1)) - lgamma(0.5 * dims[i]));
         const double paper = window_of(c, theta), sharp = window_of(1 / sqrt(M_PI), theta);
         HB_TRY(hb_identities_add(

@@ -160,7 +160,7 @@ static hb_status check_quantity(hb_identities *list, const example *e, hb_quanti
     hb_mean_settings settings;
     hb_ball_constants c;
     settings_of(list, e, &settings);
-    HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, &c));
+    HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, sizeof c, &c));
     HB_TRY(hb_residual(list->context, e->problem, &e->field, quantity, &settings, e->tau, POINTS,
                        e->x, RADII, EXAMPLE_RADII, NULL, NULL, scaled, error));
     for (int i = 0; i < POINTS * RADII; i++) {
@@ -182,7 +182,7 @@ static hb_status check_score(hb_identities *list, const example *e, const double
     hb_mean_settings settings;
     hb_ball_constants c;
     settings_of(list, e, &settings);
-    HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, &c));
+    HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, sizeof c, &c));
     for (int k = 0; k < RADII; k++) {
         const double scale = 4 / (c.C1 * EXAMPLE_RADII[k] * EXAMPLE_RADII[k]);
         hb_mean_values out = {.score = mean, .score_se = error};

@@ -31,8 +31,8 @@ static hb_status draw_terms(hb_identities *list, int dim, uint64_t seed, size_t 
     const double *z = memory;
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += BATCH) {
-        status =
-            hb_ball_sample(list->context, HB_KAPPA, dim, 0, 1, seed, first, BATCH, memory, NULL);
+        status = hb_ball_sample(list->context, HB_MEASURE_KAPPA, dim, 0, seed, first, BATCH, 1,
+                                memory, NULL);
         for (size_t i = 0; i < BATCH && status == HB_OK; i++) {
             double e = 0;
             for (size_t k = 0; k < d; k++) e += z[i * d + k] * (0.5 * z[i * d + k] - ANCHOR);
@@ -58,7 +58,7 @@ static hb_status measure_literal(hb_identities *list, int dim, size_t n, double 
 {
     hb_ball_constants c;
     double mean, error;
-    HB_TRY(hb_ball_constants_get(list->context, dim, 0, &c));
+    HB_TRY(hb_ball_constants_get(list->context, dim, 0, sizeof c, &c));
     HB_TRY(draw_terms(list, dim, list->seed + 2, n, terms));
     mean_and_error(n, terms, &mean, &error);
     HB_TRY(hb_identities_add(
@@ -119,7 +119,7 @@ hb_status hb_identities_bias(hb_identities *list)
     const size_t n = list->quick ? 1 << 16 : 1 << 19;
     void *memory;
     hb_ball_constants c;
-    HB_TRY(hb_ball_constants_get(list->context, BIAS_DIM, 0, &c));
+    HB_TRY(hb_ball_constants_get(list->context, BIAS_DIM, 0, sizeof c, &c));
     HB_TRY(hb_study_allocate(list->context, 2 * n, sizeof(double), &memory));
     double *terms = memory, *work = terms + n;
     hb_status status = draw_terms(list, BIAS_DIM, list->seed + 3, n, terms);
@@ -140,8 +140,8 @@ static hb_status tangential_share(hb_identities *list, const hb_mixture *ring, d
     const size_t n = RING_DRAWS;
     double *x = memory, *score = x + 2 * n, along = 0, all = 0, square = 0;
     HB_TRY(
-        hb_mixture_sample_at(list->context, ring, HB_PROCESS_OU, tau, list->seed, 0, n, x, NULL));
-    HB_TRY(hb_mixture_score(list->context, ring, HB_PROCESS_OU, tau, n, x, NULL, score));
+        hb_mixture_sample_at(list->context, ring, HB_PROCESS_OU, list->seed, 0, n, tau, x, NULL));
+    HB_TRY(hb_mixture_score(list->context, ring, HB_PROCESS_OU, n, x, tau, NULL, score));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < n; i++) {
             const double *p = x + 2 * i, *s = score + 2 * i;

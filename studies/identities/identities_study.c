@@ -48,7 +48,7 @@ static hb_status write_cell(hb_writer *writer, double value, const char *end)
 static hb_status write_rows(hb_writer *writer, const hb_identities *list)
 {
     static const char *const names[] = {"check", "item", "dim", "at", "value", "exact", "error"};
-    HB_TRY(hb_csv_header(writer, 7, names));
+    HB_TRY(hb_writer_csv_header(writer, 7, names));
     for (size_t i = 0; i < list->n; i++) {
         const hb_identity *row = &list->rows[i];
         HB_TRY(hb_writer_printf(writer, "%s,\"%s\",", row->check, row->item));

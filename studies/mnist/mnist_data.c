@@ -39,11 +39,11 @@ static hb_status load_part(hb_mnist *m, hb_part part, size_t limit, hb_images *o
 {
     hb_images_settings settings;
     void *order;
-    hb_images_settings_default(&settings);
+    hb_images_settings_default(sizeof settings, &settings);
     settings.resize = MNIST_SIDE;
-    HB_TRY(hb_images_load(m->context, "mnist", part, &settings, out));
+    HB_TRY(hb_images_load(m->context, &settings, part, "mnist", sizeof *out, out));
     HB_TRY(hb_study_allocate(m->context, out->count, sizeof(size_t), &order));
-    hb_status status = hb_data_split(m->context, out->count, ORDER_SEED, order);
+    hb_status status = hb_data_split(m->context, ORDER_SEED, out->count, order);
     if (status == HB_OK) status = permute(m, order, out);
     if (limit > 0 && limit < out->count) out->count = limit;
     free(order);
@@ -125,12 +125,12 @@ static hb_status measure_accuracy(hb_mnist *m)
 static hb_status train_classifier(hb_mnist *m, const char *path, const char *fingerprint)
 {
     hb_classifier_settings settings;
-    hb_classifier_settings_default(&settings);
+    hb_classifier_settings_default(sizeof settings, &settings);
     settings.epochs = m->size.classifier_epochs;
     settings.width = m->size.classifier_width;
     settings.seed = m->size.seed;
-    HB_TRY(hb_classifier_train(m->context, &settings, MNIST_SIDE * MNIST_SIDE, m->train.count,
-                               m->train.pixels, m->train.classes, m->train.labels, &m->classifier));
+    HB_TRY(hb_classifier_train(m->context, &settings, MNIST_SIDE * MNIST_SIDE, m->train.classes,
+                               m->train.count, m->train.pixels, m->train.labels, &m->classifier));
     HB_TRY(hb_classifier_save(m->context, m->classifier, path));
     HB_TRY(measure_accuracy(m));
     return hb_mnist_part_write(m, "classifier", fingerprint,

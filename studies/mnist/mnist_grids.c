@@ -94,8 +94,8 @@ static hb_status make_panel(hb_mnist *m, panel *p)
              p->cell->n_correct, p->cell->n_steps);
     HB_TRY(fill_panel(m, p));
     HB_TRY(hb_study_path(m->context, m->settings->directory, p->name, &path));
-    hb_status status = hb_images_grid_write(m->context, path, m->size.rows, m->size.columns,
-                                            MNIST_SIDE, MNIST_SIDE, p->pixels);
+    hb_status status = hb_images_grid_write(m->context, m->size.rows, m->size.columns, MNIST_SIDE,
+                                            MNIST_SIDE, path, p->pixels);
     if (status == HB_OK) status = read_png(m, path, p);
     free(path);
     return status;
@@ -138,7 +138,7 @@ static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *
         const char text[4] = {digits[word >> 18], digits[word >> 12 & 63],
                               i + 1 < n ? digits[word >> 6 & 63] : '=',
                               i + 2 < n ? digits[word & 63] : '='};
-        HB_TRY(hb_writer_write(writer, text, 4));
+        HB_TRY(hb_writer_write(writer, 4, text));
     }
     return HB_OK;
 }

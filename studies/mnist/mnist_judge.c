@@ -61,15 +61,16 @@ static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, double 
     const size_t same = n < real ? n : real, held = m->size.held < real ? m->size.held : real;
     hb_mmd mmd;
     hb_memorisation near;
-    HB_TRY(hb_judge_mmd(m->context, PIXELS, n, x, real, m->test.pixels, 0, &mmd));
+    HB_TRY(hb_judge_mmd(m->context, PIXELS, 0, n, real, x, m->test.pixels, sizeof mmd, &mmd));
     value[MNIST_MMD2] = mmd.mmd2;
     value[MNIST_MMD2_SE] = mmd.mmd2_se;
     value[MNIST_MMD] = mmd.mmd;
-    HB_TRY(hb_judge_precision_recall(m->context, PIXELS, same, x, same, m->test.pixels,
-                                     MNIST_NEIGHBOURS, &value[MNIST_PRECISION],
+    HB_TRY(hb_judge_precision_recall(m->context, PIXELS, MNIST_NEIGHBOURS, same, same, x,
+                                     m->test.pixels, &value[MNIST_PRECISION],
                                      &value[MNIST_RECALL]));
-    HB_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, x, held,
-                                 m->test.pixels, m->train.count, m->train.pixels, &near));
+    HB_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, held,
+                                 m->train.count, x, m->test.pixels, m->train.pixels, sizeof near,
+                                 &near));
     value[MNIST_NEAREST] = near.ratio;
     value[MNIST_NEAR_SHARE] = near.share;
     return HB_OK;
@@ -81,8 +82,8 @@ hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
     size_t affected;
     for (int i = 0; i < MNIST_LOSS; i++) value[i] = NAN;
     cut(n * PIXELS, x);
-    HB_TRY(hb_judge_artifacts(m->context, MNIST_SIDE, MNIST_SIDE, n, x, SPECKS_KIND, m->theta,
-                              SPECKS_LEAST, NULL, &affected));
+    HB_TRY(hb_judge_artifacts(m->context, SPECKS_KIND, MNIST_SIDE, MNIST_SIDE, SPECKS_LEAST, n,
+                              m->theta, x, NULL, &affected));
     value[MNIST_SPECKS] = (double)affected / (double)n;
     if (!m->present) return HB_OK;
     HB_TRY(judge_distances(m, n, x, value));
@@ -98,9 +99,10 @@ double hb_mnist_root(const double value[MNIST_VALUES])
 
 static hb_status judge_floor(hb_mnist *m, size_t n, hb_mmd_floor *out)
 {
-    return hb_judge_mmd_floor(m->context, PIXELS, m->train.count, m->train.pixels, m->test.count,
-                              m->test.pixels, n < m->train.count ? n : m->train.count,
-                              hb_mnist_real_count(m), m->size.floor_times, m->size.seed, 0, out);
+    return hb_judge_mmd_floor(m->context, PIXELS, 0, m->size.floor_times, m->size.seed,
+                              m->train.count, m->test.count,
+                              n < m->train.count ? n : m->train.count, hb_mnist_real_count(m),
+                              m->train.pixels, m->test.pixels, sizeof *out, out);
 }
 
 static hb_status measure_real(hb_mnist *m)
@@ -139,8 +141,8 @@ hb_status hb_mnist_judge_real(hb_mnist *m)
     m->theta = SPECKS_THETA;
     for (int i = 0; i < MNIST_VALUES; i++) m->real[i] = NAN;
     if (!m->present) return HB_OK;
-    HB_TRY(hb_judge_artifacts_threshold(m->context, MNIST_SIDE, MNIST_SIDE, m->test.count,
-                                        m->test.pixels, SPECKS_KIND, SPECKS_LEAST, SPECKS_SHARE,
+    HB_TRY(hb_judge_artifacts_threshold(m->context, SPECKS_KIND, MNIST_SIDE, MNIST_SIDE,
+                                        SPECKS_LEAST, m->test.count, SPECKS_SHARE, m->test.pixels,
                                         &m->theta));
     snprintf(fingerprint, sizeof fingerprint,
              "mnist-2 %s %s real data=%s images=%zu paper=%zu real=%zu held=%zu times=%d seed=%llu "

@@ -78,7 +78,7 @@ static hb_status fill_field(painter *p, int method, double tau, double half)
     const size_t n = (size_t)NODES * NODES;
     fill_lattice(half, p->x);
     HB_TRY(
-        hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, tau, n, p->x, p->density, p->field));
+        hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, n, p->x, tau, p->density, p->field));
     if (method == EXACT) return HB_OK;
     hb_model *model;
     HB_TRY(load_model(p, method, &model));
@@ -150,8 +150,8 @@ static hb_status add_dots(painter *p, const double *x, int color)
 static hb_status add_data(painter *p, double tau)
 {
     double x[2 * SHOWN];
-    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, tau, p->result->size.seed, 0,
-                                SHOWN, x, NULL));
+    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, p->result->size.seed, 0, SHOWN,
+                                tau, x, NULL));
     return add_dots(p, x, 3);
 }
 
@@ -245,7 +245,7 @@ static hb_status paint_modes(painter *p)
             snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers",
                      short_name(methods[i]), found, modes, outliers);
         fill_lattice(SAMPLE_BOX, p->x);
-        HB_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, 0, (size_t)NODES * NODES, p->x,
+        HB_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, (size_t)NODES * NODES, p->x, 0,
                                 p->density, NULL));
         HB_TRY(start_square(p, title, SAMPLE_BOX));
         HB_TRY(add_contours(p, SAMPLE_BOX, 5));

@@ -171,7 +171,7 @@ hb_status hb_planar_write_table(hb_context *context, const char *directory, size
     hb_writer *writer;
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
-    if (status == HB_OK) status = hb_csv_header(writer, sizeof names / sizeof *names, names);
+    if (status == HB_OK) status = hb_writer_csv_header(writer, sizeof names / sizeof *names, names);
     for (size_t i = 0; i < n && status == HB_OK; i++) status = write_run_rows(writer, &runs[i]);
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);

@@ -49,7 +49,7 @@ hb_status hb_planar_residual(hb_context *context, const hb_mixture *truth, const
     HB_TRY(hb_study_allocate(context, 4 * n, sizeof(double), &memory));
     hb_status status = hb_problem_parse(context, "-x1, -x2", "sqrt(2)", NULL, &problem);
     if (status == HB_OK)
-        status = hb_mixture_sample_at(context, truth, HB_PROCESS_OU, tau, seed, FIRST_ANCHOR, n,
+        status = hb_mixture_sample_at(context, truth, HB_PROCESS_OU, seed, FIRST_ANCHOR, n, tau,
                                       memory, NULL);
     if (status == HB_OK) status = measure(context, problem, model, tau, n, memory, scaled, raw);
     hb_problem_destroy(problem);

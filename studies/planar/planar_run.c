@@ -54,10 +54,10 @@ static hb_status prepare_tau(job *j, int k, double *log_density, double *sorted)
     const size_t n = j->size->watch;
     const double tau = hb_planar_curve_taus[k];
     watched *w = &j->watch[k];
-    HB_TRY(hb_mixture_sample_at(j->context, j->truth, HB_PROCESS_OU, tau, j->run->seed,
-                                FIRST_WATCH + ((uint64_t)k << 20), n, w->x, NULL));
+    HB_TRY(hb_mixture_sample_at(j->context, j->truth, HB_PROCESS_OU, j->run->seed,
+                                FIRST_WATCH + ((uint64_t)k << 20), n, tau, w->x, NULL));
     HB_TRY(
-        hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, tau, n, w->x, log_density, w->exact));
+        hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, n, w->x, tau, log_density, w->exact));
     memcpy(sorted, log_density, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, hb_study_by_value);
     for (size_t i = 0; i < n; i++) {
@@ -167,8 +167,8 @@ static hb_status judge_errors(job *j, hb_model_view *view)
 {
     for (int k = 0; k < PLANAR_TAUS; k++) {
         hb_score_error error;
-        HB_TRY(hb_judge_score(j->context, j->truth, HB_PROCESS_OU, hb_planar_taus[k], j->run->seed,
-                              j->size->judge, hb_model_view_score, view, &error));
+        HB_TRY(hb_judge_score(j->context, j->truth, HB_PROCESS_OU, j->run->seed, j->size->judge,
+                              hb_planar_taus[k], hb_model_view_score, view, sizeof error, &error));
         double *value = &j->run->value[PLANAR_ERROR + PLANAR_REGIONS * k];
         value[0] = error.all;
         value[1] = error.low;
@@ -210,9 +210,9 @@ static hb_status judge_mmd(job *j, const double *x, const double *held)
     for (size_t a = 0; a < HELD; a++) {
         const double *real = held + 2 * n * a, *other = held + 2 * n * ((a + 1) % HELD);
         hb_mmd mmd;
-        HB_TRY(hb_judge_mmd(j->context, 2, n, x, n, real, 0, &mmd));
+        HB_TRY(hb_judge_mmd(j->context, 2, 0, n, n, x, real, sizeof mmd, &mmd));
         sum += mmd.mmd;
-        HB_TRY(hb_judge_mmd(j->context, 2, n, other, n, real, 0, &mmd));
+        HB_TRY(hb_judge_mmd(j->context, 2, 0, n, n, other, real, sizeof mmd, &mmd));
         floor_sum += mmd.mmd;
     }
     j->run->value[PLANAR_MMD] = sum / HELD;
@@ -297,7 +297,7 @@ static hb_status judge_rotation(job *j, hb_model_view *view, double *x, double *
     HB_TRY(hb_judge_helmholtz(j->context, LATTICE, LATTICE, h, h, field, NULL, NULL, NULL,
                               &j->run->value[PLANAR_ROTATION]));
     HB_TRY(
-        hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, TAU_DIAGNOSTIC, n, x, NULL, field));
+        hb_mixture_score(j->context, j->truth, HB_PROCESS_OU, n, x, TAU_DIAGNOSTIC, NULL, field));
     return hb_judge_helmholtz(j->context, LATTICE, LATTICE, h, h, field, NULL, NULL, NULL,
                               &j->run->value[PLANAR_ROTATION_EXACT]);
 }
@@ -315,10 +315,10 @@ static hb_status judge_field(job *j, hb_model_view *view)
     double *x = memory, curl_se;
     hb_status status = judge_rotation(j, view, x, x + 2 * lattice);
     if (status == HB_OK)
-        status = hb_mixture_sample_at(j->context, j->truth, HB_PROCESS_OU, TAU_DIAGNOSTIC,
-                                      j->run->seed, FIRST_WATCH, CURL_POINTS, x, NULL);
+        status = hb_mixture_sample_at(j->context, j->truth, HB_PROCESS_OU, j->run->seed,
+                                      FIRST_WATCH, CURL_POINTS, TAU_DIAGNOSTIC, x, NULL);
     if (status == HB_OK)
-        status = hb_judge_curl(j->context, 2, CURL_POINTS, x, TAU_DIAGNOSTIC, j->run->seed, 0,
+        status = hb_judge_curl(j->context, 2, 0, j->run->seed, CURL_POINTS, x, TAU_DIAGNOSTIC,
                                hb_model_view_score, view, &value[PLANAR_CURL], &curl_se);
     free(memory);
     return status;

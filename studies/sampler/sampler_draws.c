@@ -39,7 +39,7 @@ static hb_status draw_direct(hb_context *context, int dim, uint64_t seed, sample
     for (size_t first = 0; first < SAMPLER_DRAWS; first += draws->chunk_rows) {
         const size_t left = SAMPLER_DRAWS - first;
         const size_t n = left < draws->chunk_rows ? left : draws->chunk_rows;
-        HB_TRY(hb_ball_sample(context, HB_KAPPA, dim, 0, 1.0, seed, first, n, draws->rows,
+        HB_TRY(hb_ball_sample(context, HB_MEASURE_KAPPA, dim, 0, seed, first, n, 1.0, draws->rows,
                               draws->sigma + first));
         for (size_t i = 0; i < n; i++)
             draws->z2[first + i] = sum_of_squares(draws->rows + i * (size_t)dim, dim);
@@ -228,7 +228,7 @@ static void measure_concentration(const sampler_draws *draws, double *x, hb_samp
 hb_status hb_sampler_measure(hb_context *context, int dim, uint64_t seed, hb_sampler_row *row)
 {
     hb_ball_constants ball;
-    HB_TRY(hb_ball_constants_get(context, dim, 0, &ball));
+    HB_TRY(hb_ball_constants_get(context, dim, 0, sizeof ball, &ball));
     const size_t chunk_rows = CHUNK / ((size_t)dim + 2);
     const size_t most = chunk_rows < SAMPLER_DRAWS ? chunk_rows : SAMPLER_DRAWS;
     void *memory;

@@ -29,7 +29,7 @@ static hb_status write_table(hb_context *context, const hb_sampler_row *rows, co
     hb_writer *writer;
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
-    if (status == HB_OK) status = hb_csv_header(writer, COLUMNS, names);
+    if (status == HB_OK) status = hb_writer_csv_header(writer, COLUMNS, names);
     for (int i = 0; i < SAMPLER_DIMS && status == HB_OK; i++) {
 #define SAMPLER_VALUE(name) rows[i].name,
         const double values[] = {SAMPLER_COLUMNS(SAMPLER_VALUE)};

@@ -14,8 +14,8 @@ int main(void)
     hb_context *context;
     hb_ball_constants constants;
     if (hb_context_create(NULL, &context) != HB_OK) return 1;
-    if (hb_ball_constants_get(context, DIM, 0, &constants) != HB_OK ||
-        hb_ball_sample(context, HB_KAPPA, DIM, 0, 1.0, 1, 0, N, NULL, sigma) != HB_OK) {
+    if (hb_ball_constants_get(context, DIM, 0, sizeof constants, &constants) != HB_OK ||
+        hb_ball_sample(context, HB_MEASURE_KAPPA, DIM, 0, 1, 0, N, 1.0, NULL, sigma) != HB_OK) {
         fprintf(stderr, "%s\n", hb_context_message(context));
         return 1;
     }

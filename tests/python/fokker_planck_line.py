@@ -64,5 +64,6 @@ def run(f, mean, var, time, points, breaks, features, cells, steady):
 
 def solve(f, mean, var, time, points, breaks=(), features=(), steady=True, cells=1000):
     """Density and score at the points, (n, 2), and their errors."""
-    coarse, fine = (run(f, mean, var, time, points, breaks, features, n, steady) for n in (cells, 2 * cells))
+    coarse, fine = (run(f, mean, var, time, points, breaks, features, n, steady) for n in (cells,
+                        2 * cells))
     return fine + (fine - coarse) / 3, abs(fine - coarse) / 3 + 1e-6

@@ -23,7 +23,8 @@ TINY = ["--method", "dsm", "--width", "8", "--depth", "2", "--epochs", "1", "-q"
 
 
 def run(*arguments):
-    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=300)
 
 
 def succeed(*arguments):

@@ -39,7 +39,8 @@ def train(context, data, **settings):
     for name, value in settings.items():
         setattr(chosen, name, value)
     model = ctypes.POINTER(_native.Model)()
-    call(context, "hb_train", ctypes.byref(chosen), data.shape[1], len(data), doubles(data), 0, None,
+    call(context, "hb_train", ctypes.byref(chosen), data.shape[1], len(data), doubles(data), 0,
+         None,
          ctypes.byref(model))
     return model
 
@@ -142,7 +143,8 @@ def test_the_file_is_the_model(context, tmp_path, head, loss, process, standardi
     x = np.ascontiguousarray(sample(40) * 1.3)
     for tau in 0.004, 0.21, 1.7:
         taus, score = np.full(len(x), tau), np.empty_like(x)
-        call(context, "hb_model_score", model, len(x), doubles(x), doubles(taus), None, doubles(score))
+        call(context, "hb_model_score", model, len(x), doubles(x), doubles(taus), None,
+             doubles(score))
         exact = ours.score(x, tau)
         assert np.abs(score - exact).max() < 2e-5 * (1 + np.abs(exact).max())
         if head == "energy":

@@ -68,7 +68,7 @@ def test_the_parser_sees_the_headers():
     found = declarations()
     assert len(found) == code_of_headers().count("HB_API")
     assert found["hb_ball_kernel"] == ("hb_status", [
-        "hb_context *", "hb_kernel", "int", "double", "size_t", "const double *", "const double *",
+        "hb_context *", "hb_kernel", "int", "size_t", "double", "const double *", "const double *",
         "double *"])
     assert found["hb_version"] == ("const char *", [])
     assert found["hb_writer_printf"][1][-1] == "..."

@@ -20,7 +20,8 @@ PAIRS = [(0, 0), (0, 1), (1, 1)]
 
 def driver(arguments, *arrays):
     data = b"".join(np.ascontiguousarray(a, dtype=np.float32).tobytes() for a in arrays)
-    run = subprocess.run([DRIVER, *map(str, arguments)], input=data, capture_output=True, check=True)
+    run = subprocess.run([DRIVER, *map(str, arguments)], input=data, capture_output=True,
+                         check=True)
     return np.frombuffer(run.stdout, dtype=np.float32).astype(float)
 
 

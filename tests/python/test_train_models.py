@@ -389,7 +389,8 @@ def test_signals_do_not_disturb_the_numbers(quick, tmp_path):
               "model.save(sys.argv[1])\n"
               "print(len(hits))\n")
     env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(heatball.__file__))}
-    done = subprocess.run([sys.executable, "-c", script, tmp_path / "under_signals"], capture_output=True,
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "under_signals"],
+                          capture_output=True,
                           text=True, env=env, timeout=60)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 10
