@@ -213,42 +213,48 @@ static void fill_sampling(const solve_values *v, hb_solve_settings *settings)
 
 /* ---- solving ---- */
 
+typedef struct solve_task {
+    hb_problem *problem;
+    hb_points points;
+    hb_user_paths paths;
+    hb_solve_settings settings;
+    hb_solve_shown shown;
+} solve_task;
+
 static hb_status interrupted(hb_session *session, const solve_values *v, hb_status status)
 {
     if (status != HB_ERROR_INTERRUPTED || !v->state) return status;
     return hb_session_fail(session, status, "%s", hb_context_message(hb_session_context(session)));
 }
 
-static hb_status solve_one(hb_session *session, const solve_values *v, const hb_problem *problem,
-                           const hb_solve_settings *settings, hb_solve_shown *shown)
+/* Draws and prints the solution, and destroys it. */
+static hb_status show_one(hb_session *session, const solve_values *v, solve_task *task,
+                          hb_solution *solution)
 {
-    hb_solution *solution;
-    const hb_points *points = shown->points;
-    hb_status status =
-        hb_solve(hb_session_context(session), problem, settings, points->n, points->x, &solution);
-    if (status != HB_OK) return interrupted(session, v, status);
-    shown->tau = hb_solution_tau(solution);
+    hb_status status = HB_OK;
+    task->shown.tau = hb_solution_tau(solution);
     note_unused(session, v, solution);
     if (v->plot)
-        status = hb_solve_figure_write(session, problem, shown->time, points, solution, v->plot);
+        status = hb_solve_figure_write(session, task->problem, task->shown.time, &task->points,
+                                       solution, v->plot);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
-        const hb_status result = hb_solve_show(session, shown, solution);
+        const hb_status result = hb_solve_show(session, &task->shown, solution);
         if (result != HB_OK) status = result;
     }
     hb_solution_destroy(solution);
     return status;
 }
 
-static hb_status try_method(hb_session *session, const hb_problem *problem,
-                            hb_solve_settings settings, const hb_points *points, int method,
+static hb_status try_method(hb_session *session, const solve_task *task, int method,
                             hb_solve_try *out)
 {
     hb_context *context = hb_session_context(session);
     const double start = hb_session_clock();
+    hb_solve_settings settings = task->settings;
     settings.method = method;
     if (method != HB_METHOD_PARTICLES) settings.sampling.paths = NULL;
     const hb_status status =
-        hb_solve(context, problem, &settings, points->n, points->x, &out->solution);
+        hb_solve(context, task->problem, &settings, task->points.n, task->points.x, &out->solution);
     out->seconds = hb_session_clock() - start;
     if (status != HB_OK)
         snprintf(out->reason, sizeof out->reason, "%s", hb_session_message(session, status));
@@ -256,8 +262,7 @@ static hb_status try_method(hb_session *session, const hb_problem *problem,
 }
 
 /* Fails with the first refusal when no method applies, and when it is stopped. */
-static hb_status solve_all(hb_session *session, const hb_problem *problem,
-                           const hb_solve_settings *settings, hb_solve_shown *shown)
+static hb_status solve_all(hb_session *session, solve_task *task)
 {
     static const int order[] = {HB_METHOD_GRID, HB_METHOD_PARTICLES, HB_METHOD_WALK,
                                 HB_METHOD_MEANVALUE};
@@ -267,55 +272,58 @@ static hb_status solve_all(hb_session *session, const hb_problem *problem,
     hb_status first = HB_OK, status = HB_OK;
     int n_good = 0;
     for (int k = 0; k < N_TRIES && status != HB_ERROR_INTERRUPTED; k++) {
-        status = try_method(session, problem, *settings, shown->points, order[k], &tries[k]);
-        if (status == HB_OK) shown->tau = hb_solution_tau(tries[k].solution);
+        status = try_method(session, task, order[k], &tries[k]);
+        if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[k].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
     }
     if (status != HB_ERROR_INTERRUPTED)
-        status = n_good > 0 ? hb_solve_show_tries(session, shown, N_TRIES, tries)
+        status = n_good > 0 ? hb_solve_show_tries(session, &task->shown, N_TRIES, tries)
                             : hb_session_fail(session, first, "%s", tries[0].reason);
     for (int k = 0; k < N_TRIES; k++) hb_solution_destroy(tries[k].solution);
     return status;
 }
 
-static hb_status solve_problem(hb_session *session, const solve_values *v,
-                               const hb_problem *problem, const hb_points *points)
+static hb_status read_task(hb_session *session, const solve_values *v, solve_task *task)
 {
-    hb_solve_settings settings;
-    hb_user_paths paths = {0};
-    HB_TRY(hb_problem_fill_settings(session, &v->problem, problem, &settings));
-    fill_sampling(v, &settings);
-    const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
-    hb_solve_shown shown = {
-        .points = points, .time = time, .seed = v->problem.seed, .path = v->path, .json = v->json};
-    hb_status status = hb_user_paths_read(session, v->paths, v->path_times, points->dim, time,
-                                          &settings.sampling, &paths);
-    settings.method = method_codes[v->method];
+    HB_TRY(hb_rows_check_path(session, v->path));
+    HB_TRY(check_options(session, v));
+    HB_TRY(hb_problem_from_options(session, &v->problem, &task->problem));
+    const int dim = hb_problem_dim(task->problem), method = method_codes[v->method];
+    HB_TRY(hb_solve_figure_check(session, v->plot, dim, method));
+    HB_TRY(hb_points_read(session, v->problem.at, dim, &task->points));
+    HB_TRY(hb_problem_fill_settings(session, &v->problem, task->problem, &task->settings));
+    fill_sampling(v, &task->settings);
+    task->settings.method = method;
+    task->shown = (hb_solve_shown){.points = &task->points,
+                                   .time = isnan(v->problem.time) ? hb_problem_time(task->problem)
+                                                                  : v->problem.time,
+                                   .seed = v->problem.seed,
+                                   .path = v->path,
+                                   .json = v->json};
+    HB_TRY(hb_user_paths_read(session, v->paths, v->path_times, dim, task->shown.time,
+                              &task->settings.sampling, &task->paths));
     hb_session_inputs_end(session);
-    if (status == HB_OK)
-        status = settings.method == ALL ? solve_all(session, problem, &settings, &shown)
-                                        : solve_one(session, v, problem, &settings, &shown);
-    hb_user_paths_destroy(session, &paths);
-    return status;
+    return HB_OK;
 }
 
 static hb_status run_solve(hb_session *session, const void *values)
 {
     const solve_values *v = values;
-    hb_problem *problem = NULL;
-    hb_points points = {0};
-    hb_status status = hb_rows_check_path(session, v->path);
-    if (status == HB_OK) status = check_options(session, v);
-    if (status == HB_OK) status = hb_problem_from_options(session, &v->problem, &problem);
-    if (status == HB_OK)
-        status = hb_solve_figure_check(session, v->plot, hb_problem_dim(problem),
-                                       method_codes[v->method]);
-    if (status == HB_OK)
-        status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
-    if (status == HB_OK) status = solve_problem(session, v, problem, &points);
-    hb_points_destroy(&points);
-    hb_problem_destroy(problem);
+    solve_task task = {0};
+    hb_solution *solution;
+    hb_status status = read_task(session, v, &task);
+    if (status == HB_OK && task.settings.method == ALL) {
+        status = solve_all(session, &task);
+    } else if (status == HB_OK) {
+        status = hb_solve(hb_session_context(session), task.problem, &task.settings, task.points.n,
+                          task.points.x, &solution);
+        status = status == HB_OK ? show_one(session, v, &task, solution)
+                                 : interrupted(session, v, status);
+    }
+    hb_user_paths_destroy(session, &task.paths);
+    hb_points_destroy(&task.points);
+    hb_problem_destroy(task.problem);
     return status;
 }
 

@@ -114,6 +114,7 @@ static void start(hb_context *context, const hb_sampling_settings *settings, fak
 {
     const hb_estimator estimator = estimator_of(f, "fake");
     assert_ok(context, hb_sampling_create(context, settings, POINTS, DIM, 0.5, out));
+    f->context = &out->inside;
     assert_ok(context, hb_sampling_add(out, &estimator, 20 * PER_ROUND));
 }
 
@@ -320,7 +321,7 @@ static void print_of(hb_sampling *s, const char *drift, const double *points)
     hb_solve_settings settings;
     hb_solve_settings_default(&settings);
     settings.sampling = *s->settings;
-    const hb_solve_task task = {s->context, problem, &settings, 1, points};
+    const hb_solve_task task = {s->context, problem, &settings, 1, points, NULL};
     assert_ok(s->context, hb_sampling_fingerprint(&task, 0.5, s));
     hb_problem_destroy(problem);
 }

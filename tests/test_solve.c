@@ -241,7 +241,8 @@ static void wrong_sampling_is_refused(void **state)
     hb_sampling_settings *sampling = &f->settings.sampling;
     const hb_sampling_settings good = *sampling;
     const hb_status bad = HB_ERROR_ARGUMENT;
-    const double paths[] = {0.1, 0.2, 0.3, NAN}, times[] = {0, TIME}, wrong[] = {0, 2 * TIME};
+    const double paths[] = {0.1, 0.2, 0.3, NAN}, times[] = {0, TIME}, wrong[] = {0, 2 * TIME},
+                 falling[] = {2 * TIME, TIME};
     f->settings.method = HB_METHOD_PARTICLES;
     sampling->density_error = -0.1;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
@@ -257,6 +258,9 @@ static void wrong_sampling_is_refused(void **state)
     sampling->lift = -2;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "lift is -2");
     *sampling = good;
+    sampling->radius = -1;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "radius is -1");
+    *sampling = good;
     sampling->resume = 1;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "without a state");
     *sampling = good;
@@ -269,6 +273,8 @@ static void wrong_sampling_is_refused(void **state)
                  "path 2 is nan at its time 2");
     sampling->path_times = wrong;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "the last time of");
+    sampling->path_times = falling;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "times must rise");
     f->settings.method = HB_METHOD_WALK;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
                  "only the method particles");

@@ -154,11 +154,6 @@ static hb_status check_settings(hb_context *context, const hb_problem *problem, 
              "tau is %g; particles need a time above 0", tau);
     HB_CHECK(context, hb_problem_dim(problem) <= MOST_DIM, HB_ERROR_ARGUMENT,
              "dim is %d; for particles it must be 1 to %d", hb_problem_dim(problem), MOST_DIM);
-    HB_CHECK(context, s->radius >= 0 && isfinite(s->radius), HB_ERROR_ARGUMENT,
-             "radius is %g; it must be a number above 0, or 0 for a choice", s->radius);
-    HB_CHECK(context, s->n_paths > 0 || hb_problem_initial_kind(problem) != HB_INITIAL_NONE,
-             HB_ERROR_ARGUMENT,
-             "the problem has no initial density; give one, or trajectories of your own");
     HB_CHECK(context, s->n_paths == 0 || (s->radius == 0 && s->lift < 0), HB_ERROR_ARGUMENT,
              "radius and lift cannot be chosen with trajectories of your own: their times fix the "
              "fixed lag");
@@ -169,21 +164,13 @@ static hb_status check_settings(hb_context *context, const hb_problem *problem, 
 static hb_status convert_times(hb_context *context, const hb_problem *problem, double tau,
                                const hb_sampling_settings *s, double *out)
 {
-    HB_CHECK(context, s->paths && s->path_times && s->n_times >= 2, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, s->n_times >= 2, HB_ERROR_ARGUMENT,
              "trajectories need at least 2 times; there are %zu", s->n_times);
     HB_CHECK(context, s->n_paths >= BATCHES, HB_ERROR_ARGUMENT,
              "there are %zu trajectories; at least %d are needed for an error", s->n_paths,
              BATCHES);
-    for (size_t k = 0; k < s->n_times; k++) {
-        HB_CHECK(
-            context, s->path_times[k] >= 0 && (k == 0 || s->path_times[k] > s->path_times[k - 1]),
-            HB_ERROR_ARGUMENT, "time %zu of the trajectories is %g; times must rise from 0 or more",
-            k + 1, s->path_times[k]);
+    for (size_t k = 0; k < s->n_times; k++)
         HB_TRY(hb_problem_tau_of_t(context, problem, s->path_times[k], out + k));
-    }
-    HB_CHECK(context, fabs(out[s->n_times - 1] - tau) <= 1e-9 * tau, HB_ERROR_ARGUMENT,
-             "the last time of the trajectories is %g, which is not the time that is asked for",
-             s->path_times[s->n_times - 1]);
     out[s->n_times - 1] = tau;
     return HB_OK;
 }
@@ -250,18 +237,6 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     return HB_OK;
 }
 
-/* Kernels of the pilot look at its times; these are the times of the winners alone. */
-static hb_status keep_winners(particles *p)
-{
-    unsigned char used[HB_MOST_RULES] = {0};
-    for (size_t i = 0; i < p->task.n; i++) used[p->winner[i]] = 1;
-    HB_TRY(hb_pilot_times(&p->task, used, &p->rules));
-    for (size_t i = 0; i < p->task.n; i++)
-        for (int j = 0; j < p->kernels[i].n; j++)
-            p->kernels[i].nodes[j].snapshot = p->rules.snapshot[p->winner[i]][j];
-    return HB_OK;
-}
-
 static hb_status choose(const hb_sampling_settings *settings, particles *p)
 {
     const hb_particle_task *task = &p->task;
@@ -271,7 +246,6 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
     if (task->given.n_paths >= FEW_PATHS)
         p->skipped = HB_PILOT_BATCHES * hb_pilot_batch(task, p->rules.n_times);
     HB_TRY(hb_pilot_compete(task, &p->rules, p->step, p->kernels, p->winner, p->unseen));
-    HB_TRY(keep_winners(p));
     for (size_t k = 0; k < task->n * (1 + task->dim); k++) p->left[k] = p->verdict.doubt;
     if (!exact) HB_TRY(hb_pilot_step(task, &p->rules, p->kernels, &p->step, &p->bias, p->left));
     for (size_t i = 0; i < task->n; i++) /* particle_start.c */

@@ -187,7 +187,7 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
     const hb_status status = hb_problem_drift(context, problem, tau, 1, x0, out->anchor.b, NULL,
                                               out->anchor.grad_div, out->anchor.A);
     *fits = status == HB_OK && make_nodes(rule, work, out);
-    for (int j = 0; j < out->n; j++) out->nodes[j].snapshot = snapshots[j];
+    out->snapshots = snapshots;
     if (!*fits) hb_kernel_destroy(context, out);
     return status;
 }

@@ -16,7 +16,6 @@ typedef struct hb_particle_anchor {
 } hb_particle_anchor;
 
 typedef struct hb_particle_node {
-    size_t snapshot; /* which list */
     int is_main;
     double weight[2]; /* in the rule, and in the coarser one */
     double lag, log_norm, reach2;
@@ -33,6 +32,7 @@ typedef struct hb_particle_kernel {
     double rest;    /* with from_start: how far the drift is from linear within its width */
     int from_start; /* the main node is averaged over draws around it (particle_start.c) */
     double at_zero[2], log_scale;
+    const size_t *snapshots; // (n): which list each node looks at; the rule's (hb_particle_rules)
     hb_particle_node *nodes; // (n); the one block that everything above points into
 } hb_particle_kernel;
 
@@ -41,7 +41,7 @@ enum { HB_KERNEL_UNITS = 128 }; /* most batches in one call */
 /* Doubles of work per call. */
 size_t hb_kernel_work(size_t dim);
 
-/* Frames for the nodes of a rule; snapshots[rule->n] name their lists. *fits = 0 when a matrix leaves
+/* Frames for the nodes of a rule; snapshots[rule->n] name their lists, and live as long as the kernel. *fits = 0 when a matrix leaves
  * the range of double or a lift is too high: such a kernel cannot be used, and is empty. work: at least
  * hb_kernel_work doubles. */
 hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, double tau, size_t dim,

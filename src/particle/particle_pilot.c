@@ -337,9 +337,10 @@ static hb_status pilot_swarm(const hb_particle_task *task, const hb_particle_rul
     return status;
 }
 
-hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
-                           double step, hb_particle_kernel *kernels, int *winner, double *unseen)
+hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rules, double step,
+                           hb_particle_kernel *kernels, int *winner, double *unseen)
 {
+    unsigned char used[HB_MOST_RULES] = {0};
     hb_swarm swarm;
     memset(kernels, 0, task->n * sizeof *kernels);
     HB_TRY(pilot_swarm(task, rules, step, 0, &swarm));
@@ -348,7 +349,9 @@ hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules
     if (task->given.n_paths || task->linear.A) c.steps = 1;
     const hb_status status = run_contest(&c);
     hb_swarm_destroy(&swarm);
-    return status;
+    HB_TRY(status);
+    for (size_t i = 0; i < task->n; i++) used[winner[i]] = 1;
+    return hb_pilot_times(task, used, rules);
 }
 
 /* ---- the step ------------------------------------------------------------------------------------ */

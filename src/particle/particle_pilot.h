@@ -43,9 +43,9 @@ hb_status hb_pilot_times(const hb_particle_task *task, const unsigned char *used
                          hb_particle_rules *rules);
 
 /* The kernel of each point, kernels[n], which rule won, winner[n], and what trajectories that are too rare may
- * change, unseen[n][1 + dim]. Snapshots are those of rules. */
-hb_status hb_pilot_compete(const hb_particle_task *task, const hb_particle_rules *rules,
-                           double step, hb_particle_kernel *kernels, int *winner, double *unseen);
+ * change, unseen[n][1 + dim]. The times of rules are then those of the winners alone, and kernels look there. */
+hb_status hb_pilot_compete(const hb_particle_task *task, hb_particle_rules *rules, double step,
+                           hb_particle_kernel *kernels, int *winner, double *unseen);
 
 /* The step of Heun's scheme for these kernels; *bias: its estimated part of the standard error.
  * known[n][1 + dim]: what it leaves in the density, relative, and in the score. */

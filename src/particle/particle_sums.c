@@ -248,7 +248,7 @@ static void visit_node(visitor *v, const hb_cell_list *lists, size_t units)
 {
     const hb_particle_kernel *kernel = v->kernel;
     const hb_particle_node *node = v->node;
-    v->list = lists + node->snapshot;
+    v->list = lists + kernel->snapshots[node - kernel->nodes];
     v->log_scale = (kernel->lift ? 0 : node->log_norm) - kernel->log_scale;
     memset(v->v, 0, units * kernel->anchor.dim * sizeof(double));
     memset(v->a, 0, units * sizeof(double));
@@ -299,7 +299,7 @@ void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, doubl
     for (int j = 0; j < kernel->n && !kernel->lift; j++) {
         hb_particle_node *node = kernel->nodes + j;
         v.node = node;
-        v.list = lists + node->snapshot;
+        v.list = lists + kernel->snapshots[j];
         const double least = nearest(&v);
         node->reach2 = least + REACH;
         const double reach = sqrt(node->reach2);

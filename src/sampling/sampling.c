@@ -36,11 +36,29 @@ static const double ONLY_BIAS =
 
 /* ---- making and unmaking ---- */
 
+/* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
+ * inside, only ask whether to stop. */
+static int report_part(void *user, const char *what, double done, double total)
+{
+    hb_sampling *s = user;
+    hb_sampling_report *r = &s->report;
+    const hb_context_settings *outside = &s->context->settings;
+    if (!r->what) return outside->progress(outside->progress_user, what, done, total);
+    if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
+    const double now = r->done + r->share * r->part;
+    return outside->progress(outside->progress_user, r->what, now, fmax(now, r->total));
+}
+
 hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
                              int dim, double tau, hb_sampling *out)
 {
     void *memory;
     *out = (hb_sampling){.context = context, .settings = settings, .n = n, .dim = dim};
+    out->inside = hb_context_child(context, 0);
+    if (context->settings.progress) {
+        out->inside.settings.progress = report_part;
+        out->inside.settings.progress_user = out;
+    }
     out->score_scale = 1 / sqrt(2 * tau);
     out->start = out->saved = hb_seconds();
     hb_sampling_allow(out, 1);
@@ -49,11 +67,10 @@ hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *se
     return HB_OK;
 }
 
-/* Only while the sampling lives: the context outlives it. */
 void hb_sampling_allow(hb_sampling *s, double part)
 {
     s->deadline = s->start + part * s->settings->max_time;
-    s->context->deadline = s->settings->max_time > 0 ? &s->deadline : NULL;
+    s->inside.deadline = s->settings->max_time > 0 ? &s->deadline : NULL;
 }
 
 void hb_sampling_remove(hb_sampling *s)
@@ -69,7 +86,6 @@ void hb_sampling_remove(hb_sampling *s)
 void hb_sampling_destroy(hb_sampling *s)
 {
     while (s->n_runs > 0) hb_sampling_remove(s);
-    if (s->context) s->context->deadline = NULL;
     if (s->context) hb_release(s->context, s->score);
     *s = (hb_sampling){0};
 }
@@ -99,45 +115,23 @@ hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_
 
 /* ---- one round ---- */
 
-/* What a round reports under the name of its unit becomes a part of the whole; other reports, of the work
- * inside, only ask whether to stop. */
-static int report_part(void *user, const char *what, double done, double total)
-{
-    hb_sampling_report *r = user;
-    if (total > 0 && strcmp(what, r->what) == 0) r->part = fmax(r->part, fmin(done / total, 1));
-    const double now = r->done + r->share * r->part;
-    return r->progress && r->progress(r->user, r->what, now, fmax(now, r->total));
-}
-
-static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched)
+hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
+                            double done, double total)
 {
     const hb_estimator *e = &run->estimator;
     const size_t size = hb_tally_size(s->dim), all = s->n * size;
     for (size_t i = 0; i < 2 * s->n; i++)
         if (run->wanted[i % s->n]) hb_tally_clear(s->dim, run->fresh + i * size);
-    HB_TRY(e->round(e->self, k, run->wanted, run->fresh));
-    if (watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
-        HB_TRY(e->watch(e->self, k, run->wanted, run->fresh + all));
+    s->report = (hb_sampling_report){e->unit, done, total, (double)e->samples_per_round, 0};
+    hb_status status = e->round(e->self, k, run->wanted, run->fresh);
+    if (status == HB_OK && watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
+        status = e->watch(e->self, k, run->wanted, run->fresh + all);
+    s->report.what = NULL;
+    HB_TRY(hb_context_adopt(s->context, &s->inside, status));
     for (size_t i = 0; i < 2 * s->n; i++)
         if (run->wanted[i % s->n])
             hb_tally_merge(s->dim, run->tallies + i * size, run->fresh + i * size);
     return HB_OK;
-}
-
-hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
-                            hb_sampling_report *report)
-{
-    hb_context_settings *settings = &s->context->settings;
-    report->what = run->estimator.unit;
-    report->share = (double)run->estimator.samples_per_round;
-    report->progress = settings->progress;
-    report->user = settings->progress_user;
-    settings->progress = report_part;
-    settings->progress_user = report;
-    const hb_status status = count_round(s, run, k, watched);
-    settings->progress = report->progress;
-    settings->progress_user = report->user;
-    return status;
 }
 
 /* ---- when is it enough? ---- */
@@ -248,21 +242,20 @@ static hb_status perform_run(hb_sampling *s, hb_sampling_run *run)
     const double size = (double)run->estimator.samples_per_round, start = hb_seconds();
     double rounds_done = 0, left;
     uint64_t next;
-    while (!hb_is_late(s->context) && plan_round(s, run, &next, &left)) {
+    while (!hb_is_late(&s->inside) && plan_round(s, run, &next, &left)) {
         const double now = hb_seconds();
-        if (rounds_done > 0 && s->context->deadline) /* no more than the time allows */
+        if (rounds_done > 0 && s->inside.deadline) /* no more than the time allows */
             left = fmin(left, fmax((s->deadline - now) * rounds_done / (now - start), 1));
-        hb_sampling_report report = {.done = (double)next * size,
-                                     .total = ((double)next + left) * size};
-        const hb_status status = hb_sampling_round(s, run, run->first + next, 1, &report);
-        if (status == HB_ERROR_INTERRUPTED && hb_is_late(s->context)) break;
+        const double total = ((double)next + left) * size, done = (double)(next + 1) * size;
+        const hb_status status =
+            hb_sampling_round(s, run, run->first + next, 1, (double)next * size, total);
+        if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside)) break;
         HB_TRY(status);
         for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
         rounds_done++;
         HB_TRY(hb_sampling_keep(s));
-        const double done = report.done + size;
-        if (!hb_is_late(s->context))
-            HB_TRY(hb_progress(s->context, report.what, done, fmax(report.total, done)));
+        if (!hb_is_late(&s->inside))
+            HB_TRY(hb_progress(s->context, run->estimator.unit, done, fmax(total, done)));
     }
     return HB_OK;
 }
@@ -294,25 +287,9 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
     return doubts_at(s, other, point) < doubts_at(s, own, point) ? other : own;
 }
 
-static hb_status perform_runs(hb_sampling *s)
-{
-    const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;
-    for (int pass = 0; pass < s->n_runs; pass++) {
-        if (pass > 0) ask_for_help(s);
-        for (int k = 0; k < s->n_runs; k++) {
-            const int part = pass * s->n_runs + k + 1, parts = s->n_runs * s->n_runs;
-            s->deadline = begin + left * part / parts;
-            HB_TRY(perform_run(s, &s->runs[k]));
-        }
-    }
-    return s->n_runs > 1 ? perform_run(s, &s->runs[0]) : HB_OK; /* in the time that is left */
-}
-
 /* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */
-hb_status hb_sampling_perform(hb_sampling *s)
+static hb_status keep_last(hb_sampling *s, hb_status status)
 {
-    const hb_status status = perform_runs(s);
-    if (!s->settings->state) return status;
     if (status == HB_OK) return hb_sampling_save(s);
     char message[sizeof s->context->message];
     memcpy(message, s->context->message, sizeof message);
@@ -322,4 +299,19 @@ hb_status hb_sampling_perform(hb_sampling *s)
     return hb_fail(s->context, status,
                    "interrupted; the state is saved in %s, and resume goes on from there",
                    s->settings->state);
+}
+
+hb_status hb_sampling_perform(hb_sampling *s)
+{
+    const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;
+    const int parts = s->n_runs * s->n_runs; /* of the time: two runs have two turns each */
+    hb_status status = HB_OK;
+    for (int part = 0; part < parts && status == HB_OK; part++) {
+        if (part > 0 && part % s->n_runs == 0) ask_for_help(s);
+        s->deadline = begin + left * (part + 1) / parts;
+        status = perform_run(s, &s->runs[part % s->n_runs]);
+    }
+    if (s->n_runs > 1 && status == HB_OK) /* in the time that is left */
+        status = perform_run(s, &s->runs[0]);
+    return s->settings->state ? keep_last(s, status) : status;
 }

@@ -4,6 +4,7 @@
 #ifndef HB_SAMPLING_SAMPLING_H
 #define HB_SAMPLING_SAMPLING_H
 
+#include "base/context.h"
 #include "sampling/estimator.h"
 
 enum { HB_MOST_RUNS = 2 };
@@ -15,6 +16,7 @@ typedef struct hb_solve_task {
     const hb_solve_settings *settings;
     double time;
     const double *points; // (n, dim)
+    const char *why; /* how the method was chosen, which opens the note; NULL: it was asked for */
 } hb_solve_task;
 
 typedef struct hb_sampling_run {
@@ -30,8 +32,17 @@ typedef struct hb_sampling_run {
     unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
 } hb_sampling_run;
 
+/* How a round is seen from outside. */
+typedef struct hb_sampling_report {
+    const char *what;   /* the unit of the round under way; NULL: none is */
+    double done, total; /* samples before the round, and in all */
+    double share, part; /* samples of the round, and how much of it is done */
+} hb_sampling_report;
+
 typedef struct hb_sampling {
     hb_context *context;
+    hb_context inside; /* a child with the deadline, in which estimators are made and work */
+    hb_sampling_report report;
     const hb_sampling_settings *settings;
     size_t n;
     int dim;
@@ -39,35 +50,26 @@ typedef struct hb_sampling {
     uint64_t fingerprint; /* of all that determines the rounds */
     double start, saved;  /* seconds */
     double save_gap;      /* seconds from one save to the next */
-    double deadline;      /* of hb_seconds: the context's, when there is a limit on the time */
+    double deadline;      /* of hb_seconds: that of inside, when there is a limit on the time */
     int n_runs;
     hb_sampling_run runs[HB_MOST_RUNS];
     double *score; // (2, dim): a score and its error
 } hb_sampling;
 
-/* Sets context, settings, n, dim and the clock. */
+/* Sets contexts, settings, n, dim and the start. The sampling stays where it is from now on. */
 hb_status hb_sampling_create(hb_context *context, const hb_sampling_settings *settings, size_t n,
                              int dim, double tau, hb_sampling *out);
 void hb_sampling_destroy(hb_sampling *sampling); /* a zeroed one is fine */
-/* From here on the context's deadline is this part of max_time after the start; none without max_time. */
+/* From here on the deadline inside is this part of max_time after the start; none without max_time. */
 void hb_sampling_allow(hb_sampling *sampling, double part);
 /* Adds a run at all points; the estimator is the sampling's from now on, also on failure. */
 hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator, uint64_t usual);
 /* Removes the last run. */
 void hb_sampling_remove(hb_sampling *sampling);
-/* How a round is seen from outside. The caller sets the first two. */
-typedef struct hb_sampling_report {
-    double done, total; /* samples before the round, and in all */
-    int (*progress)(void *user, const char *what, double done, double total);
-    void *user;
-    const char *what;
-    double share, part; /* samples of the round, and how much of it is done */
-} hb_sampling_report;
-
 /* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are
- * complete. */
+ * complete. done, total: samples before it, and in all. */
 hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int watched,
-                            hb_sampling_report *report);
+                            double done, double total);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
 hb_status hb_sampling_perform(hb_sampling *sampling);
 /* The run whose answer counts at a point. */

@@ -47,9 +47,9 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
     run->first = pilot_rounds(run);
     const double size = (double)run->estimator.samples_per_round;
     for (uint64_t k = 0; k < run->first; k++) {
-        hb_sampling_report report = {.done = (double)k * size, .total = (double)run->first * size};
-        const hb_status status = hb_sampling_round(s, run, k, 0, &report);
-        if (status == HB_ERROR_INTERRUPTED && hb_is_late(s->context)) break;
+        const hb_status status =
+            hb_sampling_round(s, run, k, 0, (double)k * size, (double)run->first * size);
+        if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside)) break;
         HB_TRY(status);
     }
     return HB_OK;

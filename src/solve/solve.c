@@ -134,13 +134,12 @@ void hb_solve_fill_from_log(hb_solution *s)
     }
 }
 
-static hb_status solve_initial(hb_context *context, const hb_problem *problem, const double *points,
-                               hb_solution *out)
+static hb_status solve_initial(const hb_solve_task *task, hb_solution *out)
 {
     out->method = "initial";
     snprintf(out->note, sizeof out->note, "time 0: the initial density itself");
-    HB_TRY(hb_problem_initial(context, problem, out->n, points, out->columns[HB_LOG_DENSITY],
-                              out->columns[HB_SCORE]));
+    HB_TRY(hb_problem_initial(task->context, task->problem, out->n, task->points,
+                              out->columns[HB_LOG_DENSITY], out->columns[HB_SCORE]));
     hb_solve_fill_from_log(out);
     return HB_OK;
 }
@@ -148,18 +147,18 @@ static hb_status solve_initial(hb_context *context, const hb_problem *problem, c
 /* The grid, and samples where it cannot. */
 static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
 {
-    char why[HB_NOTE / 2];
-    if (task->settings->sampling.paths)
-        return hb_solve_by_samples(task, "particles, because paths are given", out);
-    if (out->dim > HB_MOST_GRID_DIM) {
-        snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
-                 HB_MOST_GRID_DIM);
-        return hb_solve_by_samples(task, why, out);
-    }
-    /* Of a limited time the grid gets half, and samples what is left. */
+    char why[HB_NOTE / 2] = "particles, because paths are given";
     hb_solve_settings settings = *task->settings;
     hb_solve_task part = *task;
     part.settings = &settings;
+    part.why = why;
+    if (settings.sampling.paths) return hb_solve_by_samples(&part, out);
+    if (out->dim > HB_MOST_GRID_DIM) {
+        snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
+                 HB_MOST_GRID_DIM);
+        return hb_solve_by_samples(&part, out);
+    }
+    /* Of a limited time the grid gets half, and samples what is left. */
     const double start = hb_seconds(), limit = settings.sampling.max_time;
     settings.grid.max_time = settings.grid.max_time > 0 ? settings.grid.max_time : limit / 2;
     const hb_status status = hb_solve_by_grid(&part, out);
@@ -169,21 +168,15 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
              hb_context_message(task->context));
     hb_grid_destroy(out->grid);
     out->grid = NULL;
-    return hb_solve_by_samples(&part, why, out);
+    return hb_solve_by_samples(&part, out);
 }
 
-static hb_status fill_solution(const hb_solve_task *task, hb_solution *out)
-{
-    HB_TRY(hb_problem_tau_of_t(task->context, task->problem, task->time, &out->tau));
-    if (task->time == 0) return solve_initial(task->context, task->problem, task->points, out);
-    switch (task->settings->method) {
-    case HB_METHOD_GRID: return hb_solve_by_grid(task, out);
-    case HB_METHOD_MEANVALUE: return hb_solve_by_means(task, out);
-    case HB_METHOD_PARTICLES:
-    case HB_METHOD_WALK: return hb_solve_by_samples(task, "", out);
-    default: return solve_auto(task, out);
-    }
-}
+static hb_status (*const METHODS[])(const hb_solve_task *task, hb_solution *out) = {
+    [HB_METHOD_AUTO] = solve_auto,
+    [HB_METHOD_GRID] = hb_solve_by_grid,
+    [HB_METHOD_MEANVALUE] = hb_solve_by_means,
+    [HB_METHOD_PARTICLES] = hb_solve_by_samples,
+    [HB_METHOD_WALK] = hb_solve_by_samples};
 
 hb_status hb_solve(hb_context *context, const hb_problem *problem,
                    const hb_solve_settings *settings, size_t n, const double *points,
@@ -204,8 +197,10 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(check_paths(context, &settings->sampling, settings->method, time, dim));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
-    const hb_solve_task task = {context, problem, settings, time, points};
-    const hb_status status = fill_solution(&task, solution);
+    const hb_solve_task task = {context, problem, settings, time, points, NULL};
+    hb_status status = hb_problem_tau_of_t(context, problem, time, &solution->tau);
+    if (status == HB_OK)
+        status = (time == 0 ? solve_initial : METHODS[settings->method])(&task, solution);
     if (status == HB_OK)
         *out = solution;
     else

@@ -19,7 +19,7 @@ void hb_solve_fill_from_log(hb_solution *out);
 /* Each fills the columns, method and note of out, whose n, dim and tau are set. */
 hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out);
-/* Particles, walks, or for HB_METHOD_AUTO both, each where it is better; why opens the note. */
-hb_status hb_solve_by_samples(const hb_solve_task *task, const char *why, hb_solution *out);
+/* Particles, walks, or for HB_METHOD_AUTO both, each where it is better. */
+hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out);
 
 #endif

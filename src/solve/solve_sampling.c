@@ -23,8 +23,9 @@ static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
 static hb_status add_particles(const hb_solve_task *task, double tau, hb_sampling *s)
 {
     hb_estimator estimator = {0};
-    HB_TRY(hb_particle_estimator(task->context, task->problem, tau, s->settings, s->n, task->points,
-                                 &estimator));
+    const hb_status status = hb_particle_estimator(&s->inside, task->problem, tau, s->settings,
+                                                   s->n, task->points, &estimator);
+    HB_TRY(hb_context_adopt(s->context, &s->inside, status));
     return hb_sampling_add(s, &estimator,
                            s->settings->n_paths ? s->settings->n_paths : USUAL_TRAJECTORIES);
 }
@@ -32,8 +33,9 @@ static hb_status add_particles(const hb_solve_task *task, double tau, hb_samplin
 static hb_status add_walks(const hb_solve_task *task, double tau, hb_sampling *s)
 {
     hb_estimator estimator = {0};
-    HB_TRY(hb_walk_estimator(task->context, task->problem, tau, s->settings, s->n, task->points,
-                             &estimator));
+    const hb_status status = hb_walk_estimator(&s->inside, task->problem, tau, s->settings, s->n,
+                                               task->points, &estimator);
+    HB_TRY(hb_context_adopt(s->context, &s->inside, status));
     return hb_sampling_add(s, &estimator, USUAL_WALKS);
 }
 
@@ -50,7 +52,7 @@ static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s,
     const size_t used = strlen(why);
     hb_sampling_allow(s, FIRST_UNTIL);
     const hb_status first = add_particles(task, tau, s);
-    const int late = first == HB_ERROR_INTERRUPTED && hb_is_late(s->context);
+    const int late = first == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside);
     hb_sampling_allow(s, SECOND_UNTIL);
     if (first != HB_OK && !is_refusal(first) && !late) return first;
     if (first != HB_OK) {
@@ -60,7 +62,7 @@ static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s,
         return add_walks(task, tau, s);
     }
     const hb_status second = add_walks(task, tau, s);
-    const int later = second == HB_ERROR_INTERRUPTED && hb_is_late(s->context);
+    const int later = second == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside);
     if (second == HB_OK || (!is_refusal(second) && !later)) return second;
     if (s->n_runs > 1) hb_sampling_remove(s);
     snprintf(why + used, size - used, "; particles, because walks refused (%s)",
@@ -313,15 +315,15 @@ static hb_status fill_late(const hb_solve_task *task, const char *why, hb_soluti
     return HB_OK;
 }
 
-hb_status hb_solve_by_samples(const hb_solve_task *task, const char *why, hb_solution *out)
+hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out)
 {
     hb_sampling s = {0};
     char reason[HB_NOTE / 2];
-    snprintf(reason, sizeof reason, "%s", why);
+    snprintf(reason, sizeof reason, "%s", task->why ? task->why : "");
     hb_status status = hb_sampling_create(task->context, &task->settings->sampling, out->n,
                                           out->dim, out->tau, &s);
     if (status == HB_OK) status = add_runs(task, out->tau, &s, sizeof reason, reason);
-    if (status == HB_ERROR_INTERRUPTED && hb_is_late(task->context)) {
+    if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s.inside)) {
         status = fill_late(task, reason, out);
         hb_sampling_destroy(&s);
         return status;

@@ -425,22 +425,6 @@ static void destroy(void *self)
     hb_release(w->context, w);
 }
 
-static hb_status check(hb_context *context, const hb_problem *problem, double tau, size_t n,
-                       const double *points)
-{
-    HB_CHECK(context, problem && (points || n == 0), HB_ERROR_ARGUMENT,
-             "the problem or the points of walks are NULL");
-    HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
-             "tau is %g; walks need it above 0", tau);
-    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
-             "walks end in the initial density, but the problem has none; give `initial`");
-    for (size_t k = 0; k < n * (size_t)hb_problem_dim(problem); k++)
-        HB_CHECK(context, isfinite(points[k]), HB_ERROR_ARGUMENT,
-                 "a coordinate of point %zu is %g; it must be finite",
-                 k / (size_t)hb_problem_dim(problem), points[k]);
-    return HB_OK;
-}
-
 /* Ends can be drawn through the frame of the whole way: beyond, coordinates that are mixed lose their
  * digits. */
 static int is_sound(const hb_walk_linear *linear)
@@ -525,7 +509,8 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                             hb_estimator *out)
 {
     void *memory;
-    HB_TRY(check(context, problem, tau, n, points));
+    HB_CHECK(context, tau > 0 && isfinite(tau), HB_ERROR_ARGUMENT,
+             "tau is %g; walks need it above 0", tau);
     HB_TRY(hb_allocate(context, 1, sizeof(walk_estimator), &memory));
     walk_estimator *w = memory;
     *w = (walk_estimator){.context = context, .seed = settings->seed, .n = n, .points = points};

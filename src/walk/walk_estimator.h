@@ -4,7 +4,7 @@
 
 #include "sampling/estimator.h"
 
-/* points[n][dim] live as long as the estimator. What is refused is refused here. */
+/* points[n][dim], finite, live as long as the estimator; the problem has an initial density: hb_solve checks both. */
 hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
                             const hb_sampling_settings *settings, size_t n, const double *points,
                             hb_estimator *out);
