@@ -51,7 +51,8 @@ static hb_status read_images(training *t)
                                : v->labels ? "--labels"
                                            : "--held-out",
                                v->data, v->rows ? ": --limit takes the first of them" : "");
-    hb_status status = hb_image_options_load(t->session, &v->images, v->data, v->seed, &images);
+    hb_status status =
+        hb_image_options_load(t->session, &v->images, v->data, v->settings.seed, &images);
     if (status == HB_OK) status = hb_train_data_images(v->data, &images, &t->data);
     hb_images_destroy(hb_session_context(t->session), &images);
     return status;
@@ -68,15 +69,15 @@ static hb_status read_data(training *t)
             return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
                                    "%s is for rows of a file; --data is %.80s",
                                    v->labels ? "--labels" : "--held-out", v->data);
-        return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS, v->seed,
-                                   &t->data);
+        return hb_train_data_named(t->session, v->data, v->rows ? v->rows : NAMED_ROWS,
+                                   v->settings.seed, &t->data);
     }
     if (v->rows)
         return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
                                "--rows is for a named set; --data is %.200s", v->data);
     const double share = isnan(v->held_out) ? HELD_OUT : v->held_out;
     const hb_status status =
-        hb_train_data_read(t->session, v->data, v->labels, share, v->seed, &t->data);
+        hb_train_data_read(t->session, v->data, v->labels, share, v->settings.seed, &t->data);
     if (status == HB_OK && t->data.n < 2)
         return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
                                "--held-out is %g, which leaves %zu of %zu rows to train on; at "
@@ -122,7 +123,7 @@ static hb_status probe_files(training *t)
     if (status == HB_OK) status = probe(t, t->checkpoint);
     if (status == HB_OK) status = probe(t, t->log_path);
     if (status == HB_OK) status = probe(t, v->plot);
-    if (status != HB_OK || v->resume || access(t->checkpoint, F_OK) != 0) return status;
+    if (status != HB_OK || v->settings.resume || access(t->checkpoint, F_OK) != 0) return status;
     if (!hb_session_quiet(t->session))
         fprintf(
             stderr,
@@ -219,11 +220,6 @@ static hb_status draw(training *t)
     return hb_train_figure_write(t->session, title, t->log_rows, t->log, t->v->plot);
 }
 
-static const char *process_name(const training *t)
-{
-    return t->drift ? "drift" : hb_train_processes[t->v->process < 0 ? 0 : t->v->process];
-}
-
 static hb_status print_json(const training *t)
 {
     const hb_train_values *v = t->v;
@@ -239,12 +235,12 @@ static hb_status print_json(const training *t)
         hb_report_integer(report, "image_width", t->data.image_width, "");
     }
     hb_report_text(report, "method", t->info.method, "");
-    hb_report_text(report, "head", hb_train_heads[v->head], "");
-    hb_report_text(report, "process", process_name(t), "");
-    hb_report_text(report, "standardise", hb_train_standardise[t->settings.standardise], "");
+    hb_report_text(report, "head", HB_TRAIN_NAME(&t->settings, head), "");
+    hb_report_text(report, "process", HB_TRAIN_NAME(&t->settings, process), "");
+    hb_report_text(report, "standardise", HB_TRAIN_NAME(&t->settings, standardise), "");
     hb_report_real(report, "scale", t->info.scale, "");
     hb_report_unsigned(report, "parameters", t->info.parameters, "");
-    hb_report_unsigned(report, "seed", v->seed, "");
+    hb_report_unsigned(report, "seed", v->settings.seed, "");
     hb_report_unsigned(report, "steps", t->info.steps, "");
     hb_report_real(report, "seconds", seconds(t), "");
     hb_report_real(report, "rows_per_second", rows_per_second(t), "");
@@ -270,10 +266,11 @@ static hb_status print_summary(training *t)
     if (t->data.held) printf(", %zu held out", t->data.held);
     if (t->data.classes) printf(", %d classes", t->data.classes);
     if (t->settings.standardise)
-        printf(", standardised (%s)", hb_train_standardise[t->settings.standardise]);
+        printf(", standardised (%s)", HB_TRAIN_NAME(&t->settings, standardise));
     printf("\n");
     printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
-           hb_train_heads[v->head], process_name(t), t->info.parameters, v->seed);
+           HB_TRAIN_NAME(&t->settings, head), HB_TRAIN_NAME(&t->settings, process),
+           t->info.parameters, v->settings.seed);
     printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
            seconds(t), hb_report_quantity(rows_per_second(t)).text);
     printf("losses at the end: %.4g denoising", final_mean(t, HB_LOG_DSM));
@@ -304,7 +301,8 @@ static hb_status run_training(training *t)
     if (status == HB_OK) status = train(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
     if (status == HB_OK) status = read_log(t);
-    if (status == HB_OK && !v->checkpoint_every && !v->resume) unlink(t->checkpoint);
+    if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
+        unlink(t->checkpoint);
     if (status == HB_OK) status = draw(t);
     return status == HB_OK ? print_summary(t) : status;
 }

@@ -8,6 +8,7 @@
  * Text is filled to 80 columns; the names stand in a column of 22. */
 #include "options.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WIDTH = 80, MEANING = 22 };
@@ -64,10 +65,11 @@ static void usage_line(FILE *out, const hb_help *help, const hb_option_section *
 {
     char words[160], item[170];
     int at = fprintf(out, "usage: heatball %s", help->command);
-    for (const hb_option *option = section->options; option->help; option++) {
-        synopsis(option, 0, sizeof words, words);
-        const int required = (option->rules & HB_OPTION_REQUIRED) != 0;
-        const int repeats = option->kind == HB_OPTION_TEXTS;
+    hb_option option;
+    for (const hb_option *row = section->options; hb_options_complete(row, &option); row++) {
+        synopsis(&option, 0, sizeof words, words);
+        const int required = (option.rules & HB_OPTION_REQUIRED) != 0;
+        const int repeats = option.kind == HB_OPTION_TEXTS;
         snprintf(item, sizeof item, required ? "%s" : repeats ? "[%s ...]" : "[%s]", words);
         /* an option and its value stay on one line */
         if (at + 1 + (int)strlen(item) > WIDTH) at = fprintf(out, "\n       ") - 1;
@@ -82,6 +84,10 @@ static void option_line(FILE *out, const hb_option *option)
     synopsis(option, 1, sizeof name, name);
     hb_options_allowed(option, sizeof allowed, allowed);
     size_t used = (size_t)snprintf(text, sizeof text, "%s", option->help);
+    const hb_setting *setting = option->rules & HB_OPTION_OPEN ? hb_options_setting(option) : NULL;
+    if (setting && option->help == setting->help && !isnan(setting->fallback))
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "; without it %s", setting->shown);
     const int choices_shown = hb_options_choices(option) && !option->placeholder;
     if (allowed[0] && !choices_shown)
         used += (size_t)snprintf(text + used, sizeof text - used, "; %s", allowed);
@@ -104,8 +110,9 @@ void hb_options_help(FILE *out, const hb_help *help, const hb_option_section *se
     fprintf(out, "\n");
     for (const hb_option_section *section = sections; section->options; section++) {
         fprintf(out, "\n%s:\n", section->title);
-        for (const hb_option *option = section->options; option->help; option++)
-            option_line(out, option);
+        hb_option option;
+        for (const hb_option *row = section->options; hb_options_complete(row, &option); row++)
+            option_line(out, &option);
     }
     fprintf(out, "\nExample:\n  %s\n", help->example);
 }

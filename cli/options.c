@@ -27,7 +27,8 @@ typedef struct parser {
 
 /* An option together with where it stands and where its value goes. */
 typedef struct entry {
-    const hb_option *option;
+    const hb_option *row; /* of the table */
+    hb_option option;     /* the same, complete */
     int section, index;
     void *target;
 } entry;
@@ -53,11 +54,6 @@ static hb_status refuse(const parser *p, const char *format, ...)
     return HB_ERROR_ARGUMENT;
 }
 
-static int is_end(const hb_option *option)
-{
-    return !option->help;
-}
-
 /* The name as one types it: --dim, -n, or the placeholder of a positional. */
 static label label_of(const hb_option *option)
 {
@@ -73,25 +69,77 @@ static label label_of(const hb_option *option)
 
 /* ---- walking the tables ---- */
 
+const hb_setting *hb_options_setting(const hb_option *option)
+{
+    const hb_setting *row = NULL;
+    for (size_t i = 0; option->setting && (row = option->setting(i)) != NULL; i++)
+        if (row->offset == option->field) break;
+    return row;
+}
+
+int hb_options_complete(const hb_option *row, hb_option *out)
+{
+    static const hb_option_kind kinds[] = {[HB_SETTING_KIND_FLAG] = HB_OPTION_FLAG,
+                                           [HB_SETTING_KIND_INTEGER] = HB_OPTION_INTEGER,
+                                           [HB_SETTING_KIND_UNSIGNED] = HB_OPTION_UNSIGNED,
+                                           [HB_SETTING_KIND_REAL] = HB_OPTION_REAL,
+                                           [HB_SETTING_KIND_CHOICE] = HB_OPTION_CHOICE};
+    const hb_setting *setting = hb_options_setting(row);
+    *out = *row;
+    if (!setting) return row->help != NULL;
+    out->kind = kinds[setting->kind];
+    if (!row->help) out->help = setting->help;
+    if (!row->max) {
+        out->min = setting->min;
+        out->max = setting->max;
+    }
+    if (setting->rules & HB_SETTING_RULE_ABOVE) out->rules |= HB_OPTION_ABOVE;
+    if (setting->rules & HB_SETTING_RULE_BELOW) out->rules |= HB_OPTION_BELOW;
+    if (!row->choices) out->names = setting->names;
+    if (out->kind != HB_OPTION_FLAG && !(row->rules & (HB_OPTION_REQUIRED | HB_OPTION_OPEN)))
+        out->fallback = setting->shown;
+    return 1;
+}
+
+/* Neither given nor defaulted. */
+static int is_open(const hb_option *option, const void *value)
+{
+    if (option->fallback) return 0;
+    if (option->kind == HB_OPTION_REAL) return isnan(*(const double *)value);
+    if (option->kind == HB_OPTION_UNSIGNED) return *(const uint64_t *)value == 0;
+    return *(const int *)value == (option->kind == HB_OPTION_CHOICE ? -1 : 0);
+}
+
+void hb_options_settings(const hb_option *options, const void *values, void *settings)
+{
+    hb_option option;
+    for (const hb_option *row = options; hb_options_complete(row, &option); row++) {
+        const void *value = (const char *)values + option.offset;
+        const int wide = option.kind == HB_OPTION_REAL || option.kind == HB_OPTION_UNSIGNED;
+        if (row->setting && !is_open(&option, value))
+            memcpy((char *)settings + option.field, value, wide ? 8 : sizeof(int));
+    }
+}
+
 static int next_entry(const hb_option_section *sections, entry *at)
 {
-    if (!at->option)
-        *at = (entry){.option = sections[0].options};
+    if (!at->row)
+        *at = (entry){.row = sections[0].options};
     else {
-        at->option++;
+        at->row++;
         at->index++;
     }
-    while (at->option && is_end(at->option))
-        *at = (entry){.option = sections[at->section + 1].options, .section = at->section + 1};
-    if (!at->option) return 0;
-    at->target = (char *)sections[at->section].values + at->option->offset;
+    while (at->row && !hb_options_complete(at->row, &at->option))
+        *at = (entry){.row = sections[at->section + 1].options, .section = at->section + 1};
+    if (!at->row) return 0;
+    at->target = (char *)sections[at->section].values + at->option.offset;
     return 1;
 }
 
 static int find_name(const hb_option_section *sections, const char *name, size_t length, entry *out)
 {
     for (*out = (entry){0}; next_entry(sections, out);) {
-        const char *known = out->option->name;
+        const char *known = out->option.name;
         if (known && strlen(known) == length && memcmp(known, name, length) == 0) return 1;
     }
     return 0;
@@ -100,14 +148,14 @@ static int find_name(const hb_option_section *sections, const char *name, size_t
 static int find_letter(const hb_option_section *sections, char letter, entry *out)
 {
     for (*out = (entry){0}; next_entry(sections, out);)
-        if (letter && out->option->letter == letter) return 1;
+        if (letter && out->option.letter == letter) return 1;
     return 0;
 }
 
 static int find_positional(const parser *p, entry *out)
 {
     for (*out = (entry){0}; next_entry(p->sections, out);)
-        if ((out->option->rules & HB_OPTION_POSITIONAL) &&
+        if ((out->option.rules & HB_OPTION_POSITIONAL) &&
             !(p->given[out->section] >> out->index & 1))
             return 1;
     return 0;
@@ -174,7 +222,7 @@ static hb_status refuse_unknown(const parser *p, const char *argument)
     size_t n = 0;
     char word[LONGEST_WORD + 2];
     for (entry at = {0}; next_entry(p->sections, &at);)
-        if (at.option->name) names[n++] = at.option->name;
+        if (at.option.name) names[n++] = at.option.name;
     snprintf(word, sizeof word, "%s", argument + strspn(argument, "-"));
     word[strcspn(word, "=")] = 0;
     const char *nearest = hb_options_nearest(word, n, names);
@@ -415,18 +463,18 @@ static hb_status refuse_value(const parser *p, const hb_option *option, const ch
 static hb_status accept(parser *p, const entry *found, const char *text)
 {
     const uint64_t bit = (uint64_t)1 << found->index;
-    if ((p->given[found->section] & bit) && found->option->kind != HB_OPTION_TEXTS)
-        return refuse(p, "%s is given twice; give it once", label_of(found->option).text);
+    if ((p->given[found->section] & bit) && found->option.kind != HB_OPTION_TEXTS)
+        return refuse(p, "%s is given twice; give it once", label_of(&found->option).text);
     p->given[found->section] |= bit;
-    if (!store(found->option, text, found->target)) return refuse_value(p, found->option, text);
+    if (!store(&found->option, text, found->target)) return refuse_value(p, &found->option, text);
     return HB_OK;
 }
 
 /* The value of an option: attached (after '=' or the letter), or the next argument. */
 static hb_status accept_option(parser *p, const entry *found, const char *attached)
 {
-    const label name = label_of(found->option);
-    if (found->option->kind == HB_OPTION_FLAG) {
+    const label name = label_of(&found->option);
+    if (found->option.kind == HB_OPTION_FLAG) {
         if (attached) return refuse(p, "%s takes no value", name.text);
         return accept(p, found, "");
     }
@@ -434,7 +482,7 @@ static hb_status accept_option(parser *p, const entry *found, const char *attach
     if (p->next < p->argc && !is_known_option(p, p->argv[p->next]))
         return accept(p, found, p->argv[p->next++]);
     char allowed[HB_OPTIONS_MESSAGE / 2];
-    allowed_or_meaning(found->option, sizeof allowed, allowed);
+    allowed_or_meaning(&found->option, sizeof allowed, allowed);
     return refuse(p, "%s needs a value; it must be %s", name.text, allowed);
 }
 
@@ -463,7 +511,7 @@ static hb_status accept_argument(parser *p, const char *argument)
 
 static void set_fallback(const entry *at)
 {
-    const hb_option *option = at->option;
+    const hb_option *option = &at->option;
     if (option->fallback)
         (void)store(option, option->fallback, at->target);
     else if (option->kind == HB_OPTION_REAL)
@@ -475,11 +523,11 @@ static void set_fallback(const entry *at)
 static hb_status check_required(const parser *p)
 {
     for (entry at = {0}; next_entry(p->sections, &at);) {
-        if (!(at.option->rules & HB_OPTION_REQUIRED) || p->given[at.section] >> at.index & 1)
+        if (!(at.option.rules & HB_OPTION_REQUIRED) || p->given[at.section] >> at.index & 1)
             continue;
         char allowed[HB_OPTIONS_MESSAGE / 2];
-        allowed_or_meaning(at.option, sizeof allowed, allowed);
-        return refuse(p, "%s is missing; it must be %s", label_of(at.option).text, allowed);
+        allowed_or_meaning(&at.option, sizeof allowed, allowed);
+        return refuse(p, "%s is missing; it must be %s", label_of(&at.option).text, allowed);
     }
     return HB_OK;
 }
@@ -506,11 +554,11 @@ hb_status hb_options_parse(const hb_option_section *sections, int argc, char *co
 void hb_options_release(const hb_option_section *sections)
 {
     for (entry at = {0}; next_entry(sections, &at);) {
-        if (at.option->kind == HB_OPTION_REALS) {
+        if (at.option.kind == HB_OPTION_REALS) {
             hb_reals *reals = at.target;
             free(reals->values);
             *reals = (hb_reals){0};
-        } else if (at.option->kind == HB_OPTION_TEXTS) {
+        } else if (at.option.kind == HB_OPTION_TEXTS) {
             hb_texts *texts = at.target;
             free(texts->values);
             *texts = (hb_texts){0};

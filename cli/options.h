@@ -20,7 +20,7 @@
 #ifndef HB_CLI_OPTIONS_H
 #define HB_CLI_OPTIONS_H
 
-#include <heatball/base.h>
+#include <heatball/settings.h>
 #include <stdio.h>
 
 typedef enum hb_option_kind {
@@ -53,7 +53,9 @@ enum hb_option_rule {
     HB_OPTION_NAN = 32,       /* nan is a value */
     HB_OPTION_WRITES = 64,    /* a text: the name of a file that the run writes (outputs.h) */
     HB_OPTION_FIGURE =
-        128 /* the same of a figure; with both, a figure where the name ends in .png */
+        128, /* the same of a figure; with both, a figure where the name ends in .png */
+    HB_OPTION_OPEN =
+        256 /* of a setting: its default is not filled in, so that one sees what was given */
 };
 
 typedef struct hb_option {
@@ -68,6 +70,10 @@ typedef struct hb_option {
     const char *const *choices;        /* ends with NULL */
     const char *const *(*names)(void); /* instead of choices: a list of the library's own */
     size_t offset;                     /* of the value in the struct of values */
+    /* An option of a setting of the library: kind, range, default, names and help are those of the row of its
+     * field, unless they are given here. */
+    const hb_setting *(*setting)(size_t index);
+    size_t field; /* its offset in the library's struct */
 } hb_option;
 
 /* A table (at most 64 entries, the last one {0}) and the struct that its values go to. */
@@ -79,6 +85,12 @@ typedef struct hb_option_section {
 
 enum { HB_OPTIONS_SECTIONS = 4, HB_OPTIONS_MESSAGE = 512 };
 
+/* The row of an option's setting; NULL: it has none. */
+const hb_setting *hb_options_setting(const hb_option *option);
+/* An option with all that its setting says; 0 at the end of a table. */
+int hb_options_complete(const hb_option *row, hb_option *out);
+/* The values of all options that are settings, into the library's struct, unless they are open and not given. */
+void hb_options_settings(const hb_option *options, const void *values, void *settings);
 /* The choices of an option; NULL: it has none. */
 const char *const *hb_options_choices(const hb_option *option);
 /* "one, two or three" */

@@ -6,22 +6,24 @@
 #include "session.h"
 
 #include <heatball/train.h>
+#include <stddef.h>
 
 typedef struct hb_train_values {
     const char *data, *labels, *drift, *path, *log, *plot;
     hb_texts params;
-    int method, head, process, standardise; /* process, standardise: -1 when not given */
-    uint64_t rows, steps, seed;
-    int epochs, batch, width, depth, residual, half, anchors, nodes, target_rows, checkpoint_every;
-    double held_out, max_time, lr, ema, clip, tau_min, tau_max, tau_focus;
-    double radius_share, sigma_max, weight; /* NaN when not given */
-    int resume, json;
+    /* Of those that are options; 0, NaN or (choices) -1 where one without a printed default is not given. */
+    hb_train_settings settings;
+    uint64_t rows;
+    double held_out; /* NaN when not given */
+    int json;
     hb_image_values images;
 } hb_train_values;
 
 extern const hb_option hb_train_options[]; /* of an hb_train_values */
-extern const char *const hb_train_heads[], *const hb_train_processes[];
-extern const char *const hb_train_standardise[]; /* by hb_standardise */
+/* The name of a value of head, process or standardise, a field of hb_train_settings. */
+const char *hb_train_choice(size_t field, int value);
+#define HB_TRAIN_NAME(settings, field)                                                             \
+    hb_train_choice(offsetof(hb_train_settings, field), (settings)->field)
 
 /* Refuses options that do not go together, and names that end wrongly. */
 hb_status hb_train_options_check(hb_session *session, const hb_train_values *v);

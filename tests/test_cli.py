@@ -622,6 +622,10 @@ def test_completion(tmp_path):
     assert complete("heatball", "residual", "--quantity", "") == {"u", "v", "w"}
     assert complete("heatball", "constants", "--isa", "avx") == {"avx2", "avx512"}
     assert complete("heatball", "study", "") == {"identities", "sampler", "bistable", "planar", "mnist"}
+    for command in COMMANDS:
+        usage = succeed(command, "--help").split("\n\n")[0]
+        for option, names in re.findall(r"(--[a-z-]+) ([a-z0-9-]+(?:\|[a-z0-9-]+)+)\b", usage):
+            assert complete("heatball", command, option, "") == set(names.split("|")), (command, option)
     (tmp_path / "rows.npy").touch()
     assert complete("heatball", "sample", "-o", "ro", cwd=tmp_path) == {"rows.npy"}
 

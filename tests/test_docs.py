@@ -178,6 +178,57 @@ def test_commands_on_the_pages_have_known_options():
     assert not wrong, "\n".join(wrong)
 
 
+@functools.lru_cache
+def meanings(command):
+    """Option to its words on the help page, with choices, range and default."""
+    page = subprocess.run([COMMAND, command, "--help"], capture_output=True, text=True, timeout=60).stdout
+    found = {}
+    for entry in re.split(r"\n  (?=\S)", page.split("\nOptions:")[1].split("\n\n")[0]):
+        words = " ".join(entry.split())
+        found[re.match(r"(?:-\w, )?(\S*)", words)[1]] = words
+    return found
+
+
+def wrong_defaults(command, page):
+    """Options whose default in the table of a page is not that of the help page, a sentence for each."""
+    wrong = []
+    for names, told in re.findall(r"^\| (`-.*?`) \|.*\| ?([^|]*?) ?\|$", page, re.M):
+        names = [name.split()[0] for name in re.findall(r"`(-[^`]*)`", names)]
+        told = told.split(", ") if len(names) > 1 else [told]
+        for name, value in zip(names, told if len(told) == len(names) else told * len(names)):
+            words = meanings(command).get(name, "")
+            default = re.search(r"\(default (\S+)\)$|; without it(?: and --steps)? ([\d.]+);", words)
+            default = default and (default[1] or default[2])
+            if default and not re.match(re.escape(default) + r"(?![\w.])", value.replace("`", "").replace("−", "-")):
+                wrong.append(f"{name}: the page says {value!r}, the command {default!r}")
+            if "(required)" in words and len(names) == 1 and "required" not in value:
+                wrong.append(f"{name}: the page does not say that it is required")
+    return wrong
+
+
+COMMAND_PAGES = sorted((ROOT / "docs" / "commands").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: page.stem)
+def test_defaults_on_the_pages_are_those_of_the_command(page):
+    assert not wrong_defaults(page.stem, page.read_text())
+
+
+def test_wrong_defaults_are_found():
+    page = (ROOT / "docs/commands/train.md").read_text()
+    for right, wrong in [("| 0.998 |", "| 0.99 |"), ("| 256, 3 |", "| 256, 4 |"), ("| 64 |", "| 6 |")]:
+        assert right in page and len(wrong_defaults("train", page.replace(right, wrong))) == 1, right
+
+
+@pytest.mark.parametrize("page", COMMAND_PAGES, ids=lambda page: page.stem)
+def test_choices_on_the_pages_are_those_of_the_command(page):
+    for name, words in meanings(page.stem).items():
+        choices = words.split()[1] if re.match(r"-\S+ [a-z0-9-]+(\|[a-z0-9-]+)+ ", words) else ""
+        told = " ".join(line for line in page.read_text().splitlines() if f"`{name}" in line or line.startswith("| `"))
+        for choice in filter(None, choices.split("|")):
+            assert re.search(rf"(?<![\w-]){choice}(?![\w-])", told), f"{name} {choice}"
+
+
 QUOTED = ("budget", "constants", "data", "sample", "solve", "study", "reproduce")
 NEEDS_MORE = re.compile(r"mnist|IMAGES|safetensors|data list|--plot|--json -o|--quick|\.\.\.")
 

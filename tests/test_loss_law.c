@@ -12,7 +12,7 @@
 static hb_status add(hb_shard *shard)
 {
     const hb_trainer *t = shard->trainer;
-    const double factor = t->ramp * t->weight / (double)t->n_shards;
+    const double factor = t->ramp * t->settings.weight / (double)t->n_shards;
     for (size_t i = 0; i < t->model->info.parameters; i++) {
         const double p = t->model->parameters[i];
         shard->gradient[i] += (float)(factor * p);

@@ -21,7 +21,7 @@ LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h is everything: above all rooms.
 PUBLIC_ROOM = {"budget": "problem", "classify": "train", "field": "problem",
-               "images": "data", "model": "net", "solve": "sampling", "estimate": "mean"}
+               "images": "data", "model": "net", "settings": "base", "solve": "sampling", "estimate": "mean"}
 UMBRELLA = "heatball"
 
 LIBC = set("""assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h

@@ -18,6 +18,7 @@
 #include <heatball/plot.h>
 #include <heatball/problem.h>
 #include <heatball/random.h>
+#include <heatball/settings.h>
 #include <heatball/solve.h>
 #include <heatball/train.h>
 

@@ -10,6 +10,7 @@
 
 #include <heatball/model.h>
 #include <heatball/problem.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +75,8 @@ typedef struct hb_train_settings {
 } hb_train_settings;
 
 HB_API void hb_train_settings_default(hb_train_settings *settings);
+/* Row `index` of the table of these fields, in their order; NULL behind the last. */
+HB_API const hb_setting *hb_train_setting(size_t index);
 /* data[n][dim], n >= 2, finite; labels[n] 0 .. classes-1 (may be NULL with classes 0). The model
  * has the averaged weights. The same data, settings and kind of processor give the same weights,
  * bit for bit, on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the

@@ -161,3 +161,8 @@ def path_bytes(name, path):
 def texts(names):
     """Return the list of texts that a function of the library gives, up to its NULL."""
     return [name.decode() for name in itertools.takewhile(bool, names)]
+
+
+def setting_rows(row):
+    """Return the rows of a table of settings, up to its NULL; row(i) gives the i-th."""
+    return [found.contents for found in itertools.takewhile(bool, map(row, itertools.count()))]

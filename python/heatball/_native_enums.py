@@ -136,6 +136,21 @@ class Loss(enum.IntEnum):
     LOSS_HB_PAPER = 3
 
 
+class SettingKind(enum.IntEnum):
+    SETTING_KIND_FLAG = 0
+    SETTING_KIND_INTEGER = 1
+    SETTING_KIND_UNSIGNED = 2
+    SETTING_KIND_REAL = 3
+    SETTING_KIND_CHOICE = 4
+    SETTING_KIND_POINTER = 5
+
+
+class SettingRule(enum.IntEnum):
+    SETTING_RULE_ABOVE = 1
+    SETTING_RULE_BELOW = 2
+    SETTING_RULE_RESULT = 4
+
+
 class Solver(enum.IntEnum):
     SOLVER_SDE = 0
     SOLVER_ODE = 1
@@ -186,6 +201,8 @@ ENUMS = {
     "hb_head": Head,
     "hb_standardise": Standardise,
     "hb_loss": Loss,
+    "hb_setting_kind": SettingKind,
+    "hb_setting_rule": SettingRule,
     "hb_solver": Solver,
     "hb_denoise": Denoise,
     "hb_part": Part,

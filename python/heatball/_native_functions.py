@@ -259,6 +259,7 @@ SIGNATURES = {
     "hb_model_view_score": (c_int, (c_void_p, c_size_t, _doubles, c_double, _doubles)),
     # train.h
     "hb_train_settings_default": (None, (POINTER(TrainSettings),)),
+    "hb_train_setting": (POINTER(Setting), (c_size_t,)),
     "hb_train": (_status, (_context, POINTER(TrainSettings), c_int, c_size_t, _doubles, c_int,
                            _ints, POINTER(_model))),
 }

@@ -333,6 +333,21 @@ class ModelView(ctypes.Structure):
     _fields_ = [("context", POINTER(Context)), ("model", POINTER(Model)), ("label", c_int)]
 
 
+class Setting(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("offset", c_size_t),
+        ("kind", c_int),
+        ("rules", c_int),
+        ("fallback", c_double),
+        ("shown", c_char_p),
+        ("min", c_double),
+        ("max", c_double),
+        ("names", CFUNCTYPE(POINTER(c_char_p))),
+        ("help", c_char_p),
+    ]
+
+
 class TrainSettings(ctypes.Structure):
     _fields_ = [
         ("loss", c_int),
@@ -433,6 +448,7 @@ STRUCTS = {
     "hb_generate_settings": GenerateSettings,
     "hb_model_info": ModelInfo,
     "hb_model_view": ModelView,
+    "hb_setting": Setting,
     "hb_train_settings": TrainSettings,
 }
 OPAQUE = {

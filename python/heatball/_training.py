@@ -9,11 +9,11 @@ import time
 import numpy as np
 
 from heatball._arguments import (INT_MAX, c_int, choice, function, pair, path_bytes, pointer, real,
-                                 real_array, shown, texts, uint64)
+                                 real_array, setting_rows, shown, texts, uint64)
 from heatball._context import call, context
 from heatball._errors import ArgumentError
 from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
-                              Standardise, TrainSettings, library)
+                              SettingKind, Standardise, TrainSettings, library)
 from heatball.data import Mixture, dataset
 from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
 from heatball.sde import drift_text, fill_parameters
@@ -21,7 +21,10 @@ from heatball.sde import drift_text, fill_parameters
 __all__ = ["train"]
 
 METHODS = {name: value for value, name in enumerate(texts(library.hb_loss_names()))}
-STANDARDISE = {"no": 0, "common": 1, "axis": 2}
+SETTINGS = {row.name.decode(): row for row in setting_rows(library.hb_train_setting)}
+STANDARDISE = {name: value for value, name in enumerate(texts(SETTINGS["standardise"].names()))}
+NUMBERS = {name for name, row in SETTINGS.items()
+           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume"}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
@@ -114,13 +117,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     ...
     heatball.ArgumentError: method is 'dms'; it must be dsm, fp, hb or hb-paper
     """
-    given = dict(epochs=epochs, batch=batch, steps=steps, max_time=max_time, width=width, depth=depth,
-                 residual=residual, time_features=time_features, rate=rate, ema=ema, clip=clip,
-                 tau_min=tau_min, tau_max=tau_max, tau_focus=tau_focus, weight=weight, warmup=warmup, ramp=ramp,
-                 ball_share=ball_share, sigma_max=sigma_max, anchors=anchors,
-                 anchor_spread=anchor_spread, nodes=nodes, target_rows=target_rows,
-                 label_dropout=label_dropout, checkpoint_every=checkpoint_every,
-                 watch_every=watch_every, half=half, seed=seed)
+    given = {name: value for name, value in locals().items() if name in NUMBERS}
     settings = _settings(given)
     settings.loss = choice("method", method, METHODS)
     settings.head = choice("head", head, HEADS)

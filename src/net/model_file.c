@@ -21,8 +21,18 @@
 #include <string.h>
 
 static const char FORMAT[] = "heatball model 2";
-static const char *const head_names[] = {"score", "energy", "helmholtz"};
-static const char *const process_names[] = {"ou", "ve", "drift"};
+static const char *const head_names[] = {"score", "energy", "helmholtz", NULL};
+static const char *const process_names[] = {"ou", "ve", "drift", NULL};
+
+const char *const *hb_head_names(void)
+{
+    return head_names;
+}
+
+const char *const *hb_process_names(void)
+{
+    return process_names;
+}
 
 /* ---- the texts --------------------------------------------------------------------------------
  */

@@ -6,6 +6,9 @@
 #include "file/safetensors.h"
 #include "net/model_parts.h"
 
+/* By hb_head and hb_process; NULL at the end. */
+const char *const *hb_head_names(void);
+const char *const *hb_process_names(void);
 /* A model with more beside it (a checkpoint): the texts and arrays follow its own. */
 hb_status hb_model_write(hb_context *context, const hb_model *model, const char *path,
                          size_t n_more_metadata, const hb_metadata *more_metadata,

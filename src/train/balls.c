@@ -17,7 +17,7 @@ hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
     *common = (hb_ball_common){.halves = HB_BALL_HALVES};
     HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, sizeof constants, &constants));
     common->C1 = constants.C1;
-    common->to_scaled = 1 / (M_PI * trainer->ball_share * constants.C1);
+    common->to_scaled = 1 / (M_PI * trainer->settings.ball_share * constants.C1);
     for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++)
         common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
     if (dim > HB_BALL_SMALL_DIM) return HB_OK;
@@ -57,7 +57,8 @@ static double frame_time(const hb_clock *c)
 
 double hb_ball_radius(const hb_shard *shard, size_t i)
 {
-    return sqrt(4 * M_PI * shard->trainer->ball_share * frame_time(&shard->anchor.clock[i]));
+    return sqrt(4 * M_PI * shard->trainer->settings.ball_share *
+                frame_time(&shard->anchor.clock[i]));
 }
 
 void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,

@@ -17,7 +17,7 @@
 
 #include "file/writer.h"
 
-enum { RUN_TEXT = 1024, N_TENSORS = 4 };
+enum { RUN_TEXT = 4096, N_TENSORS = 4 };
 
 /* One setting per word: name=value. */
 static void print_run(const hb_trainer *t, char *text)
@@ -29,20 +29,13 @@ static void print_run(const hb_trainer *t, char *text)
     const char *drift = s->drift ? hb_problem_text(s->drift) : ""; /* its sum: it has blanks */
     const uint64_t drift_sum = hb_checksum(0, drift, strlen(drift));
     const locale_t locale = hb_locale_enter();
-    snprintf(text, RUN_TEXT,
-             "loss=%d head=%d process=%d width=%d depth=%d residual=%d time_features=%d batch=%d "
-             "steps=%llu rate=%.17g ema=%.17g clip=%.17g tau_min=%.17g tau_max=%.17g focus=%.17g "
-             "weight=%.17g "
-             "warmup=%.17g ramp=%.17g ball_share=%.17g sigma_max=%.17g anchors=%d "
-             "anchor_spread=%.17g nodes=%d target_rows=%zu standardise=%d label_dropout=%.17g "
-             "seed=%llu dim=%d "
-             "classes=%d rows=%zu data=%016llx drift=%016llx",
-             s->loss, s->head, s->process, s->width, s->depth, s->residual, s->time_features,
-             s->batch, (unsigned long long)t->steps, s->rate, s->ema, s->clip, s->tau_min,
-             s->tau_max, s->tau_focus, t->weight, s->warmup, s->ramp, t->ball_share, s->sigma_max,
-             s->anchors, s->anchor_spread, s->nodes, t->target_rows, s->standardise,
-             s->label_dropout, (unsigned long long)s->seed, info->dim, info->classes, t->n,
-             (unsigned long long)sum, (unsigned long long)drift_sum);
+    size_t used = hb_train_settings_print(s, RUN_TEXT, text);
+    char *focus = strstr(text, "tau_focus="); /* focus= in all files so far */
+    memmove(focus, focus + 4, strlen(focus + 4) + 1);
+    used -= 4;
+    snprintf(text + used, RUN_TEXT - used, "dim=%d classes=%d rows=%zu data=%016llx drift=%016llx",
+             info->dim, info->classes, t->n, (unsigned long long)sum,
+             (unsigned long long)drift_sum);
     hb_locale_leave(locale);
 }
 
@@ -93,9 +86,10 @@ static hb_status read_numbers(hb_trainer *trainer, const hb_safetensors *file)
              hb_safetensors_path(file));
     errno = 0;
     trainer->state.step = strtoull(step, &end, 10);
-    HB_CHECK(trainer->context, *end == '\0' && errno == 0 && trainer->state.step <= trainer->steps,
+    HB_CHECK(trainer->context,
+             *end == '\0' && errno == 0 && trainer->state.step <= trainer->settings.steps,
              HB_ERROR_FORMAT, "%s: its step is '%.40s'; it must be 0 to %llu",
-             hb_safetensors_path(file), step, (unsigned long long)trainer->steps);
+             hb_safetensors_path(file), step, (unsigned long long)trainer->settings.steps);
     const locale_t locale = hb_locale_enter();
     trainer->seconds = strtod(seconds, NULL);
     hb_locale_leave(locale);

@@ -27,10 +27,12 @@ hb_status hb_target_create(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const size_t d = (size_t)trainer->model->info.dim, count = shard->count;
-    size_t most = trainer->target_rows > count ? trainer->target_rows : count;
+    size_t most = (size_t)trainer->settings.target_rows > count
+                      ? (size_t)trainer->settings.target_rows
+                      : count;
     if (most > trainer->n) most = trainer->n;
     const size_t stride = (most + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
-    if (trainer->target_rows == 0) return HB_OK;
+    if ((size_t)trainer->settings.target_rows == 0) return HB_OK;
     target_scratch *work, made = {.most = most, .stride = stride};
     HB_TRY(HB_WORKSPACE(trainer->context, &shard->drawing_work, HB_ARRAY(work, 1),
                         HB_ARRAY(made.rows, stride * d), HB_ARRAY(made.half_squares, stride),

@@ -38,7 +38,7 @@ static hb_status create_shard(hb_shard *shard)
     const size_t d = (size_t)trainer->model->info.dim;
     const size_t n = shard->count > shard->anchors ? shard->count : shard->anchors;
     drift_scratch *work, made = {0};
-    const size_t asked = trainer->target_rows, members = trainer->pool->members;
+    const size_t asked = (size_t)trainer->settings.target_rows, members = trainer->pool->members;
     if (asked > 0) {
         const size_t most = (asked + HB_SOFTMAX_GROUP - 1) / HB_SOFTMAX_GROUP * HB_SOFTMAX_GROUP;
         made.most = most < members ? most : members;

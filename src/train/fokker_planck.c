@@ -123,7 +123,8 @@ static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points 
         e -= w_j * (w_j + 2 * (double)work->reference[i * d + j] - F_j);
     }
     double slope;
-    const double factor = trainer->weight * trainer->ramp * c->b / trainer->settings.anchors;
+    const double factor =
+        trainer->settings.weight * trainer->ramp * c->b / trainer->settings.anchors;
     const double scale = 0.5 * c->b * shard->anchor.weight[i], rho = scale * e;
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / trainer->settings.anchors;

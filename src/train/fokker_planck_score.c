@@ -148,7 +148,7 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *p
     const hb_clock *c = &points->clock[i];
     const size_t d = (size_t)trainer->model->info.dim;
     const double share = 1 / ((double)d * trainer->settings.anchors);
-    const double factor = trainer->weight * trainer->ramp * c->b * share;
+    const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
     const double scale = 0.5 * c->b * sqrt(c->b) * shard->anchor.weight[i];
     anchor_terms t;
     double P[MOST_DIM] = {0};

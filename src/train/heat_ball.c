@@ -176,7 +176,7 @@ static hb_status add(hb_shard *shard)
         work->value[i] += model->info.dim * log(points.clock[i].a);
         work->w_cotangent[i] = 0;
     }
-    const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
+    const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
         const double factor = share * shard->anchor.clock[i].b;
         if (common->halves == 1)

@@ -110,7 +110,7 @@ static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_scratch 
                         .growth = work->divergence[i] / (double)d};
     const double time = hb_drift_frame_time(f.growth, f.tau0);
     const double size = hb_matrix_norm(d, work->jacobian + i * d * d);
-    f.radius = sqrt(4 * M_PI * fmin(trainer->ball_share * time, REACH / size));
+    f.radius = sqrt(4 * M_PI * fmin(trainer->settings.ball_share * time, REACH / size));
     return f;
 }
 
@@ -223,7 +223,7 @@ static hb_status add(hb_shard *shard)
         work->value[i] += (double)work->w[i];
         work->w_cotangent[i] = 0;
     }
-    const double share = trainer->weight * trainer->ramp / trainer->settings.anchors;
+    const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
         add_anchor(shard, work, i, share * shard->anchor.clock[i].b);
     return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,

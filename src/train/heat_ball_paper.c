@@ -93,7 +93,7 @@ static void add_anchor(hb_shard *shard, paper_scratch *work, size_t i)
     const hb_trainer *trainer = shard->trainer;
     const size_t first = work->first[i], n = work->count[i];
     if (n == 0) return;
-    const double factor = trainer->weight * trainer->ramp / trainer->settings.anchors;
+    const double factor = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     double residual = work->value[i];
     for (size_t j = first; j < first + n; j++) residual -= work->value[j] / (double)n;
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * residual * residual;

@@ -175,7 +175,7 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
     const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
     const hb_clock *c = &work->at.clock[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
-    const double factor = trainer->weight * trainer->ramp * c->b * share;
+    const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
     const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
     for (size_t h = 0; h <= last; h++) residual(shard, work, i, h, work->residual + h * d);
     for (size_t k = 0; k < d; k++) {

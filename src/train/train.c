@@ -48,7 +48,7 @@ static hb_status sum_chunk(void *user, size_t first, size_t n, int thread, doubl
 /* 0 during the warm-up, 1 after the ramp. */
 static double ramp_of(const hb_trainer *t)
 {
-    const double done = (double)t->state.step / (double)t->steps - t->settings.warmup;
+    const double done = (double)t->state.step / (double)t->settings.steps - t->settings.warmup;
     if (!t->constraint || done < 0) return 0;
     return done < t->settings.ramp ? done / t->settings.ramp : 1;
 }
@@ -102,7 +102,7 @@ static hb_status loop(hb_trainer *t)
     hb_context quiet = hb_context_child(t->context, 0);
     hb_status status = HB_OK;
     uint64_t shown = 0;
-    while (t->state.step < t->steps && status == HB_OK) {
+    while (t->state.step < t->settings.steps && status == HB_OK) {
         double norm = NAN;
         HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t, &norm)));
         const double spent = hb_seconds() - start;
@@ -113,7 +113,8 @@ static hb_status loop(hb_trainer *t)
         if (s->watch && s->watch_every && t->state.step % s->watch_every == 0)
             status = show(t, &start), shown = t->state.step;
         if (status == HB_OK)
-            status = hb_progress(t->context, "train", (double)t->state.step, (double)t->steps);
+            status =
+                hb_progress(t->context, "train", (double)t->state.step, (double)t->settings.steps);
     }
     if (status == HB_OK && s->watch && shown != t->state.step) status = show(t, &start);
     if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, hb_seconds() - start));

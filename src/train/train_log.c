@@ -27,7 +27,7 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
         trainer->recent += trainer->shards[s].losses[HB_LOSS_OF_DSM] +
                            trainer->shards[s].losses[HB_LOSS_OF_CONSTRAINT];
     trainer->log_count++;
-    if (step % trainer->log_every && step != trainer->steps && !last) return HB_OK;
+    if (step % trainer->log_every && step != trainer->settings.steps && !last) return HB_OK;
     const double per = 1 / (double)trainer->log_count;
     const double row[HB_LOG_COLUMNS] = {(double)step,
                                         per * (sums[HB_LOSS_OF_DSM] + sums[HB_LOSS_OF_CONSTRAINT]),

@@ -1,94 +1,14 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
- * on, whatever the threads. Defaults are those of docs/training.md. */
+ * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, target_rows, standardise) is
+ * chosen here, into the trainer's own copy of the settings. */
 #include "train/shard.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, MAX_BATCH = 1 << 20 };
-
-void hb_train_settings_default(hb_train_settings *settings)
-{
-    *settings = (hb_train_settings){.loss = HB_LOSS_HB,
-                                    .head = HB_HEAD_ENERGY,
-                                    .process = HB_PROCESS_OU,
-                                    .width = 256,
-                                    .depth = 3,
-                                    .time_features = 8,
-                                    .epochs = 600,
-                                    .batch = 256,
-                                    .rate = 2e-3,
-                                    .ema = 0.998,
-                                    .clip = 1,
-                                    .tau_min = 1e-3,
-                                    .tau_max = 3,
-                                    .weight = NAN,
-                                    .warmup = 0.1,
-                                    .ramp = 0.3,
-                                    .ball_share = NAN,
-                                    .sigma_max = 1 / (4 * M_PI),
-                                    .anchors = 64,
-                                    .anchor_spread = 1.5,
-                                    .nodes = 8,
-                                    .target_rows = -1,
-                                    .standardise = HB_STANDARDISE_AUTO,
-                                    .label_dropout = 0.1,
-                                    .seed = 42};
-}
-
-/* ---- checked ----------------------------------------------------------------------------------
- */
-
-static hb_status check_share(hb_context *context, const char *name, double value, double most)
-{
-    HB_CHECK(context, value >= 0 && value <= most, HB_ERROR_ARGUMENT,
-             "%s is %g; it must be 0 to %g", name, value, most);
-    return HB_OK;
-}
-
-static hb_status check_count(hb_context *context, const char *name, int value, int least, int most)
-{
-    HB_CHECK(context, value >= least && value <= most, HB_ERROR_ARGUMENT,
-             "%s is %d; it must be %d to %d", name, value, least, most);
-    return HB_OK;
-}
-
-static hb_status check_settings(hb_context *context, const hb_train_settings *s)
-{
-    int losses = 0;
-    while (hb_loss_laws[losses]) losses++;
-    HB_TRY(check_count(context, "loss", s->loss, 0, losses - 1));
-    HB_TRY(check_count(context, "batch", s->batch, 1, MAX_BATCH));
-    HB_TRY(check_count(context, "anchors", s->anchors, 1, MAX_BATCH));
-    HB_TRY(check_count(context, "target_rows", s->target_rows, -1, MAX_BATCH));
-    HB_TRY(check_count(context, "nodes", s->nodes, 1, 4096));
-    HB_TRY(check_count(context, "standardise", s->standardise, HB_STANDARDISE_AUTO,
-                       HB_STANDARDISE_AXIS));
-    HB_TRY(check_count(context, "checkpoint_every", s->checkpoint_every, 0, 1000000000));
-    if (s->steps == 0) HB_TRY(check_count(context, "epochs", s->epochs, 1, 1000000000));
-    HB_CHECK(context, s->rate > 0 && s->rate <= 10, HB_ERROR_ARGUMENT,
-             "rate is %g; it must be positive, at most 10", s->rate);
-    HB_CHECK(context, s->ema >= 0 && s->ema < 1, HB_ERROR_ARGUMENT,
-             "ema is %g; it must be at least 0 and below 1", s->ema);
-    HB_TRY(check_share(context, "clip", s->clip, 1e30));
-    HB_TRY(check_share(context, "max_time", s->max_time, 1e12));
-    HB_TRY(check_share(context, "tau_focus", s->tau_focus, 0.9));
-    HB_TRY(check_share(context, "warmup", s->warmup, 1));
-    HB_TRY(check_share(context, "ramp", s->ramp, 1));
-    HB_TRY(check_share(context, "anchor_spread", s->anchor_spread, 100));
-    HB_TRY(check_share(context, "label_dropout", s->label_dropout, 1));
-    if (!isnan(s->weight)) HB_TRY(check_share(context, "weight", s->weight, 1e9));
-    HB_CHECK(context, isnan(s->ball_share) || (s->ball_share > 0 && s->ball_share < 1),
-             HB_ERROR_ARGUMENT, "ball_share is %g; it must be above 0 and below 1", s->ball_share);
-    HB_CHECK(context, s->sigma_max > 1e-3 && s->sigma_max <= 1 / (4 * M_PI) + 1e-4,
-             HB_ERROR_ARGUMENT,
-             "sigma_max is %g; it must be above 0.001, at most 1/(4 pi) = 0.0796", s->sigma_max);
-    HB_CHECK(context, !s->resume || s->checkpoint, HB_ERROR_ARGUMENT,
-             "resume needs the name of a checkpoint");
-    return HB_OK;
-}
+enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64 };
 
 static hb_status check_data(hb_context *context, size_t n, const double *data, int classes,
                             const int *labels)
@@ -164,34 +84,34 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
 
 static void choose_numbers(hb_trainer *t, int dim)
 {
-    const hb_train_settings *s = &t->settings;
+    hb_train_settings *s = &t->settings;
     const size_t batch = (size_t)s->batch, least = batch < LEAST_ROWS ? 1 : 2;
     const size_t whole = (batch + SHARD_ROWS - 1) / SHARD_ROWS;
     const size_t shards = whole < least ? least : whole;
     t->n_shards = shards < MAX_SHARDS ? shards : MAX_SHARDS;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
-    t->steps = s->steps ? s->steps : (uint64_t)s->epochs * t->steps_per_epoch;
-    t->log_every = (t->steps + HB_LOG_MOST_ROWS - 1) / HB_LOG_MOST_ROWS;
+    if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
+    t->log_every = (s->steps + HB_LOG_MOST_ROWS - 1) / HB_LOG_MOST_ROWS;
     /* a residual is a sum over dim terms; above 3 dimensions the recipe's weight falls with its
      * square */
     const double fall = dim <= 3 ? 1 : 4.0 / ((double)dim * dim);
     static const hb_constraint none = {0};
     const hb_constraint *constraint = t->constraint ? t->constraint : &none;
-    t->weight = isnan(s->weight) ? t->source->weight * fall * constraint->weight : s->weight;
-    t->target_rows = (size_t)(s->target_rows < 0 ? constraint->target_rows : s->target_rows);
-    t->ball_share = !isnan(s->ball_share) ? s->ball_share : dim <= 3 ? 0.4 : 2.0 / dim;
+    if (isnan(s->weight)) s->weight = t->source->weight * fall * constraint->weight;
+    if (s->target_rows < 0) s->target_rows = constraint->target_rows;
+    if (isnan(s->ball_share)) s->ball_share = dim <= 3 ? 0.4 : 2.0 / dim;
     hb_adam_settings_default(&t->adam);
     t->adam.rate = s->rate;
     t->adam.ema = s->ema;
     t->adam.clip = s->clip;
-    t->adam.steps = t->steps;
-    t->adam.warmup = t->steps / 10 < 100 ? t->steps / 10 : 100;
+    t->adam.steps = s->steps;
+    t->adam.warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
 }
 
 hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *data,
                             const int *labels)
 {
-    HB_TRY(check_settings(t->context, &t->settings));
+    HB_TRY(hb_train_settings_check(t->context, &t->settings));
     HB_TRY(check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
     choose_kinds(t);

@@ -97,7 +97,8 @@ struct hb_shard {
 
 struct hb_trainer {
     hb_context *context;
-    hb_train_settings settings; /* drift: NULL unless the process has one */
+    hb_train_settings
+        settings; /* the user's, with what they leave open chosen; drift: NULL unless the process has one */
     const hb_row_source *source;
     const hb_constraint *constraint;
     hb_model *model; /* its parameters are those being trained */
@@ -106,10 +107,8 @@ struct hb_trainer {
     const int *labels;    // (n) or NULL
     size_t *order;        // (n): the epoch's
     uint64_t order_epoch; /* + 1; 0: none yet */
-    uint64_t steps, steps_per_epoch;
-    double weight, ball_share;
-    size_t target_rows; /* 0: plain denoising */
-    double ramp;        /* of this step, 0 to 1 */
+    uint64_t steps_per_epoch;
+    double ramp; /* of this step, 0 to 1 */
     size_t n_shards;
     hb_shard *shards; // (n_shards)
     void *common;     /* the constraint's, for all shards */
@@ -140,6 +139,10 @@ enum {
     HB_STREAM_ANCHOR_ROW,
     HB_STREAM_CLOUD
 };
+
+/* The rows of train_settings.c: refuses what is out of range; all that the weights depend on as text. */
+hb_status hb_train_settings_check(hb_context *context, hb_train_settings *settings);
+size_t hb_train_settings_print(const hb_train_settings *settings, size_t size, char *out);
 
 /* From context, settings and n, which the caller sets in a zeroed trainer. Destroy it also after a
  * failure. */

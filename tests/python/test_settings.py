@@ -1,0 +1,111 @@
+"""The library's tables of settings against the structs of the headers, the defaults, the command and Python.
+
+A field of hb_train_settings without a row would be missing in checks, checkpoints and defaults.
+"""
+
+import ctypes
+import inspect
+import math
+import pathlib
+import re
+
+import pytest
+
+import heatball
+from heatball import _native
+from heatball._arguments import setting_rows, texts
+from heatball._native import SettingKind, SettingRule
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KINDS = {ctypes.c_int: {SettingKind.SETTING_KIND_FLAG, SettingKind.SETTING_KIND_INTEGER,
+                        SettingKind.SETTING_KIND_CHOICE},
+         ctypes.c_uint64: {SettingKind.SETTING_KIND_UNSIGNED},
+         ctypes.c_double: {SettingKind.SETTING_KIND_REAL}}
+TABLES = [("hb_train_settings", "hb_train_setting")]
+
+
+def rows_of(function):
+    return setting_rows(getattr(_native.library, function))
+
+
+def uncovered(struct, rows):
+    """What is wrong between the fields of a ctypes struct and the rows of a table, a sentence for each."""
+    fields = [(name, kind) for name, kind in struct._fields_ if name != "size"]
+    if [name for name, _ in fields] != [row.name.decode() for row in rows]:
+        return [f"{name} is in one of them" for name in
+                {name for name, _ in fields} ^ {row.name.decode() for row in rows}] or ["another order"]
+    return [f"{name} has another place or kind" for (name, kind), row in zip(fields, rows)
+            if getattr(struct, name).offset != row.offset or
+            row.kind not in KINDS.get(kind, {SettingKind.SETTING_KIND_POINTER})]
+
+
+@pytest.mark.parametrize("name, function", TABLES)
+def test_every_field_has_a_row_and_says_what_it_means(name, function):
+    rows = rows_of(function)
+    assert uncovered(_native.STRUCTS[name], rows) == []
+    for row in rows:
+        assert row.help, row.name
+        assert not row.names or texts(row.names()), row.name
+        if math.isfinite(row.fallback) and (row.min or row.max):
+            assert row.min <= row.fallback <= row.max, row.name
+
+
+def test_a_forgotten_field_is_found():
+    rows = rows_of("hb_train_setting")
+    struct = _native.TrainSettings
+
+    class Longer(ctypes.Structure):
+        _fields_ = [*struct._fields_[:5], ("forgotten", ctypes.c_int), *struct._fields_[5:]]
+
+    assert uncovered(struct, rows[:3] + rows[4:]) == ["drift is in one of them"]
+    assert uncovered(struct, [rows[1], rows[0], *rows[2:]]) == ["another order"]
+    assert uncovered(Longer, rows) == ["forgotten is in one of them"]
+
+
+@pytest.mark.parametrize("name, function", TABLES)
+def test_defaults_are_those_of_the_rows(name, function):
+    settings = _native.STRUCTS[name]()
+    default = getattr(_native.library, f"{name}_default")
+    default(*[ctypes.sizeof(settings)] * (len(default.argtypes) - 1), ctypes.byref(settings))
+    for row in rows_of(function):
+        value = getattr(settings, row.name.decode())
+        if row.kind == SettingKind.SETTING_KIND_POINTER:
+            assert not value
+        else:
+            assert value == row.fallback or math.isnan(value) and math.isnan(row.fallback), row.name
+
+
+def test_python_has_a_keyword_for_every_setting():
+    keywords = inspect.signature(heatball.train).parameters
+    inside = {"loss", "image_height", "image_width", "pixel_low", "pixel_high", "columns", "watch_user", "size"}
+    names = {row.name.decode() for row in rows_of("hb_train_setting")}
+    assert names - inside - set(keywords) == set()
+    for row in rows_of("hb_train_setting"):
+        keyword = keywords.get(row.name.decode())
+        if keyword is not None and keyword.default not in (None, False):
+            assert str(keyword.default) == row.shown.decode()  # head, process, seed
+
+
+def test_the_header_says_the_same_defaults():
+    """Fields whose comment is a number, or ends in one."""
+    text = (ROOT / "include/heatball/train.h").read_text()
+    body = re.search(r"typedef struct hb_train_settings \{(.*?)\n\}", text, re.S)[1]
+    shown = {row.name.decode(): row.fallback for row in rows_of("hb_train_setting")}
+    seen = 0
+    for names, comment in re.findall(r"^    (?:int|double|uint64_t) ([\w, ]+);\s*/\*(.*?)\*/", body, re.S | re.M):
+        names = names.split(", ")
+        told = re.search(r"(?:^|;|default)\s*((?:[\d.e-]+(?:, )?)+)\s*(?:;.*)?$", " ".join(comment.split()))
+        values = [float(value) for value in told[1].split(", ")] if told else []
+        if len(values) == len(names):
+            assert values == [shown[name] for name in names], names
+            seen += len(names)
+    assert seen >= 16
+
+
+def test_a_checkpoint_has_what_the_result_depends_on():
+    """Those that do not change the weights of a run that goes on; anything else must have the rule."""
+    aside = {row.name.decode() for row in rows_of("hb_train_setting")
+             if not row.rules & SettingRule.SETTING_RULE_RESULT}
+    assert aside == {"drift", "epochs", "max_time", "image_height", "image_width", "pixel_low", "pixel_high",
+                     "columns", "half", "checkpoint", "checkpoint_every", "resume", "log", "watch", "watch_user",
+                     "watch_every"}
