@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 AT = np.array([-1.0, 0.0, 0.5])
-# u(AT, t = 1) for f = x - x^3, g = 1, u0 = N(0, 1): tests/test_grid.c
+# u(AT, t = 1) for f = x - x^3, g = 1, u0 = N(0, 1): tests/grid/test_grid.c
 EXACT = np.array([0.39203167156, 0.24749995699, 0.30336692653])
 
 

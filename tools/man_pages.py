@@ -9,7 +9,7 @@ as it is; what changes is its dress: the first block of code is the SYNOPSIS, th
 begins with "option" becomes OPTIONS, headings become sections, other tables go to tbl, links to
 other commands become heatball-OTHER(1), links to pages become paths below docs/, pictures with their
 captions are left out. The line of NAME is the command's line in docs/man/heatball.1, which is
-written by hand. tests/test_cli.py compares both kinds of pages with --help.
+written by hand. tests/cli/test_cli.py compares both kinds of pages with --help.
 """
 import argparse
 import pathlib

@@ -5,7 +5,7 @@
  * most PATIENCE milliseconds at a time, with hb_progress asked in between; so an interrupt ends the run
  * within a tenth of a second. What reads a descriptor by itself (zlib) gets such a stream as a copy in a
  * file without a name. Must reproduce: a FIFO that nobody writes to is left on the first signal
- * (tests/test_cli_files.py). */
+ * (tests/cli/test_cli_files.py). */
 #include "file/input.h"
 #include "base/context.h"
 

@@ -16,7 +16,7 @@
  * which ends with the process, also on another host of a network file system; who opens PATH next
  * removes the temporaries of PATH that nobody has locked and whose process is gone.
  *
- * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte (tests/test_file.c).
+ * Must reproduce: a killed or full-disk run leaves the old PATH, byte for byte (tests/file/test_file.c).
  */
 #include "file/writer.h"
 #include "base/context.h"

@@ -11,7 +11,7 @@
  * y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are s_k = L^-1 y_k,
  * which come with C y_k: the solution is a sum of them.
  *
- * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/test_grid_scheme.c). */
+ * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/grid/test_grid_scheme.c). */
 #include "grid/krylov_solver.h"
 #include "base/context.h"
 #include "base/memory.h"

@@ -7,7 +7,7 @@
  * and net_kernels.c has these and their transposes. Backward, with Z the cotangent of z, over all
  * stacked rows:  dW += Z^T a,  db += sum of Z's value channel,  A = Z W (+ A of a residual layer).
  * docs/networks.md. A number to reproduce: for one unit N(x) = silu(x), the channels of x = 0.7
- * with direction 1 are 0.46773, 0.82339 and pair (0, 0) 0.39122 (tests/test_net.c). */
+ * with direction 1 are 0.46773, 0.82339 and pair (0, 0) 0.39122 (tests/net/test_net.c). */
 #include "base/context.h"
 #include "net/net_tape.h"
 

@@ -7,7 +7,7 @@
  * (from 101 or 384 on) of a large matrix. So rows go in blocks of 64 and, at the end, of 16, the last
  * one filled up with zeros. Both are whole tiles of 4 and of 8, or tiles of 6 and one of 4, whose sums
  * have the order of those of 6; and neither is few or many. Measured on oneDNN 2.6.3 with
- * ONEDNN_MAX_CPU_ISA = SSE41, AVX and AVX2 (docs/networks.md); tests/test_net_rows.c says whether it
+ * ONEDNN_MAX_CPU_ISA = SSE41, AVX and AVX2 (docs/networks.md); tests/net/test_net_rows.c says whether it
  * holds on the processor at hand.
  *
  * A sum over rows (the gradient of a weight) is cut at every 384 rows and added up in that order.
@@ -25,7 +25,7 @@
  * oneDNN's kernels (2.6.3) put the stack pointer into a buffer of the heap while they run, and a signal
  * that is handled there has its frame written over the heap: dnnl_sgemm 'T', 'N' of 64 x 64 x 128 under
  * an interval timer of 100 us dies within a second, also alone in a small program. So signals wait until
- * the product is done: two system calls (tests/test_train.c).
+ * the product is done: two system calls (tests/train/test_train.c).
  *
  * Weights are (out, in), the order of PyTorch's Linear. */
 #include "base/context.h"

@@ -2,7 +2,7 @@
  *
  * A draw is a function of (seed, stream, index). Two uses of one seed must not share a stream, or they
  * have the same numbers; so each use has streams of its own, first .. first + count - 1. A new use is a
- * new line; tests/test_random.c checks that no two meet. What is taken must not move: results are bits.
+ * new line; tests/random/test_random.c checks that no two meet. What is taken must not move: results are bits.
  * Streams from 2^63 on are the library's own; callers have the others. */
 #ifndef HB_RANDOM_STREAMS_H
 #define HB_RANDOM_STREAMS_H

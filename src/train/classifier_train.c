@@ -7,7 +7,7 @@
  * change, and the network cannot learn pixels by heart. The result is the average of the weights over the
  * last steps. Adam: net/optimiser.h.
  * Numbers to reproduce: the first loss is ln classes (the last layer starts at 0); two normals a distance
- * 2a apart give the error Phi(-a) of Bayes (tests/test_classifier.c). */
+ * 2a apart give the error Phi(-a) of Bayes (tests/train/test_classifier.c). */
 #include "base/parallel.h"
 #include "base/sized.h"
 #include "judge/neighbours.h"

@@ -8,7 +8,7 @@
  * at its beginning. Anchors of a constraint are rows of data drawn at random with more noise, z = a
  * z_0 + sqrt((1 + spread^2) b) e. Every number is a function of (seed, step, row), so a run can go
  * on anywhere. Must reproduce: draws of step 7 alone are those of step 7 in a run
- * (tests/test_train.c). */
+ * (tests/train/test_train.c). */
 #include "train/drift_terms.h"
 
 #include <heatball/random.h>

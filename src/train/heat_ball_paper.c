@@ -6,7 +6,7 @@
  * What the paper leaves open: N is 2 * nodes; anchors with tau_0 <= sigma_max + tau_min, whose ball
  * would leave the domain, take no part; draws outside the truncation are dropped, and N is the
  * number of those kept. A number to reproduce: OU, N(0, I) in the plane, r = 1: v - E v = -E|z|^2/2
- * + ..., see tests/test_losses.c. */
+ * + ..., see tests/train/test_losses.c. */
 #include "train/trainer.h"
 
 #include <heatball/ball.h>

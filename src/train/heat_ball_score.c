@@ -14,7 +14,7 @@
  * dim <= 3: cubature of degree 4 for kappa and 2 for the arms. Above: random pairs for both, in two
  * independent halves, whose product takes the place of rho_i^2 (as in heat_ball.c). A number to
  * reproduce: as the balls shrink rho tends to b^(3/2)/2 times the residual of
- * fokker_planck_score.c, for a score that is a gradient (tests/test_losses.c). */
+ * fokker_planck_score.c, for a score that is a gradient (tests/train/test_losses.c). */
 #include "train/balls.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * The constraint's weight is 0 for the first `warmup` of the steps and rises linearly over the next
  * `ramp`: the network must know roughly where the density is before a residual says anything. The
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
- * and 2 threads, and in one run or in two (tests/test_train.c). */
+ * and 2 threads, and in one run or in two (tests/train/test_train.c). */
 #include "base/parallel.h"
 #include "net/model_file.h"
 #include "train/shard.h"

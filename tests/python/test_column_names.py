@@ -6,31 +6,15 @@ Oracles: the csv module for what a header says, the bytes of the files.
 import copy
 import csv
 import json
-import os
-import pathlib
-import struct
-import subprocess
 
 import numpy as np
 import pytest
 
 import heatball
+from command_line import metadata, run, succeed
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-COMMAND = os.environ.get("HEATBALL_COMMAND", str(ROOT / "build" / "heatball"))
 NAMES = ["größe [m]", 'width, "cm"', "z"]
 TINY = ["--method", "dsm", "--width", "8", "--depth", "2", "--epochs", "1", "-q"]
-
-
-def run(*arguments):
-    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300)
-
-
-def succeed(*arguments):
-    done = run(*arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def write(path, names, rows=60):
@@ -46,12 +30,6 @@ def write(path, names, rows=60):
 def header(path):
     with open(path, newline="", encoding="utf-8") as file:
         return next(csv.reader(file))
-
-
-def metadata(path):
-    data = path.read_bytes()
-    (size,) = struct.unpack("<Q", data[:8])
-    return json.loads(data[8:8 + size])["__metadata__"]
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,15 @@
 
 import json
 import math
-import os
-import pathlib
 import subprocess
 
 import numpy as np
 import pytest
 
 import heatball
+from command_line import BUILD
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-COMMAND = pathlib.Path(os.environ.get("HEATBALL_BUILD", ROOT / "build")) / "heatball"
+COMMAND = BUILD / "heatball"
 DATA = {"u0_min": 0.31, "u0_max": 1.72, "u0_grad": 2.385}
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason=f"there is no {COMMAND}")

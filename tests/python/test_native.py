@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -11,8 +10,8 @@ import pytest
 
 import heatball
 from heatball import _native
+from command_line import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted((ROOT / "include/heatball").glob("*.h"))
 
 

@@ -1,6 +1,6 @@
 """The network's channels, gradients and slopes, and Adam, against PyTorch in double.
 
-tests/net_driver.c runs the C side on the same float32 numbers; autograd gives derivatives by the
+tests/net/net_driver.c runs the C side on the same float32 numbers; autograd gives derivatives by the
 input (twice where a channel is a second derivative) and then by the parameters through them.
 """
 import os

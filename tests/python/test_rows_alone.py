@@ -4,13 +4,12 @@ its own; a set that the machine lacks is the machine's own.
 """
 
 import os
-import pathlib
 import subprocess
 import sys
 
 import pytest
+from command_line import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRIPT = """
 import sys
 import numpy as np

@@ -1,0 +1,164 @@
+"""Each example runs, and what it prints agrees with the exact value within 5 standard errors."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from command_line import BUILD, ROOT
+
+
+pytestmark = pytest.mark.skipif(not (BUILD / "libheatball.so").exists(),
+                                reason=f"{BUILD} has no libheatball.so")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+               "HEATBALL_LIBRARY": str(BUILD / "libheatball.so"), "LD_LIBRARY_PATH": str(BUILD)}
+NUMBER = r"(-?\d+\.\d+(?:e[-+]\d+)?)"
+
+
+def output(*command, code=0):
+    done = subprocess.run([str(c) for c in command], env=ENVIRONMENT, capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def compiled(tmp_path_factory, name):
+    path = tmp_path_factory.mktemp("examples") / name
+    output("cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
+           "-Werror", f"-I{ROOT / 'include'}", ROOT / f"examples/c/{name}.c", "-o", path,
+           f"-L{BUILD}", "-lheatball", "-lm")
+    return path
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Compile the C example without a warning."""
+    return compiled(tmp_path_factory, "sample_heat_ball")
+
+
+def test_every_example_is_in_this_file_and_in_the_readme():
+    text = (ROOT / "examples/README.md").read_text()
+    found = {p.relative_to(ROOT / "examples").as_posix() for p in (ROOT / "examples").glob("*/*.*")
+             if p.suffix in (".c", ".py")}
+    assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c", "c/solve_without_a_mesh.c",
+                     "python/mean_value.py", "python/van_der_pol_picture.py",
+                     "python/double_well_chain.py", "python/ou_20d.py",
+                     "python/train_own_data.py", "python/train_nonlinear_drift.py",
+                     "python/paper_corrections.py"}
+    assert all(f"`{path}`" in text for path in found)
+
+
+@pytest.mark.parametrize("n", [50000, 200000])
+def test_c_example(program, n):
+    text = output(program, n)
+    mean, error = map(float, re.search(NUMBER + r" \+- " + NUMBER, text).groups())
+    exact = float(re.search(r"exact value +" + NUMBER, text).group(1))
+    assert exact == pytest.approx(2.718281828459045**(0.05 - 0.06 + 0.06 + 0.38 * 0.5), abs=1e-6)
+    assert abs(mean - exact) < 5 * error and 0 < error < 1 / n**0.5
+
+
+def test_c_example_refuses_nonsense(program):
+    output(program, 0, code=1)
+
+
+def test_c_example_of_a_field(tmp_path_factory):
+    text = output(compiled(tmp_path_factory, "mean_value_of_a_field"))
+    rows = re.findall(NUMBER + r" \+- " + NUMBER + r" \(" + NUMBER + r"\)", text)
+    assert len(rows) == 6  # log-density and score at three points
+    assert all(abs(float(value) - float(exact)) < 5 * float(error) for value, error, exact in rows)
+    limit = float(re.search("limit " + NUMBER, text).group(1))
+    off = [abs(float(v) - limit) for v in re.findall(r"r = \d\.\d +" + NUMBER, text)]
+    assert len(off) == 3 and off[1] < off[0] / 3.5 and off[2] < off[1] / 3.5
+
+
+def test_corrections_of_the_paper():
+    """Each measured number lies within 5 standard errors of its closed form."""
+    text = output(sys.executable, ROOT / "examples/python/paper_corrections.py")
+    rows = re.findall(r"(-?\S+) \+- (\S+), exact (-?\S+)$", text, re.M)
+    assert len(rows) == 20
+    assert all(abs(float(value) - float(exact)) < 5 * float(error) for value, error, exact in rows)
+    assert sum(float(exact) != 0 for _, _, exact in rows) == 11
+    assert "d = 256: 0.2911, by the paper's constant 0.0016" in text
+
+
+def test_python_example():
+    text = output(sys.executable, ROOT / "examples/python/mean_value.py")
+    exact = float(re.search(r"exact value +" + NUMBER, text).group(1))
+    draws = re.findall(NUMBER + r" \+- " + NUMBER, text)
+    assert len(draws) == 2
+    assert all(abs(float(mean) - exact) < 5 * float(error) for mean, error in draws)
+    errors = [abs(float(e)) for e in re.findall(r"off by " + NUMBER, text)]
+    assert len(errors) == 3 and errors[1] < errors[0] / 10 and errors[2] < errors[1] / 10
+
+
+def measured(text, name=""):
+    """Pairs (value, error) printed as `name value +- error`."""
+    return [tuple(map(float, pair)) for pair in re.findall(name + r" +" + NUMBER + r" \+- " + NUMBER,
+                                                           text)]
+
+
+def test_solve_without_a_mesh(tmp_path_factory):
+    """Particles and walks know nothing of each other."""
+    text = output(compiled(tmp_path_factory, "solve_without_a_mesh"))
+    assert "warning" not in text
+    for name in ("log-density", "score_1"):
+        pairs = measured(text, name)
+        assert len(pairs) == 6
+        for (a, a_se), (b, b_se) in zip(pairs[:3], pairs[3:]):
+            assert abs(a - b) < 5 * (a_se**2 + b_se**2)**0.5
+            assert 0 < a_se < 0.3 and 0 < b_se < 0.3
+
+
+def is_png(path):
+    return path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and path.stat().st_size > 8000
+
+
+def test_van_der_pol_picture(tmp_path):
+    text = output(sys.executable, ROOT / "examples/python/van_der_pol_picture.py", tmp_path)
+    spread = [float(n) for n in re.findall(r"rms of .*? +" + NUMBER, text)]
+    assert len(spread) == 2 and all(0.4 < s < 2 for s in spread)
+    assert float(re.search(r"largest .*? +" + NUMBER, text).group(1)) < 6
+    assert is_png(tmp_path / "van_der_pol.png")
+
+
+def test_double_well_chain(tmp_path):
+    text = output(sys.executable, ROOT / "examples/python/double_well_chain.py", tmp_path)
+    rows = [list(map(float, re.findall(NUMBER, line))) for line in text.splitlines() if "+-" in line]
+    assert 7 <= len(rows) <= 9  # doubted scores are left out
+    assert all(0 < row[2] < 0.1 for row in rows)
+    checked = [row for row in rows if len(row) == 6]
+    assert 2 <= len(checked) <= 3
+    assert all(abs(free - exact) < 5 * error for *_, free, error, exact in checked)
+    assert is_png(tmp_path / "double_well_chain.png")
+
+
+def test_ou_in_twenty_dimensions():
+    text = output(sys.executable, ROOT / "examples/python/ou_20d.py")
+    rows = re.findall("log-density " + NUMBER + r" \+- " + NUMBER + r" \(" + NUMBER + r"\) +score off by "
+                      + NUMBER + ", claimed " + NUMBER, text)
+    assert len(rows) == 6
+    for v, v_se, exact, off, claimed in (map(float, row) for row in rows):
+        assert abs(v - exact) < 5 * v_se + 1e-4 and off < 5 * claimed + 1e-4
+
+
+def test_train_own_data(tmp_path):
+    text = output(sys.executable, ROOT / "examples/python/train_own_data.py", tmp_path)
+    right, _ = map(float, re.search(r"tau 0.02: \[ *" + NUMBER + " +" + NUMBER, text).groups())
+    assert right > 0.01
+    model, gaussian = map(float, re.search(f"model {NUMBER}, one Gaussian {NUMBER}", text).groups())
+    assert model > gaussian + 0.5
+    made, real, normal = map(float, re.search(
+        f"generated {NUMBER}, real {NUMBER}, one Gaussian {NUMBER}", text).groups())
+    assert made < 2 * real < normal
+    assert "the file gives the same bits: True" in text
+    assert (tmp_path / "own.safetensors").stat().st_size > 30000
+
+
+def test_train_nonlinear_drift(tmp_path):
+    """The constraints beat denoising alone in the low-density region at every tau."""
+    text = output(sys.executable, ROOT / "examples/python/train_nonlinear_drift.py", "1000", "1")
+    low = {line.split()[0]: [float(x) for x in re.findall(r"low ([\d.]+)", line)]
+           for line in text.splitlines()}
+    assert set(low) == {"dsm", "fp", "hb"} and all(len(v) == 3 for v in low.values()), text
+    assert all(hb < dsm for hb, dsm in zip(low["hb"], low["dsm"])), text

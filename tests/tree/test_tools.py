@@ -1,0 +1,135 @@
+"""The checking tools fail on seeded violations, and pass on this tree."""
+
+import subprocess
+import sys
+
+import pytest
+from command_line import ROOT
+
+IDEA = "/* The idea of this file, told at the length that the tool asks for: sixty letters. */\n"
+
+
+def tool(name, root):
+    done = subprocess.run([sys.executable, ROOT / "tools" / name, root], capture_output=True,
+                          text=True, timeout=60)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Return a writer of files into a small tree that obeys every rule."""
+    def write(path, text=""):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+        return tmp_path
+
+    write("include/heatball/base.h", "#include <stdint.h>\n")
+    write("include/heatball/ball.h", "#include <heatball/base.h>\n")
+    write("include/heatball/budget.h", "#include <heatball/base.h>\n")
+    write("include/heatball/heatball.h", "#include <heatball/ball.h>\n")
+    write("src/base/memory.h", "#include <heatball/base.h>\n")
+    write("src/ball/sample.c", IDEA + '#include "base/memory.h"\n#include "law.h"\n'
+          '#include <sleef.h>\n#include <heatball/ball.h>\n'
+          '/* #include "train/loop.h" is only a comment */\n')
+    write("src/ball/law.h", "")
+    write("src/problem/budget.c", IDEA + '#include <heatball/budget.h>\n#include "ball/law.h"\n')
+    write("studies/study.h", "#include <heatball/heatball.h>\n")
+    write("studies/sampler/one.c", IDEA + '#include "study.h"\n#include <jansson.h>\n'
+          '#include <math.h>\n')
+    write("cli/main.c", IDEA + '#include "options.h"\n#include "study.h"\n#include <unistd.h>\n')
+    write("cli/options.h", "#include <heatball/heatball.h>\n")
+    write("src/README.md")
+    write("cli/README.md")
+    return write
+
+
+@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py"])
+def test_an_orderly_tree_passes(tree, name):
+    assert tool(name, tree("src/base/empty.h")) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py"])
+def test_this_tree_passes(name):
+    code, out = tool(name, ROOT)
+    assert code == 0, out
+
+
+@pytest.mark.parametrize("path, include, says", [
+    ("src/base/up.c", '#include "ball/law.h"', "base includes \"ball/law.h\" of ball"),
+    ("src/base/up.c", '  #  include "ball/law.h"', "of ball, which is above it"),
+    ("src/base/up.h", "#include <heatball/ball.h>", "base includes <heatball/ball.h> of ball"),
+    ("src/ball/up.c", "#include <heatball/budget.h>", "of problem, which is above it"),
+    ("src/ball/up.c", "#include <heatball/heatball.h>", "of heatball, which is above it"),
+    ("src/file/up.c", '#include "random/philox.h"', "of random, which is above it"),
+    ("src/net/up.c", '#include "train/loop.h"', "of train, which is above it"),
+    ("src/ball/up.c", '#include "../problem/x.h"', "climbs with .."),
+    ("src/ball/up.c", '#include "missing.h"', "is not in src/ball"),
+    ("src/ball/up.c", '#include "cellar/x.h"', "names no room"),
+    ("src/cellar/up.c", "#include <math.h>", "src/cellar is not a room"),
+    ("src/loose.c", "#include <math.h>", "is not a room"),
+    ("src/ball/up.c", "#include <heatball/mystery.h>", "belongs to no room"),
+    ("include/heatball/base.h", "#include <heatball/ball.h>", "of ball, which is above it"),
+    ("include/heatball/base.h", '#include "base/memory.h"', "only <heatball/...> is installed"),
+    ("include/heatball/base.h", "#include <sleef.h>", "which users may not have"),
+    ("cli/up.c", '#include "base/memory.h"', "cli includes \"base/memory.h\""),
+    ("cli/up.c", "#include <sleef.h>", "cli includes <sleef.h>"),
+    ("cli/up.c", "#include <heatball/internal.h>", "cli includes <heatball/internal.h>"),
+    ("cli/up.c", '#include "../src/base/memory.h"', "cli includes"),
+    ("studies/sampler/up.c", '#include "options.h"', "studies includes \"options.h\""),
+    ("studies/sampler/up.c", "#include <omp.h>", "studies includes <omp.h>"),
+])
+def test_check_rooms_finds(tree, path, include, says):
+    code, out = tool("check_rooms.py", tree(path, f"int before;\n{include}\n"))
+    assert code == 1
+    assert out.startswith(f"{path}:2: ") and says in out and out.count("\n") == 1
+
+
+def test_check_rooms_counts_lines_through_comments(tree):
+    text = '/* one\n two */\n// #include "ball/law.h"\n#include "ball/law.h"\n'
+    code, out = tool("check_rooms.py", tree("src/base/up.c", text))
+    assert code == 1 and out.startswith("src/base/up.c:4: ") and out.count("\n") == 1
+
+
+def test_check_names_finds_a_second_file_of_one_name(tree):
+    code, out = tool("check_names.py", tree("tests/sample.c"))
+    assert code == 1 and "the name sample.c is taken by" in out and out.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", [
+    "build/sample.c", ".git/sample.c", "tests/__pycache__/sample.c", "a/README.md",
+    "b/CMakeLists.txt", "heatball-demo/sample.c",
+])
+def test_check_names_leaves_builds_and_shared_names_alone(tree, path):
+    tree("CMakeLists.txt")
+    assert tool("check_names.py", tree(path))[0] == 0
+
+
+def test_check_names_takes_the_list_of_git(tree):
+    root = tree(".gitignore", "/out/\n")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    assert tool("check_names.py", tree("out/sample.c"))[0] == 0
+    code, out = tool("check_names.py", tree("new/sample.c"))
+    assert code == 1 and "new/sample.c" in out and "out/sample.c" not in out
+
+
+@pytest.mark.parametrize("text", [
+    "int x;\n", "#include <math.h>\n" + IDEA, "", "/* short */\nint x;\n", "// short\nint x;\n",
+    "/* " + "*" * 80 + " */\nint x;\n",
+])
+@pytest.mark.parametrize("directory", ["src/ball", "cli", "studies/sampler"])
+def test_check_names_finds_a_silent_file(tree, directory, text):
+    code, out = tool("check_names.py", tree(f"{directory}/silent.c", text))
+    assert code == 1 and out.startswith(f"{directory}/silent.c:1: ") and out.count("\n") == 1
+
+
+def test_check_names_takes_line_comments(tree):
+    text = "// The idea of this file in line comments,\n// two of them, to be long enough.\n"
+    assert tool("check_names.py", tree("src/ball/talkative.c", text))[0] == 0
+
+
+@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py"])
+def test_a_wrong_root_is_an_error(tmp_path, name):
+    done = subprocess.run([sys.executable, ROOT / "tools" / name, tmp_path], capture_output=True,
+                          text=True)
+    assert done.returncode == 2 and "has no src directory" in done.stderr
