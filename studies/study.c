@@ -26,9 +26,3 @@ const hb_study *hb_study_find(const char *name)
         if (strcmp((*study)->name, name) == 0) return *study;
     return NULL;
 }
-
-int hb_study_by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}

@@ -205,3 +205,9 @@ void hb_study_caption(json_t *figures, const char *name, const char *place, cons
     json_array_append_new(
         figures, json_pack("{s:s,s:s,s:s}", "name", name, "caption", caption, "place", place));
 }
+
+int hb_study_by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
