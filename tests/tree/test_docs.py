@@ -71,6 +71,21 @@ def test_every_relative_link_leads_somewhere():
     assert not wrong, "\n".join(wrong)
 
 
+def missing_sources(text):
+    """Files of the tree that are named in the text but are not there."""
+    named = re.findall(r"\b(?:src|cli|studies|tests|tools|bench|include|cmake|examples)/[\w./-]*\.(?:c|h|py|ini)\b", text)
+    return sorted({name for name in named if "NAME" not in name and not (ROOT / name).exists()})
+
+
+def test_every_source_that_is_named_is_there():
+    listed = subprocess.run(["git", "ls-files", "*.md", "src/*.[ch]", "cli/*.[ch]", "studies/*.[ch]"], cwd=ROOT,
+                            capture_output=True, text=True, check=True).stdout.split()
+    texts = {name: (ROOT / name).read_text() for name in listed if (ROOT / name).exists() and name != "CHANGELOG.md"}
+    wrong = [f"{name}: {source}" for name, text in texts.items() for source in missing_sources(text)]
+    assert len(texts) > 400 and not wrong, "\n".join(wrong)
+    assert missing_sources("`tests/test_ball.c` and tests/ball/test_ball.c") == ["tests/test_ball.c"]
+
+
 def test_every_figure_is_shown_on_a_page():
     shown = {(page.parent / target).resolve() for page in pages() for target in links(page.read_text())}
     made = {path.resolve() for path in (ROOT / "docs" / "figures").iterdir()}
