@@ -1,5 +1,5 @@
 /* heatball/field.h: v = ln u as a function of (x, tau), from anywhere: a grid solution, a closed form,
- * a callback, later a network. The mean-value estimators need nothing else. */
+ * a callback, a network. The mean-value estimators need nothing else. */
 #ifndef HEATBALL_FIELD_H
 #define HEATBALL_FIELD_H
 

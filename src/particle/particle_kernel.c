@@ -11,7 +11,7 @@
  *     grad q = (L^-1 E)' eta q,   grad (f . grad_x q) = (L^-1 E)' (phi - (phi . eta) eta) q,
  * whose integrand tends to -u grad div F as s -> 0: the node at 0 of a rule that has one.
  *
- * Heat ball, iso-linear frame, lift m (ESTIMATORS: D = d+m). a = div F/d, y = e^(as) (x - x0 + b k),
+ * Heat ball, iso-linear frame, lift m, D = d + m. a = div F/d, y = e^(as) (x - x0 + b k),
  * k = (1 - e^(-as))/a, th = (e^(2as) - 1)/(2a), f = F - b - a(x - x0), Q = R^2 - |y|^2:
  *     kernel      c (|y|^2 Q^(m/2)/m + Q^(m/2+1)/(m+2)),      c = r^-D S_m/(4 th^2)
  *     correction  -e^(-as) (f.y)/(2 th) G,     G = Phi_d P(m/2, Q/(4 th)) - r^-D S_m Q^(m/2)/m
