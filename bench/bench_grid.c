@@ -16,7 +16,7 @@ static const double TOLERANCE = 1e-5;
 static void solve_once(hb_context *ctx, const hb_problem *problem, const hb_grid_settings *settings)
 {
     hb_grid *grid;
-    must(ctx, hb_grid_solve(ctx, problem, 1, settings, 0, NULL, &grid));
+    must(ctx, hb_grid_solve(ctx, problem, settings, 0, NULL, 1, &grid));
     hb_grid_destroy(grid);
 }
 
@@ -34,7 +34,7 @@ static void bench_points(hb_context *ctx, const hb_problem *problem, int points,
     hb_grid_settings settings;
     char name[64];
     const int dim = hb_problem_dim(problem);
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.tolerance = TOLERANCE;
     for (int a = 0; a < dim; a++) {
         settings.points[a] = points;

@@ -64,7 +64,7 @@ static const hb_option residual_options[] = {
 
 /* Where draws are asked for, draws are taken: up to three dimensions a rule is the default. */
 static hb_status fill_settings(hb_session *session, const hb_problem_values *v,
-                               const hb_problem *problem, hb_solve_settings *out)
+                               const hb_problem *problem, hb_solve_parts *out)
 {
     if (v->samples > 0 && v->degree > 0)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
@@ -138,16 +138,18 @@ static hb_status compute(hb_session *session, const residual_values *v, const hb
                          const hb_points *points, residual_table *table)
 {
     hb_context *context = hb_session_context(session);
-    hb_solve_settings settings;
+    hb_solve_parts settings;
     HB_TRY(fill_settings(session, &v->problem, problem, &settings));
+    settings.mean.quantity = quantity_codes[v->quantity];
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
     double tau;
     hb_status status = hb_problem_tau_of_t(context, problem, time, &tau);
     if (status == HB_OK)
-        status =
-            hb_solve_residual(context, problem, &settings, quantity_codes[v->quantity], points->n,
-                              points->x, (int)v->radii.n, v->radii.values, table->residual,
-                              table->residual_se, table->scaled, table->scaled_se);
+        status = hb_solve_residual(context, problem, hb_solve_parts_link(&settings), points->n,
+                                   (int)v->radii.n, points->x, v->radii.values,
+                                   &(hb_residual_values){sizeof(hb_residual_values),
+                                                         table->residual, table->residual_se,
+                                                         table->scaled, table->scaled_se});
     return status == HB_OK ? show(session, v, points->dim, time, tau, table) : status;
 }
 
@@ -219,7 +221,7 @@ static hb_status compute_model(hb_session *session, const residual_values *v, co
                                residual_table *table)
 {
     hb_context *context = hb_session_context(session);
-    hb_solve_settings settings;
+    hb_solve_parts settings;
     hb_field field;
     double *z = malloc(points->n * (size_t)points->dim * sizeof *z); // (n, dim)
     if (!z) return HB_ERROR_MEMORY;
@@ -227,9 +229,11 @@ static hb_status compute_model(hb_session *session, const residual_values *v, co
     hb_status status = fill_settings(session, &v->problem, problem, &settings);
     if (status == HB_OK) status = hb_model_field(context, model, &field);
     if (status == HB_OK)
-        status = hb_residual(context, problem, &field, HB_QUANTITY_V, &settings.mean, v->tau,
-                             points->n, z, (int)v->radii.n, v->radii.values, table->residual,
-                             table->residual_se, table->scaled, table->scaled_se);
+        status = hb_mean_residual(context, problem, &field, &settings.mean, points->n,
+                                  (int)v->radii.n, z, v->tau, v->radii.values,
+                                  &(hb_residual_values){sizeof(hb_residual_values), table->residual,
+                                                        table->residual_se, table->scaled,
+                                                        table->scaled_se});
     free(z);
     return status == HB_OK ? show(session, v, points->dim, v->tau, v->tau, table) : status;
 }

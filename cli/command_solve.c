@@ -200,7 +200,7 @@ static double zero_if_nan(double value)
     return isnan(value) ? 0 : value;
 }
 
-static void fill_sampling(const solve_values *v, hb_solve_settings *settings)
+static void fill_sampling(const solve_values *v, hb_solve_parts *settings)
 {
     settings->mean.radius = settings->sampling.radius = zero_if_nan(v->radius);
     settings->sampling.density_error = zero_if_nan(v->stderr_density);
@@ -217,7 +217,7 @@ typedef struct solve_task {
     hb_problem *problem;
     hb_points points;
     hb_user_paths paths;
-    hb_solve_settings settings;
+    hb_solve_parts settings;
     hb_solve_shown shown;
 } solve_task;
 
@@ -250,11 +250,11 @@ static hb_status try_method(hb_session *session, const solve_task *task, int met
 {
     hb_context *context = hb_session_context(session);
     const double start = hb_session_clock();
-    hb_solve_settings settings = task->settings;
-    settings.method = method;
+    hb_solve_parts settings = task->settings;
+    settings.all.method = method;
     if (method != HB_METHOD_PARTICLES) settings.sampling.paths = NULL;
-    const hb_status status =
-        hb_solve(context, task->problem, &settings, task->points.n, task->points.x, &out->solution);
+    const hb_status status = hb_solve(context, task->problem, hb_solve_parts_link(&settings),
+                                      task->points.n, task->points.x, &out->solution);
     out->seconds = hb_session_clock() - start;
     if (status != HB_OK)
         snprintf(out->reason, sizeof out->reason, "%s", hb_session_message(session, status));
@@ -294,7 +294,7 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
     HB_TRY(hb_points_read(session, v->problem.at, dim, &task->points));
     HB_TRY(hb_problem_fill_settings(session, &v->problem, task->problem, &task->settings));
     fill_sampling(v, &task->settings);
-    task->settings.method = method;
+    task->settings.all.method = method;
     task->shown = (hb_solve_shown){.points = &task->points,
                                    .time = isnan(v->problem.time) ? hb_problem_time(task->problem)
                                                                   : v->problem.time,
@@ -313,11 +313,12 @@ static hb_status run_solve(hb_session *session, const void *values)
     solve_task task = {0};
     hb_solution *solution;
     hb_status status = read_task(session, v, &task);
-    if (status == HB_OK && task.settings.method == ALL) {
+    if (status == HB_OK && task.settings.all.method == ALL) {
         status = solve_all(session, &task);
     } else if (status == HB_OK) {
-        status = hb_solve(hb_session_context(session), task.problem, &task.settings, task.points.n,
-                          task.points.x, &solution);
+        status =
+            hb_solve(hb_session_context(session), task.problem, hb_solve_parts_link(&task.settings),
+                     task.points.n, task.points.x, &solution);
         status = status == HB_OK ? show_one(session, v, &task, solution)
                                  : interrupted(session, v, status);
     }

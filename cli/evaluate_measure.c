@@ -53,21 +53,22 @@ static void root_mean_square(size_t n, const double *R, const double *se, double
     *out_se = mean > 0 ? error / (2 * *out) : sqrt(error);
 }
 
-/* One radius at one tau: hb_residual over n points. work (4, n). */
+/* One radius at one tau: hb_mean_residual over n points. work (4, n). */
 static hb_status measure_radius(hb_evaluate_frame *f, const hb_problem *problem,
                                 const hb_field *field, size_t n, const double *z, double *work,
                                 hb_evaluate_residual *out)
 {
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     settings.samples = PAIRS;
     settings.seed = f->plan->seed;
     double *part[4];
     for (size_t k = 0; k < 4; k++) part[k] = work + k * n;
     const double reach = out->radius * out->radius / (4 * M_PI);
     if (!(reach > 0 && out->tau - reach >= field->tau_min)) return HB_OK;
-    HB_TRY(hb_residual(f->context, problem, field, HB_QUANTITY_V, &settings, out->tau, n, z, 1,
-                       &out->radius, part[0], part[1], part[2], part[3]));
+    HB_TRY(hb_mean_residual(
+        f->context, problem, field, &settings, n, 1, z, out->tau, &out->radius,
+        &(hb_residual_values){sizeof(hb_residual_values), part[0], part[1], part[2], part[3]}));
     root_mean_square(n, part[0], part[1], &out->residual, &out->residual_se);
     root_mean_square(n, part[2], part[3], &out->scaled, &out->scaled_se);
     return HB_OK;
@@ -77,7 +78,7 @@ static hb_status measure_radius(hb_evaluate_frame *f, const hb_problem *problem,
 static hb_status create_process(const hb_evaluate_frame *f, hb_problem **out)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = f->info.dim;
     settings.drift = f->info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
     settings.noise = "sqrt(2)";

@@ -78,7 +78,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
 {
     hb_context *context = hb_session_context(session);
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = v->dim;
     settings.drift = v->drift;
     settings.potential = v->potential;
@@ -88,11 +88,11 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
     settings.parameter_names = given->names;
     settings.parameter_values = given->values;
     if (v->time > 0) settings.time = v->time;
-    hb_status status = v->problem ? hb_problem_load(context, v->problem, &settings, out)
+    hb_status status = v->problem ? hb_problem_load(context, &settings, v->problem, out)
                                   : hb_problem_create(context, &settings, out);
     /* a density that does not normalise is bad input for a command */
     if (status != HB_OK) return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
-    if (hb_problem_initial_kind(*out) != HB_INITIAL_NONE) return HB_OK;
+    if (hb_problem_initial_kind(*out) != HB_INITIAL_KIND_NONE) return HB_OK;
     hb_problem_destroy(*out);
     *out = NULL;
     return hb_session_fail(session, HB_ERROR_ARGUMENT,
@@ -118,7 +118,7 @@ hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_t
     hb_status status = read_parameters(session, params, &given);
     if (status == HB_OK) {
         hb_problem_settings settings;
-        hb_problem_settings_default(&settings);
+        hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = dim;
         settings.drift = drift;
         settings.noise = "sqrt(2)";
@@ -131,11 +131,22 @@ hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_t
     return status;
 }
 
-hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
-                                   const hb_problem *problem, hb_solve_settings *settings)
+const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts)
 {
-    hb_solve_settings_default(settings);
-    settings->time = v->time;
+    parts->all.mean = &parts->mean;
+    parts->all.grid = &parts->grid;
+    parts->all.sampling = &parts->sampling;
+    return &parts->all;
+}
+
+hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
+                                   const hb_problem *problem, hb_solve_parts *settings)
+{
+    hb_solve_settings_default(sizeof settings->all, &settings->all);
+    hb_mean_settings_default(sizeof settings->mean, &settings->mean);
+    hb_grid_settings_default(sizeof settings->grid, &settings->grid);
+    hb_sampling_settings_default(sizeof settings->sampling, &settings->sampling);
+    settings->all.time = v->time;
     settings->mean.lift = v->lift < 0 ? 0 : v->lift;
     if (v->samples > 0) settings->mean.samples = v->samples;
     settings->mean.degree = v->degree;

@@ -119,8 +119,16 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
 /* dx = F(x) dt + sqrt(2) dW with the drift F alone, in `dim` dimensions: no initial density. */
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_texts *params,
                               int dim, hb_problem **out);
+/* The settings of a solution with their parts; hb_solve_parts_link makes `all` point to them, wherever they are. */
+typedef struct hb_solve_parts {
+    hb_solve_settings all;
+    hb_mean_settings mean;
+    hb_grid_settings grid;
+    hb_sampling_settings sampling;
+} hb_solve_parts;
+const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts);
 /* time, mean and sampling (without radius) and grid of the settings. */
 hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values *v,
-                                   const hb_problem *problem, hb_solve_settings *settings);
+                                   const hb_problem *problem, hb_solve_parts *settings);
 
 #endif

@@ -99,7 +99,7 @@ static hb_status search_grid(hb_context *context, const hb_grid *grid, const hb_
 {
     const int dim = points->dim;
     hb_grid_info info;
-    hb_grid_info_get(grid, &info);
+    hb_grid_info_get(grid, sizeof info, &info);
     for (int axis = 0; axis < dim; axis++) {
         w->low[axis] = info.low[axis];
         w->high[axis] = info.high[axis];
@@ -110,7 +110,7 @@ static hb_status search_grid(hb_context *context, const hb_grid *grid, const hb_
     double *v = x + count * dim;
     for (int k = 0; k < count; k++) lattice_point(w, dim, N_SEARCH, k, x + k * dim);
     hb_status status =
-        hb_grid_evaluate(context, grid, info.tau, (size_t)count, x, v, NULL, NULL, NULL);
+        hb_grid_evaluate(context, grid, (size_t)count, x, info.tau, v, NULL, NULL, NULL);
     const window box = *w;
     if (status == HB_OK) {
         shrink_to_bulk(dim, count, x, v, w);
@@ -140,15 +140,15 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, const 
 {
     if (!grid) return hb_problem_initial(context, problem, n, x, v, score);
     hb_grid_info info;
-    hb_grid_info_get(grid, &info);
-    return hb_grid_evaluate(context, grid, info.tau, n, x, v, v_se, score, score_se);
+    hb_grid_info_get(grid, sizeof info, &info);
+    return hb_grid_evaluate(context, grid, n, x, info.tau, v, v_se, score, score_se);
 }
 
 /* ---- one dimension ---- */
 
 /* A curve: values and errors by hb_column, in pairs. */
 typedef struct line {
-    double x[N_LINE], values[HB_SCORE_SE + 1][N_LINE];
+    double x[N_LINE], values[HB_COLUMN_SCORE_SE + 1][N_LINE];
     double low[N_LINE], high[N_LINE];
 } line;
 
@@ -178,7 +178,7 @@ static hb_status draw_quantity(hb_figure *figure, const hb_panel *panel, hb_colu
                                const char *name, const hb_points *points,
                                const hb_solution *solution, double *work)
 {
-    const int named = column == HB_LOG_DENSITY; /* one legend serves the three panels */
+    const int named = column == HB_COLUMN_LOG_DENSITY; /* one legend serves the three panels */
     hb_status status = hb_figure_panel(figure, panel);
     if (status == HB_OK && l) {
         double *y = l->values[column], *se = l->values[column + 1];
@@ -207,9 +207,9 @@ static hb_status draw_line(hb_figure *figure, double time, const window *w, line
         hb_column column;
         const char *title, *label, *key;
     } parts[] = {
-        {HB_DENSITY, "Density", "{/:Italic u}({/:Italic x})", "top right"},
-        {HB_LOG_DENSITY, "Log-density", "ln {/:Italic u}({/:Italic x})", "bottom center"},
-        {HB_SCORE, "Score", "∂_{{/:Italic x}} ln {/:Italic u}({/:Italic x})", "top right"}};
+        {HB_COLUMN_DENSITY, "Density", "{/:Italic u}({/:Italic x})", "top right"},
+        {HB_COLUMN_LOG_DENSITY, "Log-density", "ln {/:Italic u}({/:Italic x})", "bottom center"},
+        {HB_COLUMN_SCORE, "Score", "∂_{{/:Italic x}} ln {/:Italic u}({/:Italic x})", "top right"}};
     double *work = malloc(3 * points->n * sizeof *work);
     hb_status status = work ? HB_OK : HB_ERROR_MEMORY;
     for (int k = 0; k < 3 && status == HB_OK; k++) {
@@ -237,12 +237,12 @@ static hb_status solve_line(hb_context *context, const hb_problem *problem, cons
     line *l = calloc(1, sizeof *l);
     if (!l) return HB_ERROR_MEMORY;
     for (int k = 0; k < N_LINE; k++) lattice_point(w, 1, N_LINE, k, l->x + k);
-    double *v = l->values[HB_LOG_DENSITY], *v_se = l->values[HB_LOG_DENSITY_SE];
-    hb_status status = evaluate(context, problem, grid, N_LINE, l->x, v, v_se, l->values[HB_SCORE],
-                                l->values[HB_SCORE_SE]);
+    double *v = l->values[HB_COLUMN_LOG_DENSITY], *v_se = l->values[HB_COLUMN_LOG_DENSITY_SE];
+    hb_status status = evaluate(context, problem, grid, N_LINE, l->x, v, v_se,
+                                l->values[HB_COLUMN_SCORE], l->values[HB_COLUMN_SCORE_SE]);
     for (int k = 0; k < N_LINE; k++) {
-        l->values[HB_DENSITY][k] = exp(v[k]);
-        l->values[HB_DENSITY_SE][k] = exp(v[k]) * v_se[k];
+        l->values[HB_COLUMN_DENSITY][k] = exp(v[k]);
+        l->values[HB_COLUMN_DENSITY_SE][k] = exp(v[k]) * v_se[k];
     }
     if (status == HB_OK)
         status = draw_line(figure, time, w, l, grid ? "grid" : "initial", points, solution);

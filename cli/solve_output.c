@@ -17,14 +17,14 @@ static const struct {
     const char *name, *suffix;
     hb_column column;
     int is_vector;
-} parts[N_COLUMNS] = {{"density", NULL, HB_DENSITY, 0},
-                      {"density", "_se", HB_DENSITY_SE, 0},
-                      {"log_density", NULL, HB_LOG_DENSITY, 0},
-                      {"log_density", "_se", HB_LOG_DENSITY_SE, 0},
-                      {"score", NULL, HB_SCORE, 1},
-                      {"score", "_se", HB_SCORE_SE, 1},
-                      {"entropy_density", NULL, HB_ENTROPY_DENSITY, 0},
-                      {"entropy_density", "_se", HB_ENTROPY_DENSITY_SE, 0}};
+} parts[N_COLUMNS] = {{"density", NULL, HB_COLUMN_DENSITY, 0},
+                      {"density", "_se", HB_COLUMN_DENSITY_SE, 0},
+                      {"log_density", NULL, HB_COLUMN_LOG_DENSITY, 0},
+                      {"log_density", "_se", HB_COLUMN_LOG_DENSITY_SE, 0},
+                      {"score", NULL, HB_COLUMN_SCORE, 1},
+                      {"score", "_se", HB_COLUMN_SCORE_SE, 1},
+                      {"entropy_density", NULL, HB_COLUMN_ENTROPY_DENSITY, 0},
+                      {"entropy_density", "_se", HB_COLUMN_ENTROPY_DENSITY_SE, 0}};
 
 static hb_rows rows_of(const hb_points *points, const hb_solution *solution,
                        hb_rows_column columns[N_COLUMNS + 1])

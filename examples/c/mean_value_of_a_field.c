@@ -36,9 +36,13 @@ static hb_status show(hb_context *context, const hb_problem *problem)
     const hb_field field = {1, 0, 2, gaussian, &k};
     const double x[3] = {-1.5, 0.3, 2.0}, tau0 = 0.5;
     double v[3], v_se[3], score[3], score_se[3], radius[3];
-    hb_mean_values out = {
-        .v = v, .v_se = v_se, .score = score, .score_se = score_se, .radius = radius};
-    hb_status status = hb_mean_value(context, problem, &field, NULL, tau0, 3, x, &out);
+    hb_mean_values out = {.size = sizeof out,
+                          .v = v,
+                          .v_se = v_se,
+                          .score = score,
+                          .score_se = score_se,
+                          .radius = radius};
+    hb_status status = hb_mean_value(context, problem, &field, NULL, 3, x, tau0, &out);
     if (status != HB_OK) return status;
     printf("    x   radius   log-density (exact)               score (exact)\n");
     for (int i = 0; i < 3; i++) {
@@ -50,8 +54,9 @@ static hb_status show(hb_context *context, const hb_problem *problem)
     const double radii[3] = {0.8, 0.4, 0.2};
     double scaled[3], error[3], value, slope;
     k = 1.1;
-    status = hb_residual(context, problem, &field, HB_QUANTITY_V, NULL, tau0, 1, x + 1, 3, radii,
-                         NULL, NULL, scaled, error);
+    status = hb_mean_residual(
+        context, problem, &field, NULL, 1, 3, x + 1, tau0, radii,
+        &(hb_residual_values){sizeof(hb_residual_values), NULL, NULL, scaled, error});
     if (status != HB_OK) return status;
     gaussian(&k, 1, x + 1, &tau0, &value, &slope);
     printf("scaled residual of the wrong field at x = 0.3; limit %.6f\n",

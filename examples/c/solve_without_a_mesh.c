@@ -17,7 +17,7 @@ static hb_status create(hb_context *context, hb_problem **out)
     static const char *const names[] = {"k"};
     static const double values[] = {0.1};
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = DIM;
     settings.drift = "-x[i] + 2*x[i]/(1 + x[i]^2) + k*(x[i-1] - 2*x[i] + x[i+1])";
     settings.noise = "sqrt(2)";
@@ -30,10 +30,10 @@ static hb_status create(hb_context *context, hb_problem **out)
 
 static void print_point(const hb_solution *s, size_t i)
 {
-    const double *v = hb_solution_values(s, HB_LOG_DENSITY),
-                 *v_se = hb_solution_values(s, HB_LOG_DENSITY_SE),
-                 *score = hb_solution_values(s, HB_SCORE),
-                 *score_se = hb_solution_values(s, HB_SCORE_SE);
+    const double *v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY),
+                 *v_se = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE),
+                 *score = hb_solution_values(s, HB_COLUMN_SCORE),
+                 *score_se = hb_solution_values(s, HB_COLUMN_SCORE_SE);
     const char *warning = hb_solution_warning(s, i);
     printf("%-10s point %zu   log-density %.5f +- %.5f   score_1 %.5f +- %.5f%s%s\n",
            hb_solution_point_method(s, i), i + 1, v[i], v_se[i], score[i * DIM], score_se[i * DIM],
@@ -45,12 +45,15 @@ static hb_status show(hb_context *context, const hb_problem *problem, hb_method 
     const double points[POINTS][DIM] = {
         {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {0.7, 0.4, -0.1, -0.5, -0.8}};
     hb_solve_settings settings;
+    hb_sampling_settings sampling;
     hb_solution *solution = NULL;
-    hb_solve_settings_default(&settings);
+    hb_solve_settings_default(sizeof settings, &settings);
+    hb_sampling_settings_default(sizeof sampling, &sampling);
     settings.method = method;
     settings.time = 0.3;
-    settings.sampling.samples = method == HB_METHOD_WALK ? 16384 : 65536;
-    settings.sampling.seed = 2;
+    settings.sampling = &sampling;
+    sampling.samples = method == HB_METHOD_WALK ? 16384 : 65536;
+    sampling.seed = 2;
     hb_status status = hb_solve(context, problem, &settings, POINTS, points[0], &solution);
     if (status != HB_OK) return status;
     for (size_t i = 0; i < POINTS; i++) print_point(solution, i);

@@ -17,6 +17,7 @@ extern "C" {
 typedef struct hb_grid hb_grid;
 
 typedef struct hb_grid_settings {
+    size_t size;            /* set by hb_grid_settings_default */
     int points[3];          /* cells per axis of the finest grid, at least 32, rounded up to a
                                   multiple of 4; 0 (default): chosen */
     double low[3], high[3]; /* the box; NaN (default): chosen from the problem and `at` */
@@ -40,21 +41,22 @@ typedef struct hb_grid_info {
     int unresolved; /* 1: it varies within cells more than the grid follows; errors are infinite */
 } hb_grid_info;
 
-HB_API void hb_grid_settings_default(hb_grid_settings *settings);
+HB_API void hb_grid_settings_default(size_t size, hb_grid_settings *settings);
 /* Solves from tau = 0 to tau(time). at[n_at][dim] (may be NULL) are points that the box must hold.
  * HB_ERROR_ARGUMENT: dim > 3, a box that misses a point or the initial mass; HB_ERROR_MEMORY: the grid
  * does not fit; HB_ERROR_NUMERICAL: the integration failed, with the reason. */
-HB_API hb_status hb_grid_solve(hb_context *context, const hb_problem *problem, double time,
+HB_API hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
                                const hb_grid_settings *settings, size_t n_at, const double *at,
-                               hb_grid **out);
+                               double time, hb_grid **out);
 HB_API void hb_grid_destroy(hb_grid *grid);
-HB_API void hb_grid_info_get(const hb_grid *grid, hb_grid_info *out);
+/* HB_ERROR_ARGUMENT for a grid that is NULL. */
+HB_API hb_status hb_grid_info_get(const hb_grid *grid, size_t size, hb_grid_info *out);
 
 /* v = ln u and its gradient at n points and one tau (the end, or any tau >= keep_from), each with an
  * error estimate from refinement; any output may be NULL. */
-HB_API hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, double tau, size_t n,
-                                  const double *x, double *v, double *v_error, double *gradient,
-                                  double *gradient_error);
+HB_API hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n,
+                                  const double *x, double tau, double *v, double *v_error,
+                                  double *gradient, double *gradient_error);
 /* The grid solution as a field on [keep_from, end]; valid while the grid lives. */
 HB_API void hb_grid_field(const hb_grid *grid, hb_field *out);
 

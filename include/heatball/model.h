@@ -76,7 +76,7 @@ HB_API hb_status hb_model_log_density(hb_context *context, const hb_model *model
 HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t n,
                                      const double *x, const double *tau, const int *labels,
                                      int probes, uint64_t seed, double *score, double *divergence);
-/* The energy head as a field v(z,tau) of hb_residual, in the model's coordinates z (below); valid
+/* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below); valid
  * while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
 /* z[n][dim] = (x - shift)/scale of x[n][dim]; z may be x. Nothing with a NULL. */

@@ -25,8 +25,8 @@ typedef struct hb_expression hb_expression;
 
 /* HB_ERROR_ARGUMENT with a message of two lines, the text and a caret below the place, and what was
  * expected. names and values of n_parameters parameters are copied. */
-HB_API hb_status hb_expression_parse(hb_context *context, const char *text, int dim,
-                                     int n_parameters, const char *const *names,
+HB_API hb_status hb_expression_parse(hb_context *context, int dim, int n_parameters,
+                                     const char *text, const char *const *names,
                                      const double *values, hb_expression **out);
 HB_API void hb_expression_destroy(hb_expression *expression);
 /* The derivative by x_variable, variable = 1 .. dim, or by t, variable = 0: a new expression. */
@@ -50,12 +50,13 @@ typedef int (*hb_density_callback)(void *user, size_t n, const double *x, double
 
 /* What the author of a drift callback knows about it; of a text all of it is read off the formula. */
 typedef enum hb_drift_fact {
-    HB_FACT_AUTONOMOUS = 1, /* f does not depend on t */
-    HB_FACT_LINEAR = 2,     /* f = A(t) x + c(t) */
-    HB_FACT_GRADIENT = 4    /* f = -grad V, in more than one dimension */
+    HB_DRIFT_FACT_AUTONOMOUS = 1, /* f does not depend on t */
+    HB_DRIFT_FACT_LINEAR = 2,     /* f = A(t) x + c(t) */
+    HB_DRIFT_FACT_GRADIENT = 4    /* f = -grad V, in more than one dimension */
 } hb_drift_fact;
 
 typedef struct hb_problem_settings {
+    size_t size;           /* set by hb_problem_settings_default */
     int dim;               /* 0 (default): the number of drift components; needed for callbacks,
                                  potentials, and to repeat one component with index i d times */
     const char *drift;     /* components by commas: "y, mu*(1 - x^2)*y - x" */
@@ -84,17 +85,17 @@ typedef struct hb_problem_settings {
  *                                      Scott's width is put on each and the result says so
  *     uniform(low_1 high_1, low_2 high_2, ...)  a box; one pair stands for all */
 typedef enum hb_initial_kind {
-    HB_INITIAL_NONE,
-    HB_INITIAL_GAUSSIAN,
-    HB_INITIAL_MIXTURE,
-    HB_INITIAL_STATIONARY,
-    HB_INITIAL_SAMPLES,
-    HB_INITIAL_UNIFORM,
-    HB_INITIAL_CALLBACK,
-    HB_INITIAL_OTHER /* a text that is none of these */
+    HB_INITIAL_KIND_NONE,
+    HB_INITIAL_KIND_GAUSSIAN,
+    HB_INITIAL_KIND_MIXTURE,
+    HB_INITIAL_KIND_STATIONARY,
+    HB_INITIAL_KIND_SAMPLES,
+    HB_INITIAL_KIND_UNIFORM,
+    HB_INITIAL_KIND_CALLBACK,
+    HB_INITIAL_KIND_OTHER /* a text that is none of these */
 } hb_initial_kind;
 
-HB_API void hb_problem_settings_default(hb_problem_settings *settings);
+HB_API void hb_problem_settings_default(size_t size, hb_problem_settings *settings);
 /* Checks everything it can: expressions, g > 0 on [0, time], a finite drift near the initial mass, an
  * initial density that normalises. All texts are copied; callbacks and their user data must live as
  * long as the problem. Destroy the problem before its context. */
@@ -106,8 +107,8 @@ HB_API hb_status hb_problem_parse(hb_context *context, const char *drift, const 
 /* A problem file (.ini), section [problem] with the keys dim, drift or potential, noise, initial, time
  * and section [parameters]; docs/problem-files.md. overrides (may be NULL): fields that are set there
  * win over the file, parameters by name. */
-HB_API hb_status hb_problem_load(hb_context *context, const char *path,
-                                 const hb_problem_settings *overrides, hb_problem **out);
+HB_API hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overrides,
+                                 const char *path, hb_problem **out);
 HB_API void hb_problem_destroy(hb_problem *problem);
 
 HB_API int hb_problem_dim(const hb_problem *problem);
@@ -132,8 +133,8 @@ HB_API hb_status hb_problem_t_of_tau(hb_context *context, const hb_problem *prob
  * F[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d] (dF_i/dx_j).
  * HB_ERROR_DOMAIN, with the point, when a value is not finite. Safe to call from several threads;
  * a callback then serves one after the other. */
-HB_API hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, double tau,
-                                  size_t n, const double *x, double *F, double *divergence,
+HB_API hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, size_t n,
+                                  const double *x, double tau, double *F, double *divergence,
                                   double *grad_divergence, double *jacobian);
 
 /* The same at n points that have a tau each, tau[n]. A value that is not finite is handed out as it is:

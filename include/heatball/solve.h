@@ -22,6 +22,7 @@ typedef enum hb_method {
  * points that have not. A point whose errors cannot be trusted is given up at 16 times the default
  * number of samples, unless there is a limit on the time. */
 typedef struct hb_sampling_settings {
+    size_t size;      /* set by hb_sampling_settings_default */
     uint64_t samples; /* walks per point, or trajectories, rounded up to whole rounds; 0 (default):
                                   100000 walks, 32768 trajectories; with a wanted error at least so
                                   many, and for 0 at least a tenth of these */
@@ -46,29 +47,33 @@ typedef struct hb_sampling_settings {
     const double *paths, *path_times;
 } hb_sampling_settings;
 
+HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *settings);
+
 typedef struct hb_solve_settings {
-    int method;            /* hb_method; default HB_METHOD_AUTO */
-    double time;           /* t at which to solve; NaN (default): the problem's own */
-    hb_mean_settings mean; /* radius, lift, samples, degree, seed of meanvalue */
-    hb_grid_settings grid;
-    hb_sampling_settings sampling;
+    size_t size; /* set by hb_solve_settings_default */
+    int method;  /* hb_method; default HB_METHOD_AUTO */
+    double time; /* t at which to solve; NaN (default): the problem's own */
+    const hb_mean_settings
+        *mean; /* of meanvalue; NULL (default): its defaults, and likewise below */
+    const hb_grid_settings *grid;
+    const hb_sampling_settings *sampling;
 } hb_solve_settings;
 
 typedef struct hb_solution hb_solution;
 
 /* Columns of a solution; score and score_se have dim values per point. */
 typedef enum hb_column {
-    HB_DENSITY,
-    HB_DENSITY_SE,
-    HB_LOG_DENSITY,
-    HB_LOG_DENSITY_SE,
-    HB_SCORE,
-    HB_SCORE_SE,
-    HB_ENTROPY_DENSITY,
-    HB_ENTROPY_DENSITY_SE
+    HB_COLUMN_DENSITY,
+    HB_COLUMN_DENSITY_SE,
+    HB_COLUMN_LOG_DENSITY,
+    HB_COLUMN_LOG_DENSITY_SE,
+    HB_COLUMN_SCORE,
+    HB_COLUMN_SCORE_SE,
+    HB_COLUMN_ENTROPY_DENSITY,
+    HB_COLUMN_ENTROPY_DENSITY_SE
 } hb_column;
 
-HB_API void hb_solve_settings_default(hb_solve_settings *settings);
+HB_API void hb_solve_settings_default(size_t size, hb_solve_settings *settings);
 /* points is [n][dim]. auto takes the grid for dim 1 to 3; where that does not fit or fails, and above,
  * particles and walks, each where it is better (docs/commands/solve.md has the rule); with paths,
  * particles. The `_se` columns of the grid are errors from refinement, those of meanvalue the
@@ -97,12 +102,11 @@ HB_API const hb_grid *hb_solution_grid(const hb_solution *solution);
 /* [size] or, for scores, [size][dim]; valid while the solution lives; NULL for an unknown column. */
 HB_API const double *hb_solution_values(const hb_solution *solution, hb_column column);
 
-/* hb_residual of the grid solution at the settings' time: [n][n_radii] each; any may be NULL. */
+/* hb_mean_residual of the grid solution at the settings' time. */
 HB_API hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
-                                   const hb_solve_settings *settings, hb_quantity quantity,
-                                   size_t n, const double *points, int n_radii, const double *radii,
-                                   double *residual, double *residual_se, double *scaled,
-                                   double *scaled_se);
+                                   const hb_solve_settings *settings, size_t n, int n_radii,
+                                   const double *points, const double *radii,
+                                   hb_residual_values *out);
 
 #ifdef __cplusplus
 }

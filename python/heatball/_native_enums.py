@@ -75,20 +75,20 @@ class PlotFormat(enum.IntFlag):
 
 
 class DriftFact(enum.IntEnum):
-    FACT_AUTONOMOUS = 1
-    FACT_LINEAR = 2
-    FACT_GRADIENT = 4
+    DRIFT_FACT_AUTONOMOUS = 1
+    DRIFT_FACT_LINEAR = 2
+    DRIFT_FACT_GRADIENT = 4
 
 
 class InitialKind(enum.IntEnum):
-    INITIAL_NONE = 0
-    INITIAL_GAUSSIAN = 1
-    INITIAL_MIXTURE = 2
-    INITIAL_STATIONARY = 3
-    INITIAL_SAMPLES = 4
-    INITIAL_UNIFORM = 5
-    INITIAL_CALLBACK = 6
-    INITIAL_OTHER = 7
+    INITIAL_KIND_NONE = 0
+    INITIAL_KIND_GAUSSIAN = 1
+    INITIAL_KIND_MIXTURE = 2
+    INITIAL_KIND_STATIONARY = 3
+    INITIAL_KIND_SAMPLES = 4
+    INITIAL_KIND_UNIFORM = 5
+    INITIAL_KIND_CALLBACK = 6
+    INITIAL_KIND_OTHER = 7
 
 
 class Quantity(enum.IntEnum):
@@ -106,14 +106,14 @@ class Method(enum.IntEnum):
 
 
 class Column(enum.IntEnum):
-    DENSITY = 0
-    DENSITY_SE = 1
-    LOG_DENSITY = 2
-    LOG_DENSITY_SE = 3
-    SCORE = 4
-    SCORE_SE = 5
-    ENTROPY_DENSITY = 6
-    ENTROPY_DENSITY_SE = 7
+    COLUMN_DENSITY = 0
+    COLUMN_DENSITY_SE = 1
+    COLUMN_LOG_DENSITY = 2
+    COLUMN_LOG_DENSITY_SE = 3
+    COLUMN_SCORE = 4
+    COLUMN_SCORE_SE = 5
+    COLUMN_ENTROPY_DENSITY = 6
+    COLUMN_ENTROPY_DENSITY_SE = 7
 
 
 class Head(enum.IntEnum):

@@ -148,6 +148,7 @@ class Lattice(ctypes.Structure):
 
 class ProblemSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("dim", c_int),
         ("drift", c_char_p),
         ("potential", c_char_p),
@@ -179,6 +180,7 @@ class Field(ctypes.Structure):
 
 class GridSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("points", c_int * 3),
         ("low", c_double * 3),
         ("high", c_double * 3),
@@ -205,21 +207,30 @@ class GridInfo(ctypes.Structure):
 
 class MeanSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("radius", c_double),
         ("lift", c_int),
         ("samples", c_uint64),
         ("degree", c_int),
         ("seed", c_uint64),
+        ("quantity", c_int),
     ]
 
 
 class MeanValues(ctypes.Structure):
-    _fields_ = [(name, POINTER(c_double))
-                for name in ("u", "u_se", "v", "v_se", "w", "w_se", "score", "score_se", "radius")]
+    _fields_ = [("size", c_size_t)] + [
+        (name, POINTER(c_double))
+        for name in ("u", "u_se", "v", "v_se", "w", "w_se", "score", "score_se", "radius")]
+
+
+class ResidualValues(ctypes.Structure):
+    _fields_ = [("size", c_size_t)] + [
+        (name, POINTER(c_double)) for name in ("residual", "residual_se", "scaled", "scaled_se")]
 
 
 class SamplingSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("samples", c_uint64),
         ("density_error", c_double),
         ("score_error", c_double),
@@ -239,11 +250,12 @@ class SamplingSettings(ctypes.Structure):
 
 class SolveSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("method", c_int),
         ("time", c_double),
-        ("mean", MeanSettings),
-        ("grid", GridSettings),
-        ("sampling", SamplingSettings),
+        ("mean", POINTER(MeanSettings)),
+        ("grid", POINTER(GridSettings)),
+        ("sampling", POINTER(SamplingSettings)),
     ]
 
 
@@ -437,6 +449,7 @@ STRUCTS = {
     "hb_grid_info": GridInfo,
     "hb_mean_settings": MeanSettings,
     "hb_mean_values": MeanValues,
+    "hb_residual_values": ResidualValues,
     "hb_sampling_settings": SamplingSettings,
     "hb_solve_settings": SolveSettings,
     "hb_score_error": ScoreError,

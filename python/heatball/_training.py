@@ -242,7 +242,7 @@ def _drift(drift, params, dim):
         yield None
         return
     settings = ProblemSettings()
-    library.hb_problem_settings_default(ctypes.byref(settings))
+    library.hb_problem_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     settings.dim, settings.noise = dim, b"sqrt(2)"
     if callable(drift):
         raise TypeError("drift is a function; a model keeps its drift as text, so it must be text, as "

@@ -11,16 +11,15 @@ import numpy as np
 from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
                                  shown, uint64)
 from heatball._errors import ArgumentError, Error, check
-from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, Method, Problem,
-                              ProblemSettings, Quantity, Solution as NativeSolution, SolveSettings,
-                              library)
+from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, MeanSettings,
+                              Method, Problem, ProblemSettings, Quantity, ResidualValues,
+                              SamplingSettings, Solution as NativeSolution, SolveSettings, library)
 from heatball.model import interruptible
 
 __all__ = ["Solution", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
-FACTS = {"autonomous": DriftFact.FACT_AUTONOMOUS, "linear": DriftFact.FACT_LINEAR,
-         "gradient": DriftFact.FACT_GRADIENT}
+FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
 
@@ -212,8 +211,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
                   facts) as run:
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         settings.method = choice("method", method, METHODS)
-        _fill_sampling(settings.sampling, stderr, stderr_score, max_time, state, save_every, resume)
-        run.take_paths(settings.sampling, paths, path_times)
+        _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
+        run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings)
 
 
@@ -266,17 +265,19 @@ def _points(at):
 
 
 def _settings(time, samples, radius, lift, degree, seed):
-    settings = SolveSettings()
-    library.hb_solve_settings_default(ctypes.byref(settings))
-    settings.time = time
+    settings, mean, sampling = SolveSettings(), MeanSettings(), SamplingSettings()
+    library.hb_solve_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
+    library.hb_mean_settings_default(ctypes.sizeof(mean), ctypes.byref(mean))
+    library.hb_sampling_settings_default(ctypes.sizeof(sampling), ctypes.byref(sampling))
+    settings.time, settings.mean, settings.sampling = time, ctypes.pointer(mean), ctypes.pointer(sampling)
     if samples is not None:
-        settings.mean.samples = settings.sampling.samples = uint64("samples", samples)
+        mean.samples = sampling.samples = uint64("samples", samples)
     if radius is not None:
-        settings.mean.radius = settings.sampling.radius = real("radius", radius)
+        mean.radius = sampling.radius = real("radius", radius)
     if lift is not None:
-        settings.mean.lift = settings.sampling.lift = c_int("lift", lift, 0, MAX_DIM)
-    settings.mean.degree = c_int("degree", degree, 0, INT_MAX)
-    settings.mean.seed = settings.sampling.seed = uint64("seed", seed)
+        mean.lift = sampling.lift = c_int("lift", lift, 0, MAX_DIM)
+    mean.degree = c_int("degree", degree, 0, INT_MAX)
+    mean.seed = sampling.seed = uint64("seed", seed)
     return settings
 
 
@@ -330,8 +331,7 @@ class _Call:
                                                   ctypes.byref(self.problem)))
         else:
             path = path_bytes("problem", problem)
-            self._check(library.hb_problem_load(self.context, path, ctypes.byref(settings),
-                                                ctypes.byref(self.problem)))
+            self._check(library.hb_problem_load(self.context, ctypes.byref(settings), path, ctypes.byref(self.problem)))
 
     def __enter__(self):
         self.dim = library.hb_problem_dim(self.problem)
@@ -352,7 +352,7 @@ class _Call:
 
     def _problem_settings(self, drift, noise, initial, dim, params, problem):
         settings = ProblemSettings()
-        library.hb_problem_settings_default(ctypes.byref(settings))
+        library.hb_problem_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
         if dim is not None:
             settings.dim = c_int("dim", dim, 1, MAX_DIM)
         if callable(drift):
@@ -446,7 +446,8 @@ class _Call:
         self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
                                      len(self.x), pointer(self.x), ctypes.byref(handle)))
         try:
-            columns = {column.name.lower(): self._column(handle, column) for column in Column}
+            columns = {column.name.removeprefix("COLUMN_").lower(): self._column(handle, column)
+                       for column in Column}
             tau = library.hb_solution_tau(handle)
             method = library.hb_solution_method(handle).decode()
             note = library.hb_solution_note(handle).decode(errors="replace")
@@ -465,15 +466,18 @@ class _Call:
         return methods, samples, {i: text.decode() for i, text in texts.items() if text}
 
     def _column(self, handle, column):
-        shape = self.x.shape if column in (Column.SCORE, Column.SCORE_SE) else (len(self.x),)
+        scores = (Column.COLUMN_SCORE, Column.COLUMN_SCORE_SE)
+        shape = self.x.shape if column in scores else (len(self.x),)
         return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
 
     def residual(self, settings, quantity, radii):
         names = ("residual", "residual_se", "scaled", "scaled_se")
         out = {name: np.empty((len(self.x), len(radii))) for name in names}
+        settings.mean.contents.quantity = quantity
+        values = ResidualValues(ctypes.sizeof(ResidualValues), *(pointer(out[name]) for name in names))
         self._check(library.hb_solve_residual(
-            self.context, self.problem, ctypes.byref(settings), quantity, len(self.x),
-            pointer(self.x), len(radii), pointer(radii), *(pointer(out[name]) for name in names)))
+            self.context, self.problem, ctypes.byref(settings), len(self.x), len(radii),
+            pointer(self.x), pointer(radii), ctypes.byref(values)))
         return {"radius": radii.copy(), **out}
 
 

@@ -91,7 +91,7 @@ static hb_status cut_mean(const hb_scheme *s, int axis, double tau, const double
         memcpy(at + k * d, x, d * sizeof(double));
         at[k * d + (size_t)axis] += h * ((double)k + 0.5) / CUT;
     }
-    HB_TRY(hb_problem_drift(s->context, s->problem, tau, CUT, at, F, NULL, NULL, NULL));
+    HB_TRY(hb_problem_drift(s->context, s->problem, CUT, at, tau, F, NULL, NULL, NULL));
     *mean = 0;
     for (size_t k = 0; k < CUT; k++) *mean += F[k * d + (size_t)axis] / CUT;
     return HB_OK;
@@ -123,7 +123,7 @@ static hb_status two_sided_mean(const hb_scheme *s, int axis, double tau, const 
         memcpy(at + k * d, x, d * sizeof(double));
         at[k * d + a] += h * (k < 2 ? part * place[k] : part + (1 - part) * place[k - 2]);
     }
-    HB_TRY(hb_problem_drift(s->context, s->problem, tau, 4, at, F, NULL, NULL, NULL));
+    HB_TRY(hb_problem_drift(s->context, s->problem, 4, at, tau, F, NULL, NULL, NULL));
     *mean = 0.5 * (part * (F[a] + F[d + a]) + (1 - part) * (F[2 * d + a] + F[3 * d + a]));
     return HB_OK;
 }
@@ -167,7 +167,7 @@ static hb_status strand_coefficients(hb_scheme *s, int axis, const hb_strand *st
             const double h = hb_mesh_spacing(mesh, axis, (int)at.row);
             gauss_points(mesh, axis, at.node, h, s->points + 2 * d * e);
         }
-        HB_TRY(hb_problem_drift(s->context, s->problem, tau, 2 * count, s->points, s->drift, NULL,
+        HB_TRY(hb_problem_drift(s->context, s->problem, 2 * count, s->points, tau, s->drift, NULL,
                                 NULL, NULL));
         if (s->arguments) HB_TRY(mend_cut_edges(s, axis, strand, first, count, tau));
         for (size_t e = 0; e < count; e++) {

@@ -73,7 +73,7 @@ static hb_status draw(cloud *c, int step)
 static hb_status move(cloud *c, int step, double inflation)
 {
     const double dt = c->tau_end / STEPS;
-    HB_TRY(hb_problem_drift(c->context, c->problem, step * dt, PARTICLES, c->x, c->F, NULL, NULL,
+    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, step * dt, c->F, NULL, NULL,
                             NULL));
     HB_TRY(draw(c, step));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
@@ -115,7 +115,7 @@ static hb_status follow(cloud *c, double *widths, hb_grid_box *box)
         HB_TRY(move(c, step, 1));
         observe(c);
     }
-    HB_TRY(hb_problem_drift(c->context, c->problem, c->tau_end, PARTICLES, c->x, NULL, NULL, NULL,
+    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, c->tau_end, NULL, NULL, NULL,
                             c->jacobian));
     for (size_t a = 0; a < c->d; a++) {
         double squeeze = 0;

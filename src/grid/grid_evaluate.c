@@ -102,8 +102,8 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
                             TIME_SHARE * fabs(slopes[a] - other[a]);
 }
 
-hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, double tau, size_t n,
-                           const double *x, double *v, double *v_error, double *gradient,
+hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, const double *x,
+                           double tau, double *v, double *v_error, double *gradient,
                            double *gradient_error)
 {
     const size_t d = (size_t)grid->info.dim;

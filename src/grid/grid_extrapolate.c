@@ -257,7 +257,7 @@ static hb_status jump_at(hb_grid *grid, const hb_problem *problem, double tau, s
         HB_TRY(hb_problem_break_values(grid->context, problem, tau, 2, x, arguments));
         for (size_t k = 0; k < n; k++) cut |= !(arguments[k] * arguments[n + k] > 0);
         if (!cut) continue;
-        HB_TRY(hb_problem_drift(grid->context, problem, tau, 2, x, F, NULL, NULL, NULL));
+        HB_TRY(hb_problem_drift(grid->context, problem, 2, x, tau, F, NULL, NULL, NULL));
         for (size_t a = 0; a < d; a++) jump[a] = fmax(jump[a], fabs(F[d + a] - F[a]));
     }
     return HB_OK;

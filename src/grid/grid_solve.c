@@ -8,6 +8,7 @@
  * Must reproduce: F = -x, u0 = N(0, 1): v = -x^2/2 - ln(2 pi)/2 at every tau. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "grid/grid_box.h"
 #include "grid/grid_kept.h"
 #include "grid/grid_layout.h"
@@ -33,11 +34,11 @@ static const struct {
     double tolerance;
 } DEFAULTS[] = {{40, 1024, 8192, 25, 1e-9}, {10, 96, 256, 21, 1e-7}, {4, 48, 64, 13, 1e-6}};
 
-void hb_grid_settings_default(hb_grid_settings *settings)
+void hb_grid_settings_default(size_t size, hb_grid_settings *settings)
 {
-    memset(settings, 0, sizeof *settings);
-    for (int a = 0; a < 3; a++) settings->low[a] = settings->high[a] = NAN;
-    settings->keep_from = NAN;
+    const hb_grid_settings defaults = {
+        .low = {NAN, NAN, NAN}, .high = {NAN, NAN, NAN}, .keep_from = NAN};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 /* ---- what is asked for ------------------------------------------------------------------------ */
@@ -266,21 +267,22 @@ static hb_status build(const request *r, hb_grid *grid)
     return solve_all(r, grid);
 }
 
-hb_status hb_grid_solve(hb_context *context, const hb_problem *problem, double time,
+hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
                         const hb_grid_settings *settings, size_t n_at, const double *at,
-                        hb_grid **out)
+                        double time, hb_grid **out)
 {
+    HB_CHECK(context, problem && out, HB_ERROR_ARGUMENT,
+             "the problem or the output of a grid is NULL");
     *out = NULL;
     const int dim = hb_problem_dim(problem);
     HB_CHECK(context, dim <= 3, HB_ERROR_ARGUMENT,
              "the problem has %d dimensions; a grid takes 1 to 3", dim);
-    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
              "the problem has no initial density; a grid needs one");
     HB_CHECK(context, time > 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be above 0", time);
     request r = {.context = context, .problem = problem, .n_at = at ? n_at : 0, .at = at};
-    hb_grid_settings_default(&r.settings);
-    if (settings) r.settings = *settings;
+    HB_SIZED_READ(context, hb_grid_settings, settings, &r.settings);
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_grid), &memory));
@@ -305,7 +307,10 @@ void hb_grid_destroy(hb_grid *grid)
     hb_release(grid->context, grid);
 }
 
-void hb_grid_info_get(const hb_grid *grid, hb_grid_info *out)
+hb_status hb_grid_info_get(const hb_grid *grid, size_t size, hb_grid_info *out)
 {
-    *out = grid->info;
+    if (!grid) return HB_ERROR_ARGUMENT;
+    HB_SIZED_CHECK(grid->context, hb_grid_info, size, out);
+    HB_SIZED_WRITE(grid->info, size, out);
+    return HB_OK;
 }

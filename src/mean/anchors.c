@@ -9,6 +9,7 @@
  * A number to reproduce: a field known from tau = 0 on allows r < 3.5449077 at tau0 = 1. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "mean/averages.h"
 
 #include <math.h>
@@ -18,6 +19,10 @@ static const double DEPTH = 0.9, SHIFT = 0.25;
 
 static hb_status check_settings(hb_context *context, const hb_mean_settings *settings)
 {
+    HB_CHECK(context, settings->quantity >= HB_QUANTITY_U && settings->quantity <= HB_QUANTITY_W,
+             HB_ERROR_ARGUMENT,
+             "quantity is %d; it must be HB_QUANTITY_U, HB_QUANTITY_V or HB_QUANTITY_W",
+             settings->quantity);
     HB_CHECK(context, settings->radius >= 0 && isfinite(settings->radius), HB_ERROR_ARGUMENT,
              "radius is %g; it must be positive, or 0 for the default rule", settings->radius);
     HB_CHECK(context, settings->samples >= 2 && settings->samples <= UINT64_C(1) << 40,
@@ -117,8 +122,7 @@ hb_status hb_anchors_create(hb_context *context, const hb_problem *problem, cons
                             const double *x, hb_anchors *out)
 {
     *out = (hb_anchors){.context = context, .tau0 = tau0, .n = n, .x = x};
-    hb_mean_settings_default(&out->settings);
-    if (settings) out->settings = *settings;
+    HB_SIZED_READ(context, hb_mean_settings, settings, &out->settings);
     HB_TRY(check_settings(context, &out->settings));
     HB_TRY(hb_equation_create(context, problem, field, &out->equation));
     HB_TRY(check_time(context, field, tau0));

@@ -6,13 +6,15 @@
  * A number to reproduce: F = -x, u the standard normal density: u(0) = 0.3989423 for every radius. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "mean/averages.h"
 
 #include <math.h>
 
-void hb_mean_settings_default(hb_mean_settings *settings)
+void hb_mean_settings_default(size_t size, hb_mean_settings *settings)
 {
-    *settings = (hb_mean_settings){.samples = 10000, .seed = 1};
+    const hb_mean_settings defaults = {.samples = 10000, .seed = 1, .quantity = HB_QUANTITY_V};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 /* out[i] = scale (offset + average), where an output is wanted. */
@@ -55,10 +57,12 @@ static hb_status average_anchors(const hb_anchors *anchors, const hb_average_wis
 }
 
 hb_status hb_mean_value(hb_context *context, const hb_problem *problem, const hb_field *field,
-                        const hb_mean_settings *settings, double tau0, size_t n, const double *x,
-                        hb_mean_values *out)
+                        const hb_mean_settings *settings, size_t n, const double *x, double tau0,
+                        hb_mean_values *given)
 {
-    HB_CHECK(context, out != NULL, HB_ERROR_ARGUMENT, "the output of the mean values is NULL");
+    HB_CHECK(context, given, HB_ERROR_ARGUMENT, "the output of the mean values is NULL");
+    hb_mean_values values = {0}, *out = &values;
+    HB_TRY(hb_sized_read(context, "hb_mean_values", sizeof values, sizeof values, given, out));
     hb_anchors anchors;
     hb_status status = hb_anchors_create(context, problem, field, settings, tau0, n, x, &anchors);
     if (status == HB_OK && n > 0) {

@@ -12,9 +12,10 @@
 
 #include <math.h>
 
-hb_status hb_monotonicity(hb_context *context, const hb_problem *problem, const hb_field *field,
-                          const hb_mean_settings *settings, double tau0, const double *x,
-                          int n_radii, const double *radii, double *J, double *J_se)
+hb_status hb_mean_monotonicity(hb_context *context, const hb_problem *problem,
+                               const hb_field *field, const hb_mean_settings *settings, int n_radii,
+                               const double *x, double tau0, const double *radii, double *J,
+                               double *J_se)
 {
     HB_CHECK(context, n_radii >= 0, HB_ERROR_ARGUMENT, "n_radii is %d; it must be at least 0",
              n_radii);

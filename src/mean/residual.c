@@ -13,16 +13,12 @@
  * q = -0.2307692 at x0 = 0. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "mean/averages.h"
 
 #include <math.h>
 
 enum { SMALL_DIM = 3, SMALL_DIM_DEGREE = 8 };
-
-typedef struct residual_table {
-    int quantity, n_radii;
-    double *residual, *residual_se, *scaled, *scaled_se; // (n, n_radii), any NULL
-} residual_table;
 
 static void store(double *table, size_t index, double value)
 {
@@ -30,19 +26,20 @@ static void store(double *table, size_t index, double value)
 }
 
 /* Column `radius_index` of the tables. mean and error are (n, HB_COLUMNS). */
-static void write_column(const hb_anchors *anchors, const residual_table *out, int radius_index,
-                         const double *mean, const double *error)
+static void write_column(const hb_anchors *anchors, const hb_residual_values *out, int n_radii,
+                         int radius_index, const double *mean, const double *error)
 {
+    const int quantity = anchors->settings.quantity;
     for (size_t i = 0; i < anchors->n; i++) {
         const double r = anchors->radius[i];
-        const double u0 = out->quantity == HB_QUANTITY_V ? 1 : exp(anchors->v[i]);
+        const double u0 = quantity == HB_QUANTITY_V ? 1 : exp(anchors->v[i]);
         const double to_pointwise = 4 / (anchors->constants.C1 * r * r);
-        const size_t column = out->quantity == HB_QUANTITY_U   ? HB_COLUMN_U
-                              : out->quantity == HB_QUANTITY_V ? HB_COLUMN_V
-                                                               : HB_COLUMN_W;
+        const size_t column = quantity == HB_QUANTITY_U   ? HB_COLUMN_U
+                              : quantity == HB_QUANTITY_V ? HB_COLUMN_V
+                                                          : HB_COLUMN_W;
         const double residual = -u0 * mean[i * HB_COLUMNS + column];
         const double residual_se = u0 * error[i * HB_COLUMNS + column];
-        const size_t index = i * (size_t)out->n_radii + (size_t)radius_index;
+        const size_t index = i * (size_t)n_radii + (size_t)radius_index;
         store(out->residual, index, residual);
         store(out->residual_se, index, residual_se);
         store(out->scaled, index, to_pointwise * residual);
@@ -50,43 +47,41 @@ static void write_column(const hb_anchors *anchors, const residual_table *out, i
     }
 }
 
-static hb_status fill_table(hb_anchors *anchors, const double *radii, const residual_table *out)
+static hb_status fill_table(hb_anchors *anchors, int n_radii, const double *radii,
+                            const hb_residual_values *out)
 {
     const size_t n = anchors->n;
     const hb_mean_settings *settings = &anchors->settings;
     hb_average_wish wish = {.values = 1, .degree = settings->degree};
     if (settings->degree == 0 && anchors->equation.dim <= SMALL_DIM) wish.degree = SMALL_DIM_DEGREE;
-    for (int j = 0; j < out->n_radii; j++) HB_TRY(hb_anchors_check_radius(anchors, radii[j]));
+    for (int j = 0; j < n_radii; j++) HB_TRY(hb_anchors_check_radius(anchors, radii[j]));
     void *memory;
     HB_TRY(hb_allocate(anchors->context, n, 2 * HB_COLUMNS * sizeof(double), &memory));
     double *mean = memory, *error = mean + n * HB_COLUMNS; // (n, HB_COLUMNS)
     hb_status status = HB_OK;
-    for (int j = 0; j < out->n_radii && status == HB_OK; j++) {
+    for (int j = 0; j < n_radii && status == HB_OK; j++) {
         for (size_t i = 0; i < n; i++) anchors->radius[i] = radii[j];
         status = hb_averages(anchors, &wish, mean, error);
-        if (status == HB_OK) write_column(anchors, out, j, mean, error);
+        if (status == HB_OK) write_column(anchors, out, n_radii, j, mean, error);
     }
     hb_release(anchors->context, memory);
     return status;
 }
 
-hb_status hb_residual(hb_context *context, const hb_problem *problem, const hb_field *field,
-                      hb_quantity quantity, const hb_mean_settings *settings, double tau0, size_t n,
-                      const double *x, int n_radii, const double *radii, double *residual,
-                      double *residual_se, double *scaled, double *scaled_se)
+hb_status hb_mean_residual(hb_context *context, const hb_problem *problem, const hb_field *field,
+                           const hb_mean_settings *settings, size_t n, int n_radii, const double *x,
+                           double tau0, const double *radii, hb_residual_values *out)
 {
-    HB_CHECK(context,
-             quantity == HB_QUANTITY_U || quantity == HB_QUANTITY_V || quantity == HB_QUANTITY_W,
-             HB_ERROR_ARGUMENT,
-             "quantity is %d; it must be HB_QUANTITY_U, HB_QUANTITY_V or HB_QUANTITY_W",
-             (int)quantity);
+    hb_residual_values values = {0};
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the residuals is NULL");
+    HB_TRY(
+        hb_sized_read(context, "hb_residual_values", sizeof values, sizeof values, out, &values));
     HB_CHECK(context, n_radii >= 0, HB_ERROR_ARGUMENT, "n_radii is %d; it must be at least 0",
              n_radii);
     HB_CHECK(context, radii || n_radii == 0, HB_ERROR_ARGUMENT, "radii is NULL");
-    const residual_table out = {quantity, n_radii, residual, residual_se, scaled, scaled_se};
     hb_anchors anchors;
     hb_status status = hb_anchors_create(context, problem, field, settings, tau0, n, x, &anchors);
-    if (status == HB_OK && n > 0) status = fill_table(&anchors, radii, &out);
+    if (status == HB_OK && n > 0) status = fill_table(&anchors, n_radii, radii, &values);
     hb_anchors_destroy(&anchors);
     return status;
 }

@@ -92,7 +92,7 @@ static hb_status halvings_at(const hb_particle_task *task, const double *x0, dou
 {
     const size_t d = task->dim;
     double *A = work, *b = A + d * d, rest;
-    HB_TRY(hb_problem_drift(task->context, task->problem, task->tau, 1, x0, b, NULL, NULL, A));
+    HB_TRY(hb_problem_drift(task->context, task->problem, 1, x0, task->tau, b, NULL, NULL, A));
     const double needed = ceil(log2(fmax(task->tau * hb_matrix_norm(d, A), 1))) + 1;
     if (needed > *out) *out = needed < MOST_HALVINGS ? (int)needed : MOST_HALVINGS;
     for (int k = MOST_HALVINGS; k > *out; k--) {

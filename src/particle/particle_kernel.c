@@ -184,7 +184,7 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
     HB_TRY(allocate_kernel(context, dim, out->n, out));
     out->anchor.dim = dim;
     out->anchor.x0 = x0;
-    const hb_status status = hb_problem_drift(context, problem, tau, 1, x0, out->anchor.b, NULL,
+    const hb_status status = hb_problem_drift(context, problem, 1, x0, tau, out->anchor.b, NULL,
                                               out->anchor.grad_div, out->anchor.A);
     *fits = status == HB_OK && make_nodes(rule, work, out);
     out->snapshots = snapshots;

@@ -57,7 +57,7 @@ hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, h
     hb_status status = hb_allocate(context, d * d + d, sizeof(double), &kept);
     double *origin = memset(memory, 0, d * sizeof(double)), *A = kept;
     if (status == HB_OK)
-        status = hb_problem_drift(context, problem, 0, 1, origin, A + d * d, NULL, NULL, A);
+        status = hb_problem_drift(context, problem, 1, origin, 0, A + d * d, NULL, NULL, A);
     if (status == HB_OK)
         *out = (hb_linear_drift){A, A + d * d};
     else

@@ -52,9 +52,9 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, const 
         context, &problem->drift, t, t_step, n, x, f, divergence, grad_divergence, jacobian);
 }
 
-hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, double tau, size_t n,
-                           const double *x, double *F, double *divergence, double *grad_divergence,
-                           double *jacobian)
+hb_status hb_problem_drift(hb_context *context, const hb_problem *problem, size_t n,
+                           const double *x, double tau, double *F, double *divergence,
+                           double *grad_divergence, double *jacobian)
 {
     HB_CHECK(context, problem && (x || n == 0), HB_ERROR_ARGUMENT,
              "the problem or the points of a drift are NULL");

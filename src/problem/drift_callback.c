@@ -17,7 +17,7 @@
 enum {
     SHIFTS = 6,
     BLOCK_DOUBLES = 1 << 14,
-    ALL_FACTS = HB_FACT_AUTONOMOUS | HB_FACT_LINEAR | HB_FACT_GRADIENT
+    ALL_FACTS = HB_DRIFT_FACT_AUTONOMOUS | HB_DRIFT_FACT_LINEAR | HB_DRIFT_FACT_GRADIENT
 };
 
 static const double STEP = 0x1p-6;
@@ -34,9 +34,9 @@ hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings 
              "drift_facts is %d; it must be a sum of autonomous 1, linear 2 and gradient 4",
              settings->drift_facts);
     drift->facts = (hb_drift_facts){.steady = 0};
-    drift->facts.autonomous = (settings->drift_facts & HB_FACT_AUTONOMOUS) != 0;
-    drift->facts.affine = (settings->drift_facts & HB_FACT_LINEAR) != 0;
-    drift->facts.gradient = dim == 1 || (settings->drift_facts & HB_FACT_GRADIENT);
+    drift->facts.autonomous = (settings->drift_facts & HB_DRIFT_FACT_AUTONOMOUS) != 0;
+    drift->facts.affine = (settings->drift_facts & HB_DRIFT_FACT_LINEAR) != 0;
+    drift->facts.gradient = dim == 1 || (settings->drift_facts & HB_DRIFT_FACT_GRADIENT);
     drift->callback = settings->drift_callback;
     drift->has_jacobian = settings->drift_has_jacobian;
     drift->user = settings->drift_user;

@@ -59,7 +59,7 @@ static hb_status parse(hb_context *context, const char *text, int dim, int n_par
     return hb_program_compile(e->graph, 1, &e->node, &e->program);
 }
 
-hb_status hb_expression_parse(hb_context *context, const char *text, int dim, int n_parameters,
+hb_status hb_expression_parse(hb_context *context, int dim, int n_parameters, const char *text,
                               const char *const *names, const double *values, hb_expression **out)
 {
     hb_expression *e;

@@ -86,7 +86,7 @@ static hb_status check_given(hb_context *context, const hb_problem *problem, con
 hb_initial_kind hb_problem_initial_kind(const hb_problem *problem)
 {
     const hb_initial_law *law = problem->initial.law;
-    return !law ? HB_INITIAL_NONE : law->kind ? law->kind : HB_INITIAL_OTHER;
+    return !law ? HB_INITIAL_KIND_NONE : law->kind ? law->kind : HB_INITIAL_KIND_OTHER;
 }
 
 const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem)

@@ -22,11 +22,11 @@ static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, c
     return HB_OK;
 }
 
-static const hb_initial_law in_a_box = {.kind = HB_INITIAL_CALLBACK,
+static const hb_initial_law in_a_box = {.kind = HB_INITIAL_KIND_CALLBACK,
                                         .facts = {.serial = 1},
                                         .destroy = hb_box_density_destroy,
                                         HB_BOX_DENSITY_LAW};
-static const hb_initial_law as_it_is = {.kind = HB_INITIAL_CALLBACK,
+static const hb_initial_law as_it_is = {.kind = HB_INITIAL_KIND_CALLBACK,
                                         .facts = {.serial = 1},
                                         .destroy = hb_box_density_destroy,
                                         .evaluate = hb_box_density_evaluate};

@@ -116,6 +116,6 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     return hb_gaussians_prepare(text->context, text->dim, NULL, s.gaussians);
 }
 
-const hb_initial_law hb_initial_gaussian = {HB_INITIAL_TEXT("gaussian", "gaussian(...)"),
-                                            .kind = HB_INITIAL_GAUSSIAN, .facts = {.smooth = 1},
-                                            HB_GAUSSIANS_LAW(hb_gaussians_draw)};
+const hb_initial_law hb_initial_gaussian = {
+    HB_INITIAL_TEXT("gaussian", "gaussian(...)"), .kind = HB_INITIAL_KIND_GAUSSIAN,
+    .facts = {.smooth = 1}, HB_GAUSSIANS_LAW(hb_gaussians_draw)};

@@ -23,7 +23,7 @@ typedef struct hb_initial_text {
 struct hb_initial_law {
     const char *name;     /* in the text */
     const char *form;     /* in the list of what is known: "mixture(FILE)" */
-    hb_initial_kind kind; /* 0: HB_INITIAL_OTHER */
+    hb_initial_kind kind; /* 0: HB_INITIAL_KIND_OTHER */
     hb_initial_facts facts;
     /* Makes problem->initial.data from the text; what is there when it fails goes to destroy. */
     hb_status (*create)(const hb_initial_text *text, hb_problem *problem);

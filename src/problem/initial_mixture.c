@@ -64,5 +64,5 @@ static hb_status create(const hb_initial_text *s, hb_problem *problem)
 }
 
 const hb_initial_law hb_initial_mixture = {HB_INITIAL_TEXT("mixture", "mixture(FILE)"),
-                                           .kind = HB_INITIAL_MIXTURE, .facts = {.smooth = 1},
+                                           .kind = HB_INITIAL_KIND_MIXTURE, .facts = {.smooth = 1},
                                            HB_GAUSSIANS_LAW(hb_gaussians_draw)};

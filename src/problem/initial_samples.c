@@ -74,6 +74,6 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
 }
 
 const hb_initial_law hb_initial_samples = {
-    HB_INITIAL_TEXT("samples", "samples(FILE)"), .kind = HB_INITIAL_SAMPLES,
+    HB_INITIAL_TEXT("samples", "samples(FILE)"), .kind = HB_INITIAL_KIND_SAMPLES,
     .facts = {.note = "the samples are smoothed by Gaussians of Scott's width"},
     HB_GAUSSIANS_LAW(draw)};

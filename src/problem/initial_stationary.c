@@ -29,7 +29,7 @@ static hb_status line_sum(hb_context *context, const hb_problem *problem, const 
     *sum = 0;
     for (int piece = 0; piece < pieces; piece++) {
         for (int k = 0; k < GAUSS * d; k++) at[k] = (piece + nodes[k / d]) / pieces * x[k % d];
-        HB_TRY(hb_problem_drift(context, problem, 0, GAUSS, at, F, NULL, NULL, NULL));
+        HB_TRY(hb_problem_drift(context, problem, GAUSS, at, 0, F, NULL, NULL, NULL));
         for (int k = 0; k < GAUSS * d; k++) *sum += weights[k / d] / pieces * F[k] * x[k % d];
     }
     return HB_OK;
@@ -78,7 +78,7 @@ typedef struct stationary {
 static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                      double *log_density, double *gradient)
 {
-    if (gradient) HB_TRY(hb_problem_drift(context, problem, 0, n, x, gradient, NULL, NULL, NULL));
+    if (gradient) HB_TRY(hb_problem_drift(context, problem, n, x, 0, gradient, NULL, NULL, NULL));
     if (problem->drift.potential) return minus_potential(context, problem, n, x, log_density);
     if (problem->dim > 1) return line_integrals(context, problem, n, x, log_density);
     for (size_t i = 0; i < n; i++)
@@ -90,7 +90,7 @@ static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, c
 static hb_status drift_on_line(void *user, size_t n, const double *x, double *F)
 {
     const hb_problem *problem = user;
-    return hb_problem_drift(problem->context, problem, 0, n, x, F, NULL, NULL, NULL);
+    return hb_problem_drift(problem->context, problem, n, x, 0, F, NULL, NULL, NULL);
 }
 
 static hb_status create_path(hb_context *context, stationary *s, double low, double high)
@@ -153,6 +153,6 @@ static void destroy(hb_context *context, void *data)
     hb_box_density_destroy(context, data);
 }
 
-const hb_initial_law hb_initial_stationary = {HB_INITIAL_TEXT("stationary", "stationary"),
-                                              .kind = HB_INITIAL_STATIONARY, .facts = {.smooth = 1},
-                                              .destroy = destroy, HB_BOX_DENSITY_LAW};
+const hb_initial_law hb_initial_stationary = {
+    HB_INITIAL_TEXT("stationary", "stationary"), .kind = HB_INITIAL_KIND_STATIONARY,
+    .facts = {.smooth = 1}, .destroy = destroy, HB_BOX_DENSITY_LAW};

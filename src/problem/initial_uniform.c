@@ -149,7 +149,7 @@ static void average(const hb_problem *problem, const hb_bell *bell, double *work
 }
 
 const hb_initial_law hb_initial_uniform = {HB_INITIAL_TEXT("uniform", "uniform(...)"),
-                                           .kind = HB_INITIAL_UNIFORM,
+                                           .kind = HB_INITIAL_KIND_UNIFORM,
                                            .facts = {.box = 1},
                                            .destroy = destroy,
                                            .at = at,

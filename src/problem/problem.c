@@ -7,6 +7,7 @@
  * A number to reproduce: "x1 - x1^3" with g = 1 has dim 1 and F(2) = -12. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "problem/initial_law.h"
 #include "problem/problem_text.h"
 
@@ -16,10 +17,10 @@
 
 enum { PROBES = 64 };
 
-void hb_problem_settings_default(hb_problem_settings *settings)
+void hb_problem_settings_default(size_t size, hb_problem_settings *settings)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->time = NAN;
+    const hb_problem_settings defaults = {.time = NAN};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 /* ---- creation, part by part ----------------------------------------------------------------- */
@@ -89,7 +90,7 @@ static hb_status check_drift(hb_context *context, const hb_problem *problem)
     double *x = memory, *F = x + PROBES * d; // (PROBES, d) each
     hb_status status = hb_problem_initial_sample(context, problem, 1, 0, PROBES, x);
     if (status == HB_OK)
-        status = hb_problem_drift(context, problem, 0, PROBES, x, F, NULL, NULL, NULL);
+        status = hb_problem_drift(context, problem, PROBES, x, 0, F, NULL, NULL, NULL);
     hb_release(context, memory);
     /* At creation this is a wrong problem, not a failed computation. */
     return status == HB_ERROR_DOMAIN ? HB_ERROR_ARGUMENT : status;
@@ -111,13 +112,14 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
 hb_status hb_problem_create(hb_context *context, const hb_problem_settings *settings,
                             hb_problem **out)
 {
-    HB_CHECK(context, settings && out, HB_ERROR_ARGUMENT,
-             "the settings or the output of a problem is NULL");
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of a problem is NULL");
     *out = NULL;
+    hb_problem_settings chosen;
+    HB_SIZED_READ(context, hb_problem_settings, settings, &chosen);
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
     hb_problem *problem = memset(memory, 0, sizeof *problem);
-    const hb_status status = build(context, settings, problem);
+    const hb_status status = build(context, &chosen, problem);
     if (status != HB_OK) {
         hb_problem_destroy(problem);
         return status;
@@ -130,7 +132,7 @@ hb_status hb_problem_parse(hb_context *context, const char *drift, const char *n
                            const char *initial, hb_problem **out)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.drift = drift;
     settings.noise = noise;
     settings.initial = initial;

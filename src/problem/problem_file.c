@@ -13,6 +13,7 @@
  * Must reproduce: examples/problems/van_der_pol.ini has F(1, 2) = (2, -1)/(g^2/2). */
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "file/input.h"
 #include "file/writer.h"
 #include "problem/problem_parts.h"
@@ -256,16 +257,16 @@ static hb_status load(file_reader *r, const hb_problem_settings *over, hb_proble
     return status;
 }
 
-hb_status hb_problem_load(hb_context *context, const char *path,
-                          const hb_problem_settings *overrides, hb_problem **out)
+hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overrides,
+                          const char *path, hb_problem **out)
 {
     HB_CHECK(context, path && path[0] && out, HB_ERROR_ARGUMENT,
              "the path or the output of a problem to load is empty");
     *out = NULL;
-    hb_problem_settings none;
-    hb_problem_settings_default(&none);
+    hb_problem_settings over;
+    HB_SIZED_READ(context, hb_problem_settings, overrides, &over);
     file_reader r = {.context = context, .path = path};
-    const hb_status status = load(&r, overrides ? overrides : &none, out);
+    const hb_status status = load(&r, &over, out);
     for (int key = 0; key < N_KEYS; key++) hb_release(context, r.texts[key]);
     for (size_t i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
     hb_release(context, r.names);

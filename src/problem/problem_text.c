@@ -102,7 +102,7 @@ static hb_status read_text(hb_context *context, char *text, const char **names, 
                            hb_problem **out)
 {
     hb_problem_settings s;
-    hb_problem_settings_default(&s);
+    hb_problem_settings_default(sizeof s, &s);
     char *rest = text, *dim = take_line(&rest, "dim"), *stop = NULL;
     HB_CHECK(context, dim, HB_ERROR_ARGUMENT, "the drift's text does not begin with its dim");
     const long value = strtol(dim, &stop, 10);

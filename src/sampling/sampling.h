@@ -9,11 +9,20 @@
 
 enum { HB_MOST_RUNS = 2 };
 
+/* The settings of a solution with all their parts. */
+typedef struct hb_solve_plan {
+    int method;
+    double time;
+    hb_mean_settings mean;
+    hb_grid_settings grid;
+    hb_sampling_settings sampling;
+} hb_solve_plan;
+
 /* What every method asks for; settings are not changed and live as long as this. */
 typedef struct hb_solve_task {
     hb_context *context;
     const hb_problem *problem;
-    const hb_solve_settings *settings;
+    const hb_solve_plan *settings;
     double time;
     const double *points; // (n, dim)
     const char *why; /* how the method was chosen, which opens the note; NULL: it was asked for */

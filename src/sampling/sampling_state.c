@@ -66,7 +66,7 @@ static uint64_t sum_problem(uint64_t hash, const hb_solve_task *task, double tau
     const size_t d = (size_t)dim;
     for (int k = 0; k < 3; k++) {
         memset(work, 0, n * d * sizeof *work);
-        const hb_status status = hb_problem_drift(task->context, task->problem, tau * k / 2, n, x,
+        const hb_status status = hb_problem_drift(task->context, task->problem, n, x, tau * k / 2,
                                                   work, NULL, NULL, NULL);
         hash = status == HB_OK ? sum_values(hash, n * d, work) : hb_checksum(hash, "none", 4);
     }

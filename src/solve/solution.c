@@ -14,7 +14,7 @@
 
 static size_t width_of(hb_column column, int dim)
 {
-    return column == HB_SCORE || column == HB_SCORE_SE ? (size_t)dim : 1;
+    return column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE ? (size_t)dim : 1;
 }
 
 static size_t point_bytes(void)
@@ -139,6 +139,6 @@ const hb_grid *hb_solution_grid(const hb_solution *solution)
 
 const double *hb_solution_values(const hb_solution *solution, hb_column column)
 {
-    if (column < HB_DENSITY || column > HB_ENTROPY_DENSITY_SE) return NULL;
+    if (column < HB_COLUMN_DENSITY || column > HB_COLUMN_ENTROPY_DENSITY_SE) return NULL;
     return solution->columns[column];
 }

@@ -4,7 +4,7 @@
 
 #include <heatball/solve.h>
 
-enum { HB_N_COLUMNS = HB_ENTROPY_DENSITY_SE + 1, HB_NOTE = 2000 };
+enum { HB_N_COLUMNS = HB_COLUMN_ENTROPY_DENSITY_SE + 1, HB_NOTE = 2000 };
 
 struct hb_solution {
     hb_context *context;

@@ -10,6 +10,7 @@
  * At t = 0 the answer is the initial density itself, with no error: for N(0,1) at 0 the log-density is
  * -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
+#include "base/sized.h"
 #include "sampling/sampling.h"
 #include "solve/solve_parts.h"
 
@@ -20,20 +21,29 @@
 /* The last time of paths may differ from the asked one by rounding. */
 static const double TIME_SLACK = 1e-9;
 
-void hb_solve_settings_default(hb_solve_settings *settings)
+void hb_sampling_settings_default(size_t size, hb_sampling_settings *settings)
 {
-    memset(settings, 0, sizeof *settings);
-    settings->method = HB_METHOD_AUTO;
-    settings->time = NAN;
-    hb_mean_settings_default(&settings->mean);
-    hb_grid_settings_default(&settings->grid);
-    settings->sampling.lift = -1;
-    settings->sampling.seed = 1;
+    const hb_sampling_settings defaults = {.lift = -1, .seed = 1};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
-double hb_solve_time(const hb_problem *problem, const hb_solve_settings *settings)
+void hb_solve_settings_default(size_t size, hb_solve_settings *settings)
 {
-    return isnan(settings->time) ? hb_problem_time(problem) : settings->time;
+    const hb_solve_settings defaults = {.method = HB_METHOD_AUTO, .time = NAN};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
+}
+
+hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
+                             const hb_solve_settings *settings, hb_solve_plan *out)
+{
+    hb_solve_settings s;
+    HB_SIZED_READ(context, hb_solve_settings, settings, &s);
+    HB_SIZED_READ(context, hb_mean_settings, s.mean, &out->mean);
+    HB_SIZED_READ(context, hb_grid_settings, s.grid, &out->grid);
+    HB_SIZED_READ(context, hb_sampling_settings, s.sampling, &out->sampling);
+    out->method = s.method;
+    out->time = isnan(s.time) ? hb_problem_time(problem) : s.time;
+    return HB_OK;
 }
 
 /* ---- what is refused ---- */
@@ -53,7 +63,7 @@ hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem,
 {
     HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be a number of at least 0", time);
-    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_NONE, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
              "the problem has no initial density; give one");
     return HB_OK;
 }
@@ -125,12 +135,15 @@ static hb_status check_sampling(hb_context *context, const hb_sampling_settings 
 void hb_solve_fill_from_log(hb_solution *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        const double v = s->columns[HB_LOG_DENSITY][i], e = s->columns[HB_LOG_DENSITY_SE][i];
+        const double v = s->columns[HB_COLUMN_LOG_DENSITY][i],
+                     e = s->columns[HB_COLUMN_LOG_DENSITY_SE][i];
         const double u = exp(v);
-        s->columns[HB_DENSITY][i] = u;
-        s->columns[HB_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? u * e : 0;
-        s->columns[HB_ENTROPY_DENSITY][i] = u > 0 ? u * v : 0;
-        s->columns[HB_ENTROPY_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? fabs(1 + v) * u * e : 0;
+        s->columns[HB_COLUMN_DENSITY][i] = u;
+        s->columns[HB_COLUMN_DENSITY_SE][i] = isinf(e) ? e : u > 0 ? u * e : 0;
+        s->columns[HB_COLUMN_ENTROPY_DENSITY][i] = u > 0 ? u * v : 0;
+        s->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = isinf(e) ? e
+                                                      : u > 0  ? fabs(1 + v) * u * e
+                                                               : 0;
     }
 }
 
@@ -139,7 +152,7 @@ static hb_status solve_initial(const hb_solve_task *task, hb_solution *out)
     out->method = "initial";
     snprintf(out->note, sizeof out->note, "time 0: the initial density itself");
     HB_TRY(hb_problem_initial(task->context, task->problem, out->n, task->points,
-                              out->columns[HB_LOG_DENSITY], out->columns[HB_SCORE]));
+                              out->columns[HB_COLUMN_LOG_DENSITY], out->columns[HB_COLUMN_SCORE]));
     hb_solve_fill_from_log(out);
     return HB_OK;
 }
@@ -148,7 +161,7 @@ static hb_status solve_initial(const hb_solve_task *task, hb_solution *out)
 static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
 {
     char why[HB_NOTE / 2] = "particles, because paths are given";
-    hb_solve_settings settings = *task->settings;
+    hb_solve_plan settings = *task->settings;
     hb_solve_task part = *task;
     part.settings = &settings;
     part.why = why;
@@ -182,25 +195,24 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
                    const hb_solve_settings *settings, size_t n, const double *points,
                    hb_solution **out)
 {
-    HB_CHECK(context, problem && settings && out, HB_ERROR_ARGUMENT, "the %s of hb_solve is NULL",
-             !problem    ? "problem"
-             : !settings ? "settings"
-                         : "output");
+    HB_CHECK(context, problem && out, HB_ERROR_ARGUMENT, "the %s of hb_solve is NULL",
+             problem ? "output" : "problem");
+    hb_solve_plan plan;
     const int dim = hb_problem_dim(problem);
-    const double time = hb_solve_time(problem, settings);
     *out = NULL;
-    HB_CHECK(context, settings->method >= HB_METHOD_AUTO && settings->method <= HB_METHOD_WALK,
-             HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", settings->method);
-    HB_TRY(hb_solve_check_problem(context, problem, time));
+    HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
+    HB_CHECK(context, plan.method >= HB_METHOD_AUTO && plan.method <= HB_METHOD_WALK,
+             HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", plan.method);
+    HB_TRY(hb_solve_check_problem(context, problem, plan.time));
     HB_TRY(hb_solve_check_points(context, dim, n, points));
-    HB_TRY(check_sampling(context, &settings->sampling));
-    HB_TRY(check_paths(context, &settings->sampling, settings->method, time, dim));
+    HB_TRY(check_sampling(context, &plan.sampling));
+    HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
-    const hb_solve_task task = {context, problem, settings, time, points, NULL};
-    hb_status status = hb_problem_tau_of_t(context, problem, time, &solution->tau);
+    const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};
+    hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
-        status = (time == 0 ? solve_initial : METHODS[settings->method])(&task, solution);
+        status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
     if (status == HB_OK)
         *out = solution;
     else

@@ -38,10 +38,10 @@ static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x
     const size_t d = (size_t)out->dim;
     hb_field field;
     hb_grid_field(grid, &field);
-    field.evaluate(field.user, 1, x, &out->tau, out->columns[HB_LOG_DENSITY] + i,
-                   out->columns[HB_SCORE] + i * d);
-    out->columns[HB_LOG_DENSITY_SE][i] = INFINITY;
-    for (size_t a = 0; a < d; a++) out->columns[HB_SCORE_SE][i * d + a] = INFINITY;
+    field.evaluate(field.user, 1, x, &out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
+                   out->columns[HB_COLUMN_SCORE] + i * d);
+    out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = INFINITY;
+    for (size_t a = 0; a < d; a++) out->columns[HB_COLUMN_SCORE_SE][i * d + a] = INFINITY;
     return hb_solution_warn(out, i,
                             "the point is too far out for the grid, whose box ends where the "
                             "density is nothing; the method walk may answer, or a box of your own");
@@ -52,16 +52,17 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
 {
     const size_t d = (size_t)out->dim;
     hb_grid_info info;
-    hb_grid_info_get(grid, &info);
+    hb_grid_info_get(grid, sizeof info, &info);
     for (size_t i = 0; i < out->n; i++) {
         const double *x = points + i * d;
         if (!is_inside(&info, x)) {
             HB_TRY(evaluate_outside(grid, i, x, out));
             continue;
         }
-        HB_TRY(hb_grid_evaluate(context, grid, out->tau, 1, x, out->columns[HB_LOG_DENSITY] + i,
-                                out->columns[HB_LOG_DENSITY_SE] + i, out->columns[HB_SCORE] + i * d,
-                                out->columns[HB_SCORE_SE] + i * d));
+        HB_TRY(hb_grid_evaluate(
+            context, grid, 1, x, out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
+            out->columns[HB_COLUMN_LOG_DENSITY_SE] + i, out->columns[HB_COLUMN_SCORE] + i * d,
+            out->columns[HB_COLUMN_SCORE_SE] + i * d));
         if (info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
@@ -74,7 +75,7 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
 static void note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
 {
     hb_grid_info info;
-    hb_grid_info_get(grid, &info);
+    hb_grid_info_get(grid, sizeof info, &info);
     size_t used = (size_t)snprintf(out, size, "%s; cells", opening);
     for (int axis = 0; axis < info.dim && used < size; axis++)
         used += (size_t)snprintf(out + used, size - used, "%s %d on [%.4g, %.4g]", axis ? "," : "",
@@ -92,7 +93,7 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
     HB_TRY(hb_solve_check_dim(task->context, out->dim));
     hb_grid_settings settings = task->settings->grid;
     if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
-    HB_TRY(hb_grid_solve(task->context, task->problem, task->time, &settings, out->n, task->points,
+    HB_TRY(hb_grid_solve(task->context, task->problem, &settings, out->n, task->points, task->time,
                          &out->grid));
     HB_TRY(evaluate_grid(task->context, out->grid, task->points, out));
     out->method = "grid";
@@ -107,8 +108,8 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
 
 /* Solves on a grid that is kept from before the ball of this radius (0: chosen later) at tau. */
 static hb_status solve_field(hb_context *context, const hb_problem *problem,
-                             const hb_solve_settings *settings, double time, double tau,
-                             double radius, size_t n, const double *points, hb_grid **out)
+                             const hb_solve_plan *settings, double time, double tau, double radius,
+                             size_t n, const double *points, hb_grid **out)
 {
     const double span = radius * radius / (4 * M_PI);
     HB_CHECK(context, radius >= 0 && isfinite(radius), HB_ERROR_ARGUMENT,
@@ -122,7 +123,7 @@ static hb_status solve_field(hb_context *context, const hb_problem *problem,
     if (kept.max_time == 0) kept.max_time = settings->sampling.max_time;
     kept.keep_from =
         radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2) : (1 - KEPT_SHARE) * tau;
-    return hb_grid_solve(context, problem, time, &kept, n, points, out);
+    return hb_grid_solve(context, problem, &kept, n, points, time, out);
 }
 
 /* e becomes sqrt(e^2 + other^2), value by value. */
@@ -137,21 +138,23 @@ static hb_status average_field(hb_context *context, const hb_problem *problem, c
 {
     hb_field field;
     hb_grid_field(grid, &field);
-    hb_mean_values means = {.u = out->columns[HB_DENSITY],
-                            .u_se = out->columns[HB_DENSITY_SE],
-                            .v = out->columns[HB_LOG_DENSITY],
-                            .v_se = out->columns[HB_LOG_DENSITY_SE],
-                            .w = out->columns[HB_ENTROPY_DENSITY],
-                            .w_se = out->columns[HB_ENTROPY_DENSITY_SE],
-                            .score = out->columns[HB_SCORE],
-                            .score_se = out->columns[HB_SCORE_SE],
+    hb_mean_values means = {.size = sizeof means,
+                            .u = out->columns[HB_COLUMN_DENSITY],
+                            .u_se = out->columns[HB_COLUMN_DENSITY_SE],
+                            .v = out->columns[HB_COLUMN_LOG_DENSITY],
+                            .v_se = out->columns[HB_COLUMN_LOG_DENSITY_SE],
+                            .w = out->columns[HB_COLUMN_ENTROPY_DENSITY],
+                            .w_se = out->columns[HB_COLUMN_ENTROPY_DENSITY_SE],
+                            .score = out->columns[HB_COLUMN_SCORE],
+                            .score_se = out->columns[HB_COLUMN_SCORE_SE],
                             .radius = radius};
-    HB_TRY(hb_mean_value(context, problem, &field, settings, out->tau, out->n, points, &means));
-    static const hb_column errors[] = {HB_DENSITY_SE, HB_LOG_DENSITY_SE, HB_ENTROPY_DENSITY_SE};
+    HB_TRY(hb_mean_value(context, problem, &field, settings, out->n, points, out->tau, &means));
+    static const hb_column errors[] = {HB_COLUMN_DENSITY_SE, HB_COLUMN_LOG_DENSITY_SE,
+                                       HB_COLUMN_ENTROPY_DENSITY_SE};
     for (int k = 0; k < 3; k++)
         add_errors(out->n, from_grid->columns[errors[k]], out->columns[errors[k]]);
-    add_errors(out->n * (size_t)out->dim, from_grid->columns[HB_SCORE_SE],
-               out->columns[HB_SCORE_SE]);
+    add_errors(out->n * (size_t)out->dim, from_grid->columns[HB_COLUMN_SCORE_SE],
+               out->columns[HB_COLUMN_SCORE_SE]);
     return HB_OK;
 }
 
@@ -235,7 +238,8 @@ static const char *trouble_text(ball_trouble trouble)
 /* Infinite errors, with the reason, where the ball of a point holds what averages cannot see. */
 static hb_status doubt_averages(const hb_solve_task *task, const double *radius, hb_solution *out)
 {
-    static const hb_column errors[] = {HB_DENSITY_SE, HB_LOG_DENSITY_SE, HB_ENTROPY_DENSITY_SE};
+    static const hb_column errors[] = {HB_COLUMN_DENSITY_SE, HB_COLUMN_LOG_DENSITY_SE,
+                                       HB_COLUMN_ENTROPY_DENSITY_SE};
     const size_t d = (size_t)out->dim;
     for (size_t i = 0; i < out->n; i++) {
         ball_trouble trouble;
@@ -243,7 +247,7 @@ static hb_status doubt_averages(const hb_solve_task *task, const double *radius,
                               radius[i], task->points + i * d, &trouble));
         if (trouble == BALL_FINE) continue;
         for (int k = 0; k < 3; k++) out->columns[errors[k]][i] = INFINITY;
-        for (size_t a = 0; a < d; a++) out->columns[HB_SCORE_SE][i * d + a] = INFINITY;
+        for (size_t a = 0; a < d; a++) out->columns[HB_COLUMN_SCORE_SE][i * d + a] = INFINITY;
         HB_TRY(hb_solution_warn(out, i, "%s", trouble_text(trouble)));
     }
     return HB_OK;
@@ -301,14 +305,14 @@ done:
 /* ---- residuals ---- */
 
 hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
-                            const hb_solve_settings *settings, hb_quantity quantity, size_t n,
-                            const double *points, int n_radii, const double *radii,
-                            double *residual, double *residual_se, double *scaled,
-                            double *scaled_se)
+                            const hb_solve_settings *settings, size_t n, int n_radii,
+                            const double *points, const double *radii, hb_residual_values *out)
 {
-    HB_CHECK(context, problem && settings && (radii || n_radii < 1), HB_ERROR_ARGUMENT,
-             "the problem, the settings or the radii of hb_solve_residual are NULL");
-    const double time = hb_solve_time(problem, settings);
+    HB_CHECK(context, problem && (radii || n_radii < 1), HB_ERROR_ARGUMENT,
+             "the problem or the radii of hb_solve_residual are NULL");
+    hb_solve_plan plan;
+    HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
+    const double time = plan.time;
     double tau, largest = 0;
     HB_TRY(hb_solve_check_problem(context, problem, time));
     HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
@@ -324,7 +328,7 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
     for (size_t i = 0; i < n; i++) {
         ball_trouble trouble;
-        HB_TRY(look_into_ball(context, problem, &settings->mean, tau, largest,
+        HB_TRY(look_into_ball(context, problem, &plan.mean, tau, largest,
                               points + i * (size_t)hb_problem_dim(problem), &trouble));
         HB_CHECK(context, trouble != BALL_JUMP, HB_ERROR_ARGUMENT,
                  "the drift jumps inside the heat ball of radius %g at point %zu; the mean-value "
@@ -332,12 +336,11 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
                  largest, i + 1);
     }
     hb_grid *grid;
-    HB_TRY(solve_field(context, problem, settings, time, tau, largest, n, points, &grid));
+    HB_TRY(solve_field(context, problem, &plan, time, tau, largest, n, points, &grid));
     hb_field field;
     hb_grid_field(grid, &field);
     hb_status status =
-        hb_residual(context, problem, &field, quantity, &settings->mean, tau, n, points, n_radii,
-                    radii, residual, residual_se, scaled, scaled_se);
+        hb_mean_residual(context, problem, &field, &plan.mean, n, n_radii, points, tau, radii, out);
     hb_grid_destroy(grid);
     return status;
 }

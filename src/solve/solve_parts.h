@@ -7,8 +7,9 @@
 
 enum { HB_MOST_GRID_DIM = 3 };
 
-/* The settings' time, or the problem's. */
-double hb_solve_time(const hb_problem *problem, const hb_solve_settings *settings);
+/* The settings (NULL: defaults) with all their parts; the problem's time where they have none. */
+hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
+                             const hb_solve_settings *settings, hb_solve_plan *out);
 hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time);
 hb_status hb_solve_check_dim(hb_context *context, int dim); /* of the methods that need a grid */

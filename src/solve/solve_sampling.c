@@ -189,8 +189,9 @@ static hb_status fill_nothing(const char *name, const char *unit, double seconds
                               hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
-    for (int column = HB_DENSITY; column <= HB_ENTROPY_DENSITY_SE; column++) {
-        const int error = column % 2, wide = column == HB_SCORE || column == HB_SCORE_SE;
+    for (int column = HB_COLUMN_DENSITY; column <= HB_COLUMN_ENTROPY_DENSITY_SE; column++) {
+        const int error = column % 2,
+                  wide = column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE;
         for (size_t k = 0; k < (wide ? d : 1); k++)
             out->columns[column][wide ? i * d + k : i] = error ? INFINITY : NAN;
     }
@@ -208,14 +209,14 @@ static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, si
     if (run->rounds[i] == 0)
         return fill_nothing(run->estimator.name, run->estimator.unit, s->settings->max_time, i,
                             out);
-    hb_sampling_answer(s, run, i, &a, out->columns[HB_SCORE] + i * d,
-                       out->columns[HB_SCORE_SE] + i * d);
-    out->columns[HB_DENSITY][i] = a.density;
-    out->columns[HB_DENSITY_SE][i] = a.density_se;
-    out->columns[HB_LOG_DENSITY][i] = a.log_density;
-    out->columns[HB_LOG_DENSITY_SE][i] = a.log_density_se;
-    out->columns[HB_ENTROPY_DENSITY][i] = a.entropy;
-    out->columns[HB_ENTROPY_DENSITY_SE][i] = a.entropy_se;
+    hb_sampling_answer(s, run, i, &a, out->columns[HB_COLUMN_SCORE] + i * d,
+                       out->columns[HB_COLUMN_SCORE_SE] + i * d);
+    out->columns[HB_COLUMN_DENSITY][i] = a.density;
+    out->columns[HB_COLUMN_DENSITY_SE][i] = a.density_se;
+    out->columns[HB_COLUMN_LOG_DENSITY][i] = a.log_density;
+    out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = a.log_density_se;
+    out->columns[HB_COLUMN_ENTROPY_DENSITY][i] = a.entropy;
+    out->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = a.entropy_se;
     out->samples[i] = run->rounds[i] * run->estimator.samples_per_round;
     out->point_methods[i] = run->estimator.name;
     return warn(run, i, &a, out);

@@ -241,7 +241,7 @@ static hb_status weigh_anchors(hb_shard *shard)
     const size_t d = (size_t)shard->trainer->model->info.dim;
     drift_scratch *work = shard->drawing;
     const hb_rows *rows = &shard->anchor;
-    HB_TRY(hb_problem_drift(&shard->alone, shard->trainer->settings.drift, 0, rows->n, rows->z,
+    HB_TRY(hb_problem_drift(&shard->alone, shard->trainer->settings.drift, rows->n, rows->z, 0,
                             work->flow, NULL, NULL, NULL));
     for (size_t i = 0; i < rows->n; i++) {
         double square = 0;

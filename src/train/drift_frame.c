@@ -60,7 +60,7 @@ hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *f, const
         out->weight[n_value + j] = -f->radius * place(f, arm, j, n_value + j, out) *
                                    (arm->weight ? arm->weight[j] : 1 / (double)n_arm);
     HB_TRY(
-        hb_problem_drift(alone, f->problem, 0, n_arm, out->z + n_value * d, F, NULL, NULL, NULL));
+        hb_problem_drift(alone, f->problem, n_arm, out->z + n_value * d, 0, F, NULL, NULL, NULL));
     for (size_t j = 0; j < n_arm; j++) {
         const double *z = out->z + (n_value + j) * d;
         double along = 0;

@@ -33,7 +33,7 @@ hb_status hb_pool_drift_size(hb_trainer *trainer)
                         HB_ARRAY(jacobian, d * d), HB_ARRAY(F, d)));
     hb_status status = hb_pool_paths(trainer, end / 256, PILOT_TIMES, times, PILOT_FIRST, n, x);
     for (size_t i = 0; i < PILOT_TIMES * n && status == HB_OK; i++) {
-        status = hb_problem_drift(trainer->context, trainer->settings.drift, 0, 1, x + i * d, F,
+        status = hb_problem_drift(trainer->context, trainer->settings.drift, 1, x + i * d, 0, F,
                                   NULL, NULL, jacobian);
         if (status != HB_OK) break;
         sum += pow(hb_matrix_norm(d, jacobian), 4);
@@ -99,7 +99,7 @@ static hb_status set_reference(hb_trainer *trainer, size_t n, double *x, double 
     HB_TRY(hb_pool_paths(trainer, STEP / trainer->pool->size, KNOTS, times, PATH_FIRST, n, x));
     for (size_t k = 0; k < KNOTS; k++) {
         const double *at = x + k * n * d;
-        HB_TRY(hb_problem_drift(trainer->context, trainer->settings.drift, 0, n, at, F, NULL, NULL,
+        HB_TRY(hb_problem_drift(trainer->context, trainer->settings.drift, n, at, 0, F, NULL, NULL,
                                 NULL));
         write_knot(model, times[k], n, at, F, table + k * 2 * (2 * d + 1));
     }

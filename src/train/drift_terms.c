@@ -84,7 +84,7 @@ static void add_vector(const hb_model *model, const hb_points *points, const dou
 hb_status hb_drift_terms(hb_context *alone, const hb_trainer *trainer, const hb_points *points,
                          double *F, double *jacobian, double *left)
 {
-    HB_TRY(hb_problem_drift(alone, trainer->settings.drift, 0, points->n, points->z, F,
+    HB_TRY(hb_problem_drift(alone, trainer->settings.drift, points->n, points->z, 0, F,
                             jacobian ? NULL : left, jacobian ? left : NULL, jacobian));
     if (jacobian)
         add_vector(trainer->model, points, F, jacobian, left);

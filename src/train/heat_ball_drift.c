@@ -210,8 +210,8 @@ static hb_status add(hb_shard *shard)
     const hb_trainer *trainer = shard->trainer;
     const hb_model *model = trainer->model;
     drift_balls_scratch *work = shard->scratch;
-    HB_TRY(hb_problem_drift(&shard->alone, trainer->settings.drift, 0, shard->anchors,
-                            shard->anchor.z, work->F, work->divergence, NULL, work->jacobian));
+    HB_TRY(hb_problem_drift(&shard->alone, trainer->settings.drift, shard->anchors, shard->anchor.z,
+                            0, work->F, work->divergence, NULL, work->jacobian));
     for (size_t i = 0; i < shard->anchors; i++) {
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));

@@ -34,12 +34,12 @@ static hb_status solve(hb_context *context, const hb_problem *problem, double bo
                        double keep_from, hb_grid **out)
 {
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.low[0] = -box;
     settings.high[0] = box;
     settings.points[0] = cells;
     settings.keep_from = keep_from;
-    return hb_grid_solve(context, problem, BISTABLE_TIME, &settings, 0, NULL, out);
+    return hb_grid_solve(context, problem, &settings, 0, NULL, BISTABLE_TIME, out);
 }
 
 static void exponentiate(double *v)
@@ -53,17 +53,17 @@ static hb_status read_reference(hb_context *context, const hb_problem *problem,
 {
     hb_bistable_case *c = &result->cases[start];
     const double *x = result->x;
-    hb_grid_info_get(reference, &c->reference);
+    hb_grid_info_get(reference, sizeof c->reference, &c->reference);
     HB_TRY(hb_problem_initial(context, problem, BISTABLE_POINTS, x, c->start_density, NULL));
     exponentiate(c->start_density);
-    HB_TRY(hb_grid_evaluate(context, reference, BISTABLE_TAU, BISTABLE_POINTS, x, c->density, NULL,
+    HB_TRY(hb_grid_evaluate(context, reference, BISTABLE_POINTS, x, BISTABLE_TAU, c->density, NULL,
                             c->exact, c->exact_error));
     exponentiate(c->density);
     if (start == BISTABLE_STATIONARY) {
         memcpy(c->exact, result->stationary, sizeof c->exact);
         memset(c->exact_error, 0, sizeof c->exact_error);
     }
-    return hb_grid_evaluate(context, reference, BISTABLE_TAU, density->n, density->x,
+    return hb_grid_evaluate(context, reference, density->n, density->x, BISTABLE_TAU,
                             density->log_density, NULL, NULL, NULL);
 }
 
@@ -74,10 +74,10 @@ static hb_status estimate(hb_context *context, const ball_work *work,
                           double *claimed)
 {
     double grid_error[BISTABLE_POINTS];
-    hb_mean_values values = {.score = score, .score_se = claimed};
-    HB_TRY(hb_mean_value(context, work->problem, &work->field, settings, BISTABLE_TAU, (size_t)n, x,
+    hb_mean_values values = {.size = sizeof values, .score = score, .score_se = claimed};
+    HB_TRY(hb_mean_value(context, work->problem, &work->field, settings, (size_t)n, x, BISTABLE_TAU,
                          &values));
-    HB_TRY(hb_grid_evaluate(context, work->grid, BISTABLE_TAU, (size_t)n, x, NULL, NULL, NULL,
+    HB_TRY(hb_grid_evaluate(context, work->grid, (size_t)n, x, BISTABLE_TAU, NULL, NULL, NULL,
                             grid_error));
     for (int i = 0; i < n; i++) claimed[i] = hypot(claimed[i], grid_error[i]);
     return HB_OK;
@@ -87,7 +87,7 @@ static hb_mean_settings ball_settings(const hb_bistable_size *size, double radiu
                                       uint64_t pairs)
 {
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     settings.radius = radius;
     settings.lift = lift;
     settings.samples = pairs;
@@ -164,10 +164,10 @@ static hb_status use_field(hb_context *context, const hb_problem *problem, const
 {
     ball_work work = {.problem = problem, .grid = grid, .size = &result->size};
     hb_grid_field(grid, &work.field);
-    hb_grid_info_get(grid, &c->field);
+    hb_grid_info_get(grid, sizeof c->field, &c->field);
     HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_GRID, 1, 1));
     HB_TRY(hb_bistable_allocate_curves(context, c, BISTABLE_LONG_TIME, 1, 0));
-    HB_TRY(hb_grid_evaluate(context, grid, BISTABLE_TAU, BISTABLE_POINTS, result->x, NULL, NULL,
+    HB_TRY(hb_grid_evaluate(context, grid, BISTABLE_POINTS, result->x, BISTABLE_TAU, NULL, NULL,
                             c->curves[BISTABLE_GRID].score, c->curves[BISTABLE_GRID].claimed));
     memcpy(c->curves[BISTABLE_LONG_TIME].score, result->stationary, sizeof result->stationary);
     HB_TRY(estimate_curves(context, &work, result, c));

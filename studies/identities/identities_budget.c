@@ -108,7 +108,7 @@ static hb_status scan_times(hb_identities *list, const hb_grid *grid, double con
     for (int k = 0; k < TIMES; k++) {
         const double tau = 0.04 * pow(TAU_END / 0.04, k / (TIMES - 1.0));
         const double now = k + 1 == TIMES ? TAU_END : tau;
-        HB_TRY(hb_grid_evaluate(list->context, grid, now, POINTS, x, v, error, NULL, NULL));
+        HB_TRY(hb_grid_evaluate(list->context, grid, POINTS, x, now, v, error, NULL, NULL));
         double high = -INFINITY, low = INFINITY, most = 0;
         for (int i = 0; i < POINTS; i++) {
             high = fmax(high, v[i] - constant);
@@ -143,20 +143,20 @@ hb_status hb_identities_bounds(hb_identities *list)
     hb_grid *grid;
     hb_grid_settings settings;
     hb_problem_settings how;
-    hb_problem_settings_default(&how);
+    hb_problem_settings_default(sizeof how, &how);
     how.drift = "-1.2*sin(x)";
     how.noise = "sqrt(2)";
     how.initial_callback = plateau;
     how.time = TAU_END;
     HB_TRY(hb_problem_create(list->context, &how, &problem));
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.points[0] = list->quick ? 2048 : 4096;
     settings.keep_from = 0.04;
     const double centre = 0;
     double top;
     hb_status status = hb_problem_initial(list->context, problem, 1, &centre, &top, NULL);
     if (status == HB_OK)
-        status = hb_grid_solve(list->context, problem, TAU_END, &settings, 0, NULL, &grid);
+        status = hb_grid_solve(list->context, problem, &settings, 0, NULL, TAU_END, &grid);
     if (status == HB_OK) {
         status = scan_times(list, grid, top);
         hb_grid_destroy(grid);

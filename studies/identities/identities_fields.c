@@ -94,7 +94,7 @@ hb_status hb_identities_problem(hb_context *context, const hb_identity_field *fi
     static const char *const names[] = {"a", "w"};
     const double values[] = {field->rate, field->omega};
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = field->dim;
     settings.drift = field->omega == 0 ? "-a*x[i]" : "-a*x1 - w*x2, -a*x2 + w*x1";
     settings.noise = "sqrt(2)";

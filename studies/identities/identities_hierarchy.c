@@ -67,16 +67,16 @@ static hb_status open_bistable(hb_context *context, example *e)
     *e = (example){.name = "bistable", .dim = 1, .tau = 0.5};
     place_points(e);
     HB_TRY(hb_problem_parse(context, "x - x^3", "1", "gaussian(mean=0.385, var=0.6)", &e->problem));
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.keep_from = 0.1;
-    HB_TRY(hb_grid_solve(context, e->problem, 1, &settings, POINTS, e->x, &e->grid));
+    HB_TRY(hb_grid_solve(context, e->problem, &settings, POINTS, e->x, 1, &e->grid));
     hb_grid_field(e->grid, &e->field);
     return HB_OK;
 }
 
 static void settings_of(const hb_identities *list, const example *e, hb_mean_settings *out)
 {
-    hb_mean_settings_default(out);
+    hb_mean_settings_default(sizeof *out, out);
     out->degree = e->dim > 3 ? -1 : list->quick ? 6 : 10;
     out->samples = list->quick ? 20000 : 200000;
     out->seed = list->seed;
@@ -87,7 +87,7 @@ static hb_status values_at_points(hb_context *context, const example *e, double 
                                   double *score, double *score_error)
 {
     if (e->grid)
-        return hb_grid_evaluate(context, e->grid, e->tau, POINTS, e->x, v, v_error, score,
+        return hb_grid_evaluate(context, e->grid, POINTS, e->x, e->tau, v, v_error, score,
                                 score_error);
     memset(v_error, 0, POINTS * sizeof *v_error);
     memset(score_error, 0, (size_t)(POINTS * e->dim) * sizeof *score_error);
@@ -109,8 +109,8 @@ static hb_status scan_J(hb_identities *list, const example *e, const char *item)
         sqrt(4 * M_PI * 0.9 * (e->tau - e->field.tau_min)); /* inside the known time */
     for (int i = 0; i < SCAN; i++) radii[i] = top * (i + 1) / SCAN;
     HB_TRY(values_at_points(list->context, e, v, v_error, unused, unused + MOST));
-    HB_TRY(hb_monotonicity(list->context, e->problem, &e->field, &settings, e->tau, e->x + e->dim,
-                           SCAN, radii, J, error));
+    HB_TRY(hb_mean_monotonicity(list->context, e->problem, &e->field, &settings, SCAN,
+                                e->x + e->dim, e->tau, radii, J, error));
     const double u4 = 4 * exp(v[1]);
     for (int i = 0; i < SCAN; i++)
         HB_TRY(hb_identities_add(list, &(hb_identity){"J", item, e->dim, radii[i], J[i] / u4, 1,
@@ -161,8 +161,10 @@ static hb_status check_quantity(hb_identities *list, const example *e, hb_quanti
     hb_ball_constants c;
     settings_of(list, e, &settings);
     HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, sizeof c, &c));
-    HB_TRY(hb_residual(list->context, e->problem, &e->field, quantity, &settings, e->tau, POINTS,
-                       e->x, RADII, EXAMPLE_RADII, NULL, NULL, scaled, error));
+    settings.quantity = quantity;
+    HB_TRY(hb_mean_residual(
+        list->context, e->problem, &e->field, &settings, POINTS, RADII, e->x, e->tau, EXAMPLE_RADII,
+        &(hb_residual_values){sizeof(hb_residual_values), NULL, NULL, scaled, error}));
     for (int i = 0; i < POINTS * RADII; i++) {
         const int p = i / RADII;
         const double r = EXAMPLE_RADII[i % RADII], scale = 4 / (c.C1 * r * r);
@@ -185,9 +187,9 @@ static hb_status check_score(hb_identities *list, const example *e, const double
     HB_TRY(hb_ball_constants_get(list->context, e->dim, 0, sizeof c, &c));
     for (int k = 0; k < RADII; k++) {
         const double scale = 4 / (c.C1 * EXAMPLE_RADII[k] * EXAMPLE_RADII[k]);
-        hb_mean_values out = {.score = mean, .score_se = error};
+        hb_mean_values out = {.size = sizeof out, .score = mean, .score_se = error};
         settings.radius = EXAMPLE_RADII[k];
-        HB_TRY(hb_mean_value(list->context, e->problem, &e->field, &settings, e->tau, POINTS, e->x,
+        HB_TRY(hb_mean_value(list->context, e->problem, &e->field, &settings, POINTS, e->x, e->tau,
                              &out));
         for (int i = 0; i < POINTS * e->dim; i++)
             HB_TRY(hb_identities_add(list,
@@ -312,8 +314,11 @@ static hb_status check_limit(hb_identities *list, const example *e)
     for (int q = 0; q < 3; q++) {
         const double exact = (e->exact.spoil - 1) * laplacian * (q == 1 ? 1 : exp(v)) *
                              (q == HB_QUANTITY_W ? 1 + v : 1);
-        HB_TRY(hb_residual(list->context, e->problem, &e->field, (hb_quantity)q, &settings, e->tau,
-                           1, x, LIMIT_RADII, radii, residual, residual_error, scaled, error));
+        settings.quantity = q;
+        HB_TRY(hb_mean_residual(list->context, e->problem, &e->field, &settings, 1, LIMIT_RADII, x,
+                                e->tau, radii,
+                                &(hb_residual_values){sizeof(hb_residual_values), residual,
+                                                      residual_error, scaled, error}));
         for (int i = 0; i < LIMIT_RADII; i++) {
             HB_TRY(hb_identities_add(list, &(hb_identity){"limit", items[q], e->dim, radii[i],
                                                           scaled[i], exact, error[i]}));
@@ -331,8 +336,9 @@ static hb_status check_feasible(hb_identities *list, const example *e)
     hb_mean_settings settings;
     settings_of(list, e, &settings);
     for (int i = 0; i < ALL_RADII; i++) radii[i] = 0.05 * pow(64, i / (ALL_RADII - 1.0));
-    HB_TRY(hb_residual(list->context, e->problem, &e->field, HB_QUANTITY_V, &settings, e->tau, 1,
-                       e->x + e->dim, ALL_RADII, radii, NULL, NULL, scaled, error));
+    HB_TRY(hb_mean_residual(
+        list->context, e->problem, &e->field, &settings, 1, ALL_RADII, e->x + e->dim, e->tau, radii,
+        &(hb_residual_values){sizeof(hb_residual_values), NULL, NULL, scaled, error}));
     for (int i = 0; i < ALL_RADII; i++)
         HB_TRY(hb_identities_add(
             list, &(hb_identity){"feasible", "v", e->dim, radii[i], scaled[i], 0, error[i]}));

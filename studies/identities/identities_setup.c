@@ -54,10 +54,10 @@ static hb_status compare_grid(hb_identities *list, const hb_problem *problem, do
     hb_grid *grid;
     double x[POINTS], v[POINTS], v_error[POINTS], score[POINTS], score_error[POINTS];
     for (int i = 0; i < POINTS; i++) x[i] = -3 + 6.0 * i / (POINTS - 1);
-    hb_grid_settings_default(&settings);
-    HB_TRY(hb_grid_solve(list->context, problem, t, &settings, POINTS, x, &grid));
+    hb_grid_settings_default(sizeof settings, &settings);
+    HB_TRY(hb_grid_solve(list->context, problem, &settings, POINTS, x, t, &grid));
     hb_status status =
-        hb_grid_evaluate(list->context, grid, tau_of(t), POINTS, x, v, v_error, score, score_error);
+        hb_grid_evaluate(list->context, grid, POINTS, x, tau_of(t), v, v_error, score, score_error);
     hb_grid_destroy(grid);
     for (int i = 0; i < POINTS && status == HB_OK; i++) {
         double slope;
@@ -79,10 +79,11 @@ static hb_status residual_in_tau(hb_identities *list, const hb_problem *problem,
     const double x[] = {-1.7, 0.2, 2.385}, radii[] = {0.3, 0.9, 1.8};
     double scaled[9], error[9];
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     settings.degree = list->quick ? 6 : 10;
-    HB_TRY(hb_residual(list->context, problem, &field, HB_QUANTITY_V, &settings, tau_of(t), 3, x, 3,
-                       radii, NULL, NULL, scaled, error));
+    HB_TRY(hb_mean_residual(
+        list->context, problem, &field, &settings, 3, 3, x, tau_of(t), radii,
+        &(hb_residual_values){sizeof(hb_residual_values), NULL, NULL, scaled, error}));
     for (int i = 0; i < 9; i++)
         HB_TRY(hb_identities_add(
             list, &(hb_identity){"time_change", item, 1, radii[i % 3], scaled[i], 0, error[i]}));
@@ -95,7 +96,7 @@ static hb_status make_problem(hb_context *context, const char *drift, const char
     static const char *const names[] = {"b", "c"};
     const double values[] = {B, C};
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.drift = drift;
     settings.noise = noise;
     settings.initial = "gaussian(mean=0.7, var=0.35)";
@@ -144,7 +145,7 @@ static hb_status drift_on(hb_context *context, const char *drift, size_t n, cons
     hb_problem *problem;
     HB_TRY(hb_problem_parse(context, drift, "sqrt(2)", NULL, &problem));
     hb_status status =
-        hb_problem_drift(context, problem, 0, n, x, out->F, out->divergence, NULL, NULL);
+        hb_problem_drift(context, problem, n, x, 0, out->F, out->divergence, NULL, NULL);
     hb_problem_destroy(problem);
     return status;
 }

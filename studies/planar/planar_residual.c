@@ -3,7 +3,7 @@
  * v = ln u of the energy head, F = -x. At draws x0 of u(.,tau0), the same for all methods of a set and
  * seed, with the ball of radius r, r^2 = pi tau0/2 (it reaches back by tau0/8),
  *     R_r = v - E_kappa[v] - (C1 r^2/4) E_source[h_v],   h_v = |grad v|^2 - F.grad v - div F,
- * by cubature (hb_residual). The scaled residual 4 R_r/(C1 r^2) is the mean over the ball of the
+ * by cubature (hb_mean_residual). The scaled residual 4 R_r/(C1 r^2) is the mean over the ball of the
  * pointwise residual. The exact v has 0, by this cubature at most 0.0025 (tau >= 0.1; four sets tried). */
 #include "planar.h"
 
@@ -28,14 +28,15 @@ static hb_status measure(hb_context *context, const hb_problem *problem, const h
 {
     hb_field field;
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     settings.degree = DEGREE;
     const double radius = sqrt(M_PI * tau / 2);
     double *x = room, *residual = room + 2 * n, *residual_scaled = room + 3 * n;
     hb_model_standardise(model, n, x, x);
     HB_TRY(hb_model_field(context, model, &field));
-    HB_TRY(hb_residual(context, problem, &field, HB_QUANTITY_V, &settings, tau, n, x, 1, &radius,
-                       residual, NULL, residual_scaled, NULL));
+    HB_TRY(hb_mean_residual(
+        context, problem, &field, &settings, n, 1, x, tau, &radius,
+        &(hb_residual_values){sizeof(hb_residual_values), residual, NULL, residual_scaled, NULL}));
     *scaled = root_mean_square(n, residual_scaled);
     if (raw) *raw = root_mean_square(n, residual);
     return HB_OK;

@@ -9,7 +9,7 @@ static inline hb_problem *make_problem(hb_context *context, const char *drift, c
                                        const char *initial)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.drift = drift;
     settings.noise = noise;
     settings.initial = initial;
@@ -123,7 +123,7 @@ static inline score_card compare(hb_context *context, const hb_grid *grid, const
                 x[a] += L[a][b] * e[b] / sqrt(norm) * reach * (k + 0.5) / n;
         }
         const double exact = gaussian(d, y, x, exact_S, L);
-        assert_ok(context, hb_grid_evaluate(context, grid, tau, 1, x, &v, &v_error, S, S_error));
+        assert_ok(context, hb_grid_evaluate(context, grid, 1, x, tau, &v, &v_error, S, S_error));
         card.points++;
         card.v_covered += fabs(v - exact) <= v_error;
         card.v_worst = fmax(card.v_worst, fabs(v - exact));
@@ -142,19 +142,19 @@ static inline hb_grid *solve(hb_context *context, const hb_problem *problem, dou
                              double tolerance, double keep_from)
 {
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     for (int a = 0; a < 3; a++) settings.points[a] = points;
     settings.tolerance = tolerance;
     settings.keep_from = keep_from;
     hb_grid *grid;
-    assert_ok(context, hb_grid_solve(context, problem, t, &settings, 0, NULL, &grid));
+    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, t, &grid));
     return grid;
 }
 
 static inline double end_of(const hb_grid *grid)
 {
     hb_grid_info info;
-    hb_grid_info_get(grid, &info);
+    hb_grid_info_get(grid, sizeof info, &info);
     return info.tau;
 }
 

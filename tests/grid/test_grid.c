@@ -13,14 +13,14 @@ static void one_dimension_is_exact(void **state)
     hb_problem *problem = problem_1(context);
     hb_grid *grid = solve(context, problem, 1.2, 0, 0, NAN);
     hb_grid_info info;
-    hb_grid_info_get(grid, &info);
+    hb_grid_info_get(grid, sizeof info, &info);
     assert_card(compare(context, grid, &ou_1, 1.2, info.tau, 200, 5), 1e-7, 1e-7);
     assert_near(info.mass_error, 0, 1e-8);
     assert_true(info.boundary_log < -45);
     hb_grid_destroy(grid);
     /* What is left is the time integration: a tighter tolerance makes it as small as one likes. */
     grid = solve(context, problem, 1.2, 512, 1e-10, NAN);
-    hb_grid_info_get(grid, &info);
+    hb_grid_info_get(grid, sizeof info, &info);
     assert_near(info.mass_error, 0, 1e-9);
     hb_grid_destroy(grid);
     hb_problem_destroy(problem);
@@ -38,7 +38,7 @@ static void far_tails_are_exact(void **state)
     moments(&ou_1, 1.2, y);
     for (int side = -1; side <= 1; side += 2) {
         const double x = y[0] + side * 8.9 * sqrt(y[1]);
-        assert_ok(context, hb_grid_evaluate(context, grid, end_of(grid), 1, &x, &v, NULL, S, NULL));
+        assert_ok(context, hb_grid_evaluate(context, grid, 1, &x, end_of(grid), &v, NULL, S, NULL));
         assert_true(v < -39);
         assert_relative(v, gaussian(1, y, &x, exact_S, L), 1e-6);
         assert_relative(S[0], exact_S[0], 1e-5);
@@ -102,7 +102,7 @@ static void solution_is_kept(void **state)
         const double x = 0.377;
         double v, S, field_v, field_S;
         assert_card(compare(context, grid, &ou_1, 2 * tau / 0.81, tau, 40, 4), 1e-6, 1e-6);
-        assert_ok(context, hb_grid_evaluate(context, grid, tau, 1, &x, &v, NULL, &S, NULL));
+        assert_ok(context, hb_grid_evaluate(context, grid, 1, &x, tau, &v, NULL, &S, NULL));
         assert_int_equal(field.evaluate(field.user, 1, &x, &tau, &field_v, &field_S), 0);
         assert_true(v == field_v && S == field_S);
     }
@@ -152,8 +152,8 @@ static void bistable_against_collocation(void **state)
     hb_problem *problem = make_problem(context, "x1 - x1^3", "1", "gaussian(mean=0,var=1)");
     double v[5], v_error[5], S[5], S_error[5];
     hb_grid *grid;
-    assert_ok(context, hb_grid_solve(context, problem, 1, NULL, 5, x, &grid));
-    assert_ok(context, hb_grid_evaluate(context, grid, 0.5, 5, x, v, v_error, S, S_error));
+    assert_ok(context, hb_grid_solve(context, problem, NULL, 5, x, 1, &grid));
+    assert_ok(context, hb_grid_evaluate(context, grid, 5, x, 0.5, v, v_error, S, S_error));
     for (int i = 1; i < 4; i++) {
         assert_relative(exp(v[i]), u[i], 1e-7);
         assert_near(S[i], score[i], 1e-7);
@@ -180,7 +180,7 @@ static void stationary_start_stays(void **state)
         const double x = 0.237 * k;
         double v, start, S;
         assert_ok(context,
-                  hb_grid_evaluate(context, grid, end_of(grid), 1, &x, &v, NULL, &S, NULL));
+                  hb_grid_evaluate(context, grid, 1, &x, end_of(grid), &v, NULL, &S, NULL));
         assert_ok(context, hb_problem_initial(context, problem, 1, &x, &start, NULL));
         assert_near(v, start, 1e-7);
         assert_near(S, 2 * x - 2 * x * x * x, 1e-6);
@@ -213,7 +213,7 @@ static void uniform_start(void **state)
         double v, v_error, S, S_error, exact_S;
         const double exact = uniform_exact(x, &exact_S);
         assert_ok(context,
-                  hb_grid_evaluate(context, grid, end_of(grid), 1, &x, &v, &v_error, &S, &S_error));
+                  hb_grid_evaluate(context, grid, 1, &x, end_of(grid), &v, &v_error, &S, &S_error));
         assert_near(v, exact, 1e-5);
         assert_near(S, exact_S, 1e-5);
         assert_true(v_error < 1e-3);
@@ -291,7 +291,7 @@ static void rough_callback_start(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.drift = "-0.7*x";
     settings.initial_callback = box_density;
     hb_problem *problem;
@@ -301,7 +301,7 @@ static void rough_callback_start(void **state)
         const double x = 0.131 * k;
         double v, exact_S;
         assert_ok(context,
-                  hb_grid_evaluate(context, grid, end_of(grid), 1, &x, &v, NULL, NULL, NULL));
+                  hb_grid_evaluate(context, grid, 1, &x, end_of(grid), &v, NULL, NULL, NULL));
         assert_near(v, uniform_exact(x, &exact_S), 2e-3);
     }
     hb_grid_destroy(grid);

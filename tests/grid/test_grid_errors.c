@@ -28,7 +28,7 @@ static void claim_ratios(hb_context *context, const hb_grid *grid, const linear 
         }
         const double exact = gaussian(d, y, x, exact_S, L);
         assert_ok(context,
-                  hb_grid_evaluate(context, grid, end_of(grid), 1, x, &v, &v_error, S, S_error));
+                  hb_grid_evaluate(context, grid, 1, x, end_of(grid), &v, &v_error, S, S_error));
         v_ratio[k] = v_error / fmax(fabs(v - exact), 1e-14);
         S_ratio[k] = S_error[0] / fmax(fabs(S[0] - exact_S[0]), 1e-14);
     }
@@ -80,7 +80,7 @@ static void coarse_grids_in_the_plane(void **state)
     hb_problem *problem =
         make_problem(context, "-0.6*x - 2*y, 2*x - 0.6*y", "1", "gaussian(mean=1 0.5,var=0.2)");
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     for (int a = 0; a < 2; a++) {
         settings.points[a] = 96;
         settings.tolerance = 1e-5;
@@ -88,13 +88,13 @@ static void coarse_grids_in_the_plane(void **state)
         settings.high[a] = 8;
     }
     hb_grid *grid;
-    assert_ok(context, hb_grid_solve(context, problem, 1, &settings, 0, NULL, &grid));
+    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 1, &grid));
     assert_card(compare(context, grid, &narrow, 1, end_of(grid), 60, 2), 1e-2, 2e-2);
     hb_grid_destroy(grid);
     settings.points[0] = settings.points[1] = 64;
     /* The coarsest spacing is 1: the flow needs tau = 8, and 64 sqrt(8/0.5) = 256. */
     assert_fails(
-        context, hb_grid_solve(context, problem, 1, &settings, 0, NULL, &grid), HB_ERROR_NUMERICAL,
+        context, hb_grid_solve(context, problem, &settings, 0, NULL, 1, &grid), HB_ERROR_NUMERICAL,
         "a grid of 64 points per axis cannot resolve the initial density before tau = 8 and "
         "tau = 0.5 is asked for; give 256 points or a smaller box");
     hb_problem_destroy(problem);
@@ -112,7 +112,7 @@ static void same_bits_on_two_threads(void **state)
         hb_problem *problem = problem_2(context);
         hb_grid *grid = solve(context, problem, 0.9, 72, 1e-5, NAN);
         const double x[2] = {0.31, -0.77};
-        assert_ok(context, hb_grid_evaluate(context, grid, end_of(grid), 1, x, &v[k], &errors[k],
+        assert_ok(context, hb_grid_evaluate(context, grid, 1, x, end_of(grid), &v[k], &errors[k],
                                             S[k], NULL));
         hb_grid_destroy(grid);
         hb_problem_destroy(problem);
@@ -126,11 +126,11 @@ static hb_status try_settings(hb_context *context, const hb_problem *problem, do
                               void (*change)(hb_grid_settings *), size_t n_at, const double *at)
 {
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.points[0] = 64;
     if (change) change(&settings);
     hb_grid *grid;
-    hb_status status = hb_grid_solve(context, problem, time, &settings, n_at, at, &grid);
+    hb_status status = hb_grid_solve(context, problem, &settings, n_at, at, time, &grid);
     if (status != HB_OK) assert_null(grid);
     hb_grid_destroy(grid);
     return status;
@@ -214,9 +214,9 @@ static void wrong_evaluations_are_refused(void **state)
     const double far = 1e3, x = 0.1;
     double v;
     assert_fails(context,
-                 hb_grid_evaluate(context, grid, end_of(grid), 1, &far, &v, NULL, NULL, NULL),
+                 hb_grid_evaluate(context, grid, 1, &far, end_of(grid), &v, NULL, NULL, NULL),
                  HB_ERROR_ARGUMENT, "outside the grid's box");
-    assert_fails(context, hb_grid_evaluate(context, grid, 0.01, 1, &x, &v, NULL, NULL, NULL),
+    assert_fails(context, hb_grid_evaluate(context, grid, 1, &x, 0.01, &v, NULL, NULL, NULL),
                  HB_ERROR_ARGUMENT, "the grid is kept on");
     hb_grid_destroy(grid);
     hb_grid_destroy(NULL);
@@ -230,10 +230,10 @@ static void memory_is_estimated_first(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem *problem = make_problem(context, "-x, -y, -z", "1", "gaussian(mean=0 0 0,var=1)");
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     for (int a = 0; a < 3; a++) settings.points[a] = 4000;
     hb_grid *grid;
-    assert_fails(context, hb_grid_solve(context, problem, 1, &settings, 0, NULL, &grid),
+    assert_fails(context, hb_grid_solve(context, problem, &settings, 0, NULL, 1, &grid),
                  HB_ERROR_MEMORY, "give fewer points");
     hb_problem_destroy(problem);
     hb_context_destroy(context);
@@ -272,20 +272,20 @@ static void memory_failures_are_clean(void **state)
     assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_problem *problem = problem_1(context);
     hb_grid_settings coarse;
-    hb_grid_settings_default(&coarse);
+    hb_grid_settings_default(sizeof coarse, &coarse);
     coarse.points[0] = 64;
     coarse.tolerance = 1e-3;
     const long before = a.live;
     a.left = 1000000;
     hb_grid *grid;
-    assert_ok(context, hb_grid_solve(context, problem, 0.4, &coarse, 0, NULL, &grid));
+    assert_ok(context, hb_grid_solve(context, problem, &coarse, 0, NULL, 0.4, &grid));
     const long needed = 1000000 - a.left;
     hb_grid_destroy(grid);
     assert_int_equal(a.live, before);
     /* Early allocations one by one, later ones (of the time steps) with growing strides. */
     for (long k = 0; k < needed; k += 1 + k / 20) {
         a.left = k;
-        assert_int_equal(hb_grid_solve(context, problem, 0.4, &coarse, 0, NULL, &grid),
+        assert_int_equal(hb_grid_solve(context, problem, &coarse, 0, NULL, 0.4, &grid),
                          HB_ERROR_MEMORY);
         assert_null(grid);
         assert_int_equal(a.live, before);

@@ -38,7 +38,7 @@ static hb_problem *problem_of(hb_context *context, const exact_field *f)
 static hb_mean_settings settings_of(double radius, int lift, uint64_t samples, int degree)
 {
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     settings.radius = radius;
     settings.lift = lift;
     settings.samples = samples;
@@ -55,8 +55,16 @@ typedef struct outputs {
 
 static hb_mean_values all_of(outputs *o)
 {
-    return (hb_mean_values){o->u,    o->u_se,  o->v,        o->v_se,  o->w,
-                            o->w_se, o->score, o->score_se, o->radius};
+    return (hb_mean_values){sizeof(hb_mean_values),
+                            o->u,
+                            o->u_se,
+                            o->v,
+                            o->v_se,
+                            o->w,
+                            o->w_se,
+                            o->score,
+                            o->score_se,
+                            o->radius};
 }
 
 static void estimate(hb_context *context, exact_field *f, const hb_mean_settings *settings,
@@ -65,7 +73,7 @@ static void estimate(hb_context *context, exact_field *f, const hb_mean_settings
     hb_problem *problem = problem_of(context, f);
     const hb_field field = exact_as_field(f);
     hb_mean_values out = all_of(o);
-    assert_ok(context, hb_mean_value(context, problem, &field, settings, tau0, n, x, &out));
+    assert_ok(context, hb_mean_value(context, problem, &field, settings, n, x, tau0, &out));
     hb_problem_destroy(problem);
 }
 
@@ -215,7 +223,7 @@ static void derivative_free_line_agrees(void **state)
         const double a[2] = {POINT[0] + z[2 * k], POINT[1] + z[2 * k + 1]}, U = uniform[k];
         const double b[2] = {POINT[0] + U * y[2 * k], POINT[1] + U * y[2 * k + 1]};
         double F[2];
-        assert_ok(CTX, hb_problem_drift(CTX, problem, 0.3, 1, b, F, NULL, NULL, NULL));
+        assert_ok(CTX, hb_problem_drift(CTX, problem, 1, b, 0.3, F, NULL, NULL, NULL));
         const double flow = (F[0] * y[2 * k] + F[1] * y[2 * k + 1]) / hypot(y[2 * k], y[2 * k + 1]);
         const double row =
             exp(exact_point(&f, a, tau0 - sigma[k], NULL)) -
@@ -244,8 +252,8 @@ static void drifts_that_depend_on_time(void **state)
         const hb_mean_settings s = settings_of(1.1, 0, 600, degree);
         outputs a, b;
         hb_mean_values out_a = all_of(&a), out_b = all_of(&b);
-        assert_ok(CTX, hb_mean_value(CTX, resting, &field, &s, 0.61, 1, POINT, &out_a));
-        assert_ok(CTX, hb_mean_value(CTX, moving, &field, &s, 0.61, 1, POINT, &out_b));
+        assert_ok(CTX, hb_mean_value(CTX, resting, &field, &s, 1, POINT, 0.61, &out_a));
+        assert_ok(CTX, hb_mean_value(CTX, moving, &field, &s, 1, POINT, 0.61, &out_b));
         assert_relative(b.v[0], a.v[0], 1e-9);
         assert_relative(b.w[0], a.w[0], 1e-9);
         assert_relative(b.score[1], a.score[1], 1e-9);
@@ -318,14 +326,14 @@ static void functional_is_constant_in_r(void **state)
     const double exact = 4 * exp(exact_point(&f, POINT, 0.47, NULL));
     double J[5], J_se[5];
     hb_mean_settings s = settings_of(0, 0, 40000, 0);
-    assert_ok(CTX, hb_monotonicity(CTX, problem, &field, &s, 0.47, POINT, 5, radii, J, J_se));
+    assert_ok(CTX, hb_mean_monotonicity(CTX, problem, &field, &s, 5, POINT, 0.47, radii, J, J_se));
     for (int j = 0; j < 5; j++) assert_within("J", J[j], J_se[j], exact, 5, 0.01 * exact);
     s.degree = 8;
-    assert_ok(CTX, hb_monotonicity(CTX, problem, &field, &s, 0.47, POINT, 3, radii, J, J_se));
+    assert_ok(CTX, hb_mean_monotonicity(CTX, problem, &field, &s, 3, POINT, 0.47, radii, J, J_se));
     for (int j = 0; j < 3; j++) assert_within("J", J[j], J_se[j], exact, 1, 1e-3 * exact);
     f.spoil = 1.2; // no solution: J moves with r
     const double mode[2] = {1.1, 0.4};
-    assert_ok(CTX, hb_monotonicity(CTX, problem, &field, &s, 0.47, mode, 3, radii, J, J_se));
+    assert_ok(CTX, hb_mean_monotonicity(CTX, problem, &field, &s, 3, mode, 0.47, radii, J, J_se));
     assert_true(fabs(J[2] - J[0]) > 20 * J_se[2]);
     hb_problem_destroy(problem);
 }
@@ -354,9 +362,11 @@ static void residual_vanishes_for_solutions(void **state)
                 exact_field f = exact_gaussian(dim, 0.9, 0, dim > 1 ? 0.6 : 0);
                 hb_problem *problem = problem_of(CTX, &f);
                 const hb_field field = exact_as_field(&f);
-                const hb_mean_settings s = settings_of(0, dim == 1, 4000, degree);
-                assert_ok(CTX, hb_residual(CTX, problem, &field, (hb_quantity)quantity, &s, 0.61, 1,
-                                           POINT, 3, radii, R, se, scaled, scaled_se));
+                hb_mean_settings s = settings_of(0, dim == 1, 4000, degree);
+                s.quantity = quantity;
+                assert_ok(CTX, hb_mean_residual(CTX, problem, &field, &s, 1, 3, POINT, 0.61, radii,
+                                                &(hb_residual_values){sizeof(hb_residual_values), R,
+                                                                      se, scaled, scaled_se}));
                 hb_problem_destroy(problem);
                 hb_ball_constants constants;
                 assert_ok(CTX,
@@ -383,9 +393,11 @@ static void residual_catches_wrong_fields(void **state)
             hb_problem *problem = problem_of(CTX, &f);
             const hb_field field = exact_as_field(&f);
             double R, se;
-            const hb_mean_settings s = settings_of(0, 0, 20000, 0);
-            assert_ok(CTX, hb_residual(CTX, problem, &field, (hb_quantity)quantity, &s, 0.61, 1,
-                                       POINT, 1, &radius, &R, &se, NULL, NULL));
+            hb_mean_settings s = settings_of(0, 0, 20000, 0);
+            s.quantity = quantity;
+            assert_ok(CTX, hb_mean_residual(CTX, problem, &field, &s, 1, 1, POINT, 0.61, &radius,
+                                            &(hb_residual_values){sizeof(hb_residual_values), &R,
+                                                                  &se, NULL, NULL}));
             if (!(fabs(R) > 20 * se))
                 fail_msg("dim %d, quantity %d: z = %.1f", dim, quantity, R / se);
             hb_problem_destroy(problem);
@@ -404,8 +416,12 @@ static void scaled_residual_tends_at_second_order(void **state)
             hb_problem *problem = problem_of(CTX, &f);
             const hb_field field = exact_as_field(&f);
             const double limit = pointwise_residual(&f, (hb_quantity)quantity, 0.61);
-            assert_ok(CTX, hb_residual(CTX, problem, &field, (hb_quantity)quantity, NULL, 0.61, 1,
-                                       POINT, 3, radii, NULL, NULL, scaled, NULL));
+            hb_mean_settings s;
+            hb_mean_settings_default(sizeof s, &s);
+            s.quantity = quantity;
+            assert_ok(CTX, hb_mean_residual(CTX, problem, &field, &s, 1, 3, POINT, 0.61, radii,
+                                            &(hb_residual_values){sizeof(hb_residual_values), NULL,
+                                                                  NULL, scaled, NULL}));
             for (int j = 0; j < 3; j++) error[j] = fabs(scaled[j] - limit);
             assert_true(error[2] < 0.01 * fabs(limit));
             for (int j = 0; j < 2; j++)
@@ -499,11 +515,13 @@ static void outputs_are_optional(void **state)
     const hb_mean_settings s = settings_of(0.8, 1, 1000, 0);
     outputs all, some;
     estimate(CTX, &f, &s, 0.61, 1, POINT, &all);
-    hb_mean_values only_score = {.score = some.score}, only_w = {.w_se = some.w_se}, none = {0};
-    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 0.61, 1, POINT, &only_score));
-    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 0.61, 1, POINT, &only_w));
-    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 0.61, 1, POINT, &none));
-    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 0.61, 0, NULL, &only_w));
+    hb_mean_values only_score = {.size = sizeof only_score, .score = some.score},
+                   only_w = {.size = sizeof only_w, .w_se = some.w_se},
+                   none = {.size = sizeof none};
+    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 1, POINT, 0.61, &only_score));
+    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 1, POINT, 0.61, &only_w));
+    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 1, POINT, 0.61, &none));
+    assert_ok(CTX, hb_mean_value(CTX, problem, &field, &s, 0, NULL, 0.61, &only_w));
     assert_true(some.score[0] == all.score[0] && some.score[1] == all.score[1]);
     assert_true(some.w_se[0] == all.w_se[0]);
     hb_problem_destroy(problem);
@@ -562,48 +580,52 @@ static void wrong_arguments_are_named(void **state)
     no_callback.evaluate = NULL;
     const double x = 0.3, bad = NAN;
     double v;
-    hb_mean_values out = {.v = &v};
+    hb_mean_values out = {.size = sizeof out, .v = &v};
     hb_mean_settings s = settings_of(0.5, 0, 100, 0);
 #define REFUSED(text, ...)                                                                         \
     assert_fails(CTX, hb_mean_value(CTX, __VA_ARGS__), HB_ERROR_ARGUMENT, text)
-    REFUSED("the problem is NULL", NULL, &field, &s, 0.5, 1, &x, &out);
-    REFUSED("the field is NULL", problem, NULL, &s, 0.5, 1, &x, &out);
-    REFUSED("callback is NULL", problem, &no_callback, &s, 0.5, 1, &x, &out);
-    REFUSED("dim 2 and the problem 1", problem, &plane, &s, 0.5, 1, &x, &out);
-    REFUSED("output of the mean values is NULL", problem, &field, &s, 0.5, 1, &x, NULL);
-    REFUSED("x is NULL with 3 points", problem, &field, &s, 0.5, 3, NULL, &out);
-    REFUSED("coordinate 1 of point 0 is nan", problem, &field, &s, 0.5, 1, &bad, &out);
-    REFUSED("tau0 is 0; the field is known from tau 0 to 5", problem, &field, &s, 0, 1, &x, &out);
-    REFUSED("tau0 is 7;", problem, &field, &s, 7, 1, &x, &out);
-    REFUSED("tau0 is nan;", problem, &field, &s, NAN, 1, &x, &out);
+    REFUSED("the problem is NULL", NULL, &field, &s, 1, &x, 0.5, &out);
+    REFUSED("the field is NULL", problem, NULL, &s, 1, &x, 0.5, &out);
+    REFUSED("callback is NULL", problem, &no_callback, &s, 1, &x, 0.5, &out);
+    REFUSED("dim 2 and the problem 1", problem, &plane, &s, 1, &x, 0.5, &out);
+    REFUSED("output of the mean values is NULL", problem, &field, &s, 1, &x, 0.5, NULL);
+    REFUSED("x is NULL with 3 points", problem, &field, &s, 3, NULL, 0.5, &out);
+    REFUSED("coordinate 1 of point 0 is nan", problem, &field, &s, 1, &bad, 0.5, &out);
+    REFUSED("tau0 is 0; the field is known from tau 0 to 5", problem, &field, &s, 1, &x, 0, &out);
+    REFUSED("tau0 is 7;", problem, &field, &s, 1, &x, 7, &out);
+    REFUSED("tau0 is nan;", problem, &field, &s, 1, &x, NAN, &out);
     s.radius = 2.6; // 4 pi 0.5 = 6.283, its root 2.50663
     REFUSED("radius is 2.6; at tau0 = 0.5 it must be positive and below 2.50663", problem, &field,
-            &s, 0.5, 1, &x, &out);
+            &s, 1, &x, 0.5, &out);
     s.radius = -1;
-    REFUSED("radius is -1", problem, &field, &s, 0.5, 1, &x, &out);
+    REFUSED("radius is -1", problem, &field, &s, 1, &x, 0.5, &out);
     s = settings_of(0.5, -1, 100, 0);
-    REFUSED("lift is -1", problem, &field, &s, 0.5, 1, &x, &out);
+    REFUSED("lift is -1", problem, &field, &s, 1, &x, 0.5, &out);
     s = settings_of(0.5, 0, 1, 0);
-    REFUSED("samples is 1; it must be 2", problem, &field, &s, 0.5, 1, &x, &out);
+    REFUSED("samples is 1; it must be 2", problem, &field, &s, 1, &x, 0.5, &out);
     s = settings_of(0.5, 0, 100, 1);
-    REFUSED("degree is 1; it must be 2 to 20", problem, &field, &s, 0.5, 1, &x, &out);
+    REFUSED("degree is 1; it must be 2 to 20", problem, &field, &s, 1, &x, 0.5, &out);
     s.degree = 21;
-    REFUSED("degree is 21;", problem, &field, &s, 0.5, 1, &x, &out);
+    REFUSED("degree is 21;", problem, &field, &s, 1, &x, 0.5, &out);
     const double radii[2] = {0.3, 2.6};
     s = settings_of(0, 0, 100, 0);
-    assert_fails(CTX, hb_monotonicity(CTX, problem, &field, &s, 0.5, &x, 2, radii, &v, NULL),
+    assert_fails(CTX, hb_mean_monotonicity(CTX, problem, &field, &s, 2, &x, 0.5, radii, &v, NULL),
                  HB_ERROR_ARGUMENT, "below 2.50663");
-    assert_fails(CTX, hb_monotonicity(CTX, problem, &field, &s, 0.5, &x, 2, NULL, &v, NULL),
+    assert_fails(CTX, hb_mean_monotonicity(CTX, problem, &field, &s, 2, &x, 0.5, NULL, &v, NULL),
                  HB_ERROR_ARGUMENT, "radii is NULL");
-    assert_fails(CTX, hb_monotonicity(CTX, problem, &field, &s, 0.5, &x, -2, radii, &v, NULL),
+    assert_fails(CTX, hb_mean_monotonicity(CTX, problem, &field, &s, -2, &x, 0.5, radii, &v, NULL),
                  HB_ERROR_ARGUMENT, "n_radii is -2");
+    hb_residual_values none = {.size = sizeof none};
 #define RESIDUAL_REFUSED(text, ...)                                                                \
-    assert_fails(CTX, hb_residual(CTX, problem, &field, __VA_ARGS__, NULL, NULL, NULL, NULL),      \
-                 HB_ERROR_ARGUMENT, text)
-    RESIDUAL_REFUSED("quantity is 3", (hb_quantity)3, &s, 0.5, 1, &x, 2, radii);
-    RESIDUAL_REFUSED("below 2.50663", HB_QUANTITY_V, &s, 0.5, 1, &x, 2, radii);
-    RESIDUAL_REFUSED("radii is NULL", HB_QUANTITY_V, &s, 0.5, 1, &x, 2, NULL);
-    RESIDUAL_REFUSED("n_radii is -1", HB_QUANTITY_V, &s, 0.5, 1, &x, -1, radii);
+    assert_fails(CTX, hb_mean_residual(CTX, problem, &field, __VA_ARGS__), HB_ERROR_ARGUMENT, text)
+    RESIDUAL_REFUSED("below 2.50663", &s, 1, 2, &x, 0.5, radii, &none);
+    RESIDUAL_REFUSED("radii is NULL", &s, 1, 2, &x, 0.5, NULL, &none);
+    RESIDUAL_REFUSED("n_radii is -1", &s, 1, -1, &x, 0.5, radii, &none);
+    RESIDUAL_REFUSED("output of the residuals is NULL", &s, 1, 2, &x, 0.5, radii, NULL);
+    s.quantity = 3;
+    RESIDUAL_REFUSED("quantity is 3", &s, 1, 2, &x, 0.5, radii, &none);
+    none.size = 0;
+    RESIDUAL_REFUSED("size of hb_residual_values is 0", &s, 1, 2, &x, 0.5, radii, &none);
     hb_problem_destroy(problem);
 }
 
@@ -617,16 +639,18 @@ static void failing_fields_are_reported(void **state)
                    broken = {1, 0, 5, broken_field, NULL};
     const double x = 0.05, radius = 0.9;
     double v;
-    hb_mean_values out = {.v = &v};
-    const hb_mean_settings s = settings_of(radius, 0, 100, 0);
-    assert_fails(CTX, hb_mean_value(CTX, problem, &failing, &s, 0.5, 1, &x, &out),
+    hb_mean_values out = {.size = sizeof out, .v = &v};
+    hb_mean_settings s = settings_of(radius, 0, 100, 0);
+    s.quantity = HB_QUANTITY_U;
+    assert_fails(CTX, hb_mean_value(CTX, problem, &failing, &s, 1, &x, 0.5, &out),
                  HB_ERROR_CALLBACK, "callback returned 17");
-    assert_fails(CTX, hb_mean_value(CTX, problem, &broken, &s, 0.5, 1, &x, &out),
+    assert_fails(CTX, hb_mean_value(CTX, problem, &broken, &s, 1, &x, 0.5, &out),
                  HB_ERROR_NUMERICAL, "the field's v is nan at tau = 0.");
-    assert_fails(CTX,
-                 hb_residual(CTX, problem, &broken, HB_QUANTITY_U, &s, 0.5, 1, &x, 1, &radius, &v,
-                             NULL, NULL, NULL),
-                 HB_ERROR_NUMERICAL, "the field's v is nan");
+    assert_fails(
+        CTX,
+        hb_mean_residual(CTX, problem, &broken, &s, 1, 1, &x, 0.5, &radius,
+                         &(hb_residual_values){sizeof(hb_residual_values), &v, NULL, NULL, NULL}),
+        HB_ERROR_NUMERICAL, "the field's v is nan");
     hb_problem_destroy(problem);
 }
 
@@ -677,10 +701,11 @@ static void memory_failures_leak_nothing(void **state)
             const long held = memory.held;
             memory.calls = 0;
             memory.fail_at = fail_at;
-            status = hb_mean_value(context, problem, &field, &s, 0.61, 1, POINT, &out);
+            status = hb_mean_value(context, problem, &field, &s, 1, POINT, 0.61, &out);
             if (status == HB_OK)
-                status = hb_residual(context, problem, &field, HB_QUANTITY_W, &s, 0.61, 1, POINT, 1,
-                                     &radius, &R, NULL, NULL, NULL);
+                status = hb_mean_residual(
+                    context, problem, &field, &s, 1, 1, POINT, 0.61, &radius,
+                    &(hb_residual_values){sizeof(hb_residual_values), &R, NULL, NULL, NULL});
             memory.fail_at = -1;
             if (status != HB_OK) assert_int_equal(status, HB_ERROR_MEMORY), failures++;
             assert_int_equal(memory.held, held);

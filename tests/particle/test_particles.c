@@ -13,12 +13,11 @@
 
 static hb_sampling_settings settings_of(uint64_t samples, uint64_t seed)
 {
-    hb_solve_settings all;
-    hb_solve_settings_default(&all);
-    all.sampling.samples = samples;
-    all.sampling.seed = seed;
-    all.sampling.lift = -1;
-    return all.sampling;
+    hb_sampling_settings settings;
+    hb_sampling_settings_default(sizeof settings, &settings);
+    settings.samples = samples;
+    settings.seed = seed;
+    return settings;
 }
 
 enum { MOST_POINTS = 8, MOST_DIM = 20 };
@@ -160,7 +159,7 @@ static void sum_kernel(const hb_problem *problem, const hb_particle_rule *rule, 
     hb_cell_list list;
     hb_particle_kernel kernel;
     int fits;
-    assert_ok(context, hb_problem_drift(context, problem, 0.9, n, x, F, NULL, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, problem, n, x, 0.9, F, NULL, NULL, NULL));
     assert_ok(context, hb_allocate(context, hb_cell_list_need(n, d, 1), 1, &memory));
     hb_cell_list_build(n, d, x, F, n, memory, scratch, &list);
     assert_ok(context, hb_kernel_create(context, problem, 0.9, d, x0, rule, 1, snapshots, work,
@@ -310,7 +309,7 @@ static void twenty_dimensions_come_out(void **state)
     double point[2 * MOST_DIM], score[MOST_DIM];
     const double T = 0.8, fall = exp(-T), var = 0.6 * fall * fall + 0.5 * (1 - fall * fall);
     hb_problem_settings given;
-    hb_problem_settings_default(&given);
+    hb_problem_settings_default(sizeof given, &given);
     given.dim = 20;
     given.drift = "-x[i]";
     given.initial = "gaussian(mean=0.3,var=0.6)";
@@ -364,10 +363,10 @@ static void assert_like_grid(const hb_problem *problem, double tau, const answer
     hb_grid_settings settings;
     hb_grid *grid;
     double v[MOST_POINTS], v_se[MOST_POINTS], score[2 * MOST_POINTS], score_se[2 * MOST_POINTS], t;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     assert_ok(context, hb_problem_t_of_tau(context, problem, tau, &t));
-    assert_ok(context, hb_grid_solve(context, problem, t, &settings, n, points, &grid));
-    assert_ok(context, hb_grid_evaluate(context, grid, tau, n, points, v, v_se, score, score_se));
+    assert_ok(context, hb_grid_solve(context, problem, &settings, n, points, t, &grid));
+    assert_ok(context, hb_grid_evaluate(context, grid, n, points, tau, v, v_se, score, score_se));
     for (size_t i = 0; i < n; i++) {
         double slack = v_se[i];
         for (int k = 0; k < dim; k++) slack = fmax(slack, score_se[i * (size_t)dim + (size_t)k]);
@@ -561,7 +560,7 @@ static void a_callback_serves_as_well(void **state)
     (void)state;
     const double point = 0.4;
     hb_problem_settings given;
-    hb_problem_settings_default(&given);
+    hb_problem_settings_default(sizeof given, &given);
     given.dim = 1;
     given.drift_callback = bistable_callback;
     given.drift_has_jacobian = 1;
@@ -620,7 +619,7 @@ static void trajectories_of_the_user_serve(void **state)
     for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k < TIMES; k++) paths[i * TIMES + k] = x[k * N + i];
     hb_problem_settings given;
-    hb_problem_settings_default(&given);
+    hb_problem_settings_default(sizeof given, &given);
     given.drift = "2*(x - x^3)";
     given.noise = "sqrt(2)";
     hb_problem *problem; // without an initial density

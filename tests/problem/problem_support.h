@@ -43,7 +43,7 @@ static inline hb_problem *problem_of(hb_context *context, int dim, const char *d
                                      const char *noise, const char *initial)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = dim;
     settings.drift = drift;
     settings.noise = noise;

@@ -119,7 +119,7 @@ static void text_drift_and_derivatives(void **state)
     assert_true(hb_problem_time(problem) == 3);
     assert_false(hb_problem_is_gradient(problem));
     assert_ok(context,
-              hb_problem_drift(context, problem, tau, 2, x, F, divergence, gradient, jacobian));
+              hb_problem_drift(context, problem, 2, x, tau, F, divergence, gradient, jacobian));
     for (int i = 0; i < 2; i++) {
         const double a = x[2 * i], b = x[2 * i + 1];
         assert_relative(F[2 * i] * rate, b * sin(t) + 0.3 * a * a * a, 1e-14);
@@ -133,9 +133,9 @@ static void text_drift_and_derivatives(void **state)
         assert_relative(jacobian[4 * i + 3] * rate, 2.5 * (1 - a * a), 1e-14);
     }
     double only[4];
-    assert_ok(context, hb_problem_drift(context, problem, tau, 2, x, only, NULL, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, problem, 2, x, tau, only, NULL, NULL, NULL));
     assert_memory_equal(only, F, sizeof F);
-    assert_ok(context, hb_problem_drift(context, problem, tau, 2, x, NULL, only, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, problem, 2, x, tau, NULL, only, NULL, NULL));
     assert_memory_equal(only, divergence, sizeof divergence);
     hb_problem_destroy(problem);
     hb_context_destroy(context);
@@ -164,7 +164,7 @@ static void callback_derivatives(void **state)
     for (int given = 0; given < 2; given++) {
         int fails = 0;
         hb_problem_settings settings;
-        hb_problem_settings_default(&settings);
+        hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = 2;
         settings.drift_callback = smooth_drift;
         settings.drift_has_jacobian = given;
@@ -175,7 +175,7 @@ static void callback_derivatives(void **state)
         const double x[] = {0.8, -1.3, 2.385, 0.4}, t = 0.6, e = exp(-t);
         double F[4], divergence[2], gradient[4], jacobian[8], J[8];
         assert_ok(context,
-                  hb_problem_drift(context, problem, t, 2, x, F, divergence, gradient, jacobian));
+                  hb_problem_drift(context, problem, 2, x, t, F, divergence, gradient, jacobian));
         double f[4];
         smooth_drift(&fails, 2, x, (double[]){t, t}, f, J);
         for (int k = 0; k < 4; k++) assert_near(F[k], f[k], 1e-14);
@@ -188,7 +188,7 @@ static void callback_derivatives(void **state)
         }
         assert_false(hb_problem_is_gradient(problem));
         fails = 1;
-        assert_fails(context, hb_problem_drift(context, problem, t, 2, x, F, NULL, NULL, NULL),
+        assert_fails(context, hb_problem_drift(context, problem, 2, x, t, F, NULL, NULL, NULL),
                      HB_ERROR_CALLBACK, "returned 17");
         hb_problem_destroy(problem);
     }
@@ -260,7 +260,7 @@ static void check_each(hb_context *context, const hb_problem *problem, double la
                                              gradient[0], jacobian[0]));
     for (int i = 0; i < EACH; i += 5) { // every fifth point is compared, first and last blocks too
         double one[9];
-        assert_ok(context, hb_problem_drift(context, problem, tau[i], 1, x[i], one, one + 2,
+        assert_ok(context, hb_problem_drift(context, problem, 1, x[i], tau[i], one, one + 2,
                                             one + 3, one + 5));
         assert_memory_equal(F[i], one, sizeof F[i]);
         assert_true(divergence[i] == one[2]);
@@ -321,7 +321,7 @@ static void callbacks_get_a_time_for_each_point(void **state)
     for (int k = 0; k < 4; k++) {
         call_log log = {0};
         hb_problem_settings settings;
-        hb_problem_settings_default(&settings);
+        hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = 2;
         settings.drift_callback = logged_drift;
         settings.drift_has_jacobian = k % 2;
@@ -357,7 +357,7 @@ static void each_value_is_handed_out_as_it_is(void **state)
         assert_true(isfinite(F[0]) && isnan(F[1]) && F[2] == -INFINITY);
         assert_true(isfinite(divergence[0]) && divergence[2] == INFINITY);
         assert_fails(context,
-                     hb_problem_drift(context, problem, 0.2, 3, x, F, divergence, NULL, NULL),
+                     hb_problem_drift(context, problem, 3, x, 0.2, F, divergence, NULL, NULL),
                      HB_ERROR_DOMAIN, "the drift is nan at x = (-1)");
         assert_fails(context,
                      hb_problem_drift_each(context, problem, 3, x, wrong, F, NULL, NULL, NULL),
@@ -402,7 +402,7 @@ static void a_callback_is_entered_by_one_thread(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 4);
     crossing crossings = {0};
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = 1;
     settings.drift_callback = crossing_drift;
     settings.drift_user = &crossings;

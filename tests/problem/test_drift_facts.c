@@ -68,7 +68,7 @@ static void a_potential_is_a_gradient(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = 2;
     settings.potential = "abs(x - y) + x^2";
     hb_problem *problem;
@@ -109,7 +109,7 @@ static void ranges_hold_all_values(void **state)
                 const double then = tau.low + (p / 9) / 2.0 * (tau.high - tau.low);
                 double f[2];
                 assert_ok(context,
-                          hb_problem_drift(context, problem, then, 1, at, f, NULL, NULL, NULL));
+                          hb_problem_drift(context, problem, 1, at, then, f, NULL, NULL, NULL));
                 for (int i = 0; i < 2; i++)
                     if (!(f[i] >= F[i].low - 1e-13 * fabs(f[i]) &&
                           f[i] <= F[i].high + 1e-13 * fabs(f[i])))
@@ -146,7 +146,7 @@ static int rotation(void *user, size_t n, const double *x, const double *t, doub
 static hb_status declare(hb_context *context, double *twist, int facts, hb_problem **out)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = 2;
     settings.drift_callback = rotation;
     settings.drift_user = twist;
@@ -161,9 +161,9 @@ static void declared_facts_are_checked(void **state)
     static const struct {
         int fact;
         const char *word;
-    } facts[] = {{HB_FACT_AUTONOMOUS, "declared autonomous"},
-                 {HB_FACT_LINEAR, "declared linear"},
-                 {HB_FACT_GRADIENT, "declared a gradient"},
+    } facts[] = {{HB_DRIFT_FACT_AUTONOMOUS, "declared autonomous"},
+                 {HB_DRIFT_FACT_LINEAR, "declared linear"},
+                 {HB_DRIFT_FACT_GRADIENT, "declared a gradient"},
                  {8, "drift_facts is 8"}};
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem *problem;
@@ -172,7 +172,8 @@ static void declared_facts_are_checked(void **state)
     assert_false(hb_problem_is_autonomous(problem) || hb_problem_is_linear(problem) ||
                  hb_problem_is_gradient(problem));
     hb_problem_destroy(problem);
-    assert_ok(context, declare(context, &none, HB_FACT_AUTONOMOUS | HB_FACT_LINEAR, &problem));
+    assert_ok(context,
+              declare(context, &none, HB_DRIFT_FACT_AUTONOMOUS | HB_DRIFT_FACT_LINEAR, &problem));
     assert_true(hb_problem_is_autonomous(problem) && hb_problem_is_linear(problem));
     hb_problem_destroy(problem);
     for (size_t k = 0; k < sizeof facts / sizeof *facts; k++) {
@@ -180,9 +181,9 @@ static void declared_facts_are_checked(void **state)
         assert_non_null(strstr(hb_context_message(context), facts[k].word));
     }
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.drift = "-x";
-    settings.drift_facts = HB_FACT_LINEAR;
+    settings.drift_facts = HB_DRIFT_FACT_LINEAR;
     assert_int_equal(hb_problem_create(context, &settings, &problem), HB_ERROR_ARGUMENT);
     hb_context_destroy(context);
 }

@@ -87,18 +87,19 @@ static void every_kind_normalises_and_draws(void **state)
         double smooth;         /* tolerance of the midpoint rule */
         double mean, variance; /* of the first axis; NaN: not known in closed form */
     } cases[] = {
-        {"-x", "gaussian(mean=0.4, var=0.7)", HB_INITIAL_GAUSSIAN, 1e-11, 0.4, 0.7},
-        {"-x, -y", "gaussian(mean=0.4 -1, var=0.7 0.2)", HB_INITIAL_GAUSSIAN, 1e-11, 0.4, 0.7},
-        {"-x, -y", "gaussian(mean=0.4 -1, var=0.7 0.2 0.2 0.3)", HB_INITIAL_GAUSSIAN, 1e-11, 0.4,
-         0.7},
-        {"-x", "mixture(mix1.csv)", HB_INITIAL_MIXTURE, 1e-11, 0.15, 1.3325},
-        {"-x, -y", "mixture(mix2.csv)", HB_INITIAL_MIXTURE, 1e-11, -0.4, 1.56},
-        {"-x, -y", "mixture(mix2one.csv)", HB_INITIAL_MIXTURE, 1e-11, -0.4, 1.56},
-        {"x - x^3 + 0.2", "stationary", HB_INITIAL_STATIONARY, 1e-11, NAN, NAN},
-        {"x - x^3 + 0.1*y, y - y^3 + 0.1*x", "stationary", HB_INITIAL_STATIONARY, 1e-11, 0, NAN},
-        {"-30*(x - 70)", "stationary", HB_INITIAL_STATIONARY, 1e-11, 70, 1.0 / 60},
-        {"-x", "uniform(-1 2.385)", HB_INITIAL_UNIFORM, 1e-6, 0.6925, 3.385 * 3.385 / 12},
-        {"-x, -y", "uniform(-1 2, 0.5 3)", HB_INITIAL_UNIFORM, 1e-4, 0.5, 0.75},
+        {"-x", "gaussian(mean=0.4, var=0.7)", HB_INITIAL_KIND_GAUSSIAN, 1e-11, 0.4, 0.7},
+        {"-x, -y", "gaussian(mean=0.4 -1, var=0.7 0.2)", HB_INITIAL_KIND_GAUSSIAN, 1e-11, 0.4, 0.7},
+        {"-x, -y", "gaussian(mean=0.4 -1, var=0.7 0.2 0.2 0.3)", HB_INITIAL_KIND_GAUSSIAN, 1e-11,
+         0.4, 0.7},
+        {"-x", "mixture(mix1.csv)", HB_INITIAL_KIND_MIXTURE, 1e-11, 0.15, 1.3325},
+        {"-x, -y", "mixture(mix2.csv)", HB_INITIAL_KIND_MIXTURE, 1e-11, -0.4, 1.56},
+        {"-x, -y", "mixture(mix2one.csv)", HB_INITIAL_KIND_MIXTURE, 1e-11, -0.4, 1.56},
+        {"x - x^3 + 0.2", "stationary", HB_INITIAL_KIND_STATIONARY, 1e-11, NAN, NAN},
+        {"x - x^3 + 0.1*y, y - y^3 + 0.1*x", "stationary", HB_INITIAL_KIND_STATIONARY, 1e-11, 0,
+         NAN},
+        {"-30*(x - 70)", "stationary", HB_INITIAL_KIND_STATIONARY, 1e-11, 70, 1.0 / 60},
+        {"-x", "uniform(-1 2.385)", HB_INITIAL_KIND_UNIFORM, 1e-6, 0.6925, 3.385 * 3.385 / 12},
+        {"-x, -y", "uniform(-1 2, 0.5 3)", HB_INITIAL_KIND_UNIFORM, 1e-4, 0.5, 0.75},
     };
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -170,7 +171,7 @@ static void stationary_densities_are_exact(void **state)
     for (int d = 1; d <= 3; d++)
         for (int potential = 0; potential < 2; potential++) {
             hb_problem_settings settings;
-            hb_problem_settings_default(&settings);
+            hb_problem_settings_default(sizeof settings, &settings);
             settings.dim = d;
             if (potential)
                 settings.potential = "sum(j, 1, d, 0.85*(x[j] - 0.3*j)^2)";
@@ -226,7 +227,7 @@ static void density_callbacks_are_normalised(void **state)
     hb_problem_settings settings;
     hb_problem *problem;
     for (int d = 1; d <= 4; d++) {
-        hb_problem_settings_default(&settings);
+        hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = d;
         settings.drift = "-x[i]";
         settings.initial_callback = bump;
@@ -250,7 +251,7 @@ static void density_callbacks_are_normalised(void **state)
         }
         hb_problem_destroy(problem);
     }
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.drift = "-x";
     settings.initial_callback = flat;
     assert_fails(context, hb_problem_create(context, &settings, &problem), HB_ERROR_ARGUMENT,

@@ -84,18 +84,21 @@ static void every_method_starts_from_it(void **state)
     static const hb_method methods[] = {HB_METHOD_GRID, HB_METHOD_WALK, HB_METHOD_PARTICLES};
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem *problem = make_problem(context, "sech");
-    assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_OTHER);
+    assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_KIND_OTHER);
     const double x[] = {-0.7, 0, 1.385};
     for (int m = 0; m < 3; m++) {
         hb_solve_settings settings;
-        hb_solve_settings_default(&settings);
+        hb_sampling_settings sampling;
+        hb_sampling_settings_default(sizeof sampling, &sampling);
+        hb_solve_settings_default(sizeof settings, &settings);
         settings.method = methods[m];
         settings.time = 0.6;
-        settings.sampling.samples = 20000;
+        sampling.samples = 20000;
+        settings.sampling = &sampling;
         hb_solution *solution;
         assert_ok(context, hb_solve(context, problem, &settings, 3, x, &solution));
-        const double *value = hb_solution_values(solution, HB_DENSITY);
-        const double *error = hb_solution_values(solution, HB_DENSITY_SE);
+        const double *value = hb_solution_values(solution, HB_COLUMN_DENSITY);
+        const double *error = hb_solution_values(solution, HB_COLUMN_DENSITY_SE);
         for (size_t i = 0; i < 3; i++)
             assert_true(error[i] < 0.02 && fabs(value[i] - exact(x[i], 0.6)) <= 5 * error[i]);
         hb_solution_destroy(solution);

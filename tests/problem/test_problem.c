@@ -79,7 +79,7 @@ static void wrong_problems_are_refused(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         hb_problem_settings settings;
-        hb_problem_settings_default(&settings);
+        hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = cases[k].dim;
         settings.drift = cases[k].drift;
         settings.potential = cases[k].potential;
@@ -102,7 +102,7 @@ static void wrong_problems_are_refused(void **state)
     hb_problem_destroy(problem);
     assert_ok(context, hb_problem_parse(context, "log(x)", "1", NULL, &problem));
     x = -2;
-    assert_fails(context, hb_problem_drift(context, problem, 0, 1, &x, &v, NULL, NULL, NULL),
+    assert_fails(context, hb_problem_drift(context, problem, 1, &x, 0, &v, NULL, NULL, NULL),
                  HB_ERROR_DOMAIN, "nan at x = (-2)");
     hb_problem_destroy(problem);
     hb_problem_destroy(NULL);
@@ -180,13 +180,13 @@ static void examples_load(void **state)
         const int root = (int)(sizeof __FILE__ - sizeof "tests/problem/test_problem.c");
         snprintf(path, sizeof path, "%.*sexamples/problems/%s.ini", root, __FILE__, cases[k].name);
         hb_problem *problem;
-        assert_ok(context, hb_problem_load(context, path, NULL, &problem));
+        assert_ok(context, hb_problem_load(context, NULL, path, &problem));
         assert_int_equal(hb_problem_dim(problem), cases[k].dim);
         assert_true(hb_problem_time(problem) == cases[k].time);
-        assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_GAUSSIAN);
+        assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_KIND_GAUSSIAN);
         const double x[3] = {1.3, -0.6, 2.385};
         double F[3], f[3];
-        assert_ok(context, hb_problem_drift(context, problem, 0, 1, x, F, NULL, NULL, NULL));
+        assert_ok(context, hb_problem_drift(context, problem, 1, x, 0, F, NULL, NULL, NULL));
         cases[k].f(x, 0, f);
         for (int i = 0; i < cases[k].dim; i++)
             assert_relative(F[i], f[i] / (0.5 * cases[k].g * cases[k].g), 1e-13);
@@ -208,13 +208,13 @@ static void files_and_overrides(void **state)
     hb_problem *problem;
     const double x = 2;
     double F;
-    assert_ok(context, hb_problem_load(context, own, NULL, &problem));
-    assert_ok(context, hb_problem_drift(context, problem, 0, 1, &x, &F, NULL, NULL, NULL));
+    assert_ok(context, hb_problem_load(context, NULL, own, &problem));
+    assert_ok(context, hb_problem_drift(context, problem, 1, &x, 0, &F, NULL, NULL, NULL));
     assert_relative(F, 6.5 / 2, 1e-15);
-    assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_SAMPLES);
+    assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_KIND_SAMPLES);
     hb_problem_destroy(problem);
     hb_problem_settings over;
-    hb_problem_settings_default(&over);
+    hb_problem_settings_default(sizeof over, &over);
     const char *const names[] = {"b", "c"};
     const double values[] = {-1, 4};
     over.n_parameters = 2;
@@ -223,17 +223,17 @@ static void files_and_overrides(void **state)
     over.noise = "c";
     over.time = 2.5;
     over.initial = "gaussian(var=0.1)";
-    assert_ok(context, hb_problem_load(context, own, &over, &problem));
-    assert_ok(context, hb_problem_drift(context, problem, 0, 1, &x, &F, NULL, NULL, NULL));
+    assert_ok(context, hb_problem_load(context, &over, own, &problem));
+    assert_ok(context, hb_problem_drift(context, problem, 1, &x, 0, &F, NULL, NULL, NULL));
     assert_relative(F, 5.0 / 8, 1e-15);
     assert_true(hb_problem_time(problem) == 2.5);
-    assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_GAUSSIAN);
+    assert_int_equal(hb_problem_initial_kind(problem), HB_INITIAL_KIND_GAUSSIAN);
     hb_problem_destroy(problem);
-    hb_problem_settings_default(&over);
+    hb_problem_settings_default(sizeof over, &over);
     over.dim = 2;
     over.potential = "x^2 + y^2";
     over.initial = "stationary";
-    assert_ok(context, hb_problem_load(context, own, &over, &problem));
+    assert_ok(context, hb_problem_load(context, &over, own, &problem));
     assert_int_equal(hb_problem_dim(problem), 2);
     assert_true(hb_problem_is_gradient(problem));
     hb_problem_destroy(problem);
@@ -264,13 +264,13 @@ static void wrong_files_name_the_line(void **state)
     hb_problem *problem;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         assert_fails(context,
-                     hb_problem_load(context, write_text("w.ini", cases[k].text), NULL, &problem),
+                     hb_problem_load(context, NULL, write_text("w.ini", cases[k].text), &problem),
                      HB_ERROR_FORMAT, cases[k].message);
-    assert_fails(context, hb_problem_load(context, "/nonexistent.ini", NULL, &problem),
+    assert_fails(context, hb_problem_load(context, NULL, "/nonexistent.ini", &problem),
                  HB_ERROR_PATH, "cannot open /nonexistent.ini");
     assert_fails(
         context,
-        hb_problem_load(context, write_text("w.ini", "[problem]\nnoise = 1\n"), NULL, &problem),
+        hb_problem_load(context, NULL, write_text("w.ini", "[problem]\nnoise = 1\n"), &problem),
         HB_ERROR_ARGUMENT, "the drift is missing");
     hb_context_destroy(context);
 }
@@ -294,11 +294,11 @@ static void no_memory_leaks_nothing(void **state)
             hb_context *context = counting_context(&c);
             assert_non_null(context);
             hb_problem_settings over;
-            hb_problem_settings_default(&over);
+            hb_problem_settings_default(sizeof over, &over);
             over.initial = initials[k];
             if (k == 2) over.noise = "exp(-t)";
             hb_problem *problem;
-            const hb_status status = hb_problem_load(context, own, &over, &problem);
+            const hb_status status = hb_problem_load(context, &over, own, &problem);
             if (status != HB_OK) assert_int_equal(status, HB_ERROR_MEMORY);
             finished = status == HB_OK;
             hb_problem_destroy(problem);

@@ -153,7 +153,7 @@ static void public_expressions_work(void **state)
     const double values[] = {2.385, -0.5};
     hb_context *context = make_context(HB_ISA_AUTO, 3);
     hb_expression *e, *slope, *curvature, *none;
-    assert_ok(context, hb_expression_parse(context, "a*x^2*y + b*t^2", 2, 2, names, values, &e));
+    assert_ok(context, hb_expression_parse(context, 2, 2, "a*x^2*y + b*t^2", names, values, &e));
     assert_ok(context, hb_expression_derivative(context, e, 1, &slope));
     assert_ok(context, hb_expression_derivative(context, slope, 1, &curvature));
     double(*x)[2] = malloc(N * sizeof *x), *out = malloc(3 * N * sizeof *out);
@@ -176,10 +176,10 @@ static void public_expressions_work(void **state)
     assert_fails(context, hb_expression_derivative(context, slope, 3, &none), HB_ERROR_ARGUMENT,
                  "variable is 3");
     assert_null(none);
-    assert_fails(context, hb_expression_parse(context, "x+", 2, 0, NULL, NULL, &none),
+    assert_fails(context, hb_expression_parse(context, 2, 0, "x+", NULL, NULL, &none),
                  HB_ERROR_ARGUMENT, "expression: the expression ends");
     assert_null(none);
-    assert_fails(context, hb_expression_parse(context, "x", 2, 1, NULL, NULL, &none),
+    assert_fails(context, hb_expression_parse(context, 2, 1, "x", NULL, NULL, &none),
                  HB_ERROR_ARGUMENT, "n_parameters is 1");
     hb_expression_destroy(NULL);
     hb_expression_destroy(slope);
@@ -197,8 +197,9 @@ static hb_status use_all(hb_context *context)
     double x[100] = {0.5}, out;
     hb_expression *e = NULL, *slope = NULL;
     hb_status status = hb_expression_parse(
-        context, "sum(j,1,d,sin(a*x[j]))*sum(l,1,d,cos(x[l])) + sum(m,1,80,sin(m*t))*exp(x1)", 100,
-        1, names, &value, &e);
+        context, 100, 1,
+        "sum(j,1,d,sin(a*x[j]))*sum(l,1,d,cos(x[l])) + sum(m,1,80,sin(m*t))*exp(x1)", names, &value,
+        &e);
     if (status == HB_OK) status = hb_expression_derivative(context, e, 7, &slope);
     if (status == HB_OK) status = hb_expression_evaluate(context, slope, 1, x, T, &out);
     if (status == HB_OK) /* sum cos = 99 + cos 0.5, sum sin = sin(0.5 a), x7 = 0 */

@@ -120,9 +120,9 @@ static void start(hb_context *context, const hb_sampling_settings *settings, fak
 
 static hb_sampling_settings settings_of(void)
 {
-    hb_solve_settings all;
-    hb_solve_settings_default(&all);
-    return all.sampling;
+    hb_sampling_settings settings;
+    hb_sampling_settings_default(sizeof settings, &settings);
+    return settings;
 }
 
 static void assert_rounds(const hb_sampling *s, uint64_t expected)
@@ -318,9 +318,7 @@ static const double AT[POINTS * DIM] = {0.1, 0.2, -1.3, 0.4, 2.1, 2.2, 0.7, -0.6
 static void print_of(hb_sampling *s, const char *drift, const double *points)
 {
     hb_problem *problem = make_problem(s->context, drift);
-    hb_solve_settings settings;
-    hb_solve_settings_default(&settings);
-    settings.sampling = *s->settings;
+    const hb_solve_plan settings = {.sampling = *s->settings};
     const hb_solve_task task = {s->context, problem, &settings, 1, points, NULL};
     assert_ok(s->context, hb_sampling_fingerprint(&task, 0.5, s));
     hb_problem_destroy(problem);

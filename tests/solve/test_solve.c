@@ -11,6 +11,8 @@ typedef struct fixture {
     hb_context *context;
     hb_problem *problem;
     hb_solve_settings settings;
+    hb_mean_settings mean;
+    hb_sampling_settings sampling;
 } fixture;
 
 static int set_up(void **state)
@@ -18,7 +20,11 @@ static int set_up(void **state)
     fixture *f = calloc(1, sizeof *f);
     *state = f;
     if (hb_context_create(NULL, &f->context) != HB_OK) return -1;
-    hb_solve_settings_default(&f->settings);
+    hb_solve_settings_default(sizeof f->settings, &f->settings);
+    hb_mean_settings_default(sizeof f->mean, &f->mean);
+    hb_sampling_settings_default(sizeof f->sampling, &f->sampling);
+    f->settings.mean = &f->mean;
+    f->settings.sampling = &f->sampling;
     f->settings.time = TIME;
     return (int)hb_problem_parse(f->context, "-1.3*x", "1.1", "gaussian(mean=0.7, var=0.35)",
                                  &f->problem);
@@ -59,10 +65,10 @@ static void assert_exact(const hb_solution *s, size_t n, const double *x, double
     for (size_t i = 0; i < n; i++) {
         double v, score;
         exact(x[i], t, &v, &score);
-        assert_within(s, HB_LOG_DENSITY, i, v, factor);
-        assert_within(s, HB_DENSITY, i, exp(v), factor);
-        assert_within(s, HB_SCORE, i, score, factor);
-        assert_within(s, HB_ENTROPY_DENSITY, i, exp(v) * v, factor);
+        assert_within(s, HB_COLUMN_LOG_DENSITY, i, v, factor);
+        assert_within(s, HB_COLUMN_DENSITY, i, exp(v), factor);
+        assert_within(s, HB_COLUMN_SCORE, i, score, factor);
+        assert_within(s, HB_COLUMN_ENTROPY_DENSITY, i, exp(v) * v, factor);
     }
 }
 
@@ -84,11 +90,12 @@ static void the_grid_is_right_within_its_errors(void **state)
         assert_null(hb_solution_values(s, (hb_column)77));
         /* errors to first order: e_u = u e_v, e_w = |1 + v| u e_v */
         for (int i = 0; i < N_POINTS; i++) {
-            const double v = hb_solution_values(s, HB_LOG_DENSITY)[i];
-            const double e = hb_solution_values(s, HB_LOG_DENSITY_SE)[i];
-            const double e_w = hb_solution_values(s, HB_ENTROPY_DENSITY_SE)[i];
+            const double v = hb_solution_values(s, HB_COLUMN_LOG_DENSITY)[i];
+            const double e = hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[i];
+            const double e_w = hb_solution_values(s, HB_COLUMN_ENTROPY_DENSITY_SE)[i];
             assert_true(e > 0 && e < 1e-4);
-            assert_true(fabs(hb_solution_values(s, HB_DENSITY_SE)[i] - exp(v) * e) < 1e-13 * e);
+            assert_true(fabs(hb_solution_values(s, HB_COLUMN_DENSITY_SE)[i] - exp(v) * e) <
+                        1e-13 * e);
             assert_true(fabs(e_w - fabs(1 + v) * exp(v) * e) < 1e-13 * e);
         }
         hb_solution_destroy(s);
@@ -100,11 +107,11 @@ static void averages_are_right_within_their_errors(void **state)
     fixture *f = *state;
     const double radii[] = {0, 0.4, 1.1};
     f->settings.method = HB_METHOD_MEANVALUE;
-    f->settings.mean.samples = 4000;
+    f->mean.samples = 4000;
     for (int k = 0; k < 3; k++) {
         hb_solution *s;
-        f->settings.mean.radius = radii[k];
-        f->settings.mean.lift = k;
+        f->mean.radius = radii[k];
+        f->mean.lift = k;
         assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, N_POINTS, POINTS, &s));
         assert_exact(s, N_POINTS, POINTS, TIME, 5);
         assert_string_equal(hb_solution_method(s), "meanvalue");
@@ -120,11 +127,11 @@ static void the_ball_stays_above_zero(void **state)
     hb_solution *s;
     const double limit = sqrt(4 * M_PI * TIME * G * G / 2);
     f->settings.method = HB_METHOD_MEANVALUE;
-    f->settings.mean.degree = 5;
-    f->settings.mean.radius = 0.97 * limit;
+    f->mean.degree = 5;
+    f->mean.radius = 0.97 * limit;
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, 1, POINTS, &s));
     hb_solution_destroy(s);
-    f->settings.mean.radius = 1.0001 * limit;
+    f->mean.radius = 1.0001 * limit;
     assert_fails(f->context, hb_solve(f->context, f->problem, &f->settings, 1, POINTS, &s),
                  HB_ERROR_ARGUMENT, "below sqrt(4 pi tau)");
     assert_null(s);
@@ -138,7 +145,7 @@ static void time_zero_is_the_initial_density(void **state)
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, N_POINTS, POINTS, &s));
     assert_exact(s, N_POINTS, POINTS, 0, 0);
     assert_string_equal(hb_solution_method(s), "initial");
-    assert_true(hb_solution_values(s, HB_SCORE_SE)[0] == 0);
+    assert_true(hb_solution_values(s, HB_COLUMN_SCORE_SE)[0] == 0);
     hb_solution_destroy(s);
 }
 
@@ -151,10 +158,10 @@ static void a_density_below_double_is_zero(void **state)
     exact(far, TIME, &v, &score);
     assert_true(v < -760);
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, 1, &far, &s));
-    assert_true(fabs(hb_solution_values(s, HB_LOG_DENSITY)[0] / v - 1) < 1e-3);
-    assert_true(hb_solution_values(s, HB_DENSITY)[0] == 0);
-    assert_true(hb_solution_values(s, HB_DENSITY_SE)[0] == 0);
-    assert_true(hb_solution_values(s, HB_ENTROPY_DENSITY)[0] == 0);
+    assert_true(fabs(hb_solution_values(s, HB_COLUMN_LOG_DENSITY)[0] / v - 1) < 1e-3);
+    assert_true(hb_solution_values(s, HB_COLUMN_DENSITY)[0] == 0);
+    assert_true(hb_solution_values(s, HB_COLUMN_DENSITY_SE)[0] == 0);
+    assert_true(hb_solution_values(s, HB_COLUMN_ENTROPY_DENSITY)[0] == 0);
     hb_solution_destroy(s);
 }
 
@@ -163,11 +170,13 @@ static void residuals_of_a_solution_vanish(void **state)
     fixture *f = *state;
     const double radii[] = {0.2, 0.5};
     double residual[2 * N_POINTS], error[2 * N_POINTS], scaled[2 * N_POINTS];
-    f->settings.mean.degree = 9;
+    f->mean.degree = 9;
     for (int quantity = HB_QUANTITY_U; quantity <= HB_QUANTITY_W; quantity++) {
-        assert_ok(f->context,
-                  hb_solve_residual(f->context, f->problem, &f->settings, (hb_quantity)quantity,
-                                    N_POINTS, POINTS, 2, radii, residual, error, scaled, NULL));
+        f->mean.quantity = quantity;
+        assert_ok(f->context, hb_solve_residual(
+                                  f->context, f->problem, &f->settings, N_POINTS, 2, POINTS, radii,
+                                  &(hb_residual_values){sizeof(hb_residual_values), residual, error,
+                                                        scaled, NULL}));
         for (int i = 0; i < 2 * N_POINTS; i++) assert_true(fabs(residual[i]) < 5 * error[i] + 1e-7);
     }
 }
@@ -190,7 +199,7 @@ static void sampling_is_right_within_its_errors(void **state)
             assert_null(hb_solution_warning(s, i));
             assert_true(k == 0 ? hb_solution_samples(s, i) >= 32768
                                : hb_solution_samples(s, i) == 1); // nothing is drawn
-            assert_true(hb_solution_values(s, HB_LOG_DENSITY_SE)[i] < 0.05);
+            assert_true(hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[i] < 0.05);
         }
         assert_null(hb_solution_point_method(s, N_POINTS));
         assert_null(hb_solution_warning(s, N_POINTS));
@@ -209,7 +218,7 @@ static void errors_that_cannot_be_trusted_are_infinite(void **state)
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, 2, far, &s));
     assert_null(hb_solution_warning(s, 0));
     assert_non_null(hb_solution_warning(s, 1));
-    for (int c = HB_DENSITY_SE; c <= HB_ENTROPY_DENSITY_SE; c += 2) {
+    for (int c = HB_COLUMN_DENSITY_SE; c <= HB_COLUMN_ENTROPY_DENSITY_SE; c += 2) {
         assert_true(isfinite(hb_solution_values(s, (hb_column)c)[0]));
         assert_true(isinf(hb_solution_values(s, (hb_column)c)[1]));
     }
@@ -225,8 +234,8 @@ static void the_grid_is_handed_out(void **state)
     const double x = 0.123;
     assert_ok(f->context, hb_solve(f->context, f->problem, &f->settings, N_POINTS, POINTS, &s));
     assert_non_null(hb_solution_grid(s));
-    assert_ok(f->context, hb_grid_evaluate(f->context, hb_solution_grid(s), hb_solution_tau(s), 1,
-                                           &x, &v, NULL, &gradient, NULL));
+    assert_ok(f->context, hb_grid_evaluate(f->context, hb_solution_grid(s), 1, &x,
+                                           hb_solution_tau(s), &v, NULL, &gradient, NULL));
     exact(x, TIME, &exact_v, &exact_score);
     assert_near(v, exact_v, 1e-5);
     assert_near(gradient, exact_score, 1e-4);
@@ -238,7 +247,7 @@ static void wrong_sampling_is_refused(void **state)
     fixture *f = *state;
     hb_context *c = f->context;
     hb_solution *s;
-    hb_sampling_settings *sampling = &f->settings.sampling;
+    hb_sampling_settings *sampling = &f->sampling;
     const hb_sampling_settings good = *sampling;
     const hb_status bad = HB_ERROR_ARGUMENT;
     const double paths[] = {0.1, 0.2, 0.3, NAN}, times[] = {0, TIME}, wrong[] = {0, 2 * TIME},
@@ -299,24 +308,27 @@ static void wrong_calls_are_refused(void **state)
     f->settings.time = -0.5;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "time is -0.5");
     f->settings.time = TIME;
-    assert_fails(c,
-                 hb_solve_residual(c, f->problem, &f->settings, HB_QUANTITY_V, 1, POINTS, 2, radii,
-                                   out, NULL, NULL, NULL),
-                 bad, "radius 2 is -2");
-    assert_fails(c,
-                 hb_solve_residual(c, f->problem, &f->settings, HB_QUANTITY_V, 1, POINTS, 0, radii,
-                                   out, NULL, NULL, NULL),
-                 bad, "no radius");
+    assert_fails(
+        c,
+        hb_solve_residual(c, f->problem, &f->settings, 1, 2, POINTS, radii,
+                          &(hb_residual_values){sizeof(hb_residual_values), out, NULL, NULL, NULL}),
+        bad, "radius 2 is -2");
+    assert_fails(
+        c,
+        hb_solve_residual(c, f->problem, &f->settings, 1, 0, POINTS, radii,
+                          &(hb_residual_values){sizeof(hb_residual_values), out, NULL, NULL, NULL}),
+        bad, "no radius");
     f->settings.time = 0;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 2, wrong, &s), bad,
                  "coordinate 1 of point 2 is nan");
-    assert_fails(c,
-                 hb_solve_residual(c, f->problem, &f->settings, HB_QUANTITY_V, 1, POINTS, 1, radii,
-                                   out, NULL, NULL, NULL),
-                 bad, "time is 0");
+    assert_fails(
+        c,
+        hb_solve_residual(c, f->problem, &f->settings, 1, 1, POINTS, radii,
+                          &(hb_residual_values){sizeof(hb_residual_values), out, NULL, NULL, NULL}),
+        bad, "time is 0");
     f->settings.time = TIME;
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = 5;
     settings.drift = "-x[i]";
     settings.initial = "gaussian(mean=0, var=1)";
@@ -344,16 +356,21 @@ static void null_is_refused(void **state)
     hb_solution *s;
     const hb_status bad = HB_ERROR_ARGUMENT;
     assert_fails(c, hb_solve(c, NULL, &f->settings, 1, &x, &s), bad, "problem of hb_solve is NULL");
-    assert_fails(c, hb_solve(c, f->problem, NULL, 1, &x, &s), bad, "settings of hb_solve is NULL");
+    assert_ok(c, hb_solve(c, f->problem, NULL, 1, &x, &s)); /* the defaults */
+    assert_string_equal(hb_solution_method(s), "grid");
+    hb_solution_destroy(s);
+    f->mean.size--;
+    assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, &x, &s), bad,
+                 "the size of hb_mean_settings");
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, &x, NULL), bad, "output");
     assert_fails(c,
-                 hb_solve_residual(c, NULL, &f->settings, HB_QUANTITY_V, 1, &x, 1, &radius, &out,
-                                   NULL, NULL, NULL),
+                 hb_solve_residual(
+                     c, NULL, &f->settings, 1, 1, &x, &radius,
+                     &(hb_residual_values){sizeof(hb_residual_values), &out, NULL, NULL, NULL}),
                  bad, "NULL");
-    assert_fails(c,
-                 hb_solve_residual(c, f->problem, NULL, HB_QUANTITY_V, 1, &x, 1, &radius, &out,
-                                   NULL, NULL, NULL),
-                 bad, "NULL");
+    assert_ok(c, hb_solve_residual(
+                     c, f->problem, NULL, 1, 1, &x, &radius,
+                     &(hb_residual_values){sizeof(hb_residual_values), &out, NULL, NULL, NULL}));
     assert_int_equal(hb_problem_dim(NULL), 0);
 }
 

@@ -203,7 +203,7 @@ static hb_problem *make_drift(hb_context *context, int dim)
     const char *text[] = {"0.8*x - 0.3*x^3", "x - 0.4*x^3 - 0.7*y, 0.6*x - y + 0.2*sin(x)",
                           "0.3*sin(x[i+1]) - 0.5*x[i] - 0.1*x[i]^3"};
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = dim;
     settings.drift = text[dim < 3 ? dim - 1 : 2];
     settings.noise = "sqrt(2)";
@@ -290,7 +290,7 @@ static double residual_of_estimates(trial *t, const char *drift)
     hb_problem *problem;
     hb_field field;
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     assert_ok(t->context,
               hb_problem_parse(t->context, drift, "sqrt(2)", "gaussian(mean=0,var=1)", &problem));
     assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
@@ -300,9 +300,10 @@ static double residual_of_estimates(trial *t, const char *drift)
         const double radius = sqrt(4 * M_PI * 0.05 * c->b / 2);
         double scaled;
         field.tau_min = 1e-4;
-        assert_ok(t->context, hb_residual(t->context, problem, &field, HB_QUANTITY_V, &settings,
-                                          c->tau, 1, shard->anchor.z + i * (size_t)dim, 1, &radius,
-                                          NULL, NULL, &scaled, NULL));
+        assert_ok(t->context, hb_mean_residual(t->context, problem, &field, &settings, 1, 1,
+                                               shard->anchor.z + i * (size_t)dim, c->tau, &radius,
+                                               &(hb_residual_values){sizeof(hb_residual_values),
+                                                                     NULL, NULL, &scaled, NULL}));
         sum += pow(0.5 * c->b * scaled, 2) / (double)shard->anchors;
     }
     hb_problem_destroy(problem);
@@ -369,7 +370,8 @@ static void residuals_of_large_balls(void **state)
     const hb_shard *shard = &t.trainer.shards[0];
     hb_problem *heat;
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
+    settings.quantity = HB_QUANTITY_U;
     assert_ok(t.context,
               hb_problem_parse(t.context, "0, 0", "sqrt(2)", "gaussian(mean=0,var=1)", &heat));
     const hb_field field = {2, 1e-6, 1e6, frame_field, &t};
@@ -380,8 +382,10 @@ static void residuals_of_large_balls(void **state)
         const double y[2] = {shard->anchor.z[2 * i] / c->a, shard->anchor.z[2 * i + 1] / c->a};
         double residual, v0;
         assert_int_equal(frame_field(&t, 1, y, &s0, &v0, NULL), 0);
-        assert_ok(t.context, hb_residual(t.context, heat, &field, HB_QUANTITY_U, &settings, s0, 1,
-                                         y, 1, &radius, &residual, NULL, NULL, NULL));
+        assert_ok(t.context,
+                  hb_mean_residual(t.context, heat, &field, &settings, 1, 1, y, s0, &radius,
+                                   &(hb_residual_values){sizeof(hb_residual_values), &residual,
+                                                         NULL, NULL, NULL}));
         const double R = -log(1 - residual * exp(-v0));
         sum += pow(R / (M_PI * 0.5 * 0.0397887357729738), 2) / (double)shard->anchors;
     }

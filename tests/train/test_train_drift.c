@@ -25,7 +25,7 @@ static void fill_data(hb_context *context, int dim)
 static hb_problem *make_drift(hb_context *context, int dim, const char *text)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = dim;
     settings.drift = text;
     settings.noise = "sqrt(2)";
@@ -88,7 +88,7 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
         assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, dim, 0,
                                              degree, 1, 1, &cloud[k]));
     assert_true(cloud[0].n + cloud[1].n <= MOST_NODES);
-    assert_ok(context, hb_problem_drift(context, drift, 0, 1, x0, F, &divergence, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
     hb_drift_frame f = {drift, (size_t)dim, x0, F, tau0, divergence / dim, 0};
     f.radius = sqrt(4 * M_PI * share * hb_drift_frame_time(f.growth, tau0));
     const hb_drift_nodes nodes = {z, tau, shift, weight};
@@ -128,11 +128,11 @@ static void the_identity_holds_on_the_grid(void **state)
     hb_problem *problem;
     hb_grid *grid;
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.keep_from = 0.1;
     assert_ok(context, hb_problem_parse(context, "x - x^3", "sqrt(2)",
                                         "gaussian(mean=-0.8, var=0.09)", &problem));
-    assert_ok(context, hb_grid_solve(context, problem, 0.5, &settings, 0, NULL, &grid));
+    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 0.5, &grid));
     for (int i = 0; i < 9; i++) {
         const double x0 = -1.7 + 0.38 * i;
         const double R = scaled_residual(context, problem, 8, 1, &x0, 0.385, 0.2, of_grid, grid);
@@ -182,7 +182,7 @@ static double residual_of_estimates(trial *t)
     const size_t dim = (size_t)t->trainer.model->info.dim;
     hb_field field;
     hb_mean_settings settings;
-    hb_mean_settings_default(&settings);
+    hb_mean_settings_default(sizeof settings, &settings);
     assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
     field.tau_min = 1e-4;
     double sum = 0;
@@ -190,9 +190,10 @@ static double residual_of_estimates(trial *t)
         const hb_clock *c = &shard->anchor.clock[i];
         const double radius = sqrt(4 * M_PI * 0.02 * c->b / 2);
         double scaled;
-        assert_ok(t->context,
-                  hb_residual(t->context, t->drift, &field, HB_QUANTITY_V, &settings, c->tau, 1,
-                              shard->anchor.z + i * dim, 1, &radius, NULL, NULL, &scaled, NULL));
+        assert_ok(t->context, hb_mean_residual(t->context, t->drift, &field, &settings, 1, 1,
+                                               shard->anchor.z + i * dim, c->tau, &radius,
+                                               &(hb_residual_values){sizeof(hb_residual_values),
+                                                                     NULL, NULL, &scaled, NULL}));
         sum += pow(0.5 * c->b * shard->anchor.weight[i] * scaled, 2) / (double)shard->anchors;
     }
     return sqrt(sum);
@@ -247,7 +248,7 @@ static double residual_by_differences(hb_context *context, const trial *t, const
     const double h = 0.5, step = 1e-3, v = reference_at(model, z, tau);
     double F[5], moved[5], e;
     const size_t d = (size_t)model->info.dim;
-    assert_ok(context, hb_problem_drift(context, t->drift, 0, 1, z, F, &e, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, t->drift, 1, z, 0, F, &e, NULL, NULL));
     e += (reference_at(model, z, tau * exp(step)) - reference_at(model, z, tau * exp(-step))) /
          (2 * step * tau);
     for (size_t j = 0; j < d; j++) {
@@ -386,7 +387,7 @@ static void threads_files_and_resuming_change_no_bit(void **state)
         assert_int_equal(info.process, HB_PROCESS_DRIFT);
         double F[2][5];
         assert_ok(context, hb_model_drift(context, read, 1, data, F[0]));
-        assert_ok(context, hb_problem_drift(context, drift, 0, 1, data, F[1], NULL, NULL, NULL));
+        assert_ok(context, hb_problem_drift(context, drift, 1, data, 0, F[1], NULL, NULL, NULL));
         assert_memory_equal(F[0], F[1], (size_t)dim * sizeof(double));
         assert_memory_equal(read->flow.ends, one->flow.ends, 100 * sizeof(float));
         hb_model_destroy(read);
@@ -480,7 +481,7 @@ static void a_drift_survives_its_text(void **state)
     const char *names[] = {"mu"};
     const double values[] = {0.1 + 0.2}, x[2] = {0.7, -1.3};
     hb_problem_settings s;
-    hb_problem_settings_default(&s);
+    hb_problem_settings_default(sizeof s, &s);
     s.drift = "y,\n mu*(1 - x^2)*y - x";
     s.noise = "sqrt(2)";
     s.n_parameters = 1;
@@ -491,8 +492,8 @@ static void a_drift_survives_its_text(void **state)
     assert_ok(context, hb_problem_create(context, &s, &one));
     assert_ok(context, hb_problem_of_text(context, hb_problem_text(one), &two));
     assert_string_equal(hb_problem_text(one), hb_problem_text(two));
-    assert_ok(context, hb_problem_drift(context, one, 0, 1, x, F[0], NULL, NULL, NULL));
-    assert_ok(context, hb_problem_drift(context, two, 0, 1, x, F[1], NULL, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, one, 1, x, 0, F[0], NULL, NULL, NULL));
+    assert_ok(context, hb_problem_drift(context, two, 1, x, 0, F[1], NULL, NULL, NULL));
     assert_memory_equal(F[0], F[1], sizeof F[0]);
     hb_problem_destroy(two);
     const char *bad[] = {"", "dim=0\n", "dim=1\nnoise=1\n", "dim=1\ndrift=x\nnoise=1\nmu=z\n",
@@ -515,7 +516,7 @@ static double score_error(hb_context *context, const hb_grid *grid, const hb_mod
         x[i] = -2.4 + 4.8 * i / (N - 1);
         at[i] = tau;
     }
-    assert_ok(context, hb_grid_evaluate(context, grid, tau, N, x, v, NULL, exact, NULL));
+    assert_ok(context, hb_grid_evaluate(context, grid, N, x, tau, v, NULL, exact, NULL));
     assert_ok(context, hb_model_score(context, model, N, x, at, NULL, score));
     for (int i = 0; i < N; i++) {
         sum += exp(v[i]) * pow(score[i] - exact[i], 2);
@@ -531,11 +532,11 @@ static void a_bistable_process_is_learnt(void **state)
     hb_problem *problem;
     hb_grid *grid;
     hb_grid_settings settings;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     settings.keep_from = 0.1;
     assert_ok(context, hb_problem_parse(context, "x - x^3", "sqrt(2)",
                                         "gaussian(mean=-0.8, var=0.09)", &problem));
-    assert_ok(context, hb_grid_solve(context, problem, 1, &settings, 0, NULL, &grid));
+    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 1, &grid));
     static double rows[2000];
     assert_ok(context, hb_problem_initial_sample(context, problem, 3, 0, 2000, rows));
     hb_train_settings s = drift_settings(HB_LOSS_HB, problem);

@@ -191,7 +191,7 @@ static void test_callback_drift(void **state)
 {
     (void)state;
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = 1;
     settings.drift_callback = bistable_callback;
     settings.drift_has_jacobian = 1;

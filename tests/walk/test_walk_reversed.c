@@ -10,7 +10,7 @@ static const hb_walk_plan THREE_QUARTERS = {
 static hb_problem *chain(int dim, const char *potential)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = dim;
     settings.potential = potential;
     settings.noise = "0.8";

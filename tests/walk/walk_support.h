@@ -20,7 +20,7 @@ static inline hb_problem *walk_problem_of(int dim, const char *drift, const char
                                           const char *initial)
 {
     hb_problem_settings settings;
-    hb_problem_settings_default(&settings);
+    hb_problem_settings_default(sizeof settings, &settings);
     settings.dim = dim;
     settings.drift = drift;
     settings.noise = noise;
@@ -100,10 +100,10 @@ static inline void grid_answer(const hb_problem *problem, double time, size_t n,
 {
     hb_grid_settings settings;
     hb_grid *grid;
-    hb_grid_settings_default(&settings);
+    hb_grid_settings_default(sizeof settings, &settings);
     assert_ok(CTX, hb_problem_tau_of_t(CTX, problem, time, tau));
-    assert_ok(CTX, hb_grid_solve(CTX, problem, time, &settings, n, x, &grid));
-    assert_ok(CTX, hb_grid_evaluate(CTX, grid, *tau, n, x, v, NULL, gradient, NULL));
+    assert_ok(CTX, hb_grid_solve(CTX, problem, &settings, n, x, time, &grid));
+    assert_ok(CTX, hb_grid_evaluate(CTX, grid, n, x, *tau, v, NULL, gradient, NULL));
     hb_grid_destroy(grid);
 }
 
