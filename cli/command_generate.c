@@ -20,9 +20,6 @@
 
 enum { CHUNK = 16384, NAME = 24 };
 
-static const char *const process_names[] = {"ou", "ve", "drift"};    /* by hb_process */
-static const char *const denoise_names[] = {"none", "mean", "flow"}; /* by hb_denoise */
-
 /* A run: the model, and where its samples go. */
 typedef struct generation {
     hb_session *session;
@@ -200,7 +197,7 @@ static hb_status make_pictures(const generation *g)
                                          .name = v->model,
                                          .label = v->label,
                                          .tau = g->settings.tau_min,
-                                         .seed = v->seed,
+                                         .seed = v->settings.seed,
                                          .n = (size_t)v->n,
                                          .x = g->x,
                                          .columns = v->columns,
@@ -252,20 +249,20 @@ static hb_status print_json(const generation *g)
     hb_report_text(report, "model", v->model, "");
     hb_report_unsigned(report, "rows", v->n, "");
     hb_report_integer(report, "columns", g->info.dim, "");
-    hb_report_text(report, "process", process_names[g->info.process], "");
-    hb_report_text(report, "solver", hb_generate_solvers[v->solver], "");
+    hb_report_text(report, "process", HB_OPTION_NAME(hb_generate, &g->info, process), "");
+    hb_report_text(report, "solver", HB_OPTION_NAME(hb_generate, &g->settings, solver), "");
     if (!ode) hb_report_integer(report, "n_steps", s->n_steps, "");
     if (sde) hb_report_integer(report, "n_correct", s->n_correct, "");
     if (sde) hb_report_real(report, "snr", s->snr, "");
     if (sde) hb_report_real(report, "det_tau", s->det_tau, "");
     if (ode) hb_report_real(report, "tolerance", s->tolerance, "");
-    hb_report_text(report, "denoise", denoise_names[s->denoise], "");
+    hb_report_text(report, "denoise", HB_OPTION_NAME(hb_generate, s, denoise), "");
     if (g->info.image_height > 0) hb_report_boolean(report, "clip", isnan(s->low), "");
     hb_report_real(report, "tau_min", s->tau_min, "");
     hb_report_real(report, "tau_max", s->tau_max, "");
     if (v->label >= 0) hb_report_integer(report, "label", v->label, "");
     if (v->each_label) hb_report_text(report, "label", "each", "");
-    hb_report_unsigned(report, "seed", v->seed, "");
+    hb_report_unsigned(report, "seed", v->settings.seed, "");
     hb_report_unsigned(report, "first", v->first, "");
     if (v->plot) hb_report_text(report, "plot", v->plot, "");
     hb_report_real(report, "seconds", g->seconds, "");
@@ -283,8 +280,8 @@ static hb_status print_result(const generation *g)
     if (hb_session_quiet(g->session)) return HB_OK;
     printf("%s: %" PRIu64 " samples of dimension %d by %s, seed %" PRIu64
            ", %.3g s, %s samples/s\n",
-           v->path, v->n, g->info.dim, hb_generate_solvers[v->solver], v->seed, g->seconds,
-           hb_report_quantity((double)v->n / g->seconds).text);
+           v->path, v->n, g->info.dim, HB_OPTION_NAME(hb_generate, &g->settings, solver),
+           v->settings.seed, g->seconds, hb_report_quantity((double)v->n / g->seconds).text);
     if (v->plot) printf("%s: the samples\n", v->plot);
     return HB_OK;
 }

@@ -235,9 +235,9 @@ static hb_status print_json(const training *t)
         hb_report_integer(report, "image_width", t->data.image_width, "");
     }
     hb_report_text(report, "method", t->info.method, "");
-    hb_report_text(report, "head", HB_TRAIN_NAME(&t->settings, head), "");
-    hb_report_text(report, "process", HB_TRAIN_NAME(&t->settings, process), "");
-    hb_report_text(report, "standardise", HB_TRAIN_NAME(&t->settings, standardise), "");
+    hb_report_text(report, "head", HB_OPTION_NAME(hb_train, &t->settings, head), "");
+    hb_report_text(report, "process", HB_OPTION_NAME(hb_train, &t->settings, process), "");
+    hb_report_text(report, "standardise", HB_OPTION_NAME(hb_train, &t->settings, standardise), "");
     hb_report_real(report, "scale", t->info.scale, "");
     hb_report_unsigned(report, "parameters", t->info.parameters, "");
     hb_report_unsigned(report, "seed", v->settings.seed, "");
@@ -266,11 +266,11 @@ static hb_status print_summary(training *t)
     if (t->data.held) printf(", %zu held out", t->data.held);
     if (t->data.classes) printf(", %d classes", t->data.classes);
     if (t->settings.standardise)
-        printf(", standardised (%s)", HB_TRAIN_NAME(&t->settings, standardise));
+        printf(", standardised (%s)", HB_OPTION_NAME(hb_train, &t->settings, standardise));
     printf("\n");
     printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
-           HB_TRAIN_NAME(&t->settings, head), HB_TRAIN_NAME(&t->settings, process),
-           t->info.parameters, v->settings.seed);
+           HB_OPTION_NAME(hb_train, &t->settings, head),
+           HB_OPTION_NAME(hb_train, &t->settings, process), t->info.parameters, v->settings.seed);
     printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
            seconds(t), hb_report_quantity(rows_per_second(t)).text);
     printf("losses at the end: %.4g denoising", final_mean(t, HB_LOG_DSM));

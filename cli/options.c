@@ -77,6 +77,12 @@ const hb_setting *hb_options_setting(const hb_option *option)
     return row;
 }
 
+const char *hb_options_name(const hb_setting *(*setting)(size_t), size_t field, int value)
+{
+    const hb_option option = {.setting = setting, .field = field};
+    return hb_options_setting(&option)->names()[value];
+}
+
 int hb_options_complete(const hb_option *row, hb_option *out)
 {
     static const hb_option_kind kinds[] = {[HB_SETTING_KIND_FLAG] = HB_OPTION_FLAG,

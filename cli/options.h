@@ -21,6 +21,7 @@
 #define HB_CLI_OPTIONS_H
 
 #include <heatball/settings.h>
+#include <stddef.h>
 #include <stdio.h>
 
 typedef enum hb_option_kind {
@@ -75,6 +76,19 @@ typedef struct hb_option {
     const hb_setting *(*setting)(size_t index);
     size_t field; /* its offset in the library's struct */
 } hb_option;
+
+/* An option of field `member` of prefix_settings, which is `settings` in the struct prefix_values; OPEN: see above. */
+#define HB_OPTION_BY(prefix, member)                                                               \
+    .setting = prefix##_setting, .field = offsetof(prefix##_settings, member),                     \
+    .offset = offsetof(prefix##_values, settings.member)
+#define HB_OPTION_SETTING(prefix, option, value, role, member)                                     \
+    {                                                                                              \
+        .name = (option), .placeholder = (value), .rules = (role), HB_OPTION_BY(prefix, member)    \
+    }
+/* The name of a field that is a choice. */
+#define HB_OPTION_NAME(prefix, settings, member)                                                   \
+    hb_options_name(prefix##_setting, offsetof(prefix##_settings, member), (settings)->member)
+const char *hb_options_name(const hb_setting *(*setting)(size_t index), size_t field, int value);
 
 /* A table (at most 64 entries, the last one {0}) and the struct that its values go to. */
 typedef struct hb_option_section {

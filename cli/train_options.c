@@ -9,22 +9,15 @@
 #include "points.h"
 
 #include <math.h>
-#include <stddef.h>
 
 static const char *const processes[] = {"ou", "ve", NULL};
 
 #define AT(field) .offset = offsetof(hb_train_values, field)
-#define OF(member)                                                                                 \
-    .setting = hb_train_setting, .field = offsetof(hb_train_settings, member), AT(settings.member)
-#define SETTING(option, value, member)                                                             \
-    {                                                                                              \
-        .name = (option), .placeholder = (value), OF(member)                                       \
-    }
+#define OF(member) HB_OPTION_BY(hb_train, member)
+#define SETTING(option, value, member) HB_OPTION_SETTING(hb_train, option, value, 0, member)
 /* The default is not filled in: one must see whether it was given. */
 #define OPEN(option, value, member)                                                                \
-    {                                                                                              \
-        .name = (option), .placeholder = (value), .rules = HB_OPTION_OPEN, OF(member)              \
-    }
+    HB_OPTION_SETTING(hb_train, option, value, HB_OPTION_OPEN, member)
 
 const hb_option hb_train_options[] = {
     {.name = "data",
@@ -195,12 +188,6 @@ hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
 }
 
 /* ---- settings ---- */
-
-const char *hb_train_choice(size_t field, int value)
-{
-    const hb_option option = {.setting = hb_train_setting, .field = field};
-    return hb_options_setting(&option)->names()[value];
-}
 
 void hb_train_options_settings(const hb_train_values *v, int own_data, int images,
                                hb_train_settings *out)

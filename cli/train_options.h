@@ -6,7 +6,6 @@
 #include "session.h"
 
 #include <heatball/train.h>
-#include <stddef.h>
 
 typedef struct hb_train_values {
     const char *data, *labels, *drift, *path, *log, *plot;
@@ -20,10 +19,6 @@ typedef struct hb_train_values {
 } hb_train_values;
 
 extern const hb_option hb_train_options[]; /* of an hb_train_values */
-/* The name of a value of head, process or standardise, a field of hb_train_settings. */
-const char *hb_train_choice(size_t field, int value);
-#define HB_TRAIN_NAME(settings, field)                                                             \
-    hb_train_choice(offsetof(hb_train_settings, field), (settings)->field)
 
 /* Refuses options that do not go together, and names that end wrongly. */
 hb_status hb_train_options_check(hb_session *session, const hb_train_values *v);

@@ -15,6 +15,7 @@
 
 #include <heatball/judge.h>
 #include <heatball/model.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +54,8 @@ typedef struct hb_generate_settings {
 } hb_generate_settings;
 
 HB_API void hb_generate_settings_default(hb_generate_settings *settings);
+/* Row `index` of the table of these fields, in their order; NULL behind the last. */
+HB_API const hb_setting *hb_generate_setting(size_t index);
 
 /* Samples first .. first+n-1: x[n][dim]. Sample i is a function of (settings, dim, i) and the score
  * alone: the same bits in pieces and on any number of threads, if the score of a row does not

@@ -198,6 +198,7 @@ SIGNATURES = {
     "hb_classifier_destroy": (None, (_classifier,)),
     # generate.h
     "hb_generate_settings_default": (None, (POINTER(GenerateSettings),)),
+    "hb_generate_setting": (POINTER(Setting), (c_size_t,)),
     "hb_generate": (_status, (_context, POINTER(GenerateSettings), c_int, SCORE, c_void_p, c_uint64,
                               c_size_t, _doubles)),
     "hb_likelihood": (_status, (_context, POINTER(GenerateSettings), c_int, DIVERGENCE, c_void_p,

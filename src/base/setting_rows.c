@@ -4,6 +4,7 @@
 #include "base/context.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A field as a number; a uint64_t above 2^53 is rounded. */

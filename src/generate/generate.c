@@ -16,27 +16,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_STEPS = 1000000, MAX_CORRECT = 4000, CALL_DOUBLES = 1 << 21 };
+enum { CALL_DOUBLES = 1 << 21 };
 static const double LARGEST_TAU_OU = 10; /* what is left of the data there is e^-10 of it */
 static const double LARGEST_TAU_VE = 1e8, SMALLEST_TAU = 1e-12;
-
-void hb_generate_settings_default(hb_generate_settings *settings)
-{
-    *settings = (hb_generate_settings){.solver = HB_SOLVER_SDE,
-                                       .process = HB_PROCESS_OU,
-                                       .n_steps = 500,
-                                       .n_correct = 1,
-                                       .snr = 0.16,
-                                       .det_tau = 0.15,
-                                       .tau_min = NAN,
-                                       .tau_max = NAN,
-                                       .rho = 7,
-                                       .denoise = HB_DENOISE_FLOW,
-                                       .tolerance = 1e-5,
-                                       .low = NAN,
-                                       .high = NAN,
-                                       .seed = 1};
-}
 
 /* ---- checks ---- */
 
@@ -54,39 +36,13 @@ static hb_status check_process(hb_context *context, const hb_generate_settings *
     return HB_OK;
 }
 
-static hb_status check_steps(hb_context *context, const hb_generate_settings *s)
-{
-    HB_CHECK(context, s->solver >= HB_SOLVER_SDE && s->solver <= HB_SOLVER_HEUN, HB_ERROR_ARGUMENT,
-             "solver is %d; it must be HB_SOLVER_SDE (%d), HB_SOLVER_ODE (%d) or HB_SOLVER_HEUN "
-             "(%d)",
-             s->solver, HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN);
-    HB_CHECK(context, s->denoise >= HB_DENOISE_NONE && s->denoise <= HB_DENOISE_FLOW,
-             HB_ERROR_ARGUMENT,
-             "denoise is %d; it must be HB_DENOISE_NONE (%d), HB_DENOISE_MEAN (%d) or "
-             "HB_DENOISE_FLOW (%d)",
-             s->denoise, HB_DENOISE_NONE, HB_DENOISE_MEAN, HB_DENOISE_FLOW);
-    HB_CHECK(context, s->n_steps >= 1 && s->n_steps <= MAX_STEPS, HB_ERROR_ARGUMENT,
-             "n_steps is %d; it must be 1 to %d", s->n_steps, MAX_STEPS);
-    HB_CHECK(context, s->n_correct >= 0 && s->n_correct <= MAX_CORRECT, HB_ERROR_ARGUMENT,
-             "n_correct is %d; it must be 0 to %d", s->n_correct, MAX_CORRECT);
-    HB_CHECK(context, s->snr >= 0 && s->snr < 1, HB_ERROR_ARGUMENT,
-             "snr is %g; it must be 0 or more and below 1, where the corrector is unstable",
-             s->snr);
-    HB_CHECK(context, s->det_tau >= 0, HB_ERROR_ARGUMENT,
-             "det_tau is %g; it must be 0 (never) or more", s->det_tau);
-    HB_CHECK(context, s->rho >= 1 && s->rho <= 100, HB_ERROR_ARGUMENT,
-             "rho is %g; it must be 1 to 100", s->rho);
-    HB_CHECK(context, s->tolerance >= 1e-12 && s->tolerance <= 0.1, HB_ERROR_ARGUMENT,
-             "tolerance is %g; it must be 1e-12 to 0.1", s->tolerance);
-    return HB_OK;
-}
-
 hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
                               double tau_min, double tau_max, hb_generate_settings *out)
 {
     HB_CHECK(context, settings, HB_ERROR_ARGUMENT, "settings is NULL");
     HB_CHECK(context, dim >= 1 && dim <= 1000000, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to 1000000", dim);
+    HB_TRY(hb_generate_settings_check(context, settings));
     *out = *settings;
     if (isnan(out->tau_min)) out->tau_min = tau_min;
     if (isnan(out->tau_max)) out->tau_max = tau_max;
@@ -94,8 +50,7 @@ hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *s
     if (isnan(out->high)) out->high = INFINITY;
     HB_CHECK(context, out->low < out->high, HB_ERROR_ARGUMENT,
              "low is %g and high is %g; low must be below high", out->low, out->high);
-    HB_TRY(check_process(context, out));
-    return check_steps(context, out);
+    return check_process(context, out);
 }
 
 hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n)

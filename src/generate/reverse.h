@@ -82,6 +82,7 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
 /* Progress: this batch is done to `share`. */
 hb_status hb_reverse_progress(const hb_reverse *run, double share);
 /* Checks the settings and copies them to *out with tau_min and tau_max in the place of NaN. */
+hb_status hb_generate_settings_check(hb_context *context, const hb_generate_settings *settings);
 hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
                               double tau_min, double tau_max, hb_generate_settings *out);
 hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n);

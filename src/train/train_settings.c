@@ -4,40 +4,14 @@
  * RESULT: the weights depend on the field, so a checkpoint of another value is refused. ASIDE: they do not, or the
  * checkpoint has it in another form (the drift, the steps of the epochs). A field without a row is found by
  * tests/python/test_settings.py. */
+#define SETTINGS hb_train_settings
 #include "base/setting_rows.h"
 #include "net/model_file.h"
 #include "train/trainer.h"
 
 #include <math.h>
 
-enum { RESULT = HB_SETTING_RULE_RESULT, ASIDE = 0, MOST_ROWS = 1 << 20 };
-enum { ABOVE = HB_SETTING_RULE_ABOVE, BELOW = HB_SETTING_RULE_BELOW };
-
-#define AT(field) .name = #field, .offset = offsetof(hb_train_settings, field)
-#define KIND(field)                                                                                \
-    .kind = _Generic(((hb_train_settings *)0)->field, int                                          \
-                     : HB_SETTING_KIND_INTEGER, uint64_t                                           \
-                     : HB_SETTING_KIND_UNSIGNED, double                                            \
-                     : HB_SETTING_KIND_REAL)
-#define SHOWN(field, as, text, value, low, high, says)                                             \
-    {                                                                                              \
-        AT(field), KIND(field), .rules = (as), .fallback = (value), .shown = (text), .min = (low), \
-                                .max = (high), .help = (says)                                      \
-    }
-#define NUMBER(field, as, value, low, high, says) SHOWN(field, as, #value, value, low, high, says)
-#define FLAG(field, as, says)                                                                      \
-    {                                                                                              \
-        AT(field), .kind = HB_SETTING_KIND_FLAG, .rules = (as), .shown = "0", .help = (says)       \
-    }
-#define CHOICE(field, as, value, text, list, says)                                                 \
-    {                                                                                              \
-        AT(field), .kind = HB_SETTING_KIND_CHOICE, .rules = (as), .fallback = (value),             \
-                   .shown = (text), .names = (list), .help = (says)                                \
-    }
-#define POINTER(field, says)                                                                       \
-    {                                                                                              \
-        AT(field), .kind = HB_SETTING_KIND_POINTER, .help = (says)                                 \
-    }
+enum { MOST_ROWS = 1 << 20 };
 
 static const char *const *standardise_names(void)
 {

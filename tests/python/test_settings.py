@@ -21,7 +21,7 @@ KINDS = {ctypes.c_int: {SettingKind.SETTING_KIND_FLAG, SettingKind.SETTING_KIND_
                         SettingKind.SETTING_KIND_CHOICE},
          ctypes.c_uint64: {SettingKind.SETTING_KIND_UNSIGNED},
          ctypes.c_double: {SettingKind.SETTING_KIND_REAL}}
-TABLES = [("hb_train_settings", "hb_train_setting")]
+TABLES = [("hb_train_settings", "hb_train_setting"), ("hb_generate_settings", "hb_generate_setting")]
 
 
 def rows_of(function):
@@ -84,6 +84,12 @@ def test_python_has_a_keyword_for_every_setting():
         keyword = keywords.get(row.name.decode())
         if keyword is not None and keyword.default not in (None, False):
             assert str(keyword.default) == row.shown.decode()  # head, process, seed
+
+
+def test_python_generates_with_every_setting():
+    keywords = set(inspect.signature(heatball.Model.generate).parameters) | {"low", "high"}  # clip
+    names = {row.name.decode() for row in rows_of("hb_generate_setting")}
+    assert names - keywords - {"size"} == {"process", "mean", "covariance"}  # the model's
 
 
 def test_the_header_says_the_same_defaults():
