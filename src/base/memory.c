@@ -57,14 +57,19 @@ hb_status hb_workspace_create(hb_context *context, size_t bytes, hb_workspace *o
     return HB_OK;
 }
 
-hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arrays,
-                             hb_workspace *out)
+size_t hb_workspace_bytes(size_t n, const hb_array *arrays)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
         if (arrays[i].at)
             bytes = hb_workspace_add(bytes, hb_workspace_need(arrays[i].count, arrays[i].size));
-    HB_TRY(hb_workspace_create(context, bytes, out));
+    return bytes;
+}
+
+hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arrays,
+                             hb_workspace *out)
+{
+    HB_TRY(hb_workspace_create(context, hb_workspace_bytes(n, arrays), out));
     for (size_t i = 0; i < n; i++) {
         if (!arrays[i].at) continue;
         void *array = hb_workspace_take(out, arrays[i].count, arrays[i].size);

@@ -45,6 +45,7 @@ typedef struct hb_array {
                        (hb_array[]){__VA_ARGS__}, (work))
 hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arrays,
                              hb_workspace *out);
+size_t hb_workspace_bytes(size_t n, const hb_array *arrays); /* that it takes; SIZE_MAX: too many */
 
 /* By hand, where the arrays are many alike. Bytes that an array takes in a workspace; SIZE_MAX when it does not fit, and sums stay there. */
 size_t hb_workspace_need(size_t count, size_t size);

@@ -215,43 +215,34 @@ static hb_status update_drift(hb_scheme *s, double tau, double *scratch)
 
 /* ---- creation --------------------------------------------------------------------------------- */
 
-static size_t scheme_need(const hb_mesh *mesh)
+enum { MOST_ARRAYS = 5 * 3 + 4 };
+
+static size_t scheme_arrays(hb_scheme *s, hb_array arrays[MOST_ARRAYS])
 {
-    const size_t batch = hb_workspace_need(2 * EDGE_BATCH * (size_t)mesh->dim, sizeof(double));
-    size_t need = 2 * batch;
-    for (int a = 0; a < mesh->dim; a++) {
-        const size_t entries = hb_workspace_need(hb_mesh_strand_entries(mesh, a), sizeof(double));
-        for (int k = 0; k < (a == 0 ? 6 : 5); k++) need = hb_workspace_add(need, entries);
+    const size_t batch = 2 * EDGE_BATCH * (size_t)s->mesh.dim;
+    const hb_array single[] = {HB_ARRAY(s->drain, hb_mesh_strand_entries(&s->mesh, 0)),
+                               HB_ARRAY(s->buffers, 2 * hb_mesh_strand_most(&s->mesh)),
+                               HB_ARRAY(s->points, batch), HB_ARRAY(s->drift, batch)};
+    size_t n = sizeof single / sizeof *single;
+    memcpy(arrays, single, sizeof single);
+    for (int a = 0; a < s->mesh.dim; a++) {
+        const size_t entries = hb_mesh_strand_entries(&s->mesh, a);
+        const hb_array of_axis[] = {HB_ARRAY(s->gain_up[a], entries),
+                                    HB_ARRAY(s->gain_down[a], entries),
+                                    HB_ARRAY(s->lower[a], entries), HB_ARRAY(s->upper[a], entries),
+                                    HB_ARRAY(s->pivot[a], entries)};
+        memcpy(arrays + n, of_axis, sizeof of_axis);
+        n += sizeof of_axis / sizeof *of_axis;
     }
-    const size_t buffers = 2 * hb_mesh_strand_most(mesh);
-    return hb_workspace_add(need, hb_workspace_need(buffers, sizeof(double)));
+    return n;
 }
 
 double hb_scheme_bytes(const hb_mesh *mesh)
 {
-    return (double)scheme_need(mesh);
-}
-
-static double *take_zeros(hb_workspace *work, size_t count)
-{
-    return memset(hb_workspace_take(work, count, sizeof(double)), 0, count * sizeof(double));
-}
-
-static void carve(hb_scheme *s)
-{
-    for (int a = 0; a < s->mesh.dim; a++) {
-        const size_t entries = hb_mesh_strand_entries(&s->mesh, a);
-        s->gain_up[a] = take_zeros(&s->work, entries);
-        s->gain_down[a] = take_zeros(&s->work, entries);
-        s->lower[a] = take_zeros(&s->work, entries);
-        s->upper[a] = take_zeros(&s->work, entries);
-        s->pivot[a] = take_zeros(&s->work, entries);
-        if (a == 0) s->drain = take_zeros(&s->work, entries);
-    }
-    const size_t batch = 2 * EDGE_BATCH * (size_t)s->mesh.dim;
-    s->buffers = take_zeros(&s->work, 2 * hb_mesh_strand_most(&s->mesh));
-    s->points = hb_workspace_take(&s->work, batch, sizeof(double));
-    s->drift = hb_workspace_take(&s->work, batch, sizeof(double));
+    hb_scheme s = {.mesh = *mesh};
+    hb_array arrays[MOST_ARRAYS];
+    const size_t n = scheme_arrays(&s, arrays);
+    return (double)hb_workspace_bytes(n, arrays);
 }
 
 hb_status hb_scheme_mind_breaks(hb_scheme *s)
@@ -275,12 +266,14 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
     s->kernels = hb_scheme_kernels_of(context->isa);
     s->mesh = *mesh;
     s->drift_tau = NAN;
-    hb_status status = hb_workspace_create(context, scheme_need(mesh), &s->work);
+    hb_array arrays[MOST_ARRAYS];
+    const size_t n = scheme_arrays(s, arrays);
+    const hb_status status = hb_workspace_carve(context, n, arrays, &s->work);
     if (status != HB_OK) {
         hb_release(context, s);
         return status;
     }
-    carve(s);
+    memset(s->work.memory, 0, s->work.size);
     *out = s;
     return HB_OK;
 }

@@ -210,14 +210,8 @@ hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem, dou
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
     cloud c = {.context = context, .problem = problem, .d = d, .tau_end = tau_end};
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context,
-                               3 * hb_workspace_need(n, sizeof(double)) +
-                                   hb_workspace_need(n * d, sizeof(double)),
-                               &work));
-    c.x = hb_workspace_take(&work, n, sizeof(double));
-    c.F = hb_workspace_take(&work, n, sizeof(double));
-    c.normals = hb_workspace_take(&work, n, sizeof(double));
-    c.jacobian = hb_workspace_take(&work, n * d, sizeof(double));
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n), HB_ARRAY(c.normals, n),
+                        HB_ARRAY(c.jacobian, n * d)));
     const hb_status status = choose(&c, n_at, at, out);
     hb_workspace_destroy(&work);
     return status;

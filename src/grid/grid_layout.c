@@ -364,19 +364,10 @@ hb_status hb_grid_layout(hb_context *context, const hb_problem *problem, double 
                 .flaws = flaws};
     leaves s = {.l = &l};
     *flaws = (hb_layout_flaws){0};
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need((size_t)facts->n_breaks + 3, sizeof(hb_interval)) +
-                                   3 * hb_workspace_need(samples, sizeof(double)) +
-                                   hb_workspace_need(MOST_LEAVES, sizeof(double)) +
-                                   hb_workspace_need(MOST_LEAVES, sizeof(int)),
-                               &work));
-    l.box = hb_workspace_take(&work, (size_t)facts->n_breaks + 3, sizeof(hb_interval));
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(l.box, (size_t)facts->n_breaks + 3),
+                        HB_ARRAY(s.x, samples), HB_ARRAY(s.F, samples), HB_ARRAY(s.tau, samples),
+                        HB_ARRAY(s.ends, MOST_LEAVES), HB_ARRAY(s.depth, MOST_LEAVES)));
     l.arguments = l.box + 3;
-    s.x = hb_workspace_take(&work, samples, sizeof(double));
-    s.F = hb_workspace_take(&work, samples, sizeof(double));
-    s.tau = hb_workspace_take(&work, samples, sizeof(double));
-    s.ends = hb_workspace_take(&work, MOST_LEAVES, sizeof(double));
-    s.depth = hb_workspace_take(&work, MOST_LEAVES, sizeof(int));
     const hb_status status = lay(&l, cells, &s, axes);
     hb_workspace_destroy(&work);
     return status;

@@ -204,15 +204,10 @@ static hb_status allocate(krylov *s)
 {
     const hb_mesh *mesh = hb_scheme_mesh(s->scheme);
     if (mesh->dim == 1) return HB_OK;
-    size_t need = 0;
+    hb_array arrays[2 * MOST + 1];
     for (int k = 0; k < 2 * MOST + 1; k++)
-        need = hb_workspace_add(need, hb_workspace_need(mesh->size, sizeof(double)));
-    HB_TRY(hb_workspace_create(s->context, need, &s->work));
-    for (int k = 0; k <= MOST; k++)
-        s->y[k] = hb_workspace_take(&s->work, mesh->size, sizeof(double));
-    for (int k = 0; k < MOST; k++)
-        s->s[k] = hb_workspace_take(&s->work, mesh->size, sizeof(double));
-    return HB_OK;
+        arrays[k] = (hb_array)HB_ARRAY(*(k <= MOST ? &s->y[k] : &s->s[k - MOST - 1]), mesh->size);
+    return hb_workspace_carve(s->context, 2 * MOST + 1, arrays, &s->work);
 }
 
 SUNLinearSolver hb_krylov_create(hb_context *context, hb_scheme *scheme, void *cvode,

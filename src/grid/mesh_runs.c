@@ -85,7 +85,8 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     if (!hb_problem_is_autonomous(problem)) settings.longest = settings.tau_end / LEAST_STEPS;
     run->all = all;
     run->share = (double)mesh->size / sizes;
-    run->context = *grid->context;
+    run->context = hb_context_child(grid->context, 0);
+    run->context.settings.progress = grid->context->settings.progress;
     HB_TRY(hb_allocate(&run->context, mesh->size, sizeof(double), &run->start));
     HB_TRY(hb_grid_start(&run->context, problem, mesh, plan, log_mass, run->start,
                          &settings.tau_start));
@@ -120,8 +121,7 @@ static hb_status outcome(mesh_runs *all)
         if (status != HB_OK && run->status == HB_ERROR_INTERRUPTED &&
             (!run->calls_back || status == HB_ERROR_NUMERICAL))
             continue;
-        status = run->status;
-        memcpy(all->grid->context->message, run->context.message, sizeof run->context.message);
+        status = hb_context_adopt(all->grid->context, &run->context, run->status);
     }
     return status;
 }
@@ -134,10 +134,8 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
     hb_status status = HB_OK;
     for (int m = 0; m < HB_GRID_MESHES && status == HB_OK; m++) {
         all.run[m].out = out[m];
-        status = prepare(&all, m, problem, plan, &log_mass);
-        if (status != HB_OK)
-            memcpy(grid->context->message, all.run[m].context.message,
-                   sizeof grid->context->message);
+        status = hb_context_adopt(grid->context, &all.run[m].context,
+                                  prepare(&all, m, problem, plan, &log_mass));
     }
     if (status == HB_OK)
         status = hb_parallel_for(grid->context, NULL, HB_GRID_MESHES, run_task, &all);

@@ -94,14 +94,10 @@ static hb_status fit_axis(hb_context *context, const hb_mesh *mesh, int axis, do
     const int n = mesh->nodes[axis];
     const size_t inner = hb_mesh_stride(mesh, axis), count = mesh->size / (size_t)n;
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need((size_t)n * LEADING, sizeof(double)) +
-                                   hb_workspace_need((size_t)n, sizeof(lapack_int)) +
-                                   hb_workspace_need((size_t)n * LINES, sizeof(double)),
-                               &work));
-    double *bands = hb_workspace_take(&work, (size_t)n * LEADING, sizeof(double));
-    lapack_int *pivots = hb_workspace_take(&work, (size_t)n, sizeof(lapack_int));
-    double *lines = hb_workspace_take(&work, (size_t)n * LINES, sizeof(double)); // (LINES, n)
+    double *bands, *lines; // (n, LEADING), (LINES, n)
+    lapack_int *pivots;    // (n)
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(bands, (size_t)n * LEADING),
+                        HB_ARRAY(pivots, (size_t)n), HB_ARRAY(lines, (size_t)n * LINES)));
     hb_status status = factor(context, n, bands, pivots);
     for (size_t from = 0; from < count && status == HB_OK; from += LINES) {
         const size_t m = count - from < LINES ? count - from : LINES;

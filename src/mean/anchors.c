@@ -84,16 +84,10 @@ static hb_status evaluate_anchors(hb_anchors *anchors)
 {
     const size_t n = anchors->n, d = (size_t)anchors->equation.dim;
     hb_context *context = anchors->context;
-    const size_t row = hb_workspace_need(n, sizeof(double));
-    const size_t table = hb_workspace_need(n, d * sizeof(double));
     hb_workspace work;
-    HB_TRY(hb_workspace_create(
-        context, hb_workspace_add(hb_workspace_add(row, row), hb_workspace_add(table, table)),
-        &work));
-    double *tau = hb_workspace_take(&work, n, sizeof(double));
-    double *divergence = hb_workspace_take(&work, n, sizeof(double));
-    double *gradient = hb_workspace_take(&work, n, d * sizeof(double));
-    double *drift = hb_workspace_take(&work, n, d * sizeof(double));
+    double *tau, *divergence, *gradient, *drift; // (n), (n), (n, d), (n, d)
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(tau, n), HB_ARRAY(divergence, n),
+                        HB_ARRAY(gradient, n * d), HB_ARRAY(drift, n * d)));
     for (size_t i = 0; i < n; i++) tau[i] = anchors->tau0;
     hb_status status =
         hb_field_values(context, &anchors->equation, n, anchors->x, tau, anchors->v, gradient);

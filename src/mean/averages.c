@@ -40,7 +40,7 @@ static const double ROUNDING = 64 * 2.220446049250313e-16;
 
 /* ---- what one thread works with ------------------------------------------------------------- */
 
-typedef struct thread_room {
+typedef struct thread_scratch {
     hb_context context; /* the caller's, with one thread and without progress */
     hb_workspace work;
     hb_nodes nodes;
@@ -49,7 +49,7 @@ typedef struct thread_room {
     double *values;     // (2 pairs, HB_COLUMNS)
     double *rows;       // (pairs, columns)
     double *totals;     // (2, columns): cubature
-} thread_room;
+} thread_scratch;
 
 typedef struct average_run {
     const hb_anchors *anchors;
@@ -57,69 +57,40 @@ typedef struct average_run {
     size_t d, columns;
     size_t block_pairs, chunk_pairs, chunks; /* of Monte Carlo */
     int n_threads;
-    thread_room *rooms;               // (n_threads)
+    thread_scratch *scratch;          // (n_threads)
     double *parts;                    // (n, chunks, 1 + 2 columns): count, means, squares
     hb_cloud clouds[2][KINDS][TURNS]; /* cubature of degree p, p-2 */
     double *mean, *error;             // (n, columns)
 } average_run;
 
-static double *take(thread_room *room, size_t count, size_t columns)
-{
-    return hb_workspace_take(&room->work, count, columns * sizeof(double));
-}
-
-static hb_status create_room(const average_run *run, thread_room *room)
+static hb_status create_scratch(const average_run *run, thread_scratch *scratch)
 {
     const size_t pairs = run->block_pairs, n = 2 * pairs, d = run->d;
-    const size_t doubles[] = {n * d,
-                              n,
-                              n,
-                              n * d,
-                              n * d,
-                              n,
-                              n * d,
-                              n,
-                              n * d,
-                              pairs * d,
-                              pairs,
-                              pairs,
-                              n * HB_COLUMNS,
-                              pairs * run->columns,
-                              2 * run->columns};
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(doubles[i], sizeof(double)));
-    room->context = *run->anchors->context;
-    room->context.threads = 1;
-    room->context.settings.progress = NULL;
-    HB_TRY(hb_workspace_create(run->anchors->context, bytes, &room->work));
-    room->nodes = (hb_nodes){.capacity = n};
-    room->nodes.x = take(room, n, d);
-    room->nodes.tau = take(room, n, 1);
-    room->nodes.v = take(room, n, 1);
-    room->nodes.gradient = take(room, n, d);
-    room->nodes.drift = take(room, n, d);
-    room->nodes.divergence = take(room, n, 1);
-    room->cloud = (hb_cloud){.y = take(room, n, d), .s = take(room, n, 1), .arm = take(room, n, d)};
-    room->draw = (hb_cloud_draw){.dim = run->anchors->equation.dim,
-                                 .lift = run->anchors->settings.lift,
-                                 .c_g = run->anchors->constants.c_g,
-                                 .z = take(room, pairs, d),
-                                 .sigma = take(room, pairs, 1),
-                                 .uniform = take(room, pairs, 1)};
-    room->values = take(room, n, HB_COLUMNS);
-    room->rows = take(room, pairs, run->columns);
-    room->totals = take(room, 2, run->columns);
-    return HB_OK;
+    hb_nodes *nodes = &scratch->nodes;
+    hb_cloud *cloud = &scratch->cloud;
+    hb_cloud_draw *draw = &scratch->draw;
+    scratch->context = hb_context_child(run->anchors->context, 1);
+    *nodes = (hb_nodes){.capacity = n};
+    *cloud = (hb_cloud){0};
+    *draw = (hb_cloud_draw){.dim = run->anchors->equation.dim,
+                            .lift = run->anchors->settings.lift,
+                            .c_g = run->anchors->constants.c_g};
+    return HB_WORKSPACE(
+        run->anchors->context, &scratch->work, HB_ARRAY(nodes->x, n * d), HB_ARRAY(nodes->tau, n),
+        HB_ARRAY(nodes->v, n), HB_ARRAY(nodes->gradient, n * d), HB_ARRAY(nodes->drift, n * d),
+        HB_ARRAY(nodes->divergence, n), HB_ARRAY(cloud->y, n * d), HB_ARRAY(cloud->s, n),
+        HB_ARRAY(cloud->arm, n * d), HB_ARRAY(draw->z, pairs * d), HB_ARRAY(draw->sigma, pairs),
+        HB_ARRAY(draw->uniform, pairs), HB_ARRAY(scratch->values, n * HB_COLUMNS),
+        HB_ARRAY(scratch->rows, pairs * run->columns), HB_ARRAY(scratch->totals, 2 * run->columns));
 }
 
 /* Nodes first .. first+n-1 of a cloud around anchor i, with the field and, for sources, the drift. */
-static hb_status evaluate_nodes(const average_run *run, thread_room *room, size_t i,
+static hb_status evaluate_nodes(const average_run *run, thread_scratch *scratch, size_t i,
                                 hb_cloud_kind kind, const hb_cloud *cloud, size_t first, size_t n)
 {
     const hb_anchors *anchors = run->anchors;
     const double r = anchors->radius[i], *x0 = anchors->x + i * run->d;
-    hb_nodes *nodes = &room->nodes;
+    hb_nodes *nodes = &scratch->nodes;
     nodes->n = n;
     for (size_t k = 0; k < n; k++) {
         const double *y = cloud->y + (first + k) * run->d;
@@ -127,72 +98,74 @@ static hb_status evaluate_nodes(const average_run *run, thread_room *room, size_
         nodes->tau[k] = anchors->tau0 - r * r * cloud->s[first + k];
     }
     const int gradient = kind != HB_CLOUD_VALUE || run->wish.score;
-    HB_TRY(hb_field_values(&room->context, &anchors->equation, n, nodes->x, nodes->tau, nodes->v,
+    HB_TRY(hb_field_values(&scratch->context, &anchors->equation, n, nodes->x, nodes->tau, nodes->v,
                            gradient ? nodes->gradient : NULL));
     if (kind == HB_CLOUD_VALUE) return HB_OK;
-    return hb_drift_values(&room->context, &anchors->equation, n, nodes->x, nodes->tau,
+    return hb_drift_values(&scratch->context, &anchors->equation, n, nodes->x, nodes->tau,
                            nodes->drift, nodes->divergence);
 }
 
-/* Integrands of v, u, w at the nodes, into room->values. */
-static void fill_values(const average_run *run, thread_room *room, size_t i, hb_cloud_kind kind)
+/* Integrands of v, u, w at the nodes, into scratch->values. */
+static void fill_values(const average_run *run, thread_scratch *scratch, size_t i,
+                        hb_cloud_kind kind)
 {
     if (kind == HB_CLOUD_VALUE)
-        hb_anchor_deviations(&room->nodes, run->anchors->v[i], room->values);
+        hb_anchor_deviations(&scratch->nodes, run->anchors->v[i], scratch->values);
     else
-        hb_sources(&room->nodes, (int)run->d, run->anchors->v[i], room->values);
+        hb_sources(&scratch->nodes, (int)run->d, run->anchors->v[i], scratch->values);
 }
 
 /* ---- Monte Carlo ------------------------------------------------------------------------------ */
 
 /* rows += factor * (mean over the pair) for v, u, w. */
-static void add_pair_values(const average_run *run, thread_room *room, size_t pairs, double factor)
+static void add_pair_values(const average_run *run, thread_scratch *scratch, size_t pairs,
+                            double factor)
 {
     for (size_t k = 0; k < pairs; k++)
         for (size_t c = 0; c < HB_COLUMNS; c++)
-            room->rows[k * run->columns + c] +=
-                factor * 0.5 *
-                (room->values[2 * k * HB_COLUMNS + c] + room->values[(2 * k + 1) * HB_COLUMNS + c]);
+            scratch->rows[k * run->columns + c] += factor * 0.5 *
+                                                   (scratch->values[2 * k * HB_COLUMNS + c] +
+                                                    scratch->values[(2 * k + 1) * HB_COLUMNS + c]);
 }
 
-static void add_pair_gradients(const average_run *run, thread_room *room, size_t pairs)
+static void add_pair_gradients(const average_run *run, thread_scratch *scratch, size_t pairs)
 {
-    const double *gradient = room->nodes.gradient;
+    const double *gradient = scratch->nodes.gradient;
     for (size_t k = 0; k < pairs; k++)
         for (size_t c = 0; c < run->d; c++)
-            room->rows[k * run->columns + HB_COLUMNS + c] +=
+            scratch->rows[k * run->columns + HB_COLUMNS + c] +=
                 0.5 * (gradient[2 * k * run->d + c] + gradient[(2 * k + 1) * run->d + c]);
 }
 
 /* rows += r arm (h_v(+) - h_v(-))/2 */
-static void add_pair_arms(const average_run *run, thread_room *room, size_t i, size_t pairs)
+static void add_pair_arms(const average_run *run, thread_scratch *scratch, size_t i, size_t pairs)
 {
     const double r = run->anchors->radius[i];
     for (size_t k = 0; k < pairs; k++) {
-        const double odd = 0.5 * (hb_source_v(&room->nodes, (int)run->d, 2 * k) -
-                                  hb_source_v(&room->nodes, (int)run->d, 2 * k + 1));
+        const double odd = 0.5 * (hb_source_v(&scratch->nodes, (int)run->d, 2 * k) -
+                                  hb_source_v(&scratch->nodes, (int)run->d, 2 * k + 1));
         for (size_t c = 0; c < run->d; c++)
-            room->rows[k * run->columns + HB_COLUMNS + c] +=
-                r * odd * room->cloud.arm[2 * k * run->d + c];
+            scratch->rows[k * run->columns + HB_COLUMNS + c] +=
+                r * odd * scratch->cloud.arm[2 * k * run->d + c];
     }
 }
 
-static hb_status add_pairs(const average_run *run, thread_room *room, size_t i, hb_cloud_kind kind,
-                           uint64_t first, size_t pairs)
+static hb_status add_pairs(const average_run *run, thread_scratch *scratch, size_t i,
+                           hb_cloud_kind kind, uint64_t first, size_t pairs)
 {
     const double r = run->anchors->radius[i];
-    HB_TRY(hb_cloud_random(&room->context, &room->draw, kind, first, pairs, &room->cloud));
-    HB_TRY(evaluate_nodes(run, room, i, kind, &room->cloud, 0, 2 * pairs));
+    HB_TRY(hb_cloud_random(&scratch->context, &scratch->draw, kind, first, pairs, &scratch->cloud));
+    HB_TRY(evaluate_nodes(run, scratch, i, kind, &scratch->cloud, 0, 2 * pairs));
     if (kind == HB_CLOUD_SCORE) {
-        add_pair_arms(run, room, i, pairs);
+        add_pair_arms(run, scratch, i, pairs);
         return HB_OK;
     }
     if (run->wish.values) {
-        fill_values(run, room, i, kind);
-        add_pair_values(run, room, pairs,
+        fill_values(run, scratch, i, kind);
+        add_pair_values(run, scratch, pairs,
                         kind == HB_CLOUD_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r);
     }
-    if (kind == HB_CLOUD_VALUE && run->wish.score) add_pair_gradients(run, room, pairs);
+    if (kind == HB_CLOUD_VALUE && run->wish.score) add_pair_gradients(run, scratch, pairs);
     return HB_OK;
 }
 
@@ -207,17 +180,17 @@ static hb_moments part_of(const average_run *run, size_t i, size_t chunk)
     return (hb_moments){part[0], run->columns, part + 1, part + 1 + run->columns};
 }
 
-static hb_status sum_blocks(const average_run *run, thread_room *room, size_t i, uint64_t first,
-                            size_t pairs, hb_moments *moments)
+static hb_status sum_blocks(const average_run *run, thread_scratch *scratch, size_t i,
+                            uint64_t first, size_t pairs, hb_moments *moments)
 {
-    HB_TRY(hb_cloud_seeds(&room->context, run->anchors->settings.seed, i, room->draw.seeds));
+    HB_TRY(hb_cloud_seeds(&scratch->context, run->anchors->settings.seed, i, scratch->draw.seeds));
     for (size_t done = 0, count; done < pairs; done += count) {
         count = pairs - done < run->block_pairs ? pairs - done : run->block_pairs;
-        memset(room->rows, 0, count * run->columns * sizeof(double));
+        memset(scratch->rows, 0, count * run->columns * sizeof(double));
         for (int kind = 0; kind < KINDS; kind++)
             if (kind_is_wanted(run, kind))
-                HB_TRY(add_pairs(run, room, i, (hb_cloud_kind)kind, first + done, count));
-        hb_moments_add(moments, count, room->rows);
+                HB_TRY(add_pairs(run, scratch, i, (hb_cloud_kind)kind, first + done, count));
+        hb_moments_add(moments, count, scratch->rows);
     }
     return HB_OK;
 }
@@ -226,7 +199,7 @@ static hb_status sum_blocks(const average_run *run, thread_room *room, size_t i,
 static hb_status average_chunk(void *user, size_t index, int thread)
 {
     const average_run *run = user;
-    thread_room *room = run->rooms + thread;
+    thread_scratch *scratch = run->scratch + thread;
     const size_t i = index / run->chunks, chunk = index % run->chunks;
     const size_t first = chunk * run->chunk_pairs, samples = run->anchors->settings.samples;
     const size_t left = first < samples ? samples - first : 0;
@@ -234,10 +207,9 @@ static hb_status average_chunk(void *user, size_t index, int thread)
     double *part = run->parts + index * (1 + 2 * run->columns);
     memset(part, 0, (1 + 2 * run->columns) * sizeof *part);
     hb_moments moments = part_of(run, i, chunk);
-    const hb_status status = sum_blocks(run, room, i, first, pairs, &moments);
+    const hb_status status = sum_blocks(run, scratch, i, first, pairs, &moments);
     part[0] = moments.count;
-    if (status != HB_OK) hb_fail(run->anchors->context, status, "%s", room->context.message);
-    return status;
+    return hb_context_adopt(run->anchors->context, &scratch->context, status);
 }
 
 /* Deviations are differences of numbers of size 1 (u/u0) and |v0|. */
@@ -280,38 +252,39 @@ static hb_status average_by_draws(average_run *run)
 /* ---- cubature --------------------------------------------------------------------------------- */
 
 /* total += the part of a block of nodes of a cloud */
-static void add_block(const average_run *run, thread_room *room, size_t i, hb_cloud_kind kind,
+static void add_block(const average_run *run, thread_scratch *scratch, size_t i, hb_cloud_kind kind,
                       const hb_cloud *cloud, size_t first, double *total)
 {
     const double r = run->anchors->radius[i], *weight = cloud->weight + first;
     const double factor = kind == HB_CLOUD_VALUE ? 1 : 0.25 * run->anchors->constants.C1 * r * r;
     if (run->wish.values && kind != HB_CLOUD_SCORE) {
-        fill_values(run, room, i, kind);
-        for (size_t k = 0; k < room->nodes.n; k++)
+        fill_values(run, scratch, i, kind);
+        for (size_t k = 0; k < scratch->nodes.n; k++)
             for (size_t c = 0; c < HB_COLUMNS; c++)
-                total[c] += factor * weight[k] * room->values[k * HB_COLUMNS + c];
+                total[c] += factor * weight[k] * scratch->values[k * HB_COLUMNS + c];
     }
     if (!run->wish.score || kind == HB_CLOUD_SOURCE) return;
-    for (size_t k = 0; k < room->nodes.n; k++) {
-        const double *vector = kind == HB_CLOUD_VALUE ? room->nodes.gradient + k * run->d
+    for (size_t k = 0; k < scratch->nodes.n; k++) {
+        const double *vector = kind == HB_CLOUD_VALUE ? scratch->nodes.gradient + k * run->d
                                                       : cloud->arm + (first + k) * run->d;
         const double scale =
-            kind == HB_CLOUD_VALUE ? 1 : r * hb_source_v(&room->nodes, (int)run->d, k);
+            kind == HB_CLOUD_VALUE ? 1 : r * hb_source_v(&scratch->nodes, (int)run->d, k);
         for (size_t c = 0; c < run->d; c++) total[HB_COLUMNS + c] += weight[k] * scale * vector[c];
     }
 }
 
 /* The estimate of one rule in one rotation. */
-static hb_status cubature_total(const average_run *run, thread_room *room, size_t i, int rule,
+static hb_status cubature_total(const average_run *run, thread_scratch *scratch, size_t i, int rule,
                                 int turn, double *total)
 {
     memset(total, 0, run->columns * sizeof *total);
     for (int kind = 0; kind < KINDS; kind++) {
         const hb_cloud *cloud = &run->clouds[rule][kind][turn];
         for (size_t first = 0, n; first < cloud->n; first += n) {
-            n = cloud->n - first < room->nodes.capacity ? cloud->n - first : room->nodes.capacity;
-            HB_TRY(evaluate_nodes(run, room, i, (hb_cloud_kind)kind, cloud, first, n));
-            add_block(run, room, i, (hb_cloud_kind)kind, cloud, first, total);
+            n = cloud->n - first < scratch->nodes.capacity ? cloud->n - first
+                                                           : scratch->nodes.capacity;
+            HB_TRY(evaluate_nodes(run, scratch, i, (hb_cloud_kind)kind, cloud, first, n));
+            add_block(run, scratch, i, (hb_cloud_kind)kind, cloud, first, total);
         }
     }
     return HB_OK;
@@ -322,25 +295,26 @@ static int turns_of(const average_run *run)
     return run->d == 1 ? 1 : TURNS; /* on the line a rotation is a sign, and rules are symmetric */
 }
 
-/* Mean over the rotations of each rule, and the error. rows of the room hold the rotations. */
-static hb_status cubature_point(const average_run *run, thread_room *room, size_t i)
+/* Mean over the rotations of each rule, and the error. rows of the scratch hold the rotations. */
+static hb_status cubature_point(const average_run *run, thread_scratch *scratch, size_t i)
 {
     const int turns = turns_of(run);
     double *mean = run->mean + i * run->columns, *error = run->error + i * run->columns;
-    memset(room->totals, 0, 2 * run->columns * sizeof(double));
+    memset(scratch->totals, 0, 2 * run->columns * sizeof(double));
     hb_moments moments = {0, run->columns, mean, error};
     memset(mean, 0, run->columns * sizeof *mean);
     memset(error, 0, run->columns * sizeof *error);
     for (int turn = 0; turn < turns; turn++) {
-        HB_TRY(cubature_total(run, room, i, 1, turn, room->totals));
+        HB_TRY(cubature_total(run, scratch, i, 1, turn, scratch->totals));
         for (size_t c = 0; c < run->columns; c++)
-            room->totals[run->columns + c] += room->totals[c] / turns; // mean of the lower degree
-        HB_TRY(cubature_total(run, room, i, 0, turn, room->totals));
-        hb_moments_add(&moments, 1, room->totals);
+            scratch->totals[run->columns + c] +=
+                scratch->totals[c] / turns; // mean of the lower degree
+        HB_TRY(cubature_total(run, scratch, i, 0, turn, scratch->totals));
+        hb_moments_add(&moments, 1, scratch->totals);
     }
     for (size_t c = 0; c < run->columns; c++) {
         const double spread = turns > 1 ? hb_moments_error(&moments, c) : 0;
-        error[c] = spread + fabs(mean[c] - room->totals[run->columns + c]) +
+        error[c] = spread + fabs(mean[c] - scratch->totals[run->columns + c]) +
                    rounding_error(run, i, c, mean[c]);
     }
     return HB_OK;
@@ -349,10 +323,9 @@ static hb_status cubature_point(const average_run *run, thread_room *room, size_
 static hb_status cubature_task(void *user, size_t index, int thread)
 {
     const average_run *run = user;
-    thread_room *room = run->rooms + thread;
-    const hb_status status = cubature_point(run, room, index);
-    if (status != HB_OK) hb_fail(run->anchors->context, status, "%s", room->context.message);
-    return status;
+    thread_scratch *scratch = run->scratch + thread;
+    return hb_context_adopt(run->anchors->context, &scratch->context,
+                            cubature_point(run, scratch, index));
 }
 
 static hb_status average_by_rules(average_run *run)
@@ -400,15 +373,15 @@ hb_status hb_averages(const hb_anchors *anchors, const hb_average_wish *wish, do
     run.n_threads = hb_context_threads(anchors->context);
     if ((size_t)run.n_threads > tasks) run.n_threads = (int)tasks;
     void *memory;
-    HB_TRY(hb_allocate(anchors->context, (size_t)run.n_threads, sizeof(thread_room), &memory));
-    run.rooms = memory;
-    memset(run.rooms, 0, (size_t)run.n_threads * sizeof(thread_room));
+    HB_TRY(hb_allocate(anchors->context, (size_t)run.n_threads, sizeof(thread_scratch), &memory));
+    run.scratch = memory;
+    memset(run.scratch, 0, (size_t)run.n_threads * sizeof(thread_scratch));
     hb_status status = HB_OK;
     for (int t = 0; t < run.n_threads && status == HB_OK; t++)
-        status = create_room(&run, run.rooms + t);
+        status = create_scratch(&run, run.scratch + t);
     if (status == HB_OK)
         status = wish->degree > 0 ? average_by_rules(&run) : average_by_draws(&run);
-    for (int t = 0; t < run.n_threads; t++) hb_workspace_destroy(&run.rooms[t].work);
-    hb_release(anchors->context, run.rooms);
+    for (int t = 0; t < run.n_threads; t++) hb_workspace_destroy(&run.scratch[t].work);
+    hb_release(anchors->context, run.scratch);
     return status;
 }

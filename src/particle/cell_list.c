@@ -7,7 +7,6 @@
  * about four particles per cell. The last axis runs fastest: a row of cells is one run of particles. */
 #include "particle/cell_list.h"
 #include "base/linear_algebra.h"
-#include "base/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,13 +16,6 @@ enum { SAMPLE = 512, PER_CELL = 4 };
 static size_t cells_at_most(size_t n)
 {
     return n / PER_CELL + 1;
-}
-
-size_t hb_cell_list_need(size_t n, size_t dim, int with_drift)
-{
-    const size_t rows = hb_workspace_need(n * dim, sizeof(double));
-    return rows * (with_drift ? 2 : 1) + hb_workspace_need(n, sizeof(uint32_t)) +
-           hb_workspace_need(cells_at_most(n) + 2, sizeof(uint32_t));
 }
 
 /* low and scale of one axis from up to SAMPLE finite coordinates. */
@@ -64,15 +56,6 @@ static int is_kept(size_t dim, const double *x, const double *F, size_t i)
     return hb_all_finite(dim, x + i * dim) && (!F || hb_all_finite(dim, F + i * dim));
 }
 
-static void take_memory(size_t n, size_t dim, int with_drift, void *memory, hb_cell_list *out)
-{
-    hb_workspace work = {.memory = memory, .size = hb_cell_list_need(n, dim, with_drift)};
-    out->x = hb_workspace_take(&work, n * dim, sizeof(double));
-    out->F = with_drift ? hb_workspace_take(&work, n * dim, sizeof(double)) : NULL;
-    out->owner = hb_workspace_take(&work, n, sizeof(uint32_t));
-    out->start = hb_workspace_take(&work, cells_at_most(n) + 2, sizeof(uint32_t));
-}
-
 static size_t choose_cells(size_t n, size_t dim, const double *x, hb_cell_list *out)
 {
     out->axes = dim < HB_CELL_AXES ? dim : HB_CELL_AXES;
@@ -86,11 +69,15 @@ static size_t choose_cells(size_t n, size_t dim, const double *x, hb_cell_list *
     return total;
 }
 
-void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, size_t batch_size,
-                        void *memory, uint32_t *scratch, hb_cell_list *out)
+size_t hb_cell_list_starts(size_t n)
 {
-    *out = (hb_cell_list){.dim = dim};
-    take_memory(n, dim, F != NULL, memory, out);
+    return cells_at_most(n) + 2;
+}
+
+void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, size_t batch_size,
+                        uint32_t *scratch, hb_cell_list *out)
+{
+    out->dim = dim;
     const size_t total = choose_cells(n, dim, x, out);
     uint32_t *start = out->start;
     memset(start, 0, (total + 2) * sizeof *start);

@@ -16,12 +16,12 @@ typedef struct hb_cell_list {
     uint32_t *owner; // (n): the batch of each
 } hb_cell_list;
 
-/* Bytes of memory that a list of n particles takes. */
-size_t hb_cell_list_need(size_t n, size_t dim, int with_drift);
-/* memory: hb_cell_list_need bytes, 64-byte aligned, which the list keeps using. x, F: (n, dim);
- * particle i belongs to batch i / batch_size. scratch: n values. */
+/* Of start, for n particles. */
+size_t hb_cell_list_starts(size_t n);
+/* out comes with its arrays: x, F (n, dim), owner (n), start (hb_cell_list_starts). x, F: (n, dim), F and that of
+ * out NULL for none; particle i belongs to batch i / batch_size. scratch: (n). */
 void hb_cell_list_build(size_t n, size_t dim, const double *x, const double *F, size_t batch_size,
-                        void *memory, uint32_t *scratch, hb_cell_list *out);
+                        uint32_t *scratch, hb_cell_list *out);
 
 /* A run of particles first .. last-1. */
 typedef struct hb_cell_run {

@@ -294,7 +294,7 @@ static hb_status contest_point(void *user, size_t point, int thread)
     c->kernels[point] = best.kernel;
     if (status == HB_OK && c->winner[point] >= 0)
         status = find_unseen(c, room, point, &best, score, rest);
-    if (status != HB_OK) return hb_fail(c->task->context, status, "%s", room->message);
+    HB_TRY(hb_context_adopt(c->task->context, room, status));
     HB_CHECK(c->task->context, c->winner[point] >= 0, HB_ERROR_NUMERICAL,
              "no kernel fits at point %zu: the Jacobian of its drift leaves the range of double",
              point + 1);

@@ -16,11 +16,7 @@ hb_status hb_swarm_rooms(hb_context *context, hb_context **out)
     void *memory;
     HB_TRY(hb_allocate(context, threads, sizeof(hb_context), &memory));
     *out = memory;
-    for (size_t k = 0; k < threads; k++) {
-        (*out)[k] = *context;
-        (*out)[k].threads = 1;
-        (*out)[k].settings.progress = NULL;
-    }
+    for (size_t k = 0; k < threads; k++) (*out)[k] = hb_context_child(context, 1);
     return HB_OK;
 }
 
@@ -34,34 +30,29 @@ void hb_swarm_destroy(hb_swarm *swarm)
     *swarm = (hb_swarm){0};
 }
 
-static size_t bytes_of(const hb_swarm *swarm)
+/* Lists (1 + twins, times), and behind their arrays those of all lists. */
+static hb_status create_arrays(hb_swarm *s)
 {
-    const size_t d = swarm->plan.dim, times = swarm->plan.n_times;
-    const size_t paths = swarm->batches * swarm->batch_size;
-    const size_t rows = hb_workspace_need(times * paths * d, sizeof(double));
-    const size_t one = rows * (swarm->with_drift ? 2 : 1) +
-                       hb_workspace_need(times, sizeof(hb_cell_list)) +
-                       times * hb_cell_list_need(paths, d, swarm->with_drift);
-    return one * (swarm->twins ? 2 : 1) + 2 * hb_workspace_need(times, sizeof(double)) +
-           hb_workspace_need(swarm->batches, sizeof(double)) +
-           times * hb_workspace_need(paths, sizeof(uint32_t));
-}
-
-static void carve(hb_swarm *swarm)
-{
-    const size_t d = swarm->plan.dim, times = swarm->plan.n_times;
-    const size_t paths = swarm->batches * swarm->batch_size;
-    double *kept = hb_workspace_take(&swarm->work, times, sizeof(double));
-    memcpy(kept, swarm->plan.times, times * sizeof *kept);
-    swarm->plan.times = kept;
-    swarm->column = hb_workspace_take(&swarm->work, times, sizeof(size_t));
-    swarm->lost = hb_workspace_take(&swarm->work, swarm->batches, sizeof(double));
-    for (int k = 0; k <= swarm->twins; k++) {
-        swarm->x[k] = hb_workspace_take(&swarm->work, times * paths * d, sizeof(double));
-        if (swarm->with_drift)
-            swarm->F[k] = hb_workspace_take(&swarm->work, times * paths * d, sizeof(double));
-        swarm->lists[k] = hb_workspace_take(&swarm->work, times, sizeof(hb_cell_list));
-    }
+    const size_t d = s->plan.dim, times = s->plan.n_times, paths = s->batches * s->batch_size;
+    const size_t rows = times * paths * d, copies = s->twins ? 2 : 1, lists = copies * times;
+    const size_t starts = hb_cell_list_starts(paths);
+    double *kept, *x, *F = NULL;
+    uint32_t *owner, *start;
+    HB_TRY(HB_WORKSPACE(
+        s->context, &s->work, HB_ARRAY(kept, times), HB_ARRAY(s->column, times),
+        HB_ARRAY(s->lost, s->batches), HB_ARRAY(s->x[0], rows),
+        HB_ARRAY_IF(s->twins, s->x[1], rows), HB_ARRAY_IF(s->with_drift, s->F[0], rows),
+        HB_ARRAY_IF(s->with_drift && s->twins, s->F[1], rows), HB_ARRAY(s->lists[0], times),
+        HB_ARRAY_IF(s->twins, s->lists[1], times), HB_ARRAY(s->cells, times * paths),
+        HB_ARRAY(x, copies * rows), HB_ARRAY_IF(s->with_drift, F, copies * rows),
+        HB_ARRAY(owner, lists * paths), HB_ARRAY(start, lists * starts)));
+    for (size_t i = 0; i < lists; i++)
+        s->lists[i / times][i % times] = (hb_cell_list){.x = x + i * paths * d,
+                                                        .F = F ? F + i * paths * d : NULL,
+                                                        .owner = owner + i * paths,
+                                                        .start = start + i * starts};
+    s->plan.times = memcpy(kept, s->plan.times, times * sizeof *kept);
+    return HB_OK;
 }
 
 /* The columns of the user's array that hold the plan's times. */
@@ -87,11 +78,8 @@ hb_status hb_swarm_create(hb_context *context, const hb_path_plan *plan,
     out->plan.transitions = NULL;
     if (given) out->given = *given;
     hb_status status = hb_swarm_rooms(context, &out->rooms);
-    if (status == HB_OK) status = hb_workspace_create(context, bytes_of(out), &out->work);
-    if (status == HB_OK) {
-        carve(out);
-        status = find_columns(context, out);
-    }
+    if (status == HB_OK) status = create_arrays(out);
+    if (status == HB_OK) status = find_columns(context, out);
     if (status == HB_OK && !given) status = hb_path_transitions(context, &out->plan);
     if (status != HB_OK) hb_swarm_destroy(out);
     return status;
@@ -169,7 +157,7 @@ static hb_status make_group(void *user, size_t index, int thread)
                                    swarm->twins ? swarm->x[1] + at : NULL);
     for (int k = 0; k <= swarm->twins && swarm->with_drift && status == HB_OK; k++)
         status = snapshot_drift(swarm, room, k, offset, n);
-    if (status != HB_OK) return hb_fail(swarm->context, status, "%s", room->message);
+    HB_TRY(hb_context_adopt(swarm->context, room, status));
     for (size_t batch = from; batch < to; batch++)
         swarm->lost[batch] = count_lost(swarm, batch * swarm->batch_size);
     return HB_OK;
@@ -179,18 +167,11 @@ static hb_status sort_snapshot(void *user, size_t index, int thread)
 {
     (void)thread;
     hb_swarm *swarm = user;
-    const size_t d = swarm->plan.dim, most = swarm->batches * swarm->batch_size;
-    const size_t n = swarm->filled * swarm->batch_size, times = swarm->plan.n_times;
-    const size_t scratch = hb_workspace_need(most, sizeof(uint32_t));
-    const size_t list = hb_cell_list_need(most, d, swarm->with_drift);
-    unsigned char *memory = swarm->work.memory + swarm->work.used + index * scratch;
+    const size_t d = swarm->plan.dim, n = swarm->filled * swarm->batch_size;
     for (int k = 0; k <= swarm->twins; k++)
         hb_cell_list_build(n, d, swarm->x[k] + index * n * d,
                            swarm->with_drift ? swarm->F[k] + index * n * d : NULL,
-                           swarm->batch_size,
-                           swarm->work.memory + swarm->work.used + times * scratch +
-                               ((size_t)k * times + index) * list,
-                           (uint32_t *)(void *)memory, swarm->lists[k] + index);
+                           swarm->batch_size, swarm->cells + index * n, swarm->lists[k] + index);
     return HB_OK;
 }
 

@@ -21,6 +21,7 @@ typedef struct hb_swarm {
     int twins, with_drift;
     double *x[2], *F[2];    // (n_times, paths, d) each; [1]: the coarse twins
     hb_cell_list *lists[2]; // (n_times) each
+    uint32_t *cells;        // (n_times, paths): for sorting
     double *lost;           // (batches): trajectories
     hb_context *rooms;      // (threads): contexts of the threads
     uint64_t first;

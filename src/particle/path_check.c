@@ -41,22 +41,13 @@ static hb_status make_comparison(hb_context *context, size_t d, comparison *out)
     const size_t functions = 3 + 2 * d;
     out->d = d;
     out->functions = functions;
-    HB_TRY(hb_workspace_create(context,
-                               2 * hb_workspace_need(d * functions, sizeof(double)) +
-                                   5 * hb_workspace_need(d, sizeof(double)) +
-                                   hb_workspace_need(functions, sizeof(double)) +
-                                   3 * hb_workspace_need(CHUNK * d, sizeof(double)) +
-                                   hb_workspace_need(CHUNK, sizeof(double)),
-                               &out->work));
+    HB_TRY(HB_WORKSPACE(context, &out->work, HB_ARRAY(out->sums, d * functions),
+                        HB_ARRAY(out->squares, d * functions), HB_ARRAY(out->w, d),
+                        HB_ARRAY(out->w2, d), HB_ARRAY(out->model, d), HB_ARRAY(out->mean, d),
+                        HB_ARRAY(out->spread, d), HB_ARRAY(out->psi, functions),
+                        HB_ARRAY(out->from, CHUNK * d), HB_ARRAY(out->to, CHUNK * d),
+                        HB_ARRAY(out->F, CHUNK * d), HB_ARRAY(out->tau, CHUNK)));
     memset(out->work.memory, 0, out->work.size);
-    out->sums = hb_workspace_take(&out->work, d * functions, sizeof(double));
-    out->squares = hb_workspace_take(&out->work, d * functions, sizeof(double));
-    double **vectors[] = {&out->w, &out->w2, &out->model, &out->mean, &out->spread};
-    for (int k = 0; k < 5; k++) *vectors[k] = hb_workspace_take(&out->work, d, sizeof(double));
-    out->psi = hb_workspace_take(&out->work, functions, sizeof(double));
-    double **rows[] = {&out->from, &out->to, &out->F};
-    for (int k = 0; k < 3; k++) *rows[k] = hb_workspace_take(&out->work, CHUNK * d, sizeof(double));
-    out->tau = hb_workspace_take(&out->work, CHUNK, sizeof(double));
     return HB_OK;
 }
 

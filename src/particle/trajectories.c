@@ -139,25 +139,16 @@ typedef struct stepper {
 static hb_status create_stepper(hb_context *context, const hb_path_plan *plan, uint64_t first,
                                 size_t n, int twins, stepper *out)
 {
-    const size_t d = plan->dim, row = hb_workspace_need(n * d, sizeof(double));
+    const size_t d = plan->dim;
     *out = (stepper){.context = context, .plan = plan, .stream = HB_STREAM_PATHS | first};
     out->d = d, out->n = n, out->twins = twins;
-    HB_TRY(hb_workspace_create(context,
-                               10 * row + 5 * hb_workspace_need(n, sizeof(double)) +
-                                   hb_workspace_need(n, sizeof(size_t)),
-                               &out->work));
-    for (int k = 0; k < 2; k++) {
-        out->x[k] = hb_workspace_take(&out->work, n * d, sizeof(double));
-        out->y[k] = hb_workspace_take(&out->work, n * d, sizeof(double));
-        out->F[k] = hb_workspace_take(&out->work, n * d, sizeof(double));
-        out->noise[k] = hb_workspace_take(&out->work, n * d, sizeof(double));
-    }
-    out->end = hb_workspace_take(&out->work, n * d, sizeof(double));
-    out->Fend = hb_workspace_take(&out->work, n * d, sizeof(double));
-    double **vectors[] = {&out->tau, &out->slope, &out->now, &out->then, &out->h};
-    for (int k = 0; k < 5; k++) *vectors[k] = hb_workspace_take(&out->work, n, sizeof(double));
-    out->index = hb_workspace_take(&out->work, n, sizeof(size_t));
-    return HB_OK;
+    return HB_WORKSPACE(context, &out->work, HB_ARRAY(out->x[0], n * d), HB_ARRAY(out->y[0], n * d),
+                        HB_ARRAY(out->F[0], n * d), HB_ARRAY(out->noise[0], n * d),
+                        HB_ARRAY(out->x[1], n * d), HB_ARRAY(out->y[1], n * d),
+                        HB_ARRAY(out->F[1], n * d), HB_ARRAY(out->noise[1], n * d),
+                        HB_ARRAY(out->end, n * d), HB_ARRAY(out->Fend, n * d),
+                        HB_ARRAY(out->tau, n), HB_ARRAY(out->slope, n), HB_ARRAY(out->now, n),
+                        HB_ARRAY(out->then, n), HB_ARRAY(out->h, n), HB_ARRAY(out->index, n));
 }
 
 static hb_status draw_noise(stepper *s, double *noise)

@@ -55,7 +55,7 @@ typedef struct linear_way {
     int timeless; /* A is constant */
     double node[NODES], weight[NODES], ahead[NODES][NODES];
     double *origin, *t, *f, *A, *rate; // (NODES, d), (NODES), (NODES, d), (NODES, d, d), (NODES)
-    double *work;                      // (3, d, d)
+    double *work, *scratch;            // (3, d, d), ...
     panel_powers powers[LEVELS + 1];   // timeless: by level; else the first, for all
     size_t panels;                     /* done */
     int broken;                        /* too many panels, or not finite */
@@ -359,16 +359,13 @@ static hb_status find_time(linear_way *w, double tau)
     return HB_OK;
 }
 
-static hb_status create_rooms(linear_way *w, hb_workspace *work)
+static hb_status create_arrays(linear_way *w, hb_workspace *work)
 {
     const size_t d = w->d, dd = d * d;
-    const size_t doubles[] = {NODES * d, NODES, NODES * d, NODES * dd, NODES, 3 * dd + d};
-    double **const arrays[] = {&w->origin, &w->t, &w->f, &w->A, &w->rate, &w->work};
-    size_t bytes = 0;
-    for (int k = 0; k < 6; k++)
-        bytes = hb_workspace_add(bytes, hb_workspace_need(doubles[k], sizeof(double)));
-    HB_TRY(hb_workspace_create(w->context, bytes, work));
-    for (int k = 0; k < 6; k++) *arrays[k] = hb_workspace_take(work, doubles[k], sizeof(double));
+    HB_TRY(HB_WORKSPACE(w->context, work, HB_ARRAY(w->origin, NODES * d), HB_ARRAY(w->t, NODES),
+                        HB_ARRAY(w->f, NODES * d), HB_ARRAY(w->A, NODES * dd),
+                        HB_ARRAY(w->rate, NODES), HB_ARRAY(w->work, 3 * dd + d),
+                        HB_ARRAY(w->scratch, hb_linear_way_size(d) + 2 * dd + HB_LINEAR_WORK(d))));
     memset(w->origin, 0, NODES * d * sizeof(double));
     return hb_quadrature_beta(w->context, 1, 1, NODES, w->node, w->weight);
 }
@@ -395,20 +392,16 @@ static hb_status go(linear_way *w, double tau, double *room)
 hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double tau, double flow,
                         double *fine, double *rough, int *found)
 {
-    const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
+    const size_t d = (size_t)hb_problem_dim(problem);
     linear_way w = {.context = context, .problem = problem, .d = d, .flow = flow};
     hb_workspace work = {0};
-    void *room = NULL;
     w.timeless = hb_problem_jacobian_is_timeless(problem);
     w.fine = fine;
     w.rough = rough;
-    hb_status status = create_rooms(&w, &work);
-    if (status == HB_OK)
-        status = hb_allocate(context, size + 2 * d * d + HB_LINEAR_WORK(d), sizeof(double), &room);
-    if (status == HB_OK) status = go(&w, tau, room);
+    hb_status status = create_arrays(&w, &work);
+    if (status == HB_OK) status = go(&w, tau, w.scratch);
     *found = status == HB_OK && !w.broken;
     for (int k = 0; k <= LEVELS; k++) hb_release(context, w.powers[k].P);
-    hb_release(context, room);
     hb_workspace_destroy(&work);
     return status;
 }

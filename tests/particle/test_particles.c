@@ -160,8 +160,8 @@ static void sum_kernel(const hb_problem *problem, const hb_particle_rule *rule, 
     hb_particle_kernel kernel;
     int fits;
     assert_ok(context, hb_problem_drift(context, problem, n, x, 0.9, F, NULL, NULL, NULL));
-    assert_ok(context, hb_allocate(context, hb_cell_list_need(n, d, 1), 1, &memory));
-    hb_cell_list_build(n, d, x, F, n, memory, scratch, &list);
+    make_cell_list(n, d, &list, &memory);
+    hb_cell_list_build(n, d, x, F, n, scratch, &list);
     assert_ok(context, hb_kernel_create(context, problem, 0.9, d, x0, rule, 1, snapshots, work,
                                         &kernel, &fits));
     assert_true(fits);
