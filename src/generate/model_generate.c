@@ -5,7 +5,7 @@
  *     C = sum_r variance_r axis_r axis_r^T.
  * Samples go back by x = shift + scale z; a density of x is that of z over the product of the scales, so
  *     ln p(x) = ln p(z) - sum_j ln scale_j.
- * Each row has its own label. The score of a row does not depend on the other rows (hb_model_asker),
+ * Each row has its own label. The score of a row does not depend on the other rows (hb_scorer),
  * so that samples cut into pieces have the same bits.
  * A number to reproduce: a network that gives 0 leaves N(m, C): ln p at the mean is
  * -1/2 ln det(2 pi C). */
@@ -19,7 +19,7 @@ typedef struct model_run {
     const hb_model *model;
     hb_generate_settings settings;
     hb_reverse reverse;
-    hb_model_asker *asker;
+    hb_scorer *scorer;
     int probes;
     double *covariance; // (dim, dim)
     double *tau;        // (HB_FLOW_ROWS): likelihoods only
@@ -63,16 +63,16 @@ static hb_status create(model_run *run, int likelihood)
     run->settings.covariance = run->covariance;
     if (likelihood) return HB_OK;
     const size_t n = run->reverse.n < HB_CALL_ROWS ? run->reverse.n : HB_CALL_ROWS;
-    return hb_model_asker_create(run->context, model, n, &run->asker);
+    return hb_scorer_create(run->context, model, n, &run->scorer);
 }
 
 static void destroy(model_run *run)
 {
-    hb_model_asker_destroy(run->asker);
+    hb_scorer_destroy(run->scorer);
     hb_workspace_destroy(&run->work);
 }
 
-/* The model's run of the caller's settings, ready but for its rooms. */
+/* The model's run of the caller's settings, ready but for its scratch. */
 static hb_status start(hb_context *context, const hb_model *model,
                        const hb_generate_settings *settings, const int *labels, size_t n,
                        model_run *out)
@@ -102,7 +102,7 @@ static hb_status start(hb_context *context, const hb_model *model,
 static int score_of_rows(void *user, size_t n, const double *z, double tau, double *score)
 {
     const model_run *run = user;
-    return hb_model_asker_score(run->asker, n, z, tau, run->reverse.row_labels, score) != HB_OK;
+    return hb_scorer_scores(run->scorer, n, z, tau, run->reverse.row_labels, score) != HB_OK;
 }
 
 hb_status hb_model_generate(hb_context *context, const hb_model *model,

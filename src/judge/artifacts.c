@@ -162,12 +162,8 @@ hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int h
              "share is %g; it must be at least 0 and below 1", share);
     hb_workspace work;
     const size_t size = run.height * run.width, threads = (size_t)context->threads;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_add(hb_workspace_need(n, sizeof(double)),
-                                                hb_workspace_need(threads * size, sizeof(double))),
-                               &work));
-    run.largest = hb_workspace_take(&work, n, sizeof(double));
-    run.strengths = hb_workspace_take(&work, threads * size, sizeof(double));
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(run.largest, n),
+                        HB_ARRAY(run.strengths, threads * size)));
     const hb_status status =
         hb_parallel_for(context, "artifacts", (n + BLOCK - 1) / BLOCK, rank_block, &run);
     if (status == HB_OK) {

@@ -18,15 +18,9 @@ hb_columns hb_columns_plan(size_t n, size_t dim)
     return (hb_columns){n, dim, width, (n + width - 1) / width, NULL};
 }
 
-size_t hb_columns_need(const hb_columns *columns)
-{
-    return hb_workspace_need(columns->pieces * columns->dim * columns->width, sizeof(double));
-}
-
-void hb_columns_pack(const double *x, hb_workspace *work, hb_columns *columns)
+void hb_columns_pack(const double *x, const hb_columns *columns)
 {
     const size_t dim = columns->dim, width = columns->width;
-    columns->values = hb_workspace_take(work, columns->pieces * dim * width, sizeof(double));
     for (size_t i = 0; i < columns->pieces * width; i++) {
         double *column = columns->values + i / width * dim * width + i % width;
         for (size_t j = 0; j < dim; j++)

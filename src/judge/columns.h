@@ -15,8 +15,10 @@ typedef struct hb_columns {
 
 /* n points of dim coordinates; values not there yet. */
 hb_columns hb_columns_plan(size_t n, size_t dim);
-size_t hb_columns_need(const hb_columns *columns); /* bytes of a workspace */
-void hb_columns_pack(const double *x, hb_workspace *work, hb_columns *columns);
+/* Its values in the table of a workspace. */
+#define HB_COLUMNS(columns)                                                                        \
+    HB_ARRAY((columns).values, (columns).pieces *(columns).dim *(columns).width)
+void hb_columns_pack(const double *x, const hb_columns *columns);
 /* Piece p, (dim, width). */
 static inline const double *hb_columns_piece(const hb_columns *columns, size_t p)
 {

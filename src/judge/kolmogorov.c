@@ -96,14 +96,14 @@ static hb_status find_floor(hb_context *context, int dim, size_t n, size_t m, do
 typedef struct column_job {
     size_t n, m, dim;
     const double *x, *y; // (n, dim), (m, dim)
-    double *room;        // (threads, n + m)
+    double *scratch;     // (threads, n + m)
     double *distance;    // (dim)
 } column_job;
 
 static hb_status judge_column(void *user, size_t j, int thread)
 {
     const column_job *job = user;
-    double *a = job->room + (size_t)thread * (job->n + job->m), *b = a + job->n;
+    double *a = job->scratch + (size_t)thread * (job->n + job->m), *b = a + job->n;
     for (size_t i = 0; i < job->n; i++) a[i] = job->x[i * job->dim + j];
     for (size_t i = 0; i < job->m; i++) b[i] = job->y[i * job->dim + j];
     hb_sort(job->n, a);
@@ -119,11 +119,11 @@ hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, size_t m, 
     HB_TRY(hb_judge_check_rows(context, "x", 1, n, dim, x));
     HB_TRY(hb_judge_check_rows(context, "y", 1, m, dim, y));
     const size_t threads = dim < context->threads ? (size_t)dim : (size_t)context->threads;
-    void *room;
-    HB_TRY(hb_allocate(context, threads * (n + m), sizeof(double), &room));
-    column_job job = {n, m, (size_t)dim, x, y, room, distance};
+    void *scratch;
+    HB_TRY(hb_allocate(context, threads * (n + m), sizeof(double), &scratch));
+    column_job job = {n, m, (size_t)dim, x, y, scratch, distance};
     hb_status status = hb_parallel_for(context, NULL, (size_t)dim, judge_column, &job);
-    hb_release(context, room);
+    hb_release(context, scratch);
     if (status == HB_OK && floor) status = find_floor(context, dim, n, m, floor);
     return status;
 }

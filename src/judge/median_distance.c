@@ -58,17 +58,17 @@ static double middle(size_t n, double *squares)
     return 0.5 * (sqrt(below) + sqrt(squares[n / 2]));
 }
 
-/* All pairs of rows (n, dim), which are also packed; room (columns->width). */
+/* All pairs of rows (n, dim), which are also packed; scratch (columns->width). */
 static void pair_distances(hb_context *context, const double *rows, const hb_columns *columns,
-                           double *room, double *squares)
+                           double *scratch, double *squares)
 {
     const hb_distance_kernel kernel = *hb_distance_kernel_of(context->isa);
     const size_t dim = columns->dim, width = columns->width;
     for (size_t i = 1; i < columns->n; i++)
         for (size_t start = 0; start < i; start += width) {
             const size_t count = i - start < width ? i - start : width;
-            kernel(dim, rows + i * dim, width, hb_columns_piece(columns, start / width), room);
-            memcpy(squares, room, count * sizeof *squares);
+            kernel(dim, rows + i * dim, width, hb_columns_piece(columns, start / width), scratch);
+            memcpy(squares, scratch, count * sizeof *squares);
             squares += count;
         }
 }
@@ -78,18 +78,13 @@ hb_status hb_judge_median_distance(hb_context *context, size_t dim, size_t m, co
 {
     const size_t n = m < MEDIAN_ROWS ? m : MEDIAN_ROWS, pairs = n * (n - 1) / 2;
     hb_columns columns = hb_columns_plan(n, dim);
-    const size_t need = hb_workspace_add(
-        hb_workspace_add(hb_columns_need(&columns), hb_workspace_need(n * dim, sizeof(double))),
-        hb_workspace_need(pairs, sizeof(double)) +
-            hb_workspace_need(columns.width, sizeof(double)));
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context, need, &work));
-    double *rows = hb_workspace_take(&work, n * dim, sizeof(double));
+    double *rows, *squares, *scratch;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_COLUMNS(columns), HB_ARRAY(rows, n * dim),
+                        HB_ARRAY(squares, pairs), HB_ARRAY(scratch, columns.width)));
     for (size_t i = 0; i < n; i++) memcpy(rows + i * dim, y + i * m / n * dim, dim * sizeof *rows);
-    hb_columns_pack(rows, &work, &columns);
-    double *squares = hb_workspace_take(&work, pairs, sizeof(double));
-    double *room = hb_workspace_take(&work, columns.width, sizeof(double));
-    pair_distances(context, rows, &columns, room, squares);
+    hb_columns_pack(rows, &columns);
+    pair_distances(context, rows, &columns, scratch, squares);
     *out = middle(pairs, squares);
     hb_workspace_destroy(&work);
     HB_CHECK(

@@ -154,21 +154,14 @@ static hb_status sum_all(hb_context *context, size_t dim, double scale, int sing
 static hb_status allocate_samples(hb_context *context, size_t dim, two_samples *s,
                                   hb_workspace *work)
 {
-    size_t need = 0;
-    for (int a = 0; a < 2; a++) {
-        s->columns[a] = hb_columns_plan(s->n[a], dim);
-        need = hb_workspace_add(need, hb_columns_need(&s->columns[a]));
-        for (int i = 0; i < 4; i++)
-            need = hb_workspace_add(need, hb_workspace_need(s->n[a], sizeof(double)));
-    }
-    HB_TRY(hb_workspace_create(context, need, work));
-    for (int a = 0; a < 2; a++) {
-        hb_columns_pack(s->rows[a], work, &s->columns[a]);
-        for (int b = 0; b < 2; b++) {
-            s->sums[a][b].sum = hb_workspace_take(work, s->n[a], sizeof(double));
-            s->sums[a][b].squares = hb_workspace_take(work, s->n[a], sizeof(double));
-        }
-    }
+    for (int a = 0; a < 2; a++) s->columns[a] = hb_columns_plan(s->n[a], dim);
+    HB_TRY(HB_WORKSPACE(
+        context, work, HB_COLUMNS(s->columns[0]), HB_COLUMNS(s->columns[1]),
+        HB_ARRAY(s->sums[0][0].sum, s->n[0]), HB_ARRAY(s->sums[0][0].squares, s->n[0]),
+        HB_ARRAY(s->sums[0][1].sum, s->n[0]), HB_ARRAY(s->sums[0][1].squares, s->n[0]),
+        HB_ARRAY(s->sums[1][0].sum, s->n[1]), HB_ARRAY(s->sums[1][0].squares, s->n[1]),
+        HB_ARRAY(s->sums[1][1].sum, s->n[1]), HB_ARRAY(s->sums[1][1].squares, s->n[1])));
+    for (int a = 0; a < 2; a++) hb_columns_pack(s->rows[a], &s->columns[a]);
     return HB_OK;
 }
 

@@ -148,14 +148,12 @@ static hb_status nearest(hb_context *context, int dim, size_t n, const double *x
                          const double *y, size_t *index, double *distance)
 {
     hb_columns columns = hb_columns_plan(m, (size_t)dim);
-    const size_t need = hb_workspace_add(hb_columns_need(&columns),
-                                         hb_workspace_add(hb_workspace_need(n, sizeof(double)),
-                                                          hb_workspace_need(n, sizeof(size_t))));
     hb_workspace work;
-    HB_TRY(hb_workspace_create(context, need, &work));
-    hb_columns_pack(y, &work, &columns);
-    double *squares = hb_workspace_take(&work, n, sizeof(double));
-    size_t *at = hb_workspace_take(&work, n, sizeof(size_t));
+    double *squares;
+    size_t *at;
+    HB_TRY(
+        HB_WORKSPACE(context, &work, HB_COLUMNS(columns), HB_ARRAY(squares, n), HB_ARRAY(at, n)));
+    hb_columns_pack(y, &columns);
     const hb_status status = find_nearest(context, n, x, &columns, at, squares);
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         if (index) index[i] = at[i];
@@ -222,21 +220,14 @@ typedef struct manifold {
     unsigned char *inside; // (n): whether the other set covers the row
 } manifold;
 
-static size_t plan_manifold(size_t n, const double *x, size_t dim, size_t k, manifold *out)
-{
-    *out = (manifold){.n = n, .x = x, .columns = hb_columns_plan(n, dim)};
-    const size_t radii = hb_workspace_add(hb_workspace_need(n * k, sizeof(double)),
-                                          hb_workspace_need(n, sizeof(double)));
-    return hb_workspace_add(hb_workspace_add(hb_columns_need(&out->columns), radii),
-                            hb_workspace_need(n, 1));
-}
+/* Its arrays in the table of a workspace. */
+#define MANIFOLD(set, k)                                                                           \
+    HB_COLUMNS((set).columns), HB_ARRAY((set).smallest, (set).n *(size_t)(k)),                     \
+        HB_ARRAY((set).radius2, (set).n), HB_ARRAY((set).inside, (set).n)
 
-static hb_status find_radii(hb_context *context, int k, hb_workspace *work, manifold *set)
+static hb_status find_radii(hb_context *context, int k, manifold *set)
 {
-    hb_columns_pack(set->x, work, &set->columns);
-    set->smallest = hb_workspace_take(work, set->n * (size_t)k, sizeof(double));
-    set->radius2 = hb_workspace_take(work, set->n, sizeof(double));
-    set->inside = hb_workspace_take(work, set->n, 1);
+    hb_columns_pack(set->x, &set->columns);
     neighbour_run run = {.rows = set->n,
                          .a = set->x,
                          .b = &set->columns,
@@ -273,13 +264,12 @@ hb_status hb_judge_precision_recall(hb_context *context, int dim, int k, size_t 
              MAX_K);
     HB_TRY(hb_judge_check_rows(context, "x", (size_t)k + 1, n, dim, x));
     HB_TRY(hb_judge_check_rows(context, "y", (size_t)k + 1, m, dim, y));
-    manifold made, real;
+    manifold made = {.n = n, .x = x, .columns = hb_columns_plan(n, (size_t)dim)};
+    manifold real = {.n = m, .x = y, .columns = hb_columns_plan(m, (size_t)dim)};
     hb_workspace work;
-    const size_t need = hb_workspace_add(plan_manifold(n, x, (size_t)dim, (size_t)k, &made),
-                                         plan_manifold(m, y, (size_t)dim, (size_t)k, &real));
-    HB_TRY(hb_workspace_create(context, need, &work));
-    hb_status status = find_radii(context, k, &work, &made);
-    if (status == HB_OK) status = find_radii(context, k, &work, &real);
+    HB_TRY(HB_WORKSPACE(context, &work, MANIFOLD(made, k), MANIFOLD(real, k)));
+    hb_status status = find_radii(context, k, &made);
+    if (status == HB_OK) status = find_radii(context, k, &real);
     if (status == HB_OK) status = share_inside(context, &made, &real, precision);
     if (status == HB_OK) status = share_inside(context, &real, &made, recall);
     hb_workspace_destroy(&work);

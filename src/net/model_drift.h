@@ -36,7 +36,7 @@ void hb_model_flow_destroy(hb_model *model);
 hb_status hb_model_drift(hb_context *context, const hb_model *model, size_t n, const double *z,
                          double *F);
 
-/* Its arrays and its text in a model file. numbers (3): room. */
+/* Its arrays and its text in a model file. numbers (3): scratch. */
 size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out);
 hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb_model *model);
 

@@ -33,7 +33,7 @@ struct hb_model {
     hb_workspace work;
 };
 
-/* A model with room for everything and parameters that are not set. info: dim, classes, head,
+/* A model with memory for everything and parameters that are not set. info: dim, classes, head,
  * process, width, depth, residual, time_features, tau_min and tau_max are checked and used. */
 hb_status hb_model_create(hb_context *context, const hb_model_info *info, hb_model **out);
 /* Shift, scale and the reference from rows of data, x[n][dim], n >= 2; standardise: an hb_standardise
@@ -125,16 +125,16 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
 
 /* ---- scores for generation (model_view.c) ---- */
 
-/* Rooms for scores of z, kept between calls. Row i of an answer is a function of its own z, tau and
+/* A model ready for scores of z, its scratch kept between calls. Row i of an answer is a function of its own z, tau and
  * label: the other rows of the call change no bit of it. Labels are not checked. */
-typedef struct hb_model_asker hb_model_asker;
+typedef struct hb_scorer hb_scorer;
 
-hb_status hb_model_asker_create(hb_context *context, const hb_model *model, size_t most_rows,
-                                hb_model_asker **out);
-void hb_model_asker_destroy(hb_model_asker *asker);
+hb_status hb_scorer_create(hb_context *context, const hb_model *model, size_t most_rows,
+                           hb_scorer **out);
+void hb_scorer_destroy(hb_scorer *scorer);
 /* score (n, dim) at z (n, dim) and one tau; labels (n) or NULL. */
-hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const double *z, double tau,
-                               const int *labels, double *score);
+hb_status hb_scorer_scores(const hb_scorer *scorer, size_t n, const double *z, double tau,
+                           const int *labels, double *score);
 
 /* As hb_model_score and hb_model_divergence, at z, of the score of z; score may not be NULL. The probes
  * of row i follow from keys[i] (NULL: from i). */

@@ -16,90 +16,79 @@
 
 enum { BLOCK = 256, SAMPLE_BLOCK = 64 };
 
-/* ---- rooms of the threads ---- */
+/* ---- what the threads work in ---- */
 
-typedef struct view_room {
+typedef struct view_scratch {
     hb_model_tape *tape;
     double *z;        // (block, dim)
     hb_clock *clock;  // (block)
     int *labels;      // (block)
     float *w, *score; // (block), (block, dim)
     float *scratch;   // (2, block, dim)
-} view_room;
+    hb_workspace arrays;
+} view_scratch;
 
-struct hb_model_asker {
+struct hb_scorer {
     hb_context *context;
     const hb_model *model;
     size_t block, threads;
-    view_room *rooms; // (threads)
+    view_scratch *of_thread; // (threads)
     hb_workspace work;
 };
 
-static hb_status create_room(hb_model_asker *asker, hb_model_want want, view_room *room)
+static hb_status create_scratch(hb_scorer *scorer, hb_model_want want)
 {
-    const size_t block = asker->block, d = (size_t)asker->model->info.dim;
-    hb_workspace *work = &asker->work;
-    room->z = hb_workspace_take(work, block * d, sizeof(double));
-    room->clock = hb_workspace_take(work, block, sizeof(hb_clock));
-    room->labels = hb_workspace_take(work, block, sizeof(int));
-    room->w = hb_workspace_take(work, block, sizeof(float));
-    room->score = hb_workspace_take(work, block * d, sizeof(float));
-    room->scratch = hb_workspace_take(work, 2 * block * d, sizeof(float));
-    return hb_model_tape_create(asker->context, asker->model, want, block, &room->tape);
-}
-
-static hb_status create_rooms(hb_model_asker *asker, hb_model_want want)
-{
-    const size_t block = asker->block, d = (size_t)asker->model->info.dim;
-    const size_t threads = asker->threads;
-    const size_t bytes =
-        hb_workspace_need(block * d, sizeof(double)) + hb_workspace_need(block, sizeof(hb_clock)) +
-        hb_workspace_need(block, sizeof(int)) + hb_workspace_need(block, sizeof(float)) +
-        hb_workspace_need(block * d, sizeof(float)) +
-        hb_workspace_need(2 * block * d, sizeof(float));
-    HB_TRY(hb_workspace_create(asker->context,
-                               hb_workspace_need(threads, sizeof(view_room)) + threads * bytes,
-                               &asker->work));
-    asker->rooms = hb_workspace_take(&asker->work, threads, sizeof(view_room));
-    memset(asker->rooms, 0, threads * sizeof(view_room));
-    for (size_t t = 0; t < threads; t++) HB_TRY(create_room(asker, want, &asker->rooms[t]));
+    const size_t block = scorer->block, d = (size_t)scorer->model->info.dim;
+    hb_context *context = scorer->context;
+    HB_TRY(HB_WORKSPACE(context, &scorer->work, HB_ARRAY(scorer->of_thread, scorer->threads)));
+    memset(scorer->of_thread, 0, scorer->threads * sizeof(view_scratch));
+    for (size_t t = 0; t < scorer->threads; t++) {
+        view_scratch *own = &scorer->of_thread[t];
+        HB_TRY(HB_WORKSPACE(context, &own->arrays, HB_ARRAY(own->z, block * d),
+                            HB_ARRAY(own->clock, block), HB_ARRAY(own->labels, block),
+                            HB_ARRAY(own->w, block), HB_ARRAY(own->score, block * d),
+                            HB_ARRAY(own->scratch, 2 * block * d)));
+        HB_TRY(hb_model_tape_create(context, scorer->model, want, block, &own->tape));
+    }
     return HB_OK;
 }
 
 /* For at most `most` rows at a time. */
-static hb_status create_asker(hb_context *context, const hb_model *model, hb_model_want want,
-                              size_t block, size_t most, hb_model_asker **out)
+static hb_status create_scorer(hb_context *context, const hb_model *model, hb_model_want want,
+                               size_t block, size_t most, hb_scorer **out)
 {
     void *memory;
     const size_t blocks = (most + block - 1) / block, threads = (size_t)context->threads;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_model_asker), &memory));
-    hb_model_asker *asker = memory;
-    *asker = (hb_model_asker){.context = context,
-                              .model = model,
-                              .block = block,
-                              .threads = blocks < threads ? blocks : threads};
-    const hb_status status = create_rooms(asker, want);
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_scorer), &memory));
+    hb_scorer *scorer = memory;
+    *scorer = (hb_scorer){.context = context,
+                          .model = model,
+                          .block = block,
+                          .threads = blocks < threads ? blocks : threads};
+    const hb_status status = create_scratch(scorer, want);
     if (status != HB_OK)
-        hb_model_asker_destroy(asker);
+        hb_scorer_destroy(scorer);
     else
-        *out = asker;
+        *out = scorer;
     return status;
 }
 
-hb_status hb_model_asker_create(hb_context *context, const hb_model *model, size_t most_rows,
-                                hb_model_asker **out)
+hb_status hb_scorer_create(hb_context *context, const hb_model *model, size_t most_rows,
+                           hb_scorer **out)
 {
-    return create_asker(context, model, HB_WANT_SCORE, SAMPLE_BLOCK, most_rows, out);
+    return create_scorer(context, model, HB_WANT_SCORE, SAMPLE_BLOCK, most_rows, out);
 }
 
-void hb_model_asker_destroy(hb_model_asker *asker)
+void hb_scorer_destroy(hb_scorer *scorer)
 {
-    if (!asker) return;
-    for (size_t t = 0; asker->rooms && t < asker->threads; t++)
-        hb_model_tape_destroy(asker->rooms[t].tape);
-    hb_workspace_destroy(&asker->work);
-    hb_release(asker->context, asker);
+    if (!scorer) return;
+    for (size_t t = 0; scorer->of_thread && t < scorer->threads; t++) {
+        hb_model_tape_destroy(scorer->of_thread[t].tape);
+        hb_workspace_destroy(&scorer->of_thread[t].arrays);
+    }
+    hb_workspace_destroy(&scorer->work);
+    hb_release(scorer->context, scorer);
 }
 
 /* ---- questions ---- */
@@ -112,23 +101,23 @@ typedef struct question {
     size_t tau_step, label_step; /* 1, or 0: one for all rows */
     int of_z;                    /* x is z, and the results are those of z */
     double *score, *log_density; // either NULL
-    const hb_model_asker *asker;
+    const hb_scorer *scorer;
 } question;
 
-/* Rows first .. first+n-1 into the room. */
-static void enter(const question *q, const view_room *room, size_t first, size_t n)
+/* Rows first .. first+n-1 into the thread's scratch. */
+static void enter(const question *q, const view_scratch *own, size_t first, size_t n)
 {
     const size_t d = (size_t)q->model->info.dim;
     if (q->of_z)
-        memcpy(room->z, q->x + first * d, n * d * sizeof *room->z);
+        memcpy(own->z, q->x + first * d, n * d * sizeof *own->z);
     else
-        hb_model_standardise(q->model, n, q->x + first * d, room->z);
+        hb_model_standardise(q->model, n, q->x + first * d, own->z);
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && q->tau_step == 0)
-            room->clock[i] = room->clock[0];
+            own->clock[i] = own->clock[0];
         else
-            hb_model_clock(q->model, q->tau[(first + i) * q->tau_step], &room->clock[i]);
-        room->labels[i] = q->labels ? q->labels[(first + i) * q->label_step] : -1;
+            hb_model_clock(q->model, q->tau[(first + i) * q->tau_step], &own->clock[i]);
+        own->labels[i] = q->labels ? q->labels[(first + i) * q->label_step] : -1;
     }
 }
 
@@ -136,27 +125,27 @@ static hb_status answer_block(void *user, size_t index, int thread)
 {
     const question *q = user;
     const hb_model *model = q->model;
-    const view_room *room = &q->asker->rooms[thread];
-    const size_t d = (size_t)model->info.dim, block = q->asker->block, first = index * block;
+    const view_scratch *own = &q->scorer->of_thread[thread];
+    const size_t d = (size_t)model->info.dim, block = q->scorer->block, first = index * block;
     const size_t n = q->n - first < block ? q->n - first : block;
     const double log_scale = q->of_z ? 0 : model->log_scale;
-    const hb_points points = {n, room->z, room->clock, room->labels};
-    enter(q, room, first, n);
-    HB_TRY(hb_model_tape_forward(room->tape, model->parameters, &points, room->w, room->score));
+    const hb_points points = {n, own->z, own->clock, own->labels};
+    enter(q, own, first, n);
+    HB_TRY(hb_model_tape_forward(own->tape, model->parameters, &points, own->w, own->score));
     for (size_t i = 0; q->score && i < n * d; i++)
-        q->score[first * d + i] = (double)room->score[i] / (q->of_z ? 1 : model->scale[i % d]);
+        q->score[first * d + i] = (double)own->score[i] / (q->of_z ? 1 : model->scale[i % d]);
     if (!q->log_density) return HB_OK;
     double *value = q->log_density + first;
-    HB_TRY(hb_model_reference(model, &points, room->scratch, value, NULL));
-    for (size_t i = 0; i < n; i++) value[i] += (double)room->w[i] - log_scale;
+    HB_TRY(hb_model_reference(model, &points, own->scratch, value, NULL));
+    for (size_t i = 0; i < n; i++) value[i] += (double)own->w[i] - log_scale;
     return HB_OK;
 }
 
-static hb_status answer(hb_context *context, const hb_model_asker *asker, question *q)
+static hb_status answer(hb_context *context, const hb_scorer *scorer, question *q)
 {
-    q->asker = asker;
-    return hb_parallel_for(context, "model", (q->n + asker->block - 1) / asker->block, answer_block,
-                           q);
+    q->scorer = scorer;
+    return hb_parallel_for(context, "model", (q->n + scorer->block - 1) / scorer->block,
+                           answer_block, q);
 }
 
 hb_status hb_model_check_labels(hb_context *context, const hb_model *model, size_t n,
@@ -180,15 +169,15 @@ hb_status hb_model_check_points(hb_context *context, const hb_model *model, size
 
 static hb_status ask(hb_context *context, question *q)
 {
-    hb_model_asker *asker;
+    hb_scorer *scorer;
     HB_CHECK(context, q->model, HB_ERROR_ARGUMENT, "the model is NULL");
     HB_CHECK(context, q->n == 0 || (q->x && q->tau), HB_ERROR_ARGUMENT, "x or tau is NULL");
     if (q->n == 0) return HB_OK;
     HB_TRY(hb_model_check_points(context, q->model, q->tau_step ? q->n : 1, q->tau, q->labels));
-    HB_TRY(create_asker(context, q->model, q->score ? HB_WANT_SCORE : HB_WANT_VALUES, BLOCK, q->n,
-                        &asker));
-    const hb_status status = answer(context, asker, q);
-    hb_model_asker_destroy(asker);
+    HB_TRY(create_scorer(context, q->model, q->score ? HB_WANT_SCORE : HB_WANT_VALUES, BLOCK, q->n,
+                         &scorer));
+    const hb_status status = answer(context, scorer, q);
+    hb_scorer_destroy(scorer);
     return status;
 }
 
@@ -236,10 +225,10 @@ hb_status hb_model_log_density(hb_context *context, const hb_model *model, size_
     return ask(context, &q);
 }
 
-hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const double *z, double tau,
-                               const int *labels, double *score)
+hb_status hb_scorer_scores(const hb_scorer *scorer, size_t n, const double *z, double tau,
+                           const int *labels, double *score)
 {
-    question q = {.model = asker->model,
+    question q = {.model = scorer->model,
                   .n = n,
                   .x = z,
                   .tau = &tau,
@@ -247,7 +236,7 @@ hb_status hb_model_asker_score(const hb_model_asker *asker, size_t n, const doub
                   .label_step = 1,
                   .of_z = 1,
                   .score = score};
-    return answer(asker->context, asker, &q);
+    return answer(scorer->context, scorer, &q);
 }
 
 /* ---- as a score and as a field ---- */

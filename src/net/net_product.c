@@ -100,23 +100,23 @@ static dnnl_status_t whole_block(const factor *f, size_t m, const float *a, floa
                       (dnnl_dim_t)f->ldc);
 }
 
-/* Fewer rows than m, in the room's (m, depth) and (m, ldc). */
+/* Fewer rows than m, in the scratch's (m, depth) and (m, ldc). */
 static dnnl_status_t short_block(const factor *f, size_t rows, size_t m, const float *a, float *c,
-                                 float *room)
+                                 float *scratch)
 {
-    float *c_room = room + m * f->depth;
-    memcpy(room, a, rows * f->depth * sizeof *a);
-    memset(room + rows * f->depth, 0, (m - rows) * f->depth * sizeof *a);
-    memset(c_room, 0, m * f->ldc * sizeof *c);
+    float *c_scratch = scratch + m * f->depth;
+    memcpy(scratch, a, rows * f->depth * sizeof *a);
+    memset(scratch + rows * f->depth, 0, (m - rows) * f->depth * sizeof *a);
+    memset(c_scratch, 0, m * f->ldc * sizeof *c);
     for (size_t i = 0; f->beta != 0 && i < rows; i++)
-        memcpy(c_room + i * f->ldc, c + i * f->ldc, f->width * sizeof *c);
-    const dnnl_status_t status = whole_block(f, m, room, c_room);
+        memcpy(c_scratch + i * f->ldc, c + i * f->ldc, f->width * sizeof *c);
+    const dnnl_status_t status = whole_block(f, m, scratch, c_scratch);
     for (size_t i = 0; i < rows; i++)
-        memcpy(c + i * f->ldc, c_room + i * f->ldc, f->width * sizeof *c);
+        memcpy(c + i * f->ldc, c_scratch + i * f->ldc, f->width * sizeof *c);
     return status;
 }
 
-static dnnl_status_t all_rows(const factor *f, size_t n, const float *a, float *c, float *room)
+static dnnl_status_t all_rows(const factor *f, size_t n, const float *a, float *c, float *scratch)
 {
     dnnl_status_t status = dnnl_success;
     for (size_t first = 0, m; first < n && status == dnnl_success; first += m) {
@@ -124,7 +124,7 @@ static dnnl_status_t all_rows(const factor *f, size_t n, const float *a, float *
         float *c_block = c + first * f->ldc;
         m = block_rows(n - first);
         status = n - first >= m ? whole_block(f, m, a_block, c_block)
-                                : short_block(f, n - first, m, a_block, c_block, room);
+                                : short_block(f, n - first, m, a_block, c_block, scratch);
     }
     return status;
 }
@@ -136,7 +136,7 @@ static int has_bad_stride(const factor *f)
 
 /* The same with B copied into `panel` (depth, PANEL_STRIDE), some of its columns at a time. */
 static dnnl_status_t by_panels(const factor *f, size_t n, const float *a, float *c, float *panel,
-                               float *room)
+                               float *scratch)
 {
     dnnl_status_t status = dnnl_success;
     factor part = *f;
@@ -146,13 +146,13 @@ static dnnl_status_t by_panels(const factor *f, size_t n, const float *a, float 
     for (size_t j = 0; j < f->width && status == dnnl_success; j += PANEL) {
         for (size_t k = 0; k < f->depth; k++)
             memcpy(panel + k * PANEL_STRIDE, f->b + k * f->ldb + j, PANEL * sizeof *panel);
-        status = all_rows(&part, n, a, c + j, room);
+        status = all_rows(&part, n, a, c + j, scratch);
     }
     return status;
 }
 
-/* Floats of the room for a block that is not whole: 0 when all are. */
-static size_t room_floats(const factor *f, size_t n)
+/* Floats of the scratch for a block that is not whole: 0 when all are. */
+static size_t scratch_floats(const factor *f, size_t n)
 {
     const size_t left = n % BLOCK_ROWS, m = block_rows(left);
     return left % m ? m * (f->depth + f->ldc) : 0;
@@ -163,8 +163,8 @@ static hb_status rows_product(hb_context *context, const factor *f, size_t n, co
 {
     void *memory = NULL;
     const size_t panel = has_bad_stride(f) ? f->depth * PANEL_STRIDE : 0;
-    const size_t room = room_floats(f, n);
-    if (panel + room) HB_TRY(hb_allocate(context, panel + room, sizeof(float), &memory));
+    const size_t scratch = scratch_floats(f, n);
+    if (panel + scratch) HB_TRY(hb_allocate(context, panel + scratch, sizeof(float), &memory));
     float *copies = memory;
     const quiet before = quiet_begin();
     const dnnl_status_t status =

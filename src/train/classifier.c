@@ -91,47 +91,39 @@ double hb_softmax(size_t classes, const float *logits, double *p)
     return most + log(sum);
 }
 
-typedef struct predict_room {
-    hb_net_tape *tape;
-    float *input, *logits; // (BLOCK, dim), (BLOCK, classes)
-} predict_room;
-
 typedef struct prediction {
     const hb_classifier *classifier;
     size_t n, dim, classes;
     const double *x;       // (n, dim)
     double *probabilities; // (n, classes)
-    predict_room *rooms;   // (threads)
+    hb_net_tape **tapes;   // (threads)
+    float *input, *logits; // (threads, BLOCK, dim), (threads, BLOCK, classes)
 } prediction;
 
 static hb_status predict_block(void *user, size_t index, int thread)
 {
     const prediction *p = user;
-    const predict_room *room = &p->rooms[thread];
+    float *input = p->input + (size_t)thread * BLOCK * p->dim;
+    float *logits = p->logits + (size_t)thread * BLOCK * p->classes;
     const size_t first = index * BLOCK, n = p->n - first < BLOCK ? p->n - first : BLOCK;
-    hb_classifier_standardise(p->classifier, n, p->x + first * p->dim, room->input);
-    HB_TRY(hb_net_forward(room->tape, p->classifier->parameters, n, room->input, room->logits));
+    hb_classifier_standardise(p->classifier, n, p->x + first * p->dim, input);
+    HB_TRY(hb_net_forward(p->tapes[thread], p->classifier->parameters, n, input, logits));
     for (size_t i = 0; i < n; i++)
-        hb_softmax(p->classes, room->logits + i * p->classes,
+        hb_softmax(p->classes, logits + i * p->classes,
                    p->probabilities + (first + i) * p->classes);
     return HB_OK;
 }
 
-static hb_status create_rooms(hb_context *context, prediction *p, size_t threads,
-                              hb_workspace *work)
+static hb_status create_scratch(hb_context *context, prediction *p, size_t threads,
+                                hb_workspace *work)
 {
-    const size_t room = hb_workspace_add(hb_workspace_need(BLOCK * p->dim, sizeof(float)),
-                                         hb_workspace_need(BLOCK * p->classes, sizeof(float)));
-    HB_TRY(hb_workspace_create(
-        context, hb_workspace_need(threads, sizeof(predict_room)) + threads * room, work));
-    p->rooms = hb_workspace_take(work, threads, sizeof(predict_room));
-    memset(p->rooms, 0, threads * sizeof(predict_room));
     const hb_net_jets jets = {0};
-    for (size_t t = 0; t < threads; t++) {
-        p->rooms[t].input = hb_workspace_take(work, BLOCK * p->dim, sizeof(float));
-        p->rooms[t].logits = hb_workspace_take(work, BLOCK * p->classes, sizeof(float));
-        HB_TRY(hb_net_tape_create(context, p->classifier->net, &jets, BLOCK, &p->rooms[t].tape));
-    }
+    HB_TRY(HB_WORKSPACE(context, work, HB_ARRAY(p->tapes, threads),
+                        HB_ARRAY(p->input, threads * BLOCK * p->dim),
+                        HB_ARRAY(p->logits, threads * BLOCK * p->classes)));
+    for (size_t t = 0; t < threads; t++) p->tapes[t] = NULL;
+    for (size_t t = 0; t < threads; t++)
+        HB_TRY(hb_net_tape_create(context, p->classifier->net, &jets, BLOCK, &p->tapes[t]));
     return HB_OK;
 }
 
@@ -142,14 +134,19 @@ hb_status hb_classifier_predict(hb_context *context, const hb_classifier *classi
              "the classifier, x or probabilities is NULL");
     const hb_net_shape *shape = hb_net_shape_of(classifier->net);
     const size_t threads = (size_t)context->threads, dim = (size_t)shape->inputs;
-    prediction p = {classifier, n, dim, (size_t)shape->outputs, x, probabilities, NULL};
+    prediction p = {.classifier = classifier,
+                    .n = n,
+                    .dim = dim,
+                    .classes = (size_t)shape->outputs,
+                    .x = x,
+                    .probabilities = probabilities};
     hb_workspace work = {0};
     if (n == 0) return HB_OK;
     HB_TRY(hb_judge_check_rows(context, "x", 1, n, shape->inputs, x));
-    hb_status status = create_rooms(context, &p, threads, &work);
+    hb_status status = create_scratch(context, &p, threads, &work);
     if (status == HB_OK)
         status = hb_parallel_for(context, "classifier", (n + BLOCK - 1) / BLOCK, predict_block, &p);
-    for (size_t t = 0; p.rooms && t < threads; t++) hb_net_tape_destroy(p.rooms[t].tape);
+    for (size_t t = 0; p.tapes && t < threads; t++) hb_net_tape_destroy(p.tapes[t]);
     hb_workspace_destroy(&work);
     return status;
 }
