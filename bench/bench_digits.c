@@ -159,7 +159,7 @@ static double train_seconds(const digits *d, hb_train_settings *settings, uint64
     settings->steps = steps;
     const double start = processor_seconds();
     must(d->context,
-         hb_train(d->context, settings, DIM, ROWS, d->data, CLASSES, d->labels, &model));
+         hb_train(d->context, settings, DIM, CLASSES, ROWS, d->data, d->labels, &model));
     const double taken = processor_seconds() - start;
     if (out)
         *out = model;
@@ -171,7 +171,7 @@ static double train_seconds(const digits *d, hb_train_settings *settings, uint64
 static hb_train_settings settings_of(const digits *d, int loss, int head)
 {
     hb_train_settings settings;
-    hb_train_settings_default(&settings);
+    hb_train_settings_default(sizeof settings, &settings);
     settings.standardise = HB_STANDARDISE_NO;
     settings.loss = loss;
     settings.head = head;
@@ -255,19 +255,19 @@ static void bench_generation(const digits *d)
     products p;
     size_t rows = 0;
     double all = INFINITY, alone = INFINITY, *x = bench_array((size_t)IMAGES * DIM, sizeof *x);
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.n_steps = 25;
     settings.n_correct = 1;
     settings.det_tau = 0.15;
     settings.denoise = HB_DENOISE_MEAN;
     train_seconds(d, &training, 1, &model);
-    must(d->context, hb_generate(d->context, &settings, DIM, count_call, &rows, 0, IMAGES, x));
+    must(d->context, hb_generate(d->context, &settings, DIM, 0, IMAGES, count_call, &rows, x));
     make_products(d->context, BLOCK, &p);
     for (int round = 0; round < ROUNDS; round++) {
         const double pair = products_seconds(&p, OF_SCORES, BLOCK);
         alone = fmin(alone, pair * (double)rows / (SHARDS * BLOCK));
         const double start = processor_seconds();
-        must(d->context, hb_model_generate(d->context, model, &settings, d->labels, 0, IMAGES, x));
+        must(d->context, hb_model_generate(d->context, model, &settings, 0, IMAGES, d->labels, x));
         all = fmin(all, processor_seconds() - start);
     }
     report_both(d, "digits generation", IMAGES, all, alone);

@@ -146,7 +146,7 @@ static hb_status draw(hb_session *session, const evaluate_values *v, const hb_ev
     char name[120], method[40], title[220];
     hb_model_info info;
     if (!v->plot) return HB_OK;
-    hb_model_info_get(plan->model, &info);
+    hb_model_info_get(plan->model, sizeof info, &info);
     hb_figure_plain(v->data, sizeof name, name);
     hb_figure_plain(info.method, sizeof method, method);
     snprintf(title, sizeof title, "error of the score on %s, trained by %s", name, method);
@@ -172,7 +172,7 @@ static hb_status plan_and_run(hb_session *session, const evaluate_values *v, hb_
                               hb_train_data *data, double *tau)
 {
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     hb_evaluate_plan plan = {.model = model,
                              .data = data,
                              .n_radii = v->radii.n,

@@ -176,8 +176,8 @@ static hb_status make_samples(generation *g)
         const size_t n = v->n - done < g->chunk ? (size_t)(v->n - done) : g->chunk;
         double *x = g->x + (g->keep ? done * (uint64_t)g->info.dim : 0);
         const int *labels = label_samples(g, v->first + done, n);
-        status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings, labels,
-                                   v->first + done, n, x);
+        status = hb_model_generate(hb_session_context(g->session), g->model, &g->settings,
+                                   v->first + done, n, labels, x);
         if (status == HB_OK) to_pixels(&g->info, n, x);
         if (status == HB_OK && g->is_table) status = write_rows(g, n, x);
         done += n;
@@ -295,7 +295,7 @@ static hb_status run_generate(hb_session *session, const void *values)
                                 hb_points_has_extension(v->path, ".csv")};
     HB_TRY(check_names(&g));
     HB_TRY(hb_model_load(hb_session_context(session), v->model, &g.model));
-    hb_model_info_get(g.model, &g.info);
+    hb_model_info_get(g.model, sizeof g.info, &g.info);
     hb_generate_options_apply(v, &g.info, &g.settings);
     hb_status status = check_model(&g);
     if (status == HB_OK && v->real)

@@ -201,7 +201,7 @@ static hb_status process_of(hb_session *session, const residual_values *v, const
     static const char *const heads[] = {"score", "energy", "helmholtz"};
     const hb_problem_values *p = &v->problem;
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     if (info.head != HB_HEAD_ENERGY)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "%.200s has the %s head; only the energy head has a log-density",

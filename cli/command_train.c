@@ -135,7 +135,7 @@ static hb_status probe_files(training *t)
 
 /* ---- the training ---- */
 
-static int watch(void *user, uint64_t step, double loss, const hb_model *model)
+static int watch(void *user, const hb_model *model, uint64_t step, double loss)
 {
     training *t = user;
     const double batch = t->settings.batch;
@@ -172,10 +172,11 @@ static hb_status train(training *t)
     s->watch_user = t;
     s->watch_every = 1;
     hb_session_count(t->session, "training", "rows");
-    const hb_status status = hb_train(hb_session_context(t->session), s, t->data.dim, t->data.n,
-                                      t->data.x, t->data.classes, t->data.labels, &t->model);
+    const hb_status status =
+        hb_train(hb_session_context(t->session), s, t->data.dim, t->data.classes, t->data.n,
+                 t->data.x, t->data.labels, &t->model);
     if (status == HB_ERROR_INTERRUPTED) return interrupted(t);
-    if (status == HB_OK) hb_model_info_get(t->model, &t->info);
+    if (status == HB_OK) hb_model_info_get(t->model, sizeof t->info, &t->info);
     return status;
 }
 

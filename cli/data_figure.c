@@ -50,8 +50,8 @@ static hb_status fill_picture(hb_context *context, const hb_mixture *mixture, hb
 
 static hb_status start_panel(hb_figure *figure, const char *title, double half, double stretch)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "{/:Italic x}_1";
     panel.y_label = "{/:Italic x}_2";
@@ -71,12 +71,12 @@ static hb_status draw_picture(hb_figure *figure, const char *name, double tau, u
     snprintf(title, sizeof title, "%s: density at {/Symbol t} = %.4g", plain, tau);
     hb_status status = start_panel(figure, title, half, 1);
     if (status == HB_OK)
-        status = hb_figure_image(figure, "density {/:Italic u}", &lattice, p->density);
+        status = hb_figure_image(figure, &lattice, "density {/:Italic u}", p->density);
     snprintf(title, sizeof title, "%s: %d draws, seed %llu", plain, N_DRAWS,
              (unsigned long long)seed);
     if (status == HB_OK) status = start_panel(figure, title, half, STRETCH);
     if (status == HB_OK)
-        status = hb_figure_series(figure, NULL, HB_STYLE_DOTS, 0, N_DRAWS, p->along[0], p->along[1],
+        status = hb_figure_series(figure, HB_STYLE_DOTS, 0, N_DRAWS, NULL, p->along[0], p->along[1],
                                   NULL, NULL);
     return status;
 }
@@ -90,7 +90,7 @@ hb_status hb_data_figure_write(hb_session *session, const char *name, const hb_m
     data_picture *p = malloc(sizeof *p);
     if (!p) return HB_ERROR_MEMORY;
     hb_status status = fill_picture(context, mixture, process, tau, seed, half, p);
-    if (status == HB_OK) status = hb_figure_create(context, 1, 2, 640, 520, &figure);
+    if (status == HB_OK) status = hb_figure_create(context, 1, 2, 520, 640, &figure);
     if (status == HB_OK) status = draw_picture(figure, name, tau, seed, half, p);
     if (status == HB_OK) status = hb_plot_path_write(figure, path);
     hb_figure_destroy(figure);

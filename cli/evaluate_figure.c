@@ -39,8 +39,8 @@ static hb_status add_region(hb_figure *figure, const char *label, int k, size_t 
         count++;
     }
     if (count == 0) return HB_OK;
-    HB_TRY(hb_figure_series(figure, label, HB_STYLE_LINE, k, count, x, y, NULL, NULL));
-    return hb_figure_series(figure, NULL, HB_STYLE_POINTS, k, count, x, y, low, high);
+    HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, k, count, label, x, y, NULL, NULL));
+    return hb_figure_series(figure, HB_STYLE_POINTS, k, count, NULL, x, y, low, high);
 }
 
 static hb_status draw(hb_figure *figure, const char *title, size_t n, const hb_score_error *errors,
@@ -48,8 +48,8 @@ static hb_status draw(hb_figure *figure, const char *title, size_t n, const hb_s
 {
     static const char *const labels[REGIONS] = {"all", "lowest 20 % of the mass", "the rest",
                                                 "grid, u > 10^{-4}"};
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "{/:Italic τ}";
     panel.y_label = "mean squared error of the score";
@@ -70,7 +70,7 @@ hb_status hb_evaluate_figure_write(hb_session *session, const char *title, size_
     if (status == HB_OK) {
         for (size_t i = 0; i < n; i++) sorted[i] = errors[i];
         qsort(sorted, n, sizeof *sorted, by_tau);
-        status = hb_figure_create(hb_session_context(session), 1, 1, 720, 480, &figure);
+        status = hb_figure_create(hb_session_context(session), 1, 1, 480, 720, &figure);
     }
     if (status == HB_OK) status = draw(figure, title, n, sorted, work);
     if (status == HB_OK) status = hb_plot_path_write(figure, path);

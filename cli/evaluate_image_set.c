@@ -104,10 +104,10 @@ static hb_status judge(hb_session *session, const image_run *run, double *made)
                                 .seed = run->seed};
     hb_image_judgement judgement = {0};
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = run->seed;
-    hb_status status = hb_model_generate(hb_session_context(session), run->model, &settings, NULL,
-                                         0, run->samples, made);
+    hb_status status = hb_model_generate(hb_session_context(session), run->model, &settings, 0,
+                                         run->samples, NULL, made);
     if (status == HB_OK) status = hb_evaluate_images(session, &plan, &judgement);
     if (status == HB_OK) status = print(session, run, &judgement);
     hb_image_judgement_destroy(&judgement);
@@ -121,7 +121,7 @@ hb_status hb_evaluate_image_set(hb_session *session, const char *path, const hb_
         .path = path, .name = name, .model = model, .samples = samples, .seed = seed, .json = json};
     hb_context *context = hb_session_context(session);
     image_shape shape;
-    hb_model_info_get(model, &run.info);
+    hb_model_info_get(model, sizeof run.info, &run.info);
     hb_status status = find_shape(session, path, &run.info, &shape);
     if (status == HB_OK) status = load_part(session, name, HB_PART_TRAIN, &shape, &run.trained);
     if (status == HB_OK) status = load_part(session, name, HB_PART_TEST, &shape, &run.real);

@@ -226,7 +226,7 @@ static json_t *json_of(const char *model, const char *plot, const hb_evaluate_pl
     json_object_set_new(object, "model", json_string(model));
     json_object_set_new(object, "data", json_string(plan->data->name));
     hb_model_info info;
-    hb_model_info_get(plan->model, &info);
+    hb_model_info_get(plan->model, sizeof info, &info);
     json_object_set_new(object, "method", json_string(info.method));
     put_count(object, "dim", (size_t)info.dim);
     put(object, "scale", info.scale);
@@ -329,7 +329,7 @@ static hb_status print_text(hb_session *session, const char *model, const char *
                             const hb_evaluate_plan *plan, const hb_evaluation *e, const columns *c)
 {
     hb_model_info info;
-    hb_model_info_get(plan->model, &info);
+    hb_model_info_get(plan->model, sizeof info, &info);
     if (!hb_session_quiet(session)) {
         printf("# %s: %s, %" PRIu64 " steps, against %s, seed %" PRIu64 "\n", model, info.method,
                info.steps, plan->data->name, plan->seed);

@@ -48,9 +48,9 @@ static hb_status carry_set(hb_evaluate_frame *f, const hb_mixture *set)
 static const char *why_no_samples(const hb_evaluate_frame *f)
 {
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     if (f->info.process != HB_PROCESS_DRIFT) return NULL;
-    if (hb_model_generate(f->context, f->plan->model, &settings, NULL, 0, 0, f->x) == HB_OK)
+    if (hb_model_generate(f->context, f->plan->model, &settings, 0, 0, NULL, f->x) == HB_OK)
         return NULL;
     return "samples of a process with a drift are not generated";
 }
@@ -59,7 +59,7 @@ hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *
                                    hb_evaluate_frame *out)
 {
     *out = (hb_evaluate_frame){.context = hb_session_context(session), .plan = plan};
-    hb_model_info_get(plan->model, &out->info);
+    hb_model_info_get(plan->model, sizeof out->info, &out->info);
     out->view = (hb_model_view){out->context, plan->model, -1};
     const size_t d = (size_t)out->info.dim;
     out->zero = calloc(2 * d, sizeof *out->zero);
@@ -119,14 +119,14 @@ static hb_status noisy_rows(hb_evaluate_frame *f, double tau, uint64_t part, siz
 static hb_status by_the_model(hb_evaluate_frame *f, double tau, uint64_t part, size_t n, double *z)
 {
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
     settings.n_steps = DRIFT_STEPS;
     settings.tau_min = tau;
     settings.det_tau = 0;
     settings.denoise = HB_DENOISE_NONE;
     const hb_status status =
-        hb_model_generate(f->context, f->plan->model, &settings, NULL, FRESH + part * PART, n, z);
+        hb_model_generate(f->context, f->plan->model, &settings, FRESH + part * PART, n, NULL, z);
     hb_model_standardise(f->plan->model, n, z, z);
     return status;
 }

@@ -48,10 +48,10 @@ static hb_status find_rows(hb_evaluate_frame *f, const char **reason, comparison
 static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluation *out)
 {
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
     hb_status status =
-        hb_model_generate(f->context, f->plan->model, &settings, NULL, 0, c->generated, c->x);
+        hb_model_generate(f->context, f->plan->model, &settings, 0, c->generated, NULL, c->x);
     if (status == HB_OK)
         status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->x, c->y,
                               sizeof out->mmd, &out->mmd);
@@ -110,12 +110,12 @@ static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, h
 {
     const int probes = f->info.dim <= EXACT_DIM ? 0 : PROBES;
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
     double *value = malloc(c->real * sizeof *value); // (real)
     if (!value) return HB_ERROR_MEMORY;
-    hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, NULL,
-                                           c->real, c->y, value);
+    hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, c->real,
+                                           c->y, NULL, value);
     if (status == HB_OK) {
         mean_and_error(c->real, value, &out->nll, &out->nll_se);
         out->nll /= -f->info.dim;

@@ -86,7 +86,7 @@ hb_status hb_generate_images_write(hb_session *session, const hb_generate_pictur
 {
     hb_model_info info;
     int height, width;
-    hb_model_info_get(p->model, &info);
+    hb_model_info_get(p->model, sizeof info, &info);
     hb_generate_image_sides(&info, &height, &width);
     const size_t columns = p->columns ? (size_t)p->columns : (size_t)ceil(sqrt((double)p->n));
     const size_t rows = (p->real ? 2 : 1) * ((p->n + columns - 1) / columns);
@@ -165,8 +165,8 @@ static void write_title(const scatter *s, size_t size, char *out)
 static hb_status draw(hb_figure *figure, const scatter *s, int contours)
 {
     char title[300];
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     write_title(s, sizeof title, title);
     panel.title = title;
     panel.key = "top center";
@@ -179,10 +179,11 @@ static hb_status draw(hb_figure *figure, const scatter *s, int contours)
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK)
         status =
-            hb_figure_series(figure, "samples", HB_STYLE_DOTS, 0, s->n, s->x, s->y, NULL, NULL);
+            hb_figure_series(figure, HB_STYLE_DOTS, 0, s->n, "samples", s->x, s->y, NULL, NULL);
     if (status == HB_OK && contours)
-        status = hb_figure_contours(figure, "model density: 50, 90, 99 % of the samples inside", 1,
-                                    &s->window, s->v, LEVELS, s->level);
+        status =
+            hb_figure_contours(figure, 1, LEVELS, &s->window,
+                               "model density: 50, 90, 99 % of the samples inside", s->v, s->level);
     return status;
 }
 
@@ -191,7 +192,7 @@ static hb_status fill_and_draw(hb_session *session, scatter *s, const char *path
     const hb_generate_picture *p = s->picture;
     hb_figure *figure = NULL;
     hb_model_info info;
-    hb_model_info_get(p->model, &info);
+    hb_model_info_get(p->model, sizeof info, &info);
     for (size_t i = 0; i < s->n; i++) {
         s->x[i] = p->x[2 * i];
         s->y[i] = p->x[2 * i + 1];
@@ -200,7 +201,7 @@ static hb_status fill_and_draw(hb_session *session, scatter *s, const char *path
     const int contours = info.head == HB_HEAD_ENERGY;
     hb_status status = contours ? fill_contours(session, s) : HB_OK;
     if (status == HB_OK)
-        status = hb_figure_create(hb_session_context(session), 1, 1, WIDTH, HEIGHT, &figure);
+        status = hb_figure_create(hb_session_context(session), 1, 1, HEIGHT, WIDTH, &figure);
     if (status == HB_OK) status = draw(figure, s, contours);
     if (status == HB_OK) status = hb_plot_path_write(figure, path);
     hb_figure_destroy(figure);

@@ -112,7 +112,7 @@ const hb_option hb_generate_options[] = {
 void hb_generate_options_apply(const hb_generate_values *v, const hb_model_info *info,
                                hb_generate_settings *s)
 {
-    hb_generate_settings_default(s);
+    hb_generate_settings_default(sizeof *s, s);
     s->tau_min = info->tau_min;
     s->tau_max = info->tau_max;
     if (info->image_height > 0) s->denoise = HB_DENOISE_MEAN;

@@ -78,13 +78,13 @@ static hb_status find_box(hb_context *context, const hb_helmholtz_values *v, con
     double x[N_DRAWS][2], low[2], high[2];
     int labels[N_DRAWS];
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.solver = HB_SOLVER_ODE;
     settings.denoise = HB_DENOISE_NONE;
     settings.tau_min = fmin(v->tau, LAST_TAU * info->tau_max);
     for (int i = 0; i < N_DRAWS; i++) labels[i] = v->label;
-    HB_TRY(hb_model_generate(context, model, &settings, info->classes > 0 ? labels : NULL, 0,
-                             N_DRAWS, x[0]));
+    HB_TRY(hb_model_generate(context, model, &settings, 0, N_DRAWS,
+                             info->classes > 0 ? labels : NULL, x[0]));
     for (int axis = 0; axis < 2; axis++) {
         low[axis] = INFINITY, high[axis] = -INFINITY;
         for (int i = 0; i < N_DRAWS; i++) {
@@ -131,7 +131,7 @@ static hb_status from_model(hb_session *session, const hb_helmholtz_values *v,
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--spacing is for a FIELD.npy; a model takes --box and --points");
     HB_TRY(hb_model_load(context, v->source, &model));
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     out->has_model = 1;
     out->head = info.head;
     out->lattice.nx = out->lattice.ny = v->points > 0 ? v->points : HB_HELMHOLTZ_POINTS;

@@ -82,8 +82,8 @@ static void average_thinned(thinned *t)
 static hb_status draw_part(hb_figure *figure, const char *title, const char *label, int with_lines,
                            const thinned *t)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "{/:Italic x}_1";
     panel.y_label = "{/:Italic x}_2";
@@ -95,11 +95,11 @@ static hb_status draw_part(hb_figure *figure, const char *title, const char *lab
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK && !with_lines) { /* empty axes: a point that they do not reach */
         const double x = 2 * panel.x_min - panel.x_max, y = 2 * panel.y_min - panel.y_max;
-        return hb_figure_series(figure, NULL, HB_STYLE_DOTS, 0, 1, &x, &y, NULL, NULL);
+        return hb_figure_series(figure, HB_STYLE_DOTS, 0, 1, NULL, &x, &y, NULL, NULL);
     }
-    if (status == HB_OK) status = hb_figure_image(figure, label, &t->lattice, t->length);
+    if (status == HB_OK) status = hb_figure_image(figure, &t->lattice, label, t->length);
     if (status == HB_OK)
-        status = hb_figure_streamlines(figure, NULL, 1, &t->lattice, t->along[0], t->along[1]);
+        status = hb_figure_streamlines(figure, 1, &t->lattice, NULL, t->along[0], t->along[1]);
     return status;
 }
 
@@ -138,9 +138,9 @@ hb_status hb_helmholtz_figure_write(hb_session *session, const hb_helmholtz_fiel
     thinned t = {0};
     hb_status status = create_thinned(&field->lattice, &t);
     if (status == HB_OK)
-        status = hb_figure_create(hb_session_context(session), 1, 3, 600, 500, &figure);
+        status = hb_figure_create(hb_session_context(session), 1, 3, 500, 600, &figure);
     if (status == HB_OK) status = draw(figure, field, tau, &t);
-    if (status == HB_OK) status = hb_figure_write(figure, stem, HB_PLOT_SVG | HB_PLOT_PNG);
+    if (status == HB_OK) status = hb_figure_write(figure, HB_FORMAT_SVG | HB_FORMAT_PNG, stem);
     hb_figure_destroy(figure);
     free(t.along[0]);
     return status;

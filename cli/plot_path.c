@@ -8,9 +8,9 @@
 
 static int format_of(const char *path)
 {
-    return hb_points_has_extension(path, ".svg")   ? HB_PLOT_SVG
-           : hb_points_has_extension(path, ".png") ? HB_PLOT_PNG
-           : hb_points_has_extension(path, ".pdf") ? HB_PLOT_PDF
+    return hb_points_has_extension(path, ".svg")   ? HB_FORMAT_SVG
+           : hb_points_has_extension(path, ".png") ? HB_FORMAT_PNG
+           : hb_points_has_extension(path, ".pdf") ? HB_FORMAT_PDF
                                                    : 0;
 }
 
@@ -28,7 +28,7 @@ hb_status hb_plot_path_write(hb_figure *figure, const char *path)
     char *stem = strdup(path);
     if (!stem) return HB_ERROR_MEMORY;
     stem[strlen(stem) - 4] = 0;
-    const hb_status status = hb_figure_write(figure, stem, format_of(path));
+    const hb_status status = hb_figure_write(figure, format_of(path), stem);
     free(stem);
     return status;
 }

@@ -170,12 +170,12 @@ static hb_status draw_points(hb_figure *figure, hb_column column, const char *la
         low[i] = isfinite(se[i]) ? finite_or_nan(y[i] - 2 * se[i]) : middle[i];
         high[i] = isfinite(se[i]) ? finite_or_nan(y[i] + 2 * se[i]) : middle[i];
     }
-    return hb_figure_series(figure, label, HB_STYLE_POINTS, 1, n, points->x, middle, low, high);
+    return hb_figure_series(figure, HB_STYLE_POINTS, 1, n, label, points->x, middle, low, high);
 }
 
 /* A panel of one quantity: band, curve, points. */
-static hb_status draw_quantity(hb_figure *figure, const hb_panel *panel, hb_column column, line *l,
-                               const char *name, const hb_points *points,
+static hb_status draw_quantity(hb_figure *figure, const hb_panel_settings *panel, hb_column column,
+                               line *l, const char *name, const hb_points *points,
                                const hb_solution *solution, double *work)
 {
     const int named = column == HB_COLUMN_LOG_DENSITY; /* one legend serves the three panels */
@@ -187,10 +187,10 @@ static hb_status draw_quantity(hb_figure *figure, const hb_panel *panel, hb_colu
             l->high[i] = finite_or_nan(y[i] + 2 * se[i]);
             y[i] = finite_or_nan(y[i]);
         }
-        status = hb_figure_series(figure, named ? "± 2 errors" : NULL, HB_STYLE_BAND, 1, N_LINE,
+        status = hb_figure_series(figure, HB_STYLE_BAND, 1, N_LINE, named ? "± 2 errors" : NULL,
                                   l->x, NULL, l->low, l->high);
         if (status == HB_OK)
-            status = hb_figure_series(figure, named ? name : NULL, HB_STYLE_LINE, 0, N_LINE, l->x,
+            status = hb_figure_series(figure, HB_STYLE_LINE, 0, N_LINE, named ? name : NULL, l->x,
                                       y, NULL, NULL);
     }
     if (status != HB_OK) return status;
@@ -215,8 +215,8 @@ static hb_status draw_line(hb_figure *figure, double time, const window *w, line
     for (int k = 0; k < 3 && status == HB_OK; k++) {
         char title[80];
         snprintf(title, sizeof title, "%s at {/:Italic t} = %.6g", parts[k].title, time);
-        hb_panel panel;
-        hb_panel_default(&panel);
+        hb_panel_settings panel;
+        hb_panel_settings_default(sizeof panel, &panel);
         panel.title = title;
         panel.x_label = "{/:Italic x}";
         panel.y_label = parts[k].label;
@@ -273,7 +273,7 @@ static hb_status mark_points(hb_figure *figure, const window *w, const hb_points
         x[points->n + n++] = at[1];
     }
     const hb_status status = n == 0 ? HB_OK
-                                    : hb_figure_series(figure, NULL, HB_STYLE_POINTS, 6, n, x,
+                                    : hb_figure_series(figure, HB_STYLE_POINTS, 6, n, NULL, x,
                                                        x + points->n, NULL, NULL);
     free(x);
     return status;
@@ -288,8 +288,8 @@ static hb_status draw_plane(hb_figure *figure, double time, const window *w, con
     const hb_lattice lattice = {N_PLANE, N_PLANE, w->low[0], w->high[0], w->low[1], w->high[1]};
     char title[80];
     snprintf(title, sizeof title, "Density and lines of the score at {/:Italic t} = %.6g", time);
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "{/:Italic x}_1";
     panel.y_label = "{/:Italic x}_2";
@@ -299,11 +299,11 @@ static hb_status draw_plane(hb_figure *figure, double time, const window *w, con
     panel.y_max = w->high[1];
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK)
-        status = hb_figure_image(figure, "density {/:Italic u}", &lattice, p->density);
+        status = hb_figure_image(figure, &lattice, "density {/:Italic u}", p->density);
     if (status == HB_OK)
-        status = hb_figure_contours(figure, NULL, 0, &lattice, p->density, N_LEVELS, levels);
+        status = hb_figure_contours(figure, 0, N_LEVELS, &lattice, NULL, p->density, levels);
     if (status == HB_OK)
-        status = hb_figure_streamlines(figure, NULL, 1, &lattice, p->along[0], p->along[1]);
+        status = hb_figure_streamlines(figure, 1, &lattice, NULL, p->along[0], p->along[1]);
     if (status == HB_OK) status = mark_points(figure, w, points);
     return status;
 }
@@ -346,7 +346,7 @@ hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem, 
     hb_status status = find_window(context, problem, grid, time, points, &w);
     if (status == HB_OK)
         status = in_line ? hb_figure_create(context, 1, 3, 0, 0, &figure)
-                         : hb_figure_create(context, 1, 1, 760, 620, &figure);
+                         : hb_figure_create(context, 1, 1, 620, 760, &figure);
     if (status == HB_OK)
         status = in_line ? solve_line(context, problem, grid, time, &w, points, solution, figure)
                          : solve_plane(context, problem, grid, time, &w, points, figure);

@@ -56,15 +56,15 @@ static hb_status add_column(hb_figure *figure, const char *label, int color, siz
     pieces p;
     const size_t count = cut(positive(n, log, column, x, y), x, y, &p);
     if (count == 0) return HB_OK;
-    HB_TRY(hb_figure_series(figure, NULL, HB_STYLE_BAND, color, count, p.x, NULL, p.low, p.high));
-    return hb_figure_series(figure, label, HB_STYLE_LINE, color, count, p.x, p.mean, NULL, NULL);
+    HB_TRY(hb_figure_series(figure, HB_STYLE_BAND, color, count, NULL, p.x, NULL, p.low, p.high));
+    return hb_figure_series(figure, HB_STYLE_LINE, color, count, label, p.x, p.mean, NULL, NULL);
 }
 
 static hb_status draw(hb_figure *figure, const char *title, size_t n, const double *log,
                       int has_constraint, double *x, double *y)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "step";
     panel.y_label = "loss (band: 10 % to 90 % of the steps)";

@@ -192,7 +192,7 @@ hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
 void hb_train_options_settings(const hb_train_values *v, int own_data, int images,
                                hb_train_settings *out)
 {
-    hb_train_settings_default(out);
+    hb_train_settings_default(sizeof *out, out);
     hb_options_settings(hb_train_options, v, out);
     if (v->drift) out->process = HB_PROCESS_DRIFT;
     if (out->standardise == HB_STANDARDISE_AUTO)

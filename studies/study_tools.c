@@ -143,7 +143,7 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
 {
     char *stem;
     HB_TRY(hb_study_path(context, directory, name, &stem));
-    hb_status status = hb_figure_write(figure, stem, HB_PLOT_SVG | HB_PLOT_PNG);
+    hb_status status = hb_figure_write(figure, HB_FORMAT_SVG | HB_FORMAT_PNG, stem);
     if (status == HB_ERROR_UNAVAILABLE) {
         remove_pictures(stem); /* of an earlier run: they would not show these numbers */
         if (!*noted) hb_study_print(table, "note: no figures: %s\n", hb_context_message(context));

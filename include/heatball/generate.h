@@ -8,8 +8,8 @@
  * steps, the reasons, and a table of what each setting does.
  *
  *     hb_generate_settings settings;
- *     hb_generate_settings_default(&settings);
- *     hb_generate(ctx, &settings, 2, score, user, 0, 1000, x); */
+ *     hb_generate_settings_default(sizeof settings, &settings);
+ *     hb_generate(ctx, &settings, 2, 0, 1000, score, user, x); */
 #ifndef HEATBALL_GENERATE_H
 #define HEATBALL_GENERATE_H
 
@@ -32,6 +32,7 @@ typedef enum hb_solver { HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN } hb_solve
 typedef enum hb_denoise { HB_DENOISE_NONE, HB_DENOISE_MEAN, HB_DENOISE_FLOW } hb_denoise;
 
 typedef struct hb_generate_settings {
+    size_t size;    /* set by hb_generate_settings_default */
     int solver;     /* hb_solver; default HB_SOLVER_SDE */
     int process;    /* hb_process: OU (default) or VE */
     int n_steps;    /* of SDE and HEUN; default 500 (HEUN needs far fewer) */
@@ -53,7 +54,7 @@ typedef struct hb_generate_settings {
     uint64_t seed; /* default 1 */
 } hb_generate_settings;
 
-HB_API void hb_generate_settings_default(hb_generate_settings *settings);
+HB_API void hb_generate_settings_default(size_t size, hb_generate_settings *settings);
 /* Row `index` of the table of these fields, in their order; NULL behind the last. */
 HB_API const hb_setting *hb_generate_setting(size_t index);
 
@@ -64,7 +65,7 @@ HB_API const hb_setting *hb_generate_setting(size_t index);
  * HB_ERROR_CALLBACK: it returned non-zero; HB_ERROR_NUMERICAL: a score is not finite, or the steps of
  * the ODE became too small. */
 HB_API hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
-                             hb_score_callback score, void *user, uint64_t first, size_t n,
+                             uint64_t first, size_t n, hb_score_callback score, void *user,
                              double *x);
 
 /* score[n][dim] and its divergence[n] at x[n][dim] and one tau. A non-zero return is an error. */
@@ -74,20 +75,20 @@ typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, dou
 /* ln p(x, tau_min)[n] in nats, of the density that the probability-flow ODE carries from the law at
  * tau_max (above) to tau_min, at x[n][dim]. Uses process, tau_min, tau_max, tolerance, mean and
  * covariance of the settings. A row is alone: the same bits in any pieces. The callback is called as that of hb_generate. */
-HB_API hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
-                               hb_divergence_callback score, void *user, size_t n, const double *x,
-                               double *log_likelihood);
+HB_API hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings *settings,
+                                        int dim, size_t n, const double *x,
+                                        hb_divergence_callback score, void *user,
+                                        double *log_likelihood);
 
 /* The same of a model, in the units of its data: process, mean and covariance of the settings are
  * the model's own. labels[n] (NULL: none; -1: no class). */
 HB_API hb_status hb_model_generate(hb_context *context, const hb_model *model,
-                                   const hb_generate_settings *settings, const int *labels,
-                                   uint64_t first, size_t n, double *x);
+                                   const hb_generate_settings *settings, uint64_t first, size_t n,
+                                   const int *labels, double *x);
 /* probes: 0, the exact divergence; else its mean over so many random probes. */
 HB_API hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
-                                     const hb_generate_settings *settings, int probes,
-                                     const int *labels, size_t n, const double *x,
-                                     double *log_likelihood);
+                                     const hb_generate_settings *settings, int probes, size_t n,
+                                     const double *x, const int *labels, double *log_likelihood);
 
 #ifdef __cplusplus
 }

@@ -58,8 +58,8 @@ typedef struct hb_model_info {
 HB_API hb_status hb_model_load(hb_context *context, const char *path, hb_model **out);
 HB_API hb_status hb_model_save(hb_context *context, const hb_model *model, const char *path);
 HB_API void hb_model_destroy(hb_model *model);
-/* All 0 of a model that is NULL. */
-HB_API void hb_model_info_get(const hb_model *model, hb_model_info *out);
+/* HB_ERROR_ARGUMENT, and all 0, for a model that is NULL. */
+HB_API hb_status hb_model_info_get(const hb_model *model, size_t size, hb_model_info *out);
 
 /* At x[n][dim] and tau[n]; labels[n] (NULL: none; -1: no class). Same bits for any number of
  * threads, and for a point whatever the other points are. */
@@ -73,9 +73,9 @@ HB_API hb_status hb_model_log_density(hb_context *context, const hb_model *model
                                       double *log_density, double *gradient);
 /* score[n][dim] (may be NULL) and div s[n]: exact with probes 0, else the mean over so many random
  * probes (Hutchinson; signs, a function of (seed, point)). For likelihoods. */
-HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t n,
-                                     const double *x, const double *tau, const int *labels,
-                                     int probes, uint64_t seed, double *score, double *divergence);
+HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model, int probes,
+                                     uint64_t seed, size_t n, const double *x, const double *tau,
+                                     const int *labels, double *score, double *divergence);
 /* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below); valid
  * while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);

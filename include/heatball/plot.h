@@ -1,6 +1,6 @@
 /* heatball/plot.h: figures through gnuplot, each with the numbers behind it.
  *
- * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, "dir/name") leaves
+ * A figure is a grid of panels, a panel a list of series. hb_figure_write(figure, formats, "dir/name") leaves
  *     dir/name.plot.csv   the numbers: panel, series, label, x, y, low, high (an image has its value, an
  *                    arrow its two components, in low and high)
  *     dir/name.gp    the gnuplot script, which reads the .plot.csv
@@ -31,30 +31,31 @@ typedef enum hb_style {
     HB_STYLE_DOTS       /* small dots, for clouds of thousands of points */
 } hb_style;
 
-enum { HB_PLOT_SVG = 1, HB_PLOT_PNG = 2, HB_PLOT_PDF = 4 };
+typedef enum hb_format { HB_FORMAT_SVG = 1, HB_FORMAT_PNG = 2, HB_FORMAT_PDF = 4 } hb_format;
 
-typedef struct hb_panel {
+typedef struct hb_panel_settings {
+    size_t size;                           /* set by hb_panel_settings_default */
     const char *title, *x_label, *y_label; /* NULL: none */
     int log_x, log_y;                      /* 0: linear; 1 or 10: decades 10^n; 2: powers of two */
     double x_min, x_max, y_min, y_max;     /* NaN: chosen from the data */
     const char *key;     /* gnuplot's place of the legend: "top left"; NULL: top right */
     int equal_axes;      /* 1: a unit is as long on both axes */
     const char *x_names; /* names instead of numbers at x = 1, 2, ..: "core; tail"; NULL: numbers */
-} hb_panel;
+} hb_panel_settings;
 
-HB_API void hb_panel_default(hb_panel *panel);
+HB_API void hb_panel_settings_default(size_t size, hb_panel_settings *settings);
 
-/* rows x columns panels of width x height pixels each (0: 560 x 420). */
-HB_API hb_status hb_figure_create(hb_context *context, int rows, int columns, int width, int height,
+/* rows x columns panels of height x width pixels each (0: 420 x 560). */
+HB_API hb_status hb_figure_create(hb_context *context, int rows, int columns, int height, int width,
                                   hb_figure **out);
 HB_API void hb_figure_destroy(hb_figure *figure);
 /* Starts the next panel, left to right, top to bottom; the texts are copied. */
-HB_API hb_status hb_figure_panel(hb_figure *figure, const hb_panel *panel);
+HB_API hb_status hb_figure_panel(hb_figure *figure, const hb_panel_settings *settings);
 /* Adds a series of n points to the current panel; x, y, low, high are copied; low and high may be
  * NULL except for HB_STYLE_BAND (where y may be NULL). color: index into the palette, from 0. */
-HB_API hb_status hb_figure_series(hb_figure *figure, const char *label, hb_style style, int color,
-                                  size_t n, const double *x, const double *y, const double *low,
-                                  const double *high);
+HB_API hb_status hb_figure_series(hb_figure *figure, hb_style style, int color, size_t n,
+                                  const char *label, const double *x, const double *y,
+                                  const double *low, const double *high);
 
 /* A function of the plane, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i (x1 -
  * x0)/(nx - 1), y_j likewise; nx, ny >= 2. */
@@ -65,23 +66,23 @@ typedef struct hb_lattice {
 
 /* Colours with a colour key; label is written beside the key. At most one in a panel, before its other
  * series. */
-HB_API hb_status hb_figure_image(hb_figure *figure, const char *label, const hb_lattice *lattice,
+HB_API hb_status hb_figure_image(hb_figure *figure, const hb_lattice *lattice, const char *label,
                                  const double *values);
 /* Thin lines of equal value, linear between the points of the lattice. */
-HB_API hb_status hb_figure_contours(hb_figure *figure, const char *label, int color,
-                                    const hb_lattice *lattice, const double *values, int n_levels,
-                                    const double *levels);
+HB_API hb_status hb_figure_contours(hb_figure *figure, int color, int n_levels,
+                                    const hb_lattice *lattice, const char *label,
+                                    const double *values, const double *levels);
 /* Lines along the field (along_x, along_y), about evenly spaced, each with one arrow head. */
-HB_API hb_status hb_figure_streamlines(hb_figure *figure, const char *label, int color,
-                                       const hb_lattice *lattice, const double *along_x,
+HB_API hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_lattice *lattice,
+                                       const char *label, const double *along_x,
                                        const double *along_y);
 
 /* Copies text so that a figure shows it letter for letter: what enhanced mode would take as a sign gets a
  * backslash, control characters become '?'; cut so that size bytes hold it. */
 HB_API void hb_figure_plain(const char *text, size_t size, char *out);
 
-/* formats: an OR of HB_PLOT_SVG, HB_PLOT_PNG, HB_PLOT_PDF. stem: path without extension. */
-HB_API hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats);
+/* formats: an OR of HB_FORMAT_SVG, HB_FORMAT_PNG, HB_FORMAT_PDF. stem: path without extension. */
+HB_API hb_status hb_figure_write(hb_figure *figure, int formats, const char *stem);
 
 #ifdef __cplusplus
 }

@@ -23,9 +23,10 @@ HB_API const char *const *hb_loss_names(void);
 /* Called while training; loss is its mean over about the last 50 steps; model has the averaged
  * weights of the moment and lives until the call returns. A non-zero return ends the training as an
  * interrupt does. */
-typedef int (*hb_train_watch)(void *user, uint64_t step, double loss, const hb_model *model);
+typedef int (*hb_train_watch)(void *user, const hb_model *model, uint64_t step, double loss);
 
 typedef struct hb_train_settings {
+    size_t size; /* set by hb_train_settings_default */
     int loss;    /* hb_loss; default HB_LOSS_HB */
     int head;    /* hb_head; default HB_HEAD_ENERGY */
     int process; /* hb_process; default HB_PROCESS_OU */
@@ -74,7 +75,7 @@ typedef struct hb_train_settings {
     uint64_t watch_every;
 } hb_train_settings;
 
-HB_API void hb_train_settings_default(hb_train_settings *settings);
+HB_API void hb_train_settings_default(size_t size, hb_train_settings *settings);
 /* Row `index` of the table of these fields, in their order; NULL behind the last. */
 HB_API const hb_setting *hb_train_setting(size_t index);
 /* data[n][dim], n >= 2, finite; labels[n] 0 .. classes-1 (may be NULL with classes 0). The model
@@ -82,8 +83,9 @@ HB_API const hb_setting *hb_train_setting(size_t index);
  * bit for bit, on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the
  * step when a gradient is not finite; HB_ERROR_INTERRUPTED when the progress callback asks to stop:
  * the checkpoint is written first. */
-HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, size_t n,
-                          const double *data, int classes, const int *labels, hb_model **out);
+HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim,
+                          int classes, size_t n, const double *data, const int *labels,
+                          hb_model **out);
 
 #ifdef __cplusplus
 }

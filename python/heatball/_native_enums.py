@@ -68,10 +68,10 @@ class Process(enum.IntEnum):
     PROCESS_DRIFT = 2
 
 
-class PlotFormat(enum.IntFlag):
-    PLOT_SVG = 1
-    PLOT_PNG = 2
-    PLOT_PDF = 4
+class Format(enum.IntFlag):
+    FORMAT_SVG = 1
+    FORMAT_PNG = 2
+    FORMAT_PDF = 4
 
 
 class DriftFact(enum.IntEnum):
@@ -184,7 +184,7 @@ class Speck(enum.IntEnum):
     SPECK_ISOLATED = 1
 
 
-# C name -> enum here; a member's C name is HB_ and its own name. None: an enum without a name in C.
+# C name -> enum here; a member's C name is HB_ and its own name.
 ENUMS = {
     "hb_status": Status,
     "hb_isa": Isa,
@@ -209,5 +209,5 @@ ENUMS = {
     "hb_resample": Resample,
     "hb_binarize": Binarize,
     "hb_speck": Speck,
-    None: PlotFormat,
+    "hb_format": Format,
 }

@@ -69,7 +69,7 @@ class Classifier(ctypes.Structure):
     """hb_classifier: opaque."""
 
 
-TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, c_uint64, c_double, POINTER(Model))
+TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, POINTER(Model), c_uint64, c_double)
 
 
 class ContextSettings(ctypes.Structure):
@@ -124,8 +124,9 @@ class Budget(ctypes.Structure):
     ]
 
 
-class Panel(ctypes.Structure):
+class PanelSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("title", c_char_p),
         ("x_label", c_char_p),
         ("y_label", c_char_p),
@@ -261,6 +262,7 @@ class SolveSettings(ctypes.Structure):
 
 class GenerateSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("solver", c_int),
         ("process", c_int),
         ("n_steps", c_int),
@@ -362,6 +364,7 @@ class Setting(ctypes.Structure):
 
 class TrainSettings(ctypes.Structure):
     _fields_ = [
+        ("size", c_size_t),
         ("loss", c_int),
         ("head", c_int),
         ("process", c_int),
@@ -441,7 +444,7 @@ STRUCTS = {
     "hb_ball_constants": BallConstants,
     "hb_budget_settings": BudgetSettings,
     "hb_budget": Budget,
-    "hb_panel": Panel,
+    "hb_panel_settings": PanelSettings,
     "hb_lattice": Lattice,
     "hb_problem_settings": ProblemSettings,
     "hb_field": Field,

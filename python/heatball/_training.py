@@ -134,7 +134,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         settings.drift = problem
         _watch(settings, watch, run, len(x))
         handle = ctypes.POINTER(_CModel)()
-        run("hb_train", ctypes.byref(settings), x.shape[1], len(x), pointer(x), classes, labels,
+        run("hb_train", ctypes.byref(settings), x.shape[1], classes, len(x), pointer(x), labels,
             ctypes.byref(handle))
         return Model._own(run.owner, handle)
 
@@ -144,7 +144,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
 def _settings(given):
     """The library's defaults with what is not None in `given`, each as the type of its field."""
     settings = TrainSettings()
-    library.hb_train_settings_default(ctypes.byref(settings))
+    library.hb_train_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     convert = {ctypes.c_int: lambda name, value: c_int(name, value, 0, INT_MAX),
                ctypes.c_uint64: uint64, ctypes.c_double: real}
     kinds = dict(TrainSettings._fields_)
@@ -266,7 +266,7 @@ def _watch(settings, watch, run, n):
         return
     function("watch", watch)
 
-    def call_watch(user, step, loss, handle):
+    def call_watch(user, handle, step, loss):
         model = Model._borrow(handle)
         try:
             return run.guard(lambda: watch(int(step), model))

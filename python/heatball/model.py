@@ -116,7 +116,7 @@ class Model:
         self = cls.__new__(cls)
         self._handle = handle
         raw = ModelInfo()
-        library.hb_model_info_get(handle, ctypes.byref(raw))
+        library.hb_model_info_get(handle, ctypes.sizeof(raw), ctypes.byref(raw))
         names = [name for name, _ in ModelInfo._fields_ if name != "drift"]
         self.info = {name: getattr(raw, name) for name in names}
         self.info.update(head=_name_of(HEADS, raw.head), process=_name_of(PROCESSES, raw.process),
@@ -183,8 +183,8 @@ class Model:
         """Return the divergence of the score, of shape (n,); exact, or by random probes."""
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(len(x))
-        call("hb_model_divergence", threads, self._model, len(x), pointer(x), pointer(tau),
-             _ints(labels), c_int("probes", probes, 0, INT_MAX), uint64("seed", seed), None,
+        call("hb_model_divergence", threads, self._model, c_int("probes", probes, 0, INT_MAX),
+             uint64("seed", seed), len(x), pointer(x), pointer(tau), _ints(labels), None,
              pointer(out))
         return out
 
@@ -214,7 +214,7 @@ class Model:
         labels = self._labels(label, n)
         out = np.empty((n, self.dim))
         with interruptible(threads) as run:
-            run("hb_model_generate", self._model, ctypes.byref(settings), _ints(labels), first, n,
+            run("hb_model_generate", self._model, ctypes.byref(settings), first, n, _ints(labels),
                 pointer(out))
         return out
 
@@ -230,7 +230,8 @@ class Model:
         out = np.empty(len(x))
         with interruptible(threads) as run:
             run("hb_model_likelihood", self._model, ctypes.byref(settings),
-                c_int("probes", probes, 0, INT_MAX), _ints(labels), len(x), pointer(x), pointer(out))
+                c_int("probes", probes, 0, INT_MAX), len(x), pointer(x), _ints(labels),
+                pointer(out))
         return out
 
     def noised(self, x, tau, noise):
@@ -278,7 +279,7 @@ class Model:
 
     def _settings(self, **given):
         settings = GenerateSettings()
-        library.hb_generate_settings_default(ctypes.byref(settings))
+        library.hb_generate_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
         kinds = dict(GenerateSettings._fields_)
         for name, value in given.items():
             if value is not None:

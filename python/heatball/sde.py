@@ -331,7 +331,8 @@ class _Call:
                                                   ctypes.byref(self.problem)))
         else:
             path = path_bytes("problem", problem)
-            self._check(library.hb_problem_load(self.context, ctypes.byref(settings), path, ctypes.byref(self.problem)))
+            self._check(library.hb_problem_load(self.context, ctypes.byref(settings), path,
+                                                ctypes.byref(self.problem)))
 
     def __enter__(self):
         self.dim = library.hb_problem_dim(self.problem)

@@ -11,6 +11,7 @@
  * step.
  * A number to reproduce: data N(0, 0.01) at tau_min = 1e-3 (OU: sigma^2 = 0.0020020): variance
  * 0.0083319 by the mean, 0.0100835 by the half step, 0.0119780 without. */
+#include "base/sized.h"
 #include "generate/reverse.h"
 
 #include <math.h>
@@ -39,11 +40,10 @@ static hb_status check_process(hb_context *context, const hb_generate_settings *
 hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
                               double tau_min, double tau_max, hb_generate_settings *out)
 {
-    HB_CHECK(context, settings, HB_ERROR_ARGUMENT, "settings is NULL");
     HB_CHECK(context, dim >= 1 && dim <= 1000000, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to 1000000", dim);
-    HB_TRY(hb_generate_settings_check(context, settings));
-    *out = *settings;
+    HB_SIZED_READ(context, hb_generate_settings, settings, out);
+    HB_TRY(hb_generate_settings_check(context, out));
     if (isnan(out->tau_min)) out->tau_min = tau_min;
     if (isnan(out->tau_max)) out->tau_max = tau_max;
     if (isnan(out->low)) out->low = -INFINITY;
@@ -197,7 +197,7 @@ hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
 }
 
 hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
-                      hb_score_callback score, void *user, uint64_t first, size_t n, double *x)
+                      uint64_t first, size_t n, hb_score_callback score, void *user, double *x)
 {
     hb_generate_settings resolved;
     HB_TRY(hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, &resolved));

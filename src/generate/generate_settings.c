@@ -2,6 +2,7 @@
  * order. Checks, the options of `heatball generate` and the keywords of Python follow from these rows. */
 #define SETTINGS hb_generate_settings
 #include "base/setting_rows.h"
+#include "base/sized.h"
 #include "generate/reverse.h"
 #include "net/model_file.h"
 
@@ -49,9 +50,11 @@ const hb_setting *hb_generate_setting(size_t index)
     return index + 1 < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }
 
-void hb_generate_settings_default(hb_generate_settings *settings)
+void hb_generate_settings_default(size_t size, hb_generate_settings *settings)
 {
-    hb_setting_rows_default(rows, settings);
+    hb_generate_settings defaults = {0};
+    hb_setting_rows_default(rows, &defaults);
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 hb_status hb_generate_settings_check(hb_context *context, const hb_generate_settings *settings)

@@ -45,9 +45,9 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
     return hb_context_adopt(context, &quiet, status);
 }
 
-hb_status hb_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
-                        hb_divergence_callback score, void *user, size_t n, const double *x,
-                        double *log_likelihood)
+hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
+                                 size_t n, const double *x, hb_divergence_callback score,
+                                 void *user, double *log_likelihood)
 {
     hb_generate_settings resolved;
     HB_TRY(hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, &resolved));

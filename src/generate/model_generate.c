@@ -9,6 +9,7 @@
  * so that samples cut into pieces have the same bits.
  * A number to reproduce: a network that gives 0 leaves N(m, C): ln p at the mean is
  * -1/2 ln det(2 pi C). */
+#include "base/sized.h"
 #include "generate/reverse.h"
 #include "net/model_parts.h"
 
@@ -77,9 +78,10 @@ static hb_status start(hb_context *context, const hb_model *model,
                        const hb_generate_settings *settings, const int *labels, size_t n,
                        model_run *out)
 {
-    HB_CHECK(context, model && settings, HB_ERROR_ARGUMENT, "the model or settings is NULL");
+    HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
     const hb_model_info *info = &model->info;
-    hb_generate_settings own = *settings;
+    hb_generate_settings own;
+    HB_SIZED_READ(context, hb_generate_settings, settings, &own);
     own.process = info->process;
     if (info->image_height > 0 && isnan(own.low)) own.low = info->pixel_low;
     if (info->image_height > 0 && isnan(own.high)) own.high = info->pixel_high;
@@ -106,8 +108,8 @@ static int score_of_rows(void *user, size_t n, const double *z, double tau, doub
 }
 
 hb_status hb_model_generate(hb_context *context, const hb_model *model,
-                            const hb_generate_settings *settings, const int *labels, uint64_t first,
-                            size_t n, double *x)
+                            const hb_generate_settings *settings, uint64_t first, size_t n,
+                            const int *labels, double *x)
 {
     model_run run;
     HB_TRY(start(context, model, settings, labels, n, &run));
@@ -148,8 +150,8 @@ static hb_status likelihood_of_z(model_run *run, size_t n, const double *x, doub
 }
 
 hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
-                              const hb_generate_settings *settings, int probes, const int *labels,
-                              size_t n, const double *x, double *log_likelihood)
+                              const hb_generate_settings *settings, int probes, size_t n,
+                              const double *x, const int *labels, double *log_likelihood)
 {
     model_run run;
     HB_TRY(start(context, model, settings, labels, n, &run));

@@ -4,6 +4,7 @@
  * units of x the noise of the process is then scale_j times larger in column j, a score s_j/scale_j, a
  * log-density less by sum ln scale_j. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
 #include "base/context.h"
+#include "base/sized.h"
 #include "net/model_parts.h"
 
 #include <string.h>
@@ -101,9 +102,13 @@ void hb_model_destroy(hb_model *model)
     hb_release(model->context, model);
 }
 
-void hb_model_info_get(const hb_model *model, hb_model_info *out)
+hb_status hb_model_info_get(const hb_model *model, size_t size, hb_model_info *out)
 {
-    if (out) *out = model ? model->info : (hb_model_info){0};
+    if (!model && out && size <= sizeof *out) memset(out, 0, size);
+    if (!model) return HB_ERROR_ARGUMENT;
+    HB_SIZED_CHECK(model->context, hb_model_info, size, out);
+    HB_SIZED_WRITE(model->info, size, out);
+    return HB_OK;
 }
 
 /* One scale for all columns is its own mean, to the bit. */

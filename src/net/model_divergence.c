@@ -338,8 +338,8 @@ static hb_status weights_of(hb_context *context, const hb_model *model, double *
     return HB_OK;
 }
 
-hb_status hb_model_divergence(hb_context *context, const hb_model *model, size_t n, const double *x,
-                              const double *tau, const int *labels, int probes, uint64_t seed,
+hb_status hb_model_divergence(hb_context *context, const hb_model *model, int probes, uint64_t seed,
+                              size_t n, const double *x, const double *tau, const int *labels,
                               double *score, double *divergence)
 {
     probe_job job = {.model = model,

@@ -211,7 +211,7 @@ hb_status hb_model_write(hb_context *context, const hb_model *model, const char 
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(metadata, most_texts),
                         HB_ARRAY(tensors, most_tensors), HB_ARRAY(named, layers)));
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     size_t n_texts = list_texts(model, &info, texts, metadata);
     double numbers[3];
     size_t n_tensors = list_tensors(model, named, tensors);

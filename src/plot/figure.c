@@ -5,6 +5,7 @@
 #include "plot/figure.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/sized.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,13 +19,13 @@ enum {
     MAX_NAME = 200
 };
 
-void hb_panel_default(hb_panel *panel)
+void hb_panel_settings_default(size_t size, hb_panel_settings *settings)
 {
-    memset(panel, 0, sizeof *panel);
-    panel->x_min = panel->x_max = panel->y_min = panel->y_max = NAN;
+    const hb_panel_settings defaults = {.x_min = NAN, .x_max = NAN, .y_min = NAN, .y_max = NAN};
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
-hb_status hb_figure_create(hb_context *context, int rows, int columns, int width, int height,
+hb_status hb_figure_create(hb_context *context, int rows, int columns, int height, int width,
                            hb_figure **out)
 {
     *out = NULL;
@@ -104,7 +105,7 @@ void hb_figure_plain(const char *text, size_t size, char *out)
     if (size) out[n] = '\0';
 }
 
-static hb_status own_panel(hb_context *context, hb_panel *panel)
+static hb_status own_panel(hb_context *context, hb_panel_settings *panel)
 {
     const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label, &panel->key,
                             &panel->x_names};
@@ -123,9 +124,12 @@ static int is_log_base(int base)
     return base == 0 || base == 1 || base == 2 || base == 10;
 }
 
-hb_status hb_figure_panel(hb_figure *figure, const hb_panel *panel)
+hb_status hb_figure_panel(hb_figure *figure, const hb_panel_settings *settings)
 {
+    if (!figure) return HB_ERROR_ARGUMENT;
     hb_context *context = figure->context;
+    hb_panel_settings chosen, *panel = &chosen;
+    HB_SIZED_READ(context, hb_panel_settings, settings, panel);
     HB_CHECK(context, figure->n_panels < figure->rows * figure->columns, HB_ERROR_ARGUMENT,
              "the figure has only %d x %d panels, and all are in use", figure->rows,
              figure->columns);
@@ -173,8 +177,8 @@ static int needs_bounds(hb_style style)
     return style == HB_STYLE_BAND || style == HB_STYLE_ARROWS || style == HB_STYLE_IMAGE;
 }
 
-hb_status hb_figure_series(hb_figure *figure, const char *label, hb_style style, int color,
-                           size_t n, const double *x, const double *y, const double *low,
+hb_status hb_figure_series(hb_figure *figure, hb_style style, int color, size_t n,
+                           const char *label, const double *x, const double *y, const double *low,
                            const double *high)
 {
     HB_CHECK(figure->context, style != HB_STYLE_IMAGE, HB_ERROR_ARGUMENT,
@@ -220,7 +224,7 @@ static hb_status write_files(const hb_figure *figure, const char *stem, int form
     static const struct {
         int flag;
         const char *name;
-    } kinds[] = {{HB_PLOT_SVG, "svg"}, {HB_PLOT_PNG, "png"}, {HB_PLOT_PDF, "pdf"}};
+    } kinds[] = {{HB_FORMAT_SVG, "svg"}, {HB_FORMAT_PNG, "png"}, {HB_FORMAT_PDF, "pdf"}};
     const char *slash = strrchr(stem, '/');
     const char *name = slash ? slash + 1 : stem;
     char base[256], script[256], directory[4096] = ".";
@@ -241,7 +245,7 @@ static hb_status write_files(const hb_figure *figure, const char *stem, int form
     return HB_OK;
 }
 
-hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats)
+hb_status hb_figure_write(hb_figure *figure, int formats, const char *stem)
 {
     hb_context *context = figure->context;
     HB_CHECK(context, figure->n_panels > 0, HB_ERROR_ARGUMENT, "the figure has no panel");
@@ -251,8 +255,8 @@ hb_status hb_figure_write(hb_figure *figure, const char *stem, int formats)
     const char *name = slash ? slash + 1 : stem;
     HB_CHECK(context, strlen(name) <= MAX_NAME && strlen(stem) < 4000 && !strpbrk(stem, "\r\n"),
              HB_ERROR_PATH, "the name of a figure is too long or has a line break: %.100s", stem);
-    HB_CHECK(context, (formats & ~(HB_PLOT_SVG | HB_PLOT_PNG | HB_PLOT_PDF)) == 0,
-             HB_ERROR_ARGUMENT, "formats is %d; it must be an OR of HB_PLOT_SVG, _PNG and _PDF",
+    HB_CHECK(context, (formats & ~(HB_FORMAT_SVG | HB_FORMAT_PNG | HB_FORMAT_PDF)) == 0,
+             HB_ERROR_ARGUMENT, "formats is %d; it must be an OR of HB_FORMAT_SVG, _PNG and _PDF",
              formats);
     char path[4096];
     return write_files(figure, stem, formats, path, sizeof path);

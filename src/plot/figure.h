@@ -15,7 +15,7 @@ typedef struct hb_series {
 } hb_series;
 
 typedef struct hb_figure_cell {
-    hb_panel panel; /* its texts are owned copies */
+    hb_panel_settings panel; /* its texts are owned copies */
     hb_series *first, *last;
 } hb_figure_cell;
 

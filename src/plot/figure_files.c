@@ -187,7 +187,7 @@ static hb_status write_names(hb_writer *writer, const char *names)
 
 static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int vertical)
 {
-    const hb_panel *panel = &cell->panel;
+    const hb_panel_settings *panel = &cell->panel;
     const char axis = vertical ? 'y' : 'x';
     const int base = vertical ? panel->log_y : panel->log_x;
     const double from = vertical ? panel->y_min : panel->x_min;
@@ -289,7 +289,7 @@ static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
 /* *row: how many rows of the .csv stand before this panel's; on return, before the next one's. */
 static hb_status write_panel(hb_writer *writer, const hb_figure_cell *cell, int number, size_t *row)
 {
-    const hb_panel *panel = &cell->panel;
+    const hb_panel_settings *panel = &cell->panel;
     HB_TRY(hb_writer_printf(writer, "\n"));
     HB_TRY(write_setting(writer, "title", panel->title, " font ',17'"));
     HB_TRY(write_setting(writer, "xlabel", panel->x_label, " offset 0,0.3"));

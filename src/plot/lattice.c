@@ -37,7 +37,7 @@ static double y_of(const hb_lattice *lattice, double j)
     return lattice->y0 + j * (lattice->y1 - lattice->y0) / (lattice->ny - 1);
 }
 
-hb_status hb_figure_image(hb_figure *figure, const char *label, const hb_lattice *lattice,
+hb_status hb_figure_image(hb_figure *figure, const hb_lattice *lattice, const char *label,
                           const double *values)
 {
     hb_context *context = figure->context;
@@ -114,9 +114,8 @@ static void march(const hb_lattice *lattice, const double *values, int n_levels,
             }
 }
 
-hb_status hb_figure_contours(hb_figure *figure, const char *label, int color,
-                             const hb_lattice *lattice, const double *values, int n_levels,
-                             const double *levels)
+hb_status hb_figure_contours(hb_figure *figure, int color, int n_levels, const hb_lattice *lattice,
+                             const char *label, const double *values, const double *levels)
 {
     hb_context *context = figure->context;
     HB_TRY(hb_lattice_check(context, lattice));

@@ -167,9 +167,8 @@ static hb_status draw(hb_figure *figure, const char *label, int color, const str
                          s->dx, s->dy);
 }
 
-hb_status hb_figure_streamlines(hb_figure *figure, const char *label, int color,
-                                const hb_lattice *lattice, const double *along_x,
-                                const double *along_y)
+hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_lattice *lattice,
+                                const char *label, const double *along_x, const double *along_y)
 {
     hb_context *context = figure->context;
     HB_TRY(hb_lattice_check(context, lattice));

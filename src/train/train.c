@@ -6,6 +6,7 @@
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
  * and 2 threads, and in one run or in two (tests/train/test_train.c). */
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "net/model_file.h"
 #include "train/shard.h"
 
@@ -86,7 +87,7 @@ static hb_status show(hb_trainer *t, double *start)
     model->parameters = t->state.average;
     model->info.steps = t->state.step;
     const double loss = t->recent_weight > 0 ? t->recent / t->recent_weight : NAN;
-    const int stop = t->settings.watch(t->settings.watch_user, t->state.step, loss, model);
+    const int stop = t->settings.watch(t->settings.watch_user, model, t->state.step, loss);
     model->parameters = trained;
     model->info.steps = steps;
     *start += hb_seconds() - before;
@@ -132,14 +133,13 @@ static hb_status run(hb_trainer *t)
     return t->settings.half ? hb_model_halve(t->context, t->model) : HB_OK;
 }
 
-hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, size_t n,
-                   const double *data, int classes, const int *labels, hb_model **out)
+hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, int classes,
+                   size_t n, const double *data, const int *labels, hb_model **out)
 {
     hb_trainer trainer = {.context = context, .n = n};
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the training is NULL");
     *out = NULL;
-    hb_train_settings_default(&trainer.settings);
-    if (settings) trainer.settings = *settings;
+    HB_SIZED_READ(context, hb_train_settings, settings, &trainer.settings);
     hb_status status = hb_trainer_create(&trainer, dim, classes, data, labels);
     if (status == HB_OK) status = run(&trainer);
     if (status == HB_OK) {

@@ -6,6 +6,7 @@
  * tests/python/test_settings.py. */
 #define SETTINGS hb_train_settings
 #include "base/setting_rows.h"
+#include "base/sized.h"
 #include "net/model_file.h"
 #include "train/trainer.h"
 
@@ -91,9 +92,11 @@ const hb_setting *hb_train_setting(size_t index)
     return index + 1 < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }
 
-void hb_train_settings_default(hb_train_settings *settings)
+void hb_train_settings_default(size_t size, hb_train_settings *settings)
 {
-    hb_setting_rows_default(rows, settings);
+    hb_train_settings defaults = {0};
+    hb_setting_rows_default(rows, &defaults);
+    hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
 /* With steps the epochs do not count. */

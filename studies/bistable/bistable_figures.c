@@ -14,8 +14,8 @@ static hb_status start_panel(hb_figure *figure, const char *title, const char *x
                              const char *y_label, const char *key, double x_min, double x_max,
                              double y_min, double y_max, int log_y)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = x_label;
     panel.y_label = y_label;
@@ -32,7 +32,7 @@ static hb_status start_panel(hb_figure *figure, const char *title, const char *x
 static hb_status add_curve(hb_figure *figure, const char *label, hb_style style, int color,
                            const hb_bistable_result *result, const double *y)
 {
-    return hb_figure_series(figure, label, style, color, BISTABLE_POINTS, result->x, y, NULL, NULL);
+    return hb_figure_series(figure, style, color, BISTABLE_POINTS, label, result->x, y, NULL, NULL);
 }
 
 /* Points with standard errors on a logarithmic axis; a missing error is no bar. */
@@ -44,7 +44,7 @@ static hb_status add_points(hb_figure *figure, const char *label, int color, int
         low[i] = isnan(se[i]) ? NAN : fmax(y[i] - se[i], 0.1 * y[i]);
         high[i] = isnan(se[i]) ? NAN : y[i] + se[i];
     }
-    return hb_figure_series(figure, label, HB_STYLE_POINTS, color, (size_t)n, x, y, low, high);
+    return hb_figure_series(figure, HB_STYLE_POINTS, color, (size_t)n, label, x, y, low, high);
 }
 
 static hb_status draw_density(hb_figure *figure, const hb_bistable_result *result, int start)
@@ -78,7 +78,7 @@ static hb_status draw_scores(hb_figure *figure, const hb_bistable_result *result
         HB_TRY(add_curve(figure, "stationary, 2{/:Italic x} − 2{/:Italic x}^3", HB_STYLE_DASHED,
                          ORANGE, result, result->stationary));
     HB_TRY(add_curve(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score));
-    return hb_figure_series(figure, "heat ball", HB_STYLE_POINTS, BLUE, SHOWN, x, ball, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_POINTS, BLUE, SHOWN, "heat ball", x, ball, NULL, NULL);
 }
 
 static hb_status add_error(hb_figure *figure, const char *label, hb_style style, int color,
@@ -118,8 +118,8 @@ enum { N_SHOWN = sizeof SHOWN_METHODS / sizeof *SHOWN_METHODS };
 static hb_status start_regions(hb_figure *figure, const char *title, const char *names,
                                double x_max, const char *key)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.y_label = "mean squared error";
     panel.key = key;
@@ -151,7 +151,7 @@ static hb_status add_paper(hb_figure *figure, const hb_bistable_result *result, 
         y[i] = hb_bistable_find(result, SHOWN_METHODS[methods[i]].method, BISTABLE_GAUSSIAN,
                                 BISTABLE_TO_STATIONARY)
                    ->paper[regions[i]];
-    return hb_figure_series(figure, "paper", HB_STYLE_POINTS, BLACK, (size_t)n, x, y, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_POINTS, BLACK, (size_t)n, "paper", x, y, NULL, NULL);
 }
 
 static hb_status draw_overall(hb_figure *figure, const hb_bistable_result *result, int start)
@@ -203,10 +203,10 @@ static hb_status draw_noise(hb_figure *figure, const hb_bistable_result *result,
                        "overall mean squared error", "center right", 0, 0.55, 1e-9, 1e6, 10));
     HB_TRY(add_points(figure, "DSM, bandwidth by rule", RED, BISTABLE_NOISES, x, rule, se));
     HB_TRY(add_points(figure, "DSM, best bandwidth", PINK, BISTABLE_NOISES, x, best, best_se));
-    HB_TRY(hb_figure_series(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, BISTABLE_NOISES,
+    HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, ORANGE, BISTABLE_NOISES, "DSM, infinite data",
                             x, limit, NULL, NULL));
-    return hb_figure_series(figure, "heat ball, {/:Italic r} = 0.3", HB_STYLE_LINE, BLUE,
-                            BISTABLE_NOISES, x, level, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_LINE, BLUE, BISTABLE_NOISES,
+                            "heat ball, {/:Italic r} = 0.3", x, level, NULL, NULL);
 }
 
 static hb_status draw_six(hb_figure *figure, const hb_bistable_result *result, int start)
@@ -232,15 +232,16 @@ static hb_status add_lift(hb_figure *figure, const hb_bistable_case *c, int lift
     }
     snprintf(label, sizeof label, "lift %d", hb_bistable_lifts[lift]);
     HB_TRY(add_points(figure, label, lift, BISTABLE_RADII, hb_bistable_radii, y, se));
-    return hb_figure_series(figure, lift + 1 < BISTABLE_LIFTS ? "" : "claimed", HB_STYLE_DASHED,
-                            lift, BISTABLE_RADII, hb_bistable_radii, claimed, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_DASHED, lift, BISTABLE_RADII,
+                            lift + 1 < BISTABLE_LIFTS ? "" : "claimed", hb_bistable_radii, claimed,
+                            NULL, NULL);
 }
 
 static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result)
 {
     for (int cubature = 0; cubature < 2; cubature++) {
-        hb_panel panel;
-        hb_panel_default(&panel);
+        hb_panel_settings panel;
+        hb_panel_settings_default(sizeof panel, &panel);
         panel.title = cubature ? "(B) Cubature" : "(A) Monte Carlo";
         panel.x_label = "radius {/:Italic r}";
         panel.y_label = "mean squared error on [−3, 3]";

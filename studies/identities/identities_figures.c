@@ -28,12 +28,12 @@ static hb_status add(hb_figure *figure, const hb_identities *list, const series 
         low[i] = y[i] - rows[i]->error;
         high[i] = y[i] + rows[i]->error;
     }
-    return hb_figure_series(figure, s->label, s->style, s->color, n, x, y, s->bars ? low : NULL,
+    return hb_figure_series(figure, s->style, s->color, n, s->label, x, y, s->bars ? low : NULL,
                             s->bars ? high : NULL);
 }
 
-static hb_status add_all(hb_figure *figure, const hb_identities *list, const hb_panel *panel,
-                         size_t n, const series *all)
+static hb_status add_all(hb_figure *figure, const hb_identities *list,
+                         const hb_panel_settings *panel, size_t n, const series *all)
 {
     HB_TRY(hb_figure_panel(figure, panel));
     for (size_t i = 0; i < n; i++) HB_TRY(add(figure, list, &all[i]));
@@ -44,10 +44,10 @@ static hb_status add_all(hb_figure *figure, const hb_identities *list, const hb_
     add_all(figure, list, panel, sizeof(all) / sizeof *(all), all)
 
 /* A panel without limits of its own. */
-static hb_panel panel_of(const char *title, const char *x_label, const char *y_label)
+static hb_panel_settings panel_of(const char *title, const char *x_label, const char *y_label)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = x_label;
     panel.y_label = y_label;
@@ -64,15 +64,16 @@ static hb_status draw_window(hb_figure *figure, const hb_identities *list)
         {"bounds", "lowest", NULL, HB_STYLE_DASHED, BLACK, 0, 1, 0, 0},
         {"bounds", "highest", "largest", HB_STYLE_POINTS, BLUE, 0, 0, 0, 0},
         {"bounds", "lowest", "smallest", HB_STYLE_POINTS, RED, 0, 0, 0, 0}};
-    hb_panel left = panel_of("(a) Existence window, {/:Italic K} = 1, {/:Italic θ} = 0.9",
-                             "dimension {/:Italic d}", "{/:Italic T}_0");
+    hb_panel_settings left = panel_of("(a) Existence window, {/:Italic K} = 1, {/:Italic θ} = 0.9",
+                                      "dimension {/:Italic d}", "{/:Italic T}_0");
     left.log_x = left.log_y = 10;
     left.y_max = 1;
     left.y_min = 1e-4;
     left.key = "bottom left";
     HB_TRY(ADD_ALL(figure, list, &left, windows));
-    hb_panel right = panel_of("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
-                              "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
+    hb_panel_settings right =
+        panel_of("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
+                 "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
     right.log_x = 10;
     right.y_min = -2.2;
     right.y_max = 2.2;
@@ -91,16 +92,17 @@ static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
         {"limit", "v", "ln {/:Italic u}", HB_STYLE_POINTS, BLUE, 0, 0, 1, 0},
         {"limit", "w", "{/:Italic u} ln {/:Italic u}", HB_STYLE_POINTS, GREEN, 0, 0, 1, 0},
         {"limit", "u", "{/:Italic u}", HB_STYLE_POINTS, RED, 0, 0, 1, 0}};
-    hb_panel left = panel_of("(a) {/:Italic J}({/:Italic r})/4{/:Italic u} is 1 at every radius",
-                             "radius {/:Italic r}", "{/:Italic J}({/:Italic r})/4{/:Italic u}");
+    hb_panel_settings left =
+        panel_of("(a) {/:Italic J}({/:Italic r})/4{/:Italic u} is 1 at every radius",
+                 "radius {/:Italic r}", "{/:Italic J}({/:Italic r})/4{/:Italic u}");
     left.x_min = 0;
     left.x_max = 3.4;
     left.y_min = 0.88;
     left.y_max = 1.02;
     left.key = "bottom left";
     HB_TRY(ADD_ALL(figure, list, &left, monotone));
-    hb_panel right = panel_of("(b) Scaled minus pointwise residual, wrong field",
-                              "radius {/:Italic r}", "|difference|");
+    hb_panel_settings right = panel_of("(b) Scaled minus pointwise residual, wrong field",
+                                       "radius {/:Italic r}", "|difference|");
     right.log_x = right.log_y = 10;
     right.x_min = 0.03;
     right.x_max = 3;
@@ -110,7 +112,7 @@ static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
     HB_TRY(ADD_ALL(figure, list, &right, limit));
     const double x[] = {0.04, 2}, top = hb_identities_off(list, "limit", "v") / (1.6 * 1.6);
     const double y[] = {top * x[0] * x[0], top * x[1] * x[1]};
-    return hb_figure_series(figure, "{/:Italic r}^2", HB_STYLE_DASHED, BLACK, 2, x, y, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_DASHED, BLACK, 2, "{/:Italic r}^2", x, y, NULL, NULL);
 }
 
 static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
@@ -126,7 +128,7 @@ static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
         {"truncation", "truncated", "{/:Italic σ} cut, exact", HB_STYLE_LINE, RED, 0, 1, 0, 0},
         {"truncation", "truncated", "{/:Italic σ} cut, drawn", HB_STYLE_POINTS, RED, 0, 0, 0, 1},
         {"truncation", "smaller ball", "smaller ball, drawn", HB_STYLE_POINTS, BLUE, 0, 0, 0, 1}};
-    hb_panel left =
+    hb_panel_settings left =
         panel_of("(a) Mean of the caloric |{/:Italic x}|² + 2{/:Italic dτ}; it must be 0",
                  "dimension {/:Italic d}", "mean under {/:Italic κ}");
     left.log_x = 2;
@@ -136,9 +138,9 @@ static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
     left.y_max = 1.8;
     left.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &left, means));
-    hb_panel right = panel_of("(b) Diffusion that a truncated ball stands for, {/:Italic d} = 2",
-                              "{/:Italic σ}_{max}",
-                              "{/:Italic E}|{/:Italic z}|²/(2{/:Italic d E σ}); it must be 1");
+    hb_panel_settings right = panel_of(
+        "(b) Diffusion that a truncated ball stands for, {/:Italic d} = 2", "{/:Italic σ}_{max}",
+        "{/:Italic E}|{/:Italic z}|²/(2{/:Italic d E σ}); it must be 1");
     right.x_min = 0.015;
     right.x_max = 0.085;
     right.y_min = 0.9;
@@ -160,7 +162,7 @@ static hb_status add_bias(hb_figure *figure, const hb_identities *list, const ch
         low[i] = y[i] - rows[i]->error / squares[i]->exact;
         high[i] = y[i] + rows[i]->error / squares[i]->exact;
     }
-    return hb_figure_series(figure, label, HB_STYLE_POINTS, color, n, x, y, low, high);
+    return hb_figure_series(figure, HB_STYLE_POINTS, color, n, label, x, y, low, high);
 }
 
 static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
@@ -170,7 +172,7 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
         {"literal", "without source", "without source (the paper)", HB_STYLE_POINTS, RED, 1, 0, 0,
          1},
         {"literal", "with source", "with source", HB_STYLE_POINTS, BLUE, 1, 0, 0, 1}};
-    hb_panel left =
+    hb_panel_settings left =
         panel_of("(a) Residual at the truth, {/:Italic r} = 1", "dimension {/:Italic d}",
                  "{/:Italic v} − mean of {/:Italic v} (− source)");
     left.log_x = 2;
@@ -180,8 +182,8 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
     left.y_max = 8;
     left.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &left, offsets));
-    hb_panel right = panel_of("(b) Squared residual at the truth, {/:Italic d} = 16",
-                              "draws {/:Italic N}", "mean, in units of Var/{/:Italic N}");
+    hb_panel_settings right = panel_of("(b) Squared residual at the truth, {/:Italic d} = 16",
+                                       "draws {/:Italic N}", "mean, in units of Var/{/:Italic N}");
     right.log_x = 2;
     right.x_min = 3;
     right.x_max = 340;

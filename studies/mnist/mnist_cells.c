@@ -26,11 +26,11 @@ hb_status hb_mnist_generate(hb_mnist *m, const hb_model *model,
                             double *x, int *labels)
 {
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     for (size_t i = 0; i < n; i++)
         labels[i] = info.classes > 0 ? label_of(m, &info, first + i) : -1;
-    HB_TRY(hb_model_generate(m->context, model, settings, info.classes > 0 ? labels : NULL, first,
-                             n, x));
+    HB_TRY(hb_model_generate(m->context, model, settings, first, n,
+                             info.classes > 0 ? labels : NULL, x));
     if (!(info.pixel_high > info.pixel_low)) return HB_OK;
     const double range = info.pixel_high - info.pixel_low;
     for (size_t i = 0; i < n * PIXELS; i++) x[i] = (x[i] - info.pixel_low) / range;
@@ -39,7 +39,7 @@ hb_status hb_mnist_generate(hb_mnist *m, const hb_model *model,
 
 void hb_mnist_cell_settings(const hb_mnist *m, const hb_mnist_cell *cell, hb_generate_settings *out)
 {
-    hb_generate_settings_default(out);
+    hb_generate_settings_default(sizeof *out, out);
     out->det_tau = cell->det_tau;
     out->n_correct = cell->n_correct;
     out->n_steps = cell->n_steps;

@@ -36,7 +36,7 @@ static hb_status draw_level(hb_figure *figure, const char *label, int color, dou
 {
     const double x[] = {0.04, 0.21}, y[] = {level, level};
     if (isnan(level)) return HB_OK;
-    return hb_figure_series(figure, label, HB_STYLE_DASHED, color, 2, x, y, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_DASHED, color, 2, label, x, y, NULL, NULL);
 }
 
 static hb_status draw_lines(hb_figure *figure, const hb_mnist *m, int value, double factor)
@@ -55,8 +55,8 @@ static hb_status draw_lines(hb_figure *figure, const hb_mnist *m, int value, dou
             x[i] += 0.0015 * (c - 1); /* side by side */
         }
         snprintf(label, sizeof label, "n\\_correct %d", c);
-        HB_TRY(hb_figure_series(figure, NULL, HB_STYLE_LINE, c, n, x, y, NULL, NULL));
-        HB_TRY(hb_figure_series(figure, label, HB_STYLE_POINTS, c, n, x, y, low, high));
+        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, c, n, NULL, x, y, NULL, NULL));
+        HB_TRY(hb_figure_series(figure, HB_STYLE_POINTS, c, n, label, x, y, low, high));
     }
     return HB_OK;
 }
@@ -82,10 +82,10 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
                             const char *y_label, int value, double factor, const char *level_label,
                             double level)
 {
-    hb_panel panel;
+    hb_panel_settings panel;
     double low, high;
     range_of(m, value, factor, level, &low, &high);
-    hb_panel_default(&panel);
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "det\\_tau";
     panel.y_label = y_label;
@@ -121,13 +121,13 @@ static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
 {
     static const char *const names[MNIST_METHODS] = {
         "DSM", "FP", "HB", "DSM, equal time", "FP, equal time", "DSM, score head"};
-    hb_panel panel;
+    hb_panel_settings panel;
     double x[MNIST_BANDS], y[MNIST_BANDS], low = 0, high = 0;
     for (int i = 0; i < MNIST_METHODS * MNIST_BANDS; i++) {
         low = fmin(low, against_dsm(m, i / MNIST_BANDS, i % MNIST_BANDS));
         high = fmax(high, against_dsm(m, i / MNIST_BANDS, i % MNIST_BANDS));
     }
-    hb_panel_default(&panel);
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = "held-out denoising loss against DSM";
     panel.x_label = "{/:Italic τ}";
     panel.y_label = "change, %";
@@ -143,7 +143,7 @@ static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
         const hb_style style =
             hb_mnist_recipes[method].as_long_as < 0 ? HB_STYLE_LINE : HB_STYLE_DASHED;
         HB_TRY(
-            hb_figure_series(figure, names[method], style, method, MNIST_BANDS, x, y, NULL, NULL));
+            hb_figure_series(figure, style, method, MNIST_BANDS, names[method], x, y, NULL, NULL));
     }
     return HB_OK;
 }

@@ -219,7 +219,7 @@ hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[M
     void *memory;
     const size_t n = m->size.held < m->test.count ? m->size.held : m->test.count;
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     HB_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * n + 2 * PIXELS, sizeof(double),
                              &memory));
     double *at = memory;

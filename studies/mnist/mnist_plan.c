@@ -72,7 +72,7 @@ hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings)
 
 static void common_settings(const hb_mnist_size *size, hb_train_settings *out)
 {
-    hb_train_settings_default(out);
+    hb_train_settings_default(sizeof *out, out);
     out->head = HB_HEAD_SCORE;
     out->depth = 4;
     out->residual = 1;

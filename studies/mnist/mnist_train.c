@@ -42,8 +42,8 @@ static hb_status train(hb_mnist *m, const char *name, const char *fingerprint,
     settings.checkpoint = checkpoint;
     settings.checkpoint_every = 1;
     settings.resume = 1;
-    hb_status status = hb_train(m->context, &settings, PIXELS, rows, m->train.pixels,
-                                m->train.classes, m->train.labels, model);
+    hb_status status = hb_train(m->context, &settings, PIXELS, m->train.classes, rows,
+                                m->train.pixels, m->train.labels, model);
     if (status == HB_OK) status = hb_model_save(m->context, *model, path);
     if (status == HB_OK) status = hb_mnist_mark_file(m, path, mark);
     if (status == HB_OK) {
@@ -83,7 +83,7 @@ static hb_status read_or_train(hb_mnist *m, const char *name, const char *finger
 static hb_status load_kept(hb_mnist *m)
 {
     HB_TRY(hb_model_load(m->context, m->model_path, &m->model));
-    hb_model_info_get(m->model, &m->info);
+    hb_model_info_get(m->model, sizeof m->info, &m->info);
     if (m->info.dim != PIXELS || m->info.image_height != MNIST_SIDE)
         return hb_study_fail(m->context, HB_ERROR_FORMAT,
                              "%.300s is not a model of images of %d by %d pixels", m->model_path,
@@ -102,7 +102,7 @@ static hb_status train_main(hb_mnist *m)
     hb_status status =
         read_or_train(m, "mnist16", fingerprint, &settings, m->train.count, path, &m->model);
     if (status == HB_OK) status = hb_mnist_mark_file(m, path, m->model_mark);
-    if (status == HB_OK) hb_model_info_get(m->model, &m->info);
+    if (status == HB_OK) hb_model_info_get(m->model, sizeof m->info, &m->info);
     snprintf(m->model_path, sizeof m->model_path, "%s", path);
     free(path);
     return status;
@@ -126,7 +126,7 @@ static hb_status judge_method(hb_mnist *m, const hb_model *model, double *value)
     void *memory;
     const size_t n = m->size.compare_images;
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.solver = HB_SOLVER_HEUN;
     settings.n_steps = m->size.compare_steps;
     settings.denoise = HB_DENOISE_MEAN;

@@ -50,7 +50,7 @@ static hb_status load_model(painter *p, int method, hb_model **model)
     return status;
 }
 
-static hb_status start_plane(painter *p, hb_panel *panel, double half)
+static hb_status start_plane(painter *p, hb_panel_settings *panel, double half)
 {
     panel->x_label = "{/:Italic x}_1";
     panel->y_label = "{/:Italic x}_2";
@@ -62,8 +62,8 @@ static hb_status start_plane(painter *p, hb_panel *panel, double half)
 static hb_status start_square(painter *p, const char *title, double half)
 {
     char text[96];
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     snprintf(text, sizeof text, "%s", title);
     for (char *c = text; *c; c++)
         if (*c == '_') *c = ' ';
@@ -96,7 +96,7 @@ static hb_status add_contours(painter *p, double half, int color)
     for (int i = 0; i < NODES * NODES; i++) top = fmax(top, p->density[i]);
     for (int k = 0; k < 5; k++) levels[k] = top + log(shares[k]);
     const hb_lattice lattice = square(half);
-    return hb_figure_contours(p->figure, "", color, &lattice, p->density, 5, levels);
+    return hb_figure_contours(p->figure, color, 5, &lattice, "", p->density, levels);
 }
 
 static hb_status add_streamlines(painter *p, const double *field, double half, int color)
@@ -106,7 +106,7 @@ static hb_status add_streamlines(painter *p, const double *field, double half, i
         p->part_x[i] = field[2 * i];
         p->part_y[i] = field[2 * i + 1];
     }
-    return hb_figure_streamlines(p->figure, "", color, &lattice, p->part_x, p->part_y);
+    return hb_figure_streamlines(p->figure, color, &lattice, "", p->part_x, p->part_y);
 }
 
 static const char *short_name(int method)
@@ -142,7 +142,7 @@ static hb_status add_dots(painter *p, const double *x, int color)
         a[i] = x[2 * i];
         b[i] = x[2 * i + 1];
     }
-    return hb_figure_series(p->figure, "", HB_STYLE_DOTS, color, SHOWN, a, b, NULL, NULL);
+    return hb_figure_series(p->figure, HB_STYLE_DOTS, color, SHOWN, "", a, b, NULL, NULL);
 }
 
 /* ---- the Helmholtz split ---- */
@@ -175,8 +175,8 @@ static hb_status paint_split(painter *p)
             snprintf(title, sizeof title, "{/:Italic f}_1: %.2g %% of the mass", 100 * masses[1]);
         else
             snprintf(title, sizeof title, "{/:Italic f} = {/:Italic f}_1 + {/:Italic f}_2");
-        hb_panel panel;
-        hb_panel_default(&panel);
+        hb_panel_settings panel;
+        hb_panel_settings_default(sizeof panel, &panel);
         for (char *c = title; k == 0 && *c != ':'; c++)
             if (*c == '_') *c = ' ';
         panel.title = title;
@@ -313,7 +313,7 @@ static hb_status paint_figure(painter *p, int which, const char *directory, FILE
     for (const int *set = FIGURES[which].sets; *set >= 0; set++)
         n += hb_planar_has(p->result, *set);
     if (n == 0) return HB_OK;
-    HB_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_WIDTH, PANEL_HEIGHT,
+    HB_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_HEIGHT, PANEL_WIDTH,
                             &p->figure));
     hb_status status = HB_OK;
     for (const int *set = FIGURES[which].sets; *set >= 0 && status == HB_OK; set++)

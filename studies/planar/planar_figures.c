@@ -58,7 +58,7 @@ static hb_status add_curve(hb_figure *figure, const hb_planar_result *result, in
     double step[PLANAR_MOMENTS], value[PLANAR_MOMENTS];
     const size_t n = mean_curve(result, set, method, tau, region, step, value);
     if (n == 0) return HB_OK;
-    return hb_figure_series(figure, named ? LABELS[method] : "", HB_STYLE_LINE, COLORS[method], n,
+    return hb_figure_series(figure, HB_STYLE_LINE, COLORS[method], n, named ? LABELS[method] : "",
                             step, value, NULL, NULL);
 }
 
@@ -66,8 +66,8 @@ static hb_status add_curve(hb_figure *figure, const hb_planar_result *result, in
 static hb_status start_curves(hb_figure *figure, const char *title, const char *y_label,
                               const char *key, double y_min)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "step of training";
     panel.y_label = y_label;
@@ -149,9 +149,9 @@ static hb_status add_taus(hb_figure *figure, const hb_planar_result *result, int
         high[k] = isnan(se) ? NAN : y[k] + se;
     }
     HB_TRY(
-        hb_figure_series(figure, "", HB_STYLE_THIN, COLORS[method], PLANAR_TAUS, x, y, NULL, NULL));
-    return hb_figure_series(figure, named ? LABELS[method] : "", HB_STYLE_POINTS, COLORS[method],
-                            PLANAR_TAUS, x, y, low, high);
+        hb_figure_series(figure, HB_STYLE_THIN, COLORS[method], PLANAR_TAUS, "", x, y, NULL, NULL));
+    return hb_figure_series(figure, HB_STYLE_POINTS, COLORS[method], PLANAR_TAUS,
+                            named ? LABELS[method] : "", x, y, low, high);
 }
 
 static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, int n,
@@ -164,8 +164,8 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
                      region ? "low density" : "everywhere");
             for (char *c = title; *c; c++)
                 if (*c == '_') *c = ' ';
-            hb_panel panel;
-            hb_panel_default(&panel);
+            hb_panel_settings panel;
+            hb_panel_settings_default(sizeof panel, &panel);
             panel.title = title;
             panel.x_label = "{/:Italic τ}";
             panel.y_label = "error of the score";
@@ -196,8 +196,8 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
             const size_t used = strlen(list);
             snprintf(list + used, sizeof list - used, "%s%s", n++ ? "; " : "", names[set]);
         }
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.y_label = "error, in units of DSM's";
     panel.log_y = 10;
@@ -207,7 +207,7 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
     panel.y_max = y_max; /* room for the legend above the points */
     HB_TRY(hb_figure_panel(figure, &panel));
     const double ends[] = {0.4, n + 0.6}, one[] = {1, 1};
-    return hb_figure_series(figure, "", HB_STYLE_DASHED, 6, 2, ends, one, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL);
 }
 
 /* Mean over the seeds that both have of error(method)/error(other), with its standard error. */
@@ -247,7 +247,7 @@ static hb_status add_ratios(hb_figure *figure, const hb_planar_result *result, i
         low[n] = exp(mean - se);
         high[n++] = exp(mean + se);
     }
-    return hb_figure_series(figure, LABELS[method], HB_STYLE_POINTS, COLORS[method], n, x, y, low,
+    return hb_figure_series(figure, HB_STYLE_POINTS, COLORS[method], n, LABELS[method], x, y, low,
                             high);
 }
 
@@ -302,7 +302,7 @@ static hb_status draw_one(hb_context *context, const hb_planar_result *result, i
                         : which == RATIOS   ? 1
                                             : n;
     hb_figure *figure;
-    HB_TRY(hb_figure_create(context, rows, columns, width[which], height[which], &figure));
+    HB_TRY(hb_figure_create(context, rows, columns, height[which], width[which], &figure));
     hb_status status = which == REGIONS    ? draw_regions(figure, result, n, sets)
                        : which == RESIDUAL ? draw_residual(figure, result, n, sets)
                        : which == TRAINING ? draw_training(figure, result, n, sets)

@@ -109,7 +109,7 @@ static hb_status watch_moment(const job *j, const hb_model *model, hb_planar_mom
                               j->size->watch_anchors, &moment->residual, NULL);
 }
 
-static int on_watch(void *user, uint64_t step, double loss, const hb_model *model)
+static int on_watch(void *user, const hb_model *model, uint64_t step, double loss)
 {
     (void)loss;
     job *j = user;
@@ -133,7 +133,7 @@ static hb_status train(job *j, hb_model **model)
     const hb_planar_recipe *recipe = &hb_planar_recipes[j->run->method];
     const size_t rows = (size_t)j->size->rows;
     hb_train_settings settings;
-    hb_train_settings_default(&settings);
+    hb_train_settings_default(sizeof settings, &settings);
     settings.standardise = HB_STANDARDISE_NO; /* exact scores are those of the same tau */
     settings.loss = recipe->loss;
     settings.head = recipe->head;
@@ -150,7 +150,7 @@ static hb_status train(job *j, hb_model **model)
     HB_TRY(hb_study_allocate(j->context, 2 * rows, sizeof(double), &data));
     hb_status status = hb_mixture_sample(j->context, j->truth, j->run->seed, 0, rows, data, NULL);
     const double start = processor_time();
-    if (status == HB_OK) status = hb_train(j->context, &settings, 2, rows, data, 0, NULL, model);
+    if (status == HB_OK) status = hb_train(j->context, &settings, 2, 0, rows, data, NULL, model);
     j->run->seconds = processor_time() - start - j->watch_seconds;
     const watched *w = &j->watch[PLANAR_TAU_TABLE_CURVE];
     if (status == HB_OK)
@@ -194,12 +194,12 @@ hb_status hb_planar_generate(hb_context *context, const hb_planar_size *size, co
                              uint64_t seed, size_t n, double *x)
 {
     hb_generate_settings settings;
-    hb_generate_settings_default(&settings);
+    hb_generate_settings_default(sizeof settings, &settings);
     settings.solver = HB_SOLVER_HEUN;
     settings.n_steps = size->generate_steps;
     settings.denoise = HB_DENOISE_FLOW;
     settings.seed = seed;
-    return hb_model_generate(context, model, &settings, NULL, 0, n, x);
+    return hb_model_generate(context, model, &settings, 0, n, NULL, x);
 }
 
 /* x: the generated rows; held[HELD]: held-out ones. */

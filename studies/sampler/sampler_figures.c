@@ -34,15 +34,15 @@ static hb_status add_column(hb_figure *figure, const char *label, hb_style style
         low[i] = fmax(y[i] - se[i], 0.1 * y[i]); /* the axis is logarithmic */
         high[i] = y[i] + se[i];
     }
-    return hb_figure_series(figure, label, style, color, SAMPLER_DIMS, c->dim, y, se ? low : NULL,
+    return hb_figure_series(figure, style, color, SAMPLER_DIMS, label, c->dim, y, se ? low : NULL,
                             se ? high : NULL);
 }
 
 static hb_status add_panel(hb_figure *figure, const char *title, const char *y_label,
                            const char *key, int log_y, double y_min, double y_max)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label = "dimension {/:Italic d}";
     panel.y_label = y_label;
@@ -95,8 +95,8 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
         exact[i] = law->exact_density(dim, at[i]);
         limit[i] = law->limit_density(at[i]);
     }
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = title;
     panel.x_label =
         radial ? "{/:Italic d}(1 − {/:Italic t})" : "√{/:Italic d} ({/:Italic σ} − {/:Italic σ}_*)";
@@ -105,11 +105,11 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
     panel.x_max = law->high;
     panel.y_min = 0;
     HB_TRY(hb_figure_panel(figure, &panel));
-    HB_TRY(hb_figure_series(figure, "draws", HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, x, y, NULL,
+    HB_TRY(hb_figure_series(figure, HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, "draws", x, y, NULL,
                             NULL));
     HB_TRY(
-        hb_figure_series(figure, "exact law", HB_STYLE_LINE, BLUE, CURVE, at, exact, NULL, NULL));
-    return hb_figure_series(figure, "limit law", HB_STYLE_DASHED, RED, CURVE, at, limit, NULL,
+        hb_figure_series(figure, HB_STYLE_LINE, BLUE, CURVE, "exact law", at, exact, NULL, NULL));
+    return hb_figure_series(figure, HB_STYLE_DASHED, RED, CURVE, "limit law", at, limit, NULL,
                             NULL);
 }
 
@@ -188,7 +188,7 @@ hb_status hb_sampler_figures(hb_context *context, const hb_sampler_row *rows, co
     int noted = 0;
     for (int i = 0; i < 3 && status == HB_OK; i++) {
         hb_figure *figure;
-        HB_TRY(hb_figure_create(context, i == 1 ? 2 : 1, 2, 0, i == 1 ? 360 : 0, &figure));
+        HB_TRY(hb_figure_create(context, i == 1 ? 2 : 1, 2, i == 1 ? 360 : 0, 0, &figure));
         status = i == 0   ? draw_variance(figure, &c)
                  : i == 1 ? draw_histograms(figure, rows)
                           : draw_kolmogorov(figure, &c);

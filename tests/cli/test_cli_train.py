@@ -292,7 +292,7 @@ def test_a_drift_of_the_user(tmp_path):
 
 def test_defaults_are_those_of_the_library():
     settings = _native.TrainSettings()
-    _native.library.hb_train_settings_default(ctypes.byref(settings))
+    _native.library.hb_train_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     page = " ".join(succeed("--help").split())
     for option, field in [("batch", "batch"), ("width", "width"), ("depth", "depth"), ("lr", "rate"),
                           ("ema", "ema"), ("clip", "clip"), ("tau-min", "tau_min"),

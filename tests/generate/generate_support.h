@@ -17,7 +17,7 @@ static inline void *take(size_t count, size_t size)
 static inline hb_generate_settings defaults(void)
 {
     hb_generate_settings s;
-    hb_generate_settings_default(&s);
+    hb_generate_settings_default(sizeof s, &s);
     s.tau_min = HB_TAU_MIN;
     s.tau_max = HB_TAU_MAX;
     return s;

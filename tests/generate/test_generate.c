@@ -26,7 +26,7 @@ static double flow_error(hb_context *context, const hb_generate_settings *s)
     const double a = a_of(process, s->tau_min);
     double worst = 0;
     starts(context, s, N, y);
-    assert_ok(context, hb_generate(context, s, 2, gaussian_score, &process, 0, N, x));
+    assert_ok(context, hb_generate(context, s, 2, 0, N, gaussian_score, &process, x));
     for (size_t i = 0; i < N; i++) {
         double exact[2];
         for (int j = 0; j < 2; j++)
@@ -189,7 +189,7 @@ static line_law measured(hb_context *context, const hb_generate_settings *s, lin
 {
     double *x = take(n, sizeof *x), squares = 0;
     line_law law = {0, 0};
-    assert_ok(context, hb_generate(context, s, 1, line_score, data, 5, n, x));
+    assert_ok(context, hb_generate(context, s, 1, 5, n, line_score, data, x));
     for (size_t i = 0; i < n; i++) law.m += x[i] / (double)n;
     for (size_t i = 0; i < n; i++) squares += (x[i] - law.m) * (x[i] - law.m);
     law.v = squares / (double)(n - 1);
@@ -291,7 +291,7 @@ static void test_noise_is_a_function_of_step_and_row(void **state)
     s.denoise = HB_DENOISE_NONE;
     s.seed = 99;
     double found, x, z, score, before = 0, late = 0, tau = s.tau_max;
-    assert_ok(context, hb_generate(context, &s, 1, line_score, &data, ROW, 1, &found));
+    assert_ok(context, hb_generate(context, &s, 1, ROW, 1, line_score, &data, &found));
     assert_ok(context, hb_random_normal(context, 99, HB_STREAM_GENERATE, ROW, 1, &x));
     for (int i = 1; i <= STEPS + 1; i++) {
         const double next = s.tau_max * pow(s.tau_min / s.tau_max, (double)i / STEPS);

@@ -90,7 +90,7 @@ static void test_samples_of_all_sets(void **state)
             if (!all && solver != set % 3) continue;
             s.solver = solver;
             s.n_steps = solver == HB_SOLVER_SDE ? 100 : 40;
-            assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, 0, N, x));
+            assert_ok(context, hb_generate(context, &s, 2, 0, N, exact_score, &e, x));
             assert_ok(context, hb_mixture_sample(context, e.mixture, 77, 0, N, y, NULL));
             const double found = discrepancy(context, N, x, y);
             if (!(found < 2 * floor))
@@ -151,7 +151,8 @@ static void test_likelihood_of_mixtures(void **state)
             for (size_t i = 0; i < 10; i++) x[2 * i] += 0.7; // off the data too
             assert_ok(context, hb_mixture_score(context, e.mixture, e.process, N, x, s.tau_min,
                                                 truth, NULL));
-            assert_ok(context, hb_likelihood(context, &s, 2, exact_divergence, &e, N, x, found));
+            assert_ok(context,
+                      hb_generate_likelihood(context, &s, 2, N, x, exact_divergence, &e, found));
             for (int i = 0; i < N; i++) assert_near(found[i], truth[i], 1e-5);
             hb_mixture_destroy(e.mixture);
         }
@@ -167,7 +168,8 @@ static void test_likelihood_of_a_gaussian(void **state)
     hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
     s.tolerance = 1e-8;
     assert_ok(context, hb_random_normal(context, 1, 1, 0, 2 * N, x));
-    assert_ok(context, hb_likelihood(context, &s, 2, gaussian_divergence, &process, N, x, found));
+    assert_ok(context,
+              hb_generate_likelihood(context, &s, 2, N, x, gaussian_divergence, &process, found));
     for (size_t i = 0; i < N; i++) {
         double away[2] = {x[2 * i] - MEAN[0], x[2 * i + 1] - MEAN[1]}, exact_value = -log(2 * M_PI);
         turn(away, 1, away);
@@ -177,10 +179,10 @@ static void test_likelihood_of_a_gaussian(void **state)
         }
         assert_near(found[i], exact_value, 2e-5);
     }
-    assert_ok(context,
-              hb_likelihood(context, &s, 2, gaussian_divergence, &process, 100, x, pieces));
-    assert_ok(context, hb_likelihood(context, &s, 2, gaussian_divergence, &process, N - 100,
-                                     x + 200, pieces + 100));
+    assert_ok(context, hb_generate_likelihood(context, &s, 2, 100, x, gaussian_divergence, &process,
+                                              pieces));
+    assert_ok(context, hb_generate_likelihood(context, &s, 2, N - 100, x + 200, gaussian_divergence,
+                                              &process, pieces + 100));
     assert_memory_equal(found, pieces, sizeof found);
 }
 
@@ -200,12 +202,13 @@ static void test_bits_in_pieces_and_on_threads(void **state)
             exact e = {.context = context};
             assert_ok(context, hb_mixture_named(context, "elongated_gmm", &e.mixture));
             double *out = threads == 1 ? whole : pieces;
-            assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, FIRST, N, out));
+            assert_ok(context, hb_generate(context, &s, 2, FIRST, N, exact_score, &e, out));
             assert_memory_equal(out, whole, sizeof whole);
             const size_t cuts[] = {0, 1, 126, 127, 400, N};
             for (int k = 0; k < 5; k++)
-                assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, FIRST + cuts[k],
-                                               cuts[k + 1] - cuts[k], pieces + 2 * cuts[k]));
+                assert_ok(context,
+                          hb_generate(context, &s, 2, FIRST + cuts[k], cuts[k + 1] - cuts[k],
+                                      exact_score, &e, pieces + 2 * cuts[k]));
             assert_memory_equal(pieces, whole, sizeof whole);
             hb_mixture_destroy(e.mixture);
             hb_context_destroy(context);
@@ -214,9 +217,9 @@ static void test_bits_in_pieces_and_on_threads(void **state)
         hb_context *context = make_context(HB_ISA_AUTO, 1);
         line_data data = {0, 1, HB_PROCESS_OU};
         double x[2];
-        assert_ok(context, hb_generate(context, &s, 1, line_score, &data, 0, 1, x));
+        assert_ok(context, hb_generate(context, &s, 1, 0, 1, line_score, &data, x));
         s.seed = 3;
-        assert_ok(context, hb_generate(context, &s, 1, line_score, &data, 0, 1, x + 1));
+        assert_ok(context, hb_generate(context, &s, 1, 0, 1, line_score, &data, x + 1));
         assert_true(x[0] != x[1]);
         hb_context_destroy(context);
     }
@@ -229,17 +232,17 @@ static void test_open_range(void **state)
     hb_generate_settings s = defaults();
     double closed[3], found[3];
     s.n_steps = 4;
-    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, closed));
-    hb_generate_settings_default(&s);
+    assert_ok(*state, hb_generate(*state, &s, 1, 0, 3, line_score, &data, closed));
+    hb_generate_settings_default(sizeof s, &s);
     assert_true(isnan(s.tau_min) && isnan(s.tau_max));
     s.n_steps = 4;
-    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, found));
+    assert_ok(*state, hb_generate(*state, &s, 1, 0, 3, line_score, &data, found));
     assert_memory_equal(found, closed, sizeof closed);
     s.tau_max = 3;
-    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, found));
+    assert_ok(*state, hb_generate(*state, &s, 1, 0, 3, line_score, &data, found));
     assert_memory_equal(found, closed, sizeof closed);
     s.tau_min = 2e-3;
-    assert_ok(*state, hb_generate(*state, &s, 1, line_score, &data, 0, 3, found));
+    assert_ok(*state, hb_generate(*state, &s, 1, 0, 3, line_score, &data, found));
     assert_true(found[0] != closed[0]);
 }
 
@@ -253,7 +256,7 @@ static void test_callback_sees_large_batches(void **state)
     s.n_steps = 3;
     s.det_tau = 0;
     assert_ok(context, hb_mixture_named(context, "asymmetric_gmm", &e.mixture));
-    assert_ok(context, hb_generate(context, &s, 2, exact_score, &e, 0, N, x));
+    assert_ok(context, hb_generate(context, &s, 2, 0, N, exact_score, &e, x));
     assert_int_equal(e.most, 16384);
     assert_int_equal(
         e.calls, 2 * (3 + 2 + 1 + 1)); // two batches: predictor, corrector, late term, denoising
@@ -291,15 +294,15 @@ static void test_failures_of_the_score(void **state)
     for (int solver = HB_SOLVER_SDE; solver <= HB_SOLVER_HEUN; solver++) {
         hb_generate_settings s = defaults();
         s.solver = solver;
-        assert_fails(context, hb_generate(context, &s, 2, failing_score, NULL, 0, 10, x),
+        assert_fails(context, hb_generate(context, &s, 2, 0, 10, failing_score, NULL, x),
                      HB_ERROR_CALLBACK, "the score reported an error at tau = 3");
-        assert_fails(context, hb_generate(context, &s, 2, failing_score, context, 0, 10, x),
+        assert_fails(context, hb_generate(context, &s, 2, 0, 10, failing_score, context, x),
                      HB_ERROR_CALLBACK, "at tau = 3: the lamp is out");
-        assert_fails(context, hb_generate(context, &s, 2, nan_score, NULL, 0, 10, x),
+        assert_fails(context, hb_generate(context, &s, 2, 0, 10, nan_score, NULL, x),
                      HB_ERROR_NUMERICAL, "component 2 of the score is nan");
     }
     hb_generate_settings s = defaults();
-    assert_fails(context, hb_likelihood(context, &s, 2, nan_divergence, NULL, 10, x, out),
+    assert_fails(context, hb_generate_likelihood(context, &s, 2, 10, x, nan_divergence, NULL, out),
                  HB_ERROR_NUMERICAL, "the divergence of the score is inf");
 }
 
@@ -325,14 +328,14 @@ static void test_range_of_the_data(void **state)
         s.solver = solvers[k];
         s.n_steps = 60;
         s.denoise = HB_DENOISE_MEAN;
-        assert_ok(context, hb_generate(context, &s, 2, gaussian_score, &process, 0, N, free_x));
+        assert_ok(context, hb_generate(context, &s, 2, 0, N, gaussian_score, &process, free_x));
         s.low = -50;
         s.high = 50;
-        assert_ok(context, hb_generate(context, &s, 2, gaussian_score, &process, 0, N, x));
+        assert_ok(context, hb_generate(context, &s, 2, 0, N, gaussian_score, &process, x));
         assert_memory_equal(x, free_x, sizeof x);
         s.low = -0.7;
         s.high = 2.385;
-        assert_ok(context, hb_generate(context, &s, 2, repelling_score, NULL, 0, N, x));
+        assert_ok(context, hb_generate(context, &s, 2, 0, N, repelling_score, NULL, x));
         int low = 0, high = 0;
         for (int i = 0; i < 2 * N; i++) {
             assert_true(x[i] > s.low - 1e-9 && x[i] < s.high + 1e-9);
@@ -342,7 +345,7 @@ static void test_range_of_the_data(void **state)
         assert_true(low > 50 && high > 50);
         s.low = -INFINITY;
         s.high = INFINITY;
-        assert_ok(context, hb_generate(context, &s, 2, repelling_score, NULL, 0, N, x));
+        assert_ok(context, hb_generate(context, &s, 2, 0, N, repelling_score, NULL, x));
         assert_true(fabs(x[0]) > 1e6);
     }
     hb_context_destroy(context);
@@ -353,9 +356,10 @@ static void refuse(hb_context *context, hb_generate_settings s, int dim, const c
 {
     double x[4], out[2];
     int process = 0;
-    assert_fails(context, hb_generate(context, &s, dim, gaussian_score, &process, 0, 2, x),
+    assert_fails(context, hb_generate(context, &s, dim, 0, 2, gaussian_score, &process, x),
                  HB_ERROR_ARGUMENT, words);
-    assert_fails(context, hb_likelihood(context, &s, dim, gaussian_divergence, &process, 2, x, out),
+    assert_fails(context,
+                 hb_generate_likelihood(context, &s, dim, 2, x, gaussian_divergence, &process, out),
                  HB_ERROR_ARGUMENT, words);
 }
 
@@ -392,13 +396,17 @@ static void test_bad_settings_are_refused(void **state)
     double x[4];
     hb_generate_settings s = defaults();
     int process = 0;
-    assert_fails(*state, hb_generate(*state, NULL, 2, gaussian_score, &process, 0, 2, x),
-                 HB_ERROR_ARGUMENT, "settings is NULL");
-    assert_fails(*state, hb_generate(*state, &s, 2, NULL, NULL, 0, 2, x), HB_ERROR_ARGUMENT,
+    assert_ok(*state,
+              hb_generate(*state, NULL, 2, 0, 2, gaussian_score, &process, x)); /* defaults */
+    s.size++;
+    assert_fails(*state, hb_generate(*state, &s, 2, 0, 2, gaussian_score, &process, x),
+                 HB_ERROR_ARGUMENT, "needs a newer library");
+    s.size--;
+    assert_fails(*state, hb_generate(*state, &s, 2, 0, 2, NULL, NULL, x), HB_ERROR_ARGUMENT,
                  "score or x is NULL");
-    assert_fails(*state, hb_generate(*state, &s, 2, gaussian_score, &process, UINT64_MAX / 2, 2, x),
+    assert_fails(*state, hb_generate(*state, &s, 2, UINT64_MAX / 2, 2, gaussian_score, &process, x),
                  HB_ERROR_ARGUMENT, "(first + n) times dim must be below 2^64");
-    assert_ok(*state, hb_generate(*state, &s, 2, gaussian_score, &process, 0, 0, NULL));
+    assert_ok(*state, hb_generate(*state, &s, 2, 0, 0, gaussian_score, &process, NULL));
 }
 
 typedef struct heard {
@@ -434,13 +442,13 @@ static void test_progress(void **state)
         hb_generate_settings s = defaults();
         s.solver = solver;
         s.n_steps = 20;
-        assert_ok(e.context, hb_generate(e.context, &s, 2, exact_score, &e, 0, N, x));
+        assert_ok(e.context, hb_generate(e.context, &s, 2, 0, N, exact_score, &e, x));
         assert_true(h.calls >= (solver == HB_SOLVER_ODE ? 2 : 20));
         assert_int_equal(h.others, 0);
         assert_near(h.last, N, 0);
         assert_near(h.total, N, 0);
         h = (heard){.stop_at = 2};
-        assert_fails(e.context, hb_generate(e.context, &s, 2, exact_score, &e, 0, N, x),
+        assert_fails(e.context, hb_generate(e.context, &s, 2, 0, N, exact_score, &e, x),
                      HB_ERROR_INTERRUPTED, "stopped by request");
         hb_mixture_destroy(e.mixture);
         hb_context_destroy(e.context);

@@ -63,7 +63,7 @@ static hb_model *make_model(hb_context *context, kind k)
 static hb_generate_settings model_settings(int solver)
 {
     hb_generate_settings s;
-    hb_generate_settings_default(&s);
+    hb_generate_settings_default(sizeof s, &s);
     s.solver = solver;
     s.n_steps = solver == HB_SOLVER_HEUN ? 60 : 120;
     s.denoise = HB_DENOISE_FLOW;
@@ -102,7 +102,7 @@ static void samples_have_the_datas_moments(void **state)
             const hb_generate_settings s = model_settings(solver);
             assert_true(model->info.scale > 10);
             assert_true((model->scale[0] == model->scale[1]) == (standardise == 1));
-            assert_ok(*state, hb_model_generate(*state, model, &s, NULL, 11, N, x));
+            assert_ok(*state, hb_model_generate(*state, model, &s, 11, N, NULL, x));
             assert_gaussian(N, x, mean, C);
             hb_model_destroy(model);
         }
@@ -129,8 +129,8 @@ static void likelihood_is_the_gaussians(void **state)
             assert_ok(*state, hb_mixture_score(*state, gaussian, (hb_process)process, N, z, 2e-3,
                                                exact, NULL));
             s.tolerance = 1e-7;
-            assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, NULL, N, data, found));
-            assert_ok(*state, hb_model_likelihood(*state, model, &s, 2, NULL, N, data, by_probes));
+            assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, data, NULL, found));
+            assert_ok(*state, hb_model_likelihood(*state, model, &s, 2, N, data, NULL, by_probes));
             for (int i = 0; i < N; i++) {
                 double truth = exact[i];
                 for (int j = 0; j < DIM; j++) truth -= log(model->scale[j]);
@@ -142,7 +142,7 @@ static void likelihood_is_the_gaussians(void **state)
         }
 }
 
-/* With a network, in the energy's own words: hb_likelihood's density is the model's when the model
+/* With a network, in the energy's own words: hb_generate_likelihood's density is the model's when the model
  * solves its equation; a random network does not, but probes and the exact trace agree. */
 static void probes_average_to_the_exact_likelihood(void **state)
 {
@@ -151,8 +151,8 @@ static void probes_average_to_the_exact_likelihood(void **state)
     fill_rows(*state, data);
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 1, 0.7});
     hb_generate_settings s = model_settings(HB_SOLVER_ODE);
-    assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, NULL, N, data, exact));
-    assert_ok(*state, hb_model_likelihood(*state, model, &s, 1, NULL, N, data, found));
+    assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, data, NULL, exact));
+    assert_ok(*state, hb_model_likelihood(*state, model, &s, 1, N, data, NULL, found));
     for (int i = 0; i < N; i++) bias += (found[i] - exact[i]) / N;
     for (int i = 0; i < N; i++) spread += pow(found[i] - exact[i] - bias, 2) / (N - 1);
     assert_true(spread > 1e-6);
@@ -184,13 +184,13 @@ static void bits_do_not_depend_on_pieces_or_threads(void **state)
             hb_generate_settings s = model_settings(solver);
             s.n_steps = 20;
             s.tolerance = 1e-3;
-            assert_ok(context, hb_model_generate(context, model, &s, labels, FIRST, N, found));
+            assert_ok(context, hb_model_generate(context, model, &s, FIRST, N, labels, found));
             if (threads == 1) memcpy(whole, found, sizeof whole);
             assert_same_rows(N, found, whole);
             for (int k = 0; k < 5; k++)
-                assert_ok(context,
-                          hb_model_generate(context, model, &s, labels + cuts[k], FIRST + cuts[k],
-                                            cuts[k + 1] - cuts[k], found + cuts[k] * DIM));
+                assert_ok(context, hb_model_generate(context, model, &s, FIRST + cuts[k],
+                                                     cuts[k + 1] - cuts[k], labels + cuts[k],
+                                                     found + cuts[k] * DIM));
             assert_same_rows(N, found, whole);
             hb_model_destroy(model);
             hb_context_destroy(context);
@@ -209,11 +209,11 @@ static void a_row_has_its_own_label(void **state)
         hb_generate_settings s = model_settings(solver);
         s.n_steps = 20;
         s.tolerance = 1e-3;
-        assert_ok(*state, hb_model_generate(*state, model, &s, labels, 0, N, mixed));
-        assert_ok(*state, hb_model_generate(*state, model, &s, NULL, 0, N, none));
+        assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, labels, mixed));
+        assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, NULL, none));
         for (int label = 0; label < 3; label++) {
             for (int i = 0; i < N; i++) one[i] = label;
-            assert_ok(*state, hb_model_generate(*state, model, &s, one, 0, N, alone));
+            assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, one, alone));
             for (int i = 0; i < N; i++) {
                 const size_t at = (size_t)i * DIM;
                 assert_true((labels[i] == label) ==
@@ -235,9 +235,9 @@ static void labels_follow_the_batches(void **state)
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 0, 1.5});
     hb_generate_settings s = model_settings(HB_SOLVER_SDE);
     s.n_steps = 1;
-    assert_ok(*state, hb_model_generate(*state, model, &s, labels, 0, N, x));
+    assert_ok(*state, hb_model_generate(*state, model, &s, 0, N, labels, x));
     assert_ok(*state,
-              hb_model_generate(*state, model, &s, labels + N - LAST, N - LAST, LAST, piece));
+              hb_model_generate(*state, model, &s, N - LAST, LAST, labels + N - LAST, piece));
     assert_same_rows(LAST, piece, x + (N - LAST) * DIM);
     hb_model_destroy(model);
     free(labels);
@@ -255,17 +255,17 @@ static void likelihood_of_a_row_alone_and_by_label(void **state)
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 1, 1.5});
     hb_generate_settings s = model_settings(HB_SOLVER_ODE);
     for (int probes = 0; probes <= 1; probes++) {
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels, N, data, whole));
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels, CUT, data, found));
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels + CUT, N - CUT,
-                                              data + CUT * DIM, found + CUT));
+        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, N, data, labels, whole));
+        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, CUT, data, labels, found));
+        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, N - CUT, data + CUT * DIM,
+                                              labels + CUT, found + CUT));
         assert_memory_equal(found, whole, sizeof whole);
         for (int i = 0; i < N; i += 37) {
-            assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, labels + i, 1,
-                                                  data + i * DIM, found));
+            assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, 1, data + i * DIM,
+                                                  labels + i, found));
             assert_memory_equal(found, whole + i, sizeof *whole);
         }
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, NULL, N, data, found));
+        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, N, data, NULL, found));
         for (int i = 0; i < N; i++) assert_true((found[i] == whole[i]) == (labels[i] == -1));
     }
     hb_model_destroy(model);
@@ -310,25 +310,25 @@ static void wrong_questions_are_refused(void **state)
     const int labels[2] = {0, 3};
     hb_model *model = make_model(*state, (kind){HB_HEAD_ENERGY, HB_PROCESS_OU, 0, 0});
     hb_generate_settings s = model_settings(HB_SOLVER_SDE);
-    assert_fails(*state, hb_model_generate(*state, NULL, &s, NULL, 0, 2, x), HB_ERROR_ARGUMENT,
-                 "the model or settings is NULL");
-    assert_fails(*state, hb_model_generate(*state, model, &s, labels, 0, 2, x), HB_ERROR_ARGUMENT,
+    assert_fails(*state, hb_model_generate(*state, NULL, &s, 0, 2, NULL, x), HB_ERROR_ARGUMENT,
+                 "the model is NULL");
+    assert_fails(*state, hb_model_generate(*state, model, &s, 0, 2, labels, x), HB_ERROR_ARGUMENT,
                  "the label of point 2 is 3; it must be -1 to 2");
-    assert_fails(*state, hb_model_likelihood(*state, model, &s, 0, labels, 2, x, out),
+    assert_fails(*state, hb_model_likelihood(*state, model, &s, 0, 2, x, labels, out),
                  HB_ERROR_ARGUMENT, "the label of point 2 is 3; it must be -1 to 2");
-    assert_fails(*state, hb_model_likelihood(*state, model, &s, -1, NULL, 2, x, out),
+    assert_fails(*state, hb_model_likelihood(*state, model, &s, -1, 2, x, NULL, out),
                  HB_ERROR_ARGUMENT, "probes is -1");
-    assert_fails(*state, hb_model_generate(*state, model, &s, NULL, UINT64_MAX, 2, x),
+    assert_fails(*state, hb_model_generate(*state, model, &s, UINT64_MAX, 2, NULL, x),
                  HB_ERROR_ARGUMENT, "(first + n) times dim must be below 2^64");
     s.tau_min = 1e-3;
-    assert_fails(*state, hb_model_generate(*state, model, &s, NULL, 0, 2, x), HB_ERROR_ARGUMENT,
+    assert_fails(*state, hb_model_generate(*state, model, &s, 0, 2, NULL, x), HB_ERROR_ARGUMENT,
                  "the model was trained from tau = 0.002 to 3.2");
     s.tau_min = 0.01;
     s.tau_max = 4;
-    assert_fails(*state, hb_model_generate(*state, model, &s, NULL, 0, 2, x), HB_ERROR_ARGUMENT,
+    assert_fails(*state, hb_model_generate(*state, model, &s, 0, 2, NULL, x), HB_ERROR_ARGUMENT,
                  "the model was trained from tau = 0.002 to 3.2");
     s.tau_max = NAN;
-    assert_ok(*state, hb_model_generate(*state, model, &s, NULL, 0, 0, NULL));
+    assert_ok(*state, hb_model_generate(*state, model, &s, 0, 0, NULL, NULL));
     hb_model_destroy(model);
 }
 
@@ -366,12 +366,12 @@ static void progress_counts_samples_and_stops(void **state)
         s.n_steps = 10;
         s.tolerance = 1e-3;
         h = (heard){0};
-        assert_ok(context, hb_model_generate(context, model, &s, labels, 0, N, x));
+        assert_ok(context, hb_model_generate(context, model, &s, 0, N, labels, x));
         assert_int_equal(h.wrong, 0);
         assert_near(h.last, N, 1e-9);
         assert_true(h.calls >= 10);
         h = (heard){.stop_at = 3};
-        assert_fails(context, hb_model_generate(context, model, &s, labels, 0, N, x),
+        assert_fails(context, hb_model_generate(context, model, &s, 0, N, labels, x),
                      HB_ERROR_INTERRUPTED, "stopped by request");
         assert_int_equal(h.calls, 3);
     }

@@ -70,7 +70,7 @@ static void the_reference_is_the_datas_gaussian(void **state)
         assert_ok(context,
                   hb_model_log_density(context, model, N, x, tau, NULL, log_density, score));
         assert_ok(context,
-                  hb_model_divergence(context, model, N, x, tau, NULL, 0, 1, NULL, divergence));
+                  hb_model_divergence(context, model, 0, 1, N, x, tau, NULL, NULL, divergence));
         for (int i = 0; i < N; i++) {
             assert_near(log_density[i], v[i], 2e-6 * (1 + fabs(v[i])));
             assert_near(divergence[i], divergence[0], 1e-12); /* linear score */
@@ -107,7 +107,7 @@ static void derivatives_are_those_of_differences(void **state)
             const double tau[5] = {0.17, 0.17, 0.17, 0.17, 0.17};
             const int labels[5] = {2, 2, 2, 2, 2};
             double score[10], v[5], divergence[5], again[10];
-            assert_ok(context, hb_model_divergence(context, model, 5, at, tau, labels, 0, 1, score,
+            assert_ok(context, hb_model_divergence(context, model, 0, 1, 5, at, tau, labels, score,
                                                    divergence));
             const double trace = (score[2] - score[4] + score[7] - score[9]) / (2 * h);
             assert_near(divergence[0], trace, 2e-3 * (1 + fabs(trace)));
@@ -174,7 +174,7 @@ static void the_score_head_works_in_the_axes(void **state)
     for (int j = 0; j < D; j++)
         trace += (moved[2 * j * D + j] - moved[(2 * j + 1) * D + j]) / (2 * h);
     assert_ok(context,
-              hb_model_divergence(context, model, 1, x, &tau, NULL, 0, 1, NULL, &divergence));
+              hb_model_divergence(context, model, 0, 1, 1, x, &tau, NULL, NULL, &divergence));
     assert_near(divergence, trace, 2e-3 * (1 + fabs(trace)));
     hb_net_tape_destroy(tape);
     hb_model_destroy(model);
@@ -201,7 +201,7 @@ static void the_divergence_is_that_of_x(void **state)
         for (int j = 0; j < D; j++)
             trace += (moved[2 * j * D + j] - moved[(2 * j + 1) * D + j]) / (2 * h);
         assert_ok(context,
-                  hb_model_divergence(context, model, 1, x, &tau, NULL, 0, 1, NULL, &divergence));
+                  hb_model_divergence(context, model, 0, 1, 1, x, &tau, NULL, NULL, &divergence));
         assert_near(divergence, trace, 2e-3 * (1 + fabs(trace)));
         hb_model_destroy(model);
     }
@@ -287,9 +287,9 @@ static void probes_average_to_the_divergence(void **state)
             for (int j = 0; j < D; j++) x[i * D + j] = 0.3 * j - 0.7;
             tau[i] = 0.4;
         }
-        assert_ok(context, hb_model_divergence(context, model, N, x, tau, NULL, 0, 5, NULL, exact));
+        assert_ok(context, hb_model_divergence(context, model, 0, 5, N, x, tau, NULL, NULL, exact));
         assert_ok(context,
-                  hb_model_divergence(context, model, N, x, tau, NULL, 3, 5, NULL, probed));
+                  hb_model_divergence(context, model, 3, 5, N, x, tau, NULL, NULL, probed));
         double mean = 0, square = 0;
         for (int i = 0; i < N; i++) {
             mean += probed[i] / N;
@@ -313,7 +313,7 @@ static void threads_change_no_bit(void **state)
         hb_model *model = make_model(context, 2, HB_HEAD_ENERGY, HB_PROCESS_OU, 0, 0, 1);
         fill_rows(context, 2, N, x);
         for (int i = 0; i < N; i++) tau[i] = 0.01 + 1e-3 * i;
-        assert_ok(context, hb_model_divergence(context, model, N, x, tau, NULL, 2, 5, score[k],
+        assert_ok(context, hb_model_divergence(context, model, 2, 5, N, x, tau, NULL, score[k],
                                                divergence[k]));
         hb_model_destroy(model);
         hb_context_destroy(context);
@@ -337,8 +337,8 @@ static void a_model_survives_its_file(void **state)
         hb_model_info info[2];
         assert_ok(context, hb_model_save(context, model, PATH));
         assert_ok(context, hb_model_load(context, PATH, &read));
-        hb_model_info_get(model, &info[0]);
-        hb_model_info_get(read, &info[1]);
+        hb_model_info_get(model, sizeof info[0], &info[0]);
+        hb_model_info_get(read, sizeof info[1], &info[1]);
         assert_memory_equal(&info[0], &info[1], sizeof info[0]);
         assert_ok(context, hb_model_score(context, model, 1, x, &tau, &label, score[0]));
         assert_ok(context, hb_model_score(context, read, 1, x, &tau, &label, score[1]));
@@ -493,7 +493,7 @@ static void wrong_questions_are_refused(void **state)
                  HB_ERROR_ARGUMENT, "only a model with the energy head");
     assert_fails(context, hb_model_field(context, score, &field), HB_ERROR_ARGUMENT,
                  "only a model with the energy head is a field");
-    assert_fails(context, hb_model_divergence(context, score, 1, x, &tau, NULL, -1, 1, NULL, out),
+    assert_fails(context, hb_model_divergence(context, score, -1, 1, 1, x, &tau, NULL, NULL, out),
                  HB_ERROR_ARGUMENT, "probes is -1");
     hb_model_destroy(score);
     hb_model_destroy(NULL);
@@ -524,9 +524,9 @@ static void null_is_refused(void **state)
         {hb_model_score(c, m, 1, x, &tau, NULL, NULL), "hb_model_score, score"},
         {hb_model_log_density(c, NULL, 1, x, &tau, NULL, out, NULL), "log_density, model"},
         {hb_model_log_density(c, m, 1, x, &tau, NULL, NULL, NULL), "log_density, out"},
-        {hb_model_divergence(c, NULL, 1, x, &tau, NULL, 0, 1, NULL, out), "divergence, model"},
-        {hb_model_divergence(c, m, 1, NULL, &tau, NULL, 2, 1, NULL, out), "divergence, x"},
-        {hb_model_divergence(c, m, 1, x, &tau, NULL, 0, 1, NULL, NULL), "divergence, out"},
+        {hb_model_divergence(c, NULL, 0, 1, 1, x, &tau, NULL, NULL, out), "divergence, model"},
+        {hb_model_divergence(c, m, 2, 1, 1, NULL, &tau, NULL, NULL, out), "divergence, x"},
+        {hb_model_divergence(c, m, 0, 1, 1, x, &tau, NULL, NULL, NULL), "divergence, out"},
         {hb_model_field(c, NULL, &field), "hb_model_field, model"},
         {hb_model_field(c, m, NULL), "hb_model_field, out"},
     };
@@ -534,8 +534,8 @@ static void null_is_refused(void **state)
         if (calls[i].status != HB_ERROR_ARGUMENT) fail_msg("%s", calls[i].text);
     assert_fails(c, hb_model_field(c, m, NULL), HB_ERROR_ARGUMENT,
                  "the model or the output is NULL");
-    hb_model_info_get(m, NULL);
-    hb_model_info_get(NULL, &info);
+    hb_model_info_get(m, 0, NULL);
+    hb_model_info_get(NULL, sizeof info, &info);
     assert_int_equal(info.dim, 0);
     hb_model_scales(NULL, out, out);
     hb_model_standardise(NULL, 1, x, out);

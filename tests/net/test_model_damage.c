@@ -19,7 +19,7 @@ static size_t length;
 static hb_train_settings tiny_settings(void)
 {
     hb_train_settings s;
-    hb_train_settings_default(&s);
+    hb_train_settings_default(sizeof s, &s);
     s.loss = HB_LOSS_DSM;
     s.width = 4;
     s.depth = 2;
@@ -34,7 +34,7 @@ static hb_status train(hb_context *context, int resume, hb_model **out)
     hb_train_settings s = tiny_settings();
     s.resume = resume;
     assert_ok(context, hb_random_normal(context, 2385, 1, 0, ROWS * DIM, data));
-    return hb_train(context, &s, DIM, ROWS, data, 0, NULL, out);
+    return hb_train(context, &s, DIM, 0, ROWS, data, NULL, out);
 }
 
 static void read_bytes(const char *path)

@@ -277,7 +277,7 @@ static void ask(hb_context *context, const hb_model *model, size_t n, const doub
     if (model->info.head == HB_HEAD_ENERGY)
         assert_ok(context,
                   hb_model_log_density(context, model, n, x, tau, labels, a->value, a->slope));
-    assert_ok(context, hb_model_divergence(context, model, n, x, tau, labels, 0, 1, a->trace,
+    assert_ok(context, hb_model_divergence(context, model, 0, 1, n, x, tau, labels, a->trace,
                                            a->divergence));
 }
 
@@ -330,16 +330,16 @@ static void samples_are_alone(void **state)
         hb_model *model = make_model(*state, DIM, trial % 2 ? HB_HEAD_ENERGY : HB_HEAD_SCORE,
                                      HB_PROCESS_OU, (int)choose_width());
         hb_generate_settings settings;
-        hb_generate_settings_default(&settings);
+        hb_generate_settings_default(sizeof settings, &settings);
         settings.solver = trial % 3;
         settings.n_steps = 6;
         settings.tolerance = 1e-2;
-        assert_ok(*state, hb_model_generate(*state, model, &settings, NULL, 0, N, all));
-        assert_ok(*state, hb_model_generate(*state, model, &settings, NULL, 0, 37, some));
+        assert_ok(*state, hb_model_generate(*state, model, &settings, 0, N, NULL, all));
+        assert_ok(*state, hb_model_generate(*state, model, &settings, 0, 37, NULL, some));
         assert_bits(37 * DIM, some, all, sizeof *all, "samples", 0, N, 37);
         for (int k = 0; k < 3; k++) {
             const size_t i = choice(N);
-            assert_ok(*state, hb_model_generate(*state, model, &settings, NULL, i, 1, some));
+            assert_ok(*state, hb_model_generate(*state, model, &settings, i, 1, NULL, some));
             assert_bits(DIM, some, all + i * DIM, sizeof *all, "sample", i, N, 1);
         }
         hb_model_destroy(model);

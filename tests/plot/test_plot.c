@@ -70,20 +70,20 @@ static int has_gnuplot(void)
 static void draw_second_panel(fixture *f)
 {
     const double x[] = {4, 8, 16}, y[] = {2.385, 0.1, 70}, low[] = {1.5, 0.05, 60};
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.y_max = 100.5;
     assert_ok(f->context, hb_figure_panel(f->figure, &panel));
-    assert_ok(f->context, hb_figure_series(f->figure, NULL, HB_STYLE_BAND, 9, 3, x, NULL, low, y));
-    assert_ok(f->context, hb_figure_series(f->figure, "h", HB_STYLE_HISTOGRAM, 2, 3, x, y, 0, 0));
-    assert_ok(f->context, hb_figure_series(f->figure, "l", HB_STYLE_DASHED, 3, 3, x, y, 0, 0));
+    assert_ok(f->context, hb_figure_series(f->figure, HB_STYLE_BAND, 9, 3, NULL, x, NULL, low, y));
+    assert_ok(f->context, hb_figure_series(f->figure, HB_STYLE_HISTOGRAM, 2, 3, "h", x, y, 0, 0));
+    assert_ok(f->context, hb_figure_series(f->figure, HB_STYLE_DASHED, 3, 3, "l", x, y, 0, 0));
 }
 
 /* Every style of a line once, in two panels. */
 static void draw(fixture *f)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.title = "it's a_1^{2}";
     panel.x_label = "a {/:Italic d} b";
     panel.log_x = 2;
@@ -92,9 +92,9 @@ static void draw(fixture *f)
     const double x[] = {4, 8, 16}, y[] = {2.385, 0.1, 70}, low[] = {1.5, 0.05, 60};
     const double high[] = {3, NAN, 80};
     assert_ok(f->context, hb_figure_panel(f->figure, &panel));
-    assert_ok(f->context, hb_figure_series(f->figure, "measured, \"M\"", HB_STYLE_POINTS, 0, 3, x,
+    assert_ok(f->context, hb_figure_series(f->figure, HB_STYLE_POINTS, 0, 3, "measured, \"M\"", x,
                                            y, low, high));
-    assert_ok(f->context, hb_figure_series(f->figure, "exact", HB_STYLE_LINE, 1, 3, x, y, 0, 0));
+    assert_ok(f->context, hb_figure_series(f->figure, HB_STYLE_LINE, 1, 3, "exact", x, y, 0, 0));
     draw_second_panel(f);
 }
 
@@ -102,7 +102,7 @@ static hb_status write_figure(fixture *f, int formats)
 {
     char stem[128];
     snprintf(stem, sizeof stem, "%s/it's", f->directory);
-    return hb_figure_write(f->figure, stem, formats);
+    return hb_figure_write(f->figure, formats, stem);
 }
 
 static void numbers_reach_the_csv(void **state)
@@ -139,7 +139,7 @@ static void pictures_are_pictures(void **state)
     if (!has_gnuplot()) skip();
     static char text[1 << 20], again[1 << 20];
     draw(f);
-    assert_ok(f->context, write_figure(f, HB_PLOT_SVG | HB_PLOT_PNG | HB_PLOT_PDF));
+    assert_ok(f->context, write_figure(f, HB_FORMAT_SVG | HB_FORMAT_PNG | HB_FORMAT_PDF));
     assert_int_equal(count_files(f, 0), 5);
     size_t n = read_text(f, "it's.svg", text, sizeof text);
     assert_non_null(strstr(text, "<svg"));
@@ -160,7 +160,7 @@ static void pictures_are_pictures(void **state)
                                          0,    0,   0,    13,   'I',  'H',  'D',  'R',
                                          0,    0,   0x08, 0xc0, 0,    0,    3,    0x48};
     assert_memory_equal(text, head, sizeof head); /* 2240 x 840: twice 2 * 560 x 420 */
-    assert_ok(f->context, write_figure(f, HB_PLOT_PNG));
+    assert_ok(f->context, write_figure(f, HB_FORMAT_PNG));
     assert_int_equal(read_text(f, "it's.png", again, sizeof again), n);
     assert_memory_equal(text, again, n);
 }
@@ -171,7 +171,7 @@ static void without_gnuplot_the_numbers_stay(void **state)
     draw(f);
     char *path = strdup(getenv("PATH"));
     setenv("PATH", "/nonexistent", 1);
-    hb_status status = write_figure(f, HB_PLOT_SVG | HB_PLOT_PNG);
+    hb_status status = write_figure(f, HB_FORMAT_SVG | HB_FORMAT_PNG);
     setenv("PATH", path, 1);
     free(path);
     assert_int_equal(status, HB_ERROR_UNAVAILABLE);
@@ -194,7 +194,7 @@ static void a_failing_gnuplot_is_quoted(void **state)
     fchmod(fileno(file), 0755);
     fclose(file);
     setenv("PATH", f->directory, 1);
-    hb_status status = write_figure(f, HB_PLOT_SVG);
+    hb_status status = write_figure(f, HB_FORMAT_SVG);
     setenv("PATH", path, 1);
     free(path);
     assert_int_equal(status, HB_ERROR_FILE);
@@ -208,14 +208,14 @@ static void wrong_arguments_are_refused(void **state)
     hb_context *c = f->context;
     hb_figure *figure;
     const double x[] = {4, 8}, *none = NULL;
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     const hb_status bad = HB_ERROR_ARGUMENT;
     assert_fails(c, hb_figure_create(c, 0, 2, 0, 0, &figure), bad, "0 x 2 panels");
     assert_null(figure);
-    assert_fails(c, hb_figure_create(c, 1, 2, -3, 0, &figure), bad, "-3 x 0 pixels");
-    assert_fails(c, hb_figure_write(f->figure, "/tmp/x", 1), bad, "no panel");
-    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_LINE, 0, 2, x, x, none, none), bad,
+    assert_fails(c, hb_figure_create(c, 1, 2, 0, -3, &figure), bad, "-3 x 0 pixels");
+    assert_fails(c, hb_figure_write(f->figure, 1, "/tmp/x"), bad, "no panel");
+    assert_fails(c, hb_figure_series(f->figure, HB_STYLE_LINE, 0, 2, "a", x, x, none, none), bad,
                  "needs a panel");
     panel.key = "top; !rm";
     assert_fails(c, hb_figure_panel(f->figure, &panel), bad, "key");
@@ -228,19 +228,19 @@ static void wrong_arguments_are_refused(void **state)
     panel.title = NULL;
     assert_ok(c, hb_figure_panel(f->figure, &panel));
     assert_fails(c, hb_figure_panel(f->figure, &panel), bad, "only 1 x 2 panels");
-    assert_fails(c, hb_figure_series(f->figure, "a", (hb_style)9, 0, 2, x, x, none, none), bad,
+    assert_fails(c, hb_figure_series(f->figure, (hb_style)9, 0, 2, "a", x, x, none, none), bad,
                  "style is 9");
-    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_LINE, 0, 2, x, none, none, none), bad,
+    assert_fails(c, hb_figure_series(f->figure, HB_STYLE_LINE, 0, 2, "a", x, none, none, none), bad,
                  "needs y");
-    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_BAND, 0, 2, x, x, none, none), bad,
+    assert_fails(c, hb_figure_series(f->figure, HB_STYLE_BAND, 0, 2, "a", x, x, none, none), bad,
                  "a band needs low and high");
-    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_LINE, -1, 2, x, x, none, none), bad,
+    assert_fails(c, hb_figure_series(f->figure, HB_STYLE_LINE, -1, 2, "a", x, x, none, none), bad,
                  "color is -1");
-    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_LINE, 0, 0, x, x, none, none), bad,
+    assert_fails(c, hb_figure_series(f->figure, HB_STYLE_LINE, 0, 0, "a", x, x, none, none), bad,
                  "at least one point");
-    assert_fails(c, hb_figure_write(f->figure, "/tmp/x", 8), bad, "formats is 8");
-    assert_fails(c, hb_figure_write(f->figure, "", 1), HB_ERROR_PATH, "empty");
-    assert_fails(c, hb_figure_write(f->figure, "/nonexistent/x", 1), HB_ERROR_PATH, "/nonexistent");
+    assert_fails(c, hb_figure_write(f->figure, 8, "/tmp/x"), bad, "formats is 8");
+    assert_fails(c, hb_figure_write(f->figure, 1, ""), HB_ERROR_PATH, "empty");
+    assert_fails(c, hb_figure_write(f->figure, 1, "/nonexistent/x"), HB_ERROR_PATH, "/nonexistent");
 }
 
 /* ---- functions of the plane ---- */
@@ -263,11 +263,11 @@ static void fill_plane(void)
 
 static hb_series *start_plane(fixture *f)
 {
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     fill_plane();
     assert_ok(f->context, hb_figure_panel(f->figure, &panel));
-    assert_ok(f->context, hb_figure_image(f->figure, "u", &plane, square));
+    assert_ok(f->context, hb_figure_image(f->figure, &plane, "u", square));
     return f->figure->cells[f->figure->n_panels - 1].first;
 }
 
@@ -288,7 +288,7 @@ static void contours_are_where_the_level_is(void **state)
     fixture *f = *state;
     const hb_series *image = start_plane(f);
     const double levels[] = {1.21};
-    assert_ok(f->context, hb_figure_contours(f->figure, NULL, 0, &plane, square, 1, levels));
+    assert_ok(f->context, hb_figure_contours(f->figure, 0, 1, &plane, NULL, square, levels));
     const hb_series *line = image->next;
     double length = 0;
     for (size_t k = 0; k < line->n; k += 3) {
@@ -299,7 +299,7 @@ static void contours_are_where_the_level_is(void **state)
     }
     assert_true(fabs(length - 2 * M_PI * 1.1) < 0.005); /* the whole circle, once */
     const double none[] = {77};
-    assert_ok(f->context, hb_figure_contours(f->figure, NULL, 0, &plane, square, 1, none));
+    assert_ok(f->context, hb_figure_contours(f->figure, 0, 1, &plane, NULL, square, none));
     assert_null(line->next);
 }
 
@@ -308,7 +308,7 @@ static void streamlines_follow_the_field(void **state)
 {
     fixture *f = *state;
     const hb_series *image = start_plane(f);
-    assert_ok(f->context, hb_figure_streamlines(f->figure, "s", 1, &plane, minus_y, plus_x));
+    assert_ok(f->context, hb_figure_streamlines(f->figure, 1, &plane, "s", minus_y, plus_x));
     const hb_series *line = image->next, *heads = line->next;
     double radius = NAN;
     int lines = 0;
@@ -335,11 +335,11 @@ static void planes_become_pictures(void **state)
     static char text[1 << 21];
     start_plane(f);
     const double levels[] = {0.3, 1.21};
-    assert_ok(f->context, hb_figure_contours(f->figure, NULL, 0, &plane, square, 2, levels));
-    assert_ok(f->context, hb_figure_streamlines(f->figure, "s", 1, &plane, minus_y, plus_x));
+    assert_ok(f->context, hb_figure_contours(f->figure, 0, 2, &plane, NULL, square, levels));
+    assert_ok(f->context, hb_figure_streamlines(f->figure, 1, &plane, "s", minus_y, plus_x));
     draw_second_panel(f);
     if (!has_gnuplot()) skip();
-    assert_ok(f->context, write_figure(f, HB_PLOT_SVG | HB_PLOT_PNG | HB_PLOT_PDF));
+    assert_ok(f->context, write_figure(f, HB_FORMAT_SVG | HB_FORMAT_PNG | HB_FORMAT_PDF));
     read_text(f, "it's.gp", text, sizeof text);
     assert_non_null(strstr(text, "every ::0::4940 using 4:5:6 with image")); /* 61 x 81 rows */
     read_text(f, "it's.svg", text, sizeof text);
@@ -353,18 +353,18 @@ static void wrong_planes_are_refused(void **state)
     const hb_status bad = HB_ERROR_ARGUMENT;
     start_plane(f);
     hb_lattice wrong = plane;
-    assert_fails(c, hb_figure_image(f->figure, "u", &plane, square), bad, "first series");
+    assert_fails(c, hb_figure_image(f->figure, &plane, "u", square), bad, "first series");
     wrong.nx = 1;
-    assert_fails(c, hb_figure_streamlines(f->figure, "u", 0, &wrong, square, square), bad,
+    assert_fails(c, hb_figure_streamlines(f->figure, 0, &wrong, "u", square, square), bad,
                  "1 x 81 points");
     wrong = plane;
     wrong.y1 = -2;
-    assert_fails(c, hb_figure_contours(f->figure, "u", 0, &wrong, square, 1, square), bad,
+    assert_fails(c, hb_figure_contours(f->figure, 0, 1, &wrong, "u", square, square), bad,
                  "increasing");
     assert_fails(
-        c, hb_figure_series(f->figure, "a", HB_STYLE_IMAGE, 0, 2, square, square, square, square),
+        c, hb_figure_series(f->figure, HB_STYLE_IMAGE, 0, 2, "a", square, square, square, square),
         bad, "hb_figure_image");
-    assert_fails(c, hb_figure_series(f->figure, "a", HB_STYLE_ARROWS, 0, 2, square, square, 0, 0),
+    assert_fails(c, hb_figure_series(f->figure, HB_STYLE_ARROWS, 0, 2, "a", square, square, 0, 0),
                  bad, "low and high");
 }
 
@@ -372,16 +372,16 @@ static void axes_carry_names_and_few_decades(void **state)
 {
     fixture *f = *state;
     char text[8192], stem[128];
-    hb_panel panel;
-    hb_panel_default(&panel);
+    hb_panel_settings panel;
+    hb_panel_settings_default(sizeof panel, &panel);
     panel.x_names = "core; it's the tail";
     panel.log_y = 10;
     const double x[] = {1, 2}, y[] = {2e-17, 2.385};
     assert_ok(f->context, hb_figure_panel(f->figure, &panel));
     assert_ok(f->context,
-              hb_figure_series(f->figure, "a", HB_STYLE_POINTS, 0, 2, x, y, NULL, NULL));
+              hb_figure_series(f->figure, HB_STYLE_POINTS, 0, 2, "a", x, y, NULL, NULL));
     snprintf(stem, sizeof stem, "%s/names", f->directory);
-    assert_ok(f->context, hb_figure_write(f->figure, stem, 0));
+    assert_ok(f->context, hb_figure_write(f->figure, 0, stem));
     assert_true(read_text(f, "names.gp", text, sizeof text) > 0);
     assert_non_null(strstr(text, "set xtics ('core' 1, 'it''s the tail' 2)\n"));
     /* 17 decades: every second one is written. */

@@ -435,7 +435,10 @@ static void wrong_arguments_are_named(void **state)
     hb_budget_settings settings = settings_of(0, 1, 1, 0.9);
     assert_fails(CTX, hb_budget_compute(CTX, &settings, sizeof b, &b), HB_ERROR_ARGUMENT,
                  "dim is 0; it must be 1 to 1000000");
-    assert_fails(CTX, hb_budget_compute(CTX, NULL, sizeof b, &b), HB_ERROR_ARGUMENT, "NULL");
+    assert_ok(CTX, hb_budget_compute(CTX, NULL, sizeof b, &b)); /* the defaults: no drift */
+    assert_true(isinf(b.T0));
+    assert_fails(CTX, hb_budget_compute(CTX, NULL, sizeof b + 8, &b), HB_ERROR_ARGUMENT,
+                 "the size of hb_budget");
     assert_fails(CTX, hb_budget_compute(CTX, &settings, 0, NULL), HB_ERROR_ARGUMENT, "NULL");
 }
 

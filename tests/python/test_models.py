@@ -35,11 +35,11 @@ def doubles(array):
 
 def train(context, data, **settings):
     chosen = _native.TrainSettings()
-    library.hb_train_settings_default(ctypes.byref(chosen))
+    library.hb_train_settings_default(ctypes.sizeof(chosen), ctypes.byref(chosen))
     for name, value in settings.items():
         setattr(chosen, name, value)
     model = ctypes.POINTER(_native.Model)()
-    call(context, "hb_train", ctypes.byref(chosen), data.shape[1], len(data), doubles(data), 0,
+    call(context, "hb_train", ctypes.byref(chosen), data.shape[1], 0, len(data), doubles(data),
          None,
          ctypes.byref(model))
     return model

@@ -167,7 +167,7 @@ static void test_numbers_are_the_judges_about_the_kept_models(void **state)
         const hb_planar_run *run = &runs[i];
         hb_model *model = load(context, run);
         hb_model_info info;
-        hb_model_info_get(model, &info);
+        hb_model_info_get(model, sizeof info, &info);
         hb_model_view view = {context, model, -1};
         hb_score_error error;
         assert_int_equal(hb_judge_score(context, ring, HB_PROCESS_OU, run->seed, size.judge, 0.3,

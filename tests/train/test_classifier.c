@@ -393,14 +393,14 @@ static void test_a_model_is_no_classifier(void **state)
     assert_true(place >= 0);
     close(place);
     hb_train_settings settings;
-    hb_train_settings_default(&settings);
+    hb_train_settings_default(sizeof settings, &settings);
     settings.loss = HB_LOSS_DSM;
     settings.steps = 1;
     settings.width = 8;
     const double x[8] = {1, 2, 3, 5, 8, 13, 21, 34};
     hb_model *model;
     hb_classifier *c;
-    assert_ok(context, hb_train(context, &settings, 2, 4, x, 0, NULL, &model));
+    assert_ok(context, hb_train(context, &settings, 2, 0, 4, x, NULL, &model));
     assert_ok(context, hb_model_save(context, model, path));
     hb_model_destroy(model);
     assert_fails(context, hb_classifier_load(context, path, &c), HB_ERROR_FORMAT,

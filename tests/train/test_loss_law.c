@@ -44,13 +44,13 @@ static hb_status train(hb_context *context, int loss, hb_model **out)
     static double x[ROWS][2];
     assert_ok(context, hb_random_normal(context, 1, 0, 0, ROWS * 2, x[0]));
     hb_train_settings settings;
-    hb_train_settings_default(&settings);
+    hb_train_settings_default(sizeof settings, &settings);
     settings.loss = loss;
     settings.width = 16;
     settings.depth = 2;
     settings.batch = 64;
     settings.steps = 200;
-    return hb_train(context, &settings, 2, ROWS, x[0], 0, NULL, out);
+    return hb_train(context, &settings, 2, 0, ROWS, x[0], NULL, out);
 }
 
 static double squared_norm(const hb_model *model)

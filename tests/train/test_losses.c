@@ -53,7 +53,7 @@ static void finish(trial *t)
 static hb_train_settings small_settings(int loss, int head)
 {
     hb_train_settings s;
-    hb_train_settings_default(&s);
+    hb_train_settings_default(sizeof s, &s);
     s.standardise = HB_STANDARDISE_NO;
     s.loss = loss;
     s.head = head;

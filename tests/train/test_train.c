@@ -23,7 +23,7 @@ static void fill_data(hb_context *context)
 static hb_train_settings short_settings(int loss)
 {
     hb_train_settings s;
-    hb_train_settings_default(&s);
+    hb_train_settings_default(sizeof s, &s);
     s.standardise = HB_STANDARDISE_NO;
     s.loss = loss;
     s.width = 24;
@@ -39,7 +39,7 @@ static hb_model *train(hb_context *context, const hb_train_settings *settings)
 {
     hb_model *model;
     fill_data(context);
-    assert_ok(context, hb_train(context, settings, 2, ROWS, data, 0, NULL, &model));
+    assert_ok(context, hb_train(context, settings, 2, 0, ROWS, data, NULL, &model));
     return model;
 }
 
@@ -117,26 +117,26 @@ static void a_run_that_was_stopped_goes_on(void **state)
     s.checkpoint = checkpoint;
     s.resume = 1;
     unlink(checkpoint);
-    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model),
+    assert_fails(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model),
                  HB_ERROR_INTERRUPTED, "stopped by request");
     assert_null(model);
     steps = 23; /* killed again */
-    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model),
+    assert_fails(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model),
                  HB_ERROR_INTERRUPTED, "stopped by request");
-    assert_ok(patient, hb_train(patient, &s, 2, ROWS, data, 0, NULL, &model));
+    assert_ok(patient, hb_train(patient, &s, 2, 0, ROWS, data, NULL, &model));
     assert_same_model(patient, whole, model);
     hb_model_destroy(model);
     /* a finished run is read, not trained again */
     steps = 0;
-    assert_ok(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model));
+    assert_ok(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model));
     assert_same_model(patient, whole, model);
     hb_model_destroy(model);
     s.rate = 1e-3;
-    assert_fails(patient, hb_train(patient, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+    assert_fails(patient, hb_train(patient, &s, 2, 0, ROWS, data, NULL, &model), HB_ERROR_ARGUMENT,
                  "of another run: it has rate=0.002");
     s.rate = 2e-3;
     data[17] += 1e-9;
-    assert_fails(patient, hb_train(patient, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+    assert_fails(patient, hb_train(patient, &s, 2, 0, ROWS, data, NULL, &model), HB_ERROR_ARGUMENT,
                  "of another run: it has data=");
     unlink(checkpoint);
     hb_model_destroy(whole);
@@ -159,11 +159,11 @@ static void score_at_a_point(hb_context *context, const hb_model *model, double 
     assert_ok(context, hb_model_score(context, model, 1, x, &tau, NULL, score));
 }
 
-static int look(void *user, uint64_t step, double loss, const hb_model *model)
+static int look(void *user, const hb_model *model, uint64_t step, double loss)
 {
     hb_seen *seen = user;
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     assert_int_equal(info.steps, step);
     assert_true(seen->count < 8);
     seen->loss[seen->count] = loss;
@@ -220,7 +220,7 @@ static void a_watch_sees_and_changes_nothing(void **state)
     s.checkpoint = checkpoint;
     s.resume = 1;
     unlink(checkpoint);
-    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model),
+    assert_fails(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model),
                  HB_ERROR_INTERRUPTED, "stopped by its watch at step 26");
     assert_int_equal(seen.count, 2);
     s.watch_every = 0; /* after the last step only */
@@ -352,7 +352,7 @@ static void time_ends_a_run(void **state)
     s.max_time = 0.05;
     hb_model *model = train(context, &s);
     hb_model_info info;
-    hb_model_info_get(model, &info);
+    hb_model_info_get(model, sizeof info, &info);
     assert_true(info.steps > 0 && info.steps < 1000000);
     assert_string_equal(info.method, "dsm");
     hb_model_destroy(model);
@@ -367,7 +367,7 @@ static void a_run_that_explodes_names_its_step(void **state)
     hb_model *model;
     fill_data(context);
     for (int i = 0; i < 2 * ROWS; i++) data[i] *= 1e39; /* beyond float */
-    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_NUMERICAL,
+    assert_fails(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model), HB_ERROR_NUMERICAL,
                  "step 1 is not finite");
     assert_null(model);
     hb_context_destroy(context);
@@ -381,7 +381,7 @@ static void a_run_that_explodes_names_its_step(void **state)
         int labels[ROWS] = {0};                                                                    \
         fill_data(context);                                                                        \
         change;                                                                                    \
-        assert_fails(context, hb_train(context, &s, dim, n, data, classes, labels, &model),        \
+        assert_fails(context, hb_train(context, &s, dim, classes, n, data, labels, &model),        \
                      HB_ERROR_ARGUMENT, says);                                                     \
         assert_null(model);                                                                        \
     } while (0)

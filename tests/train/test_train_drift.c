@@ -37,7 +37,7 @@ static hb_problem *make_drift(hb_context *context, int dim, const char *text)
 static hb_train_settings drift_settings(int loss, const hb_problem *drift)
 {
     hb_train_settings s;
-    hb_train_settings_default(&s);
+    hb_train_settings_default(sizeof s, &s);
     s.loss = loss;
     s.process = HB_PROCESS_DRIFT;
     s.drift = drift;
@@ -352,7 +352,7 @@ static hb_model *train(hb_context *context, const hb_train_settings *settings, i
 {
     hb_model *model;
     fill_data(context, dim);
-    assert_ok(context, hb_train(context, settings, dim, ROWS, data, 0, NULL, &model));
+    assert_ok(context, hb_train(context, settings, dim, 0, ROWS, data, NULL, &model));
     return model;
 }
 
@@ -383,7 +383,7 @@ static void threads_files_and_resuming_change_no_bit(void **state)
         assert_ok(context, hb_model_load(context, path, &read));
         assert_same_scores(context, one, read, dim);
         hb_model_info info;
-        hb_model_info_get(read, &info);
+        hb_model_info_get(read, sizeof info, &info);
         assert_int_equal(info.process, HB_PROCESS_DRIFT);
         double F[2][5];
         assert_ok(context, hb_model_drift(context, read, 1, data, F[0]));
@@ -424,9 +424,9 @@ static void a_resumed_run_is_the_same(void **state)
     s.checkpoint = path;
     s.resume = 1;
     unlink(path);
-    assert_int_equal(hb_train(stopping, &s, 1, ROWS, data, 0, NULL, &model), HB_ERROR_INTERRUPTED);
+    assert_int_equal(hb_train(stopping, &s, 1, 0, ROWS, data, NULL, &model), HB_ERROR_INTERRUPTED);
     s.drift = other;
-    assert_fails(context, hb_train(context, &s, 1, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+    assert_fails(context, hb_train(context, &s, 1, 0, ROWS, data, NULL, &model), HB_ERROR_ARGUMENT,
                  "of another run: it has drift=");
     s.drift = drift;
     model = train(context, &s, 1);
@@ -450,7 +450,7 @@ static void refusals(void **state)
     fill_data(context, 2);
     hb_train_settings s = drift_settings(HB_LOSS_HB, NULL);
 #define REFUSED(status, text)                                                                      \
-    assert_fails(context, hb_train(context, &s, 1, ROWS, data, 0, NULL, &model), status, text)
+    assert_fails(context, hb_train(context, &s, 1, 0, ROWS, data, NULL, &model), status, text)
     REFUSED(HB_ERROR_ARGUMENT, "there is no drift");
     s.drift = timed;
     REFUSED(HB_ERROR_ARGUMENT, "must not depend on t");
@@ -466,7 +466,7 @@ static void refusals(void **state)
     s = drift_settings(HB_LOSS_HB_PAPER, drift);
     REFUSED(HB_ERROR_ARGUMENT, "hb-paper loss has no drift");
     s = drift_settings(HB_LOSS_HB, drift);
-    assert_fails(context, hb_train(context, &s, 2, ROWS, data, 0, NULL, &model), HB_ERROR_ARGUMENT,
+    assert_fails(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model), HB_ERROR_ARGUMENT,
                  "the drift has 1 components, but the data have 2 columns");
     hb_problem_destroy(away);
     hb_problem_destroy(timed);
@@ -546,7 +546,7 @@ static void a_bistable_process_is_learnt(void **state)
     s.anchors = 48;
     s.steps = 800;
     hb_model *model;
-    assert_ok(context, hb_train(context, &s, 1, 2000, rows, 0, NULL, &model));
+    assert_ok(context, hb_train(context, &s, 1, 0, 2000, rows, NULL, &model));
     assert_true(score_error(context, grid, model, 0.1) < 0.01);
     assert_true(score_error(context, grid, model, 0.3) < 0.01);
     assert_true(score_error(context, grid, model, 0.8) < 0.1);
