@@ -105,32 +105,32 @@ static hb_status rank_block(void *user, size_t index, int thread)
     return HB_OK;
 }
 
-static hb_status check_images(hb_context *context, const speck_run *run, int height, int width,
-                              int least)
+/* Images into a run, if they are some. */
+static hb_status take_images(hb_context *context, speck_run *run, hb_speck kind, int height,
+                             int width, int least, size_t n, const double *x)
 {
     HB_CHECK(context, height >= 3 && height <= MAX_SIDE && width >= 3 && width <= MAX_SIDE,
              HB_ERROR_ARGUMENT, "images are %d by %d pixels; sides must be 3 to %d", height, width,
              MAX_SIDE);
     HB_CHECK(context, height <= INT32_MAX / width, HB_ERROR_ARGUMENT,
              "images are %d by %d pixels; they must have less than 2^31", height, width);
-    HB_CHECK(context, run->kind == HB_SPECK_MEDIAN || run->kind == HB_SPECK_ISOLATED,
-             HB_ERROR_ARGUMENT, "kind is %d; it must be %d or %d", (int)run->kind, HB_SPECK_MEDIAN,
-             HB_SPECK_ISOLATED);
+    HB_CHECK(context, kind == HB_SPECK_MEDIAN || kind == HB_SPECK_ISOLATED, HB_ERROR_ARGUMENT,
+             "kind is %d; it must be %d or %d", (int)kind, HB_SPECK_MEDIAN, HB_SPECK_ISOLATED);
     HB_CHECK(context, least >= 1, HB_ERROR_ARGUMENT, "least is %d; it must be 1 or more", least);
-    return hb_judge_check_rows(context, "x", 1, run->n, height * width, run->x);
+    run->height = (size_t)height;
+    run->width = (size_t)width;
+    run->n = n;
+    run->x = x;
+    run->kind = kind;
+    return hb_judge_check_rows(context, "x", 1, n, height * width, x);
 }
 
 hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int width, int least,
                              size_t n, double theta, const double *x, size_t *specks,
                              size_t *affected)
 {
-    speck_run run = {.height = (size_t)height,
-                     .width = (size_t)width,
-                     .n = n,
-                     .x = x,
-                     .kind = kind,
-                     .theta = theta};
-    HB_TRY(check_images(context, &run, height, width, least));
+    speck_run run = {.theta = theta};
+    HB_TRY(take_images(context, &run, kind, height, width, least, n, x));
     HB_CHECK(context, theta >= 0, HB_ERROR_ARGUMENT, "theta is %g; it must be 0 or more", theta);
     void *memory;
     HB_TRY(hb_allocate(context, n, sizeof(size_t), &memory));
@@ -151,13 +151,8 @@ hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int h
                                        int least, size_t n, double share, const double *x,
                                        double *theta)
 {
-    speck_run run = {.height = (size_t)height,
-                     .width = (size_t)width,
-                     .n = n,
-                     .x = x,
-                     .kind = kind,
-                     .least = (size_t)least};
-    HB_TRY(check_images(context, &run, height, width, least));
+    speck_run run = {.least = (size_t)least};
+    HB_TRY(take_images(context, &run, kind, height, width, least, n, x));
     HB_CHECK(context, share >= 0 && share < 1, HB_ERROR_ARGUMENT,
              "share is %g; it must be at least 0 and below 1", share);
     hb_workspace work;

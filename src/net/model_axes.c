@@ -72,17 +72,17 @@ hb_status hb_model_axes_add(const hb_model *model, size_t n, const float *out, c
                             float *scratch, float *score)
 {
     const size_t d = (size_t)model->info.dim;
-    const hb_net_layer turn = {.in = d, .out = d};
+    const hb_net_layer rotation = {.in = d, .out = d};
     for (size_t i = 0; i < n * d; i++) scratch[i] = out[i] * output[i];
-    return hb_net_to_inputs(model->context, &turn, n, model->axes, scratch, 1, score);
+    return hb_net_to_inputs(model->context, &rotation, n, model->axes, scratch, 1, score);
 }
 
 hb_status hb_model_axes_cotangent(const hb_model *model, size_t n, const float *out,
                                   const float *score, float *output)
 {
     const size_t d = (size_t)model->info.dim;
-    const hb_net_layer turn = {.in = d, .out = d};
-    HB_TRY(hb_net_to_outputs(model->context, &turn, n, model->axes, score, output));
+    const hb_net_layer rotation = {.in = d, .out = d};
+    HB_TRY(hb_net_to_outputs(model->context, &rotation, n, model->axes, score, output));
     for (size_t i = 0; i < n * d; i++) output[i] *= out[i];
     return HB_OK;
 }

@@ -22,13 +22,13 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
                              double *value, float *gradient)
 {
     const size_t d = (size_t)model->info.dim, n = points->n;
-    const hb_net_layer turn = {.in = d, .out = d};
+    const hb_net_layer rotation = {.in = d, .out = d};
     float *centred = scratch, *p = scratch + n * d; // (n, d)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             centred[i * d + j] =
                 (float)(points->z[i * d + j] - hb_model_mean(model, &points->clock[i], j));
-    HB_TRY(hb_net_to_outputs(model->context, &turn, n, model->axes, centred, p));
+    HB_TRY(hb_net_to_outputs(model->context, &rotation, n, model->axes, centred, p));
     for (size_t i = 0; i < n; i++) {
         double sum = (double)d * log(2 * M_PI);
         for (size_t r = 0; r < d; r++) {
@@ -40,7 +40,7 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
         if (value) value[i] = -sum / 2;
     }
     if (!gradient) return HB_OK;
-    return hb_net_to_inputs(model->context, &turn, n, model->axes, p, 0, gradient);
+    return hb_net_to_inputs(model->context, &rotation, n, model->axes, p, 0, gradient);
 }
 
 static void mean_of(size_t n, size_t d, const double *x, double *mean)

@@ -24,8 +24,8 @@ hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
     common->halves = 1;
     for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++) {
         HB_TRY(hb_cloud_cubature(trainer->context, hb_ball_kinds[k], dim, 0, degree[k],
-                                 trainer->settings.seed, HB_BALL_TURNS, common->turned[k]));
-        common->nodes[k] = common->turned[k][0].n;
+                                 trainer->settings.seed, HB_BALL_ROTATIONS, common->rotated[k]));
+        common->nodes[k] = common->rotated[k][0].n;
     }
     return HB_OK;
 }
@@ -35,8 +35,8 @@ void hb_ball_discard(hb_trainer *trainer)
     hb_ball_common *common = trainer->common;
     if (!common) return;
     for (int k = 0; k < HB_BALL_KINDS; k++)
-        for (int i = 0; i < HB_BALL_TURNS; i++)
-            hb_cloud_destroy(trainer->context, &common->turned[k][i]);
+        for (int i = 0; i < HB_BALL_ROTATIONS; i++)
+            hb_cloud_destroy(trainer->context, &common->rotated[k][i]);
     hb_release(trainer->context, common);
     trainer->common = NULL;
 }
@@ -85,11 +85,12 @@ uint64_t hb_ball_number(const hb_shard *shard, size_t i)
     return trainer->state.step * (uint64_t)trainer->settings.anchors + shard->first_anchor + i;
 }
 
-hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn)
+hb_status hb_ball_rotation(hb_shard *shard, size_t i, uint32_t *rotation)
 {
     HB_TRY(hb_random_words(&shard->alone, shard->trainer->settings.seed,
-                           HB_STREAM_TRAIN + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1, turn));
-    *turn %= HB_BALL_TURNS;
+                           HB_STREAM_TRAIN + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1,
+                           rotation));
+    *rotation %= HB_BALL_ROTATIONS;
     return HB_OK;
 }
 

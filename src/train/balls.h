@@ -9,9 +9,9 @@
 #include "ball/clouds.h"
 #include "train/trainer.h"
 
-/* dim <= HB_BALL_SMALL_DIM: cubature, in one of HB_BALL_TURNS rotations; above: random pairs, in
+/* dim <= HB_BALL_SMALL_DIM: cubature, in one of HB_BALL_ROTATIONS rotations; above: random pairs, in
  * two independent halves. */
-enum { HB_BALL_SMALL_DIM = 3, HB_BALL_TURNS = 64, HB_BALL_HALVES = 2 };
+enum { HB_BALL_SMALL_DIM = 3, HB_BALL_ROTATIONS = 64, HB_BALL_HALVES = 2 };
 
 /* What all shards of a heat-ball loss share: trainer->common. Kind 0 is averaged by kappa, kind 1 (where
  * a loss has it) by the measure of the arms. */
@@ -19,8 +19,8 @@ enum { HB_BALL_KINDS = 2 };
 extern const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS];
 
 typedef struct hb_ball_common {
-    hb_cloud turned[HB_BALL_KINDS][HB_BALL_TURNS]; /* dim <= HB_BALL_SMALL_DIM */
-    size_t nodes[HB_BALL_KINDS];                   /* of one ball and one half; 0: no such kind */
+    hb_cloud rotated[HB_BALL_KINDS][HB_BALL_ROTATIONS]; /* dim <= HB_BALL_SMALL_DIM */
+    size_t nodes[HB_BALL_KINDS]; /* of one ball and one half; 0: no such kind */
     size_t halves;
     double C1;
     double to_scaled; /* the scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1) */
@@ -59,7 +59,7 @@ double hb_ball_radius(const hb_shard *shard, size_t i);
 /* The number of anchor i in the whole run: what its random draws depend on. */
 uint64_t hb_ball_number(const hb_shard *shard, size_t i);
 /* Which rotation it has. */
-hb_status hb_ball_turn(hb_shard *shard, size_t i, uint32_t *turn);
+hb_status hb_ball_rotation(hb_shard *shard, size_t i, uint32_t *rotation);
 
 /* Huber's function of r^2 = the product of two residuals: q/2 for |q| <= 1, sign(q) (sqrt|q| - 1/2)
  * beyond; slope: its derivative by q. */

@@ -55,7 +55,7 @@ static hb_status create(hb_shard *shard)
     const hb_trainer *trainer = shard->trainer;
     const int dim = trainer->model->info.dim, exact = dim <= SMALL_DIM;
     residual_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
+    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, 0, &work));
     work->inputs = (size_t)hb_model_inputs_count(trainer->model);
     work->directions = (size_t)(exact ? dim : trainer->settings.nodes);
     if (shard->anchors == 0) return HB_OK;

@@ -50,7 +50,7 @@ static hb_status create(hb_shard *shard)
     const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
     const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
     vector_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
+    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, 0, &work));
     work->n_pairs = d * (d + 1) / 2;
     if (m == 0) return HB_OK;
     const hb_net_jets jets = {.first = (int)d + 1, .pairs = (int)work->n_pairs, .pair = pairs};

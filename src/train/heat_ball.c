@@ -26,12 +26,10 @@ enum { DEGREE = 4 };
 typedef struct ball_scratch {
     hb_scratch own;
     hb_ball_rows at;
-    double *value;          // (rows): v~_ref
-    float *w, *w_cotangent; // (rows)
-    float *scratch;         // (2, rows, dim)
-    const double **weight;  // (anchors): of the nodes, NULL: all the same
-    double *share;          // (nodes)
-    hb_cloud cloud;         /* Monte Carlo: one set of pairs */
+    hb_row_values net;     /* v: v~_ref */
+    const double **weight; // (anchors): of the nodes, NULL: all the same
+    double *share;         // (nodes)
+    hb_cloud cloud;        /* Monte Carlo: one set of pairs */
     hb_cloud_draw draw;
 } ball_scratch;
 
@@ -51,12 +49,11 @@ static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
     const size_t m = shard->anchors, nodes = common->nodes[0];
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
-                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ARRAY(work->value, rows),
+                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ROW_VALUES(work->net, rows, d),
                         HB_ARRAY(work->share, nodes), HB_ARRAY(work->cloud.y, nodes * d),
                         HB_ARRAY(work->cloud.s, nodes), HB_ARRAY(work->draw.z, nodes * d),
                         HB_ARRAY(work->draw.sigma, nodes), HB_ARRAY(work->draw.uniform, nodes),
-                        HB_ARRAY(work->w, rows), HB_ARRAY(work->w_cotangent, rows),
-                        HB_ARRAY(work->scratch, 2 * rows * d), HB_ARRAY(work->weight, m)));
+                        HB_ARRAY(work->weight, m)));
     work->draw.dim = (int)d;
     return HB_OK;
 }
@@ -66,11 +63,8 @@ static hb_status create(hb_shard *shard)
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + common->nodes[0] * common->halves);
     ball_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
-    if (rows == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, work, rows));
-    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &work->own.tape);
+    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
+    return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -83,10 +77,10 @@ static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
     size_t row = shard->anchors + i * nodes * common->halves;
     work->weight[i] = NULL;
     if (common->halves == 1) {
-        uint32_t turn;
-        HB_TRY(hb_ball_turn(shard, i, &turn));
-        work->weight[i] = common->turned[0][turn].weight;
-        hb_ball_place_cloud(shard, i, &common->turned[0][turn], nodes, row, &work->at);
+        uint32_t rotation;
+        HB_TRY(hb_ball_rotation(shard, i, &rotation));
+        work->weight[i] = common->rotated[0][rotation].weight;
+        hb_ball_place_cloud(shard, i, &common->rotated[0][rotation], nodes, row, &work->at);
         return HB_OK;
     }
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
@@ -105,28 +99,28 @@ static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 /* R of anchor i over the n nodes from `row` on; share[j] = -dR/dw_j. */
 static double residual(const ball_scratch *work, size_t i, size_t row, size_t n, double *share)
 {
-    const double *weight = work->weight[i], base = work->value[i];
+    const double *weight = work->weight[i], base = work->net.v[i];
     double most = -INFINITY, sum = 0, sum_reference = 0;
     for (size_t j = 0; j < n; j++) {
-        share[j] = work->value[row + j] - base;
-        most = fmax(most, share[j] + fmax(0, (double)work->w[row + j]));
+        share[j] = work->net.v[row + j] - base;
+        most = fmax(most, share[j] + fmax(0, (double)work->net.w[row + j]));
     }
     for (size_t j = 0; j < n; j++) {
         const double omega = weight ? weight[j] : 1;
         sum_reference += omega * exp(share[j] - most);
-        share[j] = omega * exp(share[j] - most + (double)work->w[row + j]);
+        share[j] = omega * exp(share[j] - most + (double)work->net.w[row + j]);
         sum += share[j];
     }
     for (size_t j = 0; j < n; j++) share[j] /= sum;
-    return (double)work->w[i] - log(sum / sum_reference);
+    return (double)work->net.w[i] - log(sum / sum_reference);
 }
 
 /* Adds `pull` = dL/dR times the derivatives of R to the cotangents. */
 static void pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n, const double *share,
                        double pull)
 {
-    work->w_cotangent[i] += (float)pull;
-    for (size_t j = 0; j < n; j++) work->w_cotangent[row + j] += (float)(-pull * share[j]);
+    work->net.cotangent[i] += (float)pull;
+    for (size_t j = 0; j < n; j++) work->net.cotangent[row + j] += (float)(-pull * share[j]);
 }
 
 /* One set of nodes: factor * huber(rho). */
@@ -163,19 +157,15 @@ static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
-    const hb_model *model = trainer->model;
     ball_scratch *work = shard->scratch;
     for (size_t i = 0; i < shard->anchors; i++) {
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));
     }
     const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
-    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, work->w, NULL));
-    HB_TRY(hb_model_reference(model, &points, work->scratch, work->value, NULL));
-    for (size_t i = 0; i < points.n; i++) {
-        work->value[i] += model->info.dim * log(points.clock[i].a);
-        work->w_cotangent[i] = 0;
-    }
+    HB_TRY(hb_row_values_forward(shard, &points, &work->net));
+    for (size_t i = 0; i < points.n; i++)
+        work->net.v[i] += trainer->model->info.dim * log(points.clock[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
         const double factor = share * shard->anchor.clock[i].b;
@@ -184,8 +174,7 @@ static hb_status add(hb_shard *shard)
         else
             add_halves(shard, work, i, factor);
     }
-    return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,
-                                  shard->gradient);
+    return hb_row_values_backward(shard, &work->net);
 }
 
 static const hb_constraint hb = HB_BALL_CONSTRAINT(5);

@@ -31,13 +31,12 @@ static const double REACH = 0.2, MOST_EXPONENT = 60;
 typedef struct drift_balls_scratch {
     hb_scratch own;
     hb_ball_rows at;
-    double *tau, *shift, *weight, *value; // (rows)
-    float *w, *w_cotangent;               // (rows)
-    float *scratch;                       // (2, rows, dim)
-    double *to_scaled;                    // (anchors): rho/R
-    double *F, *divergence, *jacobian;    // (anchors, dim), (anchors), (anchors, dim, dim)
-    double *node_drift;                   // (nodes, dim)
-    hb_cloud cloud[KINDS];                /* Monte Carlo: one set of pairs */
+    hb_row_values net;
+    double *tau, *shift, *weight;      // (rows)
+    double *to_scaled;                 // (anchors): rho/R
+    double *F, *divergence, *jacobian; // (anchors, dim), (anchors), (anchors, dim, dim)
+    double *node_drift;                // (nodes, dim)
+    hb_cloud cloud[KINDS];             /* Monte Carlo: one set of pairs */
     hb_cloud_draw draw;
 } drift_balls_scratch;
 
@@ -63,18 +62,16 @@ static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t n = nodes_of(common);
     work->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
-                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ARRAY(work->w, rows),
-                        HB_ARRAY(work->w_cotangent, rows), HB_ARRAY(work->scratch, 2 * rows * d),
-                        HB_ARRAY(work->tau, rows), HB_ARRAY(work->shift, rows),
-                        HB_ARRAY(work->weight, rows), HB_ARRAY(work->value, rows),
-                        HB_ARRAY(work->to_scaled, m), HB_ARRAY(work->F, m * d),
-                        HB_ARRAY(work->divergence, m), HB_ARRAY(work->jacobian, m * d * d),
-                        HB_ARRAY(work->node_drift, n * d), HB_ARRAY(work->cloud[0].y, n * d),
-                        HB_ARRAY(work->cloud[0].s, n), HB_ARRAY(work->cloud[0].arm, n * d),
-                        HB_ARRAY(work->cloud[1].y, n * d), HB_ARRAY(work->cloud[1].s, n),
-                        HB_ARRAY(work->cloud[1].arm, n * d), HB_ARRAY(work->draw.z, n * d),
-                        HB_ARRAY(work->draw.sigma, n), HB_ARRAY(work->draw.uniform, n)));
+    HB_TRY(HB_WORKSPACE(
+        shard->trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
+        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->tau, rows), HB_ARRAY(work->shift, rows),
+        HB_ARRAY(work->weight, rows), HB_ARRAY(work->to_scaled, m), HB_ARRAY(work->F, m * d),
+        HB_ARRAY(work->divergence, m), HB_ARRAY(work->jacobian, m * d * d),
+        HB_ARRAY(work->node_drift, n * d), HB_ARRAY(work->cloud[0].y, n * d),
+        HB_ARRAY(work->cloud[0].s, n), HB_ARRAY(work->cloud[0].arm, n * d),
+        HB_ARRAY(work->cloud[1].y, n * d), HB_ARRAY(work->cloud[1].s, n),
+        HB_ARRAY(work->cloud[1].arm, n * d), HB_ARRAY(work->draw.z, n * d),
+        HB_ARRAY(work->draw.sigma, n), HB_ARRAY(work->draw.uniform, n)));
     hb_ball_constants constants;
     HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, sizeof constants, &constants));
     work->draw.dim = (int)d;
@@ -87,11 +84,8 @@ static hb_status create(hb_shard *shard)
     const hb_ball_common *common = shard->trainer->common;
     const size_t rows = shard->anchors * (1 + nodes_of(common) * common->halves);
     drift_balls_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
-    if (rows == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, work, rows));
-    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &work->own.tape);
+    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
+    return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -138,10 +132,10 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t 
     work->to_scaled[i] =
         shard->anchor.weight[i] * 2 * shard->anchor.clock[i].b / (common->C1 * f.radius * f.radius);
     if (common->halves == 1) {
-        uint32_t turn;
-        HB_TRY(hb_ball_turn(shard, i, &turn));
-        return place_half(shard, work, &f, i, &common->turned[0][turn], &common->turned[1][turn],
-                          row);
+        uint32_t rotation;
+        HB_TRY(hb_ball_rotation(shard, i, &rotation));
+        return place_half(shard, work, &f, i, &common->rotated[0][rotation],
+                          &common->rotated[1][rotation], row);
     }
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
                           work->draw.seeds));
@@ -161,7 +155,7 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t 
 /* W_j U_j/u_0 of node j; anchor i. */
 static double part_of(const drift_balls_scratch *work, size_t i, size_t j)
 {
-    const double e = work->value[j] + work->shift[j] - work->value[i];
+    const double e = work->net.v[j] + work->shift[j] - work->net.v[i];
     return work->weight[j] * exp(fmin(e, MOST_EXPONENT));
 }
 
@@ -180,9 +174,9 @@ static double residual(const drift_balls_scratch *work, size_t i, size_t row, si
 static void pull_nodes(drift_balls_scratch *work, size_t i, size_t row, size_t n, double Q,
                        double pull)
 {
-    work->w_cotangent[i] -= (float)(pull * Q);
+    work->net.cotangent[i] -= (float)(pull * Q);
     for (size_t j = row; j < row + n; j++)
-        work->w_cotangent[j] += (float)(pull * part_of(work, i, j));
+        work->net.cotangent[j] += (float)(pull * part_of(work, i, j));
 }
 
 static void add_anchor(hb_shard *shard, drift_balls_scratch *work, size_t i, double factor)
@@ -208,7 +202,6 @@ static void add_anchor(hb_shard *shard, drift_balls_scratch *work, size_t i, dou
 static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
-    const hb_model *model = trainer->model;
     drift_balls_scratch *work = shard->scratch;
     HB_TRY(hb_problem_drift(&shard->alone, trainer->settings.drift, shard->anchors, shard->anchor.z,
                             0, work->F, work->divergence, NULL, work->jacobian));
@@ -217,17 +210,12 @@ static hb_status add(hb_shard *shard)
         HB_TRY(place_nodes(shard, work, i));
     }
     const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
-    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, work->w, NULL));
-    HB_TRY(hb_model_reference(model, &points, work->scratch, work->value, NULL));
-    for (size_t i = 0; i < points.n; i++) {
-        work->value[i] += (double)work->w[i];
-        work->w_cotangent[i] = 0;
-    }
+    HB_TRY(hb_row_values_forward(shard, &points, &work->net));
+    for (size_t i = 0; i < points.n; i++) work->net.v[i] += (double)work->net.w[i];
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
         add_anchor(shard, work, i, share * shard->anchor.clock[i].b);
-    return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,
-                                  shard->gradient);
+    return hb_row_values_backward(shard, &work->net);
 }
 
 const hb_constraint hb_constraint_hb_drift = HB_BALL_CONSTRAINT(5);

@@ -7,7 +7,7 @@
  * would leave the domain, take no part; draws outside the truncation are dropped, and N is the
  * number of those kept. A number to reproduce: OU, N(0, I) in the plane, r = 1: v - E v = -E|z|^2/2
  * + ..., see tests/train/test_losses.c. */
-#include "train/trainer.h"
+#include "train/balls.h"
 
 #include <heatball/ball.h>
 #include <math.h>
@@ -18,12 +18,9 @@ typedef struct paper_scratch {
     hb_scratch own;
     size_t draws;           /* of one anchor, before truncation */
     double *draw_z, *sigma; // (draws, dim), (draws)
-    double *z, *value;      // (rows, dim), (rows)
-    hb_clock *clock;        // (rows)
-    int *labels;            // (rows) or NULL
-    float *w, *w_cotangent; // (rows)
-    float *scratch;         // (2, rows, dim)
-    size_t *first, *count;  // (anchors): rows of the nodes; count 0: no part
+    hb_ball_rows at;
+    hb_row_values net;
+    size_t *first, *count; // (anchors): rows of the nodes; count 0: no part
 } paper_scratch;
 
 static hb_status prepare(hb_trainer *trainer)
@@ -44,18 +41,13 @@ static hb_status create(hb_shard *shard)
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
     const size_t draws = 2 * (size_t)shard->trainer->settings.nodes, rows = m * (1 + draws);
     paper_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
+    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
     work->draws = draws;
     if (m == 0) return HB_OK;
-    int *labels;
-    HB_TRY(HB_WORKSPACE(
-        context, &work->own.arrays, HB_ARRAY(work->draw_z, draws * d), HB_ARRAY(work->sigma, draws),
-        HB_ARRAY(work->z, rows * d), HB_ARRAY(work->value, rows), HB_ARRAY(work->clock, rows),
-        HB_ARRAY(labels, rows), HB_ARRAY(work->w, rows), HB_ARRAY(work->w_cotangent, rows),
-        HB_ARRAY(work->scratch, 2 * rows * d), HB_ARRAY(work->first, m), HB_ARRAY(work->count, m)));
-    work->labels = shard->anchor.labels ? labels : NULL;
-    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_VALUES, rows,
-                                &work->own.tape);
+    return HB_WORKSPACE(context, &work->own.arrays, HB_ARRAY(work->draw_z, draws * d),
+                        HB_ARRAY(work->sigma, draws), HB_BALL_ROWS(shard, work->at, rows, d),
+                        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->first, m),
+                        HB_ARRAY(work->count, m));
 }
 
 static void place(const hb_shard *shard, paper_scratch *work, size_t i, const double *z,
@@ -63,9 +55,9 @@ static void place(const hb_shard *shard, paper_scratch *work, size_t i, const do
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
     for (size_t k = 0; k < d; k++)
-        work->z[row * d + k] = shard->anchor.z[i * d + k] - (z ? z[k] : 0);
-    hb_model_clock(shard->trainer->model, shard->anchor.clock[i].tau - sigma, &work->clock[row]);
-    if (work->labels) work->labels[row] = shard->anchor.labels[i];
+        work->at.z[row * d + k] = shard->anchor.z[i * d + k] - (z ? z[k] : 0);
+    hb_model_clock(shard->trainer->model, shard->anchor.clock[i].tau - sigma, &work->at.clock[row]);
+    if (work->at.labels) work->at.labels[row] = shard->anchor.labels[i];
 }
 
 /* Nodes of anchor i from `row` on; returns the row behind them in *row. */
@@ -94,34 +86,28 @@ static void add_anchor(hb_shard *shard, paper_scratch *work, size_t i)
     const size_t first = work->first[i], n = work->count[i];
     if (n == 0) return;
     const double factor = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
-    double residual = work->value[i];
-    for (size_t j = first; j < first + n; j++) residual -= work->value[j] / (double)n;
+    double residual = work->net.v[i];
+    for (size_t j = first; j < first + n; j++) residual -= work->net.v[j] / (double)n;
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * residual * residual;
     shard->losses[HB_LOSS_RESIDUAL2] += residual * residual / trainer->settings.anchors;
-    work->w_cotangent[i] = (float)(2 * factor * residual);
+    work->net.cotangent[i] = (float)(2 * factor * residual);
     for (size_t j = first; j < first + n; j++)
-        work->w_cotangent[j] = (float)(-2 * factor * residual / (double)n);
+        work->net.cotangent[j] = (float)(-2 * factor * residual / (double)n);
 }
 
 static hb_status add(hb_shard *shard)
 {
-    const hb_model *model = shard->trainer->model;
     paper_scratch *work = shard->scratch;
     size_t rows = shard->anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
         place(shard, work, i, NULL, 0, i);
         HB_TRY(place_nodes(shard, work, i, &rows));
     }
-    const hb_points points = {rows, work->z, work->clock, work->labels};
-    HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, work->w, NULL));
-    HB_TRY(hb_model_reference(model, &points, work->scratch, work->value, NULL));
-    for (size_t i = 0; i < rows; i++) {
-        work->value[i] += (double)work->w[i];
-        work->w_cotangent[i] = 0;
-    }
+    const hb_points points = {rows, work->at.z, work->at.clock, work->at.labels};
+    HB_TRY(hb_row_values_forward(shard, &points, &work->net));
+    for (size_t i = 0; i < rows; i++) work->net.v[i] += (double)work->net.w[i];
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, work, i);
-    return hb_model_tape_backward(work->own.tape, model->parameters, work->w_cotangent, NULL, 1,
-                                  shard->gradient);
+    return hb_row_values_backward(shard, &work->net);
 }
 
 static const hb_constraint paper = {.weight = 1, .prepare = prepare, .create = create, .add = add};

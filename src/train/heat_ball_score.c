@@ -70,11 +70,8 @@ static hb_status create(hb_shard *shard)
     const size_t rows =
         shard->anchors * (1 + common->halves * (common->nodes[0] + common->nodes[1]));
     vector_scratch *work;
-    HB_TRY(hb_scratch_create(shard, sizeof *work, &work));
-    if (rows == 0) return HB_OK;
-    HB_TRY(create_arrays(shard, work, rows));
-    return hb_model_tape_create(&shard->alone, shard->trainer->model, HB_WANT_SCORE, rows,
-                                &work->own.tape);
+    HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_SCORE, rows, &work));
+    return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------
@@ -101,14 +98,14 @@ static void keep(const hb_shard *shard, vector_scratch *work, size_t i, const hb
 static hb_status place_nodes(hb_shard *shard, vector_scratch *work, size_t i)
 {
     hb_ball_common *common = shard->trainer->common;
-    uint32_t turn;
-    HB_TRY(hb_ball_turn(shard, i, &turn));
+    uint32_t rotation;
+    HB_TRY(hb_ball_rotation(shard, i, &rotation));
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
                           work->draw.seeds));
     for (size_t half = 0; half < common->halves; half++)
         for (int k = 0; k < KINDS; k++) {
             const size_t n = common->nodes[k];
-            const hb_cloud *cloud = &common->turned[k][turn];
+            const hb_cloud *cloud = &common->rotated[k][rotation];
             if (common->halves > 1) {
                 HB_TRY(hb_cloud_random(&shard->alone, &work->draw, hb_ball_kinds[k], half * n / 2,
                                        n / 2, &work->cloud));

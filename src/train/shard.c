@@ -47,13 +47,32 @@ void hb_shard_destroy(hb_shard *shard)
     hb_workspace_destroy(&shard->work);
 }
 
-hb_status hb_scratch_create(hb_shard *shard, size_t bytes, void *out)
+hb_status hb_scratch_create(hb_shard *shard, size_t bytes, hb_model_want want, size_t rows,
+                            void *out)
 {
     void *memory;
     HB_TRY(hb_allocate(shard->trainer->context, bytes, 1, &memory));
     shard->scratch = memset(memory, 0, bytes);
     memcpy(out, &memory, sizeof memory); // a pointer to any type of scratch
-    return HB_OK;
+    hb_scratch *scratch = shard->scratch;
+    if (rows == 0) return HB_OK;
+    return hb_model_tape_create(&shard->alone, shard->trainer->model, want, rows, &scratch->tape);
+}
+
+hb_status hb_row_values_forward(hb_shard *shard, const hb_points *points, hb_row_values *values)
+{
+    const hb_model *model = shard->trainer->model;
+    hb_scratch *scratch = shard->scratch;
+    memset(values->cotangent, 0, points->n * sizeof *values->cotangent);
+    HB_TRY(hb_model_tape_forward(scratch->tape, model->parameters, points, values->w, NULL));
+    return hb_model_reference(model, points, values->scratch, values->v, NULL);
+}
+
+hb_status hb_row_values_backward(hb_shard *shard, const hb_row_values *values)
+{
+    hb_scratch *scratch = shard->scratch;
+    return hb_model_tape_backward(scratch->tape, shard->trainer->model->parameters,
+                                  values->cotangent, NULL, 1, shard->gradient);
 }
 
 hb_status hb_shard_step(hb_shard *shard)

@@ -156,8 +156,22 @@ typedef struct hb_scratch {
     hb_net_tape *jets, *slopes;
     hb_workspace arrays;
 } hb_scratch;
-/* bytes of zeros as shard->scratch, whose address *out becomes as well. */
-hb_status hb_scratch_create(hb_shard *shard, size_t bytes, void *out);
+/* bytes of zeros as shard->scratch, whose address *out becomes as well, with a tape for so many rows (0: none). */
+hb_status hb_scratch_create(hb_shard *shard, size_t bytes, hb_model_want want, size_t rows,
+                            void *out);
+
+/* ln u of the model at rows of a constraint's own, for its add. */
+typedef struct hb_row_values {
+    double *v;            // (rows): v_ref after forward; w is to be added
+    float *w, *cotangent; // (rows): of the network, and what backward takes; 0 after forward
+    float *scratch;       // (2, rows, dim)
+} hb_row_values;
+/* Its arrays in the table of a workspace. */
+#define HB_ROW_VALUES(values, rows, dim)                                                           \
+    HB_ARRAY((values).v, (rows)), HB_ARRAY((values).w, (rows)),                                    \
+        HB_ARRAY((values).cotangent, (rows)), HB_ARRAY((values).scratch, 2 * (rows) * (dim))
+hb_status hb_row_values_forward(hb_shard *shard, const hb_points *points, hb_row_values *values);
+hb_status hb_row_values_backward(hb_shard *shard, const hb_row_values *values);
 
 /* What sources share: tau of rows first .. of `total` in a step, and noise. */
 hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
