@@ -118,16 +118,17 @@ void hb_mixture_destroy(hb_mixture *mixture)
 
 int hb_mixture_dim(const hb_mixture *mixture)
 {
-    return mixture->dim;
+    return mixture ? mixture->dim : 0;
 }
 
 size_t hb_mixture_count(const hb_mixture *mixture)
 {
-    return mixture->count;
+    return mixture ? mixture->count : 0;
 }
 
 int hb_mixture_modes(const hb_mixture *mixture, int *mode_of)
 {
+    if (!mixture) return 0;
     if (mode_of) memcpy(mode_of, mixture->mode_of, mixture->count * sizeof *mode_of);
     return mixture->modes;
 }
@@ -148,6 +149,7 @@ static void add_covariance(const hb_mixture *mixture, size_t k, double weight, d
 hb_status hb_mixture_component(hb_context *context, const hb_mixture *mixture, size_t k,
                                double *weight, double *mean, double *covariance)
 {
+    HB_CHECK(context, mixture, HB_ERROR_ARGUMENT, "the mixture is NULL");
     HB_CHECK(context, k < mixture->count, HB_ERROR_ARGUMENT,
              "component %zu is wanted; the mixture has components 0 to %zu", k, mixture->count - 1);
     const size_t d = (size_t)mixture->dim;
@@ -169,6 +171,7 @@ static void add_outer(size_t d, double weight, const double *at, const double *f
 
 void hb_mixture_moments(const hb_mixture *mixture, double *mean, double *covariance)
 {
+    if (!mixture || !mean || !covariance) return;
     const size_t d = (size_t)mixture->dim;
     memset(mean, 0, d * sizeof *mean);
     memset(covariance, 0, d * d * sizeof *covariance);

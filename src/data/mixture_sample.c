@@ -64,6 +64,7 @@ hb_status hb_mixture_draw(hb_context *context, const hb_mixture *mixture, int us
                           hb_process process, double tau, uint64_t seed, uint64_t first, size_t n,
                           double *x, int *component)
 {
+    HB_CHECK(context, mixture && (x || n == 0), HB_ERROR_ARGUMENT, "mixture or x is NULL");
     draw_run run = {.mixture = mixture,
                     .kernels = hb_vector_kernels_of(context->isa),
                     .seed = seed,
@@ -72,7 +73,6 @@ hb_status hb_mixture_draw(hb_context *context, const hb_mixture *mixture, int us
                     .n = n,
                     .x = x,
                     .component = component};
-    HB_CHECK(context, mixture && (x || n == 0), HB_ERROR_ARGUMENT, "mixture or x is NULL");
     HB_TRY(hb_transition_of(context, process, tau, &run.transition));
     const size_t d = (size_t)mixture->dim;
     HB_CHECK(context, first <= UINT64_MAX / d && n <= UINT64_MAX / d - first, HB_ERROR_ARGUMENT,

@@ -54,12 +54,13 @@ struct hb_writer {
 
 hb_context *hb_writer_context(const hb_writer *writer)
 {
-    return writer->context;
+    return writer ? writer->context : NULL;
 }
 
 hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
 {
     struct statvfs space;
+    if (!writer) return HB_ERROR_ARGUMENT;
     if (!writer->temporary || fstatvfs(writer->descriptor, &space) != 0) return HB_OK;
     const double has = (double)space.f_bavail * (double)space.f_frsize;
     HB_CHECK(writer->context, (double)bytes <= has, HB_ERROR_FILE,
@@ -207,6 +208,7 @@ static hb_status open_target(hb_writer *writer)
 
 hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **out)
 {
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of a writer is NULL");
     *out = NULL;
     HB_CHECK(context, path && path[0], HB_ERROR_PATH, "the path is empty; give the name of a file");
     void *memory;
@@ -263,6 +265,7 @@ static hb_status flush(hb_writer *writer)
 
 hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
 {
+    if (!writer || (!data && bytes > 0)) return HB_ERROR_ARGUMENT;
     HB_CHECK(writer->context, !writer->failed, HB_ERROR_FILE, "writing %s failed before",
              writer->path);
     writer->written += bytes;
@@ -275,6 +278,7 @@ hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
 
 hb_status hb_writer_printf(hb_writer *writer, const char *format, ...)
 {
+    if (!writer || !format) return HB_ERROR_ARGUMENT;
     char small[1024];
     char *text = NULL;
     va_list arguments;

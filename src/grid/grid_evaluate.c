@@ -106,6 +106,7 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
                            double tau, double *v, double *v_error, double *gradient,
                            double *gradient_error)
 {
+    HB_CHECK(context, grid && (x || n == 0), HB_ERROR_ARGUMENT, "the grid or x is NULL");
     const size_t d = (size_t)grid->info.dim;
     const double slack = 1e-12 * grid->info.tau;
     HB_CHECK(context, tau >= grid->tau[0] - slack && tau <= grid->info.tau + slack,
@@ -162,6 +163,7 @@ static int evaluate_field(void *user, size_t n, const double *x, const double *t
 
 void hb_grid_field(const hb_grid *grid, hb_field *out)
 {
+    if (!grid || !out) return;
     out->dim = grid->info.dim;
     out->tau_min = grid->tau[0];
     out->tau_max = grid->info.tau;

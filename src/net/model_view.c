@@ -244,6 +244,7 @@ hb_status hb_scorer_scores(const hb_scorer *scorer, size_t n, const double *z, d
 int hb_model_view_score(void *view, size_t n, const double *x, double tau, double *score)
 {
     const hb_model_view *v = view;
+    if (!v) return 1;
     question q = {
         .model = v->model, .n = n, .x = x, .tau = &tau, .labels = &v->label, .score = score};
     return ask(v->context, &q) != HB_OK;

@@ -28,6 +28,7 @@ void hb_panel_settings_default(size_t size, hb_panel_settings *settings)
 hb_status hb_figure_create(hb_context *context, int rows, int columns, int height, int width,
                            hb_figure **out)
 {
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of a figure is NULL");
     *out = NULL;
     HB_CHECK(context, rows >= 1 && columns >= 1 && rows <= MAX_PANELS / columns, HB_ERROR_ARGUMENT,
              "the figure has %d x %d panels; it must have 1 to %d", rows, columns, MAX_PANELS);
@@ -96,6 +97,7 @@ static hb_status own_text(hb_context *context, const char **text)
 void hb_figure_plain(const char *text, size_t size, char *out)
 {
     size_t n = 0;
+    if (!text || !out) return;
     for (; size && *text && n + 3 <= size; text++) {
         if (strchr("_^{}@&~\\", *text)) out[n++] = '\\';
         out[n++] = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
@@ -181,6 +183,7 @@ hb_status hb_figure_series(hb_figure *figure, hb_style style, int color, size_t 
                            const char *label, const double *x, const double *y, const double *low,
                            const double *high)
 {
+    if (!figure) return HB_ERROR_ARGUMENT;
     HB_CHECK(figure->context, style != HB_STYLE_IMAGE, HB_ERROR_ARGUMENT,
              "style is HB_STYLE_IMAGE; hb_figure_image draws images");
     return hb_figure_add(figure, label, style, color, n, x, y, low, high);
@@ -247,7 +250,7 @@ static hb_status write_files(const hb_figure *figure, const char *stem, int form
 
 hb_status hb_figure_write(hb_figure *figure, int formats, const char *stem)
 {
-    hb_context *context = figure->context;
+    hb_context *context = figure ? figure->context : NULL;
     HB_CHECK(context, figure->n_panels > 0, HB_ERROR_ARGUMENT, "the figure has no panel");
     HB_CHECK(context, stem && stem[0] && stem[strlen(stem) - 1] != '/', HB_ERROR_PATH,
              "the name of a figure is empty; give a path without extension");

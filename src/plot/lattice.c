@@ -15,6 +15,7 @@ enum { MAX_LATTICE = 4096 };
 
 hb_status hb_lattice_check(hb_context *context, const hb_lattice *lattice)
 {
+    HB_CHECK(context, lattice, HB_ERROR_ARGUMENT, "the lattice is NULL");
     HB_CHECK(context,
              lattice->nx >= 2 && lattice->nx <= MAX_LATTICE && lattice->ny >= 2 &&
                  lattice->ny <= MAX_LATTICE,
@@ -40,7 +41,7 @@ static double y_of(const hb_lattice *lattice, double j)
 hb_status hb_figure_image(hb_figure *figure, const hb_lattice *lattice, const char *label,
                           const double *values)
 {
-    hb_context *context = figure->context;
+    hb_context *context = figure ? figure->context : NULL;
     HB_TRY(hb_lattice_check(context, lattice));
     HB_CHECK(context, figure->n_panels > 0 && !figure->cells[figure->n_panels - 1].first,
              HB_ERROR_ARGUMENT, "an image must be the first series of a panel");
@@ -117,7 +118,7 @@ static void march(const hb_lattice *lattice, const double *values, int n_levels,
 hb_status hb_figure_contours(hb_figure *figure, int color, int n_levels, const hb_lattice *lattice,
                              const char *label, const double *values, const double *levels)
 {
-    hb_context *context = figure->context;
+    hb_context *context = figure ? figure->context : NULL;
     HB_TRY(hb_lattice_check(context, lattice));
     segments lines = {0};
     march(lattice, values, n_levels, levels, &lines);

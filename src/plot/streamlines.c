@@ -170,7 +170,7 @@ static hb_status draw(hb_figure *figure, const char *label, int color, const str
 hb_status hb_figure_streamlines(hb_figure *figure, int color, const hb_lattice *lattice,
                                 const char *label, const double *along_x, const double *along_y)
 {
-    hb_context *context = figure->context;
+    hb_context *context = figure ? figure->context : NULL;
     HB_TRY(hb_lattice_check(context, lattice));
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(stream), &memory));

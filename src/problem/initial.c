@@ -85,7 +85,7 @@ static hb_status check_given(hb_context *context, const hb_problem *problem, con
 
 hb_initial_kind hb_problem_initial_kind(const hb_problem *problem)
 {
-    const hb_initial_law *law = problem->initial.law;
+    const hb_initial_law *law = problem ? problem->initial.law : NULL;
     return !law ? HB_INITIAL_KIND_NONE : law->kind ? law->kind : HB_INITIAL_KIND_OTHER;
 }
 

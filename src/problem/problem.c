@@ -162,30 +162,33 @@ int hb_problem_dim(const hb_problem *problem)
 
 double hb_problem_time(const hb_problem *problem)
 {
-    return problem->time;
+    return problem ? problem->time : 0;
 }
 
 int hb_problem_is_gradient(const hb_problem *problem)
 {
-    return problem->drift.facts.gradient;
+    return problem && problem->drift.facts.gradient;
 }
 
 int hb_problem_is_autonomous(const hb_problem *problem)
 {
-    return problem->drift.facts.autonomous && hb_time_change_is_constant(problem->change);
+    return problem && problem->drift.facts.autonomous &&
+           hb_time_change_is_constant(problem->change);
 }
 
 int hb_problem_is_linear(const hb_problem *problem)
 {
-    return problem->drift.facts.affine;
+    return problem && problem->drift.facts.affine;
 }
 
 hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t, double *tau)
 {
+    HB_CHECK(context, problem && tau, HB_ERROR_ARGUMENT, "the problem or tau is NULL");
     return hb_time_change_tau(context, problem->change, t, tau);
 }
 
 hb_status hb_problem_t_of_tau(hb_context *context, const hb_problem *problem, double tau, double *t)
 {
+    HB_CHECK(context, problem && t, HB_ERROR_ARGUMENT, "the problem or t is NULL");
     return hb_time_change_t(context, problem->change, tau, t);
 }

@@ -92,53 +92,54 @@ hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *form
 
 size_t hb_solution_size(const hb_solution *solution)
 {
-    return solution->n;
+    return solution ? solution->n : 0;
 }
 
 int hb_solution_dim(const hb_solution *solution)
 {
-    return solution->dim;
+    return solution ? solution->dim : 0;
 }
 
 double hb_solution_tau(const hb_solution *solution)
 {
-    return solution->tau;
+    return solution ? solution->tau : 0;
 }
 
 const char *hb_solution_method(const hb_solution *solution)
 {
-    return solution->method;
+    return solution ? solution->method : "";
 }
 
 const char *hb_solution_note(const hb_solution *solution)
 {
-    return solution->note;
+    return solution ? solution->note : "";
 }
 
 const char *hb_solution_point_method(const hb_solution *solution, size_t point)
 {
-    if (point >= solution->n) return NULL;
+    if (!solution || point >= solution->n) return NULL;
     const char *own = solution->point_methods[point];
     return own ? own : solution->method;
 }
 
 const char *hb_solution_warning(const hb_solution *solution, size_t point)
 {
-    return point < solution->n ? solution->warnings[point] : NULL;
+    return solution && point < solution->n ? solution->warnings[point] : NULL;
 }
 
 uint64_t hb_solution_samples(const hb_solution *solution, size_t point)
 {
-    return point < solution->n ? solution->samples[point] : 0;
+    return solution && point < solution->n ? solution->samples[point] : 0;
 }
 
 const hb_grid *hb_solution_grid(const hb_solution *solution)
 {
-    return solution->grid;
+    return solution ? solution->grid : NULL;
 }
 
 const double *hb_solution_values(const hb_solution *solution, hb_column column)
 {
-    if (column < HB_COLUMN_DENSITY || column > HB_COLUMN_ENTROPY_DENSITY_SE) return NULL;
+    if (!solution || column < HB_COLUMN_DENSITY || column > HB_COLUMN_ENTROPY_DENSITY_SE)
+        return NULL;
     return solution->columns[column];
 }
