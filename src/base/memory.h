@@ -9,6 +9,7 @@
 #define HB_BASE_MEMORY_H
 
 #include <heatball/base.h>
+#include <stddef.h>
 
 #define HB_ALIGNMENT 64 /* bytes: a cache line, and a vector of AVX-512 */
 
@@ -47,11 +48,22 @@ hb_status hb_workspace_carve(hb_context *context, size_t n, const hb_array *arra
                              hb_workspace *out);
 size_t hb_workspace_bytes(size_t n, const hb_array *arrays); /* that it takes; SIZE_MAX: too many */
 
-/* By hand, where the arrays are many alike. Bytes that an array takes in a workspace; SIZE_MAX when it does not fit, and sums stay there. */
-size_t hb_workspace_need(size_t count, size_t size);
-size_t hb_workspace_add(size_t a, size_t b);
-hb_status hb_workspace_create(hb_context *context, size_t bytes, hb_workspace *out);
-void *hb_workspace_take(hb_workspace *work, size_t count, size_t size); /* 64-byte aligned */
-void hb_workspace_destroy(hb_workspace *work);                          /* a zeroed one is fine */
+/* A row of the table of an array of structs: the array that a member of each is to point to. */
+typedef struct hb_member {
+    size_t offset, count, size;
+} hb_member;
+#define HB_MEMBER(type, member, count)                                                             \
+    {                                                                                              \
+        offsetof(type, member), (count), sizeof *((type *)NULL)->member                            \
+    }
+/* One block for n structs, which are cleared, and for the arrays of each: what threads work with. */
+#define HB_WORKSPACE_EACH(context, work, structs, n, ...)                                          \
+    hb_workspace_carve_each((context), &(structs), (n), sizeof *(structs),                         \
+                            sizeof((hb_member[]){__VA_ARGS__}) / sizeof(hb_member),                \
+                            (hb_member[]){__VA_ARGS__}, (work))
+hb_status hb_workspace_carve_each(hb_context *context, void *structs, size_t n, size_t size,
+                                  size_t n_members, const hb_member *members, hb_workspace *out);
+
+void hb_workspace_destroy(hb_workspace *work); /* a zeroed one is fine */
 
 #endif

@@ -97,14 +97,11 @@ hb_status hb_parallel_sum(hb_context *context, const char *what, size_t n, size_
 {
     const size_t n_chunks = n / chunk + (n % chunk != 0);
     const size_t row = (size_t)width;
-    hb_workspace work;
-    HB_TRY(hb_workspace_create(context,
-                               hb_workspace_need(WAVE * row, sizeof(double)) +
-                                   hb_workspace_need(LEVELS * row, sizeof(double)),
-                               &work));
     sum_wave wave = {.n = n, .chunk = chunk, .width = width, .partial = partial, .user = user};
-    wave.sums = hb_workspace_take(&work, WAVE * row, sizeof(double));
-    double *levels = hb_workspace_take(&work, LEVELS * row, sizeof(double));
+    hb_workspace work;
+    double *levels; // (LEVELS, row)
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(wave.sums, WAVE * row),
+                        HB_ARRAY(levels, LEVELS * row)));
     hb_status status = HB_OK;
     for (size_t first = 0; first < n_chunks && status == HB_OK; first += WAVE) {
         size_t count = n_chunks - first < WAVE ? n_chunks - first : WAVE;

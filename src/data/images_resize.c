@@ -38,14 +38,6 @@ static int widest(hb_resample resample, int in, int out)
     return resample == HB_RESAMPLE_AREA ? in / out + 2 : 2;
 }
 
-static size_t axis_need(hb_resample resample, int in, int out)
-{
-    const size_t n = (size_t)out;
-    return hb_workspace_add(
-        hb_workspace_need(n, sizeof(taps)),
-        hb_workspace_need(n * (size_t)widest(resample, in, out), sizeof(double)));
-}
-
 static void area_taps(int in, int out, int i, taps *t, double *weight)
 {
     const int64_t n = in, N = out, from = i * n, to = from + n; /* in units of 1/N pixel */
@@ -74,13 +66,12 @@ static void bilinear_taps(int in, int out, int i, taps *t, double *weight)
     weight[0] = (double)unit - weight[1];
 }
 
-static void fill_axis(hb_workspace *work, hb_resample resample, int in, int out, axis *a)
+static void fill_axis(hb_resample resample, int in, int out, axis *a)
 {
     const int wide = widest(resample, in, out);
-    *a = (axis){.in = in, .out = out};
+    a->in = in;
+    a->out = out;
     a->denominator = resample == HB_RESAMPLE_AREA ? in : 2.0 * out;
-    a->taps = hb_workspace_take(work, (size_t)out, sizeof(taps));
-    a->weights = hb_workspace_take(work, (size_t)out * (size_t)wide, sizeof(double));
     for (int i = 0; i < out; i++) {
         double *weight = a->weights + (size_t)i * (size_t)wide;
         if (resample == HB_RESAMPLE_AREA)
@@ -99,15 +90,18 @@ hb_status hb_resizer_create(hb_context *context, hb_resample resample, int in_he
     HB_TRY(hb_allocate(context, 1, sizeof **out, &memory));
     hb_resizer *r = memory;
     *r = (hb_resizer){.context = context};
-    const size_t bytes = hb_workspace_add(axis_need(resample, in_height, height),
-                                          axis_need(resample, in_width, width));
-    const hb_status status = hb_workspace_create(context, bytes, &r->work);
+    const size_t rows = (size_t)height, columns = (size_t)width;
+    const hb_status status =
+        HB_WORKSPACE(context, &r->work, HB_ARRAY(r->y.taps, rows),
+                     HB_ARRAY(r->y.weights, rows * (size_t)widest(resample, in_height, height)),
+                     HB_ARRAY(r->x.taps, columns),
+                     HB_ARRAY(r->x.weights, columns * (size_t)widest(resample, in_width, width)));
     if (status != HB_OK) {
         hb_release(context, r);
         return status;
     }
-    fill_axis(&r->work, resample, in_height, height, &r->y);
-    fill_axis(&r->work, resample, in_width, width, &r->x);
+    fill_axis(resample, in_height, height, &r->y);
+    fill_axis(resample, in_width, width, &r->x);
     *out = r;
     return HB_OK;
 }

@@ -109,13 +109,9 @@ hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture, hb_pr
                      .score = score,
                      .room = (2 * d + 2) * block + hb_mixture_scratch(d, count)};
     hb_workspace work;
-    HB_TRY(hb_workspace_create(
-        context,
-        hb_workspace_add(hb_workspace_need(count, hb_packed_size(d) * sizeof(double)),
-                         hb_workspace_need(threads, run.room * sizeof(double))),
-        &work));
-    double *components = hb_workspace_take(&work, count, hb_packed_size(d) * sizeof(double));
-    run.rooms = hb_workspace_take(&work, threads, run.room * sizeof(double));
+    double *components;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(components, count * hb_packed_size(d)),
+                        HB_ARRAY(run.rooms, threads * run.room)));
     pack(mixture, &transition, components);
     run.packed = (hb_packed_mixture){.dim = d, .count = count, .components = components};
     const hb_status status =

@@ -11,7 +11,7 @@
  * are cut into at most CHUNKS chunks; a task is one chunk of one anchor, and the chunks are merged in
  * their order, so that threads change no bit. Draws depend on (seed, index of the anchor, pair).
  *
- * Cubature: exact rules, TURNS rotations of the rule. The estimate is the mean over the rotations, and
+ * Cubature: exact rules, ROTATIONS rotations of the rule. The estimate is the mean over the rotations, and
  * its error the sum of
  *     the standard error over rotations, the difference to the rule of degree p-2, and rounding.
  *
@@ -32,7 +32,7 @@ enum {
     MAX_CHUNK_PAIRS = 1 << 18, /* a task ends soon enough for a stop to be heard */
     BLOCK_PAIRS = 1024,        /* pairs that are evaluated in one call of the field, in small dim */
     BLOCK_DOUBLES = 65536,     /* and the coordinates of a block otherwise */
-    TURNS = 4,                 /* rotations of a cubature rule */
+    ROTATIONS = 4,             /* rotations of a cubature rule */
     KINDS = 3
 };
 /* What is left when an integrand is constant: the rounding of its sum, relative to its size. */
@@ -41,8 +41,7 @@ static const double ROUNDING = 64 * 2.220446049250313e-16;
 /* ---- what one thread works with ------------------------------------------------------------- */
 
 typedef struct thread_scratch {
-    hb_context context; /* the caller's, with one thread and without progress */
-    hb_workspace work;
+    hb_context context;
     hb_nodes nodes;
     hb_cloud cloud;     // random: (2 pairs)
     hb_cloud_draw draw; // random
@@ -57,31 +56,34 @@ typedef struct average_run {
     size_t d, columns;
     size_t block_pairs, chunk_pairs, chunks; /* of Monte Carlo */
     int n_threads;
-    thread_scratch *scratch;          // (n_threads)
-    double *parts;                    // (n, chunks, 1 + 2 columns): count, means, squares
-    hb_cloud clouds[2][KINDS][TURNS]; /* cubature of degree p, p-2 */
-    double *mean, *error;             // (n, columns)
+    thread_scratch *scratch;              // (n_threads)
+    double *parts;                        // (n, chunks, 1 + 2 columns): count, means, squares
+    hb_cloud clouds[2][KINDS][ROTATIONS]; /* cubature of degree p, p-2 */
+    double *mean, *error;                 // (n, columns)
 } average_run;
 
-static hb_status create_scratch(const average_run *run, thread_scratch *scratch)
+#define SCRATCH(member, count) HB_MEMBER(thread_scratch, member, count)
+
+static hb_status create_scratch(average_run *run, hb_workspace *work)
 {
+    const hb_anchors *anchors = run->anchors;
     const size_t pairs = run->block_pairs, n = 2 * pairs, d = run->d;
-    hb_nodes *nodes = &scratch->nodes;
-    hb_cloud *cloud = &scratch->cloud;
-    hb_cloud_draw *draw = &scratch->draw;
-    scratch->context = hb_context_child(run->anchors->context, 1);
-    *nodes = (hb_nodes){.capacity = n};
-    *cloud = (hb_cloud){0};
-    *draw = (hb_cloud_draw){.dim = run->anchors->equation.dim,
-                            .lift = run->anchors->settings.lift,
-                            .c_g = run->anchors->constants.c_g};
-    return HB_WORKSPACE(
-        run->anchors->context, &scratch->work, HB_ARRAY(nodes->x, n * d), HB_ARRAY(nodes->tau, n),
-        HB_ARRAY(nodes->v, n), HB_ARRAY(nodes->gradient, n * d), HB_ARRAY(nodes->drift, n * d),
-        HB_ARRAY(nodes->divergence, n), HB_ARRAY(cloud->y, n * d), HB_ARRAY(cloud->s, n),
-        HB_ARRAY(cloud->arm, n * d), HB_ARRAY(draw->z, pairs * d), HB_ARRAY(draw->sigma, pairs),
-        HB_ARRAY(draw->uniform, pairs), HB_ARRAY(scratch->values, n * HB_COLUMNS),
-        HB_ARRAY(scratch->rows, pairs * run->columns), HB_ARRAY(scratch->totals, 2 * run->columns));
+    HB_TRY(HB_WORKSPACE_EACH(
+        anchors->context, work, run->scratch, (size_t)run->n_threads, SCRATCH(nodes.x, n * d),
+        SCRATCH(nodes.tau, n), SCRATCH(nodes.v, n), SCRATCH(nodes.gradient, n * d),
+        SCRATCH(nodes.drift, n * d), SCRATCH(nodes.divergence, n), SCRATCH(cloud.y, n * d),
+        SCRATCH(cloud.s, n), SCRATCH(cloud.arm, n * d), SCRATCH(draw.z, pairs * d),
+        SCRATCH(draw.sigma, pairs), SCRATCH(draw.uniform, pairs), SCRATCH(values, n * HB_COLUMNS),
+        SCRATCH(rows, pairs * run->columns), SCRATCH(totals, 2 * run->columns)));
+    for (int t = 0; t < run->n_threads; t++) {
+        thread_scratch *own = run->scratch + t;
+        own->context = hb_context_child(anchors->context, 1);
+        own->nodes.capacity = n;
+        own->draw.dim = anchors->equation.dim;
+        own->draw.lift = anchors->settings.lift;
+        own->draw.c_g = anchors->constants.c_g;
+    }
+    return HB_OK;
 }
 
 /* Nodes first .. first+n-1 of a cloud around anchor i, with the field and, for sources, the drift. */
@@ -292,7 +294,8 @@ static hb_status cubature_total(const average_run *run, thread_scratch *scratch,
 
 static int turns_of(const average_run *run)
 {
-    return run->d == 1 ? 1 : TURNS; /* on the line a rotation is a sign, and rules are symmetric */
+    return run->d == 1 ? 1
+                       : ROTATIONS; /* on the line a rotation is a sign, and rules are symmetric */
 }
 
 /* Mean over the rotations of each rule, and the error. rows of the scratch hold the rotations. */
@@ -341,9 +344,10 @@ static hb_status average_by_rules(average_run *run)
                                            turns_of(run), run->clouds[rule][kind]);
     if (status == HB_OK)
         status = hb_parallel_for(anchors->context, "averages", anchors->n, cubature_task, run);
-    for (int j = 0; j < 2 * KINDS * TURNS; j++)
-        hb_cloud_destroy(anchors->context,
-                         &run->clouds[j / (KINDS * TURNS)][j / TURNS % KINDS][j % TURNS]);
+    for (int j = 0; j < 2 * KINDS * ROTATIONS; j++)
+        hb_cloud_destroy(
+            anchors->context,
+            &run->clouds[j / (KINDS * ROTATIONS)][j / ROTATIONS % KINDS][j % ROTATIONS]);
     return status;
 }
 
@@ -372,16 +376,9 @@ hb_status hb_averages(const hb_anchors *anchors, const hb_average_wish *wish, do
     if (tasks == 0) return HB_OK;
     run.n_threads = hb_context_threads(anchors->context);
     if ((size_t)run.n_threads > tasks) run.n_threads = (int)tasks;
-    void *memory;
-    HB_TRY(hb_allocate(anchors->context, (size_t)run.n_threads, sizeof(thread_scratch), &memory));
-    run.scratch = memory;
-    memset(run.scratch, 0, (size_t)run.n_threads * sizeof(thread_scratch));
-    hb_status status = HB_OK;
-    for (int t = 0; t < run.n_threads && status == HB_OK; t++)
-        status = create_scratch(&run, run.scratch + t);
-    if (status == HB_OK)
-        status = wish->degree > 0 ? average_by_rules(&run) : average_by_draws(&run);
-    for (int t = 0; t < run.n_threads; t++) hb_workspace_destroy(&run.scratch[t].work);
-    hb_release(anchors->context, run.scratch);
+    hb_workspace work;
+    HB_TRY(create_scratch(&run, &work));
+    const hb_status status = wish->degree > 0 ? average_by_rules(&run) : average_by_draws(&run);
+    hb_workspace_destroy(&work);
     return status;
 }

@@ -67,40 +67,22 @@ static hb_net_jets jets_of(const probe_job *job)
                          .laplacian = job->model->info.head == HB_HEAD_SCORE ? 0 : p};
 }
 
-static size_t room_bytes(const probe_job *job)
-{
-    const size_t d = (size_t)job->model->info.dim, rows = job->channels * job->block;
-    return hb_workspace_need(job->block * d, sizeof(double)) +
-           hb_workspace_need(d, sizeof(double)) + hb_workspace_need(job->block, sizeof(hb_clock)) +
-           hb_workspace_need(rows * job->inputs, sizeof(float)) +
-           hb_workspace_need(rows * job->outputs, sizeof(float)) +
-           hb_workspace_need(job->block * job->directions * d, sizeof(uint32_t)) +
-           hb_workspace_need(2 * job->block * d, sizeof(float)) +
-           2 * hb_workspace_need(job->block * d, sizeof(float));
-}
-
 static hb_status create_rooms(hb_context *context, probe_job *job, size_t threads,
                               hb_workspace *work)
 {
     const size_t d = (size_t)job->model->info.dim, rows = job->channels * job->block;
     const hb_net_jets jets = jets_of(job);
-    HB_TRY(hb_workspace_create(
-        context, hb_workspace_need(threads, sizeof(probe_room)) + threads * room_bytes(job), work));
-    job->rooms = hb_workspace_take(work, threads, sizeof(probe_room));
-    memset(job->rooms, 0, threads * sizeof(probe_room));
-    for (size_t t = 0; t < threads; t++) {
-        probe_room *room = &job->rooms[t];
-        room->z = hb_workspace_take(work, job->block * d, sizeof(double));
-        room->direction = hb_workspace_take(work, d, sizeof(double));
-        room->clock = hb_workspace_take(work, job->block, sizeof(hb_clock));
-        room->input = hb_workspace_take(work, rows * job->inputs, sizeof(float));
-        room->output = hb_workspace_take(work, rows * job->outputs, sizeof(float));
-        room->words = hb_workspace_take(work, job->block * job->directions * d, sizeof(uint32_t));
-        room->scratch = hb_workspace_take(work, 2 * job->block * d, sizeof(float));
-        room->into = hb_workspace_take(work, job->block * d, sizeof(float));
-        room->out = hb_workspace_take(work, job->block * d, sizeof(float));
-        HB_TRY(hb_net_tape_create(context, job->model->net, &jets, job->block, &room->tape));
-    }
+    const size_t block = job->block;
+    HB_TRY(HB_WORKSPACE_EACH(
+        context, work, job->rooms, threads, HB_MEMBER(probe_room, z, block * d),
+        HB_MEMBER(probe_room, direction, d), HB_MEMBER(probe_room, clock, block),
+        HB_MEMBER(probe_room, input, rows * job->inputs),
+        HB_MEMBER(probe_room, output, rows * job->outputs),
+        HB_MEMBER(probe_room, words, block * job->directions * d),
+        HB_MEMBER(probe_room, scratch, 2 * block * d), HB_MEMBER(probe_room, into, block * d),
+        HB_MEMBER(probe_room, out, block * d)));
+    for (size_t t = 0; t < threads; t++)
+        HB_TRY(hb_net_tape_create(context, job->model->net, &jets, block, &job->rooms[t].tape));
     return HB_OK;
 }
 

@@ -127,26 +127,17 @@ static void workspaces_are_aligned_and_bounded(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_workspace work;
-    const size_t need = hb_workspace_need(3, 8) + hb_workspace_need(65, 1);
-    assert_int_equal(need, 64 + 128);
-    assert_ok(context, hb_workspace_create(context, need, &work));
-    for (int i = 0; i < 2; i++) {
-        void *array = hb_workspace_take(&work, i ? 65 : 3, i ? 1 : 8);
-        assert_int_equal((uintptr_t)array % HB_ALIGNMENT, 0);
-        memset(array, 0xee, i ? 65 : 24);
-    }
-    hb_workspace_destroy(&work);
-    hb_workspace_destroy(&work); /* zeroed by the first call */
     double *x = NULL, *unwanted = NULL;
     char *text = NULL;
     assert_ok(context, HB_WORKSPACE(context, &work, HB_ARRAY(x, 3), HB_ARRAY_IF(0, unwanted, 7),
                                     HB_ARRAY_IF(1, text, 65)));
-    assert_int_equal(work.size, need);
+    assert_int_equal(work.size, 64 + 128);
     assert_int_equal((uintptr_t)x % HB_ALIGNMENT, 0);
     assert_int_equal(text - (char *)x, 64);
     assert_null(unwanted);
     memset(text, 0xee, 65);
     hb_workspace_destroy(&work);
+    hb_workspace_destroy(&work); /* zeroed by the first call */
     assert_fails(
         context,
         HB_WORKSPACE(context, &work, HB_ARRAY(x, SIZE_MAX / 16), HB_ARRAY(text, SIZE_MAX / 2 + 1)),
@@ -155,8 +146,39 @@ static void workspaces_are_aligned_and_bounded(void **state)
     void *memory;
     assert_fails(context, hb_allocate(context, SIZE_MAX / 4, 8, &memory), HB_ERROR_MEMORY,
                  "address");
-    assert_int_equal(hb_workspace_need(SIZE_MAX / 2, 8), SIZE_MAX);
-    assert_int_equal(hb_workspace_add(SIZE_MAX, 5), SIZE_MAX);
+    const hb_array many[] = {HB_ARRAY(x, SIZE_MAX / 2), HB_ARRAY(text, 5)};
+    assert_int_equal(hb_workspace_bytes(2, many), SIZE_MAX);
+    hb_context_destroy(context);
+}
+
+/* Three structs with two arrays each, apart from one another and from the structs. */
+static void structs_have_arrays_of_their_own(void **state)
+{
+    typedef struct scratch {
+        int used;
+        double *x;
+        char *text;
+    } scratch;
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_workspace work;
+    scratch *all;
+    assert_ok(context, HB_WORKSPACE_EACH(context, &work, all, 3, HB_MEMBER(scratch, x, 5),
+                                         HB_MEMBER(scratch, text, 65)));
+    assert_int_equal(work.size, 128 + 3 * (64 + 128));
+    assert_int_equal(work.used, work.size);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(all[k].used, 0);
+        assert_int_equal((uintptr_t)all[k].x % HB_ALIGNMENT, 0);
+        assert_int_equal((unsigned char *)all[k].x - work.memory, 128 + k * (64 + 128));
+        assert_int_equal((unsigned char *)all[k].text - work.memory, 128 + 64 + k * (64 + 128));
+    }
+    hb_workspace_destroy(&work);
+    assert_fails(context,
+                 HB_WORKSPACE_EACH(context, &work, all, 3, HB_MEMBER(scratch, x, SIZE_MAX / 16),
+                                   HB_MEMBER(scratch, text, 1)),
+                 HB_ERROR_MEMORY, "address");
+    hb_workspace_destroy(&work);
     hb_context_destroy(context);
 }
 
@@ -305,6 +327,7 @@ int main(void)
         cmocka_unit_test(structs_may_grow),
         cmocka_unit_test(no_memory_is_reported_and_nothing_leaks),
         cmocka_unit_test(workspaces_are_aligned_and_bounded),
+        cmocka_unit_test(structs_have_arrays_of_their_own),
         cmocka_unit_test(tasks_run_once_and_errors_stop_them),
         cmocka_unit_test(children_work_alone_and_hand_up_their_message),
         cmocka_unit_test(progress_can_stop_a_sum),
