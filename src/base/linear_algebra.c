@@ -117,12 +117,12 @@ static void transpose(size_t d, const double *a, double *out)
 /* E, K, C at h become those at 2h. */
 static void double_lag(size_t d, double *E, double *K, double *C, double *work)
 {
-    double *turned = work + d * d, *product = work + 2 * d * d;
+    double *transposed = work + d * d, *product = work + 2 * d * d;
     hb_matrix_multiply(d, 1, E, K, work);
     add(d * d, work, K);
-    transpose(d, E, turned);
+    transpose(d, E, transposed);
     hb_matrix_multiply(d, 1, E, C, work);
-    hb_matrix_multiply(d, 1, work, turned, product);
+    hb_matrix_multiply(d, 1, work, transposed, product);
     add(d * d, product, C);
     hb_matrix_multiply(d, 1, E, E, work);
     memcpy(E, work, d * d * sizeof *E);

@@ -68,7 +68,7 @@ static void gauss_points(const hb_mesh *mesh, int axis, size_t node, double h, d
     }
 }
 
-/* Entry k of a strand's edges, counted without the room beside the lines. */
+/* Entry k of a strand's edges, counted without the space beside the lines. */
 typedef struct edge_place {
     size_t row, node, entry;
 } edge_place;

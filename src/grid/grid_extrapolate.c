@@ -175,7 +175,7 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
 }
 
 /* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c;
- * scratch[mesh[0].size] has room for three arrays of the coarsest mesh. */
+ * scratch[mesh[0].size] holds three arrays of the coarsest mesh. */
 static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle, double *coarse,
                              double *scratch)
 {

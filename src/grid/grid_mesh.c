@@ -151,7 +151,7 @@ static size_t lines_together(const hb_mesh *mesh, int axis)
     return hb_mesh_stride(mesh, axis);
 }
 
-/* Lines with room to whole vectors; a single line, as in one dimension, needs none. */
+/* Lines with space up to whole vectors; a single line, as in one dimension, needs none. */
 static size_t padded(size_t together, size_t lines)
 {
     if (together == 1) return 1;

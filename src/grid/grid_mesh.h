@@ -51,7 +51,7 @@ enum { HB_STRAND_WIDTH = 32, HB_STRAND_LANES = 8 };
 
 typedef struct hb_strand {
     size_t n;           /* nodes of a line */
-    size_t width, pad;  /* lines, and room for them */
+    size_t width, pad;  /* lines, and space for them */
     size_t node;        /* the first node of the first line */
     size_t step, apart; /* distance of two nodes of a line, and of two lines */
     size_t offset;      /* of the strand's entries in an array of the axis */

@@ -24,7 +24,7 @@ struct hb_scheme {
     double *buffers;      // (2, longest strand)
     double *points;       // (2 batches, dim)
     double *drift;        // (2 batches, dim)
-    double *arguments;    // (2 batches, n_breaks) room; NULL: no break lies between nodes
+    double *arguments;    // (2 batches, n_breaks) scratch; NULL: no break lies between nodes
     hb_workspace work;
 };
 

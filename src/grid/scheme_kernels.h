@@ -2,7 +2,7 @@
  * instruction set.
  *
  * Arrays have n rows of `pad` entries. Row k of an array over edges is the edge from node k to node
- * k + 1, and its last row is 0. With pad = 1 there is room for HB_STRAND_LANES entries behind the end. */
+ * k + 1, and its last row is 0. With pad = 1 there is space for HB_STRAND_LANES entries behind the end. */
 #ifndef HB_GRID_SCHEME_KERNELS_H
 #define HB_GRID_SCHEME_KERNELS_H
 

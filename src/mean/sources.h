@@ -11,7 +11,7 @@ typedef struct hb_equation {
     int dim;
 } hb_equation;
 
-/* Nodes, their field and drift; all arrays have room for `capacity` rows. */
+/* Nodes, their field and drift; all arrays have `capacity` rows. */
 typedef struct hb_nodes {
     size_t capacity, n;
     double *x, *tau;            // (n, dim), (n)

@@ -75,15 +75,15 @@ static hb_status rest_within(const hb_particle_task *task, const double *x0, con
     return HB_OK;
 }
 
-hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *room, const double *x0,
+hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *alone, const double *x0,
                         const double *b, const double *A, double *out)
 {
     const hb_particle_task own = {
-        .context = room, .problem = task->problem, .tau = task->tau, .dim = task->dim};
+        .context = alone, .problem = task->problem, .tau = task->tau, .dim = task->dim};
     void *memory;
-    HB_TRY(hb_allocate(room, 3 * PLACES * task->dim * task->dim, sizeof(double), &memory));
+    HB_TRY(hb_allocate(alone, 3 * PLACES * task->dim * task->dim, sizeof(double), &memory));
     const hb_status status = rest_within(&own, x0, b, A, sqrt(2 * task->tau), memory, out);
-    hb_release(room, memory);
+    hb_release(alone, memory);
     return status;
 }
 

@@ -50,6 +50,7 @@ typedef struct particles {
     hb_path_verdict verdict; /* of the user's trajectories */
     const unsigned char *wanted;
     double *tallies;
+    hb_workspace arrays;
 } particles;
 
 static void destroy(void *self)
@@ -58,17 +59,9 @@ static void destroy(void *self)
     hb_context *context = p->task.context;
     for (size_t i = 0; i < p->task.n && p->kernels; i++) hb_kernel_destroy(context, p->kernels + i);
     hb_swarm_destroy(&p->swarm);
-    hb_release(context, p->kernels);
-    hb_release(context, p->winner);
     hb_release(context, p->rules.times);
     hb_release(context, p->task.linear.A);
-    hb_release(context, p->work);
-    hb_release(context, p->log_scale);
-    hb_release(context, p->known);
-    hb_release(context, p->left);
-    hb_release(context, p->unseen);
-    hb_release(context, p->untimely);
-    hb_release(context, p->path_tau);
+    hb_workspace_destroy(&p->arrays);
     hb_release(context, p);
 }
 
@@ -86,7 +79,7 @@ static hb_status add_point(void *user, size_t i, int thread)
     if (p->kernels[i].corrected) means[1] = (hb_kernel_means){a2, a2 + BATCHES};
     double *a3 = a2 + BATCHES * (d + 1);
     const hb_kernel_means own = {a3, a3 + BATCHES}, *start;
-    HB_TRY(hb_pilot_start(&p->task, p->swarm.rooms + thread, i, p->kernels + i, p->seed,
+    HB_TRY(hb_pilot_start(&p->task, p->swarm.alone + thread, i, p->kernels + i, p->seed,
                           p->swarm.first / p->batch_size, units, &own, &start,
                           a3 + BATCHES * (d + 1)));
     hb_kernel_sum(p->kernels + i, p->swarm.lists[0], units, p->batch_size, means, start, work);
@@ -177,15 +170,6 @@ static hb_status convert_times(hb_context *context, const hb_problem *problem, d
 
 /* ---- creation ------------------------------------------------------------------------------------ */
 
-static hb_status allocate(hb_context *context, size_t n, size_t size, void *out)
-{
-    void *memory;
-    HB_TRY(hb_allocate(context, n, size, &memory));
-    memset(memory, 0, n * size);
-    memcpy(out, &memory, sizeof memory);
-    return HB_OK;
-}
-
 /* Trajectories that the step is chosen for: what is asked for, in powers of 4 from 2^17 on, so that a
  * run that goes on with a few more has the same step. */
 static double nominal_samples(uint64_t samples)
@@ -222,8 +206,6 @@ static hb_status make_task(hb_context *context, const hb_problem *problem, doubl
     p->task.seed = words[0] | (uint64_t)words[1] << 32; // the pilot's own
     HB_TRY(hb_linear_drift_find(context, problem, &p->task.linear));
     if (settings->n_paths > 0) {
-        HB_TRY(allocate(context, settings->n_times ? settings->n_times : 1, sizeof(double),
-                        &p->path_tau));
         HB_TRY(convert_times(context, problem, tau, settings, p->path_tau));
         p->task.given =
             (hb_given_paths){settings->n_paths, settings->n_times, settings->paths, p->path_tau};
@@ -259,7 +241,7 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
 static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
 {
     hb_particle_task *task = &p->task;
-    const size_t d = task->dim, threads = (size_t)hb_context_threads(task->context);
+    const size_t d = task->dim;
     const size_t round = settings->samples > 0 && settings->samples < USUAL_ROUND
                              ? (size_t)settings->samples
                              : USUAL_ROUND;
@@ -286,8 +268,6 @@ static hb_status make_swarm(const hb_sampling_settings *settings, particles *p)
     for (size_t i = 0; i < task->n; i++) with_drift |= p->kernels[i].corrected;
     HB_TRY(hb_swarm_create(task->context, &plan, task->given.n_paths ? &task->given : NULL, p->part,
                            p->batch_size, 0, with_drift, &p->swarm));
-    p->width = hb_kernel_work(d) + 3 * BATCHES * (d + 1) + hb_pilot_start_work(d);
-    HB_TRY(allocate(task->context, threads * p->width, sizeof(double), &p->work));
     for (size_t i = 0; i < task->n; i++) {
         p->log_scale[i] = p->kernels[i].log_scale;
         p->untimely[i] = p->kernels[i].untimely != 0;
@@ -372,14 +352,15 @@ static hb_status create(hb_context *context, const hb_problem *problem, double t
                         const hb_sampling_settings *settings, size_t n, const double *points,
                         particles *p)
 {
+    const size_t d = (size_t)hb_problem_dim(problem), threads = (size_t)hb_context_threads(context);
+    p->width = hb_kernel_work(d) + 3 * BATCHES * (d + 1) + hb_pilot_start_work(d);
+    HB_TRY(HB_WORKSPACE(context, &p->arrays, HB_ARRAY(p->kernels, n), HB_ARRAY(p->winner, n),
+                        HB_ARRAY(p->log_scale, n), HB_ARRAY(p->known, n * (1 + d)),
+                        HB_ARRAY(p->left, n * (1 + d)), HB_ARRAY(p->unseen, n * (1 + d)),
+                        HB_ARRAY(p->untimely, n), HB_ARRAY(p->path_tau, settings->n_times),
+                        HB_ARRAY(p->work, threads * p->width)));
+    memset(p->arrays.memory, 0, p->arrays.size);
     HB_TRY(make_task(context, problem, tau, settings, n, points, p));
-    HB_TRY(allocate(context, n, sizeof *p->kernels, &p->kernels));
-    HB_TRY(allocate(context, n, sizeof *p->winner, &p->winner));
-    HB_TRY(allocate(context, n, sizeof *p->log_scale, &p->log_scale));
-    HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->known, &p->known));
-    HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->left, &p->left));
-    HB_TRY(allocate(context, n * (1 + p->task.dim), sizeof *p->unseen, &p->unseen));
-    HB_TRY(allocate(context, n, sizeof *p->untimely, &p->untimely));
     HB_TRY(choose(settings, p));
     return make_swarm(settings, p);
 }
@@ -388,9 +369,10 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                                 const hb_sampling_settings *settings, size_t n,
                                 const double *points, hb_estimator *out)
 {
-    particles *p;
+    void *memory;
     HB_TRY(check_settings(context, problem, tau, settings));
-    HB_TRY(allocate(context, 1, sizeof *p, &p));
+    HB_TRY(hb_allocate(context, 1, sizeof(particles), &memory));
+    particles *p = memset(memory, 0, sizeof *p);
     p->task.context = context;
     const hb_status status = create(context, problem, tau, settings, n, points, p);
     if (status != HB_OK) {

@@ -51,15 +51,15 @@ size_t hb_pilot_start_work(size_t d)
     return 4 * (size_t)START_DRAWS * (d + 1);
 }
 
-hb_status hb_pilot_start(const hb_particle_task *task, hb_context *room, size_t point,
+hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t point,
                          const hb_particle_kernel *kernel, uint64_t seed, uint64_t first,
                          size_t units, const hb_kernel_means *out, const hb_kernel_means **start,
                          double *work)
 {
     *start = kernel->from_start ? out : NULL;
     if (!kernel->from_start) return HB_OK;
-    return hb_kernel_start(room, task->problem, kernel, seed, HB_STREAM_PILOT | point, first, units,
-                           START_DRAWS, out, work);
+    return hb_kernel_start(alone, task->problem, kernel, seed, HB_STREAM_PILOT | point, first,
+                           units, START_DRAWS, out, work);
 }
 
 /* ---- the competition ----------------------------------------------------------------------------- */
@@ -210,27 +210,27 @@ static void look_at_nodes(const contest *c, const hb_particle_rule *rule, entry 
 }
 
 /* Values are divided by the initial density at the kernel's centre; no particle may be near. */
-static hb_status scale_by_start(const hb_particle_task *task, hb_context *room,
+static hb_status scale_by_start(const hb_particle_task *task, hb_context *alone,
                                 hb_particle_kernel *kernel, double *work)
 {
     const hb_particle_node *node = kernel->nodes;
     double trace = 0;
     for (size_t i = 0; i < task->dim; i++) trace += kernel->anchor.A[i * task->dim + i];
-    HB_TRY(hb_problem_initial(room, task->problem, 1, node->centre, &kernel->log_scale, work));
+    HB_TRY(hb_problem_initial(alone, task->problem, 1, node->centre, &kernel->log_scale, work));
     kernel->log_scale -= trace * node->lag;
     if (task->linear.A) return HB_OK;
-    return hb_pilot_rest(task, room, kernel->anchor.x0, kernel->anchor.b, kernel->anchor.A,
+    return hb_pilot_rest(task, alone, kernel->anchor.x0, kernel->anchor.b, kernel->anchor.A,
                          &kernel->rest);
 }
 
-static hb_status enter(const contest *c, hb_context *room, size_t point, int r, double *work,
+static hb_status enter(const contest *c, hb_context *alone, size_t point, int r, double *work,
                        entry *e)
 {
     const hb_particle_task *task = c->task;
     const hb_particle_rule *rule = c->rules->rule + r;
     const size_t d = task->dim;
     double *tally = work + hb_kernel_work(d), *score = tally + hb_tally_size((int)d);
-    HB_TRY(hb_kernel_create(room, task->problem, task->tau, d, task->points + point * d, rule,
+    HB_TRY(hb_kernel_create(alone, task->problem, task->tau, d, task->points + point * d, rule,
                             rule->lift > 0 || (!task->linear.A && !rule->from_start),
                             c->rules->snapshot[r], work, &e->kernel, &e->fits));
     e->merit = INFINITY;
@@ -239,8 +239,8 @@ static hb_status enter(const contest *c, hb_context *room, size_t point, int r, 
     const hb_kernel_means *start;
     double *room_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
     const hb_kernel_means own = {room_of_start, room_of_start + HB_PILOT_BATCHES};
-    if (rule->from_start) HB_TRY(scale_by_start(task, room, &e->kernel, work));
-    HB_TRY(hb_pilot_start(task, room, point, &e->kernel, task->seed, 0, c->swarm->filled, &own,
+    if (rule->from_start) HB_TRY(scale_by_start(task, alone, &e->kernel, work));
+    HB_TRY(hb_pilot_start(task, alone, point, &e->kernel, task->seed, 0, c->swarm->filled, &own,
                           &start, room_of_start - hb_pilot_start_work(d)));
     e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
                             e->means, start, work);
@@ -250,15 +250,15 @@ static hb_status enter(const contest *c, hb_context *room, size_t point, int r, 
 }
 
 /* What a node that is not seen would add to the spread that the estimate will have; score: with its error. */
-static hb_status find_unseen(const contest *c, hb_context *room, size_t point, const entry *e,
+static hb_status find_unseen(const contest *c, hb_context *alone, size_t point, const entry *e,
                              const double *score, double *work)
 {
     const size_t d = c->task->dim;
     double *out = c->unseen + point * (1 + d);
     const double pilot = (double)(c->swarm->filled * c->swarm->batch_size);
     const double fall = sqrt(pilot / c->task->asked);
-    HB_TRY(hb_unseen_errors(c->task, room, &e->kernel, e->answer.log_density, score, c->task->asked,
-                            out, work));
+    HB_TRY(hb_unseen_errors(c->task, alone, &e->kernel, e->answer.log_density, score,
+                            c->task->asked, out, work));
     for (size_t k = 0; k < 1 + d; k++) {
         const double seen = fall * (k == 0 ? e->answer.relative : score[d + k - 1]);
         if (isfinite(seen)) out[k] = sqrt(fmax(out[k] * out[k] - seen * seen, 0));
@@ -273,28 +273,28 @@ static hb_status contest_point(void *user, size_t point, int thread)
     double *work = c->work + (size_t)thread * (c->width + 2 * d + hb_unseen_work(d));
     double *values = work + c->width - 2 * units * (d + 1);
     double *score = work + c->width, *rest = score + 2 * d;
-    hb_context *room = c->swarm->rooms + thread;
+    hb_context *alone = c->swarm->alone + thread;
     const hb_kernel_means means[2] = {{values, values + units},
                                       {values + units * (d + 1), values + units * (d + 2)}};
     entry best = {.merit = INFINITY}, e = {.means = {means[0], means[1]}};
     hb_status status = HB_OK;
     c->winner[point] = -1;
     for (int r = 0; r < c->rules->n && status == HB_OK; r++) {
-        status = enter(c, room, point, r, work, &e);
+        status = enter(c, alone, point, r, work, &e);
         if (status != HB_OK || !e.fits) continue;
         if (e.merit < best.merit) {
-            hb_kernel_destroy(room, &best.kernel);
+            hb_kernel_destroy(alone, &best.kernel);
             best = e;
             c->winner[point] = r;
             memcpy(score, work + hb_kernel_work(d) + hb_tally_size((int)d), 2 * d * sizeof *score);
         } else {
-            hb_kernel_destroy(room, &e.kernel);
+            hb_kernel_destroy(alone, &e.kernel);
         }
     }
     c->kernels[point] = best.kernel;
     if (status == HB_OK && c->winner[point] >= 0)
-        status = find_unseen(c, room, point, &best, score, rest);
-    HB_TRY(hb_context_adopt(c->task->context, room, status));
+        status = find_unseen(c, alone, point, &best, score, rest);
+    HB_TRY(hb_context_adopt(c->task->context, alone, status));
     HB_CHECK(c->task->context, c->winner[point] >= 0, HB_ERROR_NUMERICAL,
              "no kernel fits at point %zu: the Jacobian of its drift leaves the range of double",
              point + 1);
@@ -416,7 +416,7 @@ static hb_status check_point(void *user, size_t index, int thread)
     hb_tally_answer answer;
     values += units * (d + 1);
     const hb_kernel_means own = {values, values + units}, *start;
-    HB_TRY(hb_pilot_start(c->task, c->swarm->rooms + thread, point, kernel, c->task->seed, 0, units,
+    HB_TRY(hb_pilot_start(c->task, c->swarm->alone + thread, point, kernel, c->task->seed, 0, units,
                           &own, &start, values + units * (d + 1)));
     hb_kernel_sum(kernel, c->swarm->lists[0], units, c->swarm->batch_size, fine, start, work);
     hb_kernel_sum(kernel, c->swarm->lists[1], units, c->swarm->batch_size, coarse, start, work);

@@ -59,14 +59,14 @@ void hb_pilot_differ(size_t d, int lift, size_t units, hb_kernel_means means[2],
 
 /* hb_kernel_start for batches first .. first+units-1, if the kernel is from_start; *start: out, or NULL if it is
  * not. work: hb_pilot_start_work doubles. */
-hb_status hb_pilot_start(const hb_particle_task *task, hb_context *room, size_t point,
+hb_status hb_pilot_start(const hb_particle_task *task, hb_context *alone, size_t point,
                          const hb_particle_kernel *kernel, uint64_t seed, uint64_t first,
                          size_t units, const hb_kernel_means *out, const hb_kernel_means **start,
                          double *work);
 size_t hb_pilot_start_work(size_t d);
 
 /* The largest |F - b - A(x - x0)| within three widths sqrt(2 tau) of a point, along the axes. */
-hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *room, const double *x0,
+hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *alone, const double *x0,
                         const double *b, const double *A, double *out);
 
 /* Trajectories in a batch of the pilot. */

@@ -10,22 +10,11 @@
 
 enum { TOGETHER = 512 }; /* trajectories that move together, about */
 
-hb_status hb_swarm_rooms(hb_context *context, hb_context **out)
-{
-    const size_t threads = (size_t)hb_context_threads(context);
-    void *memory;
-    HB_TRY(hb_allocate(context, threads, sizeof(hb_context), &memory));
-    *out = memory;
-    for (size_t k = 0; k < threads; k++) (*out)[k] = hb_context_child(context, 1);
-    return HB_OK;
-}
-
 void hb_swarm_destroy(hb_swarm *swarm)
 {
     hb_context *context = swarm->context;
     if (!context) return;
     hb_release(context, swarm->plan.transitions);
-    hb_release(context, swarm->rooms);
     hb_workspace_destroy(&swarm->work);
     *swarm = (hb_swarm){0};
 }
@@ -35,17 +24,19 @@ static hb_status create_arrays(hb_swarm *s)
 {
     const size_t d = s->plan.dim, times = s->plan.n_times, paths = s->batches * s->batch_size;
     const size_t rows = times * paths * d, copies = s->twins ? 2 : 1, lists = copies * times;
-    const size_t starts = hb_cell_list_starts(paths);
+    const size_t starts = hb_cell_list_starts(paths),
+                 threads = (size_t)hb_context_threads(s->context);
     double *kept, *x, *F = NULL;
     uint32_t *owner, *start;
     HB_TRY(HB_WORKSPACE(
-        s->context, &s->work, HB_ARRAY(kept, times), HB_ARRAY(s->column, times),
-        HB_ARRAY(s->lost, s->batches), HB_ARRAY(s->x[0], rows),
+        s->context, &s->work, HB_ARRAY(s->alone, threads), HB_ARRAY(kept, times),
+        HB_ARRAY(s->column, times), HB_ARRAY(s->lost, s->batches), HB_ARRAY(s->x[0], rows),
         HB_ARRAY_IF(s->twins, s->x[1], rows), HB_ARRAY_IF(s->with_drift, s->F[0], rows),
         HB_ARRAY_IF(s->with_drift && s->twins, s->F[1], rows), HB_ARRAY(s->lists[0], times),
         HB_ARRAY_IF(s->twins, s->lists[1], times), HB_ARRAY(s->cells, times * paths),
         HB_ARRAY(x, copies * rows), HB_ARRAY_IF(s->with_drift, F, copies * rows),
         HB_ARRAY(owner, lists * paths), HB_ARRAY(start, lists * starts)));
+    for (size_t k = 0; k < threads; k++) s->alone[k] = hb_context_child(s->context, 1);
     for (size_t i = 0; i < lists; i++)
         s->lists[i / times][i % times] = (hb_cell_list){.x = x + i * paths * d,
                                                         .F = F ? F + i * paths * d : NULL,
@@ -77,8 +68,7 @@ hb_status hb_swarm_create(hb_context *context, const hb_path_plan *plan,
     out->batches = batches, out->batch_size = batch_size, out->with_drift = with_drift;
     out->plan.transitions = NULL;
     if (given) out->given = *given;
-    hb_status status = hb_swarm_rooms(context, &out->rooms);
-    if (status == HB_OK) status = create_arrays(out);
+    hb_status status = create_arrays(out);
     if (status == HB_OK) status = find_columns(context, out);
     if (status == HB_OK && !given) status = hb_path_transitions(context, &out->plan);
     if (status != HB_OK) hb_swarm_destroy(out);
@@ -98,22 +88,22 @@ static void copy_given(const hb_swarm *swarm, size_t first, size_t n, size_t str
 }
 
 /* Of trajectories offset .. offset+n-1 of the fill. */
-static hb_status snapshot_drift(hb_swarm *swarm, hb_context *room, int twin, size_t offset,
+static hb_status snapshot_drift(hb_swarm *swarm, hb_context *alone, int twin, size_t offset,
                                 size_t n)
 {
     const size_t d = swarm->plan.dim;
     const size_t paths = swarm->filled * swarm->batch_size;
     void *memory;
-    HB_TRY(hb_allocate(room, n, sizeof(double), &memory));
+    HB_TRY(hb_allocate(alone, n, sizeof(double), &memory));
     double *tau = memory;
     hb_status status = HB_OK;
     for (size_t k = 0; k < swarm->plan.n_times && status == HB_OK; k++) {
         const size_t at = (k * paths + offset) * d;
         for (size_t i = 0; i < n; i++) tau[i] = swarm->plan.times[k];
-        status = hb_problem_drift_each(room, swarm->plan.problem, n, swarm->x[twin] + at, tau,
+        status = hb_problem_drift_each(alone, swarm->plan.problem, n, swarm->x[twin] + at, tau,
                                        swarm->F[twin] + at, NULL, NULL, NULL);
     }
-    hb_release(room, memory);
+    hb_release(alone, memory);
     return status;
 }
 
@@ -143,7 +133,7 @@ static size_t group_of(const hb_swarm *swarm)
 static hb_status make_group(void *user, size_t index, int thread)
 {
     hb_swarm *swarm = user;
-    hb_context *room = swarm->rooms + thread;
+    hb_context *alone = swarm->alone + thread;
     const size_t group = group_of(swarm), from = index * group;
     const size_t to = from + group < swarm->filled ? from + group : swarm->filled;
     const size_t n = (to - from) * swarm->batch_size, paths = swarm->filled * swarm->batch_size;
@@ -153,11 +143,11 @@ static hb_status make_group(void *user, size_t index, int thread)
     if (swarm->given.n_paths)
         copy_given(swarm, first, n, paths, swarm->x[0] + at);
     else
-        status = hb_paths_simulate(room, &swarm->plan, first, n, paths, swarm->x[0] + at,
+        status = hb_paths_simulate(alone, &swarm->plan, first, n, paths, swarm->x[0] + at,
                                    swarm->twins ? swarm->x[1] + at : NULL);
     for (int k = 0; k <= swarm->twins && swarm->with_drift && status == HB_OK; k++)
-        status = snapshot_drift(swarm, room, k, offset, n);
-    HB_TRY(hb_context_adopt(swarm->context, room, status));
+        status = snapshot_drift(swarm, alone, k, offset, n);
+    HB_TRY(hb_context_adopt(swarm->context, alone, status));
     for (size_t batch = from; batch < to; batch++)
         swarm->lost[batch] = count_lost(swarm, batch * swarm->batch_size);
     return HB_OK;

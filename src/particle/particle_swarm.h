@@ -23,7 +23,7 @@ typedef struct hb_swarm {
     hb_cell_list *lists[2]; // (n_times) each
     uint32_t *cells;        // (n_times, paths): for sorting
     double *lost;           // (batches): trajectories
-    hb_context *rooms;      // (threads): contexts of the threads
+    hb_context *alone;      // (threads): a child for each thread
     uint64_t first;
     size_t filled; /* batches of the last fill */
     hb_workspace work;
@@ -36,8 +36,5 @@ hb_status hb_swarm_create(hb_context *context, const hb_path_plan *plan,
 void hb_swarm_destroy(hb_swarm *swarm);
 /* Batches of trajectories from `first` on: lists and lost are those of them. */
 hb_status hb_swarm_fill(hb_swarm *swarm, uint64_t first, size_t batches);
-
-/* A context for each thread, (threads): the caller's, with one thread and without progress. */
-hb_status hb_swarm_rooms(hb_context *context, hb_context **out);
 
 #endif

@@ -98,16 +98,17 @@ static void make_places(unseen *w, size_t d)
 }
 
 /* Adds what one node owes to out (1 + d). */
-static hb_status add_node(const hb_particle_task *task, hb_context *room, unseen *w, double log_u,
+static hb_status add_node(const hb_particle_task *task, hb_context *alone, unseen *w, double log_u,
                           double samples, double *out)
 {
     const size_t d = task->dim;
     const hb_particle_node *node = w->node;
     double count = 0;
-    HB_TRY(hb_random_normal(room, task->seed, HB_STREAM_UNSEEN, 0, DRAWS * d, w->eta));
+    HB_TRY(hb_random_normal(alone, task->seed, HB_STREAM_UNSEEN, 0, DRAWS * d, w->eta));
     make_places(w, d);
     for (size_t n = 0; n < DRAWS; n++) w->tau[n] = fmax(task->tau - node->lag, 0);
-    HB_TRY(hb_problem_drift_each(room, task->problem, DRAWS, w->x, w->tau, w->F, NULL, NULL, NULL));
+    HB_TRY(
+        hb_problem_drift_each(alone, task->problem, DRAWS, w->x, w->tau, w->F, NULL, NULL, NULL));
     memset(w->sums, 0, (1 + d) * sizeof *w->sums);
     for (size_t n = 0; n < DRAWS; n++) {
         const double *eta = w->eta + n * d;
@@ -123,7 +124,7 @@ static hb_status add_node(const hb_particle_task *task, hb_context *room, unseen
     return HB_OK;
 }
 
-hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *room,
+hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *alone,
                            const hb_particle_kernel *kernel, double log_u, const double *score,
                            double samples, double *out, double *work)
 {
@@ -139,7 +140,7 @@ hb_status hb_unseen_errors(const hb_particle_task *task, hb_context *room,
     for (int j = kernel->n_main; j < kernel->n; j++) {
         w.node = kernel->nodes + j;
         if (w.node->weight[0] == 0 || !middle_of(&w, d)) continue;
-        HB_TRY(add_node(task, room, &w, log_u, samples, out));
+        HB_TRY(add_node(task, alone, &w, log_u, samples, out));
     }
     return HB_OK;
 }

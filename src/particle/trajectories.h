@@ -35,7 +35,7 @@ hb_status hb_path_transitions(hb_context *context, hb_path_plan *plan);
  * the stream `first`, so calls with different first are independent when they do not overlap.
  * x: time k of path i goes to x + (k stride + i) d. A path that is lost, because its drift is not finite
  * or it takes too many steps, has NaN from then on. context is used by this thread only.
- * coarse: NULL, or room like x for the same noise with steps twice as long. */
+ * coarse: NULL, or an array like x for the same noise with steps twice as long. */
 hb_status hb_paths_simulate(hb_context *context, const hb_path_plan *plan, uint64_t first, size_t n,
                             size_t stride, double *x, double *coarse);
 

@@ -77,9 +77,7 @@ void hb_sampling_remove(hb_sampling *s)
 {
     hb_sampling_run *run = &s->runs[--s->n_runs];
     if (run->estimator.destroy) run->estimator.destroy(run->estimator.self);
-    hb_release(s->context, run->tallies);
-    hb_release(s->context, run->fresh);
-    hb_release(s->context, run->rounds);
+    hb_workspace_destroy(&run->work);
     *run = (hb_sampling_run){0};
 }
 
@@ -90,39 +88,32 @@ void hb_sampling_destroy(hb_sampling *s)
     *s = (hb_sampling){0};
 }
 
-static size_t tally_bytes(const hb_sampling *s)
-{
-    return hb_tally_size(s->dim) * sizeof(double);
-}
-
 hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_t usual)
 {
     hb_sampling_run *run = &s->runs[s->n_runs++];
     *run = (hb_sampling_run){.estimator = *estimator, .usual = usual};
-    void *tallies, *fresh, *marks;
-    HB_TRY(hb_allocate(s->context, 2 * s->n, tally_bytes(s), &tallies));
-    run->tallies = memset(tallies, 0, 2 * s->n * tally_bytes(s));
-    run->watch = run->tallies + s->n * hb_tally_size(s->dim);
-    HB_TRY(hb_allocate(s->context, 2 * s->n, tally_bytes(s), &fresh));
-    run->fresh = fresh;
-    HB_TRY(hb_allocate(s->context, s->n, sizeof(uint64_t) + 3, &marks));
-    run->rounds = memset(marks, 0, s->n * (sizeof(uint64_t) + 3));
-    run->chosen = memset(run->rounds + s->n, 1, s->n);
-    run->wanted = run->chosen + s->n;
-    run->helps = run->wanted + s->n;
+    const size_t n = s->n, all = n * hb_tally_size(s->dim);
+    HB_TRY(HB_WORKSPACE(s->context, &run->work, HB_ARRAY(run->tallies, 2 * all),
+                        HB_ARRAY(run->fresh, 2 * all), HB_ARRAY(run->rounds, n),
+                        HB_ARRAY(run->chosen, n), HB_ARRAY(run->wanted, n),
+                        HB_ARRAY(run->helps, n)));
+    memset(run->work.memory, 0, run->work.size);
+    memset(run->chosen, 1, n);
+    run->watch = run->tallies + all;
     return HB_OK;
 }
 
 /* ---- one round ---- */
 
 hb_status hb_sampling_round(hb_sampling *s, hb_sampling_run *run, uint64_t k, int watched,
-                            double done, double total)
+                            double rounds, double total)
 {
     const hb_estimator *e = &run->estimator;
+    const double share = (double)e->samples_per_round;
     const size_t size = hb_tally_size(s->dim), all = s->n * size;
     for (size_t i = 0; i < 2 * s->n; i++)
         if (run->wanted[i % s->n]) hb_tally_clear(s->dim, run->fresh + i * size);
-    s->report = (hb_sampling_report){e->unit, done, total, (double)e->samples_per_round, 0};
+    s->report = (hb_sampling_report){e->unit, rounds * share, total, share, 0};
     hb_status status = e->round(e->self, k, run->wanted, run->fresh);
     if (status == HB_OK && watched && e->watch && HB_WATCH_FIRST + k < e->rounds)
         status = e->watch(e->self, k, run->wanted, run->fresh + all);
@@ -211,11 +202,12 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     return fmin(fmax(ceil(done * (excess * excess - 1)), 1), rounds_there_are);
 }
 
-/* The next round of a run and the points that want it; 0 when no point wants any. */
+/* The next round of a run and the points that want it; 0 when no point wants any, or it is late. *left: rounds. */
 static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, double *left)
 {
     *left = 0;
     *next = UINT64_MAX;
+    if (hb_is_late(&s->inside)) return 0;
     for (size_t i = 0; i < s->n; i++) {
         const double own = rounds_left(s, run, i);
         run->wanted[i] = own > 0;
@@ -236,28 +228,23 @@ hb_status hb_sampling_keep(hb_sampling *s)
     return hb_sampling_save(s);
 }
 
-/* A round that the deadline breaks off leaves no trace: keeping what was ready would favour short walks. */
-static hb_status perform_run(hb_sampling *s, hb_sampling_run *run)
+/* Samples in all, to show: no more than the time allows after so many rounds since start. */
+static double total_of(const hb_sampling *s, const hb_sampling_run *run, uint64_t next, double left,
+                       double start, double rounds_done)
 {
-    const double size = (double)run->estimator.samples_per_round, start = hb_seconds();
-    double rounds_done = 0, left;
-    uint64_t next;
-    while (!hb_is_late(&s->inside) && plan_round(s, run, &next, &left)) {
-        const double now = hb_seconds();
-        if (rounds_done > 0 && s->inside.deadline) /* no more than the time allows */
-            left = fmin(left, fmax((s->deadline - now) * rounds_done / (now - start), 1));
-        const double total = ((double)next + left) * size, done = (double)(next + 1) * size;
-        const hb_status status =
-            hb_sampling_round(s, run, run->first + next, 1, (double)next * size, total);
-        if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside)) break;
-        HB_TRY(status);
-        for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
-        rounds_done++;
-        HB_TRY(hb_sampling_keep(s));
-        if (!hb_is_late(&s->inside))
-            HB_TRY(hb_progress(s->context, run->estimator.unit, done, fmax(total, done)));
-    }
-    return HB_OK;
+    const double now = hb_seconds();
+    if (rounds_done > 0 && s->inside.deadline)
+        left = fmin(left, fmax((s->deadline - now) * rounds_done / (now - start), 1));
+    return ((double)next + left) * (double)run->estimator.samples_per_round;
+}
+
+static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t next, double total)
+{
+    const double done = (double)(next + 1) * (double)run->estimator.samples_per_round;
+    for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
+    HB_TRY(hb_sampling_keep(s));
+    if (hb_is_late(&s->inside)) return HB_OK;
+    return hb_progress(s->context, run->estimator.unit, done, fmax(total, done));
 }
 
 /* 0: errors that can be told, 1: those of the density, 2: none. */
@@ -301,17 +288,28 @@ static hb_status keep_last(hb_sampling *s, hb_status status)
                    s->settings->state);
 }
 
+/* A round that the deadline breaks off leaves no trace: keeping what was ready would favour short walks. */
 hb_status hb_sampling_perform(hb_sampling *s)
 {
     const double begin = hb_seconds(), left = s->start + s->settings->max_time - begin;
-    const int parts = s->n_runs * s->n_runs; /* of the time: two runs have two turns each */
+    const int n = s->n_runs, parts = n * n; /* of the time; two runs have two parts each */
     hb_status status = HB_OK;
-    for (int part = 0; part < parts && status == HB_OK; part++) {
-        if (part > 0 && part % s->n_runs == 0) ask_for_help(s);
-        s->deadline = begin + left * (part + 1) / parts;
-        status = perform_run(s, &s->runs[part % s->n_runs]);
+    for (int part = 0; part < parts + (n > 1) && status == HB_OK; part++) {
+        hb_sampling_run *run = &s->runs[part % n];
+        const double start = hb_seconds();
+        double more, rounds_done = 0;
+        uint64_t next;
+        if (part == n) ask_for_help(s);
+        if (part < parts)
+            s->deadline = begin + left * (part + 1) / parts; // then what is left of it
+        while (status == HB_OK && plan_round(s, run, &next, &more)) {
+            const double total = total_of(s, run, next, more, start, rounds_done++);
+            status = hb_sampling_round(s, run, run->first + next, 1, (double)next, total);
+            if (status == HB_OK)
+                status = count_round(s, run, next, total);
+            else if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside))
+                status = HB_OK; // and plan_round ends
+        }
     }
-    if (s->n_runs > 1 && status == HB_OK) /* in the time that is left */
-        status = perform_run(s, &s->runs[0]);
     return s->settings->state ? keep_last(s, status) : status;
 }

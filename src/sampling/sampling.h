@@ -5,6 +5,7 @@
 #define HB_SAMPLING_SAMPLING_H
 
 #include "base/context.h"
+#include "base/memory.h"
 #include "sampling/estimator.h"
 
 enum { HB_MOST_RUNS = 2 };
@@ -39,6 +40,7 @@ typedef struct hb_sampling_run {
     double *fresh;         // (2, n, ...): both, of the round under way
     unsigned char *wanted; // (n)
     unsigned char *helps;  // (n), 1 where the chosen run is doubted and this one tries
+    hb_workspace work;
 } hb_sampling_run;
 
 /* How a round is seen from outside. */
@@ -76,9 +78,9 @@ hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator, 
 /* Removes the last run. */
 void hb_sampling_remove(hb_sampling *sampling);
 /* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are
- * complete. done, total: samples before it, and in all. */
+ * complete. rounds: before it; total: samples in all. */
 hb_status hb_sampling_round(hb_sampling *sampling, hb_sampling_run *run, uint64_t k, int watched,
-                            double done, double total);
+                            double rounds, double total);
 /* Does rounds of all runs until samples, errors or time are reached, and saves the state. */
 hb_status hb_sampling_perform(hb_sampling *sampling);
 /* The run whose answer counts at a point. */

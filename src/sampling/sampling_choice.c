@@ -48,7 +48,7 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
     const double size = (double)run->estimator.samples_per_round;
     for (uint64_t k = 0; k < run->first; k++) {
         const hb_status status =
-            hb_sampling_round(s, run, k, 0, (double)k * size, (double)run->first * size);
+            hb_sampling_round(s, run, k, 0, (double)k, (double)run->first * size);
         if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside)) break;
         HB_TRY(status);
     }

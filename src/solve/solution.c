@@ -17,37 +17,14 @@ static size_t width_of(hb_column column, int dim)
     return column == HB_COLUMN_SCORE || column == HB_COLUMN_SCORE_SE ? (size_t)dim : 1;
 }
 
-static size_t point_bytes(void)
+static hb_status create_arrays(hb_solution *s)
 {
-    return sizeof(char *) + sizeof(uint64_t) + sizeof(char *);
-}
-
-/* The block of what is not a column: methods, samples, warnings. */
-static hb_status create_marks(hb_context *context, hb_solution *solution)
-{
-    void *memory;
-    HB_TRY(hb_allocate(context, solution->n, point_bytes(), &memory));
-    memset(memory, 0, solution->n * point_bytes());
-    solution->samples = memory;
-    solution->point_methods = (const char **)(solution->samples + solution->n);
-    solution->warnings = (char **)(solution->point_methods + solution->n);
-    return HB_OK;
-}
-
-static hb_status create_columns(hb_context *context, hb_solution *solution)
-{
-    size_t per_point = 0;
-    const size_t n = solution->n;
-    for (int c = 0; c < HB_N_COLUMNS; c++) per_point += width_of((hb_column)c, solution->dim);
-    HB_CHECK(context, n <= SIZE_MAX / sizeof(double) / per_point, HB_ERROR_MEMORY,
-             "%zu points of dimension %d do not fit into memory", n, solution->dim);
-    void *memory;
-    HB_TRY(hb_allocate(context, n * per_point, sizeof(double), &memory));
-    double *column = memset(memory, 0, n * per_point * sizeof(double));
-    for (int c = 0; c < HB_N_COLUMNS; c++) {
-        solution->columns[c] = column;
-        column += n * width_of((hb_column)c, solution->dim);
-    }
+    hb_array arrays[HB_N_COLUMNS + 3] = {
+        HB_ARRAY(s->samples, s->n), HB_ARRAY(s->point_methods, s->n), HB_ARRAY(s->warnings, s->n)};
+    for (int c = 0; c < HB_N_COLUMNS; c++)
+        arrays[3 + c] = (hb_array)HB_ARRAY(s->columns[c], s->n * width_of((hb_column)c, s->dim));
+    HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 3, arrays, &s->work));
+    memset(s->work.memory, 0, s->work.size);
     return HB_OK;
 }
 
@@ -58,8 +35,7 @@ hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution
     HB_TRY(hb_allocate(context, 1, sizeof(hb_solution), &memory));
     hb_solution *solution = memory;
     *solution = (hb_solution){.context = context, .n = n, .dim = dim, .method = ""};
-    hb_status status = create_columns(context, solution);
-    if (status == HB_OK) status = create_marks(context, solution);
+    const hb_status status = create_arrays(solution);
     if (status == HB_OK)
         *out = solution;
     else
@@ -73,8 +49,7 @@ void hb_solution_destroy(hb_solution *solution)
     for (size_t i = 0; solution->samples && i < solution->n; i++)
         hb_release(solution->context, solution->warnings[i]);
     hb_grid_destroy(solution->grid);
-    hb_release(solution->context, solution->samples);
-    hb_release(solution->context, solution->columns[0]);
+    hb_workspace_destroy(&solution->work);
     hb_release(solution->context, solution);
 }
 

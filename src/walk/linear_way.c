@@ -121,7 +121,7 @@ static void taylor(linear_way *w, double h, const panel_powers *p)
     }
 }
 
-/* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is room until it is filled. */
+/* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is scratch until it is filled. */
 static void picard(linear_way *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
@@ -214,13 +214,13 @@ static void join(size_t d, const double *panel, double *total, double *work)
 {
     const size_t dd = d * d;
     const double *E = panel, *C = E + dd, *n = C + dd;
-    double *turned = work, *product = work + dd, *moved = work + 2 * dd;
+    double *transposed = work, *product = work + dd, *moved = work + 2 * dd;
     hb_matrix_multiply(d, 1, E, total, product);
     memcpy(total, product, dd * sizeof *total);
     for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) turned[j * d + i] = E[i * d + j];
+        for (size_t j = 0; j < d; j++) transposed[j * d + i] = E[i * d + j];
     hb_matrix_multiply(d, 1, E, total + dd, product);
-    hb_matrix_multiply(d, 1, product, turned, moved);
+    hb_matrix_multiply(d, 1, product, transposed, moved);
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++)
             total[dd + i * d + j] = 0.5 * (moved[i * d + j] + moved[j * d + i]) + C[i * d + j];
@@ -306,11 +306,11 @@ static hb_status add_panels(linear_way *w, double *whole)
 }
 
 /* Nothing depends on t: the way in `parts` equal pieces; powers: (3 and more, d, d). */
-static void constant_way(linear_way *w, int parts, double *panel, double *total, double *room)
+static void constant_way(linear_way *w, int parts, double *panel, double *total, double *scratch)
 {
     const size_t d = w->d, dd = d * d;
     const double s = w->T * w->rate[0] / parts; // in tau
-    double *K = room, *B = K + dd, trace = 0, *n = panel + 2 * dd;
+    double *K = scratch, *B = K + dd, trace = 0, *n = panel + 2 * dd;
     for (size_t k = 0; k < dd; k++) B[k] = w->flow * w->A[k] / w->rate[0];
     hb_linear_functions(d, B, s, panel, K, panel + dd, B + dd);
     for (size_t i = 0; i < d; i++) {
@@ -370,8 +370,9 @@ static hb_status create_arrays(linear_way *w, hb_workspace *work)
     return hb_quadrature_beta(w->context, 1, 1, NODES, w->node, w->weight);
 }
 
-static hb_status go(linear_way *w, double tau, double *room)
+static hb_status go(linear_way *w, double tau)
 {
+    double *scratch = w->scratch;
     const size_t d = w->d, size = hb_linear_way_size(d);
     integrate_ahead(w);
     HB_TRY(find_time(w, tau));
@@ -380,10 +381,10 @@ static hb_status go(linear_way *w, double tau, double *room)
     begin(d, w->fine);
     begin(d, w->rough);
     if (hb_problem_is_autonomous(w->problem)) {
-        constant_way(w, 1, room, w->fine, room + size);
-        constant_way(w, 3, room, w->rough, room + size);
+        constant_way(w, 1, scratch, w->fine, scratch + size);
+        constant_way(w, 3, scratch, w->rough, scratch + size);
     } else {
-        HB_TRY(add_panels(w, room));
+        HB_TRY(add_panels(w, scratch));
     }
     w->broken |= !isfinite(largest(size, w->fine)) || !isfinite(largest(size, w->rough));
     return HB_OK;
@@ -399,7 +400,7 @@ hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double t
     w.fine = fine;
     w.rough = rough;
     hb_status status = create_arrays(&w, &work);
-    if (status == HB_OK) status = go(&w, tau, w.scratch);
+    if (status == HB_OK) status = go(&w, tau);
     *found = status == HB_OK && !w.broken;
     for (int k = 0; k <= LEVELS; k++) hb_release(context, w.powers[k].P);
     hb_workspace_destroy(&work);

@@ -373,12 +373,13 @@ static int jumps(const hb_problem *problem)
 }
 
 /* The largest entry of the Jacobian on lines along the axes through x0, as far as a walk goes without a
- * drift. room: (LINE, d), (LINE), (LINE, d, d), (LINE, d) */
-static hb_status steepest(const walk_estimator *w, const double *x0, double *room, double *most)
+ * drift. scratch: (LINE, d), (LINE), (LINE, d, d), (LINE, d) */
+static hb_status steepest(const walk_estimator *w, const double *x0, double *scratch, double *most)
 {
     const size_t d = w->shared.d;
     const double tau = w->shared.tau, reach = 4 * sqrt(2 * tau);
-    double *x = room, *times = x + LINE * d, *jacobian = times + LINE, *F = jacobian + LINE * d * d;
+    double *x = scratch, *times = x + LINE * d, *jacobian = times + LINE,
+           *F = jacobian + LINE * d * d;
     *most = 0;
     for (size_t axis = 0; axis < d; axis++) {
         for (size_t k = 0; k < LINE; k++) {

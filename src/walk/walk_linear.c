@@ -9,7 +9,7 @@
  * taken. The claim is twice the difference of fine and rough, which are rounded in different ways, and
  * ROUNDING units of the last place of what is added up:
  *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
- *     score:  |score_k| + max_j size_j/spread_jj, turned by |E'|,
+ *     score:  |score_k| + max_j size_j/spread_jj, times |E'|,
  * size_i the sum of the sizes in E x + n, gamma the gradient there.
  * Whether a drift is linear is read off its formula (problem/drift_facts.c).
  * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
@@ -38,15 +38,15 @@ static hb_status find_frames(hb_context *context, const hb_problem *problem, dou
                              hb_walk_linear *out)
 {
     const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
-    double *room = out->memory;
+    double *frames = out->memory;
     int found;
-    HB_TRY(hb_linear_way(context, problem, tau, 1, room, room + size, &found));
-    if (found) out->backward = room;
-    if (found) out->backward_rough = room + size;
+    HB_TRY(hb_linear_way(context, problem, tau, 1, frames, frames + size, &found));
+    if (found) out->backward = frames;
+    if (found) out->backward_rough = frames + size;
     if (!hb_initial_moves(problem)) return HB_OK;
-    HB_TRY(hb_linear_way(context, problem, tau, -1, room + 2 * size, room + 3 * size, &found));
-    if (found) out->forward = room + 2 * size;
-    if (found) out->forward_rough = room + 3 * size;
+    HB_TRY(hb_linear_way(context, problem, tau, -1, frames + 2 * size, frames + 3 * size, &found));
+    if (found) out->forward = frames + 2 * size;
+    if (found) out->forward_rough = frames + 3 * size;
     return HB_OK;
 }
 
@@ -82,7 +82,7 @@ int hb_walk_linear_is_closed(const hb_walk_linear *linear)
 
 typedef struct closed_value {
     double log_value, rounding; /* ln u, and what its rounding may be */
-    double steep;               /* of the score's, before it is turned */
+    double steep;               /* of the score's, before |E'| */
 } closed_value;
 
 size_t hb_walk_linear_work(const hb_walk_linear *linear)
@@ -105,7 +105,7 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
 {
     const size_t d = l->d, dd = d * d;
     const double *E = frame, *C = E + dd, *n = C + dd;
-    double *mean = work, *gamma = mean + d, *variance = gamma + d, *room = variance + d;
+    double *mean = work, *gamma = mean + d, *variance = gamma + d, *scratch = variance + d;
     closed_value out = {.rounding = (double)d + fabs(n[d])};
     for (size_t i = 0; i < d; i++) {
         mean[i] = n[i];
@@ -115,7 +115,7 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
     const hb_bell bell = {.mean = mean,
                           .variance = l->diagonal ? variance : NULL,
                           .covariance = l->diagonal ? NULL : C};
-    hb_initial_average(l->problem, &bell, room, &out.log_value, gamma);
+    hb_initial_average(l->problem, &bell, scratch, &out.log_value, gamma);
     for (size_t i = 0; i < d; i++) {
         const double size = size_of(d, i, E, x, n);
         out.rounding += fabs(gamma[i]) * (size + variance[i] * fabs(gamma[i]));
@@ -123,9 +123,9 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
         score[i] = 0;
         for (size_t j = 0; j < d; j++) score[i] += E[j * d + i] * gamma[j];
     }
-    double turned = 0;
-    for (size_t k = 0; k < dd; k++) turned = fmax(turned, fabs(E[k]));
-    out.steep *= turned;
+    double growth = 0;
+    for (size_t k = 0; k < dd; k++) growth = fmax(growth, fabs(E[k]));
+    out.steep *= growth;
     out.log_value -= n[d];
     out.rounding += fabs(out.log_value);
     return out;
