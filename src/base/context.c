@@ -183,7 +183,8 @@ hb_status hb_progress(hb_context *context, const char *what, double done, double
 {
     const hb_context_settings *settings = &context->settings;
     if (hb_is_late(context)) return hb_fail_late(context);
-    if (settings->progress && settings->progress(settings->progress_user, what, done, total))
+    if (settings->progress && !context->muted &&
+        settings->progress(settings->progress_user, what, done, total))
         return hb_fail(context, HB_ERROR_INTERRUPTED, "%s: stopped by request", what);
     return HB_OK;
 }

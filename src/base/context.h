@@ -9,6 +9,7 @@ struct hb_context {
     int threads;
     hb_isa isa;             /* never HB_ISA_AUTO */
     const double *deadline; /* of hb_seconds; NULL: none. Its children share it */
+    int muted; /* calls of a user's function under way, which may use this context: no progress from inside */
     char message[512];
 };
 

@@ -67,13 +67,11 @@ hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, 
 static int call(const hb_reverse *run, size_t n, const double *x, double tau, double *score,
                 double *divergence)
 {
-    hb_context_settings *settings = &run->context->settings;
-    int (*progress)(void *, const char *, double, double) = settings->progress;
-    settings->progress = NULL;
     run->context->message[0] = '\0';
+    run->context->muted++;
     const int failed = run->divergence ? run->divergence(run->user, n, x, tau, score, divergence)
                                        : run->score(run->user, n, x, tau, score);
-    settings->progress = progress;
+    run->context->muted--;
     return failed;
 }
 
@@ -196,19 +194,22 @@ hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
     return hb_context_adopt(run->context, &quiet, status);
 }
 
+hb_status hb_reverse_start(hb_context *context, const hb_generate_settings *settings, int dim,
+                           hb_generate_settings *resolved, hb_reverse *run)
+{
+    run->context = context;
+    run->settings = resolved;
+    run->dim = (size_t)dim;
+    return hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, resolved);
+}
+
 hb_status hb_generate(hb_context *context, const hb_generate_settings *settings, int dim,
                       uint64_t first, size_t n, hb_score_callback score, void *user, double *x)
 {
     hb_generate_settings resolved;
-    HB_TRY(hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, &resolved));
+    hb_reverse run = {.n = n, .score = score, .user = user};
+    HB_TRY(hb_reverse_start(context, settings, dim, &resolved, &run));
     HB_TRY(hb_generate_check_range(context, dim, first, n));
     HB_CHECK(context, score && (x || n == 0), HB_ERROR_ARGUMENT, "score or x is NULL");
-    if (n == 0) return HB_OK;
-    hb_reverse run = {.context = context,
-                      .settings = &resolved,
-                      .dim = (size_t)dim,
-                      .n = n,
-                      .score = score,
-                      .user = user};
-    return hb_reverse_generate(&run, first, x);
+    return n > 0 ? hb_reverse_generate(&run, first, x) : HB_OK;
 }

@@ -50,14 +50,9 @@ hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings
                                  void *user, double *log_likelihood)
 {
     hb_generate_settings resolved;
-    HB_TRY(hb_generate_resolve(context, settings, dim, HB_TAU_MIN, HB_TAU_MAX, &resolved));
+    hb_reverse run = {.n = n, .divergence = score, .user = user};
+    HB_TRY(hb_reverse_start(context, settings, dim, &resolved, &run));
     HB_CHECK(context, score && (n == 0 || (x && log_likelihood)), HB_ERROR_ARGUMENT,
              "score, x or log_likelihood is NULL");
-    hb_reverse run = {.context = context,
-                      .settings = &resolved,
-                      .dim = (size_t)dim,
-                      .n = n,
-                      .divergence = score,
-                      .user = user};
     return hb_reverse_likelihood(&run, x, log_likelihood);
 }

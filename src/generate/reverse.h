@@ -81,10 +81,14 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
                          double *score, double *divergence);
 /* Progress: this batch is done to `share`. */
 hb_status hb_reverse_progress(const hb_reverse *run, double share);
-/* Checks the settings and copies them to *out with tau_min and tau_max in the place of NaN. */
+/* Refuses what is out of range by the rows of generate_settings.c. */
 hb_status hb_generate_settings_check(hb_context *context, const hb_generate_settings *settings);
+/* Checks the settings and copies them to *out with tau_min and tau_max in the place of NaN. */
 hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
                               double tau_min, double tau_max, hb_generate_settings *out);
+/* The settings of a caller's callback into a run that has n, the callback and its user. */
+hb_status hb_reverse_start(hb_context *context, const hb_generate_settings *settings, int dim,
+                           hb_generate_settings *resolved, hb_reverse *run);
 hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n);
 
 /* The samplers: x(rows, dim), samples first .. of the law at tau_max, become those at tau_min. */

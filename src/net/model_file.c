@@ -151,9 +151,22 @@ static int is_weight(const hb_net_tensor *tensor)
     return strstr(tensor->name, "weight") != NULL;
 }
 
+void hb_net_list(const hb_net *net, const float *parameters, int half, hb_net_tensor *named,
+                 hb_tensor *out)
+{
+    for (int k = 0; k < hb_net_tensors(net); k++) {
+        hb_net_tensor_get(net, k, &named[k]);
+        out[k] = (hb_tensor){named[k].name,
+                             HB_DTYPE_F32,
+                             is_weight(&named[k]) ? 2 : 1,
+                             {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
+                             parameters + named[k].offset,
+                             half && is_weight(&named[k])};
+    }
+}
+
 static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tensor *out)
 {
-    const int half = model->info.half;
     const uint64_t d = (uint64_t)model->info.dim;
     const hb_tensor reference[REFERENCE_TENSORS] = {
         {"shift", HB_DTYPE_F64, 1, {d}, model->shift, 0},
@@ -162,19 +175,9 @@ static size_t list_tensors(const hb_model *model, hb_net_tensor *named, hb_tenso
         {"reference.variance", HB_DTYPE_F64, 1, {d}, model->variance, 0},
         {"reference.axes", HB_DTYPE_F32, 2, {d, d}, model->axes, 0},
     };
-    const int layers = hb_net_tensors(model->net);
     memcpy(out, reference, sizeof reference);
-    for (int k = 0; k < layers; k++) {
-        hb_net_tensor_get(model->net, k, &named[k]);
-        out[REFERENCE_TENSORS + k] =
-            (hb_tensor){named[k].name,
-                        HB_DTYPE_F32,
-                        is_weight(&named[k]) ? 2 : 1,
-                        {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
-                        model->parameters + named[k].offset,
-                        half && is_weight(&named[k])};
-    }
-    return (size_t)layers + REFERENCE_TENSORS;
+    hb_net_list(model->net, model->parameters, model->info.half, named, out + REFERENCE_TENSORS);
+    return (size_t)hb_net_tensors(model->net) + REFERENCE_TENSORS;
 }
 
 static size_t list_texts(const hb_model *model, const hb_model_info *info, char (*texts)[TEXT],
@@ -286,6 +289,19 @@ static hb_status read_scales(hb_context *context, const hb_safetensors *file, do
     return HB_OK;
 }
 
+hb_status hb_net_read(hb_context *context, const hb_safetensors *file, const hb_net *net,
+                      float *parameters)
+{
+    for (int k = 0; k < hb_net_tensors(net); k++) {
+        hb_net_tensor tensor;
+        hb_net_tensor_get(net, k, &tensor);
+        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_DTYPE_F32,
+                                   (uint64_t)tensor.rows * (uint64_t)tensor.columns,
+                                   parameters + tensor.offset));
+    }
+    return HB_OK;
+}
+
 static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model)
 {
     const uint64_t d = (uint64_t)model->info.dim;
@@ -294,13 +310,7 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
     HB_TRY(
         hb_safetensors_copy(context, file, "reference.variance", HB_DTYPE_F64, d, model->variance));
     HB_TRY(hb_safetensors_copy(context, file, "reference.axes", HB_DTYPE_F32, d * d, model->axes));
-    for (int k = 0; k < hb_net_tensors(model->net); k++) {
-        hb_net_tensor tensor;
-        hb_net_tensor_get(model->net, k, &tensor);
-        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_DTYPE_F32,
-                                   (uint64_t)tensor.rows * (uint64_t)tensor.columns,
-                                   model->parameters + tensor.offset));
-    }
+    HB_TRY(hb_net_read(context, file, model->net, model->parameters));
     if (model->info.process == HB_PROCESS_DRIFT) HB_TRY(hb_model_flow_read(context, file, model));
     return check_reference(context, file, model);
 }

@@ -11,8 +11,8 @@
 #include "train/classifier.h"
 #include "base/parallel.h"
 #include "base/sized.h"
-#include "file/safetensors.h"
 #include "judge/neighbours.h"
+#include "net/model_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -169,15 +169,7 @@ hb_status hb_classifier_save(hb_context *context, const hb_classifier *classifie
                              classifier->shift,
                              0};
     tensors[1] = (hb_tensor){"scale", HB_DTYPE_F64, 1, {1}, &classifier->scale, 0};
-    for (size_t k = 0; k < layers; k++) {
-        hb_net_tensor_get(classifier->net, (int)k, &named[k]);
-        tensors[k + 2] = (hb_tensor){named[k].name,
-                                     HB_DTYPE_F32,
-                                     strstr(named[k].name, "weight") ? 2 : 1,
-                                     {(uint64_t)named[k].rows, (uint64_t)named[k].columns},
-                                     classifier->parameters + named[k].offset,
-                                     0};
-    }
+    hb_net_list(classifier->net, classifier->parameters, 0, named, tensors + 2);
     const hb_status status = hb_safetensors_write(context, path, 1, &format, layers + 2, tensors);
     hb_workspace_destroy(&work);
     return status;
@@ -219,14 +211,7 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
     HB_TRY(hb_safetensors_copy(context, file, "scale", HB_DTYPE_F64, 1, &c->scale));
     HB_CHECK(context, c->scale > 0, HB_ERROR_FORMAT, "%s: its scale is %g; it must be positive",
              hb_safetensors_path(file), c->scale);
-    for (int k = 0; k < hb_net_tensors(c->net); k++) {
-        hb_net_tensor tensor;
-        hb_net_tensor_get(c->net, k, &tensor);
-        HB_TRY(hb_safetensors_copy(context, file, tensor.name, HB_DTYPE_F32,
-                                   (uint64_t)tensor.rows * (uint64_t)tensor.columns,
-                                   c->parameters + tensor.offset));
-    }
-    return HB_OK;
+    return hb_net_read(context, file, c->net, c->parameters);
 }
 
 hb_status hb_classifier_load(hb_context *context, const char *path, hb_classifier **out)
