@@ -25,7 +25,7 @@
 
 enum { CHANNEL_ROWS = 1024, MOST_PROBES = 16384 };
 
-typedef struct probe_room {
+typedef struct probe_scratch {
     hb_net_tape *tape;
     double *z;             // (block, dim)
     double *direction;     // (dim)
@@ -34,7 +34,7 @@ typedef struct probe_room {
     uint32_t *words;       // (block, probes, dim)
     float *scratch;        // (2, block, dim)
     float *into, *out;     // (block, dim): scales in the data's axes
-} probe_room;
+} probe_scratch;
 
 typedef struct probe_job {
     hb_context *context, alone;
@@ -48,7 +48,7 @@ typedef struct probe_job {
     const int *labels;
     const uint64_t *keys; // (n): from which the probes of a row follow; NULL: from its number
     double *divergence;
-    probe_room *rooms; // (threads)
+    probe_scratch *of_thread; // (threads)
 } probe_job;
 
 /* Whether the mixed derivative of a rotation is needed. */
@@ -67,36 +67,36 @@ static hb_net_jets jets_of(const probe_job *job)
                          .laplacian = job->model->info.head == HB_HEAD_SCORE ? 0 : p};
 }
 
-static hb_status create_rooms(hb_context *context, probe_job *job, size_t threads,
-                              hb_workspace *work)
+static hb_status create_scratch(hb_context *context, probe_job *job, size_t threads,
+                                hb_workspace *work)
 {
     const size_t d = (size_t)job->model->info.dim, rows = job->channels * job->block;
     const hb_net_jets jets = jets_of(job);
     const size_t block = job->block;
     HB_TRY(HB_WORKSPACE_EACH(
-        context, work, job->rooms, threads, HB_MEMBER(probe_room, z, block * d),
-        HB_MEMBER(probe_room, direction, d), HB_MEMBER(probe_room, clock, block),
-        HB_MEMBER(probe_room, input, rows * job->inputs),
-        HB_MEMBER(probe_room, output, rows * job->outputs),
-        HB_MEMBER(probe_room, words, block * job->directions * d),
-        HB_MEMBER(probe_room, scratch, 2 * block * d), HB_MEMBER(probe_room, into, block * d),
-        HB_MEMBER(probe_room, out, block * d)));
+        context, work, job->of_thread, threads, HB_MEMBER(probe_scratch, z, block * d),
+        HB_MEMBER(probe_scratch, direction, d), HB_MEMBER(probe_scratch, clock, block),
+        HB_MEMBER(probe_scratch, input, rows * job->inputs),
+        HB_MEMBER(probe_scratch, output, rows * job->outputs),
+        HB_MEMBER(probe_scratch, words, block * job->directions * d),
+        HB_MEMBER(probe_scratch, scratch, 2 * block * d), HB_MEMBER(probe_scratch, into, block * d),
+        HB_MEMBER(probe_scratch, out, block * d)));
     for (size_t t = 0; t < threads; t++)
-        HB_TRY(hb_net_tape_create(context, job->model->net, &jets, block, &job->rooms[t].tape));
+        HB_TRY(hb_net_tape_create(context, job->model->net, &jets, block, &job->of_thread[t].tape));
     return HB_OK;
 }
 
-/* Direction q (dim) becomes w q, and in the data's axes axes (w q); room (dim). */
-static void weigh_direction(const probe_job *job, float *q, double *room)
+/* Direction q (dim) becomes w q, and in the data's axes axes (w q); scratch (dim). */
+static void weigh_direction(const probe_job *job, float *q, double *scratch)
 {
     const hb_model *model = job->model;
     const size_t d = (size_t)model->info.dim;
-    for (size_t j = 0; j < d; j++) room[j] = job->weight[j] * (double)q[j];
+    for (size_t j = 0; j < d; j++) scratch[j] = job->weight[j] * (double)q[j];
     for (size_t r = 0; r < d; r++) {
-        double sum = room[r];
+        double sum = scratch[r];
         if (hb_model_in_axes(model)) {
             sum = 0;
-            for (size_t j = 0; j < d; j++) sum += (double)model->axes[r * d + j] * room[j];
+            for (size_t j = 0; j < d; j++) sum += (double)model->axes[r * d + j] * scratch[j];
         }
         q[r] = (float)sum;
     }
@@ -117,12 +117,12 @@ static hb_status draw_probes(probe_job *job, size_t first, size_t n, uint32_t *w
 }
 
 /* The channels of the directions; those of point i depend on (seed, i) alone. */
-static hb_status fill_directions(probe_job *job, probe_room *room, size_t first, size_t n)
+static hb_status fill_directions(probe_job *job, probe_scratch *own, size_t first, size_t n)
 {
     const size_t d = (size_t)job->model->info.dim, p = job->directions, in = job->inputs;
-    if (job->probes > 0) HB_TRY(draw_probes(job, first, n, room->words));
+    if (job->probes > 0) HB_TRY(draw_probes(job, first, n, own->words));
     for (size_t k = 0; k < p; k++) {
-        float *channel = room->input + (1 + k) * n * in;
+        float *channel = own->input + (1 + k) * n * in;
         if (job->probes == 0) {
             hb_model_inputs_along(job->model, n, (int)k, channel);
             continue;
@@ -130,53 +130,53 @@ static hb_status fill_directions(probe_job *job, probe_room *room, size_t first,
         memset(channel, 0, n * in * sizeof *channel);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < d; j++)
-                channel[i * in + j] = room->words[(i * p + k) * d + j] >> 31 ? 1.0f : -1.0f;
+                channel[i * in + j] = own->words[(i * p + k) * d + j] >> 31 ? 1.0f : -1.0f;
     }
     for (size_t k = 0; job->weight && k < p; k++)
         for (size_t i = 0; i < n; i++)
-            weigh_direction(job, room->input + ((1 + k) * n + i) * in, room->direction);
-    memset(room->input + (1 + p) * n * in, 0, (job->channels - 1 - p) * n * in * sizeof(float));
+            weigh_direction(job, own->input + ((1 + k) * n + i) * in, own->direction);
+    memset(own->input + (1 + p) * n * in, 0, (job->channels - 1 - p) * n * in * sizeof(float));
     return HB_OK;
 }
 
 /* The value channel, and where the network works in the data's axes the directions as x^ moves. */
-static hb_status fill_values(const hb_model *model, const hb_points *points, probe_room *room)
+static hb_status fill_values(const hb_model *model, const hb_points *points, probe_scratch *own)
 {
-    hb_model_inputs(model, points, room->input);
+    hb_model_inputs(model, points, own->input);
     if (!hb_model_in_axes(model)) return HB_OK;
-    HB_TRY(hb_model_reference(model, points, room->scratch, NULL, NULL));
-    hb_model_axes_inputs(model, points, room->scratch + points->n * (size_t)model->info.dim,
-                         room->input, room->into, room->out);
+    HB_TRY(hb_model_reference(model, points, own->scratch, NULL, NULL));
+    hb_model_axes_inputs(model, points, own->scratch + points->n * (size_t)model->info.dim,
+                         own->input, own->into, own->out);
     return HB_OK;
 }
 
-static void scale_directions(const probe_job *job, probe_room *room, size_t n)
+static void scale_directions(const probe_job *job, probe_scratch *own, size_t n)
 {
     const size_t d = (size_t)job->model->info.dim, in = job->inputs;
     for (size_t k = 0; k < job->directions; k++)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < d; j++)
-                room->input[((1 + k) * n + i) * in + j] *= room->into[i * d + j];
+                own->input[((1 + k) * n + i) * in + j] *= own->into[i * d + j];
 }
 
 /* The same trace where the network works in the data's axes; directions are scaled by `into`. */
-static double trace_in_axes(const probe_job *job, const probe_room *room, size_t n, size_t i)
+static double trace_in_axes(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
     const size_t d = (size_t)job->model->info.dim;
     double sum = 0;
     for (size_t k = 0; k < job->directions; k++)
         for (size_t j = 0; j < d; j++)
-            sum += (double)room->input[((1 + k) * n + i) * job->inputs + j] *
-                   (double)room->output[((1 + k) * n + i) * d + j] * (double)room->out[i * d + j] /
-                   (double)room->into[i * d + j];
+            sum += (double)own->input[((1 + k) * n + i) * job->inputs + j] *
+                   (double)own->output[((1 + k) * n + i) * d + j] * (double)own->out[i * d + j] /
+                   (double)own->into[i * d + j];
     return sum;
 }
 
 /* (w_1^2 - w_2^2) d^2N_2/dx^_1 dx^_2; the channel has it times w_1 w_2. */
-static double rotation_of_row(const probe_job *job, const probe_room *room, size_t n, size_t i)
+static double rotation_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
     const double w1 = job->weight[0], w2 = job->weight[1];
-    return (w1 / w2 - w2 / w1) * (double)room->output[((1 + job->directions) * n + i) * 2 + 1];
+    return (w1 / w2 - w2 / w1) * (double)own->output[((1 + job->directions) * n + i) * 2 + 1];
 }
 
 /* -div of the reference's score, over the same weights. */
@@ -200,29 +200,29 @@ static double reference_of_row(const probe_job *job, const hb_clock *c)
 }
 
 /* Sum over directions of q^T J q of the network, in its own coordinates x^. */
-static double trace_of_row(const probe_job *job, const probe_room *room, size_t n, size_t i)
+static double trace_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
     const size_t d = (size_t)job->model->info.dim, p = job->directions;
     if (job->model->info.head != HB_HEAD_SCORE)
-        return (double)room->output[((job->channels - 1) * n + i) * job->outputs] +
-               (mixes(job) ? rotation_of_row(job, room, n, i) : 0);
+        return (double)own->output[((job->channels - 1) * n + i) * job->outputs] +
+               (mixes(job) ? rotation_of_row(job, own, n, i) : 0);
     double sum = 0;
     for (size_t k = 0; k < p; k++)
         for (size_t j = 0; j < d; j++)
-            sum += (double)room->input[((1 + k) * n + i) * job->inputs + j] *
-                   (double)room->output[((1 + k) * n + i) * d + j];
+            sum += (double)own->input[((1 + k) * n + i) * job->inputs + j] *
+                   (double)own->output[((1 + k) * n + i) * d + j];
     return sum;
 }
 
-static double divergence_of_row(const probe_job *job, const probe_room *room, size_t n, size_t i)
+static double divergence_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
     const hb_model *model = job->model;
-    const hb_clock *c = &room->clock[i];
+    const hb_clock *c = &own->clock[i];
     const double size = model->info.head == HB_HEAD_SCORE ? sqrt(c->b) : c->sigma;
     const double per = job->probes > 0 ? 1.0 / job->probes : 1;
     double sum = hb_model_in_axes(model)
-                     ? per * trace_in_axes(job, room, n, i)
-                     : per * c->k / (size * c->sigma) * trace_of_row(job, room, n, i);
+                     ? per * trace_in_axes(job, own, n, i)
+                     : per * c->k / (size * c->sigma) * trace_of_row(job, own, n, i);
     sum -= reference_of_row(job, c);
     return job->of_z || job->weight ? sum : sum / (model->scale[0] * model->scale[0]);
 }
@@ -231,20 +231,20 @@ static hb_status probe_block(void *user, size_t index, int thread)
 {
     probe_job *job = user;
     const hb_model *model = job->model;
-    probe_room *room = &job->rooms[thread];
+    probe_scratch *own = &job->of_thread[thread];
     const size_t d = (size_t)model->info.dim, first = index * job->block;
     const size_t n = job->n - first < job->block ? job->n - first : job->block;
     if (job->of_z)
-        memcpy(room->z, job->x + first * d, n * d * sizeof *room->z);
+        memcpy(own->z, job->x + first * d, n * d * sizeof *own->z);
     else
-        hb_model_standardise(model, n, job->x + first * d, room->z);
-    for (size_t i = 0; i < n; i++) hb_model_clock(model, job->tau[first + i], &room->clock[i]);
-    const hb_points points = {n, room->z, room->clock, job->labels ? job->labels + first : NULL};
-    HB_TRY(fill_values(model, &points, room));
-    HB_TRY(fill_directions(job, room, first, n));
-    if (hb_model_in_axes(model)) scale_directions(job, room, n);
-    HB_TRY(hb_net_forward(room->tape, model->parameters, n, room->input, room->output));
-    for (size_t i = 0; i < n; i++) job->divergence[first + i] = divergence_of_row(job, room, n, i);
+        hb_model_standardise(model, n, job->x + first * d, own->z);
+    for (size_t i = 0; i < n; i++) hb_model_clock(model, job->tau[first + i], &own->clock[i]);
+    const hb_points points = {n, own->z, own->clock, job->labels ? job->labels + first : NULL};
+    HB_TRY(fill_values(model, &points, own));
+    HB_TRY(fill_directions(job, own, first, n));
+    if (hb_model_in_axes(model)) scale_directions(job, own, n);
+    HB_TRY(hb_net_forward(own->tape, model->parameters, n, own->input, own->output));
+    for (size_t i = 0; i < n; i++) job->divergence[first + i] = divergence_of_row(job, own, n, i);
     return HB_OK;
 }
 
@@ -253,14 +253,15 @@ static hb_status run(hb_context *context, probe_job *job)
     const size_t blocks = (job->n + job->block - 1) / job->block, most = (size_t)context->threads;
     const size_t threads = blocks < most ? blocks : most;
     hb_workspace work = {0};
-    hb_status status = create_rooms(context, job, threads, &work);
+    hb_status status = create_scratch(context, job, threads, &work);
     if (status == HB_OK) status = hb_parallel_for(context, "divergence", blocks, probe_block, job);
-    for (size_t t = 0; job->rooms && t < threads; t++) hb_net_tape_destroy(job->rooms[t].tape);
+    for (size_t t = 0; job->of_thread && t < threads; t++)
+        hb_net_tape_destroy(job->of_thread[t].tape);
     hb_workspace_destroy(&work);
     return status;
 }
 
-/* The job of checked arguments, ready but for its rooms. */
+/* The job of checked arguments, ready but for its scratch. */
 static hb_status measure(hb_context *context, probe_job *job)
 {
     const hb_model *model = job->model;

@@ -25,7 +25,6 @@ typedef struct view_scratch {
     int *labels;      // (block)
     float *w, *score; // (block), (block, dim)
     float *scratch;   // (2, block, dim)
-    hb_workspace arrays;
 } view_scratch;
 
 struct hb_scorer {
@@ -40,16 +39,15 @@ static hb_status create_scratch(hb_scorer *scorer, hb_model_want want)
 {
     const size_t block = scorer->block, d = (size_t)scorer->model->info.dim;
     hb_context *context = scorer->context;
-    HB_TRY(HB_WORKSPACE(context, &scorer->work, HB_ARRAY(scorer->of_thread, scorer->threads)));
-    memset(scorer->of_thread, 0, scorer->threads * sizeof(view_scratch));
-    for (size_t t = 0; t < scorer->threads; t++) {
-        view_scratch *own = &scorer->of_thread[t];
-        HB_TRY(HB_WORKSPACE(context, &own->arrays, HB_ARRAY(own->z, block * d),
-                            HB_ARRAY(own->clock, block), HB_ARRAY(own->labels, block),
-                            HB_ARRAY(own->w, block), HB_ARRAY(own->score, block * d),
-                            HB_ARRAY(own->scratch, 2 * block * d)));
-        HB_TRY(hb_model_tape_create(context, scorer->model, want, block, &own->tape));
-    }
+    HB_TRY(HB_WORKSPACE_EACH(
+        context, &scorer->work, scorer->of_thread, scorer->threads,
+        HB_MEMBER(view_scratch, z, block * d), HB_MEMBER(view_scratch, clock, block),
+        HB_MEMBER(view_scratch, labels, block), HB_MEMBER(view_scratch, w, block),
+        HB_MEMBER(view_scratch, score, block * d),
+        HB_MEMBER(view_scratch, scratch, 2 * block * d)));
+    for (size_t t = 0; t < scorer->threads; t++)
+        HB_TRY(
+            hb_model_tape_create(context, scorer->model, want, block, &scorer->of_thread[t].tape));
     return HB_OK;
 }
 
@@ -83,10 +81,8 @@ hb_status hb_scorer_create(hb_context *context, const hb_model *model, size_t mo
 void hb_scorer_destroy(hb_scorer *scorer)
 {
     if (!scorer) return;
-    for (size_t t = 0; scorer->of_thread && t < scorer->threads; t++) {
+    for (size_t t = 0; scorer->of_thread && t < scorer->threads; t++)
         hb_model_tape_destroy(scorer->of_thread[t].tape);
-        hb_workspace_destroy(&scorer->of_thread[t].arrays);
-    }
     hb_workspace_destroy(&scorer->work);
     hb_release(scorer->context, scorer);
 }
