@@ -115,8 +115,9 @@ const char *hb_context_isa(const hb_context *context)
 }
 
 /* The sign of a nan says nothing, and printf shows it. */
-static void clean_nan(char *text)
+static void print(size_t size, char *text, const char *format, va_list arguments)
 {
+    vsnprintf(text, size, format, arguments);
     for (char *at = text; (at = strstr(at, "-nan")); at++) memmove(at, at + 1, strlen(at));
 }
 
@@ -126,9 +127,8 @@ hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...
     char text[sizeof context->message];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    print(sizeof text, text, format, arguments);
     va_end(arguments);
-    clean_nan(text);
 #pragma omp critical(hb_message)
     memcpy(context->message, text, sizeof text);
     return status;
@@ -140,9 +140,8 @@ void hb_note(hb_context *context, const char *format, ...)
     char text[sizeof context->message];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    print(sizeof text, text, format, arguments);
     va_end(arguments);
-    clean_nan(text);
     context->settings.log(context->settings.log_user, text);
 }
 

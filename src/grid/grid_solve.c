@@ -290,11 +290,9 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     grid->context = context;
     grid->max_time = r.settings.max_time;
     grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
-    hb_status status = build(&r, grid);
-    if (status == HB_OK)
-        *out = grid;
-    else
-        hb_grid_destroy(grid);
+    const hb_status status = build(&r, grid);
+    if (status != HB_OK) hb_grid_destroy(grid);
+    *out = status == HB_OK ? grid : NULL;
     return status;
 }
 

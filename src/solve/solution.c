@@ -36,10 +36,8 @@ hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution
     hb_solution *solution = memory;
     *solution = (hb_solution){.context = context, .n = n, .dim = dim, .method = ""};
     const hb_status status = create_arrays(solution);
-    if (status == HB_OK)
-        *out = solution;
-    else
-        hb_solution_destroy(solution);
+    if (status != HB_OK) hb_solution_destroy(solution);
+    *out = status == HB_OK ? solution : NULL;
     return status;
 }
 

@@ -213,9 +213,7 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
         status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
-    if (status == HB_OK)
-        *out = solution;
-    else
-        hb_solution_destroy(solution);
+    if (status != HB_OK) hb_solution_destroy(solution);
+    *out = status == HB_OK ? solution : NULL;
     return status;
 }

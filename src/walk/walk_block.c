@@ -74,10 +74,8 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
     b->shared = *shared;
     b->together = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;
     const hb_status status = create_arrays(b);
-    if (status == HB_OK)
-        *out = b;
-    else
-        hb_walk_block_destroy(b);
+    if (status != HB_OK) hb_walk_block_destroy(b);
+    *out = status == HB_OK ? b : NULL;
     return status;
 }
 
