@@ -2,25 +2,10 @@
  * src/ball/sample.c, from public random numbers and libm; and against themselves in pieces, on
  * threads, in float and on every instruction set. The laws themselves are tested with SciPy in
  * tests/python/. */
-#include "support.h"
+#define SHARED_THREADS 2
+#include "shared_context.h"
 
 enum { COORDINATES, LIFT_PAIRS, LIFT_ODD, INNER, PAIRS };
-
-static hb_context *CTX;
-
-static int setup(void **state)
-{
-    (void)state;
-    CTX = make_context(HB_ISA_AUTO, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    hb_context_destroy(CTX);
-    return 0;
-}
 
 static uint64_t stream(hb_measure measure, int dim, int lift, uint64_t use)
 {
@@ -229,5 +214,5 @@ int main(void)
         cmocka_unit_test(layout_does_not_matter), cmocka_unit_test(instruction_sets_agree),
         cmocka_unit_test(high_dimension),         cmocka_unit_test(bad_requests_are_refused),
     };
-    return cmocka_run_group_tests_name("sample", tests, setup, teardown);
+    return cmocka_run_group_tests_name("sample", tests, create_shared, destroy_shared);
 }

@@ -651,18 +651,6 @@ static void test_split_is_a_fair_permutation(void **state)
     assert_int_equal(order[0], 0);
 }
 
-static int open_context(void **state)
-{
-    *state = make_context(HB_ISA_AUTO, 1);
-    return *state == NULL;
-}
-
-static int close_context(void **state)
-{
-    hb_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

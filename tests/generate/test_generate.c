@@ -339,18 +339,6 @@ static void test_levels(void **state)
     assert_relative(half.sigma, sqrt(3), 1e-15);
 }
 
-static int make_state(void **state)
-{
-    *state = make_context(HB_ISA_AUTO, 1); // two threads where it matters: bits, progress
-    return 0;
-}
-
-static int drop_state(void **state)
-{
-    hb_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,5 +351,5 @@ int main(void)
         cmocka_unit_test(test_corrector_keeps_the_law),
         cmocka_unit_test(test_noise_is_a_function_of_step_and_row),
     };
-    return cmocka_run_group_tests(tests, make_state, drop_state);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -455,18 +455,6 @@ static void test_progress(void **state)
     }
 }
 
-static int make_state(void **state)
-{
-    *state = make_context(HB_ISA_AUTO, 1); // two threads where it matters: bits, progress
-    return 0;
-}
-
-static int drop_state(void **state)
-{
-    hb_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,5 +469,5 @@ int main(void)
         cmocka_unit_test(test_bad_settings_are_refused),
         cmocka_unit_test(test_progress),
     };
-    return cmocka_run_group_tests(tests, make_state, drop_state);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

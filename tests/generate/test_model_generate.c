@@ -379,18 +379,6 @@ static void progress_counts_samples_and_stops(void **state)
     hb_context_destroy(context);
 }
 
-static int make_state(void **state)
-{
-    *state = make_context(HB_ISA_AUTO, 1);
-    return 0;
-}
-
-static int drop_state(void **state)
-{
-    hb_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,5 +393,5 @@ int main(void)
         cmocka_unit_test(wrong_questions_are_refused),
         cmocka_unit_test(progress_counts_samples_and_stops),
     };
-    return cmocka_run_group_tests(tests, make_state, drop_state);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

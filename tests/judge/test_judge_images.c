@@ -472,18 +472,6 @@ static void test_refusals(void **state)
                  "inf in row 5, column 2");
 }
 
-static int open_context(void **state)
-{
-    *state = make_context(HB_ISA_AUTO, 1);
-    return *state == NULL;
-}
-
-static int close_context(void **state)
-{
-    hb_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

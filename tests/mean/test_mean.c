@@ -1,6 +1,7 @@
 /* The mean-value hierarchy against closed-form fields: Gaussians and mixtures carried by linear drifts
  * (exact_fields.h), in 1 to 16 dimensions, by Monte Carlo and by cubature. */
-#include "support.h"
+#define SHARED_THREADS 2
+#include "shared_context.h"
 
 #include "ball/clouds.h"
 #include "exact_fields.h"
@@ -8,22 +9,6 @@
 #include "mean/sources.h"
 
 #include <heatball/estimate.h>
-
-static hb_context *CTX;
-
-static int setup(void **state)
-{
-    (void)state;
-    CTX = make_context(HB_ISA_AUTO, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    hb_context_destroy(CTX);
-    return 0;
-}
 
 /* A problem with the field's drift; noise sqrt(2) makes tau = t and F = f. */
 static hb_problem *problem_of(hb_context *context, const exact_field *f)
@@ -744,5 +729,5 @@ int main(void)
         cmocka_unit_test(failing_fields_are_reported),
         cmocka_unit_test(memory_failures_leak_nothing),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }

@@ -389,18 +389,6 @@ static void no_memory_is_said(void **state)
     hb_context_destroy(context);
 }
 
-static int open_state(void **state)
-{
-    *state = make_context(HB_ISA_AUTO, 2);
-    return 0;
-}
-
-static int close_state(void **state)
-{
-    hb_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,5 +401,5 @@ int main(void)
         cmocka_unit_test(classifiers_keep_rows_alone),
         cmocka_unit_test(no_memory_is_said),
     };
-    return cmocka_run_group_tests(tests, open_state, close_state);
+    return cmocka_run_group_tests(tests, open_threads, close_context);
 }

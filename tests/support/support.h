@@ -41,6 +41,25 @@ static inline hb_context *make_context(hb_isa isa, int threads)
     return context;
 }
 
+/* For cmocka_run_group_tests: *state is a context with one thread, or two. */
+static inline int open_context(void **state)
+{
+    *state = make_context(HB_ISA_AUTO, 1);
+    return *state == NULL;
+}
+
+static inline int open_threads(void **state)
+{
+    *state = make_context(HB_ISA_AUTO, 2);
+    return *state == NULL;
+}
+
+static inline int close_context(void **state)
+{
+    hb_context_destroy(*state);
+    return 0;
+}
+
 /* An allocator that counts, and fails when its allowance is used up. */
 typedef struct memory_count {
     atomic_int live, allowance;
