@@ -12,23 +12,14 @@ typedef struct constants_values {
     int dim, lift, json;
 } constants_values;
 
-static const hb_option constants_options[] = {{.name = "dim",
-                                               .kind = HB_OPTION_INTEGER,
-                                               .placeholder = "D",
-                                               .help = "dimension",
-                                               .min = 1,
-                                               .max = HB_MAX_DIM,
-                                               .rules = HB_OPTION_REQUIRED,
-                                               .offset = offsetof(constants_values, dim)},
-                                              {.name = "lift",
-                                               .kind = HB_OPTION_INTEGER,
-                                               .placeholder = "M",
-                                               .help = "use the ball in D+M dimensions",
-                                               .max = HB_MAX_DIM,
-                                               .fallback = "0",
-                                               .offset = offsetof(constants_values, lift)},
-                                              HB_OPTION_JSON(constants_values, json),
-                                              {0}};
+#define VALUES constants_values
+static const hb_option constants_options[] = {
+    HB_OPTION(INTEGER, "dim", "D", dim, "dimension", .min = 1, .max = HB_MAX_DIM,
+              .rules = HB_OPTION_REQUIRED),
+    HB_OPTION(INTEGER, "lift", "M", lift, "use the ball in D+M dimensions", .max = HB_MAX_DIM,
+              .fallback = "0"),
+    HB_OPTION_JSON(constants_values, json),
+    {0}};
 
 static void add_constants(hb_report *report, const hb_ball_constants *c)
 {

@@ -27,77 +27,45 @@ typedef struct evaluate_values {
     int json;
 } evaluate_values;
 
+#define VALUES evaluate_values
 static const hb_option evaluate_options[] = {
     {.kind = HB_OPTION_TEXT,
      .placeholder = "MODEL",
      .help = "a model file of heatball train",
      .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
      .offset = offsetof(evaluate_values, model)},
-    {.name = "data",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "NAME|FILE",
-     .help = "a set of heatball data list, or the .npy or .csv file of rows that was trained on",
-     .rules = HB_OPTION_REQUIRED,
-     .offset = offsetof(evaluate_values, data)},
-    {.name = "tau",
-     .kind = HB_OPTION_REALS,
-     .placeholder = "LIST",
-     .help =
-         "tau at which the score is judged; without it those of 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, "
-         "1.5 that the model was trained for",
-     .max = 1e6,
-     .rules = HB_OPTION_ABOVE,
-     .offset = offsetof(evaluate_values, tau)},
-    {.letter = 'n',
-     .kind = HB_OPTION_UNSIGNED,
-     .placeholder = "N",
-     .help = "draws at each tau for the error of the score",
-     .min = LEAST_DRAWS,
-     .max = 1e9,
-     .fallback = "10000",
-     .offset = offsetof(evaluate_values, draws)},
-    {.name = "samples",
-     .kind = HB_OPTION_UNSIGNED,
-     .placeholder = "N",
-     .help = "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
-     .max = 1e6,
-     .fallback = "2000",
-     .offset = offsetof(evaluate_values, samples)},
-    {.name = "radius",
-     .kind = HB_OPTION_REALS,
-     .placeholder = "LIST",
-     .help = "radii of the heat balls of the residual, in the model's coordinates",
-     .max = 1e6,
-     .rules = HB_OPTION_ABOVE,
-     .offset = offsetof(evaluate_values, radii)},
-    {.name = "radius-share",
-     .kind = HB_OPTION_REAL,
-     .placeholder = "F",
-     .help =
-         "without --radius: share of the time from the model's smallest tau that a ball reaches "
-         "back, r^2 = 4 pi F (tau - tau_min)",
-     .max = 1,
-     .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW,
-     .fallback = "0.4",
-     .offset = offsetof(evaluate_values, share)},
-    {.name = "held-out",
-     .kind = HB_OPTION_REAL,
-     .placeholder = "SHARE",
-     .help = "share of the rows of a file that train held out; 1 for a file of which it has seen "
-             "nothing; without it 0.1",
-     .max = 1,
-     .rules = HB_OPTION_ABOVE,
-     .offset = offsetof(evaluate_values, held_out)},
+    HB_OPTION(TEXT, "data", "NAME|FILE", data,
+              "a set of heatball data list, or the .npy or .csv file of rows that was trained on",
+              .rules = HB_OPTION_REQUIRED),
+    HB_OPTION(
+        REALS, "tau", "LIST", tau,
+        "tau at which the score is judged; without it those of 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, "
+        "1.5 that the model was trained for",
+        .max = 1e6, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(UNSIGNED, NULL, "N", draws, "draws at each tau for the error of the score",
+              .letter = 'n', .min = LEAST_DRAWS, .max = 1e9, .fallback = "10000"),
+    HB_OPTION(UNSIGNED, "samples", "N", samples,
+              "samples to generate, and real rows to compare them with; 0: none, and no likelihood",
+              .max = 1e6, .fallback = "2000"),
+    HB_OPTION(REALS, "radius", "LIST", radii,
+              "radii of the heat balls of the residual, in the model's coordinates", .max = 1e6,
+              .rules = HB_OPTION_ABOVE),
+    HB_OPTION(
+        REAL, "radius-share", "F", share,
+        "without --radius: share of the time from the model's smallest tau that a ball reaches "
+        "back, r^2 = 4 pi F (tau - tau_min)",
+        .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
+    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+              "share of the rows of a file that train held out; 1 for a file of which it has seen "
+              "nothing; without it 0.1",
+              .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SEED(evaluate_values, seed, "1"),
     HB_OPTION_JSON(evaluate_values, json),
-    {.name = "plot",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "FILE",
-     .help =
-         "draw the error of the score against tau, by region, into this file, .svg, .png or .pdf "
-         "by its name",
-     .rules = HB_OPTION_FIGURE,
-     .offset = offsetof(evaluate_values, plot)},
+    HB_OPTION(
+        TEXT, "plot", "FILE", plot,
+        "draw the error of the score against tau, by region, into this file, .svg, .png or .pdf "
+        "by its name",
+        .rules = HB_OPTION_FIGURE),
     {0}};
 
 /* ---- what is asked for ---- */

@@ -10,21 +10,15 @@ typedef struct reproduce_values {
     int quick, resume;
 } reproduce_values;
 
+#define VALUES reproduce_values
 static const hb_option reproduce_options[] = {
     HB_OPTION_QUICK(reproduce_values, quick),
-    {.name = "only",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "LIST",
-     .help = "the names of studies separated by commas; without it, all",
-     .offset = offsetof(reproduce_values, only)},
+    HB_OPTION(TEXT, "only", "LIST", only,
+              "the names of studies separated by commas; without it, all"),
     HB_OPTION_RESUME(reproduce_values, resume),
     HB_OPTION_SEED(reproduce_values, seed, "42"),
-    {.letter = 'o',
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "DIR",
-     .help = "the directory of the results",
-     .fallback = "heatball-demo",
-     .offset = offsetof(reproduce_values, directory)},
+    HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results", .letter = 'o',
+              .fallback = "heatball-demo"),
     {0}};
 
 typedef struct reproduce_call {

@@ -14,6 +14,7 @@ typedef struct study_values {
     int quick, seeds, resume;
 } study_values;
 
+#define VALUES study_values
 static const hb_option study_options[] = {
     {.kind = HB_OPTION_TEXT,
      .placeholder = "NAME",
@@ -21,20 +22,13 @@ static const hb_option study_options[] = {
      .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
      .offset = offsetof(study_values, name)},
     HB_OPTION_QUICK(study_values, quick),
-    {.name = "seeds",
-     .kind = HB_OPTION_INTEGER,
-     .placeholder = "K",
-     .help = "number of independent repetitions; without it, the study's own number",
-     .min = 1,
-     .max = 1000000,
-     .offset = offsetof(study_values, seeds)},
+    HB_OPTION(INTEGER, "seeds", "K", seeds,
+              "number of independent repetitions; without it, the study's own number", .min = 1,
+              .max = 1000000),
     HB_OPTION_RESUME(study_values, resume),
     HB_OPTION_SEED(study_values, seed, "42"),
-    {.letter = 'o',
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "DIR",
-     .help = "the directory of the results; without it, heatball-NAME",
-     .offset = offsetof(study_values, directory)},
+    HB_OPTION(TEXT, NULL, "DIR", directory,
+              "the directory of the results; without it, heatball-NAME", .letter = 'o'),
     {0}};
 
 static hb_status refuse_name(hb_session *session, const char *name)

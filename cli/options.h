@@ -6,13 +6,10 @@
  * differently and no help page lies.
  *
  *     typedef struct ball_values { int dim; double radius; } ball_values;
+ *     #define VALUES ball_values
  *     static const hb_option ball_options[] = {
- *         {.name = "dim", .kind = HB_OPTION_INTEGER, .placeholder = "D", .help = "dimension",
- *          .min = 1, .max = 1000000, .rules = HB_OPTION_REQUIRED,
- *          .offset = offsetof(ball_values, dim)},
- *         {.name = "radius", .kind = HB_OPTION_REAL, .placeholder = "R", .help = "radius",
- *          .max = INFINITY, .rules = HB_OPTION_ABOVE, .fallback = "1",
- *          .offset = offsetof(ball_values, radius)},
+ *         HB_OPTION(INTEGER, "dim", "D", dim, "dimension", .min = 1, .max = 1000000, .rules = HB_OPTION_REQUIRED),
+ *         HB_OPTION(REAL, "radius", "R", radius, "radius", .max = INFINITY, .rules = HB_OPTION_ABOVE, .fallback = "1"),
  *         {0}};
  *
  * Accepted: --dim 3, --dim=3, -n 5, -n5. A value may begin with '-'. Integers must be integral to
@@ -76,6 +73,16 @@ typedef struct hb_option {
     const hb_setting *(*setting)(size_t index);
     size_t field; /* its offset in the library's struct */
 } hb_option;
+
+/* A row of a table: kind, name (NULL: only a letter), placeholder, where the value goes, help, and any other fields
+ * by name. HB_OPTION: the member of the struct that the file calls VALUES. */
+#define HB_OPTION_AT(of, word, value, where, ...)                                                  \
+    {                                                                                              \
+        .kind = HB_OPTION_##of, .name = (word), .placeholder = (value), .offset = (where),         \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define HB_OPTION(of, word, value, member, ...)                                                    \
+    HB_OPTION_AT(of, word, value, offsetof(VALUES, member), __VA_ARGS__)
 
 /* An option of field `member` of prefix_settings, which is `settings` in the struct prefix_values; OPEN: see above. */
 #define HB_OPTION_BY(prefix, member)                                                               \
