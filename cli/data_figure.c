@@ -4,6 +4,7 @@
  * the same in both. */
 #include "data_figure.h"
 #include "plot_path.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,15 +51,8 @@ static hb_status fill_picture(hb_context *context, const hb_mixture *mixture, hb
 
 static hb_status start_panel(hb_figure *figure, const char *title, double half, double stretch)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "{/:Italic x}_1";
-    panel.y_label = "{/:Italic x}_2";
-    panel.x_min = -half * stretch;
-    panel.x_max = half * stretch;
-    panel.y_min = -half;
-    panel.y_max = half;
+    hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    hb_study_panel_range(&panel, -half * stretch, half * stretch, -half, half);
     return hb_figure_panel(figure, &panel);
 }
 

@@ -2,6 +2,7 @@
  * one standard error. The grid has none: its points are the same in every run. */
 #include "evaluate_figure.h"
 #include "plot_path.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,11 +49,8 @@ static hb_status draw(hb_figure *figure, const char *title, size_t n, const hb_s
 {
     static const char *const labels[REGIONS] = {"all", "lowest 20 % of the mass", "the rest",
                                                 "grid, u > 10^{-4}"};
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "{/:Italic τ}";
-    panel.y_label = "mean squared error of the score";
+    hb_panel_settings panel =
+        hb_study_panel(title, "{/:Italic τ}", "mean squared error of the score");
     panel.log_x = panel.log_y = 1;
     hb_status status = hb_figure_panel(figure, &panel);
     for (int k = 0; status == HB_OK && k < REGIONS; k++)

@@ -165,17 +165,11 @@ static void write_title(const scatter *s, size_t size, char *out)
 static hb_status draw(hb_figure *figure, const scatter *s, int contours)
 {
     char title[300];
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
+    const hb_lattice *w = &s->window;
     write_title(s, sizeof title, title);
-    panel.title = title;
+    hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    hb_study_panel_range(&panel, w->x0, w->x1, w->y0, w->y1 + HEADROOM * (w->y1 - w->y0));
     panel.key = "top center";
-    panel.x_label = "{/:Italic x}_1";
-    panel.y_label = "{/:Italic x}_2";
-    panel.x_min = s->window.x0;
-    panel.x_max = s->window.x1;
-    panel.y_min = s->window.y0;
-    panel.y_max = s->window.y1 + HEADROOM * (s->window.y1 - s->window.y0);
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK)
         status =

@@ -7,6 +7,7 @@
  * ripple of alternating sign from point to point in the two parts; they are drawn after the binomial
  * average (1 2 1)/4 along both axes, which takes such a ripple away and leaves what a picture can show. */
 #include "helmholtz_figure.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,15 +83,8 @@ static void average_thinned(thinned *t)
 static hb_status draw_part(hb_figure *figure, const char *title, const char *label, int with_lines,
                            const thinned *t)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "{/:Italic x}_1";
-    panel.y_label = "{/:Italic x}_2";
-    panel.x_min = t->lattice.x0;
-    panel.x_max = t->lattice.x1;
-    panel.y_min = t->lattice.y0;
-    panel.y_max = t->lattice.y1;
+    hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    hb_study_panel_range(&panel, t->lattice.x0, t->lattice.x1, t->lattice.y0, t->lattice.y1);
     panel.equal_axes = 1;
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK && !with_lines) { /* empty axes: a point that they do not reach */

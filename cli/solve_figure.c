@@ -9,6 +9,7 @@
  * grid. For a standard normal BULK = 10 gives |x| < sqrt(20) = 4.5. */
 #include "solve_figure.h"
 #include "plot_path.h"
+#include "study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -215,14 +216,9 @@ static hb_status draw_line(hb_figure *figure, double time, const window *w, line
     for (int k = 0; k < 3 && status == HB_OK; k++) {
         char title[80];
         snprintf(title, sizeof title, "%s at {/:Italic t} = %.6g", parts[k].title, time);
-        hb_panel_settings panel;
-        hb_panel_settings_default(sizeof panel, &panel);
-        panel.title = title;
-        panel.x_label = "{/:Italic x}";
-        panel.y_label = parts[k].label;
+        hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}", parts[k].label);
+        hb_study_panel_range(&panel, w->low[0], w->high[0], NAN, NAN);
         panel.key = parts[k].key;
-        panel.x_min = w->low[0];
-        panel.x_max = w->high[0];
         status = draw_quantity(figure, &panel, parts[k].column, l, name, points, solution, work);
     }
     free(work);
@@ -288,15 +284,8 @@ static hb_status draw_plane(hb_figure *figure, double time, const window *w, con
     const hb_lattice lattice = {N_PLANE, N_PLANE, w->low[0], w->high[0], w->low[1], w->high[1]};
     char title[80];
     snprintf(title, sizeof title, "Density and lines of the score at {/:Italic t} = %.6g", time);
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "{/:Italic x}_1";
-    panel.y_label = "{/:Italic x}_2";
-    panel.x_min = w->low[0];
-    panel.x_max = w->high[0];
-    panel.y_min = w->low[1];
-    panel.y_max = w->high[1];
+    hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    hb_study_panel_range(&panel, w->low[0], w->high[0], w->low[1], w->high[1]);
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK)
         status = hb_figure_image(figure, &lattice, "density {/:Italic u}", p->density);

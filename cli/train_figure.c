@@ -8,6 +8,7 @@
 #include "plot_path.h"
 #include "study.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { PIECES = 50 };
@@ -63,14 +64,10 @@ static hb_status add_column(hb_figure *figure, const char *label, int color, siz
 static hb_status draw(hb_figure *figure, const char *title, size_t n, const double *log,
                       int has_constraint, double *x, double *y)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "step";
-    panel.y_label = "loss (band: 10 % to 90 % of the steps)";
+    hb_panel_settings panel =
+        hb_study_panel(title, "step", "loss (band: 10 % to 90 % of the steps)");
+    hb_study_panel_range(&panel, 0, log[(n - 1) * HB_LOG_WIDTH + HB_LOG_STEP], NAN, NAN);
     panel.log_y = 1;
-    panel.x_min = 0;
-    panel.x_max = log[(n - 1) * HB_LOG_WIDTH + HB_LOG_STEP];
     hb_status status = hb_figure_panel(figure, &panel);
     if (status == HB_OK) status = add_column(figure, "denoising", 0, n, log, HB_LOG_DSM, x, y);
     if (!has_constraint || status != HB_OK) return status;

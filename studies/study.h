@@ -7,7 +7,7 @@
 #ifndef HB_STUDIES_STUDY_H
 #define HB_STUDIES_STUDY_H
 
-#include <heatball/base.h>
+#include <heatball/plot.h>
 #include <stdio.h>
 
 typedef struct hb_study_settings {
@@ -33,5 +33,10 @@ hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, c
 
 /* For qsort, also by the command's figures: doubles, or structs that begin with one, from small to large. */
 int hb_study_by_value(const void *a, const void *b);
+
+/* For the figures of studies and command: a panel with these texts (NULL: none) and no limits of its own; its limits. */
+hb_panel_settings hb_study_panel(const char *title, const char *x_label, const char *y_label);
+void hb_study_panel_range(hb_panel_settings *panel, double x_min, double x_max, double y_min,
+                          double y_max);
 
 #endif

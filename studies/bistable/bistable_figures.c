@@ -14,16 +14,9 @@ static hb_status start_panel(hb_figure *figure, const char *title, const char *x
                              const char *y_label, const char *key, double x_min, double x_max,
                              double y_min, double y_max, int log_y)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = x_label;
-    panel.y_label = y_label;
+    hb_panel_settings panel = hb_study_panel(title, x_label, y_label);
+    hb_study_panel_range(&panel, x_min, x_max, y_min, y_max);
     panel.key = key;
-    panel.x_min = x_min;
-    panel.x_max = x_max;
-    panel.y_min = y_min;
-    panel.y_max = y_max;
     panel.log_y = log_y;
     return hb_figure_panel(figure, &panel);
 }
@@ -118,16 +111,10 @@ enum { N_SHOWN = sizeof SHOWN_METHODS / sizeof *SHOWN_METHODS };
 static hb_status start_regions(hb_figure *figure, const char *title, const char *names,
                                double x_max, const char *key)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.y_label = "mean squared error";
+    hb_panel_settings panel = hb_study_panel(title, NULL, "mean squared error");
+    hb_study_panel_range(&panel, 0.5, x_max, 1e-27, 1e3);
     panel.key = key;
     panel.x_names = names;
-    panel.x_min = 0.5;
-    panel.x_max = x_max;
-    panel.y_min = 1e-27;
-    panel.y_max = 1e3;
     panel.log_y = 10;
     return hb_figure_panel(figure, &panel);
 }
@@ -240,17 +227,12 @@ static hb_status add_lift(hb_figure *figure, const hb_bistable_case *c, int lift
 static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result)
 {
     for (int cubature = 0; cubature < 2; cubature++) {
-        hb_panel_settings panel;
-        hb_panel_settings_default(sizeof panel, &panel);
-        panel.title = cubature ? "(B) Cubature" : "(A) Monte Carlo";
-        panel.x_label = "radius {/:Italic r}";
-        panel.y_label = "mean squared error on [−3, 3]";
+        hb_panel_settings panel =
+            hb_study_panel(cubature ? "(B) Cubature" : "(A) Monte Carlo", "radius {/:Italic r}",
+                           "mean squared error on [−3, 3]");
+        hb_study_panel_range(&panel, 0.04, 1.5, cubature ? 1e-20 : 1e-11, cubature ? 1e-5 : 1);
         panel.key = cubature ? "center left" : "top left";
         panel.log_x = panel.log_y = 10;
-        panel.x_min = 0.04;
-        panel.x_max = 1.5;
-        panel.y_min = cubature ? 1e-20 : 1e-11;
-        panel.y_max = cubature ? 1e-5 : 1;
         HB_TRY(hb_figure_panel(figure, &panel));
         for (int lift = 0; lift < BISTABLE_LIFTS; lift++)
             HB_TRY(add_lift(figure, &result->cases[BISTABLE_GAUSSIAN], lift, cubature));

@@ -43,17 +43,6 @@ static hb_status add_all(hb_figure *figure, const hb_identities *list,
 #define ADD_ALL(figure, list, panel, all)                                                          \
     add_all(figure, list, panel, sizeof(all) / sizeof *(all), all)
 
-/* A panel without limits of its own. */
-static hb_panel_settings panel_of(const char *title, const char *x_label, const char *y_label)
-{
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = x_label;
-    panel.y_label = y_label;
-    return panel;
-}
-
 static hb_status draw_window(hb_figure *figure, const hb_identities *list)
 {
     static const series windows[] = {
@@ -64,16 +53,17 @@ static hb_status draw_window(hb_figure *figure, const hb_identities *list)
         {"bounds", "lowest", NULL, HB_STYLE_DASHED, BLACK, 0, 1, 0, 0},
         {"bounds", "highest", "largest", HB_STYLE_POINTS, BLUE, 0, 0, 0, 0},
         {"bounds", "lowest", "smallest", HB_STYLE_POINTS, RED, 0, 0, 0, 0}};
-    hb_panel_settings left = panel_of("(a) Existence window, {/:Italic K} = 1, {/:Italic θ} = 0.9",
-                                      "dimension {/:Italic d}", "{/:Italic T}_0");
+    hb_panel_settings left =
+        hb_study_panel("(a) Existence window, {/:Italic K} = 1, {/:Italic θ} = 0.9",
+                       "dimension {/:Italic d}", "{/:Italic T}_0");
     left.log_x = left.log_y = 10;
     left.y_max = 1;
     left.y_min = 1e-4;
     left.key = "bottom left";
     HB_TRY(ADD_ALL(figure, list, &left, windows));
     hb_panel_settings right =
-        panel_of("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
-                 "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
+        hb_study_panel("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
+                       "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
     right.log_x = 10;
     right.y_min = -2.2;
     right.y_max = 2.2;
@@ -93,16 +83,16 @@ static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
         {"limit", "w", "{/:Italic u} ln {/:Italic u}", HB_STYLE_POINTS, GREEN, 0, 0, 1, 0},
         {"limit", "u", "{/:Italic u}", HB_STYLE_POINTS, RED, 0, 0, 1, 0}};
     hb_panel_settings left =
-        panel_of("(a) {/:Italic J}({/:Italic r})/4{/:Italic u} is 1 at every radius",
-                 "radius {/:Italic r}", "{/:Italic J}({/:Italic r})/4{/:Italic u}");
+        hb_study_panel("(a) {/:Italic J}({/:Italic r})/4{/:Italic u} is 1 at every radius",
+                       "radius {/:Italic r}", "{/:Italic J}({/:Italic r})/4{/:Italic u}");
     left.x_min = 0;
     left.x_max = 3.4;
     left.y_min = 0.88;
     left.y_max = 1.02;
     left.key = "bottom left";
     HB_TRY(ADD_ALL(figure, list, &left, monotone));
-    hb_panel_settings right = panel_of("(b) Scaled minus pointwise residual, wrong field",
-                                       "radius {/:Italic r}", "|difference|");
+    hb_panel_settings right = hb_study_panel("(b) Scaled minus pointwise residual, wrong field",
+                                             "radius {/:Italic r}", "|difference|");
     right.log_x = right.log_y = 10;
     right.x_min = 0.03;
     right.x_max = 3;
@@ -129,8 +119,8 @@ static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
         {"truncation", "truncated", "{/:Italic σ} cut, drawn", HB_STYLE_POINTS, RED, 0, 0, 0, 1},
         {"truncation", "smaller ball", "smaller ball, drawn", HB_STYLE_POINTS, BLUE, 0, 0, 0, 1}};
     hb_panel_settings left =
-        panel_of("(a) Mean of the caloric |{/:Italic x}|² + 2{/:Italic dτ}; it must be 0",
-                 "dimension {/:Italic d}", "mean under {/:Italic κ}");
+        hb_study_panel("(a) Mean of the caloric |{/:Italic x}|² + 2{/:Italic dτ}; it must be 0",
+                       "dimension {/:Italic d}", "mean under {/:Italic κ}");
     left.log_x = 2;
     left.x_min = 0.8;
     left.x_max = 20;
@@ -138,7 +128,7 @@ static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
     left.y_max = 1.8;
     left.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &left, means));
-    hb_panel_settings right = panel_of(
+    hb_panel_settings right = hb_study_panel(
         "(b) Diffusion that a truncated ball stands for, {/:Italic d} = 2", "{/:Italic σ}_{max}",
         "{/:Italic E}|{/:Italic z}|²/(2{/:Italic d E σ}); it must be 1");
     right.x_min = 0.015;
@@ -173,8 +163,8 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
          1},
         {"literal", "with source", "with source", HB_STYLE_POINTS, BLUE, 1, 0, 0, 1}};
     hb_panel_settings left =
-        panel_of("(a) Residual at the truth, {/:Italic r} = 1", "dimension {/:Italic d}",
-                 "{/:Italic v} − mean of {/:Italic v} (− source)");
+        hb_study_panel("(a) Residual at the truth, {/:Italic r} = 1", "dimension {/:Italic d}",
+                       "{/:Italic v} − mean of {/:Italic v} (− source)");
     left.log_x = 2;
     left.x_min = 0.8;
     left.x_max = 320;
@@ -182,8 +172,9 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
     left.y_max = 8;
     left.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &left, offsets));
-    hb_panel_settings right = panel_of("(b) Squared residual at the truth, {/:Italic d} = 16",
-                                       "draws {/:Italic N}", "mean, in units of Var/{/:Italic N}");
+    hb_panel_settings right =
+        hb_study_panel("(b) Squared residual at the truth, {/:Italic d} = 16", "draws {/:Italic N}",
+                       "mean, in units of Var/{/:Italic N}");
     right.log_x = 2;
     right.x_min = 3;
     right.x_max = 340;

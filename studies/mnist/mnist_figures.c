@@ -82,13 +82,9 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
                             const char *y_label, int value, double factor, const char *level_label,
                             double level)
 {
-    hb_panel_settings panel;
+    hb_panel_settings panel = hb_study_panel(title, "det\\_tau", y_label);
     double low, high;
     range_of(m, value, factor, level, &low, &high);
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "det\\_tau";
-    panel.y_label = y_label;
     panel.x_min = 0.04;
     panel.x_max = 0.21;
     panel.y_min = fmax(low - 0.1 * (high - low), value == MNIST_MMD2 ? -INFINITY : 0);
@@ -121,16 +117,13 @@ static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
 {
     static const char *const names[MNIST_METHODS] = {
         "DSM", "FP", "HB", "DSM, equal time", "FP, equal time", "DSM, score head"};
-    hb_panel_settings panel;
+    hb_panel_settings panel =
+        hb_study_panel("held-out denoising loss against DSM", "{/:Italic τ}", "change, %");
     double x[MNIST_BANDS], y[MNIST_BANDS], low = 0, high = 0;
     for (int i = 0; i < MNIST_METHODS * MNIST_BANDS; i++) {
         low = fmin(low, against_dsm(m, i / MNIST_BANDS, i % MNIST_BANDS));
         high = fmax(high, against_dsm(m, i / MNIST_BANDS, i % MNIST_BANDS));
     }
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = "held-out denoising loss against DSM";
-    panel.x_label = "{/:Italic τ}";
-    panel.y_label = "change, %";
     panel.log_x = 10;
     panel.y_min = low - 0.1 * (high - low) - 0.01;
     panel.y_max = high + 0.9 * (high - low) + 0.01; /* room for the key */

@@ -50,25 +50,20 @@ static hb_status load_model(painter *p, int method, hb_model **model)
     return status;
 }
 
-static hb_status start_plane(painter *p, hb_panel_settings *panel, double half)
+static hb_status start_plane(painter *p, const char *title, double half)
 {
-    panel->x_label = "{/:Italic x}_1";
-    panel->y_label = "{/:Italic x}_2";
-    panel->x_min = panel->y_min = -half;
-    panel->x_max = panel->y_max = half;
-    return hb_figure_panel(p->figure, panel);
+    hb_panel_settings panel = hb_study_panel(title, "{/:Italic x}_1", "{/:Italic x}_2");
+    hb_study_panel_range(&panel, -half, half, -half, half);
+    return hb_figure_panel(p->figure, &panel);
 }
 
 static hb_status start_square(painter *p, const char *title, double half)
 {
     char text[96];
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
     snprintf(text, sizeof text, "%s", title);
     for (char *c = text; *c; c++)
         if (*c == '_') *c = ' ';
-    panel.title = text;
-    return start_plane(p, &panel, half);
+    return start_plane(p, text, half);
 }
 
 /* ---- score fields ---- */
@@ -175,12 +170,9 @@ static hb_status paint_split(painter *p)
             snprintf(title, sizeof title, "{/:Italic f}_1: %.2g %% of the mass", 100 * masses[1]);
         else
             snprintf(title, sizeof title, "{/:Italic f} = {/:Italic f}_1 + {/:Italic f}_2");
-        hb_panel_settings panel;
-        hb_panel_settings_default(sizeof panel, &panel);
         for (char *c = title; k == 0 && *c != ':'; c++)
             if (*c == '_') *c = ' ';
-        panel.title = title;
-        status = start_plane(p, &panel, FIELD_BOX);
+        status = start_plane(p, title, FIELD_BOX);
         if (status == HB_OK) status = add_data(p, SPLIT_TAU);
         if (status == HB_OK) status = add_streamlines(p, parts[k], FIELD_BOX, k == 1 ? 1 : 0);
     }

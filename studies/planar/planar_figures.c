@@ -66,14 +66,10 @@ static hb_status add_curve(hb_figure *figure, const hb_planar_result *result, in
 static hb_status start_curves(hb_figure *figure, const char *title, const char *y_label,
                               const char *key, double y_min)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "step of training";
-    panel.y_label = y_label;
+    hb_panel_settings panel = hb_study_panel(title, "step of training", y_label);
+    panel.y_min = y_min;
     panel.log_x = panel.log_y = 10;
     panel.key = key;
-    panel.y_min = y_min;
     return hb_figure_panel(figure, &panel);
 }
 
@@ -164,16 +160,11 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
                      region ? "low density" : "everywhere");
             for (char *c = title; *c; c++)
                 if (*c == '_') *c = ' ';
-            hb_panel_settings panel;
-            hb_panel_settings_default(sizeof panel, &panel);
-            panel.title = title;
-            panel.x_label = "{/:Italic τ}";
-            panel.y_label = "error of the score";
+            hb_panel_settings panel = hb_study_panel(title, "{/:Italic τ}", "error of the score");
+            hb_study_panel_range(&panel, 0, 0.9, NAN, NAN);
             panel.log_y = 10;
             panel.key = "bottom left";
             panel.y_min = 2e-5; /* room for the key below the points */
-            panel.x_min = 0;
-            panel.x_max = 0.9;
             HB_TRY(hb_figure_panel(figure, &panel));
             for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
                 HB_TRY(add_taus(figure, result, sets[i], m, region, i == 0));
@@ -196,14 +187,10 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
             const size_t used = strlen(list);
             snprintf(list + used, sizeof list - used, "%s%s", n++ ? "; " : "", names[set]);
         }
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.y_label = "error, in units of DSM's";
+    hb_panel_settings panel = hb_study_panel(title, NULL, "error, in units of DSM's");
+    hb_study_panel_range(&panel, 0.4, n + 0.6, NAN, NAN);
     panel.log_y = 10;
     panel.x_names = list;
-    panel.x_min = 0.4;
-    panel.x_max = n + 0.6;
     panel.y_max = y_max; /* room for the legend above the points */
     HB_TRY(hb_figure_panel(figure, &panel));
     const double ends[] = {0.4, n + 0.6}, one[] = {1, 1};

@@ -41,18 +41,11 @@ static hb_status add_column(hb_figure *figure, const char *label, hb_style style
 static hb_status add_panel(hb_figure *figure, const char *title, const char *y_label,
                            const char *key, int log_y, double y_min, double y_max)
 {
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = "dimension {/:Italic d}";
-    panel.y_label = y_label;
+    hb_panel_settings panel = hb_study_panel(title, "dimension {/:Italic d}", y_label);
+    hb_study_panel_range(&panel, 3.4, 1200, y_min, y_max);
     panel.key = key;
     panel.log_x = 2;
     panel.log_y = log_y;
-    panel.x_min = 3.4;
-    panel.x_max = 1200;
-    panel.y_min = y_min;
-    panel.y_max = y_max;
     return hb_figure_panel(figure, &panel);
 }
 
@@ -95,9 +88,7 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
         exact[i] = law->exact_density(dim, at[i]);
         limit[i] = law->limit_density(at[i]);
     }
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
+    hb_panel_settings panel = hb_study_panel(title, NULL, NULL);
     panel.x_label =
         radial ? "{/:Italic d}(1 − {/:Italic t})" : "√{/:Italic d} ({/:Italic σ} − {/:Italic σ}_*)";
     panel.y_label = "density";
