@@ -26,6 +26,12 @@ void hb_matrix_multiply(size_t d, double factor, const double *a, const double *
         }
 }
 
+void hb_matrix_diagonal(size_t d, double value, double *out)
+{
+    memset(out, 0, d * d * sizeof *out);
+    for (size_t i = 0; i < d; i++) out[i * d + i] = value;
+}
+
 double hb_matrix_norm(size_t d, const double *a)
 {
     double norm = 0;
@@ -60,22 +66,16 @@ void hb_sort(size_t n, double *values)
     qsort(values, n, sizeof *values, hb_by_value);
 }
 
-static void add(size_t size, const double *a, double *sum)
-{
-    for (size_t k = 0; k < size; k++) sum[k] += a[k];
-}
-
 /* sum = sum_k scale h^k/k! (-A)^(k-1), from k = 1 on: K for scale 1. term: (d, d), twice. */
 static void integral_series(size_t d, const double *A, double h, double *sum, double *term)
 {
     double *next = term + d * d;
-    memset(term, 0, d * d * sizeof *term);
-    for (size_t i = 0; i < d; i++) term[i * d + i] = h;
+    hb_matrix_diagonal(d, h, term);
     memcpy(sum, term, d * d * sizeof *sum);
     for (int k = 2; k <= TERMS; k++) {
         hb_matrix_multiply(d, -h / k, A, term, next);
         memcpy(term, next, d * d * sizeof *term);
-        add(d * d, term, sum);
+        hb_axpy(d * d, 1, term, sum);
     }
 }
 
@@ -83,14 +83,13 @@ static void integral_series(size_t d, const double *A, double h, double *sum, do
 static void covariance_series(size_t d, const double *A, double h, double *C, double *term)
 {
     double *next = term + d * d;
-    memset(term, 0, d * d * sizeof *term);
-    for (size_t i = 0; i < d; i++) term[i * d + i] = 2 * h;
+    hb_matrix_diagonal(d, 2 * h, term);
     memcpy(C, term, d * d * sizeof *C);
     for (int k = 2; k <= TERMS; k++) {
         hb_matrix_multiply(d, -h / k, A, term, next);
         for (size_t i = 0; i < d; i++)
             for (size_t j = 0; j < d; j++) term[i * d + j] = next[i * d + j] + next[j * d + i];
-        add(d * d, term, C);
+        hb_axpy(d * d, 1, term, C);
     }
 }
 
@@ -108,7 +107,7 @@ static double norm(size_t d, const double *A)
     return largest;
 }
 
-static void transpose(size_t d, const double *a, double *out)
+void hb_matrix_transpose(size_t d, const double *a, double *out)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) out[j * d + i] = a[i * d + j];
@@ -119,11 +118,11 @@ static void double_lag(size_t d, double *E, double *K, double *C, double *work)
 {
     double *transposed = work + d * d, *product = work + 2 * d * d;
     hb_matrix_multiply(d, 1, E, K, work);
-    add(d * d, work, K);
-    transpose(d, E, transposed);
+    hb_axpy(d * d, 1, work, K);
+    hb_matrix_transpose(d, E, transposed);
     hb_matrix_multiply(d, 1, E, C, work);
     hb_matrix_multiply(d, 1, work, transposed, product);
-    add(d * d, product, C);
+    hb_axpy(d * d, 1, product, C);
     hb_matrix_multiply(d, 1, E, E, work);
     memcpy(E, work, d * d * sizeof *E);
 }

@@ -18,6 +18,12 @@ static inline double hb_norm(size_t n, const double *a)
     return sqrt(hb_dot(n, a, a));
 }
 
+/* sum += factor a */
+static inline void hb_axpy(size_t n, double factor, const double *a, double *sum)
+{
+    for (size_t i = 0; i < n; i++) sum[i] += factor * a[i];
+}
+
 static inline int hb_all_finite(size_t n, const double *a)
 {
     for (size_t i = 0; i < n; i++)
@@ -39,6 +45,9 @@ int hb_by_value(const void *a, const void *b); /* its order, for bsearch */
 
 /* out = factor a b, all (d, d); out is neither a nor b. */
 void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out);
+
+void hb_matrix_transpose(size_t d, const double *a, double *out);
+void hb_matrix_diagonal(size_t d, double value, double *out); /* value times the identity */
 
 /* The largest sum of |a_ij| over a row of a (d, d). */
 double hb_matrix_norm(size_t d, const double *a);

@@ -14,6 +14,7 @@
  * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/grid/test_grid_scheme.c). */
 #include "grid/krylov_solver.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <cvode/cvode.h>
@@ -76,10 +77,7 @@ static void orthogonalise(krylov *s, int k)
 /* x = sum of factors_j s_j, j < used. */
 static void add_up(const krylov *s, int used, double *restrict x)
 {
-    for (int j = 0; j < used; j++) {
-        const double factor = s->factors[j], *restrict part = s->s[j];
-        for (size_t i = 0; i < s->size; i++) x[i] += factor * part[i];
-    }
+    for (int j = 0; j < used; j++) hb_axpy(s->size, s->factors[j], s->s[j], x);
 }
 
 /* ---- GMRES ------------------------------------------------------------------------------------ */

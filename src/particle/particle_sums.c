@@ -4,6 +4,7 @@
  * back by (L^-1 E)' once per batch. Particles come from a cell list in runs; what is beyond the node's reach
  * is left out. All values are divided by e^log_scale, so that a density of 1e-300 is summed with numbers
  * near 1. Must reproduce: F = 0, one particle at x0, lag T, d = 1: a = (4 pi T)^(-1/2), b = 0. */
+#include "base/linear_algebra.h"
 #include "particle/particle_kernel.h"
 
 #include <math.h>
@@ -262,8 +263,8 @@ static void visit_node(visitor *v, const hb_cell_list *lists, size_t units)
 static void add_start(size_t units, size_t d, double factor, const hb_kernel_means *start,
                       const hb_kernel_means *to)
 {
-    for (size_t k = 0; k < units; k++) to->a[k] += factor * start->a[k];
-    for (size_t k = 0; k < units * d; k++) to->b[k] += factor * start->b[k];
+    hb_axpy(units, factor, start->a, to->a);
+    hb_axpy(units * d, factor, start->b, to->b);
 }
 
 double hb_kernel_sum(const hb_particle_kernel *kernel, const hb_cell_list *lists, size_t units,

@@ -64,17 +64,6 @@ typedef struct linear_way {
 
 /* ---- matrices ------------------------------------------------------------------------------------ */
 
-static void add_to(size_t n, double factor, const double *a, double *sum)
-{
-    for (size_t k = 0; k < n; k++) sum[k] += factor * a[k];
-}
-
-static void set_identity(size_t d, double *a)
-{
-    memset(a, 0, d * d * sizeof *a);
-    for (size_t i = 0; i < d; i++) a[i * d + i] = 1;
-}
-
 static double largest(size_t n, const double *a)
 {
     double most = 0;
@@ -82,23 +71,10 @@ static double largest(size_t n, const double *a)
     return most;
 }
 
-/* The largest sum of sizes in a row. */
-static double norm(size_t d, const double *A)
-{
-    double most = 0;
-    for (size_t i = 0; i < d; i++) {
-        double row = 0;
-        for (size_t j = 0; j < d; j++) row += fabs(A[i * d + j]);
-        most = row > most || isnan(row) ? row : most;
-    }
-    return most;
-}
-
 /* out = a a'; work: (d, d) */
 static void square(size_t d, const double *a, double *out, double *work)
 {
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) work[j * d + i] = a[i * d + j];
+    hb_matrix_transpose(d, a, work);
     hb_matrix_multiply(d, 1, a, work, out);
 }
 
@@ -109,15 +85,15 @@ static void taylor(linear_way *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double *term = w->work, *next = term + dd;
-    set_identity(d, term);
-    set_identity(d, p->E);
-    for (int j = 0; j < NODES; j++) set_identity(d, p->P + (size_t)j * dd);
+    hb_matrix_diagonal(d, 1, term);
+    hb_matrix_diagonal(d, 1, p->E);
+    for (int j = 0; j < NODES; j++) hb_matrix_diagonal(d, 1, p->P + (size_t)j * dd);
     for (int k = 1; k <= TERMS; k++) {
         hb_matrix_multiply(d, -w->flow * h / k, w->A, term, next);
         memcpy(term, next, dd * sizeof *term);
-        add_to(dd, 1, term, p->E);
+        hb_axpy(dd, 1, term, p->E);
         for (int j = 0; j < NODES; j++)
-            add_to(dd, pow(1 - w->node[j], k), term, p->P + (size_t)j * dd);
+            hb_axpy(dd, pow(1 - w->node[j], k), term, p->P + (size_t)j * dd);
     }
 }
 
@@ -126,21 +102,22 @@ static void picard(linear_way *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double change = 1;
-    for (int j = 0; j < NODES; j++) set_identity(d, p->P + (size_t)j * dd);
+    for (int j = 0; j < NODES; j++) hb_matrix_diagonal(d, 1, p->P + (size_t)j * dd);
     for (int round = 0; round < MOST_ROUNDS && change > 1e-17; round++) {
         change = 0;
         for (size_t k = 0; k < NODES; k++)
             hb_matrix_multiply(d, w->flow * h, p->P + k * dd, w->A + k * dd, p->PP + k * dd);
         for (size_t j = 0; j < NODES; j++) {
-            set_identity(d, w->work);
-            for (size_t k = 0; k < NODES; k++) add_to(dd, -w->ahead[j][k], p->PP + k * dd, w->work);
-            add_to(dd, -1, w->work, p->P + j * dd);
+            hb_matrix_diagonal(d, 1, w->work);
+            for (size_t k = 0; k < NODES; k++)
+                hb_axpy(dd, -w->ahead[j][k], p->PP + k * dd, w->work);
+            hb_axpy(dd, -1, w->work, p->P + j * dd);
             change = fmax(change, largest(dd, p->P + j * dd));
             memcpy(p->P + j * dd, w->work, dd * sizeof(double));
         }
     }
-    set_identity(d, p->E);
-    for (size_t k = 0; k < NODES; k++) add_to(dd, -w->weight[k], p->PP + k * dd, p->E);
+    hb_matrix_diagonal(d, 1, p->E);
+    for (size_t k = 0; k < NODES; k++) hb_axpy(dd, -w->weight[k], p->PP + k * dd, p->E);
 }
 
 static hb_status make_powers(linear_way *w, panel_powers *p)
@@ -174,7 +151,7 @@ static hb_status prepare(linear_way *w, int level, double h, panel_powers **powe
     double size = 0;
     *powers = p;
     for (size_t j = 0; j < (w->timeless ? 1 : NODES); j++)
-        size = fmax(size, norm(d, w->A + j * dd));
+        size = fmax(size, hb_matrix_norm(d, w->A + j * dd));
     *too_long = !(size * h <= REACH);
     if (*too_long || (w->timeless && p->P)) return HB_OK;
     HB_TRY(make_powers(w, p));
@@ -198,7 +175,7 @@ static hb_status panel_frame(linear_way *w, int level, double s, double *out, in
     for (size_t j = 0; j < NODES; j++) {
         const double share = h * w->weight[j], *P = p->P + j * dd;
         const double *A = w->A + (w->timeless ? 0 : j * dd), *f = w->f + j * d;
-        add_to(dd, 2 * share * w->rate[j], p->PP + j * dd, C);
+        hb_axpy(dd, 2 * share * w->rate[j], p->PP + j * dd, C);
         for (size_t i = 0; i < d; i++) {
             double sum = 0;
             for (size_t k = 0; k < d; k++) sum += P[i * d + k] * f[k];
@@ -217,8 +194,7 @@ static void join(size_t d, const double *panel, double *total, double *work)
     double *transposed = work, *product = work + dd, *moved = work + 2 * dd;
     hb_matrix_multiply(d, 1, E, total, product);
     memcpy(total, product, dd * sizeof *total);
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) transposed[j * d + i] = E[i * d + j];
+    hb_matrix_transpose(d, E, transposed);
     hb_matrix_multiply(d, 1, E, total + dd, product);
     hb_matrix_multiply(d, 1, product, transposed, moved);
     for (size_t i = 0; i < d; i++)
@@ -235,7 +211,7 @@ static void join(size_t d, const double *panel, double *total, double *work)
 static void begin(size_t d, double *total)
 {
     memset(total, 0, hb_linear_way_size(d) * sizeof *total);
-    set_identity(d, total);
+    hb_matrix_diagonal(d, 1, total);
 }
 
 /* ---- all panels ---------------------------------------------------------------------------------- */
