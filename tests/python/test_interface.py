@@ -442,5 +442,46 @@ def test_sizes_that_no_version_has_are_refused(tmp_path, what):
             assert ("needs a newer library" in message) == (what == "larger"), (name, message)
 
 
+NEWER = """
+#include <heatball/budget.h>
+#include <stdio.h>
+int main(void)
+{
+    hb_context *context;
+    hb_budget_settings settings;
+    hb_budget budget;
+    if (hb_context_create(NULL, &context) != HB_OK) return 9;
+    hb_budget_settings_default(sizeof settings, &settings);
+    const hb_status status = hb_budget_compute(context, &settings, sizeof budget, &budget);
+    printf("%s", hb_context_message(context));
+    hb_context_destroy(context);
+    return (int)status;
+}
+"""
+
+
+@pytest.mark.parametrize("grown", ["hb_budget_settings", "hb_budget", None])
+def test_a_program_of_a_newer_header_is_refused_in_words(tmp_path, grown):
+    """Headers with one more field, as a later version would have them, and this library."""
+    (tmp_path / "heatball").mkdir()
+    for path in HEADERS:
+        text = path.read_text()
+        (tmp_path / "heatball" / path.name).write_text(text.replace(f"}} {grown};", f"double more; }} {grown};"))
+    (tmp_path / "newer.c").write_text(NEWER)
+    directory = os.path.dirname(os.path.abspath(library._name))
+    subprocess.run(["cc", "-std=c11", f"-I{tmp_path}", tmp_path / "newer.c", "-o", tmp_path / "newer",
+                    os.path.abspath(library._name), f"-Wl,-rpath,{directory}"], check=True)
+    done = subprocess.run([tmp_path / "newer"], capture_output=True, text=True)
+    assert done.returncode == (Status.ERROR_ARGUMENT if grown else Status.OK)
+    says = f"the size of {grown} is "
+    assert says in done.stdout and "the program needs a newer library" in done.stdout if grown else not done.stdout
+
+
+def test_the_library_never_ends_the_program_or_prints():
+    for path in (ROOT / "src").glob("*/*.[ch]"):
+        text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"", " ", path.read_text(), flags=re.S)
+        assert not re.findall(r"(?<![\w.>])(?:assert|abort|exit|_exit|printf|puts|perror)\s*\(", text), path
+
+
 if __name__ == "__main__":
     run_calls(*sys.argv[1:])
