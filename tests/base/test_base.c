@@ -1,8 +1,9 @@
-/* The base room: status list, context, allocator hook, workspaces, tasks and the fixed-order sum. */
+/* The base room: status list, context, allocator hook, workspaces, tasks, the fixed-order sum, small matrices. */
 #include "support.h"
 
 #include "base/context.h"
 #include "base/cpu.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/sized.h"
@@ -319,6 +320,39 @@ static void instruction_sets_have_names(void **state)
     assert_false(hb_cpu_has((hb_isa)42));
 }
 
+/* C = L L' with L = (2 0 0, 1 3 0, -1 0.5 1.5), and its products. */
+static void small_matrices(void **state)
+{
+    (void)state;
+    const double L[] = {2, 0, 0, 1, 3, 0, -1, 0.5, 1.5};
+    double transposed[9], C[9], kept[9], singular[] = {1, 2, 2, 4};
+    hb_matrix_transpose(3, L, transposed);
+    hb_matrix_multiply(3, 1, L, transposed, C);
+    assert_true(C[0] == 4 && C[1] == 2 && C[4] == 10 && C[7] == 0.5 && C[8] == 3.5);
+    assert_true(hb_trace(3, C) == 17.5 && hb_matrix_norm(3, L) == 4);
+    memcpy(kept, C, sizeof kept);
+    assert_true(hb_cholesky(3, C));
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j <= i; j++) assert_true(C[3 * i + j] == L[3 * i + j]);
+    assert_false(hb_cholesky(2, singular));
+    hb_axpy(9, -1, kept, kept);
+    assert_true(hb_norm(9, kept) == 0);
+    hb_matrix_diagonal(3, 2.385, kept);
+    assert_true(hb_dot(9, kept, kept) == 3 * (2.385 * 2.385) && hb_all_finite(9, kept));
+    kept[8] = NAN;
+    assert_false(hb_all_finite(9, kept));
+}
+
+static void doubles_are_sorted(void **state)
+{
+    (void)state;
+    double x[] = {0.5, -INFINITY, 3, -2.385, 0.5, INFINITY, -0.0};
+    const double sorted[] = {-INFINITY, -2.385, 0, 0.5, 0.5, 3, INFINITY}, three = 3;
+    hb_sort(7, x);
+    for (int i = 0; i < 7; i++) assert_true(x[i] == sorted[i]);
+    assert_ptr_equal(bsearch(&three, x, 7, sizeof *x, hb_by_value), x + 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +367,8 @@ int main(void)
         cmocka_unit_test(progress_can_stop_a_sum),
         cmocka_unit_test(sums_are_the_same_bits_on_any_threads),
         cmocka_unit_test(instruction_sets_have_names),
+        cmocka_unit_test(small_matrices),
+        cmocka_unit_test(doubles_are_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
