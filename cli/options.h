@@ -88,9 +88,9 @@ typedef struct hb_option {
 #define HB_OPTION_BY(prefix, member)                                                               \
     .setting = prefix##_setting, .field = offsetof(prefix##_settings, member),                     \
     .offset = offsetof(prefix##_values, settings.member)
-#define HB_OPTION_SETTING(prefix, option, value, role, member)                                     \
+#define HB_OPTION_SETTING(prefix, option, value, member, ...)                                      \
     {                                                                                              \
-        .name = (option), .placeholder = (value), .rules = (role), HB_OPTION_BY(prefix, member)    \
+        .name = (option), .placeholder = (value), HB_OPTION_BY(prefix, member), __VA_ARGS__        \
     }
 /* The name of a field that is a choice. */
 #define HB_OPTION_NAME(prefix, settings, member)                                                   \

@@ -12,79 +12,46 @@
 
 static const char *const processes[] = {"ou", "ve", NULL};
 
-#define AT(field) .offset = offsetof(hb_train_values, field)
-#define OF(member) HB_OPTION_BY(hb_train, member)
-#define SETTING(option, value, member) HB_OPTION_SETTING(hb_train, option, value, 0, member)
+#define VALUES hb_train_values
+#define SETTING(option, value, member)                                                             \
+    HB_OPTION_SETTING(hb_train, option, value, member, .rules = 0)
 /* The default is not filled in: one must see whether it was given. */
 #define OPEN(option, value, member)                                                                \
-    HB_OPTION_SETTING(hb_train, option, value, HB_OPTION_OPEN, member)
+    HB_OPTION_SETTING(hb_train, option, value, member, .rules = HB_OPTION_OPEN)
+/* The same with a help text of its own. */
+#define TOLD(option, value, member, ...)                                                           \
+    HB_OPTION_SETTING(hb_train, option, value, member, .rules = HB_OPTION_OPEN, .help = __VA_ARGS__)
 
 const hb_option hb_train_options[] = {
-    {.name = "data",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "NAME|FILE",
-     .help = "a set of heatball data list, a .npy or .csv file of rows, or a file or directory of "
-             "images in the IDX format",
-     .rules = HB_OPTION_REQUIRED,
-     AT(data)},
-    {.name = "method", .rules = HB_OPTION_REQUIRED, OF(loss)},
+    HB_OPTION(TEXT, "data", "NAME|FILE", data,
+              "a set of heatball data list, a .npy or .csv file of rows, or a file or directory of "
+              "images in the IDX format",
+              .rules = HB_OPTION_REQUIRED),
+    HB_OPTION_SETTING(hb_train, "method", NULL, loss, .rules = HB_OPTION_REQUIRED),
     SETTING("head", NULL, head),
-    {.name = "process",
-     .help = "the process that makes noise of the data: Ornstein-Uhlenbeck or variance-exploding; "
-             "ou when neither this nor --drift is given",
-     .choices = processes,
-     .rules = HB_OPTION_OPEN,
-     OF(process)},
-    {.name = "drift",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "EXPR",
-     .help = "instead of --process: F(x) of dx = F dtau + sqrt(2) dW, components separated by "
-             "commas, in x1 .. xd, pi and parameters",
-     AT(drift)},
-    {.name = "param",
-     .kind = HB_OPTION_TEXTS,
-     .placeholder = "NAME=VALUE",
-     .help = "a named number of --drift, as a=2; may be given several times",
-     AT(params)},
-    {.name = "rows",
-     .kind = HB_OPTION_UNSIGNED,
-     .placeholder = "N",
-     .help = "draws of a named set to train on; without it 2000",
-     .min = 2,
-     .max = 1e9,
-     AT(rows)},
-    {.name = "held-out",
-     .kind = HB_OPTION_REAL,
-     .placeholder = "SHARE",
-     .help = "share of the rows of a file that is kept for heatball evaluate; without it 0.1",
-     .max = 1,
-     .rules = HB_OPTION_BELOW,
-     AT(held_out)},
-    {.name = "standardise",
-     .help =
+    TOLD("process", NULL, process,
+         "the process that makes noise of the data: Ornstein-Uhlenbeck or variance-exploding; ou "
+         "when neither this nor --drift is given",
+         .choices = processes),
+    HB_OPTION(TEXT, "drift", "EXPR", drift,
+              "instead of --process: F(x) of dx = F dtau + sqrt(2) dW, components separated by "
+              "commas, in x1 .. xd, pi and parameters"),
+    HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
+              "a named number of --drift, as a=2; may be given several times"),
+    HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; without it 2000",
+              .min = 2, .max = 1e9),
+    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+              "share of the rows of a file that is kept for heatball evaluate; without it 0.1",
+              .rules = HB_OPTION_BELOW, .max = 1),
+    TOLD("standardise", NULL, standardise,
          "shift the data to mean 0 and scale them: axis, each column to variance 1; common, all "
-         "columns by one number, to variance 1 on average; no, as they are; without it axis for "
-         "a file of rows, common for images, no for a named set and with --drift",
-     .rules = HB_OPTION_OPEN,
-     OF(standardise)},
-    {.name = "labels",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "FILE",
-     .help = "a .npy or .csv file with the class of each row, 0, 1, ..",
-     AT(labels)},
+         "columns by one number, to variance 1 on average; no, as they are; without it axis for a "
+         "file of rows, common for images, no for a named set and with --drift"),
+    HB_OPTION(TEXT, "labels", "FILE", labels,
+              "a .npy or .csv file with the class of each row, 0, 1, .."),
     HB_IMAGE_OPTIONS(offsetof(hb_train_values, images)),
-    {.name = "epochs",
-     .placeholder = "E",
-     .help = "times that every row is seen; without it and --steps 600",
-     .rules = HB_OPTION_OPEN,
-     OF(epochs)},
-    {.name = "steps",
-     .placeholder = "K",
-     .help = "steps of the optimiser, instead of --epochs",
-     .min = 1,
-     .max = 1e15,
-     .rules = HB_OPTION_OPEN,
-     OF(steps)},
+    TOLD("epochs", "E", epochs, "times that every row is seen; without it and --steps 600"),
+    TOLD("steps", "K", steps, "steps of the optimiser, instead of --epochs", .min = 1, .max = 1e15),
     SETTING("max-time", "SECONDS", max_time),
     SETTING("batch", "N", batch),
     SETTING("width", "N", width),
@@ -104,32 +71,17 @@ const hb_option hb_train_options[] = {
     OPEN("anchors", "N", anchors),
     OPEN("nodes", "N", nodes),
     SETTING("target-rows", "N", target_rows),
-    {.name = "checkpoint-every",
-     .placeholder = "E",
-     .help = "keep a checkpoint, -o with .ckpt at its end, and renew it after so many epochs",
-     .min = 1,
-     .max = 1e9,
-     .rules = HB_OPTION_OPEN,
-     OF(checkpoint_every)},
+    TOLD("checkpoint-every", "E", checkpoint_every,
+         "keep a checkpoint, -o with .ckpt at its end, and renew it after so many epochs", .min = 1,
+         .max = 1e9),
     SETTING("resume", NULL, resume),
-    {.letter = 'o',
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "MODEL",
-     .help = "the file for the model, a name that ends in .safetensors",
-     .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES,
-     AT(path)},
-    {.name = "log",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "FILE.csv",
-     .help = "write the losses during the training into this file",
-     .rules = HB_OPTION_WRITES,
-     AT(log)},
-    {.name = "plot",
-     .kind = HB_OPTION_TEXT,
-     .placeholder = "FILE",
-     .help = "draw the losses during the training into this file, .svg, .png or .pdf by its name",
-     .rules = HB_OPTION_FIGURE,
-     AT(plot)},
+    HB_OPTION(TEXT, NULL, "MODEL", path, "the file for the model, a name that ends in .safetensors",
+              .letter = 'o', .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES),
+    HB_OPTION(TEXT, "log", "FILE.csv", log, "write the losses during the training into this file",
+              .rules = HB_OPTION_WRITES),
+    HB_OPTION(TEXT, "plot", "FILE", plot,
+              "draw the losses during the training into this file, .svg, .png or .pdf by its name",
+              .rules = HB_OPTION_FIGURE),
     HB_OPTION_JSON(hb_train_values, json),
     {0}};
 
