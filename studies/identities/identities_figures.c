@@ -57,16 +57,14 @@ static hb_status draw_window(hb_figure *figure, const hb_identities *list)
         hb_study_panel("(a) Existence window, {/:Italic K} = 1, {/:Italic θ} = 0.9",
                        "dimension {/:Italic d}", "{/:Italic T}_0");
     left.log_x = left.log_y = 10;
-    left.y_max = 1;
-    left.y_min = 1e-4;
+    hb_study_panel_range(&left, NAN, NAN, 1e-4, 1);
     left.key = "bottom left";
     HB_TRY(ADD_ALL(figure, list, &left, windows));
     hb_panel_settings right =
         hb_study_panel("(b) Bounds, {/:Italic F} = −1.2 sin {/:Italic x} from a constant",
                        "time {/:Italic τ}", "ln({/:Italic u}/{/:Italic m}_0)");
     right.log_x = 10;
-    right.y_min = -2.2;
-    right.y_max = 2.2;
+    hb_study_panel_range(&right, NAN, NAN, -2.2, 2.2);
     right.key = "top left";
     return ADD_ALL(figure, list, &right, bounds);
 }
@@ -85,19 +83,13 @@ static hb_status draw_mean_value(hb_figure *figure, const hb_identities *list)
     hb_panel_settings left =
         hb_study_panel("(a) {/:Italic J}({/:Italic r})/4{/:Italic u} is 1 at every radius",
                        "radius {/:Italic r}", "{/:Italic J}({/:Italic r})/4{/:Italic u}");
-    left.x_min = 0;
-    left.x_max = 3.4;
-    left.y_min = 0.88;
-    left.y_max = 1.02;
+    hb_study_panel_range(&left, 0, 3.4, 0.88, 1.02);
     left.key = "bottom left";
     HB_TRY(ADD_ALL(figure, list, &left, monotone));
     hb_panel_settings right = hb_study_panel("(b) Scaled minus pointwise residual, wrong field",
                                              "radius {/:Italic r}", "|difference|");
     right.log_x = right.log_y = 10;
-    right.x_min = 0.03;
-    right.x_max = 3;
-    right.y_min = 1e-8;
-    right.y_max = 1;
+    hb_study_panel_range(&right, 0.03, 3, 1e-8, 1);
     right.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &right, limit));
     const double x[] = {0.04, 2}, top = hb_identities_off(list, "limit", "v") / (1.6 * 1.6);
@@ -122,19 +114,13 @@ static hb_status draw_orientation(hb_figure *figure, const hb_identities *list)
         hb_study_panel("(a) Mean of the caloric |{/:Italic x}|² + 2{/:Italic dτ}; it must be 0",
                        "dimension {/:Italic d}", "mean under {/:Italic κ}");
     left.log_x = 2;
-    left.x_min = 0.8;
-    left.x_max = 20;
-    left.y_min = -0.2;
-    left.y_max = 1.8;
+    hb_study_panel_range(&left, 0.8, 20, -0.2, 1.8);
     left.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &left, means));
     hb_panel_settings right = hb_study_panel(
         "(b) Diffusion that a truncated ball stands for, {/:Italic d} = 2", "{/:Italic σ}_{max}",
         "{/:Italic E}|{/:Italic z}|²/(2{/:Italic d E σ}); it must be 1");
-    right.x_min = 0.015;
-    right.x_max = 0.085;
-    right.y_min = 0.9;
-    right.y_max = 1.5;
+    hb_study_panel_range(&right, 0.015, 0.085, 0.9, 1.5);
     return ADD_ALL(figure, list, &right, cut);
 }
 
@@ -166,20 +152,14 @@ static hb_status draw_literal(hb_figure *figure, const hb_identities *list)
         hb_study_panel("(a) Residual at the truth, {/:Italic r} = 1", "dimension {/:Italic d}",
                        "{/:Italic v} − mean of {/:Italic v} (− source)");
     left.log_x = 2;
-    left.x_min = 0.8;
-    left.x_max = 320;
-    left.y_min = -1;
-    left.y_max = 8;
+    hb_study_panel_range(&left, 0.8, 320, -1, 8);
     left.key = "top left";
     HB_TRY(ADD_ALL(figure, list, &left, offsets));
     hb_panel_settings right =
         hb_study_panel("(b) Squared residual at the truth, {/:Italic d} = 16", "draws {/:Italic N}",
                        "mean, in units of Var/{/:Italic N}");
     right.log_x = 2;
-    right.x_min = 3;
-    right.x_max = 340;
-    right.y_min = -0.4;
-    right.y_max = 1.8;
+    hb_study_panel_range(&right, 3, 340, -0.4, 1.8);
     HB_TRY(hb_figure_panel(figure, &right));
     HB_TRY(add_bias(figure, list, "square", "square of the average", RED));
     return add_bias(figure, list, "product", "product of two halves", BLUE);

@@ -85,8 +85,7 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
     hb_panel_settings panel = hb_study_panel(title, "det\\_tau", y_label);
     double low, high;
     range_of(m, value, factor, level, &low, &high);
-    panel.x_min = 0.04;
-    panel.x_max = 0.21;
+    hb_study_panel_range(&panel, 0.04, 0.21, NAN, NAN);
     panel.y_min = fmax(low - 0.1 * (high - low), value == MNIST_MMD2 ? -INFINITY : 0);
     panel.y_max = high + 0.7 * (high - low);
     if (!(panel.y_max > panel.y_min)) panel.y_max = panel.y_min + 1; /* all the same */

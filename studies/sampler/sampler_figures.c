@@ -92,9 +92,7 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
     panel.x_label =
         radial ? "{/:Italic d}(1 − {/:Italic t})" : "√{/:Italic d} ({/:Italic σ} − {/:Italic σ}_*)";
     panel.y_label = "density";
-    panel.x_min = law->low;
-    panel.x_max = law->high;
-    panel.y_min = 0;
+    hb_study_panel_range(&panel, law->low, law->high, 0, NAN);
     HB_TRY(hb_figure_panel(figure, &panel));
     HB_TRY(hb_figure_series(figure, HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, "draws", x, y, NULL,
                             NULL));
