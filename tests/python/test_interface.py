@@ -23,7 +23,7 @@ HEADERS = sorted((ROOT / "include/heatball").glob("*.h"))
 PAGE = (ROOT / "docs/interface.md").read_text()
 
 # Subjects that are no type: a function's name begins with a type, or with one of these.
-SUBJECTS = ("ball", "data", "generate", "judge", "png", "random", "solve", "table", "train", "version")
+SUBJECTS = re.findall(r"`(\w+)`", re.search(r"with its subject:(.*?)\.\s", PAGE, re.S).group(1))
 # Arguments of class "whole numbers" and "inputs" whose order among themselves is fixed.
 NUMBERS = (("dim",), ("lift",), ("seed",), ("stream",), ("first",), ("n",), ("m",))
 INPUTS = (("x", "points", "y", "at"), ("tau", "t", "time"), ("labels",))
@@ -127,6 +127,13 @@ def wrong_order(name, arguments, text):
         found = ranks([a for a, p in zip(arguments, places) if p == place], order)
         if found != sorted(found):
             return f"{name}: {[n for _, n in arguments]}; the order is {order}"
+    choices = set(enums(text)) | {"hb_status"}
+    kinds = {4: lambda kind, n: kind not in choices,
+             5: lambda kind, n: 0 if kind == "const char *" else 2 if "callback" in kind or n == "user" else 1}
+    for place, rank in kinds.items():  # choices first; texts first and callbacks last
+        found = [rank(*a) for a, p in zip(arguments, places) if p == place]
+        if found != sorted(found):
+            return f"{name}: {[n for _, n in arguments]}; choices and texts come first, callbacks last"
     names = [n for _, n in arguments]
     for first, second in (("height", "width"), ("rows", "columns"), ("nx", "ny")):
         if second in names and names[names.index(second) - 1] != first:
@@ -177,6 +184,7 @@ def test_the_parser_sees_the_headers():
         ("int", "dim"), ("double", "radius"), ("double", "y2"), ("double", "s")])
     assert set(structs(text)) == set(_native.STRUCTS) and opaque(text) == set(_native.OPAQUE)
     assert {"hb_field_callback", "progress", "sup"} <= set(callbacks(text))
+    assert "ball" in SUBJECTS and "version" in SUBJECTS and len(SUBJECTS) == 10
 
 
 def test_arguments_are_in_one_order():
@@ -198,6 +206,8 @@ def test_structs_can_grow():
 @pytest.mark.parametrize("old, new, finds", [
     ("hb_context *context, const hb_problem *problem, size_t n,\n",
      "hb_context *context, size_t n, const hb_problem *problem,\n", wrong_order),
+    ("hb_measure measure, int dim, int lift,\n", "int dim, hb_measure measure, int lift,\n", wrong_order),
+    ("double tau, hb_score_callback score, void *user,", "hb_score_callback score, void *user, double tau,", wrong_order),
     ("HB_METHOD_GRID", "HB_GRID", misnamed),
     ("HB_API hb_status hb_solve(", "HB_API hb_status hb_answer(", misnamed),
     ("size_t size;", "int unused;", ungrown),
