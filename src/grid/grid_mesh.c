@@ -46,18 +46,24 @@ void hb_mesh_set(hb_mesh *mesh, int dim, const int *cells, const double *low, co
     hb_mesh_set_axes(mesh, dim, axes, 1);
 }
 
-/* The piece of the edge above node k. */
-static int piece_of_edge(const hb_axis *axis, int k)
+/* The last piece that begins at or before x, or, counted in nodes, at or before node x. */
+static int find_piece(const hb_axis *axis, int in_nodes, double x)
 {
     int low = 0, high = axis->pieces - 1;
     while (low < high) {
         const int middle = (low + high + 1) / 2;
-        if (axis->first[middle] <= k)
+        if ((in_nodes ? axis->first[middle] : axis->joint[middle]) <= x)
             low = middle;
         else
             high = middle - 1;
     }
     return low;
+}
+
+/* The piece of the edge above node k. */
+static int piece_of_edge(const hb_axis *axis, int k)
+{
+    return find_piece(axis, 1, k);
 }
 
 static double spacing_of(const hb_axis *axis, int p)
@@ -86,16 +92,7 @@ double hb_mesh_cell(const hb_mesh *mesh, int axis, int k)
 
 int hb_mesh_piece(const hb_mesh *mesh, int axis, double x)
 {
-    const hb_axis *a = &mesh->axis[axis];
-    int low = 0, high = a->pieces - 1;
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-        if (a->joint[middle] <= x)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return find_piece(&mesh->axis[axis], 0, x);
 }
 
 double hb_mesh_position(const hb_mesh *mesh, int axis, double x)
