@@ -115,3 +115,19 @@ def test_a_checkpoint_has_what_the_result_depends_on():
     assert aside == {"drift", "epochs", "max_time", "image_height", "image_width", "pixel_low", "pixel_high",
                      "columns", "half", "checkpoint", "checkpoint_every", "resume", "log", "watch", "watch_user",
                      "watch_every"}
+
+
+def untold(name, text):
+    return not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+
+
+def test_every_loss_is_named_where_text_lists_them():
+    losses = texts(_native.library.hb_loss_names())
+    rows = {row.name.decode(): row.help.decode() for row in rows_of("hb_train_setting")}
+    page = (ROOT / "docs/commands/train.md").read_text()
+    assert re.findall(r"^\| `(\w[\w-]*)` \|", page.split("| option |")[0], re.M) == losses
+    assert [name for name in losses[1:] if untold(name, rows["weight"])] == []
+    for path in ["docs/losses.md", "docs/python.md", "include/heatball/train.h", "completions/heatball.bash"]:
+        assert [name for name in losses if untold(name, (ROOT / path).read_text())] == [], path
+    assert [name for name in losses if untold(name, heatball.train.__doc__)] == []
+    assert untold("hb-papers", page) and untold("paper", "hb-paper")  # the search is for whole names
