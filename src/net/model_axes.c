@@ -27,7 +27,7 @@ int hb_model_in_axes(const hb_model *model)
            model->flow.knots == 0;
 }
 
-double hb_model_data_share(const hb_model *model, const hb_clock *c)
+double hb_model_data_share(const hb_model *model, const hb_noise_level *c)
 {
     double sum = 0;
     for (int r = 0; r < model->info.dim; r++) {
@@ -37,7 +37,7 @@ double hb_model_data_share(const hb_model *model, const hb_clock *c)
     return sum / model->info.dim;
 }
 
-void hb_model_axis_scales(const hb_model *model, const hb_clock *c, float *into, float *out)
+void hb_model_axis_scales(const hb_model *model, const hb_noise_level *c, float *into, float *out)
 {
     const double per_share = 1 / hb_model_data_share(model, c), per_noise = 1 / c->b;
     for (int r = 0; r < model->info.dim; r++) {
@@ -53,9 +53,9 @@ void hb_model_axes_inputs(const hb_model *model, const hb_points *points, const 
 {
     const size_t d = (size_t)model->info.dim, inputs = (size_t)hb_model_inputs_count(model);
     for (size_t i = 0; i < points->n; i++) {
-        const hb_clock *c = &points->clock[i];
+        const hb_noise_level *c = &points->level[i];
         const double a2 = c->a * c->a;
-        if (i > 0 && c->tau == points->clock[i - 1].tau) { /* all rows of a step of generation */
+        if (i > 0 && c->tau == points->level[i - 1].tau) { /* all rows of a step of generation */
             memcpy(into + i * d, into + (i - 1) * d, d * sizeof *into);
             memcpy(out + i * d, out + (i - 1) * d, d * sizeof *out);
         } else {

@@ -29,7 +29,7 @@ typedef struct probe_scratch {
     hb_net_tape *tape;
     double *z;             // (block, dim)
     double *direction;     // (dim)
-    hb_clock *clock;       // (block)
+    hb_noise_level *level; // (block)
     float *input, *output; // (channels, block, inputs), (channels, block, outputs)
     uint32_t *words;       // (block, probes, dim)
     float *scratch;        // (2, block, dim)
@@ -75,7 +75,7 @@ static hb_status create_scratch(hb_context *context, probe_job *job, size_t thre
     const size_t block = job->block;
     HB_TRY(HB_WORKSPACE_EACH(
         context, work, job->of_thread, threads, HB_MEMBER(probe_scratch, z, block * d),
-        HB_MEMBER(probe_scratch, direction, d), HB_MEMBER(probe_scratch, clock, block),
+        HB_MEMBER(probe_scratch, direction, d), HB_MEMBER(probe_scratch, level, block),
         HB_MEMBER(probe_scratch, input, rows * job->inputs),
         HB_MEMBER(probe_scratch, output, rows * job->outputs),
         HB_MEMBER(probe_scratch, words, block * job->directions * d),
@@ -180,7 +180,7 @@ static double rotation_of_row(const probe_job *job, const probe_scratch *own, si
 }
 
 /* -div of the reference's score, over the same weights. */
-static double reference_of_row(const probe_job *job, const hb_clock *c)
+static double reference_of_row(const probe_job *job, const hb_noise_level *c)
 {
     const hb_model *model = job->model;
     const size_t d = (size_t)model->info.dim;
@@ -217,7 +217,7 @@ static double trace_of_row(const probe_job *job, const probe_scratch *own, size_
 static double divergence_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
     const hb_model *model = job->model;
-    const hb_clock *c = &own->clock[i];
+    const hb_noise_level *c = &own->level[i];
     const double size = model->info.head == HB_HEAD_SCORE ? sqrt(c->b) : c->sigma;
     const double per = job->probes > 0 ? 1.0 / job->probes : 1;
     double sum = hb_model_in_axes(model)
@@ -238,8 +238,8 @@ static hb_status probe_block(void *user, size_t index, int thread)
         memcpy(own->z, job->x + first * d, n * d * sizeof *own->z);
     else
         hb_model_standardise(model, n, job->x + first * d, own->z);
-    for (size_t i = 0; i < n; i++) hb_model_clock(model, job->tau[first + i], &own->clock[i]);
-    const hb_points points = {n, own->z, own->clock, job->labels ? job->labels + first : NULL};
+    for (size_t i = 0; i < n; i++) hb_model_level(model, job->tau[first + i], &own->level[i]);
+    const hb_points points = {n, own->z, own->level, job->labels ? job->labels + first : NULL};
     HB_TRY(fill_values(model, &points, own));
     HB_TRY(fill_directions(job, own, first, n));
     if (hb_model_in_axes(model)) scale_directions(job, own, n);

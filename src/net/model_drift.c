@@ -21,7 +21,7 @@
 
 enum { MOST_KNOTS = 1000 };
 
-void hb_model_flow_clock(const hb_model_flow *flow, double tau, hb_clock *out)
+void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *out)
 {
     const double last = (double)(flow->knots - 1), place = (log(tau) - flow->first) / flow->step;
     const double inside = place < 0 ? 0 : place > last ? last : place;

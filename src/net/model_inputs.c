@@ -1,4 +1,4 @@
-/* The clock of a model and the network's inputs.
+/* The level of a model and the network's inputs.
  *
  *     OU  a = e^-tau,  b = 1 - e^-2tau,  k = e^-2tau
  *     VE  a = 1,       b = 2 tau,        k = 1/(1 + 2 tau/spread)
@@ -24,27 +24,28 @@
 
 static const double BELOW_TAU_MIN = 4;
 
-/* The clock of a user's drift. */
-static void clock_of_drift(const hb_model *model, double tau, hb_clock *out)
+/* The level of a user's drift. */
+static void level_of_drift(const hb_model *model, double tau, hb_noise_level *out)
 {
     const hb_model_flow *flow = &model->flow;
     const size_t spread = flow->columns - 1;
-    *out = (hb_clock){.tau = tau, .a = 1, .b = 2 * tau / (1 + 2 * tau / flow->detail), .k = 1};
-    hb_model_flow_clock(flow, tau, out);
+    *out =
+        (hb_noise_level){.tau = tau, .a = 1, .b = 2 * tau / (1 + 2 * tau / flow->detail), .k = 1};
+    hb_model_flow_level(flow, tau, out);
     out->sigma = exp(0.5 * hb_model_column(model, out, out->value, spread));
     out->log_sigma_rate = 0.5 * hb_model_column(model, out, out->rate, spread);
 }
 
-double hb_model_noise_rate(const hb_model *model, const hb_clock *c)
+double hb_model_noise_rate(const hb_model *model, const hb_noise_level *c)
 {
     if (model->flow.knots > 0) return c->b * c->b / (2 * c->tau);
     return 2 * c->tau * (model->info.process == HB_PROCESS_OU ? c->a * c->a : 1);
 }
 
-void hb_model_clock(const hb_model *model, double tau, hb_clock *out)
+void hb_model_level(const hb_model *model, double tau, hb_noise_level *out)
 {
     if (model->flow.knots > 0) {
-        clock_of_drift(model, tau, out);
+        level_of_drift(model, tau, out);
         return;
     }
     const int ou = model->info.process == HB_PROCESS_OU;
@@ -53,14 +54,14 @@ void hb_model_clock(const hb_model *model, double tau, hb_clock *out)
     const double k = ou ? a * a : 1 / (1 + 2 * tau / spread);
     const double sigma2 = a * a * spread + b;
     const double a_rate = ou ? -a * tau : 0, b_rate = 2 * tau * (ou ? a * a : 1);
-    *out = (hb_clock){.tau = tau,
-                      .a = a,
-                      .b = b,
-                      .sigma = sqrt(sigma2),
-                      .k = k,
-                      .a_rate = a_rate,
-                      .k_rate = ou ? -2 * tau * k : -2 * tau / spread * k * k,
-                      .log_sigma_rate = (a * a_rate * spread + b_rate / 2) / sigma2};
+    *out = (hb_noise_level){.tau = tau,
+                            .a = a,
+                            .b = b,
+                            .sigma = sqrt(sigma2),
+                            .k = k,
+                            .a_rate = a_rate,
+                            .k_rate = ou ? -2 * tau * k : -2 * tau / spread * k * k,
+                            .log_sigma_rate = (a * a_rate * spread + b_rate / 2) / sigma2};
 }
 
 int hb_model_inputs_count(const hb_model *model)
@@ -93,7 +94,7 @@ void hb_model_inputs(const hb_model *model, const hb_points *points, float *inpu
     const hb_model_info *info = &model->info;
     const size_t d = (size_t)info->dim, inputs = (size_t)hb_model_inputs_count(model);
     for (size_t i = 0; i < points->n; i++) {
-        const hb_clock *c = &points->clock[i];
+        const hb_noise_level *c = &points->level[i];
         const double *z = points->z + i * d, per_sigma = 1 / c->sigma;
         float *row = input + i * inputs, *labels = row + d + info->time_features;
         for (size_t j = 0; j < d; j++)
@@ -117,7 +118,7 @@ void hb_model_inputs_log_tau(const hb_model *model, const hb_points *points, con
     const hb_model_info *info = &model->info;
     const size_t d = (size_t)info->dim, inputs = (size_t)hb_model_inputs_count(model);
     for (size_t i = 0; i < points->n; i++) {
-        const hb_clock *c = &points->clock[i];
+        const hb_noise_level *c = &points->level[i];
         float *row = input + i * inputs, *labels = row + d + info->time_features;
         for (size_t j = 0; j < d; j++)
             row[j] = (float)(-hb_model_mean_rate(model, c, j) / c->sigma -

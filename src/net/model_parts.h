@@ -2,7 +2,7 @@
  * from a point (z, tau) to the network's inputs and back from its outputs to a score.
  *
  * Inputs of the network at (z, tau), in this order (docs/models.md):
- *     x^ = (z - m_tau)/sigma   (dim)            m_tau = a m; a, sigma: of hb_clock
+ *     x^ = (z - m_tau)/sigma   (dim)            m_tau = a m; a, sigma: of hb_noise_level
  *     phi(ln tau)              (time_features)
  *     one-hot label            (classes)        all 0: no class
  * Everything that moves with tau moves with ln tau here: its steps are of order 1 at every tau. */
@@ -55,7 +55,7 @@ hb_status hb_model_check_labels(hb_context *context, const hb_model *model, size
                                 const int *labels);
 
 /* What depends on tau alone. A rate is a derivative by ln tau. */
-typedef struct hb_clock {
+typedef struct hb_noise_level {
     double tau, a, b;      /* z(tau) given z(0): mean a z(0), variance b */
     double sigma, k;       /* scale of x^, size of what is learnt */
     double a_rate, k_rate; /* da, dk */
@@ -63,15 +63,16 @@ typedef struct hb_clock {
     /* a user's drift: the knot before tau (NULL: OU, VE), weights of it and the next, and rates */
     const double *knot;
     double value[4], rate[4];
-} hb_clock;
+} hb_noise_level;
 
-void hb_model_clock(const hb_model *model, double tau, hb_clock *out);
+void hb_model_level(const hb_model *model, double tau, hb_noise_level *out);
 /* db by ln tau. */
-double hb_model_noise_rate(const hb_model *model, const hb_clock *clock);
-void hb_model_flow_clock(const hb_model_flow *flow, double tau, hb_clock *out); /* model_drift.c */
+double hb_model_noise_rate(const hb_model *model, const hb_noise_level *level);
+void hb_model_flow_level(const hb_model_flow *flow, double tau,
+                         hb_noise_level *out); /* model_drift.c */
 
 /* Hermite's cubic of one column of the moments. */
-static inline double hb_model_column(const hb_model *model, const hb_clock *c,
+static inline double hb_model_column(const hb_model *model, const hb_noise_level *c,
                                      const double weight[4], size_t column)
 {
     const double *at = c->knot + column;
@@ -80,24 +81,25 @@ static inline double hb_model_column(const hb_model *model, const hb_clock *c,
 }
 
 /* The reference's mean in coordinate j and its variance along axis r, and rates. */
-static inline double hb_model_mean(const hb_model *model, const hb_clock *c, size_t j)
+static inline double hb_model_mean(const hb_model *model, const hb_noise_level *c, size_t j)
 {
     return c->knot ? hb_model_column(model, c, c->value, j) : c->a * model->mean[j];
 }
 
-static inline double hb_model_mean_rate(const hb_model *model, const hb_clock *c, size_t j)
+static inline double hb_model_mean_rate(const hb_model *model, const hb_noise_level *c, size_t j)
 {
     return c->knot ? hb_model_column(model, c, c->rate, j) : model->mean[j] * c->a_rate;
 }
 
-static inline double hb_model_variance(const hb_model *model, const hb_clock *c, size_t r)
+static inline double hb_model_variance(const hb_model *model, const hb_noise_level *c, size_t r)
 {
     if (!c->knot) return c->a * c->a * model->variance[r] + c->b;
     return exp(hb_model_column(model, c, c->value, (size_t)model->info.dim + r));
 }
 
 /* Of the logarithm of the variance; a user's drift only. */
-static inline double hb_model_log_variance_rate(const hb_model *model, const hb_clock *c, size_t r)
+static inline double hb_model_log_variance_rate(const hb_model *model, const hb_noise_level *c,
+                                                size_t r)
 {
     return hb_model_column(model, c, c->rate, (size_t)model->info.dim + r);
 }
@@ -105,9 +107,9 @@ static inline double hb_model_log_variance_rate(const hb_model *model, const hb_
 /* Points as a loss or a caller has them; labels may be NULL. */
 typedef struct hb_points {
     size_t n;
-    const double *z;       // (n, dim)
-    const hb_clock *clock; // (n)
-    const int *labels;     // (n) or NULL
+    const double *z;             // (n, dim)
+    const hb_noise_level *level; // (n)
+    const int *labels;           // (n) or NULL
 } hb_points;
 
 /* The value channel of the network's inputs, input (n, inputs). */
@@ -150,9 +152,10 @@ hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t
 /* 1: a score head above 3 dimensions, under OU or VE. */
 int hb_model_in_axes(const hb_model *model);
 /* The data's share of the variance, mean over the axes: the denoising loss of the reference. */
-double hb_model_data_share(const hb_model *model, const hb_clock *clock);
+double hb_model_data_share(const hb_model *model, const hb_noise_level *level);
 /* into (dim): of p_r in x^_r; out (dim): of N_r in the score along axis r. */
-void hb_model_axis_scales(const hb_model *model, const hb_clock *clock, float *into, float *out);
+void hb_model_axis_scales(const hb_model *model, const hb_noise_level *level, float *into,
+                          float *out);
 /* x^ into the inputs (n, inputs), and the scales (n, dim). slope (n, dim): -p_r/V_r, which
  * hb_model_reference leaves in the second half of its scratch. */
 void hb_model_axes_inputs(const hb_model *model, const hb_points *points, const float *slope,

@@ -27,12 +27,12 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             centred[i * d + j] =
-                (float)(points->z[i * d + j] - hb_model_mean(model, &points->clock[i], j));
+                (float)(points->z[i * d + j] - hb_model_mean(model, &points->level[i], j));
     HB_TRY(hb_net_to_outputs(model->context, &rotation, n, model->axes, centred, p));
     for (size_t i = 0; i < n; i++) {
         double sum = (double)d * log(2 * M_PI);
         for (size_t r = 0; r < d; r++) {
-            const double variance = hb_model_variance(model, &points->clock[i], r);
+            const double variance = hb_model_variance(model, &points->level[i], r);
             const double q = (double)p[i * d + r];
             if (value) sum += log(variance) + q * q / variance;
             p[i * d + r] = (float)(-q / variance);

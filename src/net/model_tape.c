@@ -139,7 +139,7 @@ static void note_factors(hb_model_tape *tape, const hb_points *points)
 {
     const int by_noise = tape->model->info.head == HB_HEAD_SCORE;
     for (size_t i = 0; i < points->n; i++) {
-        const hb_clock *c = &points->clock[i];
+        const hb_noise_level *c = &points->level[i];
         tape->k[i] = c->k;
         tape->factor[i] = c->k / (by_noise ? sqrt(c->b) : c->sigma);
     }

@@ -20,11 +20,11 @@ enum { BLOCK = 256, SAMPLE_BLOCK = 64 };
 
 typedef struct view_scratch {
     hb_model_tape *tape;
-    double *z;        // (block, dim)
-    hb_clock *clock;  // (block)
-    int *labels;      // (block)
-    float *w, *score; // (block), (block, dim)
-    float *scratch;   // (2, block, dim)
+    double *z;             // (block, dim)
+    hb_noise_level *level; // (block)
+    int *labels;           // (block)
+    float *w, *score;      // (block), (block, dim)
+    float *scratch;        // (2, block, dim)
 } view_scratch;
 
 struct hb_scorer {
@@ -41,7 +41,7 @@ static hb_status create_scratch(hb_scorer *scorer, hb_model_want want)
     hb_context *context = scorer->context;
     HB_TRY(HB_WORKSPACE_EACH(
         context, &scorer->work, scorer->of_thread, scorer->threads,
-        HB_MEMBER(view_scratch, z, block * d), HB_MEMBER(view_scratch, clock, block),
+        HB_MEMBER(view_scratch, z, block * d), HB_MEMBER(view_scratch, level, block),
         HB_MEMBER(view_scratch, labels, block), HB_MEMBER(view_scratch, w, block),
         HB_MEMBER(view_scratch, score, block * d),
         HB_MEMBER(view_scratch, scratch, 2 * block * d)));
@@ -110,9 +110,9 @@ static void enter(const question *q, const view_scratch *own, size_t first, size
         hb_model_standardise(q->model, n, q->x + first * d, own->z);
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && q->tau_step == 0)
-            own->clock[i] = own->clock[0];
+            own->level[i] = own->level[0];
         else
-            hb_model_clock(q->model, q->tau[(first + i) * q->tau_step], &own->clock[i]);
+            hb_model_level(q->model, q->tau[(first + i) * q->tau_step], &own->level[i]);
         own->labels[i] = q->labels ? q->labels[(first + i) * q->label_step] : -1;
     }
 }
@@ -125,7 +125,7 @@ static hb_status answer_block(void *user, size_t index, int thread)
     const size_t d = (size_t)model->info.dim, block = q->scorer->block, first = index * block;
     const size_t n = q->n - first < block ? q->n - first : block;
     const double log_scale = q->of_z ? 0 : model->log_scale;
-    const hb_points points = {n, own->z, own->clock, own->labels};
+    const hb_points points = {n, own->z, own->level, own->labels};
     enter(q, own, first, n);
     HB_TRY(hb_model_tape_forward(own->tape, model->parameters, &points, own->w, own->score));
     for (size_t i = 0; q->score && i < n * d; i++)

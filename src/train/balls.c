@@ -45,12 +45,12 @@ void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out)
 {
     const size_t d = (size_t)shard->trainer->model->info.dim;
     for (size_t k = 0; k < d; k++) out->z[i * d + k] = shard->anchor.z[i * d + k];
-    out->clock[i] = shard->anchor.clock[i];
+    out->level[i] = shard->anchor.level[i];
     if (out->labels) out->labels[i] = shard->anchor.labels[i];
 }
 
 /* s of the frame at an anchor. */
-static double frame_time(const hb_clock *c)
+static double frame_time(const hb_noise_level *c)
 {
     return c->b / (2 * c->a * c->a);
 }
@@ -58,7 +58,7 @@ static double frame_time(const hb_clock *c)
 double hb_ball_radius(const hb_shard *shard, size_t i)
 {
     return sqrt(4 * M_PI * shard->trainer->settings.ball_share *
-                frame_time(&shard->anchor.clock[i]));
+                frame_time(&shard->anchor.level[i]));
 }
 
 void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,
@@ -66,13 +66,13 @@ void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud,
 {
     const hb_model *model = shard->trainer->model;
     const size_t d = (size_t)model->info.dim;
-    const hb_clock *c0 = &shard->anchor.clock[i];
+    const hb_noise_level *c0 = &shard->anchor.level[i];
     const double s0 = frame_time(c0), r = hb_ball_radius(shard, i);
     const double *z0 = shard->anchor.z + i * d;
     for (size_t j = 0; j < n; j++, row++) {
-        hb_clock *c = &out->clock[row];
+        hb_noise_level *c = &out->level[row];
         const double s = s0 - r * r * cloud->s[j];
-        hb_model_clock(model, model->info.process == HB_PROCESS_OU ? 0.5 * log1p(2 * s) : s, c);
+        hb_model_level(model, model->info.process == HB_PROCESS_OU ? 0.5 * log1p(2 * s) : s, c);
         for (size_t k = 0; k < d; k++)
             out->z[row * d + k] = c->a * (z0[k] / c0->a + r * cloud->y[j * d + k]);
         if (out->labels) out->labels[row] = shard->anchor.labels[i];

@@ -39,14 +39,14 @@ void hb_ball_discard(hb_trainer *trainer);
 
 typedef struct hb_ball_rows {
     size_t rows;
-    double *z;       // (rows, dim)
-    hb_clock *clock; // (rows)
-    int *labels;     // (rows), NULL without classes
+    double *z;             // (rows, dim)
+    hb_noise_level *level; // (rows)
+    int *labels;           // (rows), NULL without classes
 } hb_ball_rows;
 
 /* Its rows in the table of a workspace. */
 #define HB_BALL_ROWS(shard, at, n, dim)                                                            \
-    HB_ARRAY((at).z, (n) * (dim)), HB_ARRAY((at).clock, (n)),                                      \
+    HB_ARRAY((at).z, (n) * (dim)), HB_ARRAY((at).level, (n)),                                      \
         HB_ARRAY_IF((shard)->anchor.labels, (at).labels, (n))
 
 /* Row i: anchor i. */

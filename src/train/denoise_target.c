@@ -69,7 +69,7 @@ static void gather(const hb_shard *shard, target_scratch *work)
 /* Row i: z.x becomes -|z - a x|^2/(2b) + |z|^2/(2b), then w. */
 static void weigh(const hb_shard *shard, target_scratch *work, size_t i)
 {
-    const hb_clock *c = &shard->rows.clock[i];
+    const hb_noise_level *c = &shard->rows.level[i];
     const int label = shard->rows.labels ? shard->rows.labels[i] : -1;
     const float by_product = (float)(c->a / c->b), by_square = (float)(c->a * c->a / c->b);
     float *restrict weight = work->weight + i * work->stride;
@@ -95,7 +95,7 @@ hb_status hb_target_average(hb_shard *shard)
     HB_TRY(hb_net_to_inputs(&shard->alone, &products, rows->n, work->rows, work->weight, 0,
                             work->mean));
     for (size_t i = 0; i < rows->n; i++) {
-        const hb_clock *c = &rows->clock[i];
+        const hb_noise_level *c = &rows->level[i];
         for (size_t k = i * d; k < (i + 1) * d; k++)
             rows->noise[k] = (float)((rows->z[k] - c->a * (double)work->mean[k]) / sqrt(c->b));
     }

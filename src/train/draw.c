@@ -27,7 +27,7 @@ static hb_status draw_order(hb_trainer *trainer)
 }
 
 /* ln tau of rows first .. first+n-1 of a step with `total` of them. */
-hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
+hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
 {
     const hb_trainer *trainer = shard->trainer;
     const double low = log(trainer->settings.tau_min);
@@ -39,7 +39,7 @@ hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total
     for (size_t i = 0; i < rows->n; i++) {
         double part = ((double)(first + i) + shard->uniform[i]) / (double)total;
         if (focus > 0) part += focus * sin(2 * M_PI * part) / (2 * M_PI);
-        hb_model_clock(trainer->model, exp(low + span * part), &rows->clock[i]);
+        hb_model_level(trainer->model, exp(low + span * part), &rows->level[i]);
     }
     return HB_OK;
 }
@@ -48,7 +48,7 @@ hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total
 static void place_row(const hb_trainer *trainer, size_t row, double reach, size_t i, hb_rows *rows)
 {
     const size_t d = (size_t)trainer->model->info.dim;
-    const hb_clock *c = &rows->clock[i];
+    const hb_noise_level *c = &rows->level[i];
     const double spread = reach * sqrt(c->b);
     rows->root[i] = sqrt(c->b);
     rows->weight[i] = 1;
@@ -73,13 +73,13 @@ static hb_status draw_rows(hb_shard *shard)
     const size_t batch = (size_t)trainer->settings.batch;
     const uint64_t step = trainer->state.step, in_epoch = step % trainer->steps_per_epoch;
     hb_rows *rows = &shard->rows;
-    HB_TRY(hb_draw_clocks(shard, HB_STREAM_TAU, shard->first, batch, rows));
+    HB_TRY(hb_draw_levels(shard, HB_STREAM_TAU, shard->first, batch, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_NOISE, shard->first, batch, rows));
     for (size_t i = 0; i < rows->n; i++)
         place_row(trainer, trainer->order[(in_epoch * batch + shard->first + i) % trainer->n], 1, i,
                   rows);
     for (size_t i = 0; i < rows->n && trainer->model->info.dim > SMALL_DIM; i++)
-        rows->weight[i] = 1 / hb_model_data_share(trainer->model, &rows->clock[i]);
+        rows->weight[i] = 1 / hb_model_data_share(trainer->model, &rows->level[i]);
     if (!rows->labels) return hb_target_average(shard);
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + HB_STREAM_LABEL, step * batch + shard->first,
@@ -95,7 +95,7 @@ static hb_status draw_anchors(hb_shard *shard)
     const size_t total = (size_t)trainer->settings.anchors, first = shard->first_anchor;
     const double spread = trainer->settings.anchor_spread, reach = sqrt(1 + spread * spread);
     hb_rows *rows = &shard->anchor;
-    HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
+    HB_TRY(hb_draw_levels(shard, HB_STREAM_ANCHOR_TAU, first, total, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, first, total, rows));
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + HB_STREAM_ANCHOR_ROW,

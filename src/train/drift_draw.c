@@ -178,9 +178,9 @@ static hb_status draw_rows_of_group(hb_shard *shard, const hb_group *group, size
         work->mean[to] = from[i];
     }
     for (size_t i = 0; i < n; i++) {
-        hb_model_clock(trainer->model, pool->tau[group->level], &rows->clock[first + i]);
+        hb_model_level(trainer->model, pool->tau[group->level], &rows->level[first + i]);
         rows->weight[first + i] = 1;
-        rows->root[first + i] = plain ? reach : sqrt(rows->clock[first + i].b);
+        rows->root[first + i] = plain ? reach : sqrt(rows->level[first + i].b);
     }
     if (work->most > 0) HB_TRY(average(shard, group, first, n));
     HB_TRY(flow_rows(shard, first, n, lag / 2, 1));
@@ -259,13 +259,13 @@ static hb_status draw_anchors(hb_shard *shard)
     const double spread = trainer->settings.anchor_spread;
     drift_scratch *work = shard->drawing;
     hb_rows *rows = &shard->anchor;
-    HB_TRY(hb_draw_clocks(shard, HB_STREAM_ANCHOR_TAU, shard->first_anchor, total, rows));
+    HB_TRY(hb_draw_levels(shard, HB_STREAM_ANCHOR_TAU, shard->first_anchor, total, rows));
     HB_TRY(hb_draw_noise(shard, HB_STREAM_ANCHOR_NOISE, shard->first_anchor, total, rows));
     HB_TRY(hb_random_uniform(
         &shard->alone, trainer->settings.seed, HB_STREAM_TRAIN + HB_STREAM_ANCHOR_ROW,
         trainer->state.step * total + shard->first_anchor, rows->n, shard->uniform));
     for (size_t i = 0, k = 0; i < rows->n; i++) {
-        const hb_clock *c = &rows->clock[i];
+        const hb_noise_level *c = &rows->level[i];
         while (k + 1 < HB_POOL_LEVELS && pool->tau[k + 1] <= c->tau) k++; /* tau rises */
         const size_t member = (size_t)(shard->uniform[i] * (double)pool->members);
         const float *from = pool->from + (k * pool->members + member) * d;

@@ -36,7 +36,7 @@ static axis_terms along_axis(const hb_model *model, const hb_points *points, siz
                              const double *F)
 {
     const size_t d = (size_t)model->info.dim;
-    const hb_clock *c = &points->clock[i];
+    const hb_noise_level *c = &points->level[i];
     axis_terms t = {.variance = hb_model_variance(model, c, r),
                     .log_rate = hb_model_log_variance_rate(model, c, r)};
     for (size_t j = 0; j < d; j++) {
@@ -55,7 +55,7 @@ static void add_scalar(const hb_model *model, const hb_points *points, const dou
     for (size_t i = 0; i < points->n; i++)
         for (size_t r = 0; r < d; r++) {
             const axis_terms t = along_axis(model, points, i, r, F);
-            const double V = t.variance, s = -t.p / V, tau = points->clock[i].tau;
+            const double V = t.variance, s = -t.p / V, tau = points->level[i].tau;
             left[i] += (-t.log_rate / 2 - s * t.mean_rate - s * t.p * t.log_rate / 2) / tau +
                        1 / V - s * s + t.drift * s;
         }
@@ -68,7 +68,7 @@ static void add_vector(const hb_model *model, const hb_points *points, const dou
     for (size_t i = 0; i < points->n; i++)
         for (size_t r = 0; r < d; r++) {
             const axis_terms t = along_axis(model, points, i, r, F);
-            const double V = t.variance, s = -t.p / V, tau = points->clock[i].tau;
+            const double V = t.variance, s = -t.p / V, tau = points->level[i].tau;
             const double along =
                 (t.mean_rate + t.p * t.log_rate) / (V * tau) + 2 * s / V - t.drift / V;
             const float *axis = model->axes + r * d;

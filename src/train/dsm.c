@@ -16,7 +16,7 @@ hb_status hb_dsm_add(hb_shard *shard)
     const double per_number = 1 / ((double)d * trainer->settings.batch);
     const hb_rows *rows = &shard->rows;
     const float *parameters = trainer->model->parameters;
-    const hb_points points = {rows->n, rows->z, rows->clock, rows->labels};
+    const hb_points points = {rows->n, rows->z, rows->level, rows->labels};
     HB_TRY(hb_model_tape_forward(shard->tape, parameters, &points, NULL, shard->score));
     double sum = 0;
     for (size_t i = 0; i < rows->n; i++) {

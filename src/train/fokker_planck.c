@@ -109,7 +109,7 @@ static hb_status fill_inputs(hb_shard *shard, residual_scratch *work, const hb_p
 static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points *points, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
-    const hb_clock *c = &points->clock[i];
+    const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)trainer->model->info.dim, m = points->n, p = work->directions;
     const double per_direction = work->own.slopes ? 1 / (double)p : 1;
     const double first = c->k / c->sigma, second = per_direction * c->k / (c->sigma * c->sigma);
@@ -149,7 +149,7 @@ static hb_status add(hb_shard *shard)
     const hb_model *model = shard->trainer->model;
     residual_scratch *work = shard->scratch;
     const hb_rows *anchor = &shard->anchor;
-    const hb_points points = {anchor->n, anchor->z, anchor->clock, anchor->labels};
+    const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
     const float *parameters = model->parameters;
     HB_TRY(fill_inputs(shard, work, &points));
     HB_TRY(hb_net_forward(work->own.jets, parameters, points.n, work->input, work->output));

@@ -87,7 +87,7 @@ static void take_channels(const vector_scratch *work, size_t m, size_t i, size_t
 static void take_terms(const hb_model *model, const vector_scratch *work, const hb_points *points,
                        size_t i, anchor_terms *t)
 {
-    const hb_clock *c = &points->clock[i];
+    const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)model->info.dim;
     const double b_rate = hb_model_noise_rate(model, c), root = sqrt(c->b);
     take_channels(work, points->n, i, d, t);
@@ -145,7 +145,7 @@ static void write_cotangents(const anchor_terms *t, vector_scratch *work, size_t
 static void add_anchor(hb_shard *shard, vector_scratch *work, const hb_points *points, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
-    const hb_clock *c = &points->clock[i];
+    const hb_noise_level *c = &points->level[i];
     const size_t d = (size_t)trainer->model->info.dim;
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
@@ -168,7 +168,7 @@ static hb_status add(hb_shard *shard)
     const hb_model *model = shard->trainer->model;
     vector_scratch *work = shard->scratch;
     const hb_rows *anchor = &shard->anchor;
-    const hb_points points = {anchor->n, anchor->z, anchor->clock, anchor->labels};
+    const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
     const size_t d = (size_t)model->info.dim;
     const size_t channel = points.n * (size_t)hb_model_inputs_count(model);
     hb_model_inputs(model, &points, work->input);

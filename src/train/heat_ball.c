@@ -162,13 +162,13 @@ static hb_status add(hb_shard *shard)
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));
     }
-    const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
+    const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < points.n; i++)
-        work->net.v[i] += trainer->model->info.dim * log(points.clock[i].a);
+        work->net.v[i] += trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
-        const double factor = share * shard->anchor.clock[i].b;
+        const double factor = share * shard->anchor.level[i].b;
         if (common->halves == 1)
             add_ball(shard, work, i, factor);
         else

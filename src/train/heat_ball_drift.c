@@ -100,7 +100,7 @@ static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_scratch 
                         .dim = d,
                         .x0 = shard->anchor.z + i * d,
                         .drift = work->F + i * d,
-                        .tau0 = shard->anchor.clock[i].tau,
+                        .tau0 = shard->anchor.level[i].tau,
                         .growth = work->divergence[i] / (double)d};
     const double time = hb_drift_frame_time(f.growth, f.tau0);
     const double size = hb_matrix_norm(d, work->jacobian + i * d * d);
@@ -118,7 +118,7 @@ static hb_status place_half(hb_shard *shard, drift_balls_scratch *work, const hb
     HB_TRY(hb_drift_frame_place(&shard->alone, f, value, common->nodes[0], arm, common->nodes[1],
                                 work->node_drift, &nodes));
     for (size_t j = row; j < row + nodes_of(common); j++) {
-        hb_model_clock(shard->trainer->model, work->tau[j], &work->at.clock[j]);
+        hb_model_level(shard->trainer->model, work->tau[j], &work->at.level[j]);
         if (work->at.labels) work->at.labels[j] = shard->anchor.labels[i];
     }
     return HB_OK;
@@ -130,7 +130,7 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t 
     const hb_drift_frame f = frame_of(shard, work, i);
     size_t row = shard->anchors + i * nodes_of(common) * common->halves;
     work->to_scaled[i] =
-        shard->anchor.weight[i] * 2 * shard->anchor.clock[i].b / (common->C1 * f.radius * f.radius);
+        shard->anchor.weight[i] * 2 * shard->anchor.level[i].b / (common->C1 * f.radius * f.radius);
     if (common->halves == 1) {
         uint32_t rotation;
         HB_TRY(hb_ball_rotation(shard, i, &rotation));
@@ -209,12 +209,12 @@ static hb_status add(hb_shard *shard)
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));
     }
-    const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
+    const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < points.n; i++) work->net.v[i] += (double)work->net.w[i];
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
-        add_anchor(shard, work, i, share * shard->anchor.clock[i].b);
+        add_anchor(shard, work, i, share * shard->anchor.level[i].b);
     return hb_row_values_backward(shard, &work->net);
 }
 

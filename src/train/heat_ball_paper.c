@@ -56,7 +56,7 @@ static void place(const hb_shard *shard, paper_scratch *work, size_t i, const do
     const size_t d = (size_t)shard->trainer->model->info.dim;
     for (size_t k = 0; k < d; k++)
         work->at.z[row * d + k] = shard->anchor.z[i * d + k] - (z ? z[k] : 0);
-    hb_model_clock(shard->trainer->model, shard->anchor.clock[i].tau - sigma, &work->at.clock[row]);
+    hb_model_level(shard->trainer->model, shard->anchor.level[i].tau - sigma, &work->at.level[row]);
     if (work->at.labels) work->at.labels[row] = shard->anchor.labels[i];
 }
 
@@ -69,7 +69,7 @@ static hb_status place_nodes(hb_shard *shard, paper_scratch *work, size_t i, siz
     const uint64_t index = trainer->state.step * (uint64_t)s->anchors + shard->first_anchor + i;
     work->first[i] = *row;
     work->count[i] = 0;
-    if (shard->anchor.clock[i].tau <= s->sigma_max + s->tau_min) return HB_OK;
+    if (shard->anchor.level[i].tau <= s->sigma_max + s->tau_min) return HB_OK;
     HB_TRY(hb_ball_sample(&shard->alone, HB_MEASURE_KAPPA, (int)d, 0, s->seed, index * work->draws,
                           work->draws, 1, work->draw_z, work->sigma));
     for (size_t j = 0; j < work->draws; j++) {
@@ -103,7 +103,7 @@ static hb_status add(hb_shard *shard)
         place(shard, work, i, NULL, 0, i);
         HB_TRY(place_nodes(shard, work, i, &rows));
     }
-    const hb_points points = {rows, work->at.z, work->at.clock, work->at.labels};
+    const hb_points points = {rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < rows; i++) work->net.v[i] += (double)work->net.w[i];
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, work, i);

@@ -126,15 +126,15 @@ static void residual(const hb_shard *shard, const vector_scratch *work, size_t i
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const float *reference = hb_model_tape_reference(work->own.tape), *score = work->score;
-    const double r = hb_ball_radius(shard, i), a0 = work->at.clock[i].a;
+    const double r = hb_ball_radius(shard, i), a0 = work->at.level[i].a;
     for (size_t k = 0; k < d; k++) R[k] = a0 * (double)(score[i * d + k] - reference[i * d + k]);
     size_t row = first_row(shard, i, half, 0);
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
-            R[k] -= work->weight[row] * work->at.clock[row].a *
+            R[k] -= work->weight[row] * work->at.level[row].a *
                     (double)(score[row * d + k] - reference[row * d + k]);
     for (size_t j = 0; j < common->nodes[1]; j++, row++) {
-        const double a = work->at.clock[row].a;
+        const double a = work->at.level[row].a;
         double h = 0; /* |S|^2 - |S_ref|^2 */
         for (size_t k = row * d; k < (row + 1) * d; k++)
             h += a * a * (double)(score[k] - reference[k]) * (double)(score[k] + reference[k]);
@@ -150,13 +150,13 @@ static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, si
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const double r = hb_ball_radius(shard, i);
     float *to = work->cotangent;
-    for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(work->at.clock[i].a * pull[k]);
+    for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(work->at.level[i].a * pull[k]);
     size_t row = first_row(shard, i, half, 0);
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
-            to[row * d + k] -= (float)(work->weight[row] * work->at.clock[row].a * pull[k]);
+            to[row * d + k] -= (float)(work->weight[row] * work->at.level[row].a * pull[k]);
     for (size_t j = 0; j < common->nodes[1]; j++, row++) {
-        const double a = work->at.clock[row].a;
+        const double a = work->at.level[row].a;
         double along = 0;
         for (size_t k = 0; k < d; k++) along += work->arm[row * d + k] * pull[k];
         along *= -2 * r * work->weight[row] * a * a;
@@ -170,7 +170,7 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
     const hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
-    const hb_clock *c = &work->at.clock[i];
+    const hb_noise_level *c = &work->at.level[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
     const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
@@ -200,7 +200,7 @@ static hb_status add(hb_shard *shard)
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));
     }
-    const hb_points points = {work->at.rows, work->at.z, work->at.clock, work->at.labels};
+    const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, NULL, work->score));
     memset(work->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));
     for (size_t i = 0; i < shard->anchors; i++) add_anchor(shard, work, i);

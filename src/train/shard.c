@@ -6,7 +6,7 @@
 /* The rows in the table of a workspace. */
 #define ROWS(rows, n, d, labelled)                                                                 \
     HB_ARRAY((rows).z, (n) * (d)), HB_ARRAY((rows).noise, (n) * (d)), HB_ARRAY((rows).root, (n)),  \
-        HB_ARRAY((rows).weight, (n)), HB_ARRAY((rows).clock, (n)),                                 \
+        HB_ARRAY((rows).weight, (n)), HB_ARRAY((rows).level, (n)),                                 \
         HB_ARRAY_IF((labelled), (rows).labels, (n))
 
 hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)

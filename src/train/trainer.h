@@ -71,12 +71,12 @@ typedef enum hb_loss_column {
 /* Rows that a loss is taken at. */
 typedef struct hb_rows {
     size_t n;
-    double *z;       // (n, dim)
-    float *noise;    // (n, dim)
-    double *root;    // (n): the miss of a target is weighted with its square; not of anchors
-    double *weight;  // (n): how much a row counts; of anchors: a factor of the residual
-    hb_clock *clock; // (n)
-    int *labels;     // (n), NULL without classes
+    double *z;             // (n, dim)
+    float *noise;          // (n, dim)
+    double *root;          // (n): the miss of a target is weighted with its square; not of anchors
+    double *weight;        // (n): how much a row counts; of anchors: a factor of the residual
+    hb_noise_level *level; // (n)
+    int *labels;           // (n), NULL without classes
 } hb_rows;
 
 struct hb_shard {
@@ -174,7 +174,7 @@ hb_status hb_row_values_forward(hb_shard *shard, const hb_points *points, hb_row
 hb_status hb_row_values_backward(hb_shard *shard, const hb_row_values *values);
 
 /* What sources share: tau of rows first .. of `total` in a step, and noise. */
-hb_status hb_draw_clocks(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
+hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
 hb_status hb_draw_noise(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows);
 
 hb_status hb_dsm_add(hb_shard *shard);

@@ -136,12 +136,12 @@ static void the_score_head_works_in_the_axes(void **state)
     const double h = 4e-3, x[D] = {0.83, -1.47, -2.1, -4.3, -5.9}, tau = 0.17, b = -expm1(-2 * tau);
     hb_model *model = make_model(context, D, HB_HEAD_SCORE, HB_PROCESS_OU, 0, 0, 1.3);
     const hb_net_jets values = {0, 0, NULL, 0};
-    hb_clock clock;
+    hb_noise_level level;
     hb_net_tape *tape;
     float input[IN], output[D];
     double p[D], V[D], g[D], share = 0, at[2 * D * D], score[D], expected[D], times[2 * D];
-    hb_model_clock(model, tau, &clock);
-    const hb_points points = {1, x, &clock, NULL};
+    hb_model_level(model, tau, &level);
+    const hb_points points = {1, x, &level, NULL};
     hb_model_inputs(model, &points, input); /* for the features of tau */
     for (int r = 0; r < D; r++) {
         p[r] = 0;
@@ -152,7 +152,7 @@ static void the_score_head_works_in_the_axes(void **state)
         share += g[r] / D;
     }
     for (int r = 0; r < D; r++) input[r] = (float)(p[r] * sqrt(g[r] / (share * V[r])));
-    assert_near(hb_model_data_share(model, &clock), share, 1e-12);
+    assert_near(hb_model_data_share(model, &level), share, 1e-12);
     assert_ok(context, hb_net_tape_create(context, model->net, &values, 1, &tape));
     assert_ok(context, hb_net_forward(tape, model->parameters, 1, input, output));
     for (int j = 0; j < D; j++) {

@@ -141,7 +141,7 @@ static void a_focus_moves_rows_to_the_middle(void **state)
         assert_ok(&shard->alone, t.trainer.source->rows(shard));
         for (size_t i = 0; i < shard->rows.n; i++) {
             const double place =
-                log(shard->rows.clock[i].tau / s.tau_min) / log(s.tau_max / s.tau_min);
+                log(shard->rows.level[i].tau / s.tau_min) / log(s.tau_max / s.tau_min);
             double low = 0, high = 1; /* bisection: the map rises */
             for (int b = 0; b < 60; b++) {
                 const double p = (low + high) / 2;
@@ -296,7 +296,7 @@ static double residual_of_estimates(trial *t, const char *drift)
     assert_ok(t->context, hb_model_field(t->context, t->trainer.model, &field));
     double sum = 0;
     for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_clock *c = &shard->anchor.clock[i];
+        const hb_noise_level *c = &shard->anchor.level[i];
         const double radius = sqrt(4 * M_PI * 0.05 * c->b / 2);
         double scaled;
         field.tau_min = 1e-4;
@@ -377,7 +377,7 @@ static void residuals_of_large_balls(void **state)
     const hb_field field = {2, 1e-6, 1e6, frame_field, &t};
     double sum = 0;
     for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_clock *c = &shard->anchor.clock[i];
+        const hb_noise_level *c = &shard->anchor.level[i];
         const double s0 = c->b / (2 * c->a * c->a), radius = sqrt(4 * M_PI * 0.5 * s0);
         const double y[2] = {shard->anchor.z[2 * i] / c->a, shard->anchor.z[2 * i + 1] / c->a};
         double residual, v0;
@@ -455,9 +455,9 @@ static void targets_are_scores_of_the_data(void **state)
     for (size_t i = 0; i < rows->n; i++) {
         double score[2];
         assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, 1, rows->z + 2 * i,
-                                              rows->clock[i].tau, NULL, score));
+                                              rows->level[i].tau, NULL, score));
         for (int k = 0; k < 2; k++)
-            assert_near((double)rows->noise[2 * i + (size_t)k], -sqrt(rows->clock[i].b) * score[k],
+            assert_near((double)rows->noise[2 * i + (size_t)k], -sqrt(rows->level[i].b) * score[k],
                         1e-3);
     }
     hb_mixture_destroy(points);
@@ -487,7 +487,7 @@ static void targets_keep_to_their_label(void **state)
 /* The row of data that (z - spread e)/a is, or -1. */
 static int row_of(const hb_rows *rows, size_t i, double reach)
 {
-    const hb_clock *c = &rows->clock[i];
+    const hb_noise_level *c = &rows->level[i];
     for (int row = 0; row < ROWS; row++) {
         double miss = 0;
         for (size_t k = 0; k < 2; k++)
@@ -514,7 +514,7 @@ static void draws_are_what_they_should_be(void **state)
     for (t.trainer.state.step = 13; t.trainer.state.step < 26; t.trainer.state.step++) {
         loss_of(&t);
         for (size_t i = 0; i < 32; i++) {
-            const double part = 32 * log(shard->rows.clock[i].tau / 0.02) / log(3 / 0.02);
+            const double part = 32 * log(shard->rows.level[i].tau / 0.02) / log(3 / 0.02);
             const int row = row_of(&shard->rows, i, 1);
             assert_true(part >= (double)i && part <= (double)i + 1);
             assert_true(row >= 0);
@@ -522,7 +522,7 @@ static void draws_are_what_they_should_be(void **state)
         }
         for (size_t i = 0; i < 16; i++) assert_true(row_of(&shard->anchor, i, sqrt(3.25)) >= 0);
         const double now[3] = {(double)shard->rows.noise[0], (double)shard->anchor.noise[0],
-                               shard->anchor.clock[0].tau};
+                               shard->anchor.level[0].tau};
         assert_true(now[0] != now[1]);
         for (int k = 0; k < 3; k++) {
             assert_true(now[k] != last[k]);

@@ -187,7 +187,7 @@ static double residual_of_estimates(trial *t)
     field.tau_min = 1e-4;
     double sum = 0;
     for (size_t i = 0; i < shard->anchors; i++) {
-        const hb_clock *c = &shard->anchor.clock[i];
+        const hb_noise_level *c = &shard->anchor.level[i];
         const double radius = sqrt(4 * M_PI * 0.02 * c->b / 2);
         double scaled;
         assert_ok(t->context, hb_mean_residual(t->context, t->drift, &field, &settings, 1, 1,
@@ -232,9 +232,9 @@ static double reference_at(const hb_model *model, const double *z, double tau)
 {
     float scratch[2 * 5];
     double value;
-    hb_clock clock;
-    hb_model_clock(model, tau, &clock);
-    const hb_points points = {1, z, &clock, NULL};
+    hb_noise_level level;
+    hb_model_level(model, tau, &level);
+    const hb_points points = {1, z, &level, NULL};
     assert_int_equal(hb_model_reference(model, &points, scratch, &value, NULL), HB_OK);
     return value;
 }
@@ -273,9 +273,9 @@ static void the_residual_of_the_reference(void **state)
         for (int k = 0; k < 6; k++) {
             const double z[2] = {0.31 * k - 0.9, 0.8 - 0.27 * k}, tau = 0.083 * (k + 1);
             double F[2], source;
-            hb_clock clock;
-            hb_model_clock(t.trainer.model, tau, &clock);
-            const hb_points points = {1, z, &clock, NULL};
+            hb_noise_level level;
+            hb_model_level(t.trainer.model, tau, &level);
+            const hb_points points = {1, z, &level, NULL};
             assert_ok(context,
                       t.trainer.source->terms(context, &t.trainer, &points, F, NULL, &source));
             assert_near(source, residual_by_differences(context, &t, z, tau), 0.01);
@@ -312,7 +312,7 @@ static void targets_are_scores_of_the_data(void **state)
                                                covariance, &points));
         for (size_t i = 0; i < rows->n; i++) {
             double score[2];
-            const double tau = rows->clock[i].tau;
+            const double tau = rows->level[i].tau;
             if (tau > 0.1) continue;
             assert_ok(t.context, hb_mixture_score(t.context, points, HB_PROCESS_OU, 1,
                                                   rows->z + i * (size_t)dim, tau, NULL, score));
@@ -334,8 +334,8 @@ static void the_reference_has_the_moments(void **state)
     start(&t, drift_settings(HB_LOSS_DSM, NULL), 1, "-x", 0);
     const hb_model *model = t.trainer.model;
     for (int i = 0; i < 12; i++) {
-        hb_clock c;
-        hb_model_clock(model, 0.01 * pow(120, i / 11.0), &c);
+        hb_noise_level c;
+        hb_model_level(model, 0.01 * pow(120, i / 11.0), &c);
         const double a = exp(-c.tau), V = a * a * model->variance[0] + 1 - a * a;
         assert_near(hb_model_mean(model, &c, 0), a * model->mean[0], 5 * sqrt(V / 4096));
         assert_relative(hb_model_variance(model, &c, 0), V, 5 * sqrt(2.0 / 4096));
