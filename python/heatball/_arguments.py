@@ -166,3 +166,15 @@ def texts(names):
 def setting_rows(row):
     """Return the rows of a table of settings, up to its NULL; row(i) gives the i-th."""
     return [found.contents for found in itertools.takewhile(bool, map(row, itertools.count()))]
+
+
+def filled(struct, default, given):
+    """Return settings with the library's defaults and what is not None in `given`, by the type of its field."""
+    settings = struct()
+    default(ctypes.sizeof(settings), ctypes.byref(settings))
+    convert = {ctypes.c_int: lambda name, value: c_int(name, value, 0, INT_MAX),
+               ctypes.c_uint64: uint64, ctypes.c_double: real}
+    for name, value in given.items():
+        if value is not None:
+            setattr(settings, name, convert[dict(struct._fields_)[name]](name, value))
+    return settings

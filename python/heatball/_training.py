@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-from heatball._arguments import (INT_MAX, c_int, choice, function, pair, path_bytes, pointer, real,
-                                 real_array, setting_rows, shown, texts, uint64)
+from heatball._arguments import (choice, filled, function, pair, path_bytes, pointer, real, real_array,
+                                 setting_rows, shown, texts)
 from heatball._context import call, context
 from heatball._errors import ArgumentError
 from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
@@ -118,7 +118,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     heatball.ArgumentError: method is 'dms'; it must be dsm, fp, hb or hb-paper
     """
     given = {name: value for name, value in locals().items() if name in NUMBERS}
-    settings = _settings(given)
+    settings = filled(TrainSettings, library.hb_train_settings_default, given)
     settings.loss = choice("method", method, METHODS)
     settings.head = choice("head", head, HEADS)
     data = _images(settings, data, pixels)
@@ -140,19 +140,6 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
 
 
 # ---- settings -----------------------------------------------------------------------------------
-
-def _settings(given):
-    """The library's defaults with what is not None in `given`, each as the type of its field."""
-    settings = TrainSettings()
-    library.hb_train_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    convert = {ctypes.c_int: lambda name, value: c_int(name, value, 0, INT_MAX),
-               ctypes.c_uint64: uint64, ctypes.c_double: real}
-    kinds = dict(TrainSettings._fields_)
-    for name, value in given.items():
-        if value is not None:
-            setattr(settings, name, convert[kinds[name]](name, value))
-    return settings
-
 
 def _process(process, drift):
     if drift is not None and isinstance(process, str) and process == "ou":  # its default

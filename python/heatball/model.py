@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 
-from heatball._arguments import (INT_MAX, array, c_int, choice, draws, path_bytes, pointer, real,
+from heatball._arguments import (INT_MAX, array, c_int, choice, draws, filled, path_bytes, pointer, real,
                                  real_array, uint64)
 from heatball._context import Handle, call
 from heatball._errors import ArgumentError, check
@@ -201,9 +201,9 @@ class Model:
         ``reshape(n, model.image_height, model.image_width)`` gives them their sides.
         """
         first, n = draws(first, n)
-        settings = self._settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps,
-                                  n_correct=n_correct, snr=snr, det_tau=det_tau, tau_min=tau_min,
-                                  tau_max=tau_max, rho=rho, tolerance=tolerance, seed=seed)
+        settings = _settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps, n_correct=n_correct,
+                             snr=snr, det_tau=det_tau, tau_min=tau_min, tau_max=tau_max, rho=rho,
+                             tolerance=tolerance, seed=seed)
         if denoise is None:
             denoise = "mean" if self.image_height else "flow"
         settings.denoise = choice("denoise", denoise, DENOISES)
@@ -226,7 +226,7 @@ class Model:
         divergence, else the number of random probes that estimate it, for large dim.
         """
         x, _, labels = self._points(x, 1.0, label)
-        settings = self._settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
+        settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
         out = np.empty(len(x))
         with interruptible(threads) as run:
             run("hb_model_likelihood", self._model, ctypes.byref(settings),
@@ -277,19 +277,12 @@ class Model:
             raise ArgumentError(f"label has shape {label.shape}; it must be a number or {(n,)}")
         return label
 
-    def _settings(self, **given):
-        settings = GenerateSettings()
-        library.hb_generate_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-        kinds = dict(GenerateSettings._fields_)
-        for name, value in given.items():
-            if value is not None:
-                setattr(settings, name, uint64(name, value) if name == "seed" else
-                        c_int(name, value, 0, INT_MAX) if kinds[name] is ctypes.c_int else
-                        real(name, value))
-        return settings
-
 
 Model.__module__ = "heatball"
+
+
+def _settings(**given):
+    return filled(GenerateSettings, library.hb_generate_settings_default, given)
 
 
 def _destroy(handle, owner):
