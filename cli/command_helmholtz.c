@@ -57,9 +57,9 @@ static hb_status make_directory(hb_session *session, const char *path)
 /* DIR/NAME; to be given to free(). */
 static char *path_in(const char *directory, const char *name)
 {
-    const size_t room = strlen(directory) + strlen(name) + 2;
-    char *path = malloc(room);
-    if (path) snprintf(path, room, "%s/%s", directory, name);
+    const size_t capacity = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(capacity);
+    if (path) snprintf(path, capacity, "%s/%s", directory, name);
     return path;
 }
 

@@ -102,7 +102,8 @@ static hb_status evaluate(hb_context *context, const hb_helmholtz_values *v, con
 {
     const hb_lattice *l = &out->lattice;
     const size_t n = count_of(out);
-    double *tau = out->rotation, *x = out->gradient; // (n), (n, 2): room that the split fills later
+    double *tau = out->rotation,
+           *x = out->gradient; // (n), (n, 2): scratch that the split fills later
     int *labels = NULL;
     if (v->label >= 0) {
         labels = malloc(n * sizeof *labels);

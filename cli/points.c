@@ -64,9 +64,9 @@ static hb_status refuse_dimension(hb_session *session, size_t point, uint64_t fo
 
 static hb_status read_text(hb_session *session, const char *text, hb_points *out)
 {
-    size_t room = 1;
-    for (const char *c = text; *c; c++) room += *c == ';' || *c == ',';
-    out->x = malloc(room * sizeof(double));
+    size_t capacity = 1;
+    for (const char *c = text; *c; c++) capacity += *c == ';' || *c == ',';
+    out->x = malloc(capacity * sizeof(double));
     if (!out->x) return HB_ERROR_MEMORY;
     size_t count = 0, coordinates = 0;
     for (int more = 1; more;) {
@@ -165,9 +165,9 @@ hb_status hb_points_list(hb_session *session, const char *option, const char *te
     *out = (hb_points){.dim = 1};
     if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
         return list_from_file(session, option, text, out);
-    size_t room = 1;
-    for (const char *c = text; *c; c++) room += *c == ',';
-    out->x = malloc(room * sizeof *out->x);
+    size_t capacity = 1;
+    for (const char *c = text; *c; c++) capacity += *c == ',';
+    out->x = malloc(capacity * sizeof *out->x);
     if (!out->x) return HB_ERROR_MEMORY;
     for (const char *at = text;;) {
         if (!read_number(&at, &out->x[out->n++])) return refuse_list(session, option, text);

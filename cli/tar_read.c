@@ -119,9 +119,9 @@ hb_status hb_tar_next(hb_tar *tar, char name[HB_TAR_NAME])
     }
 }
 
-hb_status hb_tar_read(hb_tar *tar, size_t room, void *out, size_t *bytes)
+hb_status hb_tar_read(hb_tar *tar, size_t capacity, void *out, size_t *bytes)
 {
-    const size_t most = room < 1 << 20 ? room : 1 << 20;
+    const size_t most = capacity < 1 << 20 ? capacity : 1 << 20;
     *bytes = tar->left < most ? (size_t)tar->left : most;
     HB_TRY(read_exactly(tar, *bytes, out));
     tar->left -= *bytes;

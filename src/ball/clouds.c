@@ -176,7 +176,7 @@ static void spread_over_scales(size_t m, size_t d, int count, const double *scal
 }
 
 static hb_status fill_cloud(hb_context *context, const hb_cubature *rule, hb_cloud_kind kind,
-                            int degree, uint64_t seed, int turn, hb_cloud *out)
+                            int degree, uint64_t seed, int rotation, hb_cloud *out)
 {
     double scale[HB_QUADRATURE_MAX], weight[HB_QUADRATURE_MAX];
     int count;
@@ -188,8 +188,8 @@ static hb_status fill_cloud(hb_context *context, const hb_cubature *rule, hb_clo
              "degree, or set it to 0 for Monte Carlo",
              degree, n, d, MAX_NODES);
     HB_TRY(create_cloud(context, n, d, out));
-    hb_status status = hb_cubature_nodes(context, rule, turn > 0, seed, (uint64_t)turn, out->y,
-                                         out->s, out->weight);
+    hb_status status = hb_cubature_nodes(context, rule, rotation > 0, seed, (uint64_t)rotation,
+                                         out->y, out->s, out->weight);
     if (status == HB_OK)
         spread_over_scales(m, d, count, scale, weight, out);
     else
@@ -198,12 +198,12 @@ static hb_status fill_cloud(hb_context *context, const hb_cubature *rule, hb_clo
 }
 
 hb_status hb_cloud_cubature(hb_context *context, hb_cloud_kind kind, int dim, int lift, int degree,
-                            uint64_t seed, int turns, hb_cloud *out)
+                            uint64_t seed, int rotations, hb_cloud *out)
 {
     hb_cubature *rule = NULL;
     hb_status status = create_rule(context, kind, dim, lift, degree, &rule);
-    for (int turn = 0; turn < turns && status == HB_OK; turn++)
-        status = fill_cloud(context, rule, kind, degree, seed, turn, out + turn);
+    for (int rotation = 0; rotation < rotations && status == HB_OK; rotation++)
+        status = fill_cloud(context, rule, kind, degree, seed, rotation, out + rotation);
     hb_cubature_destroy(rule);
     return status;
 }

@@ -34,7 +34,7 @@ hb_status hb_cloud_random(hb_context *context, const hb_cloud_draw *draw, hb_clo
 /* The cubature clouds out[turns] of a kind: the rule of degree `degree` as built, then in random
  * rotations 1 .. turns-1 of the seed. Destroy each with hb_cloud_destroy, also after a failure. */
 hb_status hb_cloud_cubature(hb_context *context, hb_cloud_kind kind, int dim, int lift, int degree,
-                            uint64_t seed, int turns, hb_cloud *out);
+                            uint64_t seed, int rotations, hb_cloud *out);
 void hb_cloud_destroy(hb_context *context, hb_cloud *cloud); /* a zeroed one is fine */
 
 #endif

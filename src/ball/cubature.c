@@ -201,7 +201,7 @@ static hb_status random_rotation(hb_context *context, size_t d, uint64_t seed, u
 }
 
 /* out_i = Q z_i for every node */
-static void turn_nodes(const hb_cubature *rule, const double *Q, double *out)
+static void rotation_nodes(const hb_cubature *rule, const double *Q, double *out)
 {
     const size_t d = (size_t)rule->dim;
     memset(out, 0, rule->size * d * sizeof *out);
@@ -219,7 +219,7 @@ static hb_status write_turned(hb_context *context, const hb_cubature *rule, uint
     double *Q; // (d, d), then tau and signs (2, d)
     HB_TRY(allocate_doubles(context, d + 2, d, &Q));
     hb_status status = random_rotation(context, d, seed, index, Q, Q + d * d);
-    if (status == HB_OK) turn_nodes(rule, Q, z);
+    if (status == HB_OK) rotation_nodes(rule, Q, z);
     hb_release(context, Q);
     return status;
 }

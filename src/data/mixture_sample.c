@@ -24,9 +24,9 @@ typedef struct draw_run {
     hb_transition transition;
     uint64_t seed, stream, first;
     size_t n, rows;
-    double *x;      // (n, dim)
-    int *component; // (n), or NULL
-    double *rooms;  // (threads, rows, 1 + dim)
+    double *x;       // (n, dim)
+    int *component;  // (n), or NULL
+    double *scratch; // (threads, rows, 1 + dim)
 } draw_run;
 
 static void place(const draw_run *run, size_t k, const double *z, double *x)
@@ -47,8 +47,8 @@ static hb_status draw_rows(void *user, size_t index, int thread)
     const draw_run *run = user;
     const size_t d = (size_t)run->mixture->dim, start = index * run->rows;
     const size_t count = run->n - start < run->rows ? run->n - start : run->rows;
-    double *choice = run->rooms + (size_t)thread * run->rows * (1 + d); // (rows)
-    double *z = choice + run->rows;                                     // (rows, d)
+    double *choice = run->scratch + (size_t)thread * run->rows * (1 + d); // (rows)
+    double *z = choice + run->rows;                                       // (rows, d)
     const uint64_t row = run->first + start;
     hb_fill_uniform(run->kernels, run->seed, run->stream | CHOICES, row, count, choice);
     hb_fill_normal(run->kernels, run->seed, run->stream | NORMALS, row * d, count * d, z);
@@ -78,13 +78,13 @@ hb_status hb_mixture_draw(hb_context *context, const hb_mixture *mixture, int us
     HB_CHECK(context, first <= UINT64_MAX / d && n <= UINT64_MAX / d - first, HB_ERROR_ARGUMENT,
              "first is %llu; (first + n) times dim must be below 2^64", (unsigned long long)first);
     run.rows = ROWS * d <= BLOCK_DOUBLES ? ROWS : BLOCK_DOUBLES / d + 1;
-    void *rooms;
+    void *scratch;
     HB_TRY(hb_allocate(context, (size_t)context->threads * run.rows * (1 + d), sizeof(double),
-                       &rooms));
-    run.rooms = rooms;
+                       &scratch));
+    run.scratch = scratch;
     const hb_status status =
         hb_parallel_for(context, "drawing", (n + run.rows - 1) / run.rows, draw_rows, &run);
-    hb_release(context, rooms);
+    hb_release(context, scratch);
     return status;
 }
 

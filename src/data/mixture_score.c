@@ -23,8 +23,8 @@ typedef struct score_run {
     size_t n, block;
     const double *x;             // (n, dim)
     double *log_density, *score; // (n), (n, dim), or NULL
-    double *rooms;               // (threads, room)
-    size_t room;
+    double *scratch;             // (threads, scratch_size)
+    size_t scratch_size;
 } score_run;
 
 static void pack(const hb_mixture *mixture, const hb_transition *t, double *components)
@@ -65,8 +65,8 @@ static hb_status score_block(void *user, size_t index, int thread)
     const score_run *run = user;
     const size_t d = run->packed.dim, block = run->block, first = index * block;
     const size_t count = run->n - first < block ? run->n - first : block;
-    double *columns = run->rooms + (size_t)thread * run->room; // (d, block)
-    double *gradient = columns + d * block;                    // (d, block)
+    double *columns = run->scratch + (size_t)thread * run->scratch_size; // (d, block)
+    double *gradient = columns + d * block;                              // (d, block)
     double *largest = gradient + d * block, *sum = largest + block, *scratch = sum + block;
     HB_TRY(take_columns(run, first, count, columns));
     run->kernel(&run->packed, block, columns, scratch, largest, sum, run->score ? gradient : NULL);
@@ -107,11 +107,11 @@ hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture, hb_pr
                      .x = x,
                      .log_density = log_density,
                      .score = score,
-                     .room = (2 * d + 2) * block + hb_mixture_scratch(d, count)};
+                     .scratch_size = (2 * d + 2) * block + hb_mixture_scratch(d, count)};
     hb_workspace work;
     double *components;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(components, count * hb_packed_size(d)),
-                        HB_ARRAY(run.rooms, threads * run.room)));
+                        HB_ARRAY(run.scratch, threads * run.scratch_size)));
     pack(mixture, &transition, components);
     run.packed = (hb_packed_mixture){.dim = d, .count = count, .components = components};
     const hb_status status =

@@ -24,11 +24,11 @@ typedef struct csv_table {
     hb_context *context;
     const char *path;
     double *values; // (used)
-    size_t used, room, columns, line;
-    char *text; /* the line, (text_room) */
-    size_t text_room, unpolled;
-    char **fields; // (field_room): places in text
-    size_t field_room;
+    size_t used, capacity, columns, line;
+    char *text; /* the line, (text_capacity) */
+    size_t text_capacity, unpolled;
+    char **fields; // (field_capacity): places in text
+    size_t field_capacity;
     char *names; /* of the header, one after the other; or NULL */
 } csv_table;
 
@@ -41,15 +41,15 @@ static int read_line(csv_table *table, FILE *file, hb_status *status)
     int c;
     table->line++;
     while ((c = getc_unlocked(file)) != EOF && c != '\n') {
-        if (n + 1 >= table->text_room) {
-            const size_t room = table->text_room ? 2 * table->text_room : 4096;
-            char *text = realloc(table->text, room);
+        if (n + 1 >= table->text_capacity) {
+            const size_t capacity = table->text_capacity ? 2 * table->text_capacity : 4096;
+            char *text = realloc(table->text, capacity);
             *status = text ? hb_progress(table->context, "reading", 0, 1)
                            : hb_fail(table->context, HB_ERROR_MEMORY, "no memory to read %.300s",
                                      table->path);
             if (text) {
                 table->text = text;
-                table->text_room = room;
+                table->text_capacity = capacity;
             }
             if (*status != HB_OK) return -1;
         }
@@ -99,13 +99,13 @@ static hb_status split(csv_table *table, char *line, size_t *count)
 {
     const char separator = separator_of(line);
     for (*count = 0;;) {
-        if (*count == table->field_room) {
-            const size_t room = table->field_room ? 2 * table->field_room : 64;
-            char **fields = realloc(table->fields, room * sizeof *fields);
+        if (*count == table->field_capacity) {
+            const size_t capacity = table->field_capacity ? 2 * table->field_capacity : 64;
+            char **fields = realloc(table->fields, capacity * sizeof *fields);
             HB_CHECK(table->context, fields, HB_ERROR_MEMORY, "no memory to read %.300s",
                      table->path);
             table->fields = fields;
-            table->field_room = room;
+            table->field_capacity = capacity;
         }
         if (separator == ' ') line += strspn(line, " \t");
         char *end = end_of(line, separator);
@@ -136,14 +136,14 @@ static int is_missing(const char *field)
 
 static hb_status append(csv_table *table, double value)
 {
-    if (table->used == table->room) {
-        const size_t room = table->room ? 2 * table->room : 1024;
+    if (table->used == table->capacity) {
+        const size_t capacity = table->capacity ? 2 * table->capacity : 1024;
         void *memory;
-        HB_TRY(hb_allocate(table->context, room, sizeof(double), &memory));
+        HB_TRY(hb_allocate(table->context, capacity, sizeof(double), &memory));
         if (table->used) memcpy(memory, table->values, table->used * sizeof(double));
         hb_release(table->context, table->values);
         table->values = memory;
-        table->room = room;
+        table->capacity = capacity;
     }
     table->values[table->used++] = value;
     return HB_OK;

@@ -26,7 +26,7 @@ typedef struct slow_input {
 } slow_input;
 
 /* Bytes that are there, 0 at the end, -1 with errno set; EINTR: a stop is asked for. */
-static ssize_t read_slowly(void *user, char *out, size_t room)
+static ssize_t read_slowly(void *user, char *out, size_t capacity)
 {
     slow_input *s = user;
     for (;;) {
@@ -36,7 +36,7 @@ static ssize_t read_slowly(void *user, char *out, size_t room)
         }
         struct pollfd ready = {s->descriptor, POLLIN, 0};
         if (poll(&ready, 1, PATIENCE) <= 0) continue;
-        const ssize_t n = read(s->descriptor, out, room);
+        const ssize_t n = read(s->descriptor, out, capacity);
         if (n >= 0 || (errno != EAGAIN && errno != EINTR)) return n;
     }
 }

@@ -277,11 +277,11 @@ static void add_block(const average_run *run, thread_scratch *scratch, size_t i,
 
 /* The estimate of one rule in one rotation. */
 static hb_status cubature_total(const average_run *run, thread_scratch *scratch, size_t i, int rule,
-                                int turn, double *total)
+                                int rotation, double *total)
 {
     memset(total, 0, run->columns * sizeof *total);
     for (int kind = 0; kind < KINDS; kind++) {
-        const hb_cloud *cloud = &run->clouds[rule][kind][turn];
+        const hb_cloud *cloud = &run->clouds[rule][kind][rotation];
         for (size_t first = 0, n; first < cloud->n; first += n) {
             n = cloud->n - first < scratch->nodes.capacity ? cloud->n - first
                                                            : scratch->nodes.capacity;
@@ -292,7 +292,7 @@ static hb_status cubature_total(const average_run *run, thread_scratch *scratch,
     return HB_OK;
 }
 
-static int turns_of(const average_run *run)
+static int rotations_of(const average_run *run)
 {
     return run->d == 1 ? 1
                        : ROTATIONS; /* on the line a rotation is a sign, and rules are symmetric */
@@ -301,22 +301,22 @@ static int turns_of(const average_run *run)
 /* Mean over the rotations of each rule, and the error. rows of the scratch hold the rotations. */
 static hb_status cubature_point(const average_run *run, thread_scratch *scratch, size_t i)
 {
-    const int turns = turns_of(run);
+    const int rotations = rotations_of(run);
     double *mean = run->mean + i * run->columns, *error = run->error + i * run->columns;
     memset(scratch->totals, 0, 2 * run->columns * sizeof(double));
     hb_moments moments = {0, run->columns, mean, error};
     memset(mean, 0, run->columns * sizeof *mean);
     memset(error, 0, run->columns * sizeof *error);
-    for (int turn = 0; turn < turns; turn++) {
-        HB_TRY(cubature_total(run, scratch, i, 1, turn, scratch->totals));
+    for (int rotation = 0; rotation < rotations; rotation++) {
+        HB_TRY(cubature_total(run, scratch, i, 1, rotation, scratch->totals));
         for (size_t c = 0; c < run->columns; c++)
             scratch->totals[run->columns + c] +=
-                scratch->totals[c] / turns; // mean of the lower degree
-        HB_TRY(cubature_total(run, scratch, i, 0, turn, scratch->totals));
+                scratch->totals[c] / rotations; // mean of the lower degree
+        HB_TRY(cubature_total(run, scratch, i, 0, rotation, scratch->totals));
         hb_moments_add(&moments, 1, scratch->totals);
     }
     for (size_t c = 0; c < run->columns; c++) {
-        const double spread = turns > 1 ? hb_moments_error(&moments, c) : 0;
+        const double spread = rotations > 1 ? hb_moments_error(&moments, c) : 0;
         error[c] = spread + fabs(mean[c] - scratch->totals[run->columns + c]) +
                    rounding_error(run, i, c, mean[c]);
     }
@@ -341,7 +341,7 @@ static hb_status average_by_rules(average_run *run)
                 status = hb_cloud_cubature(anchors->context, (hb_cloud_kind)kind,
                                            anchors->equation.dim, anchors->settings.lift,
                                            run->wish.degree - 2 * rule, anchors->settings.seed,
-                                           turns_of(run), run->clouds[rule][kind]);
+                                           rotations_of(run), run->clouds[rule][kind]);
     if (status == HB_OK)
         status = hb_parallel_for(anchors->context, "averages", anchors->n, cubature_task, run);
     for (int j = 0; j < 2 * KINDS * ROTATIONS; j++)

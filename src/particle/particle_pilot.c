@@ -237,11 +237,11 @@ static hb_status enter(const contest *c, hb_context *alone, size_t point, int r,
     if (!e->fits) return HB_OK;
     hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
     const hb_kernel_means *start;
-    double *room_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
-    const hb_kernel_means own = {room_of_start, room_of_start + HB_PILOT_BATCHES};
+    double *scratch_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
+    const hb_kernel_means own = {scratch_of_start, scratch_of_start + HB_PILOT_BATCHES};
     if (rule->from_start) HB_TRY(scale_by_start(task, alone, &e->kernel, work));
     HB_TRY(hb_pilot_start(task, alone, point, &e->kernel, task->seed, 0, c->swarm->filled, &own,
-                          &start, room_of_start - hb_pilot_start_work(d)));
+                          &start, scratch_of_start - hb_pilot_start_work(d)));
     e->seen = hb_kernel_sum(&e->kernel, c->swarm->lists[0], c->swarm->filled, c->swarm->batch_size,
                             e->means, start, work);
     judge(c, e, tally, score);

@@ -104,8 +104,8 @@ static hb_status drain(child *gnuplot, int *descriptor, hb_writer *writer)
         return head ? write_head(writer, block, (size_t)n)
                     : hb_writer_write(writer, (size_t)n, block);
     }
-    const size_t room = sizeof gnuplot->text - 1 - gnuplot->used;
-    const size_t take = (size_t)n < room ? (size_t)n : room;
+    const size_t capacity = sizeof gnuplot->text - 1 - gnuplot->used;
+    const size_t take = (size_t)n < capacity ? (size_t)n : capacity;
     memcpy(gnuplot->text + gnuplot->used, block, take);
     gnuplot->used += take;
     return HB_OK;

@@ -62,8 +62,8 @@ hb_status hb_figure_image(hb_figure *figure, const hb_lattice *lattice, const ch
 
 /* The pieces of the lines, each two points and a NaN. */
 typedef struct segments {
-    size_t n, room;
-    double *x, *y; // (room), NULL while the pieces are only counted
+    size_t n, capacity;
+    double *x, *y; // (capacity), NULL while the pieces are only counted
 } segments;
 
 static void add_segment(segments *out, const double a[2], const double b[2])

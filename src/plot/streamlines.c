@@ -23,9 +23,9 @@ typedef struct stream {
     const double *along_x, *along_y;    // (ny, nx)
     int mask[MASK * MASK];              /* 0: free, else the number of its line */
     double line[2 * MOST_STEPS + 1][2]; /* of the line that is being followed, in the unit square */
-    size_t n, n_arrows, room;           /* of the results; nothing is stored while x is NULL */
-    double *x, *y;                      // (room), pieces separated by NaN
-    double *head_x, *head_y, *dx, *dy;  // (room)
+    size_t n, n_arrows, capacity;       /* of the results; nothing is stored while x is NULL */
+    double *x, *y;                      // (capacity), pieces separated by NaN
+    double *head_x, *head_y, *dx, *dy;  // (capacity)
 } stream;
 
 static double bilinear(const hb_lattice *lattice, const double *values, const double p[2])

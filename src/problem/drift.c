@@ -87,7 +87,7 @@ static void scale_all(size_t n, double factor, double *values)
     for (size_t k = 0; k < n; k++) values[k] *= factor;
 }
 
-/* times: room for t[n] and g^2/2, rate[n]. */
+/* times: scratch for t[n] and g^2/2, rate[n]. */
 static hb_status drift_at_times(hb_context *context, const hb_problem *problem, size_t n,
                                 const double *x, const double *tau, double *F, double *divergence,
                                 double *grad_divergence, double *jacobian, double *times)

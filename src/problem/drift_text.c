@@ -21,8 +21,8 @@ typedef struct building {
     hb_drift *drift;
     hb_node *f;        // (d)
     hb_node *gradient; // (2d+1): f, div f, grad div f
-    hb_node *entries;  // (room): the Jacobian's
-    size_t room;
+    hb_node *entries;  // (capacity): the Jacobian's
+    size_t capacity;
 } building;
 
 /* ---- parsing -------------------------------------------------------------------------------- */
@@ -98,23 +98,23 @@ static hb_status compile_gradient(building *b)
 static hb_status grow_entries(building *b)
 {
     hb_drift *drift = b->drift;
-    const size_t room = b->room ? 2 * b->room : 64;
+    const size_t capacity = b->capacity ? 2 * b->capacity : 64;
     void *nodes, *places = NULL;
-    HB_TRY(hb_allocate(b->context, room, sizeof(hb_node), &nodes));
-    const hb_status status = hb_allocate(b->context, room, sizeof(size_t), &places);
+    HB_TRY(hb_allocate(b->context, capacity, sizeof(hb_node), &nodes));
+    const hb_status status = hb_allocate(b->context, capacity, sizeof(size_t), &places);
     if (status != HB_OK) {
         hb_release(b->context, nodes);
         return status;
     }
-    if (b->room) {
-        memcpy(nodes, b->entries, b->room * sizeof(hb_node));
-        memcpy(places, drift->entries, b->room * sizeof(size_t));
+    if (b->capacity) {
+        memcpy(nodes, b->entries, b->capacity * sizeof(hb_node));
+        memcpy(places, drift->entries, b->capacity * sizeof(size_t));
     }
     hb_release(b->context, b->entries);
     hb_release(b->context, drift->entries);
     b->entries = nodes;
     drift->entries = places;
-    b->room = room;
+    b->capacity = capacity;
     return HB_OK;
 }
 
@@ -130,7 +130,7 @@ static hb_status compile_jacobian(building *b)
             HB_TRY(hb_graph_derivative(drift->graph, b->f[i], j + 1, &entry));
             if (hb_graph_is_constant(drift->graph, entry, &number) && number == 0) continue;
             drift->jacobian_depends_on_t |= hb_graph_depends(drift->graph, entry, 0);
-            if (drift->n_entries == b->room) HB_TRY(grow_entries(b));
+            if (drift->n_entries == b->capacity) HB_TRY(grow_entries(b));
             drift->entries[drift->n_entries] = (size_t)i * (size_t)d + (size_t)j;
             b->entries[drift->n_entries++] = entry;
         }

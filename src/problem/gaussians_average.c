@@ -40,15 +40,15 @@ static double log_share(const hb_gaussians *g, size_t k)
     return log(g->cumulative[k] - (k > 0 ? g->cumulative[k - 1] : 0));
 }
 
-static void diagonal_average(const hb_gaussians *g, size_t d, const hb_bell *bell, double *work,
-                             log_sum *total, double *slope)
+static void diagonal_average(const hb_gaussians *g, size_t d, const hb_gaussian *gaussian,
+                             double *work, log_sum *total, double *slope)
 {
     for (size_t k = 0; k < g->count; k++) {
         const double *mean = g->mean + k * d, *sd = g->sd + (g->shared_sd ? 0 : k * d);
         double squares = 0, volume = 1, log_volume = 0;
         for (size_t j = 0; j < d; j++) {
-            const double variance = bell->variance[j] + sd[j] * sd[j],
-                         gap = mean[j] - bell->mean[j];
+            const double variance = gaussian->variance[j] + sd[j] * sd[j],
+                         gap = mean[j] - gaussian->mean[j];
             work[j] = gap / variance;
             squares += gap * work[j];
             volume *= 2 * M_PI * variance;
@@ -65,13 +65,14 @@ static void diagonal_average(const hb_gaussians *g, size_t d, const hb_bell *bel
 
 /* S_k + C, lower triangle, and its Cholesky factor in its place; 0 when it is not positive
  * definite. */
-static int factor_sum(const hb_gaussians *g, size_t d, size_t k, const hb_bell *bell, double *sum)
+static int factor_sum(const hb_gaussians *g, size_t d, size_t k, const hb_gaussian *gaussian,
+                      double *sum)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
-            double entry = bell->covariance ? bell->covariance[i * d + j]
-                           : i == j         ? bell->variance[i]
-                                            : 0;
+            double entry = gaussian->covariance ? gaussian->covariance[i * d + j]
+                           : i == j             ? gaussian->variance[i]
+                                                : 0;
             for (size_t l = 0; g->cholesky && l <= j; l++)
                 entry += g->cholesky[i * d + l] * g->cholesky[j * d + l];
             if (!g->cholesky && i == j) {
@@ -86,7 +87,7 @@ static int factor_sum(const hb_gaussians *g, size_t d, size_t k, const hb_bell *
     return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, sum, n) == 0;
 }
 
-static int full_average(const hb_gaussians *g, size_t d, const hb_bell *bell, double *work,
+static int full_average(const hb_gaussians *g, size_t d, const hb_gaussian *gaussian, double *work,
                         log_sum *total, double *slope)
 {
     double *L = work, *y = work + d * d, log_volume = 0; // (d, d), (d)
@@ -94,14 +95,14 @@ static int full_average(const hb_gaussians *g, size_t d, const hb_bell *bell, do
     const lapack_int n = (lapack_int)d;
     for (size_t k = 0; k < g->count; k++) {
         if (k == 0 || !shared) {
-            if (!factor_sum(g, d, k, bell, L)) return 0;
+            if (!factor_sum(g, d, k, gaussian, L)) return 0;
             log_volume = (double)d * log(2 * M_PI);
             for (size_t j = 0; j < d; j++) log_volume += 2 * log(L[j * d + j]);
         }
         double squares = 0;
-        for (size_t j = 0; j < d; j++) y[j] = g->mean[k * d + j] - bell->mean[j];
+        for (size_t j = 0; j < d; j++) y[j] = g->mean[k * d + j] - gaussian->mean[j];
         LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', n, 1, L, n, y, n);
-        for (size_t j = 0; j < d; j++) squares += y[j] * (g->mean[k * d + j] - bell->mean[j]);
+        for (size_t j = 0; j < d; j++) squares += y[j] * (g->mean[k * d + j] - gaussian->mean[j]);
         const double weight =
             next_weight(total, log_share(g, k) - 0.5 * (squares + log_volume), d, slope);
         for (size_t j = 0; weight > 0 && j < d; j++) slope[j] += weight * y[j];
@@ -109,7 +110,7 @@ static int full_average(const hb_gaussians *g, size_t d, const hb_bell *bell, do
     return 1;
 }
 
-void hb_gaussians_average(const hb_problem *problem, const hb_bell *bell, double *work,
+void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                           double *log_value, double *gradient)
 {
     const hb_gaussians *g = problem->initial.data;
@@ -117,10 +118,10 @@ void hb_gaussians_average(const hb_problem *problem, const hb_bell *bell, double
     log_sum total = {-INFINITY, 0};
     int fine = 1;
     memset(gradient, 0, d * sizeof *gradient);
-    if (bell->variance && !g->cholesky)
-        diagonal_average(g, d, bell, work, &total, gradient);
+    if (gaussian->variance && !g->cholesky)
+        diagonal_average(g, d, gaussian, work, &total, gradient);
     else
-        fine = full_average(g, d, bell, work, &total, gradient);
+        fine = full_average(g, d, gaussian, work, &total, gradient);
     *log_value = fine ? total.largest + log(total.sum) : NAN;
     for (size_t j = 0; j < d; j++) gradient[j] /= total.sum;
 }

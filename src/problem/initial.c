@@ -157,10 +157,10 @@ size_t hb_initial_average_work(const hb_problem *problem)
     return d * d + d;
 }
 
-void hb_initial_average(const hb_problem *problem, const hb_bell *bell, double *work,
+void hb_initial_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                         double *log_value, double *gradient)
 {
-    problem->initial.law->average(problem, bell, work, log_value, gradient);
+    problem->initial.law->average(problem, gaussian, work, log_value, gradient);
 }
 
 int hb_initial_moves(const hb_problem *problem)

@@ -15,11 +15,11 @@ typedef struct hb_initial_facts {
 const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
 
 /* x ~ N(mean, C): variance[d] when C is diagonal, else covariance[d][d] (the other is NULL). */
-typedef struct hb_bell {
+typedef struct hb_gaussian {
     const double *mean;       // (d)
     const double *variance;   // (d)
     const double *covariance; // (d, d)
-} hb_bell;
+} hb_gaussian;
 
 /* 1 when E[u(x,0)] has a closed form: sums of Gaussians for every C, uniform for diagonal C. */
 int hb_initial_average_is_closed(const hb_problem *problem, int diagonal);
@@ -27,7 +27,7 @@ int hb_initial_average_is_closed(const hb_problem *problem, int diagonal);
 size_t hb_initial_average_work(const hb_problem *problem);
 /* ln E[u(x,0)] and its gradient[d] by the mean. -inf with a zero gradient where it is below double
  * (uniform only). NaN when C plus the initial covariance is not positive definite. */
-void hb_initial_average(const hb_problem *problem, const hb_bell *bell, double *work,
+void hb_initial_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                         double *log_value, double *gradient);
 
 /* Whether, and what, the same start is after x -> G x + shift + N(0, D): ln of the density at x and its

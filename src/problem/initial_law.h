@@ -40,8 +40,8 @@ struct hb_initial_law {
     hb_status (*draw)(hb_context *context, const hb_problem *problem, uint64_t seed, uint64_t first,
                       size_t n, double *x);
     /* hb_initial_average and hb_initial_moved; NULL: no closed form. */
-    void (*average)(const hb_problem *problem, const hb_bell *bell, double *work, double *log_value,
-                    double *gradient);
+    void (*average)(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
+                    double *log_value, double *gradient);
     int average_is_diagonal; /* only where the covariance is */
     void (*moved)(const hb_problem *problem, const double *G, const double *shift, const double *D,
                   const double *x, double *work, double *log_value, double *gradient);
@@ -95,7 +95,7 @@ void hb_gaussians_at(const hb_problem *problem, const double *x, double *log_den
 void hb_gaussians_box(const hb_problem *problem, double *low, double *high);
 hb_status hb_gaussians_draw(hb_context *context, const hb_problem *problem, uint64_t seed,
                             uint64_t first, size_t n, double *x);
-void hb_gaussians_average(const hb_problem *problem, const hb_bell *bell, double *work,
+void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                           double *log_value, double *gradient);
 void hb_gaussians_moved(const hb_problem *problem, const double *G, const double *shift,
                         const double *D, const double *x, double *work, double *log_value,

@@ -131,16 +131,16 @@ static double log_interval(double a, double b, double width, double *slope)
     return log(mass);
 }
 
-static void average(const hb_problem *problem, const hb_bell *bell, double *work, double *log_value,
-                    double *gradient)
+static void average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
+                    double *log_value, double *gradient)
 {
     (void)work;
     const uniform_box *box = problem->initial.data;
     const size_t d = (size_t)problem->dim;
     *log_value = 0;
     for (size_t j = 0; j < d; j++) {
-        const double sd = sqrt(bell->variance[j]), low = box->low[j], high = box->high[j];
-        *log_value += log_interval((low - bell->mean[j]) / sd, (high - bell->mean[j]) / sd,
+        const double sd = sqrt(gaussian->variance[j]), low = box->low[j], high = box->high[j];
+        *log_value += log_interval((low - gaussian->mean[j]) / sd, (high - gaussian->mean[j]) / sd,
                                    (high - low) / sd, gradient + j) -
                       log(high - low);
         gradient[j] /= sd;

@@ -43,7 +43,7 @@ struct hb_panels {
     double x[NODES];             /* Chebyshev points, from -1 to 1 */
     double cosine[NODES][NODES]; /* cos(j k pi/DEGREE), with the weights of the sum */
     double mean[NODES][NODES];   /* q from c */
-    size_t n, room;
+    size_t n, capacity;
     panel *panel; // (n)
 };
 
@@ -178,14 +178,14 @@ static hb_status keep(hb_context *context, const panel *p, void *user, int *stop
 {
     (void)stop;
     hb_panels *own = user;
-    if (own->n == own->room) {
-        const size_t room = own->room ? 2 * own->room : 16;
+    if (own->n == own->capacity) {
+        const size_t capacity = own->capacity ? 2 * own->capacity : 16;
         void *memory;
-        HB_TRY(hb_allocate(context, room, sizeof(panel), &memory));
+        HB_TRY(hb_allocate(context, capacity, sizeof(panel), &memory));
         if (own->n) memcpy(memory, own->panel, own->n * sizeof(panel));
         hb_release(context, own->panel);
         own->panel = memory;
-        own->room = room;
+        own->capacity = capacity;
     }
     own->panel[own->n++] = *p;
     own->total = p->before + integral_in(p, p->b);

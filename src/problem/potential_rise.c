@@ -40,10 +40,10 @@ static const double WEIGHT[NODES / 2] = {0.12457352290670134, 0.1167462682691773
                                          0.10158371336153282, 0.08003916427167306,
                                          0.05346966299765944, 0.02358766819325601};
 
-typedef struct line_room {
+typedef struct line_scratch {
     double *at, *F; // (ROWS, d) each
     double *tau;    // (ROWS), zeros
-} line_room;
+} line_scratch;
 
 static double node_of(size_t k)
 {
@@ -80,7 +80,7 @@ static int agree(double rise, double before)
 }
 
 /* One and two pieces have given before and *rise; more of them until two sums agree. */
-static hb_status refine(hb_context *context, const hb_problem *problem, const line_room *room,
+static hb_status refine(hb_context *context, const hb_problem *problem, const line_scratch *scratch,
                         const double *from, const double *x, double before, double *rise)
 {
     const size_t d = (size_t)problem->dim;
@@ -90,33 +90,33 @@ static hb_status refine(hb_context *context, const hb_problem *problem, const li
             return HB_OK;
         }
         before = *rise;
-        place_nodes(d, from, x, pieces, room->at);
-        HB_TRY(hb_problem_drift_each(context, problem, pieces * NODES, room->at, room->tau, room->F,
-                                     NULL, NULL, NULL));
-        *rise = line_sum(d, from, x, pieces, room->F);
+        place_nodes(d, from, x, pieces, scratch->at);
+        HB_TRY(hb_problem_drift_each(context, problem, pieces * NODES, scratch->at, scratch->tau,
+                                     scratch->F, NULL, NULL, NULL));
+        *rise = line_sum(d, from, x, pieces, scratch->F);
     }
     return HB_OK;
 }
 
 /* n <= TOGETHER lines: one and two pieces of all in one call. */
 static hb_status rise_together(hb_context *context, const hb_problem *problem,
-                               const line_room *room, size_t n, const double *from, const double *x,
-                               double *rise)
+                               const line_scratch *scratch, size_t n, const double *from,
+                               const double *x, double *rise)
 {
     const size_t d = (size_t)problem->dim, width = 3 * NODES * d;
     double before[TOGETHER];
     for (size_t i = 0; i < n; i++) {
-        place_nodes(d, from + i * d, x + i * d, 1, room->at + i * width);
-        place_nodes(d, from + i * d, x + i * d, 2, room->at + i * width + NODES * d);
+        place_nodes(d, from + i * d, x + i * d, 1, scratch->at + i * width);
+        place_nodes(d, from + i * d, x + i * d, 2, scratch->at + i * width + NODES * d);
     }
-    HB_TRY(hb_problem_drift_each(context, problem, n * 3 * NODES, room->at, room->tau, room->F,
-                                 NULL, NULL, NULL));
+    HB_TRY(hb_problem_drift_each(context, problem, n * 3 * NODES, scratch->at, scratch->tau,
+                                 scratch->F, NULL, NULL, NULL));
     for (size_t i = 0; i < n; i++) {
-        before[i] = line_sum(d, from + i * d, x + i * d, 1, room->F + i * width);
-        rise[i] = line_sum(d, from + i * d, x + i * d, 2, room->F + i * width + NODES * d);
+        before[i] = line_sum(d, from + i * d, x + i * d, 1, scratch->F + i * width);
+        rise[i] = line_sum(d, from + i * d, x + i * d, 2, scratch->F + i * width + NODES * d);
     }
     for (size_t i = 0; i < n; i++)
-        HB_TRY(refine(context, problem, room, from + i * d, x + i * d, before[i], rise + i));
+        HB_TRY(refine(context, problem, scratch, from + i * d, x + i * d, before[i], rise + i));
     return HB_OK;
 }
 
@@ -125,16 +125,16 @@ hb_status hb_potential_rise(hb_context *context, const hb_problem *problem, size
 {
     if (problem->drift.potential) return program_rise(context, problem, n, from, x, rise);
     const size_t d = (size_t)problem->dim;
-    line_room room;
+    line_scratch scratch;
     void *memory;
     HB_TRY(hb_allocate(context, ROWS * (2 * d + 1), sizeof(double), &memory));
-    room.at = memory;
-    room.F = room.at + ROWS * d;
-    room.tau = room.F + ROWS * d;
-    memset(room.tau, 0, ROWS * sizeof(double));
+    scratch.at = memory;
+    scratch.F = scratch.at + ROWS * d;
+    scratch.tau = scratch.F + ROWS * d;
+    memset(scratch.tau, 0, ROWS * sizeof(double));
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += TOGETHER)
-        status = rise_together(context, problem, &room, n - i < TOGETHER ? n - i : TOGETHER,
+        status = rise_together(context, problem, &scratch, n - i < TOGETHER ? n - i : TOGETHER,
                                from + i * d, x + i * d, rise + i);
     hb_release(context, memory);
     return status;

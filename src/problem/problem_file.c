@@ -45,9 +45,9 @@ typedef struct file_reader {
     int line, indented;
     hb_status status; /* of the first failure */
     char *texts[N_KEYS];
-    size_t n_parameters, room;
-    char **names;   // (room)
-    double *values; // (room)
+    size_t n_parameters, capacity;
+    char **names;   // (capacity)
+    double *values; // (capacity)
 } file_reader;
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -134,10 +134,10 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
 
 static hb_status grow_parameters(file_reader *r)
 {
-    const size_t room = r->room ? 2 * r->room : 8;
+    const size_t capacity = r->capacity ? 2 * r->capacity : 8;
     void *names, *values;
-    HB_TRY(hb_allocate(r->context, room, sizeof(char *), &names));
-    const hb_status status = hb_allocate(r->context, room, sizeof(double), &values);
+    HB_TRY(hb_allocate(r->context, capacity, sizeof(char *), &names));
+    const hb_status status = hb_allocate(r->context, capacity, sizeof(double), &values);
     if (status != HB_OK) {
         hb_release(r->context, names);
         return status;
@@ -150,7 +150,7 @@ static hb_status grow_parameters(file_reader *r)
     hb_release(r->context, r->values);
     r->names = names;
     r->values = values;
-    r->room = room;
+    r->capacity = capacity;
     return HB_OK;
 }
 
@@ -164,7 +164,7 @@ static hb_status set_parameter(file_reader *r, const char *name, double value, i
         r->values[i] = value;
         return HB_OK;
     }
-    if (r->n_parameters == r->room) HB_TRY(grow_parameters(r));
+    if (r->n_parameters == r->capacity) HB_TRY(grow_parameters(r));
     HB_TRY(hb_copy_string(r->context, name, &r->names[r->n_parameters]));
     r->values[r->n_parameters++] = value;
     return HB_OK;

@@ -51,11 +51,11 @@ static double distance2(const hb_walk_block *b, const double *gamma)
 static void end_closed(hb_walk_block *b, hb_walk *walk)
 {
     const hb_walk_row row = hb_walk_row_of(&b->shared, walk->row);
-    const hb_bell bell = {.mean = row.x,
-                          .variance = b->shared.full_frame ? NULL : b->spread,
-                          .covariance = b->shared.full_frame ? b->spread : NULL};
+    const hb_gaussian gaussian = {.mean = row.x,
+                                  .variance = b->shared.full_frame ? NULL : b->spread,
+                                  .covariance = b->shared.full_frame ? b->spread : NULL};
     double log_value, *gradient = b->average_work + hb_initial_average_work(b->shared.problem);
-    hb_initial_average(b->shared.problem, &bell, b->average_work, &log_value, gradient);
+    hb_initial_average(b->shared.problem, &gaussian, b->average_work, &log_value, gradient);
     if (isnan(log_value)) {
         hb_walk_lose(b, walk);
         return;

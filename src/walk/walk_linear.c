@@ -112,10 +112,10 @@ static closed_value backward_value(const hb_walk_linear *l, const double *frame,
         variance[i] = C[i * d + i];
         for (size_t j = 0; j < d; j++) mean[i] += E[i * d + j] * x[j];
     }
-    const hb_bell bell = {.mean = mean,
-                          .variance = l->diagonal ? variance : NULL,
-                          .covariance = l->diagonal ? NULL : C};
-    hb_initial_average(l->problem, &bell, scratch, &out.log_value, gamma);
+    const hb_gaussian gaussian = {.mean = mean,
+                                  .variance = l->diagonal ? variance : NULL,
+                                  .covariance = l->diagonal ? NULL : C};
+    hb_initial_average(l->problem, &gaussian, scratch, &out.log_value, gamma);
     for (size_t i = 0; i < d; i++) {
         const double size = size_of(d, i, E, x, n);
         out.rounding += fabs(gamma[i]) * (size + variance[i] * fabs(gamma[i]));

@@ -167,13 +167,13 @@ hb_status hb_mnist_judge_real(hb_mnist *m)
 
 /* ---- the held-out loss ---- */
 
-typedef struct loss_room {
+typedef struct loss_scratch {
     double *x, *noise, *score, *tau, *zero; // (n, PIXELS) three times, (n), (PIXELS)
     int *labels;                            // (n)
-} loss_room;
+} loss_scratch;
 
 /* Row i gets the image i, tau at the middle of its part of the logarithm, and its noise. */
-static void disturb(const hb_mnist *m, const hb_model_info *info, size_t n, loss_room *r)
+static void disturb(const hb_mnist *m, const hb_model_info *info, size_t n, loss_scratch *r)
 {
     const double low = log(hb_mnist_bands[0]), high = log(hb_mnist_bands[MNIST_BANDS]);
     const int ou = info->process == HB_PROCESS_OU;
@@ -192,7 +192,7 @@ static void disturb(const hb_mnist *m, const hb_model_info *info, size_t n, loss
     }
 }
 
-static void average_loss(const hb_model_info *info, size_t n, const loss_room *r, double *value)
+static void average_loss(const hb_model_info *info, size_t n, const loss_scratch *r, double *value)
 {
     double sum[MNIST_BANDS] = {0}, count[MNIST_BANDS] = {0}, all = 0;
     for (size_t i = 0; i < n; i++) {
@@ -223,12 +223,12 @@ hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[M
     HB_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * n + 2 * PIXELS, sizeof(double),
                              &memory));
     double *at = memory;
-    loss_room r = {at,
-                   at + n * PIXELS,
-                   at + 2 * n * PIXELS,
-                   at + 3 * n * PIXELS,
-                   at + 3 * n * PIXELS + 2 * n,
-                   (int *)(at + 3 * n * PIXELS + n)};
+    loss_scratch r = {at,
+                      at + n * PIXELS,
+                      at + 2 * n * PIXELS,
+                      at + 3 * n * PIXELS,
+                      at + 3 * n * PIXELS + 2 * n,
+                      (int *)(at + 3 * n * PIXELS + n)};
     hb_model_standardise(model, 1, r.zero + PIXELS, r.zero); /* of black: -shift/scale */
     hb_status status =
         hb_random_normal(m->context, m->size.seed, LOSS_STREAM, 0, n * PIXELS, r.noise);

@@ -330,14 +330,14 @@ hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *r
     const size_t n = (size_t)NODES * NODES;
     void *memory;
     HB_TRY(hb_study_allocate(context, 7 * n, sizeof(double), &memory));
-    double *room = memory;
+    double *scratch = memory;
     painter p = {.context = context,
                  .result = result,
-                 .x = room,
-                 .field = room + 2 * n,
-                 .part_x = room + 4 * n,
-                 .part_y = room + 5 * n,
-                 .density = room + 6 * n};
+                 .x = scratch,
+                 .field = scratch + 2 * n,
+                 .part_x = scratch + 4 * n,
+                 .part_y = scratch + 5 * n,
+                 .density = scratch + 6 * n};
     hb_status status = HB_OK;
     for (int which = 0; which < N_FIGURES && status == HB_OK; which++) {
         if (!has_any(result, which)) continue;

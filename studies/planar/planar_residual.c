@@ -22,16 +22,16 @@ static double root_mean_square(size_t n, const double *values)
     return sqrt(sum / (double)n);
 }
 
-/* room: n points of the plane, n residuals, n scaled ones. */
+/* scratch: n points of the plane, n residuals, n scaled ones. */
 static hb_status measure(hb_context *context, const hb_problem *problem, const hb_model *model,
-                         double tau, size_t n, double *room, double *scaled, double *raw)
+                         double tau, size_t n, double *scratch, double *scaled, double *raw)
 {
     hb_field field;
     hb_mean_settings settings;
     hb_mean_settings_default(sizeof settings, &settings);
     settings.degree = DEGREE;
     const double radius = sqrt(M_PI * tau / 2);
-    double *x = room, *residual = room + 2 * n, *residual_scaled = room + 3 * n;
+    double *x = scratch, *residual = scratch + 2 * n, *residual_scaled = scratch + 3 * n;
     hb_model_standardise(model, n, x, x);
     HB_TRY(hb_model_field(context, model, &field));
     HB_TRY(hb_mean_residual(

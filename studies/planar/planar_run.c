@@ -72,9 +72,9 @@ static hb_status prepare_watch(job *j)
     const size_t n = j->size->watch, each = 8 * n;
     HB_TRY(hb_study_allocate(j->context, PLANAR_CURVE_TAUS * each + 2 * n, sizeof(double),
                              &j->memory));
-    double *room = j->memory, *log_density = room + PLANAR_CURVE_TAUS * each;
+    double *scratch = j->memory, *log_density = scratch + PLANAR_CURVE_TAUS * each;
     for (int k = 0; k < PLANAR_CURVE_TAUS; k++) {
-        double *at = room + (size_t)k * each;
+        double *at = scratch + (size_t)k * each;
         j->watch[k] = (watched){at, at + 2 * n, at + 4 * n, at + 5 * n, (char *)(at + 7 * n)};
         HB_TRY(prepare_tau(j, k, log_density, log_density + n));
     }

@@ -373,7 +373,7 @@ static void classifiers_keep_rows_alone(void **state)
 
 /* ---- memory ---- */
 
-/* The room of a block that is not whole may fail to be had. */
+/* The scratch of a block that is not whole may fail to be had. */
 static void no_memory_is_said(void **state)
 {
     (void)state;

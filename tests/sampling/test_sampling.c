@@ -476,11 +476,11 @@ static void write_state(hb_context *context, hb_sampling_settings *settings, fak
     assert_ok(context, hb_sampling_perform(s));
 }
 
-static size_t read_bytes(const char *path, unsigned char *bytes, size_t room)
+static size_t read_bytes(const char *path, unsigned char *bytes, size_t capacity)
 {
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
-    const size_t n = fread(bytes, 1, room, file);
+    const size_t n = fread(bytes, 1, capacity, file);
     fclose(file);
     return n;
 }

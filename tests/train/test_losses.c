@@ -282,7 +282,7 @@ static void the_papers_loss_does_not_vanish(void **state)
 }
 
 /* (b/2) times the pointwise residual of the model at the shard's anchors, root mean square, by the
- * estimate room: averages over small balls with their source. */
+ * estimate scratch: averages over small balls with their source. */
 static double residual_of_estimates(trial *t, const char *drift)
 {
     const hb_shard *shard = &t->trainer.shards[0];

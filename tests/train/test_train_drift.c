@@ -79,7 +79,7 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
                               const double *x0, double tau0, double share, exact_log v, void *user)
 {
     static double z[3 * MOST_NODES], tau[MOST_NODES], shift[MOST_NODES], weight[MOST_NODES];
-    static double room[3 * MOST_NODES];
+    static double scratch[3 * MOST_NODES];
     hb_cloud cloud[2];
     hb_ball_constants constants;
     double F[3], divergence, slope, Q = 0;
@@ -93,7 +93,7 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
     f.radius = sqrt(4 * M_PI * share * hb_drift_frame_time(f.growth, tau0));
     const hb_drift_nodes nodes = {z, tau, shift, weight};
     assert_ok(context, hb_drift_frame_place(context, &f, &cloud[0], cloud[0].n, &cloud[1],
-                                            cloud[1].n, room, &nodes));
+                                            cloud[1].n, scratch, &nodes));
     const double v0 = v(x0, tau0, user);
     for (size_t j = 0; j < cloud[0].n + cloud[1].n; j++)
         Q += weight[j] * exp(v(z + j * (size_t)dim, tau[j], user) + shift[j] - v0);

@@ -35,9 +35,9 @@ static void test_average_on_the_line(void **state)
         for (int i = 0; i < 3; i++) {
             const double mean = -1.3 + 1.45 * i, variance = 0.21 + 0.3 * i, step = 1e-4;
             double work[8], v, slope, up, down, unused, moved;
-            const hb_bell bell = {.mean = &mean, .variance = &variance};
-            const hb_bell shifted = {.mean = &moved, .variance = &variance};
-            hb_initial_average(problem, &bell, work, &v, &slope);
+            const hb_gaussian gaussian = {.mean = &mean, .variance = &variance};
+            const hb_gaussian shifted = {.mean = &moved, .variance = &variance};
+            hb_initial_average(problem, &gaussian, work, &v, &slope);
             assert_relative(exp(v), average_by_sum(problem, mean, variance), cases[k].tolerance);
             moved = mean + step;
             hb_initial_average(problem, &shifted, work, &up, &unused);
@@ -57,7 +57,7 @@ static void test_average_far_from_a_box(void **state)
     for (int side = -1; side <= 1; side += 2) {
         const double mean = side * 12.5, variance = 1;
         double work[8], v, slope;
-        hb_initial_average(problem, &(hb_bell){.mean = &mean, .variance = &variance}, work, &v,
+        hb_initial_average(problem, &(hb_gaussian){.mean = &mean, .variance = &variance}, work, &v,
                            &slope);
         // ln[P(13) - P(12)] = ln P(-12) + log1p(-P(-13)/P(-12)); P(-12) = 1.776482112077679e-33
         assert_near(
@@ -92,7 +92,7 @@ static void test_average_in_the_plane(void **state)
         first[0] += ia * term; // the derivative by the mean
         first[1] += ib * term;
     }
-    hb_initial_average(problem, &(hb_bell){.mean = mean, .covariance = C}, work, &value, slope);
+    hb_initial_average(problem, &(hb_gaussian){.mean = mean, .covariance = C}, work, &value, slope);
     assert_relative(exp(value), sum, 1e-10);
     for (int k = 0; k < 2; k++) assert_near(slope[k], first[k] / sum, 1e-9);
     hb_problem_destroy(problem);
