@@ -99,7 +99,8 @@ static hb_walk_row row_of(const hb_walk_block *b, size_t i)
     return hb_walk_row_of(&b->shared, b->walks[i].row);
 }
 
-static hb_walk_view view_of(const hb_walk_block *b, size_t i)
+/* Inlined by force: it is made for every step of every walk, and few of its fields are looked at. */
+static inline __attribute__((always_inline)) hb_walk_view view_of(const hb_walk_block *b, size_t i)
 {
     const size_t d = b->shared.d, number = b->walks[i].number;
     return (hb_walk_view){.F = b->F + i * d,
@@ -221,10 +222,12 @@ static void keep_direction(size_t d, const double *normals, double *direction)
 static void settle(hb_walk_block *b, size_t i)
 {
     hb_walk *walk = b->walks + i;
-    const hb_walk_view view = view_of(b, i);
     walk->lost |= !sees(b, i) || walk->steps >= MOST_STEPS;
     if (walk->lost) return;
-    if (walk->owing) walk->owing->settle(&b->shared, walk, &view);
+    if (walk->owing) {
+        const hb_walk_view view = view_of(b, i);
+        walk->owing->settle(&b->shared, walk, &view);
+    }
     walk->owing = NULL;
     walk->lost |= isnan(walk->log_weight) || walk->log_weight == INFINITY;
 }
