@@ -45,11 +45,12 @@ typedef struct hb_train_settings {
     double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
     double warmup, ramp;     /* shares of the steps without constraint, then rising; 0.1, 0.3 */
-    double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): 0.4 in dim <= 3, else 2/dim */
+    double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/losses.md */
     double sigma_max;        /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
-    int anchors;             /* of the constraint, per step; 64 */
-    double anchor_spread; /* anchors are data with (1 + spread^2) times the noise's variance; 1.5 */
-    int nodes;            /* antithetic pairs per ball where dim > 3, or probes of fp there; 8 */
+    int anchors;             /* of the constraint, per step; 0 (default): 64, of hb by dim */
+    double anchor_spread;    /* anchors are data with (1 + spread^2) times the noise's variance; NaN
+                             (default): 1.5, of hb by dim */
+    int nodes; /* probes of fp where dim > 3, antithetic pairs per ball where dim > 64; 8 */
     /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb, 0 for the others. */
     int target_rows;

@@ -20,10 +20,11 @@ hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
     common->to_scaled = 1 / (M_PI * trainer->settings.ball_share * constants.C1);
     for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++)
         common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
-    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    if (dim > HB_BALL_MOST_DIM) return HB_OK;
     common->halves = 1;
     for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++) {
-        HB_TRY(hb_cloud_cubature(trainer->context, hb_ball_kinds[k], dim, 0, degree[k],
+        const int of_nodes = dim <= HB_BALL_SMALL_DIM || degree[k] < 3 ? degree[k] : 3;
+        HB_TRY(hb_cloud_cubature(trainer->context, hb_ball_kinds[k], dim, 0, of_nodes,
                                  trainer->settings.seed, HB_BALL_ROTATIONS, common->rotated[k]));
         common->nodes[k] = common->rotated[k][0].n;
     }
@@ -77,6 +78,13 @@ void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud,
             out->z[row * d + k] = c->a * (z0[k] / c0->a + r * cloud->y[j * d + k]);
         if (out->labels) out->labels[row] = shard->anchor.labels[i];
     }
+}
+
+double hb_ball_weight(const hb_shard *shard, size_t i)
+{
+    const int dim = shard->trainer->model->info.dim;
+    const double b = shard->anchor.level[i].b;
+    return dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM ? b * b : b;
 }
 
 uint64_t hb_ball_number(const hb_shard *shard, size_t i)

@@ -9,9 +9,10 @@
 #include "ball/clouds.h"
 #include "train/trainer.h"
 
-/* dim <= HB_BALL_SMALL_DIM: cubature, in one of HB_BALL_ROTATIONS rotations; above: random pairs, in
- * two independent halves. */
-enum { HB_BALL_SMALL_DIM = 3, HB_BALL_ROTATIONS = 64, HB_BALL_HALVES = 2 };
+/* Each anchor has nodes in one of HB_BALL_ROTATIONS rotations. dim <= HB_BALL_SMALL_DIM: of the degree that the loss
+ * asks for; up to HB_BALL_MOST_DIM: of degree 3 at most, which for kappa is the 2 dim points +-rho e_i of one shell;
+ * above, where so many nodes cost too much: random pairs, in two independent halves. */
+enum { HB_BALL_SMALL_DIM = 3, HB_BALL_MOST_DIM = 64, HB_BALL_ROTATIONS = 64, HB_BALL_HALVES = 2 };
 
 /* What all shards of a heat-ball loss share: trainer->common. Kind 0 is averaged by kappa, kind 1 (where
  * a loss has it) by the measure of the arms. */
@@ -19,7 +20,7 @@ enum { HB_BALL_KINDS = 2 };
 extern const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS];
 
 typedef struct hb_ball_common {
-    hb_cloud rotated[HB_BALL_KINDS][HB_BALL_ROTATIONS]; /* dim <= HB_BALL_SMALL_DIM */
+    hb_cloud rotated[HB_BALL_KINDS][HB_BALL_ROTATIONS]; /* dim <= HB_BALL_MOST_DIM */
     size_t nodes[HB_BALL_KINDS]; /* of one ball and one half; 0: no such kind */
     size_t halves;
     double C1;
@@ -29,11 +30,11 @@ typedef struct hb_ball_common {
 /* A constraint over heat balls whose file has prepare, create and add, its scratch an hb_scratch at its beginning. */
 #define HB_BALL_CONSTRAINT(of_recipe)                                                              \
     {                                                                                              \
-        .weight = (of_recipe), .target_rows = 512, .prepare = prepare, .discard = hb_ball_discard, \
-        .create = create, .add = add                                                               \
+        .weight = (of_recipe), .target_rows = 512, .balls = 1, .prepare = prepare,                 \
+        .discard = hb_ball_discard, .create = create, .add = add                                   \
     }
 
-/* degree[kinds]: of the cubature in small dimensions. */
+/* degree[kinds]: of the nodes in small dimensions. */
 hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree);
 void hb_ball_discard(hb_trainer *trainer);
 
@@ -56,6 +57,9 @@ void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud,
                          size_t row, hb_ball_rows *out);
 double hb_ball_radius(const hb_shard *shard, size_t i);
 
+/* How much anchor i counts: b; b^2 with rotated nodes in many dimensions, where the residual at small tau is noise
+ * for the most part. */
+double hb_ball_weight(const hb_shard *shard, size_t i);
 /* The number of anchor i in the whole run: what its random draws depend on. */
 uint64_t hb_ball_number(const hb_shard *shard, size_t i);
 /* Which rotation it has. */

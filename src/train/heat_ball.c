@@ -12,9 +12,9 @@
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
  * dim <= 3: nodes that are exact for polynomials of parabolic degree 4 (11 in the plane), in one of
- * 64 random rotations for each anchor. Above: two independent sets of antithetic pairs; the
- * product of their residuals takes the place of rho^2, whose expectation would carry the variance
- * of the nodes. docs/losses.md.
+ * 64 random rotations for each anchor. Up to 64: the 2 dim points +-rho e_i of one shell, exact to degree 3, in
+ * rotations too, with small balls and b^2 for b. Above: two independent sets of antithetic pairs; the product of
+ * their residuals takes the place of rho^2, whose expectation would carry the variance of the nodes. docs/losses.md.
  * A number to reproduce: in the plane with f = 0.4, rho = 20 R. */
 #include "train/balls.h"
 
@@ -168,7 +168,7 @@ static hb_status add(hb_shard *shard)
         work->net.v[i] += trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++) {
-        const double factor = share * shard->anchor.level[i].b;
+        const double factor = share * hb_ball_weight(shard, i);
         if (common->halves == 1)
             add_ball(shard, work, i, factor);
         else

@@ -13,7 +13,7 @@
  * -Q R'(Q).
  *
  * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 21 in the plane), in one of
- * 64 rotations. Above: two independent sets of antithetic pairs, half for each measure, and the
+ * 64 rotations; up to 64 dimensions, to degree 3. Above: two independent sets of antithetic pairs, half for each measure, and the
  * product of their residuals (heat_ball.c).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
 #include "base/linear_algebra.h"
@@ -214,7 +214,7 @@ static hb_status add(hb_shard *shard)
     for (size_t i = 0; i < points.n; i++) work->net.v[i] += (double)work->net.w[i];
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
-        add_anchor(shard, work, i, share * shard->anchor.level[i].b);
+        add_anchor(shard, work, i, share * hb_ball_weight(shard, i));
     return hb_row_values_backward(shard, &work->net);
 }
 

@@ -11,7 +11,7 @@
  * each coordinate; loss: weight * mean of (b/dim) sum_i huber(rho_i). It asks for more than a
  * residual of ln p: a rotation is no solution.
  *
- * dim <= 3: cubature of degree 4 for kappa and 2 for the arms. Above: random pairs for both, in two
+ * dim <= 3: nodes of degree 4 for kappa and 2 for the arms; up to 64: 3 and 2. Above: random pairs for both, in two
  * independent halves, whose product takes the place of rho_i^2 (as in heat_ball.c). A number to
  * reproduce: as the balls shrink rho tends to b^(3/2)/2 times the residual of
  * fokker_planck_score.c, for a score that is a gradient (tests/train/test_losses.c). */
@@ -172,7 +172,8 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
     const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
     const hb_noise_level *c = &work->at.level[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
-    const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
+    const double factor =
+        trainer->settings.weight * trainer->ramp * hb_ball_weight(shard, i) * share;
     const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
     for (size_t h = 0; h <= last; h++) residual(shard, work, i, h, work->residual + h * d);
     for (size_t k = 0; k < d; k++) {

@@ -1,7 +1,8 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
- * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, target_rows, standardise) is
- * chosen here, into the trainer's own copy of the settings. */
+ * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread,
+ * target_rows, standardise) is chosen here, into the trainer's own copy of the settings. */
+#include "train/balls.h"
 #include "train/shard.h"
 
 #include <math.h>
@@ -82,6 +83,22 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
+/* What the settings leave open of a constraint. A residual is a sum over dim terms, so that above three dimensions
+ * the recipe's weight falls with their square. Balls with 2 dim nodes are small, and there are fewer of them, for
+ * about 576 nodes in a step, around anchors closer to the data (docs/losses.md has what was measured). */
+static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
+{
+    const int balls = constraint->balls && dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM;
+    const double d = dim, nodes = 2 * d + 1, fall = balls ? fmin(0.4, 12.8 / (d * d)) : 4 / (d * d);
+    const double anchors = fmin(64, fmax(576 / nodes, fmin(16, 1040 / nodes)));
+    if (isnan(s->weight)) s->weight = constraint->weight * (dim <= HB_BALL_SMALL_DIM ? 1 : fall);
+    if (isnan(s->ball_share))
+        s->ball_share = dim <= HB_BALL_SMALL_DIM ? 0.4 : balls ? fmin(0.02, 0.16 / d) : 2 / d;
+    if (isnan(s->anchor_spread)) s->anchor_spread = balls ? fmin(1.5, 2.8 / sqrt(d)) : 1.5;
+    if (s->anchors == 0) s->anchors = balls ? (int)anchors : 64;
+    if (s->target_rows < 0) s->target_rows = constraint->target_rows;
+}
+
 static void choose_numbers(hb_trainer *t, int dim)
 {
     hb_train_settings *s = &t->settings;
@@ -92,14 +109,10 @@ static void choose_numbers(hb_trainer *t, int dim)
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
     t->log_every = (s->steps + HB_LOG_MOST_ROWS - 1) / HB_LOG_MOST_ROWS;
-    /* a residual is a sum over dim terms; above 3 dimensions the recipe's weight falls with its
-     * square */
-    const double fall = dim <= 3 ? 1 : 4.0 / ((double)dim * dim);
     static const hb_constraint none = {0};
-    const hb_constraint *constraint = t->constraint ? t->constraint : &none;
-    if (isnan(s->weight)) s->weight = t->source->weight * fall * constraint->weight;
-    if (s->target_rows < 0) s->target_rows = constraint->target_rows;
-    if (isnan(s->ball_share)) s->ball_share = dim <= 3 ? 0.4 : 2.0 / dim;
+    const double of_source = isnan(s->weight) ? t->source->weight : 1;
+    choose_constraint(t->constraint ? t->constraint : &none, dim, s);
+    s->weight *= of_source;
     hb_adam_settings_default(&t->adam);
     t->adam.rate = s->rate;
     t->adam.ema = s->ema;

@@ -44,6 +44,7 @@ extern const hb_row_source hb_rows_of_data, hb_rows_of_drift;
 typedef struct hb_constraint {
     double weight;   /* of its recipe */
     int target_rows; /* likewise */
+    int balls;       /* averages over balls, whose recipe above three dimensions is another one */
     hb_status (*prepare)(hb_trainer *trainer);
     void (*discard)(hb_trainer *trainer);
     hb_status (*create)(hb_shard *shard);

@@ -1,4 +1,4 @@
-/* The base scratch: status list, context, allocator hook, workspaces, tasks, the fixed-order sum, small matrices. */
+/* The base room: status list, context, allocator hook, workspaces, tasks, the fixed-order sum, small matrices. */
 #include "support.h"
 
 #include "base/context.h"

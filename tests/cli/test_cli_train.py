@@ -173,9 +173,9 @@ def test_a_terminal_shows_epoch_loss_and_time_left(tmp_path):
 
 
 def test_a_small_residual_is_a_number(tmp_path):
-    """Its square, a product of two halves, is often negative when the truth is near 0."""
+    """Its square above 64 dimensions, a product of two halves, is often negative when the truth is near 0."""
     random = np.random.default_rng(4)
-    np.save(tmp_path / "x.npy", random.normal(size=(200, 4)) + 2 * random.integers(0, 2, (200, 1)))
+    np.save(tmp_path / "x.npy", random.normal(size=(200, 70)) + 2 * random.integers(0, 2, (200, 1)))
     shown = json.loads(succeed("--data", tmp_path / "x.npy", "--method", "hb", "--steps", 60, *PLAIN,
                                "--anchors", 2, "--nodes", 1, "--log", tmp_path / "log.csv", "--json",
                                "-o", tmp_path / "m.safetensors"))

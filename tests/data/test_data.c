@@ -1,4 +1,4 @@
-/* The data scratch: densities and scores against direct sums, quadrature and the Chapman-Kolmogorov
+/* The data room: densities and scores against direct sums, quadrature and the Chapman-Kolmogorov
  * equation, draws against the density, files against every refusal. */
 #include "support.h"
 

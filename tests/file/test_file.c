@@ -1,4 +1,4 @@
-/* The file scratch: files are whole or absent, headers are right to the byte, text reads back to the
+/* The file room: files are whole or absent, headers are right to the byte, text reads back to the
  * same bits. Oracles: the .npy bytes written out by hand from the format's description, strtod. */
 #include "support.h"
 

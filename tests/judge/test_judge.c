@@ -1,4 +1,4 @@
-/* The judge scratch: errors of scores against closed forms, the discrepancy against its direct double sum,
+/* The judge room: errors of scores against closed forms, the discrepancy against its direct double sum,
  * claimed errors against the spread over repetitions, known curls and known Helmholtz splits. */
 #include "support.h"
 

@@ -1,4 +1,4 @@
-/* The plot scratch: the numbers reach the .plot.csv unchanged, the pictures are pictures, and without
+/* The plot room: the numbers reach the .plot.csv unchanged, the pictures are pictures, and without
  * gnuplot the .plot.csv and .gp stay. Oracles: values typed in here; the magic bytes of PNG, SVG, PDF;
  * circles as contours of x^2 + y^2 and as lines along (-y, x).
  */

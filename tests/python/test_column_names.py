@@ -44,7 +44,7 @@ def test_the_command_writes_and_prints_the_names(model, tmp_path):
     assert metadata(model)["columns"] == "\n".join(NAMES)
     succeed("generate", model, "-n", 5, "--n-steps", 5, "-q", "-o", tmp_path / "s.csv")
     assert header(tmp_path / "s.csv") == NAMES
-    asked = ["evaluate", model, "--data", model.parent / "data.csv", "--samples", 40]
+    asked = ["evaluate", model, "--data", model.parent / "data.csv", "--samples", 40, "--tau", 0.3]
     shown = next(line for line in succeed(*asked).splitlines() if line.startswith("columns: "))
     assert all(f"({name})" in shown for name in NAMES) and "(column" not in shown
     assert json.loads(succeed(*asked, "--json"))["columns"] == NAMES
@@ -58,7 +58,7 @@ def test_without_a_header_there_are_none(tmp_path):
     succeed("generate", tmp_path / "m.safetensors", "-n", 5, "--n-steps", 5, "-q", "-o",
             tmp_path / "s.csv")
     assert header(tmp_path / "s.csv") == ["x_1", "x_2", "x_3"]
-    shown = succeed("evaluate", tmp_path / "m.safetensors", "--data", data, "--samples", 40)
+    shown = succeed("evaluate", tmp_path / "m.safetensors", "--data", data, "--samples", 40, "--tau", 0.3)
     assert "(column 2)" in shown
 
 

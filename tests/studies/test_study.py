@@ -117,7 +117,7 @@ def test_direct_columns_follow_from_the_draws(rows, draws, dim):
     assert row["direct_variance_se"] == pytest.approx(jackknife, rel=1e-6)
 
 
-@pytest.mark.parametrize("dim", [4, 16, 128, 1024])
+@pytest.mark.parametrize("dim", [4, 16, 128, pytest.param(1024, marks=pytest.mark.long)])
 def test_kolmogorov_distances_are_scipys(rows, draws, dim):
     z2, sigma = draws(dim)
     row, sigma_star = rows[dim], 1 / (4 * np.pi * np.e)

@@ -228,7 +228,7 @@ def test_defaults_on_the_pages_are_those_of_the_command(page):
 
 def test_wrong_defaults_are_found():
     page = (ROOT / "docs/commands/train.md").read_text()
-    for right, wrong in [("| 0.998 |", "| 0.99 |"), ("| 256, 3 |", "| 256, 4 |"), ("| 64 |", "| 6 |")]:
+    for right, wrong in [("| 0.998 |", "| 0.99 |"), ("| 256, 3 |", "| 256, 4 |"), ("| 8 |", "| 6 |")]:
         assert right in page and len(wrong_defaults("train", page.replace(right, wrong))) == 1, right
 
 
