@@ -375,7 +375,7 @@ static void residuals_agree(int process, const char *drift)
 }
 
 /* The pointwise residual by derivatives, the heat-ball residual of small balls by values in the
- * frame without drift, and the estimate room's, by values and a source: three ways to the same
+ * frame without drift, and that of src/mean, by values and a source: three ways to the same
  * number. */
 static void three_ways_to_the_residual(void **state)
 {
@@ -402,7 +402,7 @@ static int frame_field(void *user, size_t n, const double *y, const double *s, d
     return 0;
 }
 
-/* Large balls: the estimate room's residual of u for the heat equation, u_0 - E u, is u_0 (1 -
+/* Large balls: the residual of u by src/mean for the heat equation, u_0 - E u, is u_0 (1 -
  * e^-R). */
 static void residuals_of_large_balls(void **state)
 {

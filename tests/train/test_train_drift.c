@@ -174,7 +174,7 @@ static void finish(trial *t)
     hb_context_destroy(t->context);
 }
 
-/* Root mean square of trust (b/2) e at the shard's anchors by the estimate room, over small balls.
+/* Root mean square of trust (b/2) e at the shard's anchors by the room of averages, over small balls.
  * */
 static double residual_of_estimates(trial *t)
 {
