@@ -126,6 +126,26 @@ static void derivatives_are_those_of_differences(void **state)
     hb_context_destroy(context);
 }
 
+/* The divergence at x (d <= 5) by differences of the score. */
+static void assert_divergence(hb_context *context, const hb_model *model, int d, const double *x,
+                              double tau)
+{
+    const double h = 4e-3;
+    double divergence, trace = 0;
+    for (int j = 0; j < d; j++) {
+        double at[2 * 5], moved[2 * 5];
+        const double times[2] = {tau, tau};
+        for (int i = 0; i < 2 * d; i++) at[i] = x[i % d];
+        at[j] += h;
+        at[d + j] -= h;
+        assert_ok(context, hb_model_score(context, model, 2, at, times, NULL, moved));
+        trace += (moved[j] - moved[d + j]) / (2 * h);
+    }
+    assert_ok(context,
+              hb_model_divergence(context, model, 0, 1, 1, x, &tau, NULL, NULL, &divergence));
+    assert_near(divergence, trace, 2e-3 * (1 + fabs(trace)));
+}
+
 /* Above 3 dimensions the score head works in the data's axes: its score from the formulas of
  * docs/models.md in double around one pass of the network, and its divergence by differences. */
 static void the_score_head_works_in_the_axes(void **state)
@@ -133,13 +153,13 @@ static void the_score_head_works_in_the_axes(void **state)
     (void)state;
     enum { D = 5, IN = D + 5 };
     hb_context *context = make_context(HB_ISA_AUTO, 1);
-    const double h = 4e-3, x[D] = {0.83, -1.47, -2.1, -4.3, -5.9}, tau = 0.17, b = -expm1(-2 * tau);
+    const double x[D] = {0.83, -1.47, -2.1, -4.3, -5.9}, tau = 0.17, b = -expm1(-2 * tau);
     hb_model *model = make_model(context, D, HB_HEAD_SCORE, HB_PROCESS_OU, 0, 0, 1.3);
     const hb_net_jets values = {0, 0, NULL, 0};
     hb_noise_level level;
     hb_net_tape *tape;
     float input[IN], output[D];
-    double p[D], V[D], g[D], share = 0, at[2 * D * D], score[D], expected[D], times[2 * D];
+    double p[D], V[D], g[D], share = 0, score[D], expected[D];
     hb_model_level(model, tau, &level);
     const hb_points points = {1, x, &level, NULL};
     hb_model_inputs(model, &points, input); /* for the features of tau */
@@ -164,18 +184,7 @@ static void the_score_head_works_in_the_axes(void **state)
     assert_ok(context, hb_model_score(context, model, 1, x, &tau, NULL, score));
     for (int j = 0; j < D; j++) assert_near(score[j], expected[j], 1e-5);
 
-    double divergence, moved[2 * D * D], trace = 0;
-    for (int i = 0; i < 2 * D; i++) {
-        memcpy(at + i * D, x, sizeof x);
-        at[i * D + i / 2] += i % 2 ? -h : h;
-        times[i] = tau;
-    }
-    assert_ok(context, hb_model_score(context, model, 2 * D, at, times, NULL, moved));
-    for (int j = 0; j < D; j++)
-        trace += (moved[2 * j * D + j] - moved[(2 * j + 1) * D + j]) / (2 * h);
-    assert_ok(context,
-              hb_model_divergence(context, model, 0, 1, 1, x, &tau, NULL, NULL, &divergence));
-    assert_near(divergence, trace, 2e-3 * (1 + fabs(trace)));
+    assert_divergence(context, model, D, x, tau);
     hb_net_tape_destroy(tape);
     hb_model_destroy(model);
     hb_context_destroy(context);
@@ -187,22 +196,11 @@ static void the_divergence_is_that_of_x(void **state)
     (void)state;
     enum { D = 5 };
     hb_context *context = make_context(HB_ISA_AUTO, 1);
-    const double h = 4e-3, x[D] = {0.83, -1.47, -2.1, -4.3, -5.9}, tau = 0.17;
+    const double x[D] = {0.83, -1.47, -2.1, -4.3, -5.9}, tau = 0.17;
     for (int head = HB_HEAD_SCORE; head <= HB_HEAD_ENERGY; head++) {
         hb_model *model = make_model(context, D, head, HB_PROCESS_OU, 0, HB_STANDARDISE_AXIS, 1.3);
-        double at[2 * D * D], times[2 * D], divergence, moved[2 * D * D], trace = 0;
         assert_true(model->scale[4] > 1.5 * model->scale[0]);
-        for (int i = 0; i < 2 * D; i++) {
-            memcpy(at + i * D, x, sizeof x);
-            at[i * D + i / 2] += i % 2 ? -h : h;
-            times[i] = tau;
-        }
-        assert_ok(context, hb_model_score(context, model, 2 * D, at, times, NULL, moved));
-        for (int j = 0; j < D; j++)
-            trace += (moved[2 * j * D + j] - moved[(2 * j + 1) * D + j]) / (2 * h);
-        assert_ok(context,
-                  hb_model_divergence(context, model, 0, 1, 1, x, &tau, NULL, NULL, &divergence));
-        assert_near(divergence, trace, 2e-3 * (1 + fabs(trace)));
+        assert_divergence(context, model, D, x, tau);
         hb_model_destroy(model);
     }
     hb_context_destroy(context);

@@ -121,18 +121,25 @@ static void the_identity_holds_at_a_stationary_density(void **state)
     hb_context_destroy(context);
 }
 
-static void the_identity_holds_on_the_grid(void **state)
+/* The bistable process from a narrow start, from tau 0.1 to the end. */
+static hb_grid *solved_bistable(hb_context *context, double end, hb_problem **problem)
 {
-    (void)state;
-    hb_context *context = make_context(HB_ISA_AUTO, 1);
-    hb_problem *problem;
     hb_grid *grid;
     hb_grid_settings settings;
     hb_grid_settings_default(sizeof settings, &settings);
     settings.keep_from = 0.1;
     assert_ok(context, hb_problem_parse(context, "x - x^3", "sqrt(2)",
-                                        "gaussian(mean=-0.8, var=0.09)", &problem));
-    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 0.5, &grid));
+                                        "gaussian(mean=-0.8, var=0.09)", problem));
+    assert_ok(context, hb_grid_solve(context, *problem, &settings, 0, NULL, end, &grid));
+    return grid;
+}
+
+static void the_identity_holds_on_the_grid(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *problem;
+    hb_grid *grid = solved_bistable(context, 0.5, &problem);
     for (int i = 0; i < 9; i++) {
         const double x0 = -1.7 + 0.38 * i;
         const double R = scaled_residual(context, problem, 8, 1, &x0, 0.385, 0.2, of_grid, grid);
@@ -530,13 +537,7 @@ static void a_bistable_process_is_learnt(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem *problem;
-    hb_grid *grid;
-    hb_grid_settings settings;
-    hb_grid_settings_default(sizeof settings, &settings);
-    settings.keep_from = 0.1;
-    assert_ok(context, hb_problem_parse(context, "x - x^3", "sqrt(2)",
-                                        "gaussian(mean=-0.8, var=0.09)", &problem));
-    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 1, &grid));
+    hb_grid *grid = solved_bistable(context, 1, &problem);
     static double rows[2000];
     assert_ok(context, hb_problem_initial_sample(context, problem, 3, 0, 2000, rows));
     hb_train_settings s = drift_settings(HB_LOSS_HB, problem);
