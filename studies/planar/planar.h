@@ -31,16 +31,21 @@ enum {
 
 typedef enum hb_planar_method {
     PLANAR_DSM,
+    PLANAR_DSM_TARGETS, /* dsm with hb's averaged targets: hb without the constraint */
     PLANAR_FP,
+    PLANAR_FP_TARGETS, /* fp with the same targets */
     PLANAR_HB,
-    PLANAR_HB_FREE,
     PLANAR_HB_PAPER,
-    PLANAR_DSM_TIME, /* with as much time as hb */
+    PLANAR_DSM_TIME, /* dsm-targets and fp-targets with as much time as hb */
     PLANAR_FP_TIME,
     PLANAR_DSM_SCORE,    /* dsm with the score head: a field that need not be a gradient */
     PLANAR_HB_HELMHOLTZ, /* hb with the helmholtz head */
     PLANAR_METHODS
 } hb_planar_method;
+enum { PLANAR_MAIN = PLANAR_HB + 1 }; /* the first ones, with all seeds */
+/* The paper's three: dsm, fp, hb, in the order of its numbers. */
+enum { PLANAR_PAPER_METHODS = 3 };
+extern const int hb_planar_paper_methods[PLANAR_PAPER_METHODS];
 
 typedef struct hb_planar_set {
     const char *name;
@@ -193,7 +198,13 @@ double hb_planar_error(const hb_planar_result *result, int set, int method, int 
 /* Mean of a number of `method` over the seeds that `other` has too. */
 double hb_planar_common_mean(const hb_planar_result *result, int set, int method, int other,
                              int value);
+/* Mean over the seeds that both have of the logarithm of a number of `method` over that of `other`,
+ * and its standard error; NaN: no such seed, or only one. */
+double hb_planar_seed_ratio(const hb_planar_result *result, int set, int method, int other,
+                            int value, double *se);
 int hb_planar_has(const hb_planar_result *result, int set);
+/* The place of a method among the paper's; -1: it is none of them. */
+int hb_planar_paper_place(int method);
 
 void hb_planar_print(FILE *table, const hb_planar_result *result);
 json_t *hb_planar_settings_json(const hb_planar_size *size);

@@ -77,6 +77,34 @@ double hb_planar_common_mean(const hb_planar_result *result, int set, int method
     return n > 0 ? sum / n : NAN;
 }
 
+double hb_planar_seed_ratio(const hb_planar_result *result, int set, int method, int other,
+                            int value, double *se)
+{
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (size_t i = 0; i < result->n; i++)
+        for (size_t k = 0; k < result->n; k++) {
+            const hb_planar_run *a = &result->runs[i], *b = &result->runs[k];
+            if (a->set != set || b->set != set || a->method != method || b->method != other ||
+                a->seed_index != b->seed_index)
+                continue;
+            const double r = log(a->value[value] / b->value[value]);
+            sum += r;
+            squares += r * r;
+            n++;
+        }
+    const double mean = n > 0 ? sum / n : NAN;
+    *se = n > 1 ? sqrt(fmax(0, squares / n - mean * mean) / (n - 1)) : NAN;
+    return mean;
+}
+
+int hb_planar_paper_place(int method)
+{
+    for (int place = 0; place < PLANAR_PAPER_METHODS; place++)
+        if (hb_planar_paper_methods[place] == method) return place;
+    return -1;
+}
+
 int hb_planar_has(const hb_planar_result *result, int set)
 {
     return result->size.sets >> set & 1;
@@ -167,8 +195,9 @@ static void print_row(FILE *table, const hb_planar_result *result, int set, int 
                mean->se[PLANAR_RESIDUAL + PLANAR_TAU_TABLE]);
     hb_study_print(table, " | %5.2f | %g/%g", mean->mean[PLANAR_MMD] / mean->mean[PLANAR_MMD_FLOOR],
                    mean->mean[PLANAR_MODES_FOUND], mean->mean[PLANAR_MODES]);
-    if (method <= PLANAR_HB && !isnan(s->paper[method]))
-        hb_study_print(table, " | %.4f", s->paper[method]);
+    const int place = hb_planar_paper_place(method);
+    if (place >= 0 && !isnan(s->paper[place]))
+        hb_study_print(table, " | %.4f", s->paper[place]);
     else
         hb_study_print(table, " | %6s", "");
     if (!isnan(paper_best(s)))
