@@ -223,7 +223,7 @@ static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
     static const int steps[] = {PLANAR_DSM_TARGETS, PLANAR_FP, PLANAR_FP_TARGETS, PLANAR_HB,
                                 PLANAR_HB_PAPER};
     const int low = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + 1;
-    HB_TRY(start_ratios(figure, result, "(A) Low density, equal steps", "error / DSM's", 50));
+    HB_TRY(start_ratios(figure, result, "(A) Low density, equal steps", "error / DSM's", 300));
     for (int i = 0; i < 5; i++)
         HB_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 2)));
     HB_TRY(start_ratios(figure, result, "(B) The same targets, equal steps",

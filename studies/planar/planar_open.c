@@ -111,7 +111,7 @@ void hb_planar_table_open(json_t *root, const hb_planar_result *result)
 {
     const hb_planar_size *size = &result->size;
     json_t *rows = json_pack(
-        "[[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,s],[s,s,s],[s,s,s],[s,s,o],[s,s,o]]",
+        "[[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,s],[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,o]]",
         "rows of data, steps of an epoch", "not given",
         hb_study_text("%d rows; an epoch is %d of them", size->rows, size->epoch_rows),
         "noise process", "not given", "Ornstein-Uhlenbeck, dx = −x dτ + √2 dW",
@@ -121,8 +121,12 @@ void hb_planar_table_open(json_t *root, const hb_planar_result *result)
         hb_study_text("width %d, 3 hidden layers, energy head with a Gaussian reference",
                       size->width),
         "weight of the constraint", "not given",
-        "5 (hb), after a warm-up of 10 % and a ramp of 30 %", "low-density region", "not given",
-        "the fifth of the draws with the lowest density", "MMD kernel", "not given",
+        "5 (hb), after a warm-up of 10 % and a ramp of 30 %", "targets of the denoising loss",
+        "not given",
+        hb_study_text("HB and “same targets”: the mean over %d rows; else one row",
+                      hb_planar_recipes[PLANAR_HB].target_rows),
+        "low-density region", "not given", "the fifth of the draws with the lowest density",
+        "MMD kernel", "not given",
         "mean of five Gaussians around the median distance (docs/judge.md)", "samples of an MMD",
         "not given", hb_study_text("%zu", size->samples), "seeds", "42",
         hb_study_text("%d, from %llu on", size->seeds, (unsigned long long)size->seed));
