@@ -103,7 +103,7 @@ static hb_status draw_residual(hb_figure *figure, const hb_planar_result *result
         snprintf(title, sizeof title, "%s", hb_planar_sets[sets[i]].name);
         for (char *c = title; *c; c++)
             if (*c == '_') *c = ' ';
-        HB_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 2e-3));
+        HB_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 3e-4));
         for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
             HB_TRY(add_curve(figure, result, sets[i], m, -1, 0, i == 0));
     }
@@ -165,7 +165,7 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
             hb_study_panel_range(&panel, 0, 0.9, NAN, NAN);
             panel.log_y = 10;
             panel.key = "bottom left";
-            panel.y_min = 2e-5; /* room for the key below the points */
+            panel.y_min = 2e-6; /* room for the key below the points */
             HB_TRY(hb_figure_panel(figure, &panel));
             for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
                 HB_TRY(add_taus(figure, result, sets[i], m, region, i == 0));
@@ -227,11 +227,11 @@ static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
     for (int i = 0; i < 5; i++)
         HB_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 2)));
     HB_TRY(start_ratios(figure, result, "(B) The same targets, equal steps",
-                        "error / that of DSM, same targets", 8));
+                        "error / that of DSM, same targets", 30));
     HB_TRY(add_ratios(figure, result, PLANAR_FP_TARGETS, PLANAR_DSM_TARGETS, low, -0.08));
     HB_TRY(add_ratios(figure, result, PLANAR_HB, PLANAR_DSM_TARGETS, low, 0.08));
     HB_TRY(start_ratios(figure, result, "(C) The same targets, equal time",
-                        "error / that of DSM, same targets", 8));
+                        "error / that of DSM, same targets", 30));
     HB_TRY(add_ratios(figure, result, PLANAR_FP_TIME, PLANAR_DSM_TIME, low, -0.08));
     return add_ratios(figure, result, PLANAR_HB, PLANAR_DSM_TIME, low, 0.08);
 }
