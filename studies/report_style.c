@@ -13,7 +13,7 @@
 #define FOLD(N)                                                                                    \
     "@container(max-width:" #N "rem){.f" #N ",.f" #N " tbody{display:block}"                       \
     ".f" #N " thead{position:absolute;left:-999rem}"                                               \
-    ".f" #N " tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(7.5rem,1fr));"         \
+    ".f" #N " tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));"         \
     "gap:.3rem .5rem;padding:.5rem 0;border-bottom:1px solid var(--line)}"                         \
     ".f" #N " tbody th{grid-column:1/-1;font-weight:600}"                                          \
     ".f" #N " tbody th,.f" #N " tbody td{border:0;padding:0 .3rem;text-align:left}"                \
