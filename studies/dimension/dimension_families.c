@@ -126,7 +126,7 @@ static hb_status draw_curve(maker *m)
 {
     const size_t d = (size_t)m->dim;
     const int planes = m->dim / 2 < HARMONICS ? m->dim / 2 : HARMONICS;
-    double phase[HARMONICS], point[2 * HARMONICS], tangent[2 * HARMONICS];
+    double phase[HARMONICS], point[2 * HARMONICS] = {0}, tangent[2 * HARMONICS] = {0};
     HB_TRY(draw_axes(m));
     HB_TRY(take_uniforms(m, (size_t)planes, phase));
     for (size_t k = 0; k < m->count; k++) {

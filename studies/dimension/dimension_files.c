@@ -5,10 +5,7 @@
  * cell's settings: after a change of src/train raise FORMAT, or start anew. */
 #include "dimension.h"
 
-#include <heatball/file.h>
-
 #include <math.h>
-#include <stdlib.h>
 
 #define FORMAT "dimension-1" /* to be raised when the same settings mean other numbers */
 
@@ -73,9 +70,11 @@ hb_status hb_dimension_do_all(hb_context *context, const char *directory, int re
 
 /* ---- the long table ---- */
 
-static hb_status write_cell(hb_writer *writer, const hb_dimension_size *size,
-                            const hb_dimension_cell *cell)
+static hb_status write_cell(hb_writer *writer, const void *user, size_t i_cell)
 {
+    const hb_dimension_result *result = user;
+    const hb_dimension_size *size = &result->size;
+    const hb_dimension_cell *cell = &result->cells[i_cell];
     char buffer[32];
     for (int i = 0; i < DIMENSION_VALUES; i++) {
         if (isnan(cell->value[i])) continue;
@@ -93,15 +92,6 @@ hb_status hb_dimension_write_table(hb_context *context, const char *directory,
 {
     static const char *const names[] = {"dim",  "rows",  "family",   "method",
                                         "seed", "steps", "quantity", "value"};
-    char *path;
-    HB_TRY(hb_study_path(context, directory, "dimension.csv", &path));
-    hb_writer *writer;
-    hb_status status = hb_writer_create(context, path, &writer);
-    free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, sizeof names / sizeof *names, names);
-    for (size_t i = 0; i < result->n && status == HB_OK; i++)
-        status = write_cell(writer, &result->size, &result->cells[i]);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_study_write_csv(context, directory, "dimension.csv", sizeof names / sizeof *names,
+                              names, result->n, write_cell, result);
 }

@@ -88,7 +88,7 @@ static uint64_t steps_of(const hb_dimension_size *size, int dim, int method)
 
 static size_t place_of(const hb_dimension_size *size, int d, int r, int family, int method, int s)
 {
-    size_t at = (size_t)(d * size->n_rows + r);
+    size_t at = (size_t)d * (size_t)size->n_rows + (size_t)r;
     at = (at * DIMENSION_FAMILIES + (size_t)family) * DIMENSION_METHODS + (size_t)method;
     return at * (size_t)size->seeds + (size_t)s;
 }

@@ -6,8 +6,6 @@
  * quantity, value. */
 #include "planar.h"
 
-#include <heatball/file.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +166,9 @@ static hb_status write_moment(hb_writer *writer, const hb_planar_run *run,
     return write_number(writer, run, moment->step, "curve_residual_tau0.3", moment->residual);
 }
 
-static hb_status write_run_rows(hb_writer *writer, const hb_planar_run *run)
+static hb_status write_run_rows(hb_writer *writer, const void *user, size_t i_run)
 {
+    const hb_planar_run *run = (const hb_planar_run *)user + i_run;
     char buffer[32];
     for (int i = 0; i < PLANAR_VALUES; i++)
         HB_TRY(
@@ -183,14 +182,6 @@ hb_status hb_planar_write_table(hb_context *context, const char *directory, size
                                 const hb_planar_run *runs)
 {
     static const char *const names[] = {"set", "method", "seed", "step", "quantity", "value"};
-    char *path;
-    HB_TRY(hb_study_path(context, directory, "planar.csv", &path));
-    hb_writer *writer;
-    hb_status status = hb_writer_create(context, path, &writer);
-    free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, sizeof names / sizeof *names, names);
-    for (size_t i = 0; i < n && status == HB_OK; i++) status = write_run_rows(writer, &runs[i]);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_study_write_csv(context, directory, "planar.csv", sizeof names / sizeof *names, names,
+                              n, write_run_rows, runs);
 }
