@@ -3,21 +3,14 @@
  * Compared: the files of 1 and of 2 workers, and of a study that lost some of its runs and was resumed,
  * byte for byte; the kept numbers with the judge's, asked again about the kept models. */
 #include "planar/planar.h"
-#include "support.h"
+#include "study_files.h"
 
 #include <heatball/train.h>
 
-#include <dirent.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    RING = 4,
-    SINGLE = PLANAR_METHODS - PLANAR_MAIN,
-    RUNS = 2 * PLANAR_MAIN + SINGLE,
-    MAX_FILE = 1 << 20
-};
+enum { RING = 4, SINGLE = PLANAR_METHODS - PLANAR_MAIN, RUNS = 2 * PLANAR_MAIN + SINGLE };
 
 static hb_planar_size tiny(void)
 {
@@ -47,50 +40,13 @@ static hb_planar_run *study(int threads, const char *directory, int *found)
     *found = 0;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
     assert_int_equal(n, RUNS);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(hb_planar_read_run(context, &size, directory, &runs[i]), HB_OK);
-        *found += runs[i].done;
-    }
+    assert_int_equal(hb_planar_read_all(context, &size, directory, n, runs), HB_OK);
+    for (size_t i = 0; i < n; i++) *found += runs[i].done;
     if (hb_planar_do_all(context, &size, directory, n, runs) != HB_OK)
         fail_msg("%s", hb_context_message(context));
     assert_int_equal(hb_planar_write_table(context, directory, n, runs), HB_OK);
     hb_context_destroy(context);
     return runs;
-}
-
-static size_t read_whole(const char *directory, const char *name, char *bytes)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "rb");
-    if (!file) return 0;
-    const size_t n = fread(bytes, 1, MAX_FILE, file);
-    fclose(file);
-    return n;
-}
-
-/* All files of a are in b, with the same bytes; how many there are. */
-static int same_files(const char *a, const char *b)
-{
-    static char x[MAX_FILE], y[MAX_FILE];
-    int files = 0;
-    DIR *list = opendir(a);
-    assert_non_null(list);
-    for (struct dirent *entry = readdir(list); entry; entry = readdir(list)) {
-        if (entry->d_name[0] == '.') continue;
-        const size_t n = read_whole(a, entry->d_name, x), m = read_whole(b, entry->d_name, y);
-        if (n == 0 || n != m || memcmp(x, y, n) != 0) fail_msg("%s differs", entry->d_name);
-        files++;
-    }
-    closedir(list);
-    return files;
-}
-
-static void remove_file(const char *directory, const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    assert_int_equal(unlink(path), 0);
 }
 
 static char ONE[] = "/tmp/heatball-planar-1-XXXXXX", TWO[] = "/tmp/heatball-planar-2-XXXXXX";
@@ -104,14 +60,8 @@ static int set_up(void **state)
 static int clean_up(void **state)
 {
     (void)state;
-    char *const directories[] = {ONE, TWO};
-    for (int k = 0; k < 2; k++) {
-        DIR *list = opendir(directories[k]);
-        for (struct dirent *entry = list ? readdir(list) : NULL; entry; entry = readdir(list))
-            if (entry->d_name[0] != '.') remove_file(directories[k], entry->d_name);
-        if (list) closedir(list);
-        rmdir(directories[k]);
-    }
+    remove_files(ONE);
+    remove_files(TWO);
     return 0;
 }
 
@@ -142,10 +92,8 @@ static void test_a_run_of_other_settings_is_done_again(void **state)
     size_t n;
     size.anchors++;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(hb_planar_read_run(context, &size, ONE, &runs[i]), HB_OK);
-        assert_false(runs[i].done);
-    }
+    assert_int_equal(hb_planar_read_all(context, &size, ONE, n, runs), HB_OK);
+    for (size_t i = 0; i < n; i++) assert_false(runs[i].done);
     free(runs);
     hb_context_destroy(context);
 }
