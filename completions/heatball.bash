@@ -36,7 +36,7 @@ _heatball_options()
             --each-label --first --seed --columns --real --grey --json -o --plot"
         ;;
     helmholtz) echo "--tau --box --points --spacing --label --json -o" ;;
-    study) echo "--quick --seeds --resume --seed -o" ;;
+    study) echo "--quick --seeds --part --resume --seed -o" ;;
     reproduce) echo "--quick --only --resume --seed -o" ;;
     esac
 }

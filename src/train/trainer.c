@@ -83,11 +83,25 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
+/* The same above HB_BALL_MOST_DIM, found in 256 dimensions: anchors where the data are, targets of single rows, and the
+ * constraint in some steps only. */
+static void choose_many(const hb_constraint *constraint, int dim, hb_train_settings *s)
+{
+    const hb_recipe *many = &constraint->many;
+    if (isnan(s->weight)) s->weight = many->weight;
+    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
+    if (isnan(s->anchor_spread)) s->anchor_spread = 0;
+    if (s->anchors == 0) s->anchors = many->anchors;
+    if (s->target_rows < 0) s->target_rows = 0;
+    if (s->constraint_every == 0) s->constraint_every = many->every;
+}
+
 /* What the settings leave open of a constraint. A residual is a sum over dim terms, so that above three dimensions
  * the recipe's weight falls with their square. Balls with 2 dim nodes are small, and there are fewer of them, for
  * about 576 nodes in a step, around anchors closer to the data (docs/losses.md has what was measured). */
 static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
 {
+    if (dim > HB_BALL_MOST_DIM && constraint->many.anchors > 0) choose_many(constraint, dim, s);
     const int balls = constraint->balls && dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM;
     const double d = dim, nodes = 2 * d + 1, fall = balls ? fmin(0.4, 12.8 / (d * d)) : 4 / (d * d);
     const double anchors = fmin(64, fmax(576 / nodes, fmin(16, 1040 / nodes)));
