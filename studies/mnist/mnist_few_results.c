@@ -240,12 +240,15 @@ static hb_status make_figure(hb_mnist *m, hb_context *context, FILE *table)
 {
     hb_figure *figure;
     int noted = 0;
-    HB_TRY(hb_figure_create(context, 1, 2, 0, 0, &figure));
+    HB_TRY(hb_figure_create(context, 1, 3, 0, 0, &figure));
     hb_status status = draw_panel(figure, m, "held-out denoising loss at {/:Italic τ} = 0.1",
                                   "loss", LOSS_SHOWN, 1);
     if (status == HB_OK)
         status = draw_panel(figure, m, "near copies of training images", "digits, %",
                             MNIST_NEAR_SHARE, 100);
+    if (status == HB_OK)
+        status = draw_panel(figure, m, "distance to training images", "of that of test images",
+                            MNIST_NEAREST, 1);
     if (status == HB_OK)
         status = hb_study_write_figure(context, figure, m->settings->directory, "mnist_few", table,
                                        &noted);
@@ -327,8 +330,9 @@ hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json
     HB_TRY(write_csv(m, "mnist_few.csv", NULL));
     HB_TRY(make_figure(m, context, table));
     hb_study_caption(captions, "mnist_few", place,
-                     "Few training images: held-out denoising loss at τ = 0.1 (left) and near copies "
-                     "among generated digits (right); bars have the ends of all seeds. Stopped in "
+                     "Few training images: held-out denoising loss at τ = 0.1, share of generated digits "
+                     "that are near copies, and median distance of digits to the nearest training "
+                     "image over that of test images; bars have the ends of all seeds. Stopped in "
                      "time: at the step that validation images choose.");
     HB_TRY(make_pictures(m));
     hb_study_caption(captions, "mnist_few_digits", place,

@@ -76,8 +76,8 @@ hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings)
         for (int i = 2; i < MNIST_FEW_SIZES; i++) size.few_images[i] = 0;
         size.few_seeds = settings->seeds > 0 ? settings->seeds : 1;
         size.few_width = 64;
-        size.few_steps = 400;
-        size.few_watch = 100;
+        size.few_steps = 200;
+        size.few_watch = 50;
         size.few_validation = 500;
         size.few_made = 100;
     }
