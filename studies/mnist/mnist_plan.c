@@ -122,10 +122,6 @@ void hb_mnist_method_settings(const hb_mnist_size *size, size_t rows, int method
     out->loss = recipe->loss;
     out->head = recipe->head;
     out->width = size->compare_width;
-    out->anchors = 16;
-    out->anchor_spread = 0;
-    out->nodes = recipe->loss == HB_LOSS_HB ? 3 : 8; /* pairs of a ball, probes of fp */
-    out->ball_share = 0.1;
     const double batches = ceil((double)rows / out->batch);
     double steps = size->compare_epochs * batches;
     if (recipe->as_long_as >= 0) steps *= hb_mnist_recipes[recipe->as_long_as].cost / recipe->cost;
