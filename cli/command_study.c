@@ -7,9 +7,10 @@
 #include "study_output.h"
 
 #include <heatball/base.h>
+#include <string.h>
 
 typedef struct study_values {
-    const char *name, *directory;
+    const char *name, *directory, *part;
     uint64_t seed;
     int quick, seeds, resume;
 } study_values;
@@ -25,6 +26,8 @@ static const hb_option study_options[] = {
     HB_OPTION(INTEGER, "seeds", "K", seeds,
               "number of independent repetitions; without it, the study's own number", .min = 1,
               .max = 1000000),
+    HB_OPTION(TEXT, "part", "PART", part,
+              "only this part of the study; mnist has the part few, which needs no other"),
     HB_OPTION_RESUME(study_values, resume),
     HB_OPTION_SEED(study_values, seed, "42"),
     HB_OPTION(TEXT, NULL, "DIR", directory,
@@ -68,13 +71,18 @@ static hb_status run_study(hb_session *session, const void *values)
     const study_values *v = values;
     const hb_study *study = hb_study_find(v->name);
     if (!study) return refuse_name(session, v->name);
+    if (v->part && strcmp(study->name, "mnist") != 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--part is given, but the study %s has no parts by name",
+                               study->name);
     char standard[128];
     snprintf(standard, sizeof standard, "heatball-%s", study->name);
     const hb_study_settings settings = {.directory = v->directory ? v->directory : standard,
                                         .seed = v->seed,
                                         .quick = v->quick,
                                         .seeds = v->seeds,
-                                        .resume = v->resume};
+                                        .resume = v->resume,
+                                        .part = v->part};
     const study_call call = {study, &settings};
     return hb_study_output(session, call_study, &call, settings.directory, "");
 }

@@ -129,15 +129,16 @@ json_t *hb_study_text(const char *format, ...)
 json_t *hb_study_begin(const hb_study *study, const hb_study_settings *settings)
 {
     json_t *root = json_object();
-    char seeds[32] = "";
+    char seeds[32] = "", part[64] = "";
+    if (settings->part) snprintf(part, sizeof part, " --part %.50s", settings->part);
     if (settings->seeds > 0) snprintf(seeds, sizeof seeds, " --seeds %d", settings->seeds);
     json_object_set_new(root, "study", json_string(study->name));
     json_object_set_new(root, "title", json_string(study->title));
     json_object_set_new(root, "version", json_string(hb_version()));
     json_object_set_new(root, "seed", hb_study_text("%llu", (unsigned long long)settings->seed));
     json_object_set_new(root, "command",
-                        hb_study_text("heatball study %s%s%s --seed %llu -o %s", study->name,
-                                      settings->quick ? " --quick" : "", seeds,
+                        hb_study_text("heatball study %s%s%s%s --seed %llu -o %s", study->name,
+                                      settings->quick ? " --quick" : "", seeds, part,
                                       (unsigned long long)settings->seed, study->name));
     return root;
 }

@@ -198,12 +198,12 @@ static hb_status fill_cloud(hb_context *context, const hb_cubature *rule, hb_clo
 }
 
 hb_status hb_cloud_cubature(hb_context *context, hb_cloud_kind kind, int dim, int lift, int degree,
-                            uint64_t seed, int rotations, hb_cloud *out)
+                            uint64_t seed, int first, int rotations, hb_cloud *out)
 {
     hb_cubature *rule = NULL;
     hb_status status = create_rule(context, kind, dim, lift, degree, &rule);
     for (int rotation = 0; rotation < rotations && status == HB_OK; rotation++)
-        status = fill_cloud(context, rule, kind, degree, seed, rotation, out + rotation);
+        status = fill_cloud(context, rule, kind, degree, seed, first + rotation, out + rotation);
     hb_cubature_destroy(rule);
     return status;
 }

@@ -31,10 +31,10 @@ hb_status hb_cloud_seeds(hb_context *context, uint64_t seed, uint64_t index, uin
 hb_status hb_cloud_random(hb_context *context, const hb_cloud_draw *draw, hb_cloud_kind kind,
                           uint64_t first, size_t pairs, hb_cloud *out);
 
-/* The cubature clouds out[turns] of a kind: the rule of degree `degree` as built, then in random
- * rotations 1 .. turns-1 of the seed. Destroy each with hb_cloud_destroy, also after a failure. */
+/* The cubature clouds out[rotations] of a kind: the rule of degree `degree` in the random rotations first,
+ * first + 1 .. of the seed; rotation 0 is the rule as built. Destroy each with hb_cloud_destroy, also after a failure. */
 hb_status hb_cloud_cubature(hb_context *context, hb_cloud_kind kind, int dim, int lift, int degree,
-                            uint64_t seed, int rotations, hb_cloud *out);
+                            uint64_t seed, int first, int rotations, hb_cloud *out);
 void hb_cloud_destroy(hb_context *context, hb_cloud *cloud); /* a zeroed one is fine */
 
 #endif

@@ -208,6 +208,7 @@ static void rotation_nodes(const hb_cubature *rule, const double *Q, double *out
     for (size_t node = 0; node < rule->size; node++)
         for (size_t j = 0; j < d; j++) {
             const double component = rule->z[node * d + j];
+            if (component == 0) continue;
             for (size_t i = 0; i < d; i++) out[node * d + i] += Q[j * d + i] * component;
         }
 }

@@ -340,7 +340,7 @@ static hb_status average_by_rules(average_run *run)
             if (kind_is_wanted(run, kind))
                 status = hb_cloud_cubature(anchors->context, (hb_cloud_kind)kind,
                                            anchors->equation.dim, anchors->settings.lift,
-                                           run->wish.degree - 2 * rule, anchors->settings.seed,
+                                           run->wish.degree - 2 * rule, anchors->settings.seed, 0,
                                            rotations_of(run), run->clouds[rule][kind]);
     if (status == HB_OK)
         status = hb_parallel_for(anchors->context, "averages", anchors->n, cubature_task, run);

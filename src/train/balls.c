@@ -7,25 +7,34 @@
 
 const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS] = {HB_CLOUD_VALUE, HB_CLOUD_SCORE};
 
+/* As many as fill the memory of 64 of them in 64 dimensions: 4 MB each kind. */
+static uint32_t rotations_of(int dim)
+{
+    if (dim <= HB_BALL_MOST_DIM) return HB_BALL_ROTATIONS;
+    const int rotations = HB_BALL_ROTATIONS * HB_BALL_MOST_DIM * HB_BALL_MOST_DIM / (dim * dim);
+    return rotations > 1 ? (uint32_t)rotations : 1;
+}
+
 hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
 {
     const int dim = trainer->model->info.dim;
     hb_ball_constants constants;
     void *memory;
+    HB_CHECK(trainer->context, dim <= HB_BALL_LAST_DIM, HB_ERROR_ARGUMENT,
+             "the hb loss takes at most %d dimensions, since its rotations fill the memory; there "
+             "are %d: take fp or dsm",
+             HB_BALL_LAST_DIM, dim);
     HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_ball_common), &memory));
     hb_ball_common *common = trainer->common = memory;
-    *common = (hb_ball_common){.halves = HB_BALL_HALVES};
+    *common = (hb_ball_common){.rotations = rotations_of(dim)};
     HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, sizeof constants, &constants));
     common->C1 = constants.C1;
     common->to_scaled = 1 / (M_PI * trainer->settings.ball_share * constants.C1);
-    for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++)
-        common->nodes[k] = 2 * (size_t)trainer->settings.nodes;
-    if (dim > HB_BALL_MOST_DIM) return HB_OK;
-    common->halves = 1;
     for (int k = 0; k < kinds && k < HB_BALL_KINDS; k++) {
         const int of_nodes = dim <= HB_BALL_SMALL_DIM || degree[k] < 3 ? degree[k] : 3;
         HB_TRY(hb_cloud_cubature(trainer->context, hb_ball_kinds[k], dim, 0, of_nodes,
-                                 trainer->settings.seed, HB_BALL_ROTATIONS, common->rotated[k]));
+                                 trainer->settings.seed, dim > HB_BALL_MOST_DIM,
+                                 (int)common->rotations, common->rotated[k]));
         common->nodes[k] = common->rotated[k][0].n;
     }
     return HB_OK;
@@ -36,7 +45,7 @@ void hb_ball_discard(hb_trainer *trainer)
     hb_ball_common *common = trainer->common;
     if (!common) return;
     for (int k = 0; k < HB_BALL_KINDS; k++)
-        for (int i = 0; i < HB_BALL_ROTATIONS; i++)
+        for (int i = 0; i < HB_BALL_ROTATIONS; i++) // those that there are not are zeros
             hb_cloud_destroy(trainer->context, &common->rotated[k][i]);
     hb_release(trainer->context, common);
     trainer->common = NULL;
@@ -93,12 +102,32 @@ uint64_t hb_ball_number(const hb_shard *shard, size_t i)
     return trainer->state.step * (uint64_t)trainer->settings.anchors + shard->first_anchor + i;
 }
 
-hb_status hb_ball_rotation(hb_shard *shard, size_t i, uint32_t *rotation)
+/* out: the stored cloud with coordinate k times sign k, +-1 by a bit of words. */
+static void turn_cloud(const hb_cloud *stored, size_t d, const uint32_t *words, hb_cloud *out)
 {
+    double sign[HB_BALL_LAST_DIM];
+    for (size_t k = 0; k < d; k++) sign[k] = words[k / 32] >> k % 32 & 1 ? 1 : -1;
+    *out = (hb_cloud){stored->n, out->y, stored->s, stored->weight, out->arm};
+    for (size_t j = 0; j < stored->n; j++)
+        for (size_t k = 0; k < d; k++) {
+            out->y[j * d + k] = sign[k] * stored->y[j * d + k];
+            out->arm[j * d + k] = sign[k] * stored->arm[j * d + k];
+        }
+}
+
+hb_status hb_ball_cloud(hb_shard *shard, size_t i, int kind, hb_cloud *turned, const hb_cloud **out)
+{
+    const hb_ball_common *common = shard->trainer->common;
+    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const size_t count = d > HB_BALL_MOST_DIM ? 1 + (d + 31) / 32 : 1;
+    uint32_t words[1 + HB_BALL_LAST_DIM / 32];
     HB_TRY(hb_random_words(&shard->alone, shard->trainer->settings.seed,
-                           HB_STREAM_TRAIN + HB_STREAM_CLOUD, hb_ball_number(shard, i), 1,
-                           rotation));
-    *rotation %= HB_BALL_ROTATIONS;
+                           HB_STREAM_TRAIN + HB_STREAM_CLOUD, hb_ball_number(shard, i) * count,
+                           count, words));
+    *out = &common->rotated[kind][words[0] % common->rotations];
+    if (count == 1) return HB_OK;
+    turn_cloud(*out, d, words + 1, turned);
+    *out = turned;
     return HB_OK;
 }
 
@@ -106,11 +135,4 @@ double hb_huber(double r, double *slope)
 {
     *slope = r > 1 ? 1 : r < -1 ? -1 : r;
     return fabs(r) <= 1 ? 0.5 * r * r : fabs(r) - 0.5;
-}
-
-double hb_huber_of_product(double q, double *slope)
-{
-    const double size = fabs(q);
-    *slope = size <= 1 ? 0.5 : 0.5 / sqrt(size);
-    return size <= 1 ? q / 2 : copysign(sqrt(size) - 0.5, q);
 }

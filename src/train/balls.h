@@ -9,10 +9,16 @@
 #include "ball/clouds.h"
 #include "train/trainer.h"
 
-/* Each anchor has nodes in one of HB_BALL_ROTATIONS rotations. dim <= HB_BALL_SMALL_DIM: of the degree that the loss
- * asks for; up to HB_BALL_MOST_DIM: of degree 3 at most, which for kappa is the 2 dim points +-rho e_i of one shell;
- * above, where so many nodes cost too much: random pairs, in two independent halves. */
-enum { HB_BALL_SMALL_DIM = 3, HB_BALL_MOST_DIM = 64, HB_BALL_ROTATIONS = 64, HB_BALL_HALVES = 2 };
+/* Each anchor has nodes in one of HB_BALL_ROTATIONS rotations Q. dim <= HB_BALL_SMALL_DIM: of the degree that the loss
+ * asks for; above: of degree 3 at most, which for kappa is the 2 dim points +-rho e_i of one shell. Above
+ * HB_BALL_MOST_DIM, where rotations fill the memory, fewer are kept, and each anchor takes D Q with signs D of its
+ * own in the place of Q; HB_BALL_LAST_DIM is the end. */
+enum {
+    HB_BALL_SMALL_DIM = 3,
+    HB_BALL_MOST_DIM = 64,
+    HB_BALL_LAST_DIM = 2048,
+    HB_BALL_ROTATIONS = 64
+};
 
 /* What all shards of a heat-ball loss share: trainer->common. Kind 0 is averaged by kappa, kind 1 (where
  * a loss has it) by the measure of the arms. */
@@ -20,9 +26,9 @@ enum { HB_BALL_KINDS = 2 };
 extern const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS];
 
 typedef struct hb_ball_common {
-    hb_cloud rotated[HB_BALL_KINDS][HB_BALL_ROTATIONS]; /* dim <= HB_BALL_MOST_DIM */
-    size_t nodes[HB_BALL_KINDS]; /* of one ball and one half; 0: no such kind */
-    size_t halves;
+    hb_cloud rotated[HB_BALL_KINDS][HB_BALL_ROTATIONS];
+    uint32_t rotations;          /* that there are */
+    size_t nodes[HB_BALL_KINDS]; /* of one ball; 0: no such kind */
     double C1;
     double to_scaled; /* the scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1) */
 } hb_ball_common;
@@ -30,8 +36,8 @@ typedef struct hb_ball_common {
 /* A constraint over heat balls whose file has prepare, create and add, its scratch an hb_scratch at its beginning. */
 #define HB_BALL_CONSTRAINT(of_recipe)                                                              \
     {                                                                                              \
-        .weight = (of_recipe), .target_rows = 512, .balls = 1, .prepare = prepare,                 \
-        .discard = hb_ball_discard, .create = create, .add = add                                   \
+        .weight = (of_recipe), .target_rows = 512, .balls = 1, .many = {0.01 * (of_recipe), 2, 2}, \
+        .prepare = prepare, .discard = hb_ball_discard, .create = create, .add = add               \
     }
 
 /* degree[kinds]: of the nodes in small dimensions. */
@@ -62,11 +68,11 @@ double hb_ball_radius(const hb_shard *shard, size_t i);
 double hb_ball_weight(const hb_shard *shard, size_t i);
 /* The number of anchor i in the whole run: what its random draws depend on. */
 uint64_t hb_ball_number(const hb_shard *shard, size_t i);
-/* Which rotation it has. */
-hb_status hb_ball_rotation(hb_shard *shard, size_t i, uint32_t *rotation);
-
-/* Huber's function of r^2 = the product of two residuals: q/2 for |q| <= 1, sign(q) (sqrt|q| - 1/2)
- * beyond; slope: its derivative by q. */
-double hb_huber_of_product(double q, double *slope);
+/* Its nodes of a kind, rotated; turned: HB_BALL_CLOUD of scratch, which *out may be made of. */
+hb_status hb_ball_cloud(hb_shard *shard, size_t i, int kind, hb_cloud *turned,
+                        const hb_cloud **out);
+#define HB_BALL_CLOUD(cloud, nodes, dim)                                                           \
+    HB_ARRAY_IF((dim) > HB_BALL_MOST_DIM, (cloud).y, (nodes) * (dim)),                             \
+        HB_ARRAY_IF((dim) > HB_BALL_MOST_DIM, (cloud).arm, (nodes) * (dim))
 
 #endif

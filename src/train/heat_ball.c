@@ -12,9 +12,8 @@
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
  * dim <= 3: nodes that are exact for polynomials of parabolic degree 4 (11 in the plane), in one of
- * 64 random rotations for each anchor. Up to 64: the 2 dim points +-rho e_i of one shell, exact to degree 3, in
- * rotations too, with small balls and b^2 for b. Above: two independent sets of antithetic pairs; the product of
- * their residuals takes the place of rho^2, whose expectation would carry the variance of the nodes. docs/losses.md.
+ * 64 random rotations for each anchor. Above: the 2 dim points +-rho e_i of one shell, exact to degree 3, in rotations
+ * too, with small balls and b^2 for b. docs/losses.md.
  * A number to reproduce: in the plane with f = 0.4, rho = 20 R. */
 #include "train/balls.h"
 
@@ -22,15 +21,14 @@
 
 enum { DEGREE = 4 };
 
-/* Rows: the anchors, then for each anchor its nodes, half by half. */
+/* Rows: the anchors, then for each anchor its nodes. */
 typedef struct ball_scratch {
     hb_scratch own;
     hb_ball_rows at;
     hb_row_values net;     /* v: v~_ref */
-    const double **weight; // (anchors): of the nodes, NULL: all the same
+    const double **weight; // (anchors): of the nodes
     double *share;         // (nodes)
-    hb_cloud cloud;        /* Monte Carlo: one set of pairs */
-    hb_cloud_draw draw;
+    hb_cloud cloud;
 } ball_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
@@ -50,18 +48,15 @@ static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
                         HB_BALL_ROWS(shard, work->at, rows, d), HB_ROW_VALUES(work->net, rows, d),
-                        HB_ARRAY(work->share, nodes), HB_ARRAY(work->cloud.y, nodes * d),
-                        HB_ARRAY(work->cloud.s, nodes), HB_ARRAY(work->draw.z, nodes * d),
-                        HB_ARRAY(work->draw.sigma, nodes), HB_ARRAY(work->draw.uniform, nodes),
+                        HB_ARRAY(work->share, nodes), HB_BALL_CLOUD(work->cloud, nodes, d),
                         HB_ARRAY(work->weight, m)));
-    work->draw.dim = (int)d;
     return HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + common->nodes[0] * common->halves);
+    const size_t rows = shard->anchors * (1 + common->nodes[0]);
     ball_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -72,24 +67,10 @@ static hb_status create(hb_shard *shard)
 
 static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 {
-    hb_ball_common *common = shard->trainer->common;
-    const size_t nodes = common->nodes[0];
-    size_t row = shard->anchors + i * nodes * common->halves;
-    work->weight[i] = NULL;
-    if (common->halves == 1) {
-        uint32_t rotation;
-        HB_TRY(hb_ball_rotation(shard, i, &rotation));
-        work->weight[i] = common->rotated[0][rotation].weight;
-        hb_ball_place_cloud(shard, i, &common->rotated[0][rotation], nodes, row, &work->at);
-        return HB_OK;
-    }
-    HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
-                          work->draw.seeds));
-    for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes) {
-        HB_TRY(hb_cloud_random(&shard->alone, &work->draw, HB_CLOUD_VALUE, half * nodes / 2,
-                               nodes / 2, &work->cloud));
-        hb_ball_place_cloud(shard, i, &work->cloud, nodes, row, &work->at);
-    }
+    const hb_cloud *cloud;
+    HB_TRY(hb_ball_cloud(shard, i, 0, &work->cloud, &cloud));
+    work->weight[i] = cloud->weight;
+    hb_ball_place_cloud(shard, i, cloud, cloud->n, shard->anchors + i * cloud->n, &work->at);
     return HB_OK;
 }
 
@@ -106,9 +87,8 @@ static double residual(const ball_scratch *work, size_t i, size_t row, size_t n,
         most = fmax(most, share[j] + fmax(0, (double)work->net.w[row + j]));
     }
     for (size_t j = 0; j < n; j++) {
-        const double omega = weight ? weight[j] : 1;
-        sum_reference += omega * exp(share[j] - most);
-        share[j] = omega * exp(share[j] - most + (double)work->net.w[row + j]);
+        sum_reference += weight[j] * exp(share[j] - most);
+        share[j] = weight[j] * exp(share[j] - most + (double)work->net.w[row + j]);
         sum += share[j];
     }
     for (size_t j = 0; j < n; j++) share[j] /= sum;
@@ -123,7 +103,7 @@ static void pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n, const
     for (size_t j = 0; j < n; j++) work->net.cotangent[row + j] += (float)(-pull * share[j]);
 }
 
-/* One set of nodes: factor * huber(rho). */
+/* factor * huber(rho) of anchor i. */
 static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
@@ -135,28 +115,9 @@ static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double facto
     pull_nodes(work, i, row, n, work->share, factor * slope * common->to_scaled);
 }
 
-/* Two sets: rho_1 rho_2 takes the place of rho^2. */
-static void add_halves(hb_shard *shard, ball_scratch *work, size_t i, double factor)
-{
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t n = common->nodes[0], first = shard->anchors + HB_BALL_HALVES * i * n;
-    double rho[HB_BALL_HALVES], slope;
-    for (size_t h = 0; h < HB_BALL_HALVES; h++)
-        rho[h] = common->to_scaled * residual(work, i, first + h * n, n, work->share);
-    const double q = rho[0] * rho[1];
-    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber_of_product(q, &slope);
-    shard->losses[HB_LOSS_RESIDUAL2] += q / shard->trainer->settings.anchors;
-    for (size_t h = 0; h < HB_BALL_HALVES; h++) {
-        residual(work, i, first + h * n, n, work->share);
-        pull_nodes(work, i, first + h * n, n, work->share,
-                   factor * slope * rho[1 - h] * common->to_scaled);
-    }
-}
-
 static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
-    const hb_ball_common *common = trainer->common;
     ball_scratch *work = shard->scratch;
     for (size_t i = 0; i < shard->anchors; i++) {
         hb_ball_place_anchor(shard, i, &work->at);
@@ -167,13 +128,8 @@ static hb_status add(hb_shard *shard)
     for (size_t i = 0; i < points.n; i++)
         work->net.v[i] += trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        const double factor = share * hb_ball_weight(shard, i);
-        if (common->halves == 1)
-            add_ball(shard, work, i, factor);
-        else
-            add_halves(shard, work, i, factor);
-    }
+    for (size_t i = 0; i < shard->anchors; i++)
+        add_ball(shard, work, i, share * hb_ball_weight(shard, i));
     return hb_row_values_backward(shard, &work->net);
 }
 

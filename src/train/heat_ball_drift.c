@@ -13,8 +13,7 @@
  * -Q R'(Q).
  *
  * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 21 in the plane), in one of
- * 64 rotations; up to 64 dimensions, to degree 3. Above: two independent sets of antithetic pairs, half for each measure, and the
- * product of their residuals (heat_ball.c).
+ * 64 rotations; above to degree 3 (heat_ball.c).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
 #include "base/linear_algebra.h"
 #include "train/balls.h"
@@ -27,7 +26,7 @@ enum { DEGREE = 4, KINDS = HB_BALL_KINDS };
 
 static const double REACH = 0.2, MOST_EXPONENT = 60;
 
-/* Rows: the anchors, then for each anchor its nodes, half by half, kind by kind. */
+/* Rows: the anchors, then for each anchor its nodes, kind by kind. */
 typedef struct drift_balls_scratch {
     hb_scratch own;
     hb_ball_rows at;
@@ -36,8 +35,7 @@ typedef struct drift_balls_scratch {
     double *to_scaled;                 // (anchors): rho/R
     double *F, *divergence, *jacobian; // (anchors, dim), (anchors), (anchors, dim, dim)
     double *node_drift;                // (nodes, dim)
-    hb_cloud cloud[KINDS];             /* Monte Carlo: one set of pairs */
-    hb_cloud_draw draw;
+    hb_cloud cloud[KINDS];
 } drift_balls_scratch;
 
 static size_t nodes_of(const hb_ball_common *common)
@@ -67,22 +65,15 @@ static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_
         HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->tau, rows), HB_ARRAY(work->shift, rows),
         HB_ARRAY(work->weight, rows), HB_ARRAY(work->to_scaled, m), HB_ARRAY(work->F, m * d),
         HB_ARRAY(work->divergence, m), HB_ARRAY(work->jacobian, m * d * d),
-        HB_ARRAY(work->node_drift, n * d), HB_ARRAY(work->cloud[0].y, n * d),
-        HB_ARRAY(work->cloud[0].s, n), HB_ARRAY(work->cloud[0].arm, n * d),
-        HB_ARRAY(work->cloud[1].y, n * d), HB_ARRAY(work->cloud[1].s, n),
-        HB_ARRAY(work->cloud[1].arm, n * d), HB_ARRAY(work->draw.z, n * d),
-        HB_ARRAY(work->draw.sigma, n), HB_ARRAY(work->draw.uniform, n)));
-    hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(shard->trainer->context, (int)d, 0, sizeof constants, &constants));
-    work->draw.dim = (int)d;
-    work->draw.c_g = constants.c_g;
+        HB_ARRAY(work->node_drift, n * d), HB_BALL_CLOUD(work->cloud[0], common->nodes[0], d),
+        HB_BALL_CLOUD(work->cloud[1], common->nodes[1], d)));
     return HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + nodes_of(common) * common->halves);
+    const size_t rows = shard->anchors * (1 + nodes_of(common));
     drift_balls_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -108,43 +99,23 @@ static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_scratch 
     return f;
 }
 
-/* The nodes of one half behind anchor i, from `row` on. */
-static hb_status place_half(hb_shard *shard, drift_balls_scratch *work, const hb_drift_frame *f,
-                            size_t i, const hb_cloud *value, const hb_cloud *arm, size_t row)
+static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t i)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const hb_drift_nodes nodes = {work->at.z + row * f->dim, work->tau + row, work->shift + row,
+    const hb_drift_frame f = frame_of(shard, work, i);
+    const size_t row = shard->anchors + i * nodes_of(common);
+    const hb_drift_nodes nodes = {work->at.z + row * f.dim, work->tau + row, work->shift + row,
                                   work->weight + row};
-    HB_TRY(hb_drift_frame_place(&shard->alone, f, value, common->nodes[0], arm, common->nodes[1],
-                                work->node_drift, &nodes));
+    const hb_cloud *value, *arm;
+    work->to_scaled[i] =
+        shard->anchor.weight[i] * 2 * shard->anchor.level[i].b / (common->C1 * f.radius * f.radius);
+    HB_TRY(hb_ball_cloud(shard, i, 0, &work->cloud[0], &value));
+    HB_TRY(hb_ball_cloud(shard, i, 1, &work->cloud[1], &arm));
+    HB_TRY(hb_drift_frame_place(&shard->alone, &f, value, value->n, arm, arm->n, work->node_drift,
+                                &nodes));
     for (size_t j = row; j < row + nodes_of(common); j++) {
         hb_model_level(shard->trainer->model, work->tau[j], &work->at.level[j]);
         if (work->at.labels) work->at.labels[j] = shard->anchor.labels[i];
-    }
-    return HB_OK;
-}
-
-static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t i)
-{
-    hb_ball_common *common = shard->trainer->common;
-    const hb_drift_frame f = frame_of(shard, work, i);
-    size_t row = shard->anchors + i * nodes_of(common) * common->halves;
-    work->to_scaled[i] =
-        shard->anchor.weight[i] * 2 * shard->anchor.level[i].b / (common->C1 * f.radius * f.radius);
-    if (common->halves == 1) {
-        uint32_t rotation;
-        HB_TRY(hb_ball_rotation(shard, i, &rotation));
-        return place_half(shard, work, &f, i, &common->rotated[0][rotation],
-                          &common->rotated[1][rotation], row);
-    }
-    HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
-                          work->draw.seeds));
-    for (uint64_t half = 0; half < HB_BALL_HALVES; half++, row += nodes_of(common)) {
-        for (int k = 0; k < KINDS; k++)
-            HB_TRY(hb_cloud_random(&shard->alone, &work->draw, hb_ball_kinds[k],
-                                   half * common->nodes[k] / 2, common->nodes[k] / 2,
-                                   &work->cloud[k]));
-        HB_TRY(place_half(shard, work, &f, i, &work->cloud[0], &work->cloud[1], row));
     }
     return HB_OK;
 }
@@ -182,21 +153,12 @@ static void pull_nodes(drift_balls_scratch *work, size_t i, size_t row, size_t n
 static void add_anchor(hb_shard *shard, drift_balls_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t n = nodes_of(common), first = shard->anchors + i * n * common->halves;
-    double rho[HB_BALL_HALVES] = {0}, Q[HB_BALL_HALVES] = {0}, slope[HB_BALL_HALVES] = {0},
-           of_square;
-    for (size_t h = 0; h < common->halves; h++)
-        rho[h] = residual(work, i, first + h * n, n, &Q[h], &slope[h]);
-    const double square = rho[0] * rho[common->halves - 1];
-    shard->losses[HB_LOSS_RESIDUAL2] += square / shard->trainer->settings.anchors;
-    if (common->halves == 1) {
-        shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho[0], &of_square);
-        pull_nodes(work, i, first, n, Q[0], factor * of_square * slope[0]);
-        return;
-    }
-    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber_of_product(square, &of_square);
-    for (size_t h = 0; h < HB_BALL_HALVES; h++)
-        pull_nodes(work, i, first + h * n, n, Q[h], factor * of_square * rho[1 - h] * slope[h]);
+    const size_t n = nodes_of(common), first = shard->anchors + i * n;
+    double Q, slope, of_square;
+    const double rho = residual(work, i, first, n, &Q, &slope);
+    shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / shard->trainer->settings.anchors;
+    shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &of_square);
+    pull_nodes(work, i, first, n, Q, factor * of_square * slope);
 }
 
 static hb_status add(hb_shard *shard)

@@ -11,8 +11,7 @@
  * each coordinate; loss: weight * mean of (b/dim) sum_i huber(rho_i). It asks for more than a
  * residual of ln p: a rotation is no solution.
  *
- * dim <= 3: nodes of degree 4 for kappa and 2 for the arms; up to 64: 3 and 2. Above: random pairs for both, in two
- * independent halves, whose product takes the place of rho_i^2 (as in heat_ball.c). A number to
+ * dim <= 3: nodes of degree 4 for kappa and 2 for the arms; above: 3 and 2 (as in heat_ball.c). A number to
  * reproduce: as the balls shrink rho tends to b^(3/2)/2 times the residual of
  * fokker_planck_score.c, for a score that is a gradient (tests/train/test_losses.c). */
 #include "train/balls.h"
@@ -22,15 +21,14 @@
 
 enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = HB_BALL_KINDS };
 
-/* Rows: the anchors; then for each anchor and half its kappa nodes and its arms' nodes. */
+/* Rows: the anchors; then for each anchor its kappa nodes and its arms' nodes. */
 typedef struct vector_scratch {
     hb_scratch own;
     hb_ball_rows at;
     float *score, *cotangent; // (rows, dim)
     double *weight, *arm;     // (rows), (rows, dim): of every node
-    double *residual, *pull;  // (halves, dim)
+    double *residual, *pull;  // (dim)
     hb_cloud cloud;
-    hb_cloud_draw draw;
 } vector_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
@@ -52,23 +50,15 @@ static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t row
     HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
                         HB_ARRAY(work->score, rows * d), HB_ARRAY(work->cotangent, rows * d),
                         HB_ARRAY(work->weight, rows), HB_ARRAY(work->arm, rows * d),
-                        HB_ARRAY(work->residual, HB_BALL_HALVES * d),
-                        HB_ARRAY(work->pull, HB_BALL_HALVES * d), HB_ARRAY(work->cloud.y, most * d),
-                        HB_ARRAY(work->cloud.s, most), HB_ARRAY(work->cloud.arm, most * d),
-                        HB_ARRAY(work->draw.z, most * d), HB_ARRAY(work->draw.sigma, most),
-                        HB_ARRAY(work->draw.uniform, most)));
-    hb_ball_constants constants;
-    HB_TRY(hb_ball_constants_get(trainer->context, (int)d, 0, sizeof constants, &constants));
-    work->draw.dim = (int)d;
-    work->draw.c_g = constants.c_g;
+                        HB_ARRAY(work->residual, d), HB_ARRAY(work->pull, d),
+                        HB_BALL_CLOUD(work->cloud, most, d)));
     return HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows =
-        shard->anchors * (1 + common->halves * (common->nodes[0] + common->nodes[1]));
+    const size_t rows = shard->anchors * (1 + common->nodes[0] + common->nodes[1]);
     vector_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_SCORE, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -77,58 +67,46 @@ static hb_status create(hb_shard *shard)
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-/* The first row of anchor i's nodes of a half and kind. */
-static size_t first_row(const hb_shard *shard, size_t i, size_t half, int kind)
+/* The first row of anchor i's nodes of a kind. */
+static size_t first_row(const hb_shard *shard, size_t i, int kind)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t of_half = common->nodes[0] + common->nodes[1];
-    return shard->anchors + (i * common->halves + half) * of_half + (kind ? common->nodes[0] : 0);
+    const size_t nodes = common->nodes[0] + common->nodes[1];
+    return shard->anchors + i * nodes + (kind ? common->nodes[0] : 0);
 }
 
 static void keep(const hb_shard *shard, vector_scratch *work, size_t i, const hb_cloud *cloud,
-                 size_t n, int kind, size_t row)
+                 int kind)
 {
-    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const size_t d = (size_t)shard->trainer->model->info.dim, n = cloud->n;
+    const size_t row = first_row(shard, i, kind);
     hb_ball_place_cloud(shard, i, cloud, n, row, &work->at);
-    for (size_t j = 0; j < n; j++)
-        work->weight[row + j] = cloud->weight ? cloud->weight[j] : 1 / (double)n;
+    memcpy(work->weight + row, cloud->weight, n * sizeof(double));
     if (kind) memcpy(work->arm + row * d, cloud->arm, n * d * sizeof(double));
 }
 
 static hb_status place_nodes(hb_shard *shard, vector_scratch *work, size_t i)
 {
-    hb_ball_common *common = shard->trainer->common;
-    uint32_t rotation;
-    HB_TRY(hb_ball_rotation(shard, i, &rotation));
-    HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
-                          work->draw.seeds));
-    for (size_t half = 0; half < common->halves; half++)
-        for (int k = 0; k < KINDS; k++) {
-            const size_t n = common->nodes[k];
-            const hb_cloud *cloud = &common->rotated[k][rotation];
-            if (common->halves > 1) {
-                HB_TRY(hb_cloud_random(&shard->alone, &work->draw, hb_ball_kinds[k], half * n / 2,
-                                       n / 2, &work->cloud));
-                cloud = &work->cloud;
-            }
-            keep(shard, work, i, cloud, n, k, first_row(shard, i, half, k));
-        }
+    const hb_cloud *cloud;
+    for (int kind = 0; kind < KINDS; kind++) {
+        HB_TRY(hb_ball_cloud(shard, i, kind, &work->cloud, &cloud));
+        keep(shard, work, i, cloud, kind);
+    }
     return HB_OK;
 }
 
 /* ---- the residual -----------------------------------------------------------------------------
  */
 
-/* R (dim) of anchor i and a half. */
-static void residual(const hb_shard *shard, const vector_scratch *work, size_t i, size_t half,
-                     double *R)
+/* R (dim) of anchor i. */
+static void residual(const hb_shard *shard, const vector_scratch *work, size_t i, double *R)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const float *reference = hb_model_tape_reference(work->own.tape), *score = work->score;
     const double r = hb_ball_radius(shard, i), a0 = work->at.level[i].a;
     for (size_t k = 0; k < d; k++) R[k] = a0 * (double)(score[i * d + k] - reference[i * d + k]);
-    size_t row = first_row(shard, i, half, 0);
+    size_t row = first_row(shard, i, 0);
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
             R[k] -= work->weight[row] * work->at.level[row].a *
@@ -143,15 +121,14 @@ static void residual(const hb_shard *shard, const vector_scratch *work, size_t i
 }
 
 /* Adds pull = dL/dR times the derivatives of R to the cotangents of the scores. */
-static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, size_t half,
-                       const double *pull)
+static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, const double *pull)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const double r = hb_ball_radius(shard, i);
     float *to = work->cotangent;
     for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(work->at.level[i].a * pull[k]);
-    size_t row = first_row(shard, i, half, 0);
+    size_t row = first_row(shard, i, 0);
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
             to[row * d + k] -= (float)(work->weight[row] * work->at.level[row].a * pull[k]);
@@ -169,28 +146,21 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
-    const size_t d = (size_t)trainer->model->info.dim, last = common->halves - 1;
+    const size_t d = (size_t)trainer->model->info.dim;
     const hb_noise_level *c = &work->at.level[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor =
         trainer->settings.weight * trainer->ramp * hb_ball_weight(shard, i) * share;
     const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
-    for (size_t h = 0; h <= last; h++) residual(shard, work, i, h, work->residual + h * d);
+    residual(shard, work, i, work->residual);
     for (size_t k = 0; k < d; k++) {
-        const double one = scale * work->residual[k], other = scale * work->residual[last * d + k];
         double slope;
-        shard->losses[HB_LOSS_RESIDUAL2] += share * one * other;
-        if (last == 0) {
-            shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(one, &slope);
-            work->pull[k] = factor * slope * scale;
-        } else {
-            shard->losses[HB_LOSS_OF_CONSTRAINT] +=
-                factor * hb_huber_of_product(one * other, &slope);
-            work->pull[k] = factor * slope * other * scale;
-            work->pull[d + k] = factor * slope * one * scale;
-        }
+        const double rho = scale * work->residual[k];
+        shard->losses[HB_LOSS_RESIDUAL2] += share * rho * rho;
+        shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
+        work->pull[k] = factor * slope * scale;
     }
-    for (size_t h = 0; h <= last; h++) pull_nodes(shard, work, i, h, work->pull + h * d);
+    pull_nodes(shard, work, i, work->pull);
 }
 
 static hb_status add(hb_shard *shard)

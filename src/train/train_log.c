@@ -1,8 +1,7 @@
 /* The log of a run: at most HB_LOG_MOST_ROWS rows, each the mean over the steps since the row
  * before. It is kept in memory and in checkpoints, and written whole as .csv at the end, so that a
  * run that was resumed has the log of all its steps. residual is the root of the mean squared
- * scaled residual; its square is estimated without bias above 3 dimensions, and may then come out
- * negative: 0 stands for that. */
+ * scaled residual, for fp above 3 dimensions with the variance of its probes. */
 #include "train/trainer.h"
 
 #include <heatball/file.h>
@@ -28,12 +27,12 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
                            trainer->shards[s].losses[HB_LOSS_OF_CONSTRAINT];
     trainer->log_count++;
     if (step % trainer->log_every && step != trainer->settings.steps && !last) return HB_OK;
-    const double per = 1 / (double)trainer->log_count;
+    const double per = 1 / (double)trainer->log_count, every = trainer->settings.constraint_every;
     const double row[HB_LOG_COLUMNS] = {(double)step,
                                         per * (sums[HB_LOSS_OF_DSM] + sums[HB_LOSS_OF_CONSTRAINT]),
                                         per * sums[HB_LOSS_OF_DSM],
                                         per * sums[HB_LOSS_OF_CONSTRAINT],
-                                        sqrt(fmax(0, per * sums[HB_LOSS_RESIDUAL2])),
+                                        sqrt(per * every * sums[HB_LOSS_RESIDUAL2]),
                                         per * sums[HB_LOSSES],
                                         hb_adam_rate(&trainer->adam, step - 1),
                                         seconds};

@@ -1,7 +1,7 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
  * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread,
- * target_rows, standardise) is chosen here, into the trainer's own copy of the settings. */
+ * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. */
 #include "train/balls.h"
 #include "train/shard.h"
 
@@ -83,11 +83,25 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
+/* The same above HB_BALL_MOST_DIM, found in 256 dimensions: anchors where the data are, targets of single rows, and the
+ * constraint in some steps only. */
+static void choose_many(const hb_constraint *constraint, int dim, hb_train_settings *s)
+{
+    const hb_recipe *many = &constraint->many;
+    if (isnan(s->weight)) s->weight = many->weight;
+    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
+    if (isnan(s->anchor_spread)) s->anchor_spread = 0;
+    if (s->anchors == 0) s->anchors = many->anchors;
+    if (s->target_rows < 0) s->target_rows = 0;
+    if (s->constraint_every == 0) s->constraint_every = many->every;
+}
+
 /* What the settings leave open of a constraint. A residual is a sum over dim terms, so that above three dimensions
  * the recipe's weight falls with their square. Balls with 2 dim nodes are small, and there are fewer of them, for
  * about 576 nodes in a step, around anchors closer to the data (docs/losses.md has what was measured). */
 static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
 {
+    if (dim > HB_BALL_MOST_DIM && constraint->many.anchors > 0) choose_many(constraint, dim, s);
     const int balls = constraint->balls && dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM;
     const double d = dim, nodes = 2 * d + 1, fall = balls ? fmin(0.4, 12.8 / (d * d)) : 4 / (d * d);
     const double anchors = fmin(64, fmax(576 / nodes, fmin(16, 1040 / nodes)));
@@ -97,6 +111,7 @@ static void choose_constraint(const hb_constraint *constraint, int dim, hb_train
     if (isnan(s->anchor_spread)) s->anchor_spread = balls ? fmin(1.5, 2.8 / sqrt(d)) : 1.5;
     if (s->anchors == 0) s->anchors = balls ? (int)anchors : 64;
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
+    if (s->constraint_every == 0) s->constraint_every = 1;
 }
 
 static void choose_numbers(hb_trainer *t, int dim)
@@ -108,11 +123,13 @@ static void choose_numbers(hb_trainer *t, int dim)
     t->n_shards = shards < MAX_SHARDS ? shards : MAX_SHARDS;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
-    t->log_every = (s->steps + HB_LOG_MOST_ROWS - 1) / HB_LOG_MOST_ROWS;
     static const hb_constraint none = {0};
     const double of_source = isnan(s->weight) ? t->source->weight : 1;
     choose_constraint(t->constraint ? t->constraint : &none, dim, s);
     s->weight *= of_source;
+    /* rows of the log have equally many steps with the constraint */
+    const uint64_t every = (uint64_t)s->constraint_every, most = HB_LOG_MOST_ROWS * every;
+    t->log_every = (s->steps + most - 1) / most * every;
     hb_adam_settings_default(&t->adam);
     t->adam.rate = s->rate;
     t->adam.ema = s->ema;

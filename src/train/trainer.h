@@ -38,6 +38,12 @@ typedef struct hb_row_source {
 
 extern const hb_row_source hb_rows_of_data, hb_rows_of_drift;
 
+/* The recipe of a constraint above 64 dimensions (docs/losses.md). */
+typedef struct hb_recipe {
+    double weight;
+    int anchors, every; /* constraint_every */
+} hb_recipe;
+
 /* What a loss adds to denoising score matching. create makes the shard's scratch (hb_scratch_create) for up to
  * shard->anchors anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
  * shard->losses. All but add may be NULL; discard goes with prepare. */
@@ -45,6 +51,7 @@ typedef struct hb_constraint {
     double weight;   /* of its recipe */
     int target_rows; /* likewise */
     int balls;       /* averages over balls, whose recipe above three dimensions is another one */
+    hb_recipe many;  /* anchors 0: none of its own */
     hb_status (*prepare)(hb_trainer *trainer);
     void (*discard)(hb_trainer *trainer);
     hb_status (*create)(hb_shard *shard);

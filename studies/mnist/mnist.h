@@ -2,15 +2,17 @@
  *
  *     mnist_plan.c      sizes, settings of the trainings, the cells of the table
  *     mnist_data.c      the images, the classifier, where the kept model is
- *     mnist_judge.c     numbers of a set of generated images
+ *     mnist_judge.c     numbers of a set of generated images;  mnist_loss.c: the held-out loss of a model
  *     mnist_train.c     the main model and the methods beside each other
  *     mnist_cells.c     the table over det_tau, n_correct and n_steps
+ *     mnist_few.c       few training images: dsm, dsm stopped in time, fp, hb;  mnist_few_results.c: its files, tables
+ *                       and figure;  mnist_few_claims.c: what was aimed at, and what came out
  *     mnist_parts.c     finished parts as files, for --resume
  *     mnist_progress.c  one progress for all of it
  *     mnist_summary.c   mnist.csv, mnist.json, the printed table
  *     mnist_claims.c    what the paper says, beside what the numbers show
  *     mnist_tables.c    the tables of the page
- *     mnist_figures.c   curves;  mnist_grids.c: pictures of digits
+ *     mnist_figures.c   curves;  mnist_grids.c: pictures of digits;  mnist_pictures.c: files of them
  *     mnist_study.c     the study itself */
 #ifndef HB_STUDIES_MNIST_H
 #define HB_STUDIES_MNIST_H
@@ -18,6 +20,7 @@
 #include "study_tools.h"
 
 #include <heatball/classify.h>
+#include <heatball/file.h>
 #include <heatball/generate.h>
 #include <heatball/images.h>
 #include <heatball/judge.h>
@@ -32,7 +35,11 @@ enum {
     MNIST_STEPS = 3,    /* 400, 500, 600 */
     MNIST_CELLS = MNIST_DET_TAUS * MNIST_CORRECTS * MNIST_STEPS,
     MNIST_PAPER = 4,     /* rows of the paper's table */
-    MNIST_NEIGHBOURS = 3 /* k of precision and recall */
+    MNIST_NEIGHBOURS = 3, /* k of precision and recall */
+    MNIST_TAUS = 4,       /* of the held-out loss with few images: 0.05, 0.1, 0.3, 1 */
+    MNIST_FEW_SIZES = 5,  /* 300, 1000, 3000, 10000, all but the validation's */
+    MNIST_FEW_SEEDS = 3,
+    MNIST_FEW_SHOWN = 20 /* digits of a picture */
 };
 
 /* ---- numbers of a set of images; NaN: not measured ---- */
@@ -51,7 +58,9 @@ typedef enum hb_mnist_value {
     MNIST_SHARE,      /* + class: share of each class */
     MNIST_LOSS = MNIST_SHARE + MNIST_CLASSES, /* held-out denoising loss of a model */
     MNIST_LOSS_BAND,                          /* + band of tau */
-    MNIST_VALUES = MNIST_LOSS_BAND + MNIST_BANDS
+    MNIST_LOSS_AT = MNIST_LOSS_BAND + MNIST_BANDS, /* + index of tau: the same at one tau */
+    MNIST_STOP_AT = MNIST_LOSS_AT + MNIST_TAUS,    /* + index of tau: the step it was stopped at */
+    MNIST_VALUES = MNIST_STOP_AT + MNIST_TAUS
 } hb_mnist_value;
 const char *hb_mnist_value_name(int value, char buffer[32]);
 
@@ -94,6 +103,10 @@ typedef struct hb_mnist_size {
     int compare_steps; /* of Heun's method, for the methods */
     int floor_times;
     int rows, columns; /* of a picture */
+    size_t few_images[MNIST_FEW_SIZES]; /* training images, with the first of the figures first; 0: not done */
+    int few_seeds, few_width;
+    uint64_t few_steps, few_watch; /* of a training; between looks at the validation images */
+    size_t few_validation, few_made;
 } hb_mnist_size;
 hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings);
 
@@ -118,6 +131,22 @@ int hb_mnist_cell_at(int det_tau, int n_correct, int n_steps);
 
 typedef struct hb_mnist_progress hb_mnist_progress;
 
+/* Few images: a row of results. */
+typedef enum hb_few_method {
+    FEW_DSM,
+    FEW_STOPPED, /* the same training, stopped in time */
+    FEW_FP,
+    FEW_HB,
+    FEW_METHODS
+} hb_few_method;
+extern const char *const hb_few_names[FEW_METHODS];
+
+typedef struct hb_few_row {
+    double value[MNIST_VALUES];
+    double seconds; /* processor time of its training; NaN: not trained in this run */
+    unsigned char shown[MNIST_FEW_SHOWN * MNIST_SIDE * MNIST_SIDE]; /* its first digits */
+} hb_few_row;
+
 typedef struct hb_mnist {
     hb_context *context; /* of the work: its own, with the caller's number of threads */
     hb_mnist_progress *progress;
@@ -140,6 +169,7 @@ typedef struct hb_mnist {
     double method[MNIST_METHODS][MNIST_VALUES];
     uint64_t method_steps[MNIST_METHODS];
     hb_mnist_cell cells[MNIST_CELLS];
+    hb_few_row (*few)[MNIST_FEW_SIZES][FEW_METHODS]; // (few_seeds, sizes, methods)
 } hb_mnist;
 
 /* ---- data ---- */
@@ -158,11 +188,18 @@ size_t hb_mnist_real_count(const hb_mnist *m);
 /* x[n][side*side], labels[n] asked for (may be NULL); pixels are cut to [0,1] first. */
 hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
                          double value[MNIST_VALUES]);
+/* The same, near copies being those of rows of train. */
+hb_status hb_mnist_judge_against(hb_mnist *m, size_t n, double *x, const int *labels, size_t rows,
+                                 const double *train, double value[MNIST_VALUES]);
 /* theta, the floors, and the numbers of real images. */
 hb_status hb_mnist_judge_real(hb_mnist *m);
 /* The held-out denoising loss of a model, all and by bands of tau. */
 hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[MNIST_VALUES]);
 extern const double hb_mnist_bands[MNIST_BANDS + 1];
+/* At each of hb_mnist_taus, over the images pixels[n][side*side]. */
+hb_status hb_mnist_loss_at(hb_mnist *m, const hb_model *model, size_t n, const double *pixels,
+                           double loss[MNIST_TAUS]);
+extern const double hb_mnist_taus[MNIST_TAUS];
 
 /* Images first .. first+n-1 of a model: x[n][side*side] in pixels, labels[n] as asked for. */
 hb_status hb_mnist_generate(hb_mnist *m, const hb_model *model,
@@ -176,6 +213,15 @@ void hb_mnist_cell_settings(const hb_mnist *m, const hb_mnist_cell *cell,
 hb_status hb_mnist_prepare_model(hb_mnist *m);
 hb_status hb_mnist_compare_methods(hb_mnist *m);
 hb_status hb_mnist_fill_table(hb_mnist *m);
+hb_status hb_mnist_few(hb_mnist *m);
+/* Its work, for the progress. */
+double hb_mnist_few_cost(const hb_mnist *m);
+/* The images that size and seed of it are trained on: their number and the first of m->train. */
+size_t hb_mnist_few_rows(const hb_mnist *m, int size, int seed, size_t *first);
+/* Is there a number for it? */
+int hb_mnist_few_done(const hb_mnist *m, int size, int seed);
+/* A number over the seeds that are done: mean, least, most; returns how many. */
+int hb_mnist_few_mean(const hb_mnist *m, int size, int method, int value, double out[3]);
 
 /* The values of a finished part with this fingerprint; *values NULL: there is none. Released by the
  * caller. Nothing is read without --resume. */
@@ -203,6 +249,26 @@ void hb_mnist_progress_destroy(hb_mnist_progress *progress, hb_context *context)
 double hb_mnist_cost_training(const hb_train_settings *s, size_t rows, double factor);
 double hb_mnist_cost_cell(const hb_mnist_cell *cell);
 
+/* ---- pictures ---- */
+
+/* A grid of images with a caption, and its .png, which make fills in. */
+typedef struct hb_mnist_picture {
+    char name[64], caption[160]; /* name.png */
+    int rows, columns;
+    double *pixels; // (rows, columns, side*side)
+    unsigned char *png;
+    size_t bytes;
+    int width, height;
+} hb_mnist_picture;
+hb_status hb_mnist_picture_make(hb_mnist *m, hb_mnist_picture *picture);
+/* NAME.svg with all of them, two in a row. */
+hb_status hb_mnist_pictures_write(hb_mnist *m, const char *name, int n,
+                                  const hb_mnist_picture *pictures);
+/* Commas and the pixels as bytes, then the end of the line, for a .csv. */
+hb_status hb_mnist_pixels_write(hb_writer *writer, const double *pixels);
+hb_status hb_mnist_pixels_header(hb_writer *writer);
+void hb_mnist_pictures_release(int n, hb_mnist_picture *pictures); /* pixels and pngs */
+
 /* ---- results ---- */
 
 hb_status hb_mnist_write_table(hb_context *context, const hb_mnist *m);
@@ -214,6 +280,12 @@ json_t *hb_mnist_claims(const hb_mnist *m);
 void hb_mnist_tables(json_t *root, const hb_mnist *m);
 hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t *captions);
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions);
+void hb_mnist_few_print(FILE *table, const hb_mnist *m);
+json_t *hb_mnist_few_json(const hb_mnist *m);
+void hb_mnist_few_tables(json_t *root, const hb_mnist *m);
+void hb_mnist_few_claims(json_t *claims, const hb_mnist *m);
+/* mnist_few.csv, the figure and the picture. */
+hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json_t *captions);
 /* The root of the unbiased square, 0 where that is negative. */
 double hb_mnist_root(const double value[MNIST_VALUES]);
 

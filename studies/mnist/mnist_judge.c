@@ -6,12 +6,9 @@
  *     classifier        share with a probability above 0.9, share of each class
  *     precision, recall with the third neighbours, against as many test images
  *     nearest           training images, distances beside those of test images
- * Real images get the same numbers: test images behind the first `real`, as if they had been generated.
- * The held-out loss of a model is E |sqrt(b) s + e|^2/dim over test images and tau, log-uniform and
- * stratified: its minimiser is the exact score, so that less is better without any doubt. */
+ * Real images get the same numbers: test images behind the first `real`, as if they had been generated. */
 #include "mnist.h"
 
-#include <heatball/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +16,7 @@
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE, SPECKS_LEAST = 1 };
 #define SPECKS_SHARE 0.01        /* of real images that may be affected */
 #define SPECKS_THETA 0.836       /* without images to take it from: that of MNIST's test images */
-#define LOSS_STREAM UINT64_C(77) /* of the noise of the held-out loss */
 static const hb_speck SPECKS_KIND = HB_SPECK_MEDIAN;
-
-const double hb_mnist_bands[MNIST_BANDS + 1] = {5e-3, 0.03, 0.15, 0.6, 3};
 
 /* ---- images ---- */
 
@@ -55,7 +49,8 @@ static hb_status judge_classes(hb_mnist *m, size_t n, const double *x, const int
     return status;
 }
 
-static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, double *value)
+static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, size_t rows,
+                                 const double *train, double *value)
 {
     const size_t real = hb_mnist_real_count(m);
     const size_t same = n < real ? n : real, held = m->size.held < real ? m->size.held : real;
@@ -68,26 +63,31 @@ static hb_status judge_distances(hb_mnist *m, size_t n, const double *x, double 
     HB_TRY(hb_judge_precision_recall(m->context, PIXELS, MNIST_NEIGHBOURS, same, same, x,
                                      m->test.pixels, &value[MNIST_PRECISION],
                                      &value[MNIST_RECALL]));
-    HB_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, held,
-                                 m->train.count, x, m->test.pixels, m->train.pixels, sizeof near,
-                                 &near));
+    HB_TRY(hb_judge_memorisation(m->context, PIXELS, same < held ? same : held, held, rows, x,
+                                 m->test.pixels, train, sizeof near, &near));
     value[MNIST_NEAREST] = near.ratio;
     value[MNIST_NEAR_SHARE] = near.share;
     return HB_OK;
 }
 
-hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
-                         double value[MNIST_VALUES])
+hb_status hb_mnist_judge_against(hb_mnist *m, size_t n, double *x, const int *labels, size_t rows,
+                                 const double *train, double value[MNIST_VALUES])
 {
     size_t affected;
-    for (int i = 0; i < MNIST_LOSS; i++) value[i] = NAN;
+    for (int i = 0; i < MNIST_VALUES; i++) value[i] = NAN;
     cut(n * PIXELS, x);
     HB_TRY(hb_judge_artifacts(m->context, SPECKS_KIND, MNIST_SIDE, MNIST_SIDE, SPECKS_LEAST, n,
                               m->theta, x, NULL, &affected));
     value[MNIST_SPECKS] = (double)affected / (double)n;
     if (!m->present) return HB_OK;
-    HB_TRY(judge_distances(m, n, x, value));
+    HB_TRY(judge_distances(m, n, x, rows, train, value));
     return judge_classes(m, n, x, labels, value);
+}
+
+hb_status hb_mnist_judge(hb_mnist *m, size_t n, double *x, const int *labels,
+                         double value[MNIST_VALUES])
+{
+    return hb_mnist_judge_against(m, n, x, labels, m->train.count, m->train.pixels, value);
 }
 
 double hb_mnist_root(const double value[MNIST_VALUES])
@@ -163,81 +163,4 @@ hb_status hb_mnist_judge_real(hb_mnist *m)
                                json_pack("{s:o,s:o,s:o}", "real", hb_mnist_values_json(m->real),
                                          "floor", floor_json(&m->floor), "paper_floor",
                                          floor_json(&m->paper_floor)));
-}
-
-/* ---- the held-out loss ---- */
-
-typedef struct loss_scratch {
-    double *x, *noise, *score, *tau, *zero; // (n, PIXELS) three times, (n), (PIXELS)
-    int *labels;                            // (n)
-} loss_scratch;
-
-/* Row i gets the image i, tau at the middle of its part of the logarithm, and its noise. */
-static void disturb(const hb_mnist *m, const hb_model_info *info, size_t n, loss_scratch *r)
-{
-    const double low = log(hb_mnist_bands[0]), high = log(hb_mnist_bands[MNIST_BANDS]);
-    const int ou = info->process == HB_PROCESS_OU;
-    for (size_t i = 0; i < n; i++) {
-        /* parts in an order that has nothing to do with that of the images */
-        const size_t part = (i * 7919 + 5) % n;
-        r->tau[i] = exp(low + (high - low) * ((double)part + 0.5) / (double)n);
-        r->labels[i] = m->test.labels[i];
-        const double a = ou ? exp(-r->tau[i]) : 1, b = ou ? 1 - a * a : 2 * r->tau[i];
-        for (size_t k = 0; k < PIXELS; k++) {
-            const double shift = -info->scale * r->zero[k];
-            const double z = (m->test.pixels[i * PIXELS + k] - shift) / info->scale;
-            r->x[i * PIXELS + k] =
-                shift + info->scale * (a * z + sqrt(b) * r->noise[i * PIXELS + k]);
-        }
-    }
-}
-
-static void average_loss(const hb_model_info *info, size_t n, const loss_scratch *r, double *value)
-{
-    double sum[MNIST_BANDS] = {0}, count[MNIST_BANDS] = {0}, all = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double tau = r->tau[i];
-        const double b = info->process == HB_PROCESS_OU ? -expm1(-2 * tau) : 2 * tau;
-        double square = 0;
-        for (size_t k = i * PIXELS; k < (i + 1) * PIXELS; k++) {
-            const double away = sqrt(b) * info->scale * r->score[k] + r->noise[k];
-            square += away * away / PIXELS;
-        }
-        int band = 0;
-        while (band < MNIST_BANDS - 1 && tau >= hb_mnist_bands[band + 1]) band++;
-        sum[band] += square;
-        count[band] += 1;
-        all += square / (double)n;
-    }
-    value[MNIST_LOSS] = all;
-    for (int band = 0; band < MNIST_BANDS; band++)
-        value[MNIST_LOSS_BAND + band] = sum[band] / count[band];
-}
-
-hb_status hb_mnist_judge_loss(hb_mnist *m, const hb_model *model, double value[MNIST_VALUES])
-{
-    void *memory;
-    const size_t n = m->size.held < m->test.count ? m->size.held : m->test.count;
-    hb_model_info info;
-    hb_model_info_get(model, sizeof info, &info);
-    HB_TRY(hb_study_allocate(m->context, 3 * n * PIXELS + 2 * n + 2 * PIXELS, sizeof(double),
-                             &memory));
-    double *at = memory;
-    loss_scratch r = {at,
-                      at + n * PIXELS,
-                      at + 2 * n * PIXELS,
-                      at + 3 * n * PIXELS,
-                      at + 3 * n * PIXELS + 2 * n,
-                      (int *)(at + 3 * n * PIXELS + n)};
-    hb_model_standardise(model, 1, r.zero + PIXELS, r.zero); /* of black: -shift/scale */
-    hb_status status =
-        hb_random_normal(m->context, m->size.seed, LOSS_STREAM, 0, n * PIXELS, r.noise);
-    if (status == HB_OK) {
-        disturb(m, &info, n, &r);
-        status = hb_model_score(m->context, model, n, r.x, r.tau, info.classes ? r.labels : NULL,
-                                r.score);
-    }
-    if (status == HB_OK) average_loss(&info, n, &r, value);
-    free(memory);
-    return status;
 }

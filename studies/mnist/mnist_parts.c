@@ -19,8 +19,12 @@ const char *hb_mnist_value_name(int value, char buffer[32])
         snprintf(buffer, 32, "class_%d", value - MNIST_SHARE);
     else if (value == MNIST_LOSS)
         snprintf(buffer, 32, "loss");
-    else
+    else if (value < MNIST_LOSS_AT)
         snprintf(buffer, 32, "loss_from_tau%.4g", hb_mnist_bands[value - MNIST_LOSS_BAND]);
+    else if (value < MNIST_STOP_AT)
+        snprintf(buffer, 32, "loss_at_tau%.4g", hb_mnist_taus[value - MNIST_LOSS_AT]);
+    else
+        snprintf(buffer, 32, "stopped_at_tau%.4g", hb_mnist_taus[value - MNIST_STOP_AT]);
     return buffer;
 }
 

@@ -46,7 +46,14 @@ hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings)
                           .compare_steps = 40,
                           .floor_times = 100,
                           .rows = 8,
-                          .columns = 10};
+                          .columns = 10,
+                          .few_images = {1000, 300, 3000, 10000, 60000},
+                          .few_seeds = settings->seeds > 0 ? settings->seeds : MNIST_FEW_SEEDS,
+                          .few_width = 256,
+                          .few_steps = 8000,
+                          .few_watch = 250,
+                          .few_validation = 2000,
+                          .few_made = 500};
     if (settings->quick) {
         size.train_rows = 12000;
         size.test_rows = 2000;
@@ -64,6 +71,15 @@ hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings)
         size.compare_images = 100;
         size.floor_times = 40;
         size.rows = 4;
+        size.few_images[0] = 300;
+        size.few_images[1] = 2000;
+        for (int i = 2; i < MNIST_FEW_SIZES; i++) size.few_images[i] = 0;
+        size.few_seeds = settings->seeds > 0 ? settings->seeds : 1;
+        size.few_width = 64;
+        size.few_steps = 200;
+        size.few_watch = 50;
+        size.few_validation = 500;
+        size.few_made = 100;
     }
     return size;
 }
@@ -106,10 +122,6 @@ void hb_mnist_method_settings(const hb_mnist_size *size, size_t rows, int method
     out->loss = recipe->loss;
     out->head = recipe->head;
     out->width = size->compare_width;
-    out->anchors = 16;
-    out->anchor_spread = 0;
-    out->nodes = recipe->loss == HB_LOSS_HB ? 3 : 8; /* pairs of a ball, probes of fp */
-    out->ball_share = 0.1;
     const double batches = ceil((double)rows / out->batch);
     double steps = size->compare_epochs * batches;
     if (recipe->as_long_as >= 0) steps *= hb_mnist_recipes[recipe->as_long_as].cost / recipe->cost;

@@ -1,10 +1,10 @@
 /* The paper's study in 256 dimensions: digits of 16 x 16 pixels from a score network.
  *
- *     images -> classifier -> main model -> numbers of real images -> methods -> table -> figures
+ *     images -> classifier -> main model -> numbers of real images -> methods -> table -> few images -> figures
  * Everything that takes time is a part with a file of its own (mnist_parts.c). Without the images there is
  * generation from the kept model, models/mnist16.safetensors, and the count of artifacts; everything
  * else is left out with a sentence. --quick uses the kept model too, and trains a small one when there
- * is none.
+ * is none. With --part few there are few images alone, and what they are judged by.
  *
  * Must reproduce (the paper): MMD 0.0088 at det_tau 0.15, n_correct 1, n_steps 500. */
 #include "mnist.h"
@@ -18,7 +18,9 @@ enum { CLASSIFIER_COST = 30, REAL_COST = 60 }; /* seconds of the full run, for t
 static void plan_progress(hb_mnist *m)
 {
     hb_train_settings settings;
-    double total = m->present ? CLASSIFIER_COST + REAL_COST : 0;
+    double total = m->present ? CLASSIFIER_COST + REAL_COST + hb_mnist_few_cost(m) : 0;
+    hb_mnist_progress_total(m->progress, total);
+    if (m->settings->part) return;
     hb_mnist_main_settings(&m->size, &settings);
     if (m->present && !m->size.quick) total += hb_mnist_cost_training(&settings, m->train.count, 1);
     for (int i = 0; m->present && i < MNIST_METHODS; i++) {
@@ -33,6 +35,8 @@ static void plan_progress(hb_mnist *m)
 static hb_status do_parts(hb_mnist *m)
 {
     HB_TRY(hb_mnist_load(m));
+    if (!m->present && m->settings->part)
+        return hb_study_fail(m->context, HB_ERROR_PATH, "%s", m->missing);
     if (!m->present && !m->size.quick) { /* what is left needs no more images than --quick has */
         hb_study_settings quick = *m->settings;
         quick.quick = 1;
@@ -42,20 +46,25 @@ static hb_status do_parts(hb_mnist *m)
     plan_progress(m);
     hb_mnist_progress_step(m->progress, CLASSIFIER_COST);
     HB_TRY(hb_mnist_prepare_classifier(m));
-    HB_TRY(hb_mnist_prepare_model(m));
+    if (!m->settings->part) HB_TRY(hb_mnist_prepare_model(m));
     hb_mnist_progress_step(m->progress, REAL_COST);
     HB_TRY(hb_mnist_judge_real(m));
-    HB_TRY(hb_mnist_compare_methods(m));
-    return hb_mnist_fill_table(m);
+    if (!m->settings->part) HB_TRY(hb_mnist_compare_methods(m));
+    if (!m->settings->part) HB_TRY(hb_mnist_fill_table(m));
+    return hb_mnist_few(m);
 }
 
 static hb_status write_json(hb_context *context, const hb_mnist *m, json_t *captions)
 {
     json_t *root = hb_study_begin(&hb_mnist_study, m->settings);
     json_object_set_new(root, "settings", hb_mnist_settings_json(m));
-    json_object_update_new(root, hb_mnist_rows_json(m));
-    json_object_set_new(root, "claims", hb_mnist_claims(m));
-    hb_mnist_tables(root, m);
+    if (!m->settings->part) json_object_update_new(root, hb_mnist_rows_json(m));
+    json_t *claims = m->settings->part ? json_array() : hb_mnist_claims(m);
+    hb_mnist_few_claims(claims, m);
+    json_object_set_new(root, "claims", claims);
+    if (m->few) json_object_set_new(root, "few", hb_mnist_few_json(m));
+    if (!m->settings->part) hb_mnist_tables(root, m);
+    hb_mnist_few_tables(root, m);
     json_object_set(root, "figures", captions);
     return hb_study_write_json(context, m->settings->directory, "mnist.json", root);
 }
@@ -63,10 +72,13 @@ static hb_status write_json(hb_context *context, const hb_mnist *m, json_t *capt
 static hb_status write_results(hb_context *context, hb_mnist *m, FILE *table)
 {
     json_t *captions = json_array();
-    hb_mnist_print(table, m);
-    hb_status status = hb_mnist_write_table(context, m);
+    hb_status status = HB_OK;
+    if (!m->settings->part) hb_mnist_print(table, m);
+    hb_mnist_few_print(table, m);
+    if (!m->settings->part) status = hb_mnist_write_table(context, m);
     if (status == HB_OK) status = hb_mnist_grids(m, captions);
     if (status == HB_OK) status = hb_mnist_figures(m, context, table, captions);
+    if (status == HB_OK) status = hb_mnist_few_files(m, context, table, captions);
     if (status == HB_OK) status = write_json(context, m, captions);
     json_decref(captions);
     return status;
@@ -85,6 +97,7 @@ static hb_status run_work(hb_context *caller, hb_mnist *m, FILE *table)
     hb_images_destroy(m->context, &m->train);
     hb_images_destroy(m->context, &m->test);
     hb_mnist_progress_destroy(m->progress, m->context);
+    free(m->few);
     return status;
 }
 
@@ -92,6 +105,9 @@ static hb_status run_mnist(hb_context *context, const hb_study_settings *setting
 {
     void *memory;
     char *parts;
+    if (settings->part && strcmp(settings->part, "few") != 0)
+        return hb_study_fail(context, HB_ERROR_ARGUMENT,
+                             "mnist: the part is %.80s; there is: few", settings->part);
     HB_TRY(hb_study_make_directory(context, settings->directory));
     HB_TRY(hb_study_path(context, settings->directory, "parts", &parts));
     hb_status status = hb_study_make_directory(context, parts);

@@ -96,7 +96,7 @@ def test_claims_come_from_the_numbers(whole):
     result = json.loads((directory / "mnist.json").read_text())
     verdicts = {claim["id"]: claim["verdict"] for claim in result["claims"]}
     assert set(verdicts) == {"artifacts", "mmd", "order", "dominant", "digits", "memorisation",
-                             "methods"}
+                             "methods", "few-stopped", "few-steps", "few-copies", "few-harm"}
     best = result["cells"][3]["values"]
     shares = [best[f"class_{c}"] for c in range(3)]  # three classes: never 5 to 15 % each
     assert max(shares) > 0.15 and verdicts["digits"] == "does not hold"
@@ -106,7 +106,8 @@ def test_tables_of_the_page_have_the_numbers_of_the_csv(whole):
     _, directory = whole
     result = json.loads((directory / "mnist.json").read_text())
     tables = {table["name"]: table for table in result["tables"]}
-    assert list(tables) == ["mnist_table", "mnist_judge", "mnist_methods_table", "mnist_open"]
+    assert list(tables) == ["mnist_table", "mnist_judge", "mnist_methods_table", "mnist_open",
+                            "mnist_few_table"]
     for table in tables.values():
         assert table["place"].startswith("5.2 ") and table["rows"]
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
@@ -126,7 +127,7 @@ def test_tables_of_the_page_have_the_numbers_of_the_csv(whole):
     assert {c["table"] for c in result["claims"]} <= set(tables)
     assert all(c["place"].startswith("5.2 ") for c in result["claims"] + result["figures"])
     assert [c["id"] for c in result["claims"] if c.get("correction") == 8] == ["mmd"]
-    assert "4 of 36 settings" in result["shortened"][0] and len(result["shortened"]) == 2
+    assert "4 of 36 settings" in result["shortened"][0] and len(result["shortened"]) == 3
 
 
 def test_odd_rows_are_real_images(whole, world):
@@ -139,6 +140,64 @@ def test_odd_rows_are_real_images(whole, world):
     for row in shown:
         pixels = bytes(int(row[f"x_{i + 1}"]) for i in range(256))
         assert (row["source"] == "real") == (int(row["row"]) % 2 == 1) == (pixels in real)
+
+
+def few_rows(directory):
+    with open(directory / "mnist_few.csv", encoding="utf-8") as text:
+        return {(row["training_images"], row["method"]): row for row in csv.DictReader(text)}
+
+
+def test_few_images_are_judged_against_those_trained_on(whole):
+    """320 images: 80 for the validation, 240 for both numbers of images. Verdicts from the .csv."""
+    text, directory = whole
+    assert "few images: width 64, 200 steps of 128 images" in text
+    rows = few_rows(directory)
+    assert set(rows) == {("240", name) for name in ("dsm", "dsm-stopped", "fp", "hb")}
+    loss = {name: [float(rows["240", name][f"loss_at_tau{tau}"]) for tau in ("0.05", "0.1", "0.3", "1")]
+            for _, name in rows}
+    assert all(0 < value < 1 for values in loss.values() for value in values)
+    stops = [float(rows["240", "dsm-stopped"][f"stopped_at_tau{tau}"]) for tau in ("0.05", "0.1", "0.3", "1")]
+    assert all(stop in (50, 100, 150, 200) for stop in stops)
+    for t, stop in enumerate(stops):  # stopped at the end it is the same network
+        assert stop < 200 or loss["dsm-stopped"][t] == loss["dsm"][t]
+    claims = {c["id"]: c for c in json.loads((directory / "mnist.json").read_text())["claims"]}
+    good = [max(a / b for a, b in zip(loss[name][:3], loss["dsm-stopped"])) <= 0.97 for name in ("fp", "hb")]
+    expected = {2: "holds", 1: "holds with a correction", 0: "does not hold"}[sum(good)]
+    assert claims["few-stopped"]["verdict"] == expected
+
+
+def test_below_each_digit_is_its_nearest_training_image(whole, world):
+    _, directory = whole
+    source = pathlib.Path(world["XDG_CACHE_HOME"]) / "heatball/mnist/train-images-idx3-ubyte"
+    train = np.frombuffer(source.read_bytes()[16:], np.uint8).reshape(-1, 8, 8)
+    train = train.repeat(2, 1).repeat(2, 2).reshape(-1, 256).astype(float)
+    with open(directory / "mnist_few_digits.plot.csv", encoding="utf-8") as text:
+        shown = {(r["method"], int(r["row"]), int(r["column"])): r for r in csv.DictReader(text)}
+    assert len(shown) == 80
+    found = 0
+    for (method, row, column), image in shown.items():
+        pixels = np.array([float(image[f"x_{i + 1}"]) for i in range(256)])
+        assert image["source"] == ("generated" if row % 2 else "nearest")
+        if row % 2:
+            below = shown[method, row + 1, column]
+            below = np.array([float(below[f"x_{i + 1}"]) for i in range(256)])
+            distances = np.linalg.norm(train - pixels, axis=1)
+            assert np.abs(train - below).sum(1).min() == 0
+            found += np.linalg.norm(below - pixels) == distances.min()  # 80 images are not trained on
+    assert found >= 20
+
+
+def test_the_part_alone(whole, world, tmp_path):
+    text = study(world, tmp_path / "study", "--part", "few")
+    assert "few images: width 64" in text and "det_tau" not in text
+    assert few_rows(tmp_path / "study") == few_rows(whole[1])
+    assert not (tmp_path / "study" / "mnist.csv").exists()
+    for name, part, message in (("mnist", "many", "the part is many; there is: few"),
+                                ("sampler", "few", "the study sampler has no parts by name")):
+        done = subprocess.run([COMMAND, "study", name, "--quick", "--part", part, "-o",
+                               str(tmp_path / "other")], env=world, capture_output=True, text=True,
+                              timeout=60)
+        assert done.returncode == 2 and message in done.stderr
 
 
 def test_threads_do_not_change_a_byte(whole, world, tmp_path):
@@ -185,9 +244,9 @@ def kill_after(world, directory, part):
 
 
 def test_killed_and_resumed_the_bytes_are_the_same(whole, world, tmp_path):
-    """A training, a judgement and a cell are under way at the three kills, or just finished."""
+    """A training, a judgement, a cell and few images are under way at the kills, or just finished."""
     directory = tmp_path / "study"
-    for part in ("classifier.json", "fp.json", "cell-0.05-1-400.json"):
+    for part in ("classifier.json", "fp.json", "cell-0.05-1-400.json", "few-300-0.json"):
         kill_after(world, directory, part)
     assert not (directory / "mnist.json").exists()
     study(world, directory, "--resume")

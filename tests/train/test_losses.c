@@ -5,9 +5,10 @@
  * network is float, so a step of 1e-2 leaves errors of 1e-4 or so, and a wrong term in a loss is
  * far larger. */
 #include "support.h"
+#include "train/balls.h"
 #include "train/shard.h"
 
-enum { ROWS = 400, MOST_DIM = 8, BEYOND = 65 }; /* balls have pairs again from BEYOND on */
+enum { ROWS = 400, MOST_DIM = 8, BEYOND = 100 }; /* few rotations with signs from 65 on */
 
 static double data[ROWS * BEYOND];
 
@@ -176,7 +177,10 @@ static void gradients_of_constraints(void **state)
         if (loss == HB_LOSS_HB_PAPER) s.weight = 5000; /* its residual is not scaled */
         check_gradient(&s, 2, 0);
         check_gradient(&s, 1, 2);
-        if (loss == HB_LOSS_HB) check_gradient(&s, BEYOND, 0); /* pairs */
+        hb_train_settings many = s;
+        many.weight = 500;
+        many.ball_share = 0.05; /* the rounding of smaller ones is in the differences */
+        if (loss != HB_LOSS_HB_PAPER) check_gradient(&many, BEYOND, 0);
         if (loss == HB_LOSS_HB) s.weight = 200;                /* the loss has b^2 below */
         check_gradient(&s, 5, 0);                              /* probes; 2 dim nodes */
         s.process = HB_PROCESS_VE;
@@ -194,7 +198,11 @@ static void gradients_of_score_constraints(void **state)
         hb.weight = 1000;
         for (int dim = 1; dim <= 3; dim++) check_gradient(&fp, dim, 0);
         for (int dim = 1; dim <= 5; dim++) check_gradient(&hb, dim, 0);
+        hb.anchors = 3;
+        hb.ball_share = 0.05;
         check_gradient(&hb, BEYOND, 0);
+        hb.anchors = 16;
+        hb.ball_share = NAN;
         hb.head = HB_HEAD_HELMHOLTZ;
         check_gradient(&hb, 2, 2);
     }
@@ -323,7 +331,7 @@ static double residual_by_derivatives(trial *t)
     for (size_t i = 0; i < shard->anchors; i++) {
         const hb_noise_level *c = &shard->anchor.level[i];
         const double *z = shard->anchor.z + i * d, h = 0.02 * c->tau;
-        double later, before, score[MOST_DIM], left;
+        double later, before, score[BEYOND], left;
         assert_ok(t->context, hb_model_log_density(t->context, model, 1, z, &(double){c->tau + h},
                                                    NULL, &later, NULL));
         assert_ok(t->context, hb_model_log_density(t->context, model, 1, z, &(double){c->tau - h},
@@ -342,9 +350,8 @@ static double residual_by_derivatives(trial *t)
 static void rotated_nodes_see_the_residual(void **state)
 {
     (void)state;
-    for (int dim = 4; dim <= MOST_DIM; dim += 2) {
+    for (int dim = 4; dim <= BEYOND; dim += dim < MOST_DIM ? 2 : BEYOND - MOST_DIM) {
         hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
-        s.standardise = HB_STANDARDISE_NO;
         s.anchor_spread = 0.5;
         trial t;
         start(&t, &s, dim, 0, 0.7);
@@ -354,6 +361,51 @@ static void rotated_nodes_see_the_residual(void **state)
         assert_relative(rms, residual_by_derivatives(&t), 0.03);
         finish(&t);
     }
+}
+
+/* The nodes of a ball in many dimensions, D Q with signs D of the anchor: exact for all polynomials of parabolic degree
+ * 3. E sigma = C1/4, and |z|^2 + 2 dim tau being a solution, E z_i z_j = (C1/2) delta_ij; odd ones vanish. */
+static void nodes_in_many_dimensions(void **state)
+{
+    (void)state;
+    enum { D = BEYOND };
+    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    hb_ball_constants constants;
+    trial t;
+    start(&t, &s, D, 0, 0.7);
+    assert_ok(t.context, hb_ball_constants_get(t.context, D, 0, sizeof constants, &constants));
+    static double y[2][2 * D * D], arm[2 * D * D], u[3][D];
+    assert_ok(t.context, hb_random_normal(t.context, 3, 1, 0, 3 * D, u[0]));
+    for (size_t anchor = 0; anchor < 2; anchor++) {
+        hb_cloud turned = {.y = y[anchor], .arm = arm};
+        const hb_cloud *cloud;
+        assert_ok(t.context, hb_ball_cloud(&t.trainer.shards[0], anchor, 0, &turned, &cloud));
+        assert_int_equal(cloud->n, 2 * D);
+        double weight = 0, sigma = 0, second = 0, product = 0, odd[4] = {0};
+        for (size_t j = 0; j < cloud->n; j++) {
+            double along[3] = {0};
+            for (size_t k = 0; k < 3 * D; k++)
+                along[k / D] += u[k / D][k % D] * cloud->y[j * D + k % D];
+            const double w = cloud->weight[j];
+            weight += w;
+            sigma += w * cloud->s[j];
+            second += w * along[0] * along[0];
+            product += w * along[0] * along[1];
+            odd[0] += w * along[0];
+            odd[1] += w * along[0] * cloud->s[j];
+            odd[2] += w * pow(along[0], 3);
+            odd[3] += w * along[0] * along[1] * along[2];
+        }
+        double square = 0, mixed = 0;
+        for (size_t k = 0; k < D; k++) square += u[0][k] * u[0][k], mixed += u[0][k] * u[1][k];
+        assert_near(weight, 1, 1e-12);
+        assert_near(sigma, constants.C1 / 4, 1e-12);
+        assert_near(second, constants.C1 / 2 * square, 1e-10);
+        assert_near(product, constants.C1 / 2 * mixed, 1e-10);
+        for (int k = 0; k < 4; k++) assert_near(odd[k], 0, 1e-10);
+    }
+    assert_memory_not_equal(y[0], y[1], sizeof y[0]);
+    finish(&t);
 }
 
 static void residuals_agree(int process, const char *drift)
@@ -592,6 +644,7 @@ int main(void)
         cmocka_unit_test(the_papers_loss_does_not_vanish),
         cmocka_unit_test(three_ways_to_the_residual),
         cmocka_unit_test(rotated_nodes_see_the_residual),
+        cmocka_unit_test(nodes_in_many_dimensions),
         cmocka_unit_test(residuals_of_large_balls),
         cmocka_unit_test(two_ways_to_the_residual_of_a_score),
         cmocka_unit_test(targets_are_scores_of_the_data),

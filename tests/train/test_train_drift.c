@@ -86,7 +86,7 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
     assert_ok(context, hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
     for (int k = 0; k < 2; k++)
         assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, dim, 0,
-                                             degree, 1, 1, &cloud[k]));
+                                             degree, 1, 0, 1, &cloud[k]));
     assert_true(cloud[0].n + cloud[1].n <= MOST_NODES);
     assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
     hb_drift_frame f = {drift, (size_t)dim, x0, F, tau0, divergence / dim, 0};

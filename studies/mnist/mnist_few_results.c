@@ -1,0 +1,342 @@
+/* What came out with few training images: mnist_few.csv (a row for each method, number of images and seed), rows of
+ * mnist.json, the printed table, the table of the page, the figure mnist_few (held-out loss and near copies over the
+ * number of images) and the picture mnist_few_digits (digits beside the training images that are nearest to them). */
+#include "mnist.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIXELS = MNIST_SIDE * MNIST_SIDE, LOSS_SHOWN = MNIST_LOSS_AT + 1, COLUMNS = 10 }; /* tau 0.1 */
+
+static const char *const place = "5.2 Few images (not in the paper)";
+static const char *const labels[FEW_METHODS] = {"DSM", "DSM, stopped in time", "FP", "HB"};
+
+/* The sizes in the order of their numbers; returns how many are done. */
+static int sizes_in_order(const hb_mnist *m, int order[MNIST_FEW_SIZES])
+{
+    int n = 0;
+    for (int size = 0; size < MNIST_FEW_SIZES; size++) {
+        int done = 0;
+        for (int seed = 0; seed < m->size.few_seeds; seed++) done |= hb_mnist_few_done(m, size, seed);
+        if (!done) continue;
+        int k = n++;
+        for (; k > 0 && m->size.few_images[order[k - 1]] > m->size.few_images[size]; k--)
+            order[k] = order[k - 1];
+        order[k] = size;
+    }
+    return n;
+}
+
+static size_t rows_of(const hb_mnist *m, int size)
+{
+    size_t first;
+    return hb_mnist_few_rows(m, size, 0, &first);
+}
+
+/* ---- mnist_few.csv, mnist.json ---- */
+
+static hb_status write_rows(hb_writer *writer, const hb_mnist *m)
+{
+    char buffer[32];
+    int order[MNIST_FEW_SIZES];
+    const int sizes = sizes_in_order(m, order);
+    HB_TRY(hb_writer_printf(writer, "training_images,seed,method"));
+    for (int i = 0; i < MNIST_VALUES; i++)
+        HB_TRY(hb_writer_printf(writer, ",%s", hb_mnist_value_name(i, buffer)));
+    HB_TRY(hb_writer_printf(writer, "\n"));
+    for (int i = 0; i < sizes * m->size.few_seeds * FEW_METHODS; i++) {
+        const int size = order[i / FEW_METHODS / m->size.few_seeds];
+        const int seed = i / FEW_METHODS % m->size.few_seeds, method = i % FEW_METHODS;
+        if (!hb_mnist_few_done(m, size, seed)) continue;
+        const double *value = m->few[seed][size][method].value;
+        HB_TRY(hb_writer_printf(writer, "%zu,%d,%s", rows_of(m, size), seed, hb_few_names[method]));
+        for (int k = 0; k < MNIST_VALUES; k++)
+            HB_TRY(isnan(value[k]) ? hb_writer_printf(writer, ",")
+                                   : hb_writer_printf(writer, ",%.17g", value[k]));
+        HB_TRY(hb_writer_printf(writer, "\n"));
+    }
+    return HB_OK;
+}
+
+json_t *hb_mnist_few_json(const hb_mnist *m)
+{
+    json_t *rows = json_array();
+    int order[MNIST_FEW_SIZES];
+    const int sizes = sizes_in_order(m, order);
+    for (int i = 0; i < sizes * m->size.few_seeds * FEW_METHODS; i++) {
+        const int size = order[i / FEW_METHODS / m->size.few_seeds];
+        const int seed = i / FEW_METHODS % m->size.few_seeds, method = i % FEW_METHODS;
+        if (!hb_mnist_few_done(m, size, seed)) continue;
+        json_array_append_new(
+            rows, json_pack("{s:I,s:i,s:s,s:o}", "training_images", (json_int_t)rows_of(m, size),
+                            "seed", seed, "method", hb_few_names[method], "values",
+                            hb_mnist_values_json(m->few[seed][size][method].value)));
+    }
+    const hb_mnist_size *s = &m->size;
+    return json_pack("{s:i,s:i,s:I,s:I,s:I,s:I,s:o}", "seeds", s->few_seeds, "width", s->few_width,
+                     "steps", (json_int_t)s->few_steps, "watch_every", (json_int_t)s->few_watch,
+                     "validation", (json_int_t)s->few_validation, "made", (json_int_t)s->few_made,
+                     "rows", rows);
+}
+
+/* ---- the printed table ---- */
+
+/* Mean of the seconds of this run's trainings; NaN: none. */
+static double mean_seconds(const hb_mnist *m, int size, int method)
+{
+    double sum = 0;
+    int n = 0;
+    for (int seed = 0; seed < m->size.few_seeds; seed++) {
+        const double s = m->few[seed][size][method].seconds;
+        if (isnan(s)) continue;
+        sum += s;
+        n++;
+    }
+    return sum / n;
+}
+
+static double mean_of(const hb_mnist *m, int size, int method, int value)
+{
+    double mean[3];
+    hb_mnist_few_mean(m, size, method, value, mean);
+    return mean[0];
+}
+
+void hb_mnist_few_print(FILE *table, const hb_mnist *m)
+{
+    int order[MNIST_FEW_SIZES];
+    if (!m->few) return;
+    const int sizes = sizes_in_order(m, order);
+    hb_study_print(table,
+                   "few images: width %d, %llu steps of 128 images, means over %d seed%s; loss: "
+                   "held-out, at four tau; copies: %% near copies; s: processor seconds of the "
+                   "training (not of parts that were there)\n%-19s | loss 0.05   0.1    0.3    1    "
+                   " | copies near. | MMD2      | prec. rec.  | s\n",
+                   m->size.few_width, (unsigned long long)m->size.few_steps, m->size.few_seeds,
+                   m->size.few_seeds == 1 ? "" : "s", "images, method");
+    for (int i = 0; i < sizes * FEW_METHODS; i++) {
+        const int size = order[i / FEW_METHODS], k = i % FEW_METHODS;
+        const double seconds = mean_seconds(m, size, k);
+        hb_study_print(table, "%6zu %-12s |", rows_of(m, size), hb_few_names[k]);
+        for (int t = 0; t < MNIST_TAUS; t++)
+            hb_study_print(table, " %6.4f", mean_of(m, size, k, MNIST_LOSS_AT + t));
+        hb_study_print(table, " | %5.2f  %4.2f | %9.2e | %5.3f %5.3f |",
+                       100 * mean_of(m, size, k, MNIST_NEAR_SHARE),
+                       mean_of(m, size, k, MNIST_NEAREST), mean_of(m, size, k, MNIST_MMD2),
+                       mean_of(m, size, k, MNIST_PRECISION), mean_of(m, size, k, MNIST_RECALL));
+        if (isnan(seconds))
+            hb_study_print(table, " -\n");
+        else
+            hb_study_print(table, " %.1f\n", seconds);
+    }
+}
+
+/* ---- the table of the page ---- */
+
+/* "0.2750 (0.2741 to 0.2762)": mean and range over seeds. */
+static json_t *range_text(const hb_mnist *m, int size, int method, int value, int digits,
+                          double factor)
+{
+    double r[3];
+    const int n = hb_mnist_few_mean(m, size, method, value, r);
+    if (n == 1) return hb_study_text("%.*f", digits, factor * r[0]);
+    return hb_study_text("%.*f (%.*f to %.*f)", digits, factor * r[0], digits, factor * r[1],
+                         digits, factor * r[2]);
+}
+
+static json_t *table_row(const hb_mnist *m, int size, int k)
+{
+    json_t *row = json_array();
+    json_array_append_new(row, hb_study_text("%zu", rows_of(m, size)));
+    json_array_append_new(row, json_string(labels[k]));
+    for (int t = 0; t < MNIST_TAUS; t++)
+        json_array_append_new(row, t == 1 ? range_text(m, size, k, MNIST_LOSS_AT + t, 4, 1)
+                                          : hb_study_text("%.4f", mean_of(m, size, k,
+                                                                          MNIST_LOSS_AT + t)));
+    json_array_append_new(row, range_text(m, size, k, MNIST_NEAR_SHARE, 1, 100));
+    json_array_append_new(row, hb_study_text("%.2f", mean_of(m, size, k, MNIST_NEAREST)));
+    json_array_append_new(row, hb_study_text("%.4f", mean_of(m, size, k, MNIST_MMD2)));
+    json_array_append_new(row, hb_study_text("%.3f", mean_of(m, size, k, MNIST_PRECISION)));
+    json_array_append_new(row, hb_study_text("%.3f", mean_of(m, size, k, MNIST_RECALL)));
+    return row;
+}
+
+void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
+{
+    int order[MNIST_FEW_SIZES];
+    if (!m->few) return;
+    json_t *rows = json_array();
+    const int sizes = sizes_in_order(m, order);
+    for (int i = 0; i < sizes * FEW_METHODS; i++)
+        json_array_append_new(rows, table_row(m, order[i / FEW_METHODS], i % FEW_METHODS));
+    hb_study_table(
+        root, "mnist_few_table", "Few training images", place,
+        "images|method|loss at τ 0.05|0.1|0.3|1|near copies, %|distance|MMD²|precision|recall",
+        rows,
+        hb_study_text("Held-out denoising loss on %zu test images. Energy head, width %d, %llu "
+                      "steps of 128 images, no labels; mean over %d seed%s, in brackets least and "
+                      "most. Stopped in time: at the step that %zu validation images choose, for "
+                      "every τ its own; its digits are of the step for τ 0.1. Near copies, distance: "
+                      "%zu digits against the images that the network was trained on. MMD² of real "
+                      "images: %.4f, upper 95 %% bound %.4f.",
+                      m->size.held, m->size.few_width, (unsigned long long)m->size.few_steps,
+                      m->size.few_seeds, m->size.few_seeds == 1 ? "" : "s", m->size.few_validation,
+                      m->size.few_made, m->floor.mmd2, m->floor.mmd2_upper));
+    if (m->size.quick)
+        hb_study_shortened(
+            root, hb_study_text("Few images: %zu and %zu of them with one seed instead of five "
+                                "numbers with three, width %d for %llu steps.",
+                                m->size.few_images[0], m->size.few_images[1], m->size.few_width,
+                                (unsigned long long)m->size.few_steps));
+}
+
+/* ---- the figure ---- */
+
+static hb_status draw_method(hb_figure *figure, const hb_mnist *m, int sizes, const int *order,
+                             int k, int value, double factor)
+{
+    double x[MNIST_FEW_SIZES], y[MNIST_FEW_SIZES], low[MNIST_FEW_SIZES], high[MNIST_FEW_SIZES];
+    for (int i = 0; i < sizes; i++) {
+        double r[3];
+        hb_mnist_few_mean(m, order[i], k, value, r);
+        x[i] = (double)rows_of(m, order[i]) * exp(0.03 * (k - 1.5)); /* side by side */
+        y[i] = factor * r[0];
+        low[i] = factor * r[1];
+        high[i] = factor * r[2];
+    }
+    const size_t n = (size_t)sizes;
+    HB_TRY(hb_figure_series(figure, k == FEW_STOPPED ? HB_STYLE_DASHED : HB_STYLE_LINE, k, n, NULL,
+                            x, y, NULL, NULL));
+    return hb_figure_series(figure, HB_STYLE_POINTS, k, n, labels[k], x, y, low, high);
+}
+
+static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *title,
+                            const char *y_label, int value, double factor)
+{
+    int order[MNIST_FEW_SIZES];
+    const int sizes = sizes_in_order(m, order);
+    hb_panel_settings panel = hb_study_panel(title, "training images", y_label);
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < sizes * FEW_METHODS; i++) {
+        double r[3];
+        hb_mnist_few_mean(m, order[i / FEW_METHODS], i % FEW_METHODS, value, r);
+        low = fmin(low, factor * r[1]);
+        high = fmax(high, factor * r[2]);
+    }
+    if (!(high > low)) high = low + 1; /* all the same */
+    panel.log_x = 10;
+    panel.x_min = 0.7 * (double)rows_of(m, order[0]);
+    panel.x_max = 1.4 * (double)rows_of(m, order[sizes - 1]);
+    panel.y_min = fmax(0, low - 0.1 * (high - low));
+    panel.y_max = high + 0.5 * (high - low); /* room for the key */
+    HB_TRY(hb_figure_panel(figure, &panel));
+    for (int k = 0; k < FEW_METHODS; k++)
+        HB_TRY(draw_method(figure, m, sizes, order, k, value, factor));
+    return HB_OK;
+}
+
+static hb_status make_figure(hb_mnist *m, hb_context *context, FILE *table)
+{
+    hb_figure *figure;
+    int noted = 0;
+    HB_TRY(hb_figure_create(context, 1, 3, 0, 0, &figure));
+    hb_status status = draw_panel(figure, m, "held-out denoising loss at {/:Italic τ} = 0.1",
+                                  "loss", LOSS_SHOWN, 1);
+    if (status == HB_OK)
+        status = draw_panel(figure, m, "near copies of training images", "digits, %",
+                            MNIST_NEAR_SHARE, 100);
+    if (status == HB_OK)
+        status = draw_panel(figure, m, "distance to training images", "of that of test images",
+                            MNIST_NEAREST, 1);
+    if (status == HB_OK)
+        status = hb_study_write_figure(context, figure, m->settings->directory, "mnist_few", table,
+                                       &noted);
+    hb_figure_destroy(figure);
+    return status;
+}
+
+/* ---- the picture ---- */
+
+/* Odd rows: digits of a method from the first size and seed; below each the nearest of its training images. */
+static hb_status make_picture(hb_mnist *m, int k, hb_mnist_picture *p)
+{
+    void *memory;
+    size_t first, index[MNIST_FEW_SHOWN];
+    const size_t rows = hb_mnist_few_rows(m, 0, 0, &first);
+    const double *train = m->train.pixels + first * PIXELS;
+    const hb_few_row *few = &m->few[0][0][k];
+    p->rows = 2 * MNIST_FEW_SHOWN / COLUMNS;
+    p->columns = COLUMNS;
+    snprintf(p->name, sizeof p->name, "mnist_few_%s", hb_few_names[k]);
+    snprintf(p->caption, sizeof p->caption, "%s, %zu images: near copies %.1f %%", labels[k], rows,
+             100 * few->value[MNIST_NEAR_SHARE]);
+    HB_TRY(hb_study_allocate(m->context, 3 * MNIST_FEW_SHOWN * PIXELS, sizeof(double), &memory));
+    p->pixels = memory;
+    double *made = p->pixels + 2 * MNIST_FEW_SHOWN * PIXELS;
+    for (size_t i = 0; i < sizeof few->shown; i++) made[i] = few->shown[i] / 255.0;
+    HB_TRY(hb_judge_nearest(m->context, PIXELS, MNIST_FEW_SHOWN, rows, made, train, index, NULL));
+    for (size_t i = 0; i < MNIST_FEW_SHOWN; i++) {
+        double *to = p->pixels + (i / COLUMNS * 2 * COLUMNS + i % COLUMNS) * PIXELS;
+        memcpy(to, made + i * PIXELS, PIXELS * sizeof *to);
+        memcpy(to + (size_t)COLUMNS * PIXELS, train + index[i] * PIXELS, PIXELS * sizeof *to);
+    }
+    return hb_mnist_picture_make(m, p);
+}
+
+static hb_status write_pixels(hb_writer *writer, const hb_mnist_picture *pictures)
+{
+    HB_TRY(hb_writer_printf(writer, "method,row,column,source"));
+    HB_TRY(hb_mnist_pixels_header(writer));
+    for (int i = 0; i < 2 * 2 * MNIST_FEW_SHOWN; i++) {
+        const int k = i / (2 * MNIST_FEW_SHOWN), at = i % (2 * MNIST_FEW_SHOWN);
+        HB_TRY(hb_writer_printf(writer, "%s,%d,%d,%s", hb_few_names[k ? FEW_HB : FEW_DSM],
+                                at / COLUMNS + 1, at % COLUMNS + 1,
+                                at / COLUMNS % 2 ? "nearest" : "generated"));
+        HB_TRY(hb_mnist_pixels_write(writer, pictures[k].pixels + (size_t)at * PIXELS));
+    }
+    return HB_OK;
+}
+
+/* One of the .csv files: a table, or with pictures their pixels. */
+static hb_status write_csv(hb_mnist *m, const char *name, const hb_mnist_picture *pictures)
+{
+    char *path;
+    hb_writer *writer;
+    HB_TRY(hb_study_path(m->context, m->settings->directory, name, &path));
+    hb_status status = hb_writer_create(m->context, path, &writer);
+    free(path);
+    HB_TRY(status);
+    status = pictures ? write_pixels(writer, pictures) : write_rows(writer, m);
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
+}
+
+static hb_status make_pictures(hb_mnist *m)
+{
+    hb_mnist_picture pictures[2] = {{.name = ""}};
+    hb_status status = make_picture(m, FEW_DSM, &pictures[0]);
+    if (status == HB_OK) status = make_picture(m, FEW_HB, &pictures[1]);
+    if (status == HB_OK) status = write_csv(m, "mnist_few_digits.plot.csv", pictures);
+    if (status == HB_OK) status = hb_mnist_pictures_write(m, "mnist_few_digits", 2, pictures);
+    hb_mnist_pictures_release(2, pictures);
+    return status;
+}
+
+hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json_t *captions)
+{
+    if (!m->few) return HB_OK;
+    HB_TRY(write_csv(m, "mnist_few.csv", NULL));
+    HB_TRY(make_figure(m, context, table));
+    hb_study_caption(captions, "mnist_few", place,
+                     "Few training images: held-out denoising loss at τ = 0.1, share of generated digits "
+                     "that are near copies, and median distance of digits to the nearest training "
+                     "image over that of test images; bars have the ends of all seeds. Stopped in "
+                     "time: at the step that validation images choose.");
+    HB_TRY(make_pictures(m));
+    hb_study_caption(captions, "mnist_few_digits", place,
+                     "Digits of networks that were trained on few images: odd rows are generated, "
+                     "below each is the training image that is nearest to it.");
+    return HB_OK;
+}
