@@ -40,10 +40,8 @@ static hb_planar_run *study(int threads, const char *directory, int *found)
     *found = 0;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
     assert_int_equal(n, RUNS);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(hb_planar_read_run(context, &size, directory, &runs[i]), HB_OK);
-        *found += runs[i].done;
-    }
+    assert_int_equal(hb_planar_read_all(context, &size, directory, n, runs), HB_OK);
+    for (size_t i = 0; i < n; i++) *found += runs[i].done;
     if (hb_planar_do_all(context, &size, directory, n, runs) != HB_OK)
         fail_msg("%s", hb_context_message(context));
     assert_int_equal(hb_planar_write_table(context, directory, n, runs), HB_OK);
@@ -135,10 +133,8 @@ static void test_a_run_of_other_settings_is_done_again(void **state)
     size_t n;
     size.anchors++;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(hb_planar_read_run(context, &size, ONE, &runs[i]), HB_OK);
-        assert_false(runs[i].done);
-    }
+    assert_int_equal(hb_planar_read_all(context, &size, ONE, n, runs), HB_OK);
+    for (size_t i = 0; i < n; i++) assert_false(runs[i].done);
     free(runs);
     hb_context_destroy(context);
 }
