@@ -24,7 +24,8 @@ _heatball_options()
         echo "--data --method --head --process --drift --param --rows --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
             --epochs --steps --max-time --batch --width --depth --residual --half --lr --ema --clip --tau-min
-            --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes --target-rows
+            --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes
+            --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
         ;;
     evaluate)

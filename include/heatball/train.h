@@ -74,6 +74,9 @@ typedef struct hb_train_settings {
     hb_train_watch watch;
     void *watch_user;
     uint64_t watch_every;
+    /* The constraint is taken in every so many-th step only, with so many times its weight; 0 (default): of the
+     * loss's own recipe. */
+    int constraint_every;
 } hb_train_settings;
 
 HB_API void hb_train_settings_default(size_t size, hb_train_settings *settings);

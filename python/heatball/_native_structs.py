@@ -408,6 +408,7 @@ class TrainSettings(ctypes.Structure):
         ("watch", TRAIN_WATCH),
         ("watch_user", c_void_p),
         ("watch_every", c_uint64),
+        ("constraint_every", c_int),
     ]
 
 

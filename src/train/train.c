@@ -2,7 +2,8 @@
  *
  *     repeat: shards draw rows, add losses and gradients -> sum in order -> Adam -> log, checkpoint
  * The constraint's weight is 0 for the first `warmup` of the steps and rises linearly over the next
- * `ramp`: the network must know roughly where the density is before a residual says anything. The
+ * `ramp`: the network must know roughly where the density is before a residual says anything. It may be taken in
+ * every K-th step only, K times. The
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
  * and 2 threads, and in one run or in two (tests/train/test_train.c). */
 #include "base/parallel.h"
@@ -11,6 +12,7 @@
 #include "train/shard.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { SUM_CHUNK = 65536 };
@@ -46,12 +48,13 @@ static hb_status sum_chunk(void *user, size_t first, size_t n, int thread, doubl
     return HB_OK;
 }
 
-/* 0 during the warm-up, 1 after the ramp. */
+/* 0 during the warm-up, 1 after the ramp; with constraint_every K that times K in every K-th step, else 0. */
 static double ramp_of(const hb_trainer *t)
 {
     const double done = (double)t->state.step / (double)t->settings.steps - t->settings.warmup;
-    if (!t->constraint || done < 0) return 0;
-    return done < t->settings.ramp ? done / t->settings.ramp : 1;
+    const uint64_t every = (uint64_t)t->settings.constraint_every;
+    if (!t->constraint || done < 0 || t->state.step % every) return 0;
+    return (double)every * (done < t->settings.ramp ? done / t->settings.ramp : 1);
 }
 
 static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
@@ -139,7 +142,10 @@ hb_status hb_train(hb_context *context, const hb_train_settings *settings, int d
     hb_trainer trainer = {.context = context, .n = n};
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the training is NULL");
     *out = NULL;
-    HB_SIZED_READ(context, hb_train_settings, settings, &trainer.settings);
+    hb_train_settings_default(sizeof trainer.settings, &trainer.settings);
+    HB_TRY(hb_sized_read(context, "hb_train_settings",
+                         offsetof(hb_train_settings, constraint_every), sizeof trainer.settings,
+                         settings, &trainer.settings));
     hb_status status = hb_trainer_create(&trainer, dim, classes, data, labels);
     if (status == HB_OK) status = run(&trainer);
     if (status == HB_OK) {

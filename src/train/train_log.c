@@ -28,12 +28,12 @@ hb_status hb_log_add(hb_trainer *trainer, double norm, double seconds, int last)
                            trainer->shards[s].losses[HB_LOSS_OF_CONSTRAINT];
     trainer->log_count++;
     if (step % trainer->log_every && step != trainer->settings.steps && !last) return HB_OK;
-    const double per = 1 / (double)trainer->log_count;
+    const double per = 1 / (double)trainer->log_count, every = trainer->settings.constraint_every;
     const double row[HB_LOG_COLUMNS] = {(double)step,
                                         per * (sums[HB_LOSS_OF_DSM] + sums[HB_LOSS_OF_CONSTRAINT]),
                                         per * sums[HB_LOSS_OF_DSM],
                                         per * sums[HB_LOSS_OF_CONSTRAINT],
-                                        sqrt(fmax(0, per * sums[HB_LOSS_RESIDUAL2])),
+                                        sqrt(fmax(0, per * every * sums[HB_LOSS_RESIDUAL2])),
                                         per * sums[HB_LOSSES],
                                         hb_adam_rate(&trainer->adam, step - 1),
                                         seconds};

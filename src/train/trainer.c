@@ -1,7 +1,7 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
  * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread,
- * target_rows, standardise) is chosen here, into the trainer's own copy of the settings. */
+ * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. */
 #include "train/balls.h"
 #include "train/shard.h"
 
@@ -97,6 +97,7 @@ static void choose_constraint(const hb_constraint *constraint, int dim, hb_train
     if (isnan(s->anchor_spread)) s->anchor_spread = balls ? fmin(1.5, 2.8 / sqrt(d)) : 1.5;
     if (s->anchors == 0) s->anchors = balls ? (int)anchors : 64;
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
+    if (s->constraint_every == 0) s->constraint_every = 1;
 }
 
 static void choose_numbers(hb_trainer *t, int dim)
@@ -108,11 +109,13 @@ static void choose_numbers(hb_trainer *t, int dim)
     t->n_shards = shards < MAX_SHARDS ? shards : MAX_SHARDS;
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
-    t->log_every = (s->steps + HB_LOG_MOST_ROWS - 1) / HB_LOG_MOST_ROWS;
     static const hb_constraint none = {0};
     const double of_source = isnan(s->weight) ? t->source->weight : 1;
     choose_constraint(t->constraint ? t->constraint : &none, dim, s);
     s->weight *= of_source;
+    /* rows of the log have equally many steps with the constraint */
+    const uint64_t every = (uint64_t)s->constraint_every, most = HB_LOG_MOST_ROWS * every;
+    t->log_every = (s->steps + most - 1) / most * every;
     hb_adam_settings_default(&t->adam);
     t->adam.rate = s->rate;
     t->adam.ema = s->ema;

@@ -306,6 +306,40 @@ static void the_log_has_every_step(void **state)
     hb_context_destroy(context);
 }
 
+/* The constraint in every K-th step: K = 1 is each of them; beyond the last step (the first is in the warm-up) there is
+ * denoising alone; rows of the log go over multiples of K steps, each with a residual. */
+static void a_constraint_may_rest(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_train_settings s = short_settings(HB_LOSS_HB), dsm = short_settings(HB_LOSS_DSM);
+    dsm.target_rows = s.target_rows = 100;
+    for (int k = 0; k < 2; k++) {
+        hb_model *other = train(context, k ? &dsm : &s);
+        s.constraint_every = k ? 1000 : 1;
+        hb_model *model = train(context, &s);
+        double score[2][2]; /* the file has the name of the loss */
+        score_at_a_point(context, model, score[0]);
+        score_at_a_point(context, other, score[1]);
+        assert_memory_equal(score[0], score[1], sizeof score[0]);
+        hb_model_destroy(model);
+        hb_model_destroy(other);
+    }
+    s.constraint_every = 4;
+    s.log = "test_train_rest.csv";
+    hb_model_destroy(train(context, &s));
+    int axes;
+    uint64_t shape[4];
+    double *rows;
+    assert_ok(context, hb_table_read(context, s.log, &axes, shape, &rows));
+    assert_int_equal(shape[0], 8); /* 4, 8, .. 28, 30 */
+    for (int i = 0; i < 7; i++) assert_near(rows[8 * i], 4 * i + 4, 0);
+    for (int i = 2; i < 7; i++) assert_true(rows[8 * i + 4] > 0);
+    hb_context_release(context, rows);
+    unlink(s.log);
+    hb_context_destroy(context);
+}
+
 /* A signal that arrives while a matrix product has the stack pointer in a buffer of the heap would have
  * its frame written there. */
 static pthread_t this_thread; /* others, of earlier tests, have stacks of their own */
@@ -409,6 +443,7 @@ static void wrong_input_is_refused(void **state)
     REFUSED(s.sigma_max = 0.1, "sigma_max is 0.1");
     REFUSED((s.tau_min = 2, s.tau_max = 1), "tau_min is 2 and tau_max is 1");
     REFUSED(s.tau_focus = 0.95, "tau_focus is 0.95; it must be 0 to 0.9");
+    REFUSED(s.constraint_every = -1, "constraint_every is -1");
     REFUSED(s.resume = 1, "resume needs the name of a checkpoint");
     REFUSED((classes = 3, labels[7] = 3), "the label of row 8 is 3; it must be 0 to 2");
     hb_context_destroy(context);
@@ -422,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_watch_sees_and_changes_nothing),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(the_log_has_every_step),
+        cmocka_unit_test(a_constraint_may_rest),
         cmocka_unit_test(signals_find_the_stack_in_its_place),
         cmocka_unit_test(time_ends_a_run),
         cmocka_unit_test(a_run_that_explodes_names_its_step),
