@@ -12,8 +12,8 @@
  * huber(rho). v_ref is no solution, so nothing is left out. dR/dv_j = R'(Q) W_j e^{...}, dR/dv_0 =
  * -Q R'(Q).
  *
- * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 21 in the plane), in one of
- * 64 rotations; up to 64 dimensions, to degree 3. Above: two independent sets of antithetic pairs, half for each measure, and the
+ * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 5 in the plane), in one of
+ * 64 rotations; up to 64 dimensions, to degree 3, the 2 dim nodes of kappa for both. Above: two independent sets of antithetic pairs, half for each measure, and the
  * product of their residuals (heat_ball.c).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
 #include "base/linear_algebra.h"
@@ -51,9 +51,16 @@ static size_t nodes_of(const hb_ball_common *common)
 static hb_status prepare(hb_trainer *trainer)
 {
     static const int degree[] = {DEGREE, DEGREE};
+    const int dim = trainer->model->info.dim;
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb loss of a drift needs the energy head");
-    return hb_ball_prepare(trainer, KINDS, degree);
+    HB_TRY(hb_ball_prepare(trainer, dim > HB_BALL_MOST_DIM ? KINDS : 1, degree));
+    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    hb_ball_common *common = trainer->common;
+    HB_TRY(hb_cloud_cubature(trainer->context, HB_CLOUD_ARM, dim, 0, DEGREE, trainer->settings.seed,
+                             HB_BALL_ROTATIONS, common->rotated[1]));
+    common->nodes[1] = common->rotated[1][0].n;
+    return HB_OK;
 }
 
 static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_t rows)
@@ -135,7 +142,7 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t 
         uint32_t rotation;
         HB_TRY(hb_ball_rotation(shard, i, &rotation));
         return place_half(shard, work, &f, i, &common->rotated[0][rotation],
-                          &common->rotated[1][rotation], row);
+                          common->nodes[1] > 0 ? &common->rotated[1][rotation] : NULL, row);
     }
     HB_TRY(hb_cloud_seeds(&shard->alone, shard->trainer->settings.seed, hb_ball_number(shard, i),
                           work->draw.seeds));
