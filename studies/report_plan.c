@@ -31,6 +31,7 @@ static int home_of(const char *study)
                                            {"sampler", "4.4"},
                                            {"bistable", "C"},
                                            {"planar", "5.1"},
+                                           {"drift", "5"},
                                            {"mnist", "5.2"}};
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
         if (strcmp(homes[i][0], study) == 0) return find_section(homes[i][1], strlen(homes[i][1]));
