@@ -148,7 +148,7 @@ static hb_status draw_ratios(hb_figure *figure, const hb_drift_result *result)
     for (int region = 0; region < DRIFT_REGIONS; region++) {
         hb_panel_settings panel = hb_study_panel(region ? "(B) Low density" : "(A) All draws", TAU,
                                                  "error, in units of DSM's");
-        hb_study_panel_range(&panel, 0.08, 1.3, NAN, 6); /* room for the key above */
+        hb_study_panel_range(&panel, 0.08, 1.3, NAN, 60); /* room for the key above */
         panel.log_x = panel.log_y = 10;
         HB_TRY(hb_figure_panel(figure, &panel));
         HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL));

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SHOWN = 8 };
 #define FORMAT "drift-1" /* to be raised when the same settings mean other numbers */
 
 /* ---- truths ---- */
@@ -22,15 +23,34 @@ static void describe_truth(const void *user, size_t i, hb_cell *cell)
     cell->done = !hb_drift_has(result, (int)i);
 }
 
+static json_t *numbers(size_t n, const double *x)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, hb_study_number(x[i]));
+    return list;
+}
+
+/* Its file has the first draws of each tau and, of wells, the rotation: for the reader. */
 static hb_status run_truth(hb_context *context, void *user, size_t i, json_t *root)
 {
     hb_drift_result *result = user;
     hb_drift_truth *truth = &result->truth[i];
     HB_TRY(hb_drift_find_truth(context, &result->size, (int)i, truth));
-    json_t *claimed = json_array();
-    for (int k = 0; k < DRIFT_TAUS; k++)
+    const size_t d = (size_t)hb_drift_processes[i].dim;
+    json_t *claimed = json_array(), *shown = json_array();
+    for (size_t k = 0; k < DRIFT_TAUS; k++) {
         json_array_append_new(claimed, hb_study_number(truth->claimed[k]));
+        for (size_t j = k * truth->n; j < k * truth->n + SHOWN && j < (k + 1) * truth->n; j++)
+            json_array_append_new(shown, json_pack("{s:f,s:o,s:o}", "tau", hb_drift_taus[k], "x",
+                                                   numbers(d, truth->x + j * d), "score",
+                                                   numbers(d, truth->score + j * d)));
+    }
     json_object_set_new(root, "claimed_score_error", claimed);
+    json_object_set_new(root, "draws", shown);
+    if (d == 2) return HB_OK;
+    double R[DRIFT_MOST_DIM * DRIFT_MOST_DIM];
+    HB_TRY(hb_drift_rotation(context, (int)d, R));
+    json_object_set_new(root, "rotation", numbers(d * d, R));
     return HB_OK;
 }
 
