@@ -104,7 +104,7 @@ _heatball()
     --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;
     --real) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word") $(compgen -f -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
-    --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension mnist' -- "$word")) ;;
+    --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension drift mnist' -- "$word")) ;;
     generate | -o | --labels | --log | --plot | --problem | --at | --paths | --path-times | --state)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null

@@ -5,6 +5,7 @@
 #include "study.h"
 #include "bistable/bistable.h"
 #include "dimension/dimension.h"
+#include "drift/drift.h"
 #include "identities/identities.h"
 #include "mnist/mnist.h"
 #include "planar/planar.h"
@@ -17,6 +18,7 @@ static const hb_study *const STUDIES[] = {&hb_identities_study,
                                           &hb_bistable_study,
                                           &hb_planar_study,
                                           &hb_dimension_study,
+                                          &hb_drift_study,
                                           &hb_mnist_study,
                                           NULL};
 

@@ -12,8 +12,8 @@
  * huber(rho). v_ref is no solution, so nothing is left out. dR/dv_j = R'(Q) W_j e^{...}, dR/dv_0 =
  * -Q R'(Q).
  *
- * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 21 in the plane), in one of
- * 64 rotations; above to degree 3 (heat_ball.c).
+ * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 5 in the plane), in one of
+ * 64 rotations; above, to degree 3, the 2 dim nodes of kappa for both.
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
 #include "base/linear_algebra.h"
 #include "train/balls.h"
@@ -48,10 +48,17 @@ static size_t nodes_of(const hb_ball_common *common)
 
 static hb_status prepare(hb_trainer *trainer)
 {
-    static const int degree[] = {DEGREE, DEGREE};
+    static const int degree[] = {DEGREE};
+    const int dim = trainer->model->info.dim;
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb loss of a drift needs the energy head");
-    return hb_ball_prepare(trainer, KINDS, degree);
+    HB_TRY(hb_ball_prepare(trainer, 1, degree));
+    if (dim > HB_BALL_SMALL_DIM) return HB_OK;
+    hb_ball_common *common = trainer->common;
+    HB_TRY(hb_cloud_cubature(trainer->context, HB_CLOUD_ARM, dim, 0, DEGREE, trainer->settings.seed,
+                             0, HB_BALL_ROTATIONS, common->rotated[1]));
+    common->nodes[1] = common->rotated[1][0].n;
+    return HB_OK;
 }
 
 static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_t rows)
@@ -106,13 +113,13 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t 
     const size_t row = shard->anchors + i * nodes_of(common);
     const hb_drift_nodes nodes = {work->at.z + row * f.dim, work->tau + row, work->shift + row,
                                   work->weight + row};
-    const hb_cloud *value, *arm;
+    const hb_cloud *value, *arm = NULL;
     work->to_scaled[i] =
         shard->anchor.weight[i] * 2 * shard->anchor.level[i].b / (common->C1 * f.radius * f.radius);
     HB_TRY(hb_ball_cloud(shard, i, 0, &work->cloud[0], &value));
-    HB_TRY(hb_ball_cloud(shard, i, 1, &work->cloud[1], &arm));
-    HB_TRY(hb_drift_frame_place(&shard->alone, &f, value, value->n, arm, arm->n, work->node_drift,
-                                &nodes));
+    if (common->nodes[1] > 0) HB_TRY(hb_ball_cloud(shard, i, 1, &work->cloud[1], &arm));
+    HB_TRY(hb_drift_frame_place(&shard->alone, &f, value, common->nodes[0], arm, common->nodes[1],
+                                work->node_drift, &nodes));
     for (size_t j = row; j < row + nodes_of(common); j++) {
         hb_model_level(shard->trainer->model, work->tau[j], &work->at.level[j]);
         if (work->at.labels) work->at.labels[j] = shard->anchor.labels[i];

@@ -37,7 +37,7 @@ typedef struct vector_scratch {
 static hb_status prepare(hb_trainer *trainer)
 {
     static const int degree[] = {VALUE_DEGREE, ARM_DEGREE};
-    return hb_ball_prepare(trainer, KINDS, degree);
+    return hb_ball_prepare(trainer, trainer->model->info.dim > HB_BALL_SMALL_DIM ? 1 : KINDS, degree);
 }
 
 static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t rows)
@@ -67,28 +67,37 @@ static hb_status create(hb_shard *shard)
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-/* The first row of anchor i's nodes of a kind. */
+/* The first row of anchor i's nodes of a kind; those of kappa serve the arms too where these have none. */
 static size_t first_row(const hb_shard *shard, size_t i, int kind)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t nodes = common->nodes[0] + common->nodes[1];
-    return shard->anchors + i * nodes + (kind ? common->nodes[0] : 0);
+    return shard->anchors + i * nodes + (kind && common->nodes[1] > 0 ? common->nodes[0] : 0);
+}
+
+static size_t arms_of(const hb_ball_common *common)
+{
+    return common->nodes[common->nodes[1] > 0];
 }
 
 static void keep(const hb_shard *shard, vector_scratch *work, size_t i, const hb_cloud *cloud,
                  int kind)
 {
+    const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim, n = cloud->n;
     const size_t row = first_row(shard, i, kind);
     hb_ball_place_cloud(shard, i, cloud, n, row, &work->at);
     memcpy(work->weight + row, cloud->weight, n * sizeof(double));
     if (kind) memcpy(work->arm + row * d, cloud->arm, n * d * sizeof(double));
+    if (common->nodes[1] > 0) return;
+    for (size_t k = 0; k < n * d; k++) work->arm[row * d + k] = 0.5 * cloud->y[k];
 }
 
 static hb_status place_nodes(hb_shard *shard, vector_scratch *work, size_t i)
 {
     const hb_cloud *cloud;
-    for (int kind = 0; kind < KINDS; kind++) {
+    const hb_ball_common *common = shard->trainer->common;
+    for (int kind = 0; kind < KINDS && common->nodes[kind] > 0; kind++) {
         HB_TRY(hb_ball_cloud(shard, i, kind, &work->cloud, &cloud));
         keep(shard, work, i, cloud, kind);
     }
@@ -111,7 +120,8 @@ static void residual(const hb_shard *shard, const vector_scratch *work, size_t i
         for (size_t k = 0; k < d; k++)
             R[k] -= work->weight[row] * work->at.level[row].a *
                     (double)(score[row * d + k] - reference[row * d + k]);
-    for (size_t j = 0; j < common->nodes[1]; j++, row++) {
+    row = first_row(shard, i, 1);
+    for (size_t j = 0; j < arms_of(common); j++, row++) {
         const double a = work->at.level[row].a;
         double h = 0; /* |S|^2 - |S_ref|^2 */
         for (size_t k = row * d; k < (row + 1) * d; k++)
@@ -132,7 +142,8 @@ static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, co
     for (size_t j = 0; j < common->nodes[0]; j++, row++)
         for (size_t k = 0; k < d; k++)
             to[row * d + k] -= (float)(work->weight[row] * work->at.level[row].a * pull[k]);
-    for (size_t j = 0; j < common->nodes[1]; j++, row++) {
+    row = first_row(shard, i, 1);
+    for (size_t j = 0; j < arms_of(common); j++, row++) {
         const double a = work->at.level[row].a;
         double along = 0;
         for (size_t k = 0; k < d; k++) along += work->arm[row * d + k] * pull[k];
