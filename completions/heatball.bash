@@ -25,7 +25,7 @@ _heatball_options()
             --part --resize --resample --binarize --dequantise --limit
             --epochs --steps --max-time --batch --width --depth --residual --half --lr --ema --clip --tau-min
             --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes
-            --constraint-every --target-rows
+            --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
         ;;
     evaluate)

@@ -408,6 +408,7 @@ class TrainSettings(ctypes.Structure):
         ("watch", TRAIN_WATCH),
         ("watch_user", c_void_p),
         ("watch_every", c_uint64),
+        ("anchor_tau_min", c_double),
         ("constraint_every", c_int),
     ]
 

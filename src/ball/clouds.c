@@ -14,12 +14,7 @@
  * |g_1..D+4|^2; of the lift+4 squares besides the kept ones the last two have the share 1 - V with
  * V ~ Beta((lift+2)/2, 1), that is V = U^(2/(lift+2)): one uniform turns it into a draw of slope.
  *
- * One shell has the arms' average to the same degree as the product rule of degree 4 (h of degree 3: its
- * odd part has the moments of |y|^2, |y|^2 s and |y|^4): with E over slope and U, y = U z, s = U^2 sigma,
- *     s = E[y.arm s]/E[y.arm],   |y|^2 = E[y.arm |y|^2]/E[y.arm],   arm = (E[y.arm]/|y|^2) y.
- * 5 nodes in the plane in the place of 21.
- *
- * Numbers to reproduce: E_slope[|z|^2] = D C1/2, 0.0397887 in the plane; 4 pi s = 4/27 of its shell. */
+ * A number to reproduce: E_slope[|z|^2] = D C1/2, 0.0397887 in the plane. */
 #include "ball/clouds.h"
 #include "ball/cubature_law.h"
 #include "ball/quadrature.h"
@@ -141,46 +136,25 @@ static hb_status create_cloud(hb_context *context, size_t n, size_t d, hb_cloud 
     return HB_OK;
 }
 
-static hb_shell_law slope_law(int dim, int lift)
-{
-    const double n = 0.5 * dim + 0.5 * lift;
-    return (hb_shell_law){n + 1, n, n, 1, 0.5 * dim, 0.5 * lift};
-}
-
-/* The shell of the arms; *length: of an arm in units of y. E[U] = 1/2, E[U^3] = 1/4. */
-static hb_status arm_rule(hb_context *context, int dim, int degree, double *length,
-                          hb_cubature **out)
-{
-    const hb_shell_law slope = slope_law(dim, 0);
-    const double mean = hb_shells_moment(&slope, 1, 1) / 2;
-    const double s = hb_shells_moment(&slope, 2, 1) / (4 * mean);
-    const double square = hb_shells_moment(&slope, 2, 2) / (4 * mean);
-    double L = -log(s), q = square / (s * L), weight = 1;
-    *length = mean / square;
-    const hb_shells shell = {context, 1, &L, &q, &weight};
-    return hb_cubature_of_shells(context, &shell, dim, 0, degree, out);
-}
-
 static hb_status create_rule(hb_context *context, hb_cloud_kind kind, int dim, int lift, int degree,
-                             double *length, hb_cubature **out)
+                             hb_cubature **out)
 {
-    if (kind == HB_CLOUD_ARM) return arm_rule(context, dim, degree, length, out);
     if (kind != HB_CLOUD_SCORE)
         return hb_cubature_exact(context,
                                  kind == HB_CLOUD_VALUE ? HB_MEASURE_KAPPA : HB_MEASURE_SOURCE, dim,
                                  lift, degree, out);
-    const hb_shell_law slope = slope_law(dim, lift);
+    const double n = 0.5 * dim + 0.5 * lift;
+    const hb_shell_law slope = {n + 1, n, n, 1, 0.5 * dim, 0.5 * lift};
     return hb_cubature_exact_law(context, &slope, dim, lift, degree, out);
 }
 
-/* The law of the scale rho/r: 1 for values and where one shell has all, sqrt(U) ~ Beta(2,1), U ~ Beta(1,1). */
+/* The law of the scale rho/r: 1 for values, sqrt(U) ~ Beta(2,1), U ~ Beta(1,1). */
 static hb_status scale_rule(hb_context *context, hb_cloud_kind kind, int degree, int *count,
                             double *scale, double *weight)
 {
-    const int one = kind == HB_CLOUD_VALUE || kind == HB_CLOUD_ARM;
-    *count = one ? 1 : degree / 2 + 1;
+    *count = kind == HB_CLOUD_VALUE ? 1 : degree / 2 + 1;
     scale[0] = weight[0] = 1;
-    if (one) return HB_OK;
+    if (kind == HB_CLOUD_VALUE) return HB_OK;
     return hb_quadrature_beta(context, kind == HB_CLOUD_SOURCE ? 2 : 1, 1, *count, scale, weight);
 }
 
@@ -227,15 +201,9 @@ hb_status hb_cloud_cubature(hb_context *context, hb_cloud_kind kind, int dim, in
                             uint64_t seed, int first, int rotations, hb_cloud *out)
 {
     hb_cubature *rule = NULL;
-    double length = 1;
-    hb_status status = create_rule(context, kind, dim, lift, degree, &length, &rule);
-    for (int rotation = 0; rotation < rotations && status == HB_OK; rotation++) {
-        hb_cloud *cloud = out + rotation;
-        status = fill_cloud(context, rule, kind, degree, seed, first + rotation, cloud);
-        for (size_t i = 0; kind == HB_CLOUD_ARM && status == HB_OK && i < cloud->n * (size_t)dim;
-             i++)
-            cloud->arm[i] *= length;
-    }
+    hb_status status = create_rule(context, kind, dim, lift, degree, &rule);
+    for (int rotation = 0; rotation < rotations && status == HB_OK; rotation++)
+        status = fill_cloud(context, rule, kind, degree, seed, first + rotation, out + rotation);
     hb_cubature_destroy(rule);
     return status;
 }

@@ -5,15 +5,8 @@
 
 #include <heatball/ball.h>
 
-/* Which average: of F (kappa), of its source, of the source of the score; ARM is the last again, by the
- * fewest nodes: one shell, exact where h has parabolic degree 3 and the sphere rule degree 4 (cubature
- * without lift only). */
-typedef enum hb_cloud_kind {
-    HB_CLOUD_VALUE,
-    HB_CLOUD_SOURCE,
-    HB_CLOUD_SCORE,
-    HB_CLOUD_ARM
-} hb_cloud_kind;
+/* Which average: of F (kappa), of its source, of the source of the score. */
+typedef enum hb_cloud_kind { HB_CLOUD_VALUE, HB_CLOUD_SOURCE, HB_CLOUD_SCORE } hb_cloud_kind;
 
 /* Node i stands at x0 + r y_i, tau0 - r^2 s_i. Random clouds hold antithetic pairs, rows 2k (+) and
  * 2k+1 (-), and no weights. */

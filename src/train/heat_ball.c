@@ -11,15 +11,11 @@
  * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
- * dim <= 3: nodes that are exact for polynomials of parabolic degree 4 (11 in the plane), in one of
- * 64 random rotations for each anchor. Above: the 2 dim points +-rho e_i of one shell, exact to degree 3, in rotations
- * too, with small balls and b^2 for b. docs/losses.md.
- * A number to reproduce: in the plane with f = 0.4, rho = 20 R. */
+ * Nodes: balls.h; balls are small, since what is of parabolic degree 4 is not exact. docs/losses.md.
+ * A number to reproduce: in the plane with f = 0.03, rho = 266.67 R. */
 #include "train/balls.h"
 
 #include <math.h>
-
-enum { DEGREE = 4 };
 
 /* Rows: the anchors, then for each anchor its nodes. */
 typedef struct ball_scratch {
@@ -34,17 +30,11 @@ typedef struct ball_scratch {
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static hb_status prepare(hb_trainer *trainer)
-{
-    static const int degree[] = {DEGREE};
-    return hb_ball_prepare(trainer, 1, degree);
-}
-
 static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    const size_t m = shard->anchors, nodes = common->nodes[0];
+    const size_t m = shard->anchors, nodes = common->nodes;
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
                         HB_BALL_ROWS(shard, work->at, rows, d), HB_ROW_VALUES(work->net, rows, d),
@@ -56,7 +46,7 @@ static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + common->nodes[0]);
+    const size_t rows = shard->anchors * (1 + common->nodes);
     ball_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -68,9 +58,9 @@ static hb_status create(hb_shard *shard)
 static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 {
     const hb_cloud *cloud;
-    HB_TRY(hb_ball_cloud(shard, i, 0, &work->cloud, &cloud));
+    HB_TRY(hb_ball_cloud(shard, i, &work->cloud, &cloud));
     work->weight[i] = cloud->weight;
-    hb_ball_place_cloud(shard, i, cloud, cloud->n, shard->anchors + i * cloud->n, &work->at);
+    hb_ball_place_cloud(shard, i, cloud, shard->anchors + i * cloud->n, &work->at);
     return HB_OK;
 }
 
@@ -107,7 +97,7 @@ static void pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n, const
 static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t n = common->nodes[0], row = shard->anchors + i * n;
+    const size_t n = common->nodes, row = shard->anchors + i * n;
     double slope;
     const double rho = common->to_scaled * residual(work, i, row, n, work->share);
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
@@ -129,10 +119,10 @@ static hb_status add(hb_shard *shard)
         work->net.v[i] += trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
-        add_ball(shard, work, i, share * hb_ball_weight(shard, i));
+        add_ball(shard, work, i, share * shard->anchor.level[i].b);
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint hb = HB_BALL_CONSTRAINT(5);
+static const hb_constraint hb = HB_BALL_CONSTRAINT(1, hb_ball_prepare);
 const hb_loss_law hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};
