@@ -16,7 +16,9 @@
 
 /* Far from the rows 0 .. n-1 that a training with the same seed has drawn. */
 static const uint64_t FRESH = UINT64_C(1) << 40, PART = UINT64_C(1) << 32;
-enum { NOISE_STREAM = 0x706f696e, DRIFT_STEPS = 200, BATCH = 4096 };
+enum { NOISE_STREAM = 0x706f696e, BATCH = 4096 };
+static const double LAST_TAU =
+    0.99; /* share of tau_max at which points of a drift are drawn at most */
 
 static int is_plain(const hb_evaluate_frame *f)
 {
@@ -52,7 +54,7 @@ static const char *why_no_samples(const hb_evaluate_frame *f)
     if (f->info.process != HB_PROCESS_DRIFT) return NULL;
     if (hb_model_generate(f->context, f->plan->model, &settings, 0, 0, NULL, f->x) == HB_OK)
         return NULL;
-    return "samples of a process with a drift are not generated";
+    return "the model keeps no draws at its largest tau to start from";
 }
 
 hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *plan,
@@ -121,9 +123,8 @@ static hb_status by_the_model(hb_evaluate_frame *f, double tau, uint64_t part, s
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
-    settings.n_steps = DRIFT_STEPS;
-    settings.tau_min = tau;
-    settings.det_tau = 0;
+    settings.solver = HB_SOLVER_ODE;
+    settings.tau_min = fmin(tau, LAST_TAU * f->info.tau_max);
     settings.denoise = HB_DENOISE_NONE;
     const hb_status status =
         hb_model_generate(f->context, f->plan->model, &settings, FRESH + part * PART, n, NULL, z);
