@@ -6,8 +6,9 @@
  * of 1/|J|, |J|^4 = E |dF/dx|^4 over draws of the law at tau_max: F = -x/V has the law N(0, V) and
  * |J| = 1/V.
  * Backward, F = -x^3 pushes outward, and only the score holds it: where that of a network is not known, beyond
- * all paths of its training, a row flies apart (1 of 1000 of a rotating double well along the ODE). So both
- * fields go on beyond the range of the paths as they are at its border.
+ * all paths of its training, a row flies apart (1 of 1000 of a rotating double well along the ODE). So a row that
+ * leaves the range of the paths is put back on its border, and within a step both fields go on beyond it as they
+ * are there.
  * A number to reproduce: F = -4x at large tau: S = 1/4, and a Langevin step of the size of noise of
  * variance 2 tau/(1 + 2 tau/S) = 0.24 at tau = 3. */
 #include "base/linear_algebra.h"
@@ -23,14 +24,25 @@ int hb_reverse_leans(const hb_reverse *run)
     return run->settings->process == HB_PROCESS_DRIFT;
 }
 
-const double *hb_reverse_inside(const hb_reverse *run, size_t n, const double *x, double tau)
+/* from (n, dim) into to (n, dim), which may be the same. */
+static void clamp(const hb_reverse *run, size_t n, double tau, const double *from, double *to)
 {
     const size_t d = run->dim;
-    if (!run->range) return x;
     run->range(run->user, tau, run->low, run->high);
     for (size_t i = 0; i < n * d; i++)
-        run->inside[i] = fmin(fmax(x[i], run->low[i % d]), run->high[i % d]);
+        to[i] = fmin(fmax(from[i], run->low[i % d]), run->high[i % d]);
+}
+
+const double *hb_reverse_inside(const hb_reverse *run, size_t n, const double *x, double tau)
+{
+    if (!run->range) return x;
+    clamp(run, n, tau, x, run->inside);
     return run->inside;
+}
+
+void hb_reverse_keep(const hb_reverse *run, size_t n, double tau, double *x)
+{
+    if (run->range) clamp(run, n, tau, x, x);
 }
 
 hb_status hb_reverse_drift(const hb_reverse *run, size_t n, const double *x, double tau, double *F,

@@ -148,6 +148,7 @@ static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, s
         HB_TRY(hb_flow_integrate(run, hb_level_at(process, s->tau_max),
                                  hb_level_at(process, s->tau_min), rows, x, NULL));
     }
+    hb_reverse_keep(run, rows, s->tau_min, x);
     return denoise(run, rows, x, score);
 }
 

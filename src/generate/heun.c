@@ -44,6 +44,7 @@ static hb_status take_steps(const heun *h, const hb_level *levels)
     const int n = h->run->settings->n_steps;
     for (int i = 0; i < n; i++) {
         const hb_level from = levels[i], to = levels[i + 1];
+        hb_reverse_keep(h->run, h->rows, from.tau, h->x);
         HB_TRY(ask(h, h->x, from.tau, h->score));
         advance(h, from, to, 1, 0, h->ahead);
         HB_TRY(ask(h, h->ahead, to.tau, h->score_ahead));

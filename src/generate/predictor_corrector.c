@@ -110,6 +110,7 @@ static void pull_means(sampler *s, double part)
 static hb_status evaluate(sampler *s, hb_level level)
 {
     double *mean = s->before;
+    hb_reverse_keep(s->run, s->rows, level.tau, s->x);
     HB_TRY(hb_reverse_ask(s->run, s->rows, s->x, level.tau, s->score, NULL));
     s->before = s->mean;
     s->mean = mean;

@@ -119,8 +119,9 @@ static double error_of_row(const flow *f, const double *state, size_t i, double 
 }
 
 /* Moves the rows of the list whose step is good enough to its front, and on. Returns their number. */
-static size_t accept(flow *f, size_t *list, size_t n, double h, int depth)
+static size_t accept(flow *f, size_t *list, size_t n, double l, double h, int depth)
 {
+    const double tau = level_at(f, l + h).tau;
     size_t good = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t row = f->place[i];
@@ -130,6 +131,7 @@ static size_t accept(flow *f, size_t *list, size_t n, double h, int depth)
         if (!(error <= 1)) continue;
         for (size_t j = 0; j < f->width; j++)
             state[j] += h * combine(f, f->pair->stages, f->pair->b, i * f->width + j);
+        hb_reverse_keep(f->run, 1, tau, state);
         const size_t other = list[good];
         list[good++] = row;
         list[i] = other;
@@ -160,7 +162,7 @@ static hb_status cross(flow *f, size_t *list, size_t n, double l, double h, int 
     size_t tried = sort_list(f, list, n, depth);
     if (tried > 0) {
         HB_TRY(ask_stages(f, list, tried, l, h));
-        tried = accept(f, list, tried, h, depth);
+        tried = accept(f, list, tried, l, h, depth);
     }
     if (tried == n) return HB_OK;
     HB_TRY(cross(f, list + tried, n - tried, l, h / 2, depth + 1));

@@ -79,7 +79,7 @@ typedef struct hb_reverse {
     const int *labels;        // (n) of the samples, or NULL
     const int *row_labels;    // of the rows that a call of the score gets, or NULL
     const uint64_t *row_keys; // of the values that these rows had at first, or NULL
-    /* Where the score is known: fields beyond are those of the nearest point inside. NULL: everywhere. */
+    /* Where paths have been: rows that leave it are put back. NULL: everywhere. */
     void (*range)(const void *user, double tau, double *low, double *high);
     double *inside, *low, *high; // (HB_CALL_ROWS, dim), (dim), (dim): scratch, with range
 } hb_reverse;
@@ -99,6 +99,8 @@ hb_status hb_reverse_lean(const hb_reverse *run, size_t n, const double *x, doub
                           double *F, double *score);
 /* x(n, dim), or the nearest points of the run's range, in its scratch. */
 const double *hb_reverse_inside(const hb_reverse *run, size_t n, const double *x, double tau);
+/* The same in place: rows of x(n, dim) that are beyond the range go to its border. */
+void hb_reverse_keep(const hb_reverse *run, size_t n, double tau, double *x);
 int hb_reverse_leans(const hb_reverse *run);
 /* 2 tau, or less where the law has finer details: the scale of a Langevin step. */
 double hb_reverse_fineness(const hb_generate_settings *settings, hb_level level);

@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum { MOST_KNOTS = 1000 };
-static const double REACH = 4;
+static const double REACH = 5;
 
 void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *out)
 {
@@ -93,10 +93,9 @@ hb_status hb_model_set_range(hb_context *context, hb_model *model, const double 
     return HB_OK;
 }
 
-/* By the moments, and the points at tau_max. */
+/* By the moments. */
 static void guess_range(const hb_model *model, double tau, double *low, double *high)
 {
-    const hb_model_flow *flow = &model->flow;
     const size_t d = (size_t)model->info.dim;
     hb_noise_level level;
     hb_model_level(model, tau, &level);
@@ -108,10 +107,6 @@ static void guess_range(const hb_model *model, double tau, double *low, double *
         }
         low[j] = hb_model_mean(model, &level, j) - REACH * sqrt(variance);
         high[j] = hb_model_mean(model, &level, j) + REACH * sqrt(variance);
-    }
-    for (size_t i = 0; i < flow->n_ends * d; i++) {
-        low[i % d] = fmin(low[i % d], (double)flow->ends[i]);
-        high[i % d] = fmax(high[i % d], (double)flow->ends[i]);
     }
 }
 
