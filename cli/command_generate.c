@@ -321,7 +321,9 @@ const hb_command hb_command_generate = {
     .name = "generate",
     .summary = "draw samples from a trained model into a table or a picture",
     .text =
-        "Draws samples from a model by running its process backward from noise, with the model's "
+        "Draws samples from a model by running its process backward, from noise or, of a drift, "
+        "from "
+        "where the paths of its training ended, with the model's "
         "score, and writes them in the units of its data, as rows x_1 .. x_D or as a picture. "
         "Sample i depends on the model, the options and i alone: not on the number of threads, and "
         "samples 0 .. N-1 are the same in one file or in several with --first. The file appears "

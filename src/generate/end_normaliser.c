@@ -52,9 +52,11 @@ static void take_moments(normaliser *z)
         z->high[i % d] = fmax(z->high[i % d], (double)ends[i]);
     }
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < d * d; k++)
-            z->covariance[k] += ((double)ends[i * d + k / d] - z->mean[k / d]) *
-                                ((double)ends[i * d + k % d] - z->mean[k % d]) / (double)n;
+        for (size_t j = 0; j < d; j++) {
+            const double away = ((double)ends[i * d + j] - z->mean[j]) / (double)n;
+            for (size_t k = 0; k < d; k++)
+                z->covariance[j * d + k] += away * ((double)ends[i * d + k] - z->mean[k]);
+        }
 }
 
 /* ---- a lattice ---- */
@@ -110,9 +112,10 @@ static hb_status by_lattice(normaliser *z, double *log_normaliser, double *error
     int coarse[CHAINS];
     size_t filled = 0;
     for (size_t k = 0; k < n0 * n1; k++) {
-        const size_t i[2] = {k % n0, k / n0};
-        for (size_t j = 0; j < d; j++) z->at[filled * d + j] = first[j] + step[j] * (double)i[j];
-        coarse[filled++] = i[0] % 2 == 0 && i[1] % 2 == 0;
+        const size_t i0 = k % n0, i1 = k / n0;
+        z->at[filled * d] = first[0] + step[0] * (double)i0;
+        if (d == 2) z->at[filled * d + 1] = first[1] + step[1] * (double)i1;
+        coarse[filled++] = i0 % 2 == 0 && i1 % 2 == 0;
         if (filled < CHAINS && k + 1 < n0 * n1) continue;
         HB_TRY(add_points(z, filled, coarse, z->difference, &sum));
         filled = 0;

@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum { MOST_KNOTS = 1000 };
-static const double REACH = 5;
+static const double REACH = 5, MARGIN = 0.1; /* of the range of paths */
 
 void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *out)
 {
@@ -122,8 +122,9 @@ void hb_model_range(const hb_model *model, double tau, double *low, double *high
     const double knot = floor(fmin(fmax(place, 0), last - 1));
     const double *at = flow->range + (size_t)knot * 2 * d, *next = at + 2 * d;
     for (size_t j = 0; j < d; j++) {
-        low[j] = fmin(at[j], next[j]);
-        high[j] = fmax(at[d + j], next[d + j]);
+        const double least = fmin(at[j], next[j]), most = fmax(at[d + j], next[d + j]);
+        low[j] = least - MARGIN * (most - least);
+        high[j] = most + MARGIN * (most - least);
     }
 }
 

@@ -33,7 +33,7 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
 void hb_model_flow_destroy(hb_model *model);
 /* Takes a copy of range (knots, 2, dim), of a model that has its flow. */
 hb_status hb_model_set_range(hb_context *context, hb_model *model, const double *range);
-/* low (dim), high (dim): the range of paths at the knots around tau; of a model without it
+/* low (dim), high (dim): the range of paths at the knots around tau and a tenth more; of a model without it
  * five deviations around the mean. */
 void hb_model_range(const hb_model *model, double tau, double *low, double *high);
 

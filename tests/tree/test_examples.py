@@ -157,14 +157,15 @@ def test_train_own_data(tmp_path):
 
 def test_reverse_double_well(tmp_path):
     """Samples come back to the three Gaussians in their shares; the likelihood is near the exact one."""
-    text = output(sys.executable, ROOT / "examples/python/reverse_double_well.py", "600", tmp_path / "m.safetensors")
+    text = output(sys.executable, ROOT / "examples/python/reverse_double_well.py", "600", tmp_path)
     found = {line.split()[0]: [float(x) for x in re.findall(NUMBER, line)] for line in text.splitlines()[:4]}
     assert set(found) == {"real", "sde", "ode", "heun"}, text
     assert all(v[0] < 0.1 and max(abs(a - b) for a, b in zip(v[1:], (0.3, 0.3, 0.4))) < 0.08
                for v in found.values()), text
     model, exact = map(float, re.search(f"ln p: model {NUMBER}, exact {NUMBER}", text).groups())
     assert abs(model - exact) < 0.4, text
-    assert (tmp_path / "m.safetensors").exists()
+    assert len((tmp_path / "reverse_double_well.csv").read_text().splitlines()) == 2001
+    assert (tmp_path / "reverse_double_well.safetensors").exists()
 
 
 def test_train_nonlinear_drift(tmp_path):
