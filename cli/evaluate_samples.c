@@ -50,8 +50,7 @@ static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluatio
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
-    hb_status status =
-        hb_model_generate(f->context, f->plan->model, &settings, 0, c->generated, NULL, c->x);
+    hb_status status = hb_evaluate_frame_generate(f, &settings, 0, c->generated, c->x);
     if (status == HB_OK)
         status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->x, c->y,
                               sizeof out->mmd, &out->mmd);
