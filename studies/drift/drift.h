@@ -69,6 +69,7 @@ typedef struct hb_drift_size {
     int problems; /* a bit for each */
     int seeds, rows, width;
     uint64_t steps;
+    double tau_max; /* of the trainings: beyond the last tau that is judged */
     size_t judge;   /* draws of an error, per tau */
     size_t anchors; /* of a residual, per tau */
     uint64_t pairs; /* of an average over a ball above three dimensions */

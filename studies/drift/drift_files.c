@@ -85,11 +85,11 @@ static void describe_run(const void *user, size_t i, hb_cell *cell)
     hb_drift_run_name(run, cell->name);
     snprintf(cell->settings, sizeof cell->settings,
              "problem=%s method=%s seed=%llu truth_seed=%llu loss=%d target_rows=%d steps=%llu "
-             "rows=%d width=%d judge=%zu anchors=%zu pairs=%llu lattice=%d",
+             "rows=%d width=%d tau_max=%g judge=%zu anchors=%zu pairs=%llu lattice=%d",
              hb_drift_processes[run->problem].name, recipe->name, (unsigned long long)run->seed,
              (unsigned long long)size->seed, recipe->loss, recipe->target_rows,
-             (unsigned long long)run->steps, size->rows, size->width, size->judge, size->anchors,
-             (unsigned long long)size->pairs, size->lattice);
+             (unsigned long long)run->steps, size->rows, size->width, size->tau_max, size->judge,
+             size->anchors, (unsigned long long)size->pairs, size->lattice);
     cell->cost = (double)run->steps * hb_drift_processes[run->problem].cost[run->method] *
                  (1 + 0.15 * hb_drift_processes[run->problem].dim);
     cell->done = run->done;

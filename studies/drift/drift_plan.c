@@ -1,8 +1,9 @@
 /* What is run: seven processes, six methods, seeds.
  *
  * Recipes are those of `heatball train --drift`: energy head, width 64, 3 hidden layers, batches of 256,
- * 3000 rows of the start. dsm as it is by default has the target of each row's own path; all others have the
- * mean over 512 paths, so that dsm-targets, fp and hb differ in the constraint alone.
+ * 3000 rows of the start; tau up to 1.5, since paths beyond the last tau that is judged cost much and say
+ * nothing. dsm as it is by default has the target of each row's own path; all others have the mean over 512
+ * paths, so that dsm-targets, fp and hb differ in the constraint alone.
  *
  * Equal time is a number of steps, so that every byte can be repeated: a run of `dsm-time` or `fp-time`
  * has steps * cost(hb)/cost(its own). The costs of hb_drift_processes are processor time of a step on one
@@ -34,6 +35,7 @@ hb_drift_size hb_drift_choose_size(const hb_study_settings *settings)
                           .rows = 3000,
                           .width = 64,
                           .steps = 2000,
+                          .tau_max = 1.5,
                           .judge = 3000,
                           .anchors = 64,
                           .pairs = 400,

@@ -35,7 +35,7 @@ const hb_drift_process hb_drift_processes[DRIFT_PROBLEMS] = {
      {4, 5},
      {-2.4, 0},
      {2.4, 0},
-     {1, 1.2, 1.5, 2.0, 1.2, 1.5}},
+     {1, 1.2, 1.55, 2.35, 1.2, 1.55}},
     {"rotating",
      "rotating double well",
      2,
@@ -46,7 +46,7 @@ const hb_drift_process hb_drift_processes[DRIFT_PROBLEMS] = {
      {4.5, 5},
      {-2.6, -1.4},
      {2.6, 1.4},
-     {1, 1.2, 1.5, 2.0, 1.2, 1.5}},
+     {1, 1.2, 1.55, 2.35, 1.2, 1.55}},
     {"mueller",
      "Müller-like potential",
      2,
@@ -60,7 +60,7 @@ const hb_drift_process hb_drift_processes[DRIFT_PROBLEMS] = {
      {5, 5},
      {-2.25, 2.025},
      {2.25, -1.35},
-     {1, 1.2, 1.5, 2.0, 1.2, 1.5}},
+     {1, 1.2, 1.55, 2.35, 1.2, 1.55}},
     {"vanderpol",
      "Van der Pol",
      2,
@@ -71,13 +71,13 @@ const hb_drift_process hb_drift_processes[DRIFT_PROBLEMS] = {
      {6, 7},
      {-3, 0},
      {3, 0},
-     {1, 1.2, 1.5, 2.0, 1.2, 1.5}},
-    {.name = "wells4", .title = "4 wells, rotated", .dim = 4, .cost = {1, 1.2, 1.8, 1.7, 1.2, 1.8}},
-    {.name = "wells8", .title = "8 wells, rotated", .dim = 8, .cost = {1, 1.2, 1.8, 2.0, 1.2, 1.8}},
+     {1, 1.2, 1.55, 2.35, 1.2, 1.55}},
+    {.name = "wells4", .title = "4 wells, rotated", .dim = 4, .cost = {1, 1.5, 2.0, 1.8, 1.5, 2.0}},
+    {.name = "wells8", .title = "8 wells, rotated", .dim = 8, .cost = {1, 1.5, 1.8, 1.9, 1.5, 1.8}},
     {.name = "wells16",
      .title = "16 wells, rotated",
      .dim = 16,
-     .cost = {1, 1.2, 1.8, 2.0, 1.2, 1.8}}};
+     .cost = {1, 1.5, 1.8, 1.9, 1.5, 1.8}}};
 
 /* ---- wells in a rotated frame ---- */
 

@@ -45,6 +45,7 @@ static hb_status train(hb_context *context, const hb_drift_size *size, const hb_
     settings.width = size->width;
     settings.steps = run->steps;
     settings.seed = run->seed;
+    settings.tau_max = size->tau_max;
     void *data;
     HB_TRY(hb_study_allocate(context, rows * (size_t)dim, sizeof(double), &data));
     hb_status status = hb_problem_initial_sample(context, process, run->seed, 0, rows, data);

@@ -102,11 +102,11 @@ json_t *hb_drift_settings_json(const hb_drift_size *size)
 {
     json_t *taus = json_array();
     for (int k = 0; k < DRIFT_TAUS; k++) json_array_append_new(taus, json_real(hb_drift_taus[k]));
-    return json_pack("{s:i,s:i,s:i,s:i,s:I,s:i,s:I,s:I,s:I,s:o}", "seeds", size->seeds, "rows",
+    return json_pack("{s:i,s:i,s:i,s:i,s:I,s:i,s:f,s:I,s:I,s:I,s:o}", "seeds", size->seeds, "rows",
                      size->rows, "width", size->width, "depth", 3, "steps", (json_int_t)size->steps,
-                     "batch", 256, "judge_draws", (json_int_t)size->judge, "residual_draws",
-                     (json_int_t)size->anchors, "residual_pairs", (json_int_t)size->pairs, "taus",
-                     taus);
+                     "batch", 256, "tau_max", size->tau_max, "judge_draws", (json_int_t)size->judge,
+                     "residual_draws", (json_int_t)size->anchors, "residual_pairs",
+                     (json_int_t)size->pairs, "taus", taus);
 }
 
 static json_t *method_json(const hb_drift_result *result, int problem, int method)
