@@ -38,7 +38,7 @@ static double bound_of(int dim, size_t offset)
 /* hb against another method, over the dimensions that have a bound. */
 typedef struct check {
     int dims, kept, below; /* how many; that keep their bound; below 1 */
-    char ratios[200], bounds[120];
+    char ratios[400], bounds[120];
 } check;
 
 static check compare(const hb_dimension_result *result, int other, size_t offset)
@@ -55,9 +55,10 @@ static check compare(const hb_dimension_result *result, int other, size_t offset
         c.dims++;
         c.kept += exp(mean.mean) <= most;
         c.below += mean.mean < 0;
-        used += (size_t)snprintf(c.ratios + used, sizeof c.ratios - used, "%s×%.2f ± %.2f (d = %d)",
-                                 used ? ", " : "", exp(mean.mean), exp(mean.mean) * mean.se,
-                                 size->dim[d]);
+        if (used < sizeof c.ratios)
+            used += (size_t)snprintf(c.ratios + used, sizeof c.ratios - used,
+                                     "%s×%.2f ± %.2f (d = %d)", used ? ", " : "", exp(mean.mean),
+                                     exp(mean.mean) * mean.se, size->dim[d]);
         listed += (size_t)snprintf(c.bounds + listed, sizeof c.bounds - listed, "%s%g",
                                    listed ? ", " : "", most);
     }

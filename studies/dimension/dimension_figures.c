@@ -78,7 +78,7 @@ static hb_status draw_panel(hb_figure *figure, const hb_dimension_result *result
                             const ratios *shown, int r, int value, int named)
 {
     const hb_dimension_size *size = &result->size;
-    hb_panel_settings panel = panel_of(size, title, "error, in units of DSM's");
+    hb_panel_settings panel = panel_of(size, title, "error, in units of DSM's, same targets");
     panel.y_min = 0;
     panel.y_max = shown->top;
     HB_TRY(hb_figure_panel(figure, &panel));

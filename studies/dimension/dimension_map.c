@@ -34,8 +34,9 @@ static verdict judge(const hb_dimension_result *result, int d, int r, int n, con
         const int beyond = i != v.best && gap.mean > BEYOND * gap.se; /* false where se is NaN */
         if (beyond) continue;
         v.tied += i != v.best;
-        used += (size_t)snprintf(v.names + used, sizeof v.names - used, "%s%s", used ? ", " : "",
-                                 hb_dimension_recipes[methods[i]].name);
+        if (used < sizeof v.names)
+            used += (size_t)snprintf(v.names + used, sizeof v.names - used, "%s%s",
+                                     used ? ", " : "", hb_dimension_recipes[methods[i]].name);
     }
     v.difference = hb_dimension_compare(result, d, r, methods[v.best], methods[v.second], value);
     v.best = methods[v.best];

