@@ -169,7 +169,7 @@ static hb_status add(hb_shard *shard)
 }
 
 static const hb_constraint fp = {.weight = 1,
-                                 .falls_from = 3.2,
+                                 .falls_from = 8,
                                  .spares_small_tau = 1,
                                  .many = {0.2, 64, 4},
                                  .create = create,

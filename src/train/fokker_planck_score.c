@@ -186,7 +186,7 @@ static hb_status add(hb_shard *shard)
 }
 
 const hb_constraint hb_constraint_fp_score = {.weight = 0.6,
-                                              .falls_from = 3.2,
+                                              .falls_from = 8,
                                               .spares_small_tau = 1,
                                               .prepare = prepare,
                                               .create = create,

@@ -99,15 +99,18 @@ static void choose_many(const hb_constraint *constraint, int dim, hb_train_setti
 /* What the settings leave open of a constraint (docs/losses.md has what was measured). A residual is a sum over dim
  * terms, so that the recipe's weight falls from some dimension on. Small tau have no anchors: there the residual is
  * noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
- * degree 3 only, and there are about 432 nodes in a step. */
+ * degree 3 only, and there are about 576 nodes in a step. */
 static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
 {
-    static const double ANCHOR_TAU = 0.05, NODES = 432, LEAST_ANCHORS = 8, MOST_ANCHORS = 64;
+    static const double ANCHOR_TAU = 0.05, NODES = 576, MOST_NODES = 1040;
+    static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
     const int many = dim > HB_BALL_MOST_DIM,
               spared = s->process != HB_PROCESS_DRIFT && !many && constraint->spares_small_tau;
     if (many && constraint->many.anchors > 0) choose_many(constraint, dim, s);
-    const double d = dim, balls = fmax(LEAST_ANCHORS, NODES / (2 * d + 1));
-    if (isnan(s->weight)) s->weight = constraint->weight * fmin(1, constraint->falls_from / d);
+    const double d = dim, nodes = 2 * d + 1;
+    const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
+    const double from = constraint->falls_from;
+    if (isnan(s->weight)) s->weight = constraint->weight * (from > 0 ? fmin(1, from / d) : 1);
     if (isnan(s->ball_share)) s->ball_share = fmin(0.03, 0.16 / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1.5;
     if (s->anchors == 0)

@@ -49,7 +49,7 @@ typedef struct hb_recipe {
  * shard->losses. All but add may be NULL; discard goes with prepare. */
 typedef struct hb_constraint {
     double weight,
-        falls_from;       /* of its recipe: weight in up to falls_from dimensions, then as 1/dim */
+        falls_from; /* of its recipe: weight in up to falls_from dimensions (0: in all), then as 1/dim */
     int target_rows;      /* likewise */
     int spares_small_tau; /* has no anchors there */
     int balls;            /* averages over balls, fewer in more dimensions */
