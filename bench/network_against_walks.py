@@ -1,24 +1,23 @@
-"""A network that is trained on an SDE, against walks and particles, at equal seconds, in 4 to 16 dimensions.
+"""Walks that a network guides (solve --method network) against walks and particles, at equal seconds, in 4 to 16 dimensions.
 
-    PYTHONPATH=python /usr/bin/python3 bench/network_against_walks.py [wells4 wells8 ...] [--steps 5000] [--quick] [--published]
+    PYTHONPATH=python /usr/bin/python3 bench/network_against_walks.py [wells8:0.3 turned_wells8:0.3 ...] [--training 3000] [--quick]
 
-The truth is a product of one-dimensional solutions of the grid, in the plain or in a rotated frame. Rows of training are drawn from the
-start. For each problem and each of three times, points are drawn from the solution. Lines: method, processor seconds (of the training, or
-for each point), the 68 % quantile of the errors of ln u and of the score's components, the share of points with a claimed error, the
-share of those within two errors (of the network: within its 90 % claims, ln u and score, from guided_walks.py), and the number of points of one time
-from which on the network is ahead at equal seconds: walks for N points have S/N seconds each, and error sqrt(c N/S) times that of c seconds.
-docs/networks-as-solvers.md has results. --published runs problems of the literature that `solve` accepts.
+A problem is NAME DIM : TIME. The truth is a product of one-dimensional solutions of the grid, in the plain frame or in a turned one; points
+are drawn from the solution. A line for each method: processor seconds (of the whole call for the network's values, else for each point), the
+68 % quantile of the errors of ln u and of the score's components, the share of points that have a claimed error, the share of errors of ln u and of
+the score within twice the claim (of the network's values: within the claim), and the number of points from which on the network's values are ahead at equal
+seconds, for ln u and the score: with N points walks have S/N seconds each, and sqrt(c N/S) times the error that they have after c seconds.
+"guided" are the points that --method network walks from, its seconds without the training, which the line "network" has. docs/guided-walks.md has results.
 """
 import argparse
 import time
 
 import numpy as np
 
-import guided_walks
 import heatball
 
-TIMES, TAU_MIN, START = (0.1, 0.3, 1.0), 0.05, 0.25
-LINES = {"wells": ("{0} - ({0})^3", lambda x: x - x ** 3), "soft": ("-({0}) + 2*({0})/(1 + ({0})^2)", lambda x: -x + 2 * x / (1 + x * x))}
+START = 0.25
+LINES = {"wells": "{0} - ({0})^3", "soft": "-({0}) + 2*({0})/(1 + ({0})^2)"}
 LATTICE = np.linspace(-4.5, 4.5, 3601)
 
 
@@ -28,7 +27,7 @@ class Problem:
     def __init__(self, name):
         self.turned = name.startswith("turned_")
         kind = name.removeprefix("turned_").rstrip("0123456789")
-        self.text, self.line = LINES[kind]
+        self.text = LINES[kind]
         self.dim = int(name.removeprefix("turned_")[len(kind):])
         rng = np.random.default_rng(7 + self.dim)
         self.axes = np.linalg.qr(rng.normal(size=(self.dim, self.dim)))[0] if self.turned else None
@@ -40,20 +39,11 @@ class Problem:
     def outside(self, y):
         return y @ self.axes.T if self.turned else y
 
-    def drift(self, x):
-        return self.outside(self.line(self.inside(x)))
-
     def drift_text(self):
         if not self.turned:
             return ", ".join(self.text.format(f"x{i + 1}") for i in range(self.dim))
         lines = [self.text.format("+".join(f"({a!r})*x{i + 1}" for i, a in enumerate(map(float, column)))) for column in self.axes.T]
         return ", ".join("+".join(f"({a!r})*({line})" for a, line in zip(map(float, row), lines)) for row in self.axes)
-
-    def draw_start(self, n, rng):
-        return np.sqrt(START) * rng.normal(size=(n, self.dim))
-
-    def log_start(self, x):
-        return -0.5 * (x ** 2).sum(1) / START - 0.5 * self.dim * np.log(2 * np.pi * START)
 
     def solve_line(self, tau):
         """Draws of the solution at tau, and its exact ln u and score."""
@@ -74,93 +64,70 @@ def quantile(miss):
     return miss[int(0.68 * len(miss))]
 
 
-def sampled(problem, method, at, tau, exact, samples):
+def share(inside):
+    return f"{inside.mean():.2f}" if inside.size else "-"
+
+
+def judged(s, exact, chosen, times):
+    """Quantiles of the errors of ln u and of the score, share with a claim, shares of errors within so many claims."""
+    v, score = exact(s.x)
+    rows = []
+    for value, truth, error in ((s.log_density, v, s.log_density_se), (s.score, score, s.score_se)):
+        miss, claim = np.abs(value - truth)[chosen].ravel(), error[chosen].ravel()
+        known = np.isfinite(claim)
+        rows.append((quantile(miss), known.mean(), miss[known] <= times * claim[known]))
+    return rows
+
+
+def run(problem, method, at, tau, **settings):
     start = time.process_time()
-    s = heatball.solve(drift=problem.drift_text(), noise="sqrt(2)", initial=problem.initial, time=tau, at=at, method=method, samples=samples,
-                       threads=1)
-    seconds = (time.process_time() - start) / len(at)
-    v, score = exact(at)
-    known = np.isfinite(s.log_density_se)
-    inside = np.abs(s.log_density - v)[known] <= 2 * s.log_density_se[known]
-    return seconds, quantile(s.log_density - v), quantile(s.score - score), known.mean(), inside
+    s = heatball.solve(drift=problem.drift_text(), noise="sqrt(2)", initial=problem.initial, time=tau, at=at, method=method, threads=1, **settings)
+    return s, time.process_time() - start
 
 
-def guided(guide, at, tau, exact, rng, steps, walks):
-    start = time.process_time()
-    v, error = guide.log_density(at, tau, steps, walks, rng)
-    seconds = (time.process_time() - start) / len(at)
-    miss = v - exact(at)[0]
-    return seconds, quantile(miss), np.nan, 1.0, np.abs(miss) <= 2 * error
-
-
-def network(guide, tau, draw, exact, rng, probes, steps, walks):
-    """As `sampled`, and the share of slopes within their claim."""
-    start = time.process_time()
-    shift, claim, slope_claim = guided_walks.claims(guide, draw(probes, rng), tau, steps, walks, rng)
-    seconds = time.process_time() - start
-    x = draw(2000, rng)
-    v, score = exact(x)
-    along = rng.normal(size=x.shape)
-    along /= np.linalg.norm(along, axis=1)[:, None]
-    miss, slope = guide.model.log_density(x, tau) + shift - v, guide.model.score(x, tau) - score
-    return seconds, quantile(miss), quantile(slope), (claim, slope_claim), (np.abs(miss) <= claim, np.abs((slope * along).sum(1)) <= slope_claim)
-
-
-def show(problem, tau, method, seconds, v, score, claimed, inside, ahead=("", "")):
-    print(f"{problem:>14} {tau:4g} {method:>10} {seconds:9.3f} {v:9.4f} {score:9.4f} {claimed:>13} {inside:>11} {ahead[0]:>9} {ahead[1]:>9}", flush=True)
-
-
-def points_from_which(training, ours, theirs):
+def points_from_which(total, ours, seconds, theirs):
     """N with theirs * sqrt(c N/S) = ours, for ln u and for the score."""
-    seconds = theirs[0]
-    return tuple("-" if np.isnan(b) else "never" if not np.isfinite(a) else f"{max(training / seconds * (a / b) ** 2, 1):.0f}"
-                 for a, b in zip(ours[1:3], theirs[1:3]))
+    return [f"{max(total / seconds * (a[0] / b[0]) ** 2, 1):.0f}" for a, b in zip(ours, theirs)]
+
+
+def show(problem, method, seconds, rows, ahead=("", "")):
+    print(f"{problem:>18} {method:>10} {seconds:9.3f} {rows[0][0]:9.4f} {rows[1][0]:9.4f} {rows[0][1]:6.2f} {rows[1][1]:6.2f} "
+          f"{share(rows[0][2]):>7} {share(rows[1][2]):>7} {ahead[0]:>8} {ahead[1]:>8}", flush=True)
 
 
 def measure(name, given):
-    problem, rng = Problem(name), np.random.default_rng(3)
-    rows, start = problem.draw_start(20000, rng), time.process_time()
-    model = heatball.train(rows, given.method, drift=problem.drift_text(), width=128, steps=given.steps, target_rows=512, tau_min=TAU_MIN,
-                           tau_max=max(given.times), threads=1)
-    training = time.process_time() - start
-    covered = []
-    for tau in given.times:
-        draw, exact = problem.solve_line(tau)
-        guide = guided_walks.Guide(problem.drift, problem.log_start, lambda x: -x / START, model, TAU_MIN, draw(1000, rng))
-        ours = network(guide, tau, draw, exact, rng, given.probes, given.chain, given.guided)
-        at = draw(given.points, rng)
-        theirs = {"walk": sampled(problem, "walk", at, tau, exact, given.walks),
-                  "particles": sampled(problem, "particles", draw(given.many, rng), tau, exact, given.trajectories),
-                  "guided": guided(guide, at, tau, exact, rng, given.chain, given.guided)}
-        total = training + ours[0]
-        show(name, tau, "network", total, *ours[1:3], "{:.2f}/{:.2f}".format(*ours[3]), "{:.2f}/{:.2f}".format(*(np.mean(i) for i in ours[4])))
-        for method, result in theirs.items():
-            show(name, tau, method, *result[:3], f"{result[3]:.2f}", f"{np.mean(result[4]):.2f}" if len(result[4]) else "-",
-                 points_from_which(total, ours, result))
-            if method != "particles":
-                covered.append(result[4])
-    return np.concatenate(covered).mean()
+    """Shares of errors of ln u within two claims, of walks and of guided walks."""
+    tau, rng = float(name.split(":")[1]), np.random.default_rng(given.seed)
+    problem = Problem(name.split(":")[0])
+    draw, exact = problem.solve_line(tau)
+    s, total = run(problem, "network", draw(given.many, rng), tau, training=given.training, samples=given.guided, seed=given.seed)
+    walked = s.samples > 0
+    ours, guided = judged(s, exact, ~walked, 1), judged(s, exact, walked, 2)
+    _, few = run(problem, "network", draw(3, rng), tau, training=10, samples=given.guided)
+    show(name, "network", total, ours)
+    show(name, "guided", few / 3, guided, points_from_which(total, ours, few / 3, guided))
+    inside = [guided[0][2]]
+    for method, count, samples in (("walk", given.points, given.walks), ("particles", given.clouds, given.trajectories)):
+        s, seconds = run(problem, method, draw(count, rng), tau, samples=samples)
+        rows = judged(s, exact, np.ones(count, bool), 2)
+        show(name, method, seconds / count, rows, points_from_which(total, ours, seconds / count, rows))
+        inside += [rows[0][2]] if method == "walk" else []
+    return np.concatenate(inside)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="*", default=["wells4", "wells8", "wells16", "turned_wells8", "soft8"])
-    parser.add_argument("--method", default="hb", help="loss of the network: dsm, fp or hb")
-    parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--times", type=float, nargs="*", default=TIMES)
-    parser.add_argument("--quick", action="store_true", help="one problem, one time, a short training: seconds")
-    parser.add_argument("--published", action="store_true")
+    parser.add_argument("problems", nargs="*", default=["wells4:1", "wells8:0.3", "wells8:1", "wells16:0.3", "turned_wells8:0.3", "soft8:1"])
+    parser.add_argument("--training", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one problem with a short training: seconds")
     given = parser.parse_args()
-    given.walks, given.trajectories, given.points, given.many, given.probes, given.chain, given.guided = 8192, 32768, 12, 200, 32, 64, 256
+    given.walks, given.trajectories, given.points, given.clouds, given.many, given.guided = 8192, 32768, 8, 100, 2000, 256
     if given.quick:
-        given.problems, given.times, given.steps = ["wells4"], (0.3,), 300
-        given.points, given.many, given.trajectories, given.probes, given.chain = 12, 12, 4096, 16, 24
-    if given.published:
-        import published_problems
-        return published_problems.main()
-    print(f"{'problem':>14} {'tau':>4} {'method':>10} {'seconds':>9} {'ln u':>9} {'score':>9} {'claimed':>13} {'inside':>11} {'ahead from N: ln u, score':>19}")
-    shares = [measure(name, given) for name in given.problems]
-    print(f"within two standard errors, walks and guided walks: {np.mean(shares):.2f}")
+        given.problems, given.training, given.clouds, given.trajectories, given.many, given.guided = ["wells4:0.3"], 150, 12, 4096, 200, 64
+    print(f"{'problem':>18} {'method':>10} {'seconds':>9} {'ln u':>9} {'score':>9} {'claimed':>13} {'inside':>15} {'ahead from N':>17}")
+    inside = np.concatenate([measure(name, given) for name in given.problems])
+    print(f"walks and guided walks: {100 * inside.mean():.1f} % of {inside.size} errors of ln u within two claimed errors")
 
 
 if __name__ == "__main__":

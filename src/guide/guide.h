@@ -11,7 +11,7 @@ typedef struct hb_guide {
     const hb_problem *problem;
     hb_model *model;
     int dim, steps; /* steps of a walk */
-    size_t walks;
+    size_t walks, copies; /* copies of a walk: 1, or 2 dim + 1 with gradients */
     uint64_t seed;
     double tau, tau_min; /* of the walk; where the model begins */
     double far;          /* |F|^2 beyond which the network is not believed against the drift */
@@ -23,14 +23,21 @@ typedef struct hb_guide {
     hb_workspace work;
 } hb_guide;
 
-/* Rows of the arrays of a walk: the point itself and one to either side along each axis. */
-size_t hb_guide_rows(const hb_guide *guide);
 hb_status hb_guide_create(hb_context *context, const hb_problem *problem,
                           const hb_guide_settings *settings, double tau, hb_guide *out);
 void hb_guide_destroy(hb_guide *guide);
-/* Adds the walks number `use` (0: those that are averaged, 1: those that decide about doubts) from point number
- * `place` at x to the tally; units are divided by e^log_scale. With a NULL tally only *log_scale is set. */
-hb_status hb_guide_walk(hb_guide *guide, const double *x, uint64_t place, int use,
-                        double *log_scale, double *tally);
+/* Which draws: those that are averaged, those that decide about doubts, those that find the scale, those that choose
+ * probes. */
+typedef enum hb_guide_use {
+    HB_GUIDE_AVERAGED,
+    HB_GUIDE_WATCHED,
+    HB_GUIDE_PILOT,
+    HB_GUIDE_CHOSEN
+} hb_guide_use;
+/* The largest w of walks from point number `place` at x. */
+hb_status hb_guide_scale(hb_guide *guide, const double *x, uint64_t place, double *log_scale);
+/* Adds walks from there to the tally; units are divided by e^log_scale. */
+hb_status hb_guide_walk(hb_guide *guide, const double *x, uint64_t place, hb_guide_use use,
+                        double log_scale, double *tally);
 
 #endif

@@ -23,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AVERAGED, WATCHED, PILOT, CHOSEN };
-
 void hb_guide_settings_default(size_t size, hb_guide_settings *settings)
 {
     const hb_guide_settings defaults = {.time = NAN,
@@ -52,9 +50,9 @@ static hb_status walk_point(hb_guide *g, guide_tallies *t, const double *x, size
     hb_tally_answer a;
     hb_tally_clear(g->dim, t->mean);
     hb_tally_clear(g->dim, t->watch);
-    HB_TRY(hb_guide_walk(g, x, i, PILOT, &log_scale, NULL));
-    HB_TRY(hb_guide_walk(g, x, i, AVERAGED, &log_scale, t->mean));
-    HB_TRY(hb_guide_walk(g, x, i, WATCHED, &log_scale, t->watch));
+    HB_TRY(hb_guide_scale(g, x, i, &log_scale));
+    HB_TRY(hb_guide_walk(g, x, i, HB_GUIDE_AVERAGED, log_scale, t->mean));
+    HB_TRY(hb_guide_walk(g, x, i, HB_GUIDE_WATCHED, log_scale, t->watch));
     hb_tally_watched(g->dim, t->mean, t->watch, 1, log_scale, &a,
                      out->columns[HB_COLUMN_SCORE] + i * d,
                      out->columns[HB_COLUMN_SCORE_SE] + i * d);
@@ -96,7 +94,7 @@ typedef struct guide_net {
     size_t *probes;            // (m)
     double *misses, *bounds;   // (m), (1 + dim)
     size_t m;
-    double shift;
+    double shift, least; /* added to v; the least v of a probe */
     hb_workspace work;
 } guide_net;
 
@@ -111,7 +109,7 @@ static hb_status ask_network(const hb_guide *g, const double *points, const hb_s
 /* m of n points, each set as likely as every other. */
 static hb_status choose_probes(const hb_guide *g, size_t n, guide_net *net)
 {
-    HB_TRY(hb_random_uniform(g->context, g->seed, HB_STREAM_GUIDE + CHOSEN, 0, n, net->times));
+    HB_TRY(hb_random_uniform(g->context, g->seed, HB_STREAM_GUIDE + HB_GUIDE_CHOSEN, 0, n, net->times));
     size_t taken = 0;
     for (size_t i = 0; i < n && taken < net->m; i++)
         if (net->times[i] * (double)(n - i) < (double)(net->m - taken)) net->probes[taken++] = i;
@@ -122,8 +120,10 @@ static void judge_network(const hb_solution *out, guide_net *net)
 {
     const size_t d = (size_t)out->dim;
     size_t known = 0;
+    net->least = INFINITY;
     for (size_t k = 0; k < net->m; k++) {
         const size_t i = net->probes[k];
+        net->least = fmin(net->least, net->v[i]);
         if (isfinite(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]))
             net->misses[known++] = out->columns[HB_COLUMN_LOG_DENSITY][i] - net->v[i];
     }
@@ -147,25 +147,29 @@ static void judge_network(const hb_solution *out, guide_net *net)
     }
 }
 
+/* A point that is less likely than every probe is not one of those that they stand for. */
 static hb_status fill_rest(const guide_net *net, hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     for (size_t i = 0; i < out->n; i++) {
         if (out->samples[i] > 0) continue;
+        const int outside = !(net->v[i] >= net->least);
+        int unknown = outside || isinf(net->bounds[0]);
         out->columns[HB_COLUMN_LOG_DENSITY][i] = net->v[i] + net->shift;
-        out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = net->bounds[0];
-        memcpy(out->columns[HB_COLUMN_SCORE] + i * d, net->score + i * d, d * sizeof(double));
-        memcpy(out->columns[HB_COLUMN_SCORE_SE] + i * d, net->bounds + 1, d * sizeof(double));
-        if (isinf(net->bounds[0]))
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the value of a network, of which nothing is known: at more than one "
-                                    "of %zu probes walks do not tell their error",
-                                    net->m));
-        else if (isinf(net->bounds[1]))
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the score of a network, of which nothing is known: at more than one "
-                                    "of %zu probes walks do not tell its error",
-                                    net->m));
+        out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = outside ? INFINITY : net->bounds[0];
+        for (size_t j = 0; j < d; j++) {
+            unknown |= isinf(net->bounds[1 + j]);
+            out->columns[HB_COLUMN_SCORE][i * d + j] = net->score[i * d + j];
+            out->columns[HB_COLUMN_SCORE_SE][i * d + j] = outside ? INFINITY : net->bounds[1 + j];
+        }
+        if (unknown)
+            HB_TRY(hb_solution_warn(
+                out, i,
+                outside ? "the value of a network at a point less likely than each of %zu probes, where "
+                          "nothing is known of it"
+                        : "the value of a network of which not all is known: at more than one of %zu "
+                          "probes walks do not tell their error",
+                net->m));
     }
     return HB_OK;
 }

@@ -28,7 +28,7 @@ static hb_status check(hb_context *context, const hb_problem *problem, const hb_
 
 static hb_status create_arrays(hb_guide *g)
 {
-    const size_t m = g->walks, d = (size_t)g->dim, rows = hb_guide_rows(g);
+    const size_t m = g->walks, d = (size_t)g->dim, rows = m * (2 * d + 1);
     return HB_WORKSPACE(
         g->context, &g->work, HB_ARRAY(g->x, rows * d), HB_ARRAY(g->drift, rows * d),
         HB_ARRAY(g->next, rows * d), HB_ARRAY(g->score, rows * d), HB_ARRAY(g->start, rows * d),

@@ -22,9 +22,9 @@
 #include <math.h>
 #include <string.h>
 
-size_t hb_guide_rows(const hb_guide *guide)
+static size_t rows_of(const hb_guide *guide)
 {
-    return guide->walks * (2 * (size_t)guide->dim + 1);
+    return guide->walks * guide->copies;
 }
 
 static double square(size_t d, const double *x)
@@ -44,7 +44,7 @@ static double product(size_t d, const double *x, const double *y)
 /* score[rows][dim] at tau. */
 static hb_status follow(hb_guide *g, double tau)
 {
-    const size_t rows = hb_guide_rows(g), d = (size_t)g->dim;
+    const size_t rows = rows_of(g), d = (size_t)g->dim;
     const double share = fmin(tau / g->tau_min, 1);
     for (size_t i = 0; i < rows; i++) g->times[i] = fmax(tau, g->tau_min);
     HB_TRY(hb_model_score(g->context, g->model, rows, g->x, g->times, NULL, g->score));
@@ -70,7 +70,7 @@ static void turn_back(const hb_guide *g, double h, const double *drift, double *
 /* One step of all rows back from x to next; every `stride` rows of noise are one. */
 static void step_back(hb_guide *g, int k, int stride, double h, double *w)
 {
-    const size_t rows = hb_guide_rows(g), d = (size_t)g->dim, m = g->walks;
+    const size_t rows = rows_of(g), d = (size_t)g->dim, m = g->walks;
     for (size_t i = 0; i < rows; i++) {
         double sum = 0;
         turn_back(g, h, g->drift + i * d, g->score + i * d);
@@ -88,7 +88,7 @@ static void step_back(hb_guide *g, int k, int stride, double h, double *w)
 
 static hb_status drift_of(hb_guide *g, const double *x)
 {
-    const size_t rows = hb_guide_rows(g);
+    const size_t rows = rows_of(g);
     for (size_t i = 0; i < rows; i++) g->times[i] = 0;
     return hb_problem_drift_each(g->context, g->problem, rows, x, g->times, g->drift, NULL, NULL,
                                  NULL);
@@ -97,7 +97,7 @@ static hb_status drift_of(hb_guide *g, const double *x)
 /* The walk point itself, then to the right and to the left along each axis: copy c of walk i is row c m + i. */
 static void start_rows(hb_guide *g, const double *x)
 {
-    const size_t rows = hb_guide_rows(g), d = (size_t)g->dim;
+    const size_t rows = rows_of(g), d = (size_t)g->dim;
     for (size_t i = 0; i < rows; i++) {
         const size_t copy = i / g->walks;
         memcpy(g->x + i * d, x, d * sizeof *x);
@@ -108,7 +108,7 @@ static void start_rows(hb_guide *g, const double *x)
 /* w[rows] of walks from x in steps/stride steps. */
 static hb_status weigh(hb_guide *g, const double *x, int stride, double *w)
 {
-    const size_t rows = hb_guide_rows(g), d = (size_t)g->dim;
+    const size_t rows = rows_of(g), d = (size_t)g->dim;
     const int steps = g->steps / stride;
     const double h = g->tau / steps;
     start_rows(g, x);
@@ -152,25 +152,38 @@ static void values_of(const hb_guide *g, const double *w, double log_scale, doub
     }
 }
 
-hb_status hb_guide_walk(hb_guide *g, const double *x, uint64_t place, int use, double *log_scale,
-                        double *tally)
+static hb_status draw(hb_guide *g, hb_guide_use use, uint64_t place)
 {
-    const size_t m = g->walks, d = (size_t)g->dim, draws = (size_t)g->steps * m * d;
-    HB_TRY(hb_random_normal(g->context, g->seed, HB_STREAM_GUIDE + (uint64_t)use, place * draws,
-                            draws, g->noise));
+    const size_t draws = (size_t)g->steps * g->walks * (size_t)g->dim;
+    return hb_random_normal(g->context, g->seed, HB_STREAM_GUIDE + (uint64_t)use, place * draws,
+                            draws, g->noise);
+}
+
+hb_status hb_guide_scale(hb_guide *g, const double *x, uint64_t place, double *log_scale)
+{
+    *log_scale = -INFINITY;
+    g->copies = 1;
+    HB_TRY(draw(g, HB_GUIDE_PILOT, place));
     HB_TRY(weigh(g, x, 1, g->w));
-    if (!tally) {
-        *log_scale = -INFINITY;
-        for (size_t i = 0; i < m; i++) *log_scale = fmax(*log_scale, g->w[i]);
-        if (!isfinite(*log_scale)) *log_scale = 0;
-        return HB_OK;
-    }
+    for (size_t i = 0; i < g->walks; i++) *log_scale = fmax(*log_scale, g->w[i]);
+    if (!isfinite(*log_scale)) *log_scale = 0;
+    return HB_OK;
+}
+
+hb_status hb_guide_walk(hb_guide *g, const double *x, uint64_t place, hb_guide_use use,
+                        double log_scale, double *tally)
+{
+    const size_t m = g->walks, d = (size_t)g->dim;
+    g->copies = 2 * d + 1;
+    HB_TRY(draw(g, use, place));
+    HB_TRY(weigh(g, x, 1, g->w));
+    values_of(g, g->w, log_scale, g->a, g->b);
+    hb_tally_add(g->dim, tally, m, g->a, g->b);
+    if (use == HB_GUIDE_WATCHED) return HB_OK;
     HB_TRY(weigh(g, x, 2, g->coarse));
-    values_of(g, g->w, *log_scale, g->a, g->b);
-    values_of(g, g->coarse, *log_scale, g->da, g->db);
+    values_of(g, g->coarse, log_scale, g->da, g->db);
     for (size_t i = 0; i < m; i++) g->da[i] = g->a[i] - g->da[i];
     for (size_t i = 0; i < m * d; i++) g->db[i] = g->b[i] - g->db[i];
-    hb_tally_add(g->dim, tally, m, g->a, g->b);
     hb_tally_differ(g->dim, tally, m, g->da, g->db);
     return HB_OK;
 }
