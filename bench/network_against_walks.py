@@ -124,7 +124,8 @@ def main():
     given = parser.parse_args()
     given.walks, given.trajectories, given.points, given.clouds, given.many, given.guided = 8192, 32768, 8, 100, 2000, 256
     if given.quick:
-        given.problems, given.training, given.clouds, given.trajectories, given.many, given.guided = ["wells4:0.3"], 150, 12, 4096, 200, 64
+        given.problems, given.training, given.many, given.guided = ["wells2:0.3"], 100, 100, 64
+        given.points, given.clouds, given.trajectories = 6, 6, 4096
     print(f"{'problem':>18} {'method':>10} {'seconds':>9} {'ln u':>9} {'score':>9} {'claimed':>13} {'inside':>15} {'ahead from N':>17}")
     inside = np.concatenate([measure(name, given) for name in given.problems])
     print(f"walks and guided walks: {100 * inside.mean():.1f} % of {inside.size} errors of ln u within two claimed errors")

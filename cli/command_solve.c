@@ -26,8 +26,13 @@ enum { ALL = -1, NETWORK = -2 }; /* beside hb_method */
 
 static const char *const method_names[] = {"auto",      "grid",    "particles", "walk",
                                            "meanvalue", "network", "all",       NULL};
-static const int method_codes[] = {HB_METHOD_AUTO,      HB_METHOD_GRID, HB_METHOD_PARTICLES, HB_METHOD_WALK,
-                                   HB_METHOD_MEANVALUE, NETWORK,        ALL};
+static const int method_codes[] = {HB_METHOD_AUTO,
+                                   HB_METHOD_GRID,
+                                   HB_METHOD_PARTICLES,
+                                   HB_METHOD_WALK,
+                                   HB_METHOD_MEANVALUE,
+                                   NETWORK,
+                                   ALL};
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
@@ -56,8 +61,9 @@ static const hb_option solve_options[] = {
     HB_OPTION(REAL, "save-every", "SECONDS", save_every,
               "write the state so often at least; more often at the start", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
-    HB_OPTION(UNSIGNED, "training", "N", training, "steps of the training of --method network; 3000 if not given",
-              .min = 10, .max = 1e9),
+    HB_OPTION(UNSIGNED, "training", "N", training,
+              "steps of the training of --method network; 3000 if not given", .min = 10,
+              .max = 1e9),
     HB_OPTION(FLAG, "resume", NULL, resume, "go on from the state file if it is there"),
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; without it, chosen",

@@ -35,7 +35,7 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, 
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot in two dimensions is drawn from the grid, which --method %s "
                                "has not; leave one of them out",
-                               method < 0                  ? "network"
+                               method < 0                 ? "network"
                                : method == HB_METHOD_WALK ? "walk"
                                                           : "particles");
     return status;

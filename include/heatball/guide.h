@@ -23,9 +23,9 @@ typedef struct hb_guide_settings {
     int width;               /* of its layers; default 128 */
     uint64_t walks;          /* from each point that is walked from; default 256, at least 64 */
     int walk_steps;          /* Euler steps of a walk, even, at least 8; default 64 */
-    int probes;              /* of more points than this only so many, chosen by the seed, are walked
+    int probes;    /* of more points than this only so many, chosen by the seed, are walked
                                 from; default 32, at least 20 */
-    uint64_t seed;           /* default 1 */
+    uint64_t seed; /* default 1 */
 } hb_guide_settings;
 
 HB_API void hb_guide_settings_default(size_t size, hb_guide_settings *settings);

@@ -212,7 +212,7 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts) as run:
-        if method == "network":
+        if isinstance(method, str) and method == "network":
             return run.solve(_guide(run.time, samples, training, seed), library.hb_solve_guided)
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         settings.method = choice("method", method, METHODS)

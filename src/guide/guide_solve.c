@@ -10,7 +10,7 @@
  * 3, 1, 2, inf the last but one is 3. */
 #include "base/context.h"
 #include "base/sized.h"
-#include "guide/guide.h"
+#include "guide/guide_walk.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 #include "solve/solution.h"
@@ -60,15 +60,17 @@ static hb_status walk_point(hb_guide *g, guide_tallies *t, const double *x, size
     out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = a.log_density_se;
     out->samples[i] = g->walks;
     if (a.doubt != HB_TALLY_FINE)
-        return hb_solution_warn(out, i,
-                                "%zu walks are worth %.1f independent values here, or their steps are "
-                                "too long; take more walks, or train longer",
-                                g->walks, a.effective);
+        return hb_solution_warn(
+            out, i,
+            "%zu walks are worth %.1f independent values here, or their steps are "
+            "too long; take more walks, or train longer",
+            g->walks, a.effective);
     if (a.score_doubt != HB_TALLY_FINE)
-        return hb_solution_warn(out, i,
-                                "the gradients of %zu walks are dominated by a few, or their steps are "
-                                "too long; the error of the score cannot be told",
-                                g->walks);
+        return hb_solution_warn(
+            out, i,
+            "the gradients of %zu walks are dominated by a few, or their steps are "
+            "too long; the error of the score cannot be told",
+            g->walks);
     return HB_OK;
 }
 
@@ -83,8 +85,7 @@ static int by_value(const void *a, const void *b)
 /* The last but one of m misses; NaN counts as infinite. */
 static double bound_of(size_t m, double *misses)
 {
-    for (size_t i = 0; i < m; i++)
-        misses[i] = isnan(misses[i]) ? INFINITY : fabs(misses[i]);
+    for (size_t i = 0; i < m; i++) misses[i] = isnan(misses[i]) ? INFINITY : fabs(misses[i]);
     qsort(misses, m, sizeof *misses, by_value);
     return misses[m - 2];
 }
@@ -109,7 +110,8 @@ static hb_status ask_network(const hb_guide *g, const double *points, const hb_s
 /* m of n points, each set as likely as every other. */
 static hb_status choose_probes(const hb_guide *g, size_t n, guide_net *net)
 {
-    HB_TRY(hb_random_uniform(g->context, g->seed, HB_STREAM_GUIDE + HB_GUIDE_CHOSEN, 0, n, net->times));
+    HB_TRY(hb_random_uniform(g->context, g->seed, HB_STREAM_GUIDE + HB_GUIDE_CHOSEN, 0, n,
+                             net->times));
     size_t taken = 0;
     for (size_t i = 0; i < n && taken < net->m; i++)
         if (net->times[i] * (double)(n - i) < (double)(net->m - taken)) net->probes[taken++] = i;
@@ -165,10 +167,12 @@ static hb_status fill_rest(const guide_net *net, hb_solution *out)
         if (unknown)
             HB_TRY(hb_solution_warn(
                 out, i,
-                outside ? "the value of a network at a point less likely than each of %zu probes, where "
-                          "nothing is known of it"
-                        : "the value of a network of which not all is known: at more than one of %zu "
-                          "probes walks do not tell their error",
+                outside
+                    ? "the value of a network at a point less likely than each of %zu probes, "
+                      "where "
+                      "nothing is known of it"
+                    : "the value of a network of which not all is known: at more than one of %zu "
+                      "probes walks do not tell their error",
                 net->m));
     }
     return HB_OK;
@@ -186,7 +190,8 @@ static hb_status walk_probes(hb_guide *g, const double *points, const guide_net 
     for (size_t k = 0; k < net->m && status == HB_OK; k++) {
         const size_t i = net->probes[k];
         status = walk_point(g, &t, points + i * (size_t)g->dim, i, out);
-        if (status == HB_OK) status = hb_progress(g->context, "walks", (double)k + 1, (double)net->m);
+        if (status == HB_OK)
+            status = hb_progress(g->context, "walks", (double)k + 1, (double)net->m);
     }
     hb_workspace_destroy(&t.work);
     return status;
@@ -209,11 +214,14 @@ static hb_status answer(hb_guide *g, const hb_guide_settings *s, const double *p
     }
     hb_workspace_destroy(&net.work);
     hb_solve_fill_from_log(out);
-    snprintf(out->note, sizeof out->note,
-             "a network of width %d, trained in %llu steps, guides %zu walks of %d steps from each of "
-             "%zu points%s",
-             s->width, (unsigned long long)s->training_steps, g->walks, g->steps, net.m,
-             net.m < n ? "; the others have the network's values, with errors that cover 94 % of such points" : "");
+    snprintf(
+        out->note, sizeof out->note,
+        "a network of width %d, trained in %llu steps, guides %zu walks of %d steps from each of "
+        "%zu points%s",
+        s->width, (unsigned long long)s->training_steps, g->walks, g->steps, net.m,
+        net.m < n
+            ? "; the others have the network's values, with errors that cover 94 % of such points"
+            : "");
     return status;
 }
 

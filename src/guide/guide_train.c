@@ -3,7 +3,7 @@
  * The loss is hb with its own recipe, the process the problem's drift, tau from a twentieth of the last one on: below
  * it the start's score is known. No data are needed, and as many rows as wanted can be drawn. */
 #include "base/context.h"
-#include "guide/guide.h"
+#include "guide/guide_walk.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,12 +29,12 @@ static hb_status check(hb_context *context, const hb_problem *problem, const hb_
 static hb_status create_arrays(hb_guide *g)
 {
     const size_t m = g->walks, d = (size_t)g->dim, rows = m * (2 * d + 1);
-    return HB_WORKSPACE(
-        g->context, &g->work, HB_ARRAY(g->x, rows * d), HB_ARRAY(g->drift, rows * d),
-        HB_ARRAY(g->next, rows * d), HB_ARRAY(g->score, rows * d), HB_ARRAY(g->start, rows * d),
-        HB_ARRAY(g->times, rows), HB_ARRAY(g->w, rows), HB_ARRAY(g->coarse, rows),
-        HB_ARRAY(g->noise, (size_t)g->steps * m * d), HB_ARRAY(g->a, m), HB_ARRAY(g->b, m * d),
-        HB_ARRAY(g->da, m), HB_ARRAY(g->db, m * d));
+    return HB_WORKSPACE(g->context, &g->work, HB_ARRAY(g->x, rows * d),
+                        HB_ARRAY(g->drift, rows * d), HB_ARRAY(g->next, rows * d),
+                        HB_ARRAY(g->score, rows * d), HB_ARRAY(g->start, rows * d),
+                        HB_ARRAY(g->times, rows), HB_ARRAY(g->w, rows), HB_ARRAY(g->coarse, rows),
+                        HB_ARRAY(g->noise, (size_t)g->steps * m * d), HB_ARRAY(g->a, m),
+                        HB_ARRAY(g->b, m * d), HB_ARRAY(g->da, m), HB_ARRAY(g->db, m * d));
 }
 
 static hb_status train(hb_guide *g, const hb_guide_settings *s, const double *rows)

@@ -10,10 +10,10 @@
  * The gradient: walks from x +- r e_j with the same e. u_h - u is O(h); the same walks with half the steps (two e are
  * one) show its size, which is a part of the errors (tally_bias.c).
  *
- * With F = -x, u0 = N(0,1) and s = -x, B = F, and n = 1, h = 0.5, e = 0 from x = 1: x_0 = 0.5,
- * w = -ln(2 pi)/2 - 0.125 - 0.75^2/2 = -1.325189 (tests/guide/test_guide.c). */
+ * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2 pi) = 0.398942 for
+ * h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
 #include "base/context.h"
-#include "guide/guide.h"
+#include "guide/guide_walk.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 

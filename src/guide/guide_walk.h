@@ -1,6 +1,6 @@
-/* guide/guide.h: a network that knows about where a problem's paths came from, and walks along it. */
-#ifndef HB_GUIDE_GUIDE_H
-#define HB_GUIDE_GUIDE_H
+/* guide/guide_walk.h: a network that knows about where a problem's paths came from, and walks along it. */
+#ifndef HB_GUIDE_GUIDE_WALK_H
+#define HB_GUIDE_GUIDE_WALK_H
 
 #include "base/memory.h"
 
@@ -10,7 +10,7 @@ typedef struct hb_guide {
     hb_context *context;
     const hb_problem *problem;
     hb_model *model;
-    int dim, steps; /* steps of a walk */
+    int dim, steps;       /* steps of a walk */
     size_t walks, copies; /* copies of a walk: 1, or 2 dim + 1 with gradients */
     uint64_t seed;
     double tau, tau_min; /* of the walk; where the model begins */
