@@ -2,7 +2,7 @@
 
     PYTHONPATH=python /usr/bin/python3 bench/network_against_walks.py [wells8:0.3 turned_wells8:0.3 ...] [--training 3000] [--quick]
 
-A problem is NAME DIM : TIME. The truth is a product of one-dimensional solutions of the grid, in the plain frame or in a turned one; points
+A problem is NAME DIM : TIME; NAME is wells, soft or random, whose drift has coefficients by --seed, and turned_ may stand before it. The truth is a product of one-dimensional solutions of the grid, in the plain frame or in a turned one; points
 are drawn from the solution. A line for each method: processor seconds (of the whole call for the network's values, else for each point), the
 68 % quantile of the errors of ln u and of the score's components, the share of points that have a claimed error, the share of errors of ln u and of
 the score within twice the claim (of the network's values: within the claim), and the number of points from which on the network's values are ahead at equal
@@ -24,10 +24,11 @@ LATTICE = np.linspace(-4.5, 4.5, 3601)
 class Problem:
     """d copies of a line's drift F, in the frame of the axes or in a random one; from N(0, START)."""
 
-    def __init__(self, name):
+    def __init__(self, name, seed):
         self.turned = name.startswith("turned_")
         kind = name.removeprefix("turned_").rstrip("0123456789")
-        self.text = LINES[kind]
+        a, b, c, k = np.random.default_rng(seed).uniform([-1, 0.2, -1, 1], [1.5, 1, 1, 2]).round(3)
+        self.text = LINES.get(kind, f"{a}*({{0}}) - {b}*({{0}})^3 + {c}*sin({k}*({{0}}))")
         self.dim = int(name.removeprefix("turned_")[len(kind):])
         rng = np.random.default_rng(7 + self.dim)
         self.axes = np.linalg.qr(rng.normal(size=(self.dim, self.dim)))[0] if self.turned else None
@@ -98,7 +99,7 @@ def show(problem, method, seconds, rows, ahead=("", "")):
 def measure(name, given):
     """Shares of errors of ln u within two claims, of walks and of guided walks."""
     tau, rng = float(name.split(":")[1]), np.random.default_rng(given.seed)
-    problem = Problem(name.split(":")[0])
+    problem = Problem(name.split(":")[0], given.seed)
     draw, exact = problem.solve_line(tau)
     s, total = run(problem, "network", draw(given.many, rng), tau, training=given.training, samples=given.guided, seed=given.seed)
     walked = s.samples > 0
@@ -120,9 +121,10 @@ def main():
     parser.add_argument("problems", nargs="*", default=["wells4:1", "wells8:0.3", "wells8:1", "wells16:0.3", "turned_wells8:0.3", "soft8:1"])
     parser.add_argument("--training", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--guided", type=int, default=256, help="guided walks from a point")
     parser.add_argument("--quick", action="store_true", help="one problem with a short training: seconds")
     given = parser.parse_args()
-    given.walks, given.trajectories, given.points, given.clouds, given.many, given.guided = 8192, 32768, 8, 100, 2000, 256
+    given.walks, given.trajectories, given.points, given.clouds, given.many = 8192, 32768, 8, 100, 2000
     if given.quick:
         given.problems, given.training, given.many, given.guided = ["wells2:0.3"], 100, 100, 64
         given.points, given.clouds, given.trajectories = 6, 6, 4096

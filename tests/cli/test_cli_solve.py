@@ -331,7 +331,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--at": "missing.npy"}, "missing.npy"),
     ({"--at": "nan.csv"}, "point 2 of nan.csv has nan"),
     ({"--at": "wide.csv"}, "2 coordinates; the problem has dimension 1"),
-    ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, walk, meanvalue or all "
+    ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, walk, meanvalue, network or all "
                            "(did you mean grid?)"),
     ({"--method": "meanvalue", "--radius": "3"}, "it must be below sqrt(4 pi tau) = 2.50663"),
     ({"--radius": "0"}, "--radius is 0"),
