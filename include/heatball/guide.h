@@ -21,11 +21,11 @@ typedef struct hb_guide_settings {
     double time;             /* t at which to solve; NaN (default): the problem's own */
     uint64_t training_steps; /* of the network; default 3000 */
     int width;               /* of its layers; default 128 */
-    uint64_t walks;          /* from each point that is walked from; default 256, at least 64 */
+    uint64_t walks;          /* from a point; default 256, at least 64; whole 256s above */
     int walk_steps;          /* Euler steps of a walk, even, at least 8; default 64 */
-    int probes;    /* of more points than this only so many, chosen by the seed, are walked
-                                from; default 32, at least 20 */
-    uint64_t seed; /* default 1 */
+    int probes;              /* points that are walked from, when there are more; default 32, at
+                                least 20 */
+    uint64_t seed;           /* default 1 */
 } hb_guide_settings;
 
 HB_API void hb_guide_settings_default(size_t size, hb_guide_settings *settings);

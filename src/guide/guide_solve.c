@@ -50,27 +50,29 @@ static hb_status walk_point(hb_guide *g, guide_tallies *t, const double *x, size
     hb_tally_answer a;
     hb_tally_clear(g->dim, t->mean);
     hb_tally_clear(g->dim, t->watch);
-    HB_TRY(hb_guide_scale(g, x, i, &log_scale));
-    HB_TRY(hb_guide_walk(g, x, i, HB_GUIDE_AVERAGED, log_scale, t->mean));
-    HB_TRY(hb_guide_walk(g, x, i, HB_GUIDE_WATCHED, log_scale, t->watch));
+    HB_TRY(hb_guide_scale(g, x, i * g->blocks, &log_scale));
+    for (uint64_t k = i * g->blocks; k < (i + 1) * g->blocks; k++) {
+        HB_TRY(hb_guide_walk(g, x, k, HB_GUIDE_AVERAGED, log_scale, t->mean));
+        HB_TRY(hb_guide_walk(g, x, k, HB_GUIDE_WATCHED, log_scale, t->watch));
+    }
     hb_tally_watched(g->dim, t->mean, t->watch, 1, log_scale, &a,
                      out->columns[HB_COLUMN_SCORE] + i * d,
                      out->columns[HB_COLUMN_SCORE_SE] + i * d);
     out->columns[HB_COLUMN_LOG_DENSITY][i] = a.log_density;
     out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = a.log_density_se;
-    out->samples[i] = g->walks;
+    out->samples[i] = g->blocks * g->walks;
     if (a.doubt != HB_TALLY_FINE)
         return hb_solution_warn(
             out, i,
-            "%zu walks are worth %.1f independent values here, or their steps are "
+            "%llu walks are worth %.1f independent values here, or their steps are "
             "too long; take more walks, or train longer",
-            g->walks, a.effective);
+            (unsigned long long)out->samples[i], a.effective);
     if (a.score_doubt != HB_TALLY_FINE)
         return hb_solution_warn(
             out, i,
-            "the gradients of %zu walks are dominated by a few, or their steps are "
+            "the gradients of %llu walks are dominated by a few, or their steps are "
             "too long; the error of the score cannot be told",
-            g->walks);
+            (unsigned long long)out->samples[i]);
     return HB_OK;
 }
 
@@ -216,12 +218,13 @@ static hb_status answer(hb_guide *g, const hb_guide_settings *s, const double *p
     hb_solve_fill_from_log(out);
     snprintf(
         out->note, sizeof out->note,
-        "a network of width %d, trained in %llu steps, guides %zu walks of %d steps from each of "
-        "%zu points%s",
-        s->width, (unsigned long long)s->training_steps, g->walks, g->steps, net.m,
-        net.m < n
-            ? "; the others have the network's values, with errors that cover 94 % of such points"
-            : "");
+        "a network of width %d, trained in %llu steps, guides %llu walks of %d steps from %s%zu "
+        "point%s%s",
+        s->width, (unsigned long long)s->training_steps, (unsigned long long)(g->blocks * g->walks),
+        g->steps, net.m > 1 ? "each of " : "", net.m, net.m > 1 ? "s" : "",
+        net.m < n ? "; the others have the network's values, with errors that cover 94 % of "
+                    "such points"
+                  : "");
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 20000, CENTRES = 1000 };
+enum { ROWS = 20000, CENTRES = 1000, BLOCK = 256 };
 static const double FIRST_TAU = 0.05; /* of the last */
 static const double FAR = 6, REACH = 0.02;
 
@@ -78,7 +78,8 @@ hb_status hb_guide_create(hb_context *context, const hb_problem *problem,
                       .problem = problem,
                       .dim = (int)d,
                       .steps = s->walk_steps,
-                      .walks = (size_t)s->walks,
+                      .walks = s->walks < BLOCK ? (size_t)s->walks : BLOCK,
+                      .blocks = (s->walks + BLOCK - 1) / BLOCK,
                       .seed = s->seed,
                       .tau = tau,
                       .tau_min = FIRST_TAU * tau};

@@ -12,8 +12,8 @@
  *
  * Must reproduce, with any network: F = -x from N(0,1), tau 0.5, x = 0: the mean of e^w is 1/sqrt(2 pi) = 0.398942 for
  * h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
-#include "base/context.h"
 #include "guide/guide_walk.h"
+#include "base/context.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 

@@ -10,8 +10,10 @@ typedef struct hb_guide {
     hb_context *context;
     const hb_problem *problem;
     hb_model *model;
-    int dim, steps;       /* steps of a walk */
-    size_t walks, copies; /* copies of a walk: 1, or 2 dim + 1 with gradients */
+    int dim, steps;  /* steps of a walk */
+    size_t walks;    /* of a block, which are made together */
+    uint64_t blocks; /* from each point */
+    size_t copies;   /* of a walk: 1, or 2 dim + 1 with gradients */
     uint64_t seed;
     double tau, tau_min; /* of the walk; where the model begins */
     double far;          /* |F|^2 beyond which the network is not believed against the drift */
