@@ -19,6 +19,7 @@ from heatball.model import interruptible
 __all__ = ["Solution", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
+NETWORK = -1  # beside them: hb_solve_guided
 FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
@@ -212,10 +213,13 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts) as run:
-        if isinstance(method, str) and method == "network":
+        if choice("method", method, {**METHODS, "network": NETWORK}) == NETWORK:
+            _unused("network", stderr=stderr, stderr_score=stderr_score, max_time=max_time, paths=paths, state=state,
+                    radius=radius, lift=lift)
             return run.solve(_guide(run.time, samples, training, seed), library.hb_solve_guided)
+        _unused(method, training=training)
         settings = _settings(run.time, samples, radius, lift, degree, seed)
-        settings.method = choice("method", method, METHODS)
+        settings.method = METHODS[method]
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings)
@@ -284,6 +288,12 @@ def _settings(time, samples, radius, lift, degree, seed):
     mean.degree = c_int("degree", degree, 0, INT_MAX)
     mean.seed = sampling.seed = uint64("seed", seed)
     return settings
+
+
+def _unused(method, **arguments):
+    for name, value in arguments.items():
+        if value is not None:
+            raise ArgumentError(f"{name} has no effect on method {method!r}; leave one of them out")
 
 
 def _guide(time, samples, training, seed):

@@ -46,6 +46,8 @@ def test_the_same_bits_on_any_number_of_threads_and_from_any_call():
 
 @pytest.mark.parametrize("change, words", [
     (dict(drift="-x[i] + t"), "must not depend on t"),
+    (dict(stderr=0.1), "stderr has no effect on method 'network'"),
+    (dict(method="walk"), "training has no effect on method 'walk'"),
     (dict(time=0), "walks need a time above 0"),
     (dict(samples=10), "walks is 10; it must be 64 to 1000000"),
     (dict(initial=lambda x: -0.5 * (x ** 2).sum(1)), "dim"),
