@@ -9,6 +9,7 @@
  * V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005), section 4.1. Must reproduce: of the misses
  * 3, 1, 2, inf the last but one is 3. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/sized.h"
 #include "guide/guide_walk.h"
 #include "random/streams.h"
@@ -18,6 +19,7 @@
 
 #include <heatball/random.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,33 +64,27 @@ static hb_status walk_point(hb_guide *g, guide_tallies *t, const double *x, size
     out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = a.log_density_se;
     out->samples[i] = g->blocks * g->walks;
     if (a.doubt != HB_TALLY_FINE)
-        return hb_solution_warn(
-            out, i,
-            "%llu walks are worth %.1f independent values here, or their steps are "
-            "too long; take more walks, or train longer",
-            (unsigned long long)out->samples[i], a.effective);
+        return hb_solution_warn(out, i,
+                                "%" PRIu64
+                                " walks are worth %.1f independent values here, or their steps are "
+                                "too long; take more walks, or train longer",
+                                out->samples[i], a.effective);
     if (a.score_doubt != HB_TALLY_FINE)
-        return hb_solution_warn(
-            out, i,
-            "the gradients of %llu walks are dominated by a few, or their steps are "
-            "too long; the error of the score cannot be told",
-            (unsigned long long)out->samples[i]);
+        return hb_solution_warn(out, i,
+                                "the gradients of %" PRIu64
+                                " walks are dominated by a few, or their steps are "
+                                "too long; the error of the score cannot be told",
+                                out->samples[i]);
     return HB_OK;
 }
 
 /* ---- points without walks ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The last but one of m misses; NaN counts as infinite. */
 static double bound_of(size_t m, double *misses)
 {
     for (size_t i = 0; i < m; i++) misses[i] = isnan(misses[i]) ? INFINITY : fabs(misses[i]);
-    qsort(misses, m, sizeof *misses, by_value);
+    qsort(misses, m, sizeof *misses, hb_by_value);
     return misses[m - 2];
 }
 
@@ -131,7 +127,7 @@ static void judge_network(const hb_solution *out, guide_net *net)
         if (isfinite(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]))
             net->misses[known++] = out->columns[HB_COLUMN_LOG_DENSITY][i] - net->v[i];
     }
-    qsort(net->misses, known, sizeof *net->misses, by_value);
+    qsort(net->misses, known, sizeof *net->misses, hb_by_value);
     net->shift = known > 0 ? net->misses[known / 2] : 0;
     for (size_t k = 0; k < net->m; k++) {
         const size_t i = net->probes[k];
@@ -216,15 +212,15 @@ static hb_status answer(hb_guide *g, const hb_guide_settings *s, const double *p
     }
     hb_workspace_destroy(&net.work);
     hb_solve_fill_from_log(out);
-    snprintf(
-        out->note, sizeof out->note,
-        "a network of width %d, trained in %llu steps, guides %llu walks of %d steps from %s%zu "
-        "point%s%s",
-        s->width, (unsigned long long)s->training_steps, (unsigned long long)(g->blocks * g->walks),
-        g->steps, net.m > 1 ? "each of " : "", net.m, net.m > 1 ? "s" : "",
-        net.m < n ? "; the others have the network's values, with errors that cover 94 % of "
-                    "such points"
-                  : "");
+    const uint64_t walks = g->blocks * g->walks;
+    snprintf(out->note, sizeof out->note,
+             "a network of width %d, trained in %" PRIu64 " steps, guides %" PRIu64
+             " walks of %d steps from %s%zu point%s%s",
+             s->width, s->training_steps, walks, g->steps, net.m > 1 ? "each of " : "", net.m,
+             net.m > 1 ? "s" : "",
+             net.m < n ? "; the others have the network's values, with errors that cover 94 % of "
+                         "such points"
+                       : "");
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "guide/guide_walk.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static hb_status check(hb_context *context, const hb_problem *problem, const hb_
              "the drift must be given as text and must not depend on t, nor its noise, for a "
              "network to be trained on it");
     HB_CHECK(context, s->walks >= 64 && s->walks <= 1000000, HB_ERROR_ARGUMENT,
-             "walks is %llu; it must be 64 to 1000000", (unsigned long long)s->walks);
+             "walks is %" PRIu64 "; it must be 64 to 1000000", s->walks);
     HB_CHECK(context, s->walk_steps >= 8 && s->walk_steps <= 10000 && s->walk_steps % 2 == 0,
              HB_ERROR_ARGUMENT, "walk_steps is %d; it must be even, 8 to 10000", s->walk_steps);
     HB_CHECK(context, s->probes >= 20 && s->probes <= 100000, HB_ERROR_ARGUMENT,

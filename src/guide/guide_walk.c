@@ -14,6 +14,7 @@
  * h -> 0 (tests/python/test_solve_network.py has it in four dimensions). */
 #include "guide/guide_walk.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 
@@ -25,20 +26,6 @@
 static size_t rows_of(const hb_guide *guide)
 {
     return guide->walks * guide->copies;
-}
-
-static double square(size_t d, const double *x)
-{
-    double sum = 0;
-    for (size_t k = 0; k < d; k++) sum += x[k] * x[k];
-    return sum;
-}
-
-static double product(size_t d, const double *x, const double *y)
-{
-    double sum = 0;
-    for (size_t k = 0; k < d; k++) sum += x[k] * y[k];
-    return sum;
 }
 
 /* score[rows][dim] at tau. */
@@ -60,9 +47,9 @@ static void turn_back(const hb_guide *g, double h, const double *drift, double *
 {
     const size_t d = (size_t)g->dim;
     for (size_t k = 0; k < d; k++) score[k] = 2 * score[k] - drift[k];
-    if (square(d, drift) > g->far && product(d, drift, score) < 0)
+    if (hb_dot(d, drift, drift) > g->far && hb_dot(d, drift, score) < 0)
         memcpy(score, drift, d * sizeof *score);
-    const double most = 8 * (double)d / h, size = square(d, score);
+    const double most = 8 * (double)d / h, size = hb_dot(d, score, score);
     if (size > most)
         for (size_t k = 0; k < d; k++) score[k] *= sqrt(most / size);
 }
