@@ -118,7 +118,7 @@ def measure(name, given):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="*", default=["wells4:1", "wells8:0.3", "wells8:1", "wells16:0.3", "turned_wells8:0.3", "soft8:1"])
+    parser.add_argument("problems", nargs="*", default=["wells4:1", "wells8:0.3", "wells8:1", "wells16:0.3", "turned_wells8:0.3"])
     parser.add_argument("--training", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--guided", type=int, default=256, help="guided walks from a point")
