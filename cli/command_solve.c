@@ -10,21 +10,29 @@
 #include "solve_output.h"
 #include "user_paths.h"
 
+#include <heatball/guide.h>
+
 #include <string.h>
 
 typedef struct solve_values {
     hb_problem_values problem;
     int method, json, resume;
+    uint64_t training;
     double radius, stderr_density, stderr_score, max_time, save_every;
     const char *path, *plot, *paths, *path_times, *state;
 } solve_values;
 
-enum { ALL = -1 }; /* beside hb_method */
+enum { ALL = -1, NETWORK = -2 }; /* beside hb_method */
 
-static const char *const method_names[] = {"auto",      "grid", "particles", "walk",
-                                           "meanvalue", "all",  NULL};
-static const int method_codes[] = {HB_METHOD_AUTO, HB_METHOD_GRID,      HB_METHOD_PARTICLES,
-                                   HB_METHOD_WALK, HB_METHOD_MEANVALUE, ALL};
+static const char *const method_names[] = {"auto",      "grid",    "particles", "walk",
+                                           "meanvalue", "network", "all",       NULL};
+static const int method_codes[] = {HB_METHOD_AUTO,
+                                   HB_METHOD_GRID,
+                                   HB_METHOD_PARTICLES,
+                                   HB_METHOD_WALK,
+                                   HB_METHOD_MEANVALUE,
+                                   NETWORK,
+                                   ALL};
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
@@ -32,8 +40,8 @@ static const hb_option solve_options[] = {
     HB_OPTION(
         CHOICE, "method", NULL, method,
         "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), by "
-        "averages over heat balls on the grid's solution; auto chooses, all runs every one "
-        "that applies",
+        "averages over heat balls on the grid's solution, by walks that a network guides "
+        "(network); auto chooses, all runs every one of the others that applies",
         .choices = method_names, .fallback = "auto"),
     HB_OPTION(REAL, "stderr", "E", stderr_density,
               "sample until density_se/density is at most this at every point", .max = INFINITY,
@@ -53,6 +61,9 @@ static const hb_option solve_options[] = {
     HB_OPTION(REAL, "save-every", "SECONDS", save_every,
               "write the state so often at least; more often at the start", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
+    HB_OPTION(UNSIGNED, "training", "N", training,
+              "steps of the training of --method network; 3000 if not given", .min = 10,
+              .max = 1e9),
     HB_OPTION(FLAG, "resume", NULL, resume, "go on from the state file if it is there"),
     HB_OPTION(REAL, "radius", "R", radius,
               "radius of the heat balls of meanvalue and particles; without it, chosen",
@@ -87,13 +98,18 @@ static const char *unused_option(const solve_values *v, int method)
 {
     const hb_problem_values *p = &v->problem;
     const int grid = method == HB_METHOD_GRID, means = method == HB_METHOD_MEANVALUE;
-    const int meshless = method == HB_METHOD_WALK || method == HB_METHOD_PARTICLES;
+    const int meshless =
+        method == HB_METHOD_WALK || method == HB_METHOD_PARTICLES || method == NETWORK;
     if (meshless && p->points) return "--points";
     if (meshless && p->box) return "--box";
     if (!means && p->degree) return "--degree";
     if (grid && p->samples) return "--samples";
     if (grid && p->lift >= 0) return "--lift";
-    if ((grid || method == HB_METHOD_WALK) && !isnan(v->radius)) return "--radius";
+    if ((grid || method == HB_METHOD_WALK || method == NETWORK) && !isnan(v->radius))
+        return "--radius";
+    if (method != NETWORK && v->training) return "--training";
+    if (method == NETWORK && p->lift >= 0) return "--lift";
+    if (method == NETWORK && !isnan(v->max_time)) return "--max-time";
     return NULL;
 }
 
@@ -127,7 +143,8 @@ static void note_unused(hb_session *session, const solve_values *v, const hb_sol
 static hb_status check_options(hb_session *session, const solve_values *v)
 {
     const int method = method_codes[v->method];
-    const int samples = method != HB_METHOD_GRID && method != HB_METHOD_MEANVALUE;
+    const int samples =
+        method != HB_METHOD_GRID && method != HB_METHOD_MEANVALUE && method != NETWORK;
     const struct {
         const char *name;
         int given;
@@ -265,6 +282,23 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
     return HB_OK;
 }
 
+/* By hb_solve, or by walks that a network guides. */
+static hb_status solve_one(hb_session *session, const solve_values *v, solve_task *task,
+                           hb_solution **out)
+{
+    hb_context *context = hb_session_context(session);
+    hb_guide_settings guide;
+    if (task->settings.all.method != NETWORK)
+        return hb_solve(context, task->problem, hb_solve_parts_link(&task->settings),
+                        task->points.n, task->points.x, out);
+    hb_guide_settings_default(sizeof guide, &guide);
+    guide.time = task->shown.time;
+    guide.seed = v->problem.seed;
+    if (v->training) guide.training_steps = v->training;
+    if (v->problem.samples) guide.walks = v->problem.samples;
+    return hb_solve_guided(context, task->problem, &guide, task->points.n, task->points.x, out);
+}
+
 static hb_status run_solve(hb_session *session, const void *values)
 {
     const solve_values *v = values;
@@ -274,9 +308,7 @@ static hb_status run_solve(hb_session *session, const void *values)
     if (status == HB_OK && task.settings.all.method == ALL) {
         status = solve_all(session, &task);
     } else if (status == HB_OK) {
-        status =
-            hb_solve(hb_session_context(session), task.problem, hb_solve_parts_link(&task.settings),
-                     task.points.n, task.points.x, &solution);
+        status = solve_one(session, v, &task, &solution);
         status = status == HB_OK ? show_one(session, v, &task, solution)
                                  : interrupted(session, v, status);
     }

@@ -31,11 +31,13 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, 
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot draws problems of dimension 1 and 2; this one has %d", dim);
     if (status == HB_OK && path && dim == 2 &&
-        (method == HB_METHOD_PARTICLES || method == HB_METHOD_WALK))
+        (method == HB_METHOD_PARTICLES || method == HB_METHOD_WALK || method < 0))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--plot in two dimensions is drawn from the grid, which --method %s "
                                "has not; leave one of them out",
-                               method == HB_METHOD_WALK ? "walk" : "particles");
+                               method < 0                 ? "network"
+                               : method == HB_METHOD_WALK ? "walk"
+                                                          : "particles");
     return status;
 }
 

@@ -12,7 +12,7 @@ _heatball_options()
     constants) echo "--dim --lift --json" ;;
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
     solve)
-        echo "$_heatball_problem --method --stderr --stderr-score --max-time --paths --path-times
+        echo "$_heatball_problem --method --training --stderr --stderr-score --max-time --paths --path-times
             --state --save-every --resume --radius --json -o --plot"
         ;;
     residual) echo "--model --tau $_heatball_problem --radii --quantity --json -o" ;;
@@ -91,7 +91,7 @@ _heatball()
     --measure) COMPREPLY=($(compgen -W 'kappa source gradient' -- "$word")) ;;
     --dtype) COMPREPLY=($(compgen -W 'f64 f32' -- "$word")) ;;
     --isa) COMPREPLY=($(compgen -W 'auto avx512 avx2 sse2 scalar' -- "$word")) ;;
-    --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue all' -- "$word")) ;;
+    --method) COMPREPLY=($(compgen -W 'auto grid particles walk meanvalue network all' -- "$word")) ;;
     --part) COMPREPLY=($(compgen -W 'train test' -- "$word")) ;;
     --resample) COMPREPLY=($(compgen -W 'area bilinear' -- "$word")) ;;
     --binarize) COMPREPLY=($(compgen -W 'none threshold stochastic' -- "$word")) ;;

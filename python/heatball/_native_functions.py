@@ -264,4 +264,8 @@ SIGNATURES = {
     "hb_train_setting": (POINTER(Setting), (c_size_t,)),
     "hb_train": (_status, (_context, POINTER(TrainSettings), c_int, c_int, c_size_t, _doubles,
                            _ints, POINTER(_model))),
+    # guide.h
+    "hb_guide_settings_default": (None, (c_size_t, POINTER(GuideSettings))),
+    "hb_solve_guided": (_status, (_context, _problem, POINTER(GuideSettings), c_size_t, _doubles,
+                                  POINTER(_solution))),
 }

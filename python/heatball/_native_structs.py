@@ -261,6 +261,19 @@ class SolveSettings(ctypes.Structure):
     ]
 
 
+class GuideSettings(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("time", c_double),
+        ("training_steps", c_uint64),
+        ("width", c_int),
+        ("walks", c_uint64),
+        ("walk_steps", c_int),
+        ("probes", c_int),
+        ("seed", c_uint64),
+    ]
+
+
 class GenerateSettings(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -464,6 +477,7 @@ STRUCTS = {
     "hb_residual_values": ResidualValues,
     "hb_sampling_settings": SamplingSettings,
     "hb_solve_settings": SolveSettings,
+    "hb_guide_settings": GuideSettings,
     "hb_score_error": ScoreError,
     "hb_mmd": Mmd,
     "hb_mmd_floor": MmdFloor,

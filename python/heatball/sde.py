@@ -12,13 +12,14 @@ from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, poin
                                  shown, uint64)
 from heatball._errors import ArgumentError, Error, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, MeanSettings,
-                              Method, Problem, ProblemSettings, Quantity, ResidualValues,
+                              GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, library)
 from heatball.model import interruptible
 
 __all__ = ["Solution", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
+NETWORK = -1  # beside them: hb_solve_guided
 FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
@@ -115,7 +116,7 @@ def _row(values):
 def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
           facts=(), method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
           path_times=None, state=None, save_every=None, resume=False, radius=None, lift=None, degree=0,
-          seed=1, threads=0, problem=None):
+          training=None, seed=1, threads=0, problem=None):
     """Solve dx = f(x,t) dt + g(t) dW from an initial density, at points.
 
     Parameters
@@ -145,7 +146,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         text all of it is read off the formula.
     method : str
         "auto"; "grid" (dim 1 to 3); "particles" or "walk": by sampling, in any dimension; "meanvalue":
-        averages over heat balls on the grid's solution. "auto" takes the grid where there is one, else
+        averages over heat balls on the grid's solution; "network": walks that a network guides, which is
+        trained on the problem first (docs/guided-walks.md). "auto" takes the grid where there is one, else
         particles and walks, each where it is better.
     samples : int
         Walks per point, trajectories, or of "meanvalue" antithetic pairs per point; default 100000,
@@ -170,6 +172,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         Of the heat balls of "meanvalue" and "particles"; default: chosen, for "meanvalue" lift 0.
     degree : int
         Of "meanvalue": cubature of this degree instead of draws.
+    training : int
+        Steps of the training of "network", default 3000; its `samples` are walks per point, default 256.
     seed : int
         Of all that is drawn.
     threads : int
@@ -209,8 +213,13 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts) as run:
+        if choice("method", method, {**METHODS, "network": NETWORK}) == NETWORK:
+            _unused("network", stderr=stderr, stderr_score=stderr_score, max_time=max_time, paths=paths, state=state,
+                    radius=radius, lift=lift)
+            return run.solve(_guide(run.time, samples, training, seed), library.hb_solve_guided)
+        _unused(method, training=training)
         settings = _settings(run.time, samples, radius, lift, degree, seed)
-        settings.method = choice("method", method, METHODS)
+        settings.method = METHODS[method]
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings)
@@ -278,6 +287,23 @@ def _settings(time, samples, radius, lift, degree, seed):
         mean.lift = sampling.lift = c_int("lift", lift, 0, MAX_DIM)
     mean.degree = c_int("degree", degree, 0, INT_MAX)
     mean.seed = sampling.seed = uint64("seed", seed)
+    return settings
+
+
+def _unused(method, **arguments):
+    for name, value in arguments.items():
+        if value is not None:
+            raise ArgumentError(f"{name} has no effect on method {method!r}; leave one of them out")
+
+
+def _guide(time, samples, training, seed):
+    settings = GuideSettings()
+    library.hb_guide_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
+    settings.time, settings.seed = time, uint64("seed", seed)
+    if samples is not None:
+        settings.walks = uint64("samples", samples)
+    if training is not None:
+        settings.training_steps = uint64("training", training)
     return settings
 
 
@@ -442,10 +468,10 @@ class _Call:
         sampling.paths, sampling.path_times = pointer(paths), pointer(times)
         self.keep += [paths, times]
 
-    def solve(self, settings):
+    def solve(self, settings, call=library.hb_solve):
         handle = ctypes.POINTER(NativeSolution)()
-        self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
-                                     len(self.x), pointer(self.x), ctypes.byref(handle)))
+        self._check(call(self.context, self.problem, ctypes.byref(settings),
+                         len(self.x), pointer(self.x), ctypes.byref(handle)))
         try:
             columns = {column.name.removeprefix("COLUMN_").lower(): self._column(handle, column)
                        for column in Column}

@@ -30,6 +30,7 @@
     X(ORDER, 0xF000006F72647200, 1) /* rows in a random order */                                   \
     X(TRAIN, 0xF000747261696E00, 256) /* draws of a training step; train/trainer.h */              \
     X(GENERATE, 0xF67656E000000000, UINT64_C(1) << 36) /* a sampler; the step and its use */       \
+    X(GUIDE, 0xF975696465000000, 16) /* guided walks; the use */                                     \
     X(PATHS, 0xF9A0000000000000, UINT64_C(1) << 52) /* trajectories; the first of a block */       \
     X(PARTICLES, 0xF9C0000000000000, 1) /* the seed of particles */                                \
     X(PILOT, 0xF9D0000000000000, UINT64_C(1) << 52) /* the start of a pilot's kernels; the point */\

@@ -1,0 +1,45 @@
+/* guide/guide_walk.h: a network that knows about where a problem's paths came from, and walks along it. */
+#ifndef HB_GUIDE_GUIDE_WALK_H
+#define HB_GUIDE_GUIDE_WALK_H
+
+#include "base/memory.h"
+
+#include <heatball/guide.h>
+
+typedef struct hb_guide {
+    hb_context *context;
+    const hb_problem *problem;
+    hb_model *model;
+    int dim, steps;  /* steps of a walk */
+    size_t walks;    /* of a block, which are made together */
+    uint64_t blocks; /* from each point */
+    size_t copies;   /* of a walk: 1, or 2 dim + 1 with gradients */
+    uint64_t seed;
+    double tau, tau_min; /* of the walk; where the model begins */
+    double far;          /* |F|^2 beyond which the network is not believed against the drift */
+    double reach;        /* of the differences that give gradients */
+    double *x, *drift, *next, *score, *start; // (rows, dim), rows = walks (2 dim + 1)
+    double *times, *w, *coarse;               // (rows)
+    double *noise;                            // (steps, walks, dim)
+    double *a, *b, *da, *db;                  // (walks), (walks, dim)
+    hb_workspace work;
+} hb_guide;
+
+hb_status hb_guide_create(hb_context *context, const hb_problem *problem,
+                          const hb_guide_settings *settings, double tau, hb_guide *out);
+void hb_guide_destroy(hb_guide *guide);
+/* Which draws: those that are averaged, those that decide about doubts, those that find the scale, those that choose
+ * probes. */
+typedef enum hb_guide_use {
+    HB_GUIDE_AVERAGED,
+    HB_GUIDE_WATCHED,
+    HB_GUIDE_PILOT,
+    HB_GUIDE_CHOSEN
+} hb_guide_use;
+/* The largest w of walks from point number `place` at x. */
+hb_status hb_guide_scale(hb_guide *guide, const double *x, uint64_t place, double *log_scale);
+/* Adds walks from there to the tally; units are divided by e^log_scale. */
+hb_status hb_guide_walk(hb_guide *guide, const double *x, uint64_t place, hb_guide_use use,
+                        double log_scale, double *tally);
+
+#endif
