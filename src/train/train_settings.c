@@ -91,7 +91,7 @@ static const hb_setting rows[] = {
     POINTER(watch_user, "handed to watch"),
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
     NUMBER(anchor_tau_min, RESULT, 0, 0, 1e6,
-           "smallest tau of the anchors; 0: 0.05, with a drift or above 64 dimensions tau_min"),
+           "smallest tau of the anchors; 0: 0.05, above 64 dimensions tau_min"),
     NUMBER(
         constraint_every, RESULT, 0, 0, 1e6,
         "take the constraint in every K-th step only, with K times its weight; 0: of its recipe"),

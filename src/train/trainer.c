@@ -100,17 +100,18 @@ static void choose_many(const hb_constraint *constraint, int dim, hb_train_setti
  * terms, so that the recipe's weight falls from some dimension on. Small tau have no anchors: there the residual is
  * noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
  * degree 3 only, and there are about 576 nodes in a step. */
-static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
+static void choose_constraint(const hb_constraint *constraint, const hb_row_source *source, int dim,
+                              hb_train_settings *s)
 {
     static const double ANCHOR_TAU = 0.05, NODES = 576, MOST_NODES = 1040;
     static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
-    const int many = dim > HB_BALL_MOST_DIM,
-              spared = s->process != HB_PROCESS_DRIFT && !many && constraint->spares_small_tau;
+    const int many = dim > HB_BALL_MOST_DIM, spared = !many && constraint->spares_small_tau;
     if (many && constraint->many.anchors > 0) choose_many(constraint, dim, s);
     const double d = dim, nodes = 2 * d + 1;
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
-    const double from = constraint->falls_from;
-    if (isnan(s->weight)) s->weight = constraint->weight * (from > 0 ? fmin(1, from / d) : 1);
+    const double from = source->falls_from > 0 ? source->falls_from : constraint->falls_from;
+    if (isnan(s->weight))
+        s->weight = source->weight * constraint->weight * (from > 0 ? fmin(1, from / d) : 1);
     if (isnan(s->ball_share)) s->ball_share = fmin(0.03, 0.16 / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1.5;
     if (s->anchors == 0)
@@ -132,9 +133,7 @@ static void choose_numbers(hb_trainer *t, int dim)
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
     static const hb_constraint none = {0};
-    const double of_source = isnan(s->weight) ? t->source->weight : 1;
-    choose_constraint(t->constraint ? t->constraint : &none, dim, s);
-    s->weight *= of_source;
+    choose_constraint(t->constraint ? t->constraint : &none, t->source, dim, s);
     /* rows of the log have equally many steps with the constraint */
     const uint64_t every = (uint64_t)s->constraint_every, most = HB_LOG_MOST_ROWS * every;
     t->log_every = (s->steps + most - 1) / most * every;

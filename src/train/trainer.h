@@ -23,7 +23,8 @@ typedef struct hb_pool hb_pool; /* drift_pool.h */
  * a user's drift (drift_draw.c). Chosen once, when a trainer is made; nothing else asks for the process. create
  * and destroy may be NULL. */
 typedef struct hb_row_source {
-    double weight; /* a factor of the weight of a constraint's recipe */
+    double weight,
+        falls_from; /* a factor of the weight of a constraint's recipe; not 0: in its place */
     hb_status (*create)(hb_trainer *trainer);
     void (*destroy)(hb_trainer *trainer);
     hb_status (*create_shard)(hb_shard *shard); /* shard->drawing, in shard->drawing_work */
