@@ -92,8 +92,9 @@ void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud,
 double hb_ball_weight(const hb_shard *shard, size_t i)
 {
     const int dim = shard->trainer->model->info.dim;
-    const double b = shard->anchor.level[i].b;
-    return dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM ? b * b : b;
+    const hb_noise_level *c = &shard->anchor.level[i];
+    if (dim > HB_BALL_MOST_DIM) return hb_many_weight(c);
+    return dim > HB_BALL_SMALL_DIM ? c->b * c->b : c->b;
 }
 
 uint64_t hb_ball_number(const hb_shard *shard, size_t i)
@@ -129,6 +130,11 @@ hb_status hb_ball_cloud(hb_shard *shard, size_t i, int kind, hb_cloud *turned, c
     turn_cloud(*out, d, words + 1, turned);
     *out = turned;
     return HB_OK;
+}
+
+double hb_many_weight(const hb_noise_level *level)
+{
+    return level->a * level->a * level->b;
 }
 
 double hb_huber(double r, double *slope)

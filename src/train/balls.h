@@ -63,8 +63,8 @@ void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud,
                          size_t row, hb_ball_rows *out);
 double hb_ball_radius(const hb_shard *shard, size_t i);
 
-/* How much anchor i counts: b; b^2 with rotated nodes in many dimensions, where the residual at small tau is noise
- * for the most part. */
+/* How much anchor i counts: b; b^2 above HB_BALL_SMALL_DIM, where the residual at small tau is noise for the most part;
+ * hb_many_weight above HB_BALL_MOST_DIM. */
 double hb_ball_weight(const hb_shard *shard, size_t i);
 /* The number of anchor i in the whole run: what its random draws depend on. */
 uint64_t hb_ball_number(const hb_shard *shard, size_t i);

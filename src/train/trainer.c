@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64 };
+enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, FEW_ROWS = 1000 };
 
 static hb_status check_data(hb_context *context, size_t n, const double *data, int classes,
                             const int *labels)
@@ -83,25 +83,11 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
-/* The same above HB_BALL_MOST_DIM, found in 256 dimensions: anchors where the data are, targets of single rows, and the
- * constraint in some steps only. */
-static void choose_many(const hb_constraint *constraint, int dim, hb_train_settings *s)
-{
-    const hb_recipe *many = &constraint->many;
-    if (isnan(s->weight)) s->weight = many->weight;
-    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
-    if (isnan(s->anchor_spread)) s->anchor_spread = 0;
-    if (s->anchors == 0) s->anchors = many->anchors;
-    if (s->target_rows < 0) s->target_rows = 0;
-    if (s->constraint_every == 0) s->constraint_every = many->every;
-}
-
 /* What the settings leave open of a constraint. A residual is a sum over dim terms, so that above three dimensions
  * the recipe's weight falls with their square. Balls with 2 dim nodes are small, and there are fewer of them, for
  * about 576 nodes in a step, around anchors closer to the data (docs/losses.md has what was measured). */
 static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
 {
-    if (dim > HB_BALL_MOST_DIM && constraint->many.anchors > 0) choose_many(constraint, dim, s);
     const int balls = constraint->balls && dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM;
     const double d = dim, nodes = 2 * d + 1, fall = balls ? fmin(0.4, 12.8 / (d * d)) : 4 / (d * d);
     const double anchors = fmin(64, fmax(576 / nodes, fmin(16, 1040 / nodes)));
@@ -112,6 +98,19 @@ static void choose_constraint(const hb_constraint *constraint, int dim, hb_train
     if (s->anchors == 0) s->anchors = balls ? (int)anchors : 64;
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
     if (s->constraint_every == 0) s->constraint_every = 1;
+}
+
+/* The same above HB_BALL_MOST_DIM, where a constraint keeps a network from memorising few rows and harms with many: its
+ * weight falls with their number. Found in 256 dimensions. */
+static void choose_many(const hb_constraint *constraint, int dim, size_t rows, hb_train_settings *s)
+{
+    const hb_recipe *many = &constraint->many;
+    if (isnan(s->weight)) s->weight = many->weight * pow(fmin(1, FEW_ROWS / (double)rows), 1.5);
+    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
+    if (isnan(s->anchor_spread)) s->anchor_spread = 0;
+    if (s->anchors == 0) s->anchors = many->anchors;
+    if (s->target_rows < 0) s->target_rows = 0;
+    if (s->constraint_every == 0) s->constraint_every = many->every;
 }
 
 static void choose_numbers(hb_trainer *t, int dim)
@@ -125,6 +124,8 @@ static void choose_numbers(hb_trainer *t, int dim)
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
     static const hb_constraint none = {0};
     const double of_source = isnan(s->weight) ? t->source->weight : 1;
+    if (dim > HB_BALL_MOST_DIM && t->constraint && t->constraint->many.anchors > 0)
+        choose_many(t->constraint, dim, t->n, s);
     choose_constraint(t->constraint ? t->constraint : &none, dim, s);
     s->weight *= of_source;
     /* rows of the log have equally many steps with the constraint */
