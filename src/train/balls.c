@@ -20,9 +20,9 @@ hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree)
     const int dim = trainer->model->info.dim;
     hb_ball_constants constants;
     void *memory;
-    HB_CHECK(trainer->context, dim <= HB_BALL_LAST_DIM, HB_ERROR_ARGUMENT,
-             "the hb loss takes at most %d dimensions, since its rotations fill the memory; there "
-             "are %d: take fp or dsm",
+    HB_CHECK(trainer->context, kinds == 0 || dim <= HB_BALL_LAST_DIM, HB_ERROR_ARGUMENT,
+             "this hb loss takes at most %d dimensions, since its rotations fill the memory; there "
+             "are %d: take the energy head without a drift, or dsm",
              HB_BALL_LAST_DIM, dim);
     HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_ball_common), &memory));
     hb_ball_common *common = trainer->common = memory;
@@ -71,18 +71,23 @@ double hb_ball_radius(const hb_shard *shard, size_t i)
                 frame_time(&shard->anchor.level[i]));
 }
 
+void hb_ball_level(const hb_shard *shard, size_t i, double h, hb_noise_level *out)
+{
+    const hb_model *model = shard->trainer->model;
+    const double s = frame_time(&shard->anchor.level[i]) - h;
+    hb_model_level(model, model->info.process == HB_PROCESS_OU ? 0.5 * log1p(2 * s) : s, out);
+}
+
 void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,
                          size_t row, hb_ball_rows *out)
 {
-    const hb_model *model = shard->trainer->model;
-    const size_t d = (size_t)model->info.dim;
+    const size_t d = (size_t)shard->trainer->model->info.dim;
     const hb_noise_level *c0 = &shard->anchor.level[i];
-    const double s0 = frame_time(c0), r = hb_ball_radius(shard, i);
+    const double r = hb_ball_radius(shard, i);
     const double *z0 = shard->anchor.z + i * d;
     for (size_t j = 0; j < n; j++, row++) {
         hb_noise_level *c = &out->level[row];
-        const double s = s0 - r * r * cloud->s[j];
-        hb_model_level(model, model->info.process == HB_PROCESS_OU ? 0.5 * log1p(2 * s) : s, c);
+        hb_ball_level(shard, i, r * r * cloud->s[j], c);
         for (size_t k = 0; k < d; k++)
             out->z[row * d + k] = c->a * (z0[k] / c0->a + r * cloud->y[j * d + k]);
         if (out->labels) out->labels[row] = shard->anchor.labels[i];

@@ -34,13 +34,14 @@ typedef struct hb_ball_common {
 } hb_ball_common;
 
 /* A constraint over heat balls whose file has prepare, create and add, its scratch an hb_scratch at its beginning. */
-#define HB_BALL_CONSTRAINT(of_recipe)                                                              \
+#define HB_BALL_CONSTRAINT(of_recipe, of_many, anchors_of_many)                                    \
     {                                                                                              \
-        .weight = (of_recipe), .target_rows = 512, .balls = 1, .many = {0.01 * (of_recipe), 2, 2}, \
-        .prepare = prepare, .discard = hb_ball_discard, .create = create, .add = add               \
+        .weight = (of_recipe), .target_rows = 512, .balls = 1,                                     \
+        .many = {(of_many), (anchors_of_many), 4}, .prepare = prepare, .discard = hb_ball_discard, \
+        .create = create, .add = add                                                               \
     }
 
-/* degree[kinds]: of the nodes in small dimensions. */
+/* degree[kinds]: of the nodes in small dimensions; kinds 0: no nodes. */
 hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree);
 void hb_ball_discard(hb_trainer *trainer);
 
@@ -62,6 +63,29 @@ void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out);
 void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,
                          size_t row, hb_ball_rows *out);
 double hb_ball_radius(const hb_shard *shard, size_t i);
+
+/* The level at the time h of the frame before anchor i. */
+void hb_ball_level(const hb_shard *shard, size_t i, double h, hb_noise_level *out);
+
+/* Few directions in the place of all nodes (ball_directions.c), for a loss whose scratch has this and no other slopes. */
+typedef struct hb_ball_directions {
+    float *input, *value, *slope; // (anchors, inputs), (anchors), (anchors, inputs)
+    float *reference, *scratch;   // (anchors, dim), (2, anchors, dim): grad v_ref
+    double *basis, *weight;       // (1 + directions, dim), (nodes)
+} hb_ball_directions;
+#define HB_BALL_DIRECTIONS(few, wanted, m, inputs, dim, nodes)                                     \
+    HB_ARRAY_IF(wanted, (few).input, (m) * (inputs)), HB_ARRAY_IF(wanted, (few).value, (m)),       \
+        HB_ARRAY_IF(wanted, (few).slope, (m) * (inputs)),                                          \
+        HB_ARRAY_IF(wanted, (few).reference, (m) * (dim)),                                         \
+        HB_ARRAY_IF(wanted, (few).scratch, 2 * (m) * (dim)),                                       \
+        HB_ARRAY_IF(wanted, (few).basis, (nodes) * (dim)),                                         \
+        HB_ARRAY_IF(wanted, (few).weight, (nodes))
+size_t hb_ball_directions_nodes(const hb_trainer *trainer); /* of a ball */
+hb_status hb_ball_directions_create(hb_shard *shard, hb_ball_directions *out);
+/* grad w, up to a factor, and grad v_ref at the anchors of a step; then the nodes of anchor i from `row` on. */
+hb_status hb_ball_directions_look(hb_shard *shard, hb_ball_directions *at);
+hb_status hb_ball_directions_place(hb_shard *shard, size_t i, hb_ball_directions *at, size_t row,
+                                   hb_ball_rows *out);
 
 /* How much anchor i counts: b; b^2 above HB_BALL_SMALL_DIM, where the residual at small tau is noise for the most part;
  * hb_many_weight above HB_BALL_MOST_DIM. */

@@ -12,8 +12,9 @@
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
  * dim <= 3: nodes that are exact for polynomials of parabolic degree 4 (11 in the plane), in one of
- * 64 random rotations for each anchor. Above: the 2 dim points +-rho e_i of one shell, exact to degree 3, in rotations
- * too, with small balls and b^2 for b. docs/losses.md.
+ * 64 random rotations for each anchor. Up to 64: the 2 dim points +-rho e_i of one shell, exact to degree 3, in
+ * rotations too, with small balls and b^2 for b. Above: few directions, with a_j = 0 (ball_directions.c).
+ * docs/losses.md.
  * A number to reproduce: in the plane with f = 0.4, rho = 20 R. */
 #include "train/balls.h"
 
@@ -25,32 +26,44 @@ enum { DEGREE = 4 };
 typedef struct ball_scratch {
     hb_scratch own;
     hb_ball_rows at;
-    hb_row_values net;     /* v: v~_ref */
-    const double **weight; // (anchors): of the nodes
-    double *share;         // (nodes)
-    hb_cloud cloud;
+    hb_row_values net;      /* v: v~_ref */
+    const double **weight;  // (anchors): of the nodes
+    double *share;          // (nodes)
+    hb_ball_directions few; /* many dimensions */
 } ball_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
+/* Few directions in the place of all nodes. */
+static int has_few(const hb_trainer *trainer)
+{
+    return trainer->model->info.dim > HB_BALL_MOST_DIM;
+}
+
 static hb_status prepare(hb_trainer *trainer)
 {
     static const int degree[] = {DEGREE};
-    return hb_ball_prepare(trainer, 1, degree);
+    if (!has_few(trainer)) return hb_ball_prepare(trainer, 1, degree);
+    HB_TRY(hb_ball_prepare(trainer, 0, NULL));
+    hb_ball_common *common = trainer->common;
+    common->nodes[0] = hb_ball_directions_nodes(trainer);
+    return HB_OK;
 }
 
 static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
 {
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const hb_trainer *trainer = shard->trainer;
+    const hb_ball_common *common = trainer->common;
+    const size_t d = (size_t)trainer->model->info.dim;
     const size_t m = shard->anchors, nodes = common->nodes[0];
+    const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
     work->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
-                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ROW_VALUES(work->net, rows, d),
-                        HB_ARRAY(work->share, nodes), HB_BALL_CLOUD(work->cloud, nodes, d),
+    HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
+                        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->share, nodes),
+                        HB_BALL_DIRECTIONS(work->few, has_few(trainer), m, inputs, d, nodes),
                         HB_ARRAY(work->weight, m)));
-    return HB_OK;
+    return has_few(trainer) ? hb_ball_directions_create(shard, &work->few) : HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
@@ -67,10 +80,16 @@ static hb_status create(hb_shard *shard)
 
 static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 {
+    const hb_ball_common *common = shard->trainer->common;
+    const size_t row = shard->anchors + i * common->nodes[0];
     const hb_cloud *cloud;
-    HB_TRY(hb_ball_cloud(shard, i, 0, &work->cloud, &cloud));
+    if (has_few(shard->trainer)) {
+        work->weight[i] = work->few.weight;
+        return hb_ball_directions_place(shard, i, &work->few, row, &work->at);
+    }
+    HB_TRY(hb_ball_cloud(shard, i, 0, NULL, &cloud));
     work->weight[i] = cloud->weight;
-    hb_ball_place_cloud(shard, i, cloud, cloud->n, shard->anchors + i * cloud->n, &work->at);
+    hb_ball_place_cloud(shard, i, cloud, cloud->n, row, &work->at);
     return HB_OK;
 }
 
@@ -119,6 +138,8 @@ static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     ball_scratch *work = shard->scratch;
+    const int few = has_few(trainer);
+    if (few) HB_TRY(hb_ball_directions_look(shard, &work->few));
     for (size_t i = 0; i < shard->anchors; i++) {
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));
@@ -126,13 +147,14 @@ static hb_status add(hb_shard *shard)
     const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < points.n; i++)
-        work->net.v[i] += trainer->model->info.dim * log(points.level[i].a);
+        work->net.v[i] =
+            few ? 0 : work->net.v[i] + trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
         add_ball(shard, work, i, share * hb_ball_weight(shard, i));
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint hb = HB_BALL_CONSTRAINT(5);
+static const hb_constraint hb = HB_BALL_CONSTRAINT(5, 0.3, 32);
 const hb_loss_law hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

@@ -179,4 +179,4 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(3);
+const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(3, 0.05, 2);

@@ -90,8 +90,9 @@ static const hb_setting rows[] = {
     POINTER(watch, "called during the training"),
     POINTER(watch_user, "handed to watch"),
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
-    NUMBER(constraint_every, RESULT, 0, 0, 1e6,
-           "take the constraint in every K-th step only, with K times its weight; 0: of its recipe"),
+    NUMBER(
+        constraint_every, RESULT, 0, 0, 1e6,
+        "take the constraint in every K-th step only, with K times its weight; 0: of its recipe"),
     {0}};
 
 const hb_setting *hb_train_setting(size_t index)

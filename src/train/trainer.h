@@ -120,7 +120,9 @@ struct hb_trainer {
     size_t n_shards;
     hb_shard *shards; // (n_shards)
     void *common;     /* the constraint's, for all shards */
-    hb_pool *pool;    /* the source's */
+    const float
+        *aside;    /* weights that directions of balls are chosen by; NULL: those being trained */
+    hb_pool *pool; /* the source's */
     hb_adam_settings adam;
     hb_adam_state state;
     float *gradient; // (parameters)

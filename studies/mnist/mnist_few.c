@@ -147,10 +147,8 @@ static hb_status judge(hb_mnist *m, const hb_model *model, size_t rows, const do
     memcpy(kept, row->value, sizeof kept);
     HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
     double *x = memory;
-    hb_status status =
-        hb_mnist_generate(m, model, &settings, 0, n, x, (int *)(x + n * PIXELS));
-    if (status == HB_OK)
-        status = hb_mnist_judge_against(m, n, x, NULL, rows, train, row->value);
+    hb_status status = hb_mnist_generate(m, model, &settings, 0, n, x, (int *)(x + n * PIXELS));
+    if (status == HB_OK) status = hb_mnist_judge_against(m, n, x, NULL, rows, train, row->value);
     for (size_t i = 0; status == HB_OK && i < MNIST_FEW_SHOWN * PIXELS; i++)
         row->shown[i] = (unsigned char)(i < n * PIXELS ? lrint(255 * x[i]) : 0);
     free(memory);
@@ -172,8 +170,7 @@ static hb_status train_method(hb_mnist *m, int method, int seed, size_t rows, co
         settings.watch_every = m->size.few_watch;
     }
     const double start = processor_seconds();
-    const hb_status status =
-        hb_train(m->context, &settings, PIXELS, 0, rows, train, NULL, &model);
+    const hb_status status = hb_train(m->context, &settings, PIXELS, 0, rows, train, NULL, &model);
     if (stopping) HB_TRY(stopping->status);
     HB_TRY(status);
     row->seconds = processor_seconds() - start - (stopping ? stopping->seconds : 0);
