@@ -139,7 +139,7 @@ hb_status hb_ball_cloud(hb_shard *shard, size_t i, int kind, hb_cloud *turned, c
 
 double hb_many_weight(const hb_noise_level *level)
 {
-    return level->a * level->a * level->b;
+    return level->a * level->b;
 }
 
 double hb_huber(double r, double *slope)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, FEW_ROWS = 1000 };
+enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, FEW_ROWS = 1000, MOST_OF_FEW = 10 };
 
 static hb_status check_data(hb_context *context, size_t n, const double *data, int classes,
                             const int *labels)
@@ -101,11 +101,12 @@ static void choose_constraint(const hb_constraint *constraint, int dim, hb_train
 }
 
 /* The same above HB_BALL_MOST_DIM, where a constraint keeps a network from memorising few rows and harms with many: its
- * weight falls with their number. Found in 256 dimensions. */
+ * weight falls with the square of their number. Found in 256 dimensions. */
 static void choose_many(const hb_constraint *constraint, int dim, size_t rows, hb_train_settings *s)
 {
     const hb_recipe *many = &constraint->many;
-    if (isnan(s->weight)) s->weight = many->weight * pow(fmin(1, FEW_ROWS / (double)rows), 1.5);
+    const double few = FEW_ROWS / (double)rows;
+    if (isnan(s->weight)) s->weight = many->weight * fmin(MOST_OF_FEW, few * few);
     if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
     if (isnan(s->anchor_spread)) s->anchor_spread = 0;
     if (s->anchors == 0) s->anchors = many->anchors;

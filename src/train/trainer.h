@@ -192,7 +192,7 @@ hb_status hb_dsm_add(hb_shard *shard);
 hb_status hb_target_create(hb_shard *shard);
 hb_status hb_target_average(hb_shard *shard);
 
-/* How much an anchor of a constraint counts above 64 dimensions: a^2 b, since a network memorises rows at small tau. */
+/* How much an anchor of a constraint counts above 64 dimensions: a b, since a network memorises rows at small tau. */
 double hb_many_weight(const hb_noise_level *level);
 
 /* h(r) = r^2/2 for |r| <= 1, |r| - 1/2 beyond; slope: its derivative. */
