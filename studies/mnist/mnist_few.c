@@ -9,7 +9,7 @@
  * at tau 0.1. Digits are made by Heun's method and judged as all others are, near copies being those of the images
  * that the network was trained on.
  *
- * A size and seed is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has the
+ * A training is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has the
  * comparison that counts. Must reproduce: after enough steps on 1000 images the loss of dsm at tau 0.1 has risen by half
  * above its least (docs/studies/mnist.md). */
 #include "mnist.h"
@@ -213,10 +213,10 @@ static void print_part(const hb_mnist *m, size_t rows, size_t first, int seed, c
              s->classifier_width, (unsigned long long)s->seed, seed);
 }
 
-static json_t *part_json(const hb_few_row few[FEW_METHODS])
+static json_t *part_json(int first, int count, const hb_few_row few[FEW_METHODS])
 {
     json_t *root = json_object();
-    for (int k = 0; k < FEW_METHODS; k++) {
+    for (int k = first; k < first + count; k++) {
         json_t *shown = json_array();
         for (size_t i = 0; i < sizeof few[k].shown; i++)
             json_array_append_new(shown, json_integer(few[k].shown[i]));
@@ -227,9 +227,9 @@ static json_t *part_json(const hb_few_row few[FEW_METHODS])
     return root;
 }
 
-static void read_part(const json_t *values, hb_few_row few[FEW_METHODS])
+static void read_part(const json_t *values, int first, int count, hb_few_row few[FEW_METHODS])
 {
-    for (int k = 0; k < FEW_METHODS; k++) {
+    for (int k = first; k < first + count; k++) {
         const json_t *row = json_object_get(values, hb_few_names[k]);
         const json_t *shown = json_object_get(row, "shown");
         hb_mnist_values_read(json_object_get(row, "values"), few[k].value);
@@ -246,7 +246,8 @@ static double few_cost(const hb_mnist *m, int method)
     return hb_mnist_cost_training(&settings, 0, cost[method]) + 2;
 }
 
-static hb_status do_part(hb_mnist *m, int size, int seed)
+/* A training of a size and seed; dsm gives two rows. */
+static hb_status do_part(hb_mnist *m, int size, int seed, int method)
 {
     char name[64], fingerprint[1024];
     json_t *values;
@@ -254,18 +255,29 @@ static hb_status do_part(hb_mnist *m, int size, int seed)
     const size_t rows = hb_mnist_few_rows(m, size, seed, &first);
     const double *train = m->train.pixels + first * PIXELS;
     hb_few_row *few = m->few[seed][size];
-    snprintf(name, sizeof name, "few-%zu-%d", m->size.few_images[size], seed);
+    const int count = method == FEW_DSM ? 2 : 1;
+    snprintf(name, sizeof name, "few-%zu-%d-%s", m->size.few_images[size], seed,
+             hb_few_names[method]);
     print_part(m, rows, first, seed, fingerprint);
     HB_TRY(hb_mnist_part_read(m, name, fingerprint, &values));
-    for (int k = 0; k < FEW_METHODS && !values; k++) {
-        hb_mnist_progress_step(m->progress, few_cost(m, k));
-        if (k == FEW_DSM) HB_TRY(train_dsm(m, seed, rows, train, few));
-        if (k >= FEW_FP) HB_TRY(train_method(m, k, seed, rows, train, NULL, &few[k]));
+    if (values) {
+        read_part(values, method, count, few);
+        json_decref(values);
+        return HB_OK;
     }
-    if (!values) return hb_mnist_part_write(m, name, fingerprint, part_json(few));
-    read_part(values, few);
-    json_decref(values);
-    return HB_OK;
+    hb_mnist_progress_step(m->progress, few_cost(m, method));
+    if (method == FEW_DSM)
+        HB_TRY(train_dsm(m, seed, rows, train, few));
+    else
+        HB_TRY(train_method(m, method, seed, rows, train, NULL, &few[method]));
+    return hb_mnist_part_write(m, name, fingerprint, part_json(method, count, few));
+}
+
+static hb_status do_parts(hb_mnist *m, int size, int seed)
+{
+    HB_TRY(do_part(m, size, seed, FEW_DSM));
+    HB_TRY(do_part(m, size, seed, FEW_FP));
+    return do_part(m, size, seed, FEW_HB);
 }
 
 double hb_mnist_few_cost(const hb_mnist *m)
@@ -273,7 +285,8 @@ double hb_mnist_few_cost(const hb_mnist *m)
     double total = 0;
     for (int size = 0; size < MNIST_FEW_SIZES; size++)
         for (int k = 0; k < FEW_METHODS; k++)
-            if (m->size.few_images[size] > 0) total += m->size.few_seeds * few_cost(m, k);
+            if (m->size.few_images[size] > 0 && k != FEW_STOPPED)
+                total += m->size.few_seeds * few_cost(m, k);
     return total;
 }
 
@@ -289,9 +302,9 @@ hb_status hb_mnist_few(hb_mnist *m)
             row->seconds = NAN;
             for (int k = 0; k < MNIST_VALUES; k++) row->value[k] = NAN;
         }
-    for (int seed = 0; seed < m->size.few_seeds; seed++) HB_TRY(do_part(m, 0, seed));
+    for (int seed = 0; seed < m->size.few_seeds; seed++) HB_TRY(do_parts(m, 0, seed));
     for (int seed = 0; seed < m->size.few_seeds; seed++)
         for (int size = 1; size < MNIST_FEW_SIZES; size++)
-            if (m->size.few_images[size] > 0) HB_TRY(do_part(m, size, seed));
+            if (m->size.few_images[size] > 0) HB_TRY(do_parts(m, size, seed));
     return HB_OK;
 }

@@ -246,7 +246,7 @@ def kill_after(world, directory, part):
 def test_killed_and_resumed_the_bytes_are_the_same(whole, world, tmp_path):
     """A training, a judgement, a cell and few images are under way at the kills, or just finished."""
     directory = tmp_path / "study"
-    for part in ("classifier.json", "fp.json", "cell-0.05-1-400.json", "few-300-0.json"):
+    for part in ("classifier.json", "fp.json", "cell-0.05-1-400.json", "few-300-0-fp.json"):
         kill_after(world, directory, part)
     assert not (directory / "mnist.json").exists()
     study(world, directory, "--resume")
