@@ -106,7 +106,8 @@ typedef struct hb_mnist_size {
     size_t few_images
         [MNIST_FEW_SIZES]; /* training images, with the first of the figures first; 0: not done */
     int few_seeds, few_width;
-    uint64_t few_steps, few_watch; /* of a training; between looks at the validation images */
+    uint64_t few_steps,
+        few_watch; /* of a training; between looks at the validation images, first a fifth */
     size_t few_validation, few_made;
 } hb_mnist_size;
 hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings);

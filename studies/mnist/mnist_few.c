@@ -20,7 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIXELS = MNIST_SIDE * MNIST_SIDE, STOP_TAU = 1 }; /* digits of the stopped model: tau 0.1 */
+enum {
+    PIXELS = MNIST_SIDE * MNIST_SIDE,
+    STOP_TAU = 1, /* digits of the stopped model: tau 0.1 */
+    OFTEN =
+        5 /* looks in the place of one at the beginning, where very few images are learnt best */
+};
 
 const char *const hb_few_names[FEW_METHODS] = {"dsm", "dsm-stopped", "fp", "hb"};
 
@@ -123,6 +128,8 @@ static int watch(void *user, const hb_model *model, uint64_t step, double loss)
 {
     (void)loss;
     hb_few_watch *w = user;
+    const uint64_t every = w->m->size.few_watch;
+    if (step > 2 * every && step % every && step < w->m->size.few_steps) return 0;
     const double start = processor_seconds();
     w->status = look(w, model, step);
     w->seconds += processor_seconds() - start;
@@ -167,7 +174,7 @@ static hb_status train_method(hb_mnist *m, int method, int seed, size_t rows, co
     if (stopping) {
         settings.watch = watch;
         settings.watch_user = stopping;
-        settings.watch_every = m->size.few_watch;
+        settings.watch_every = m->size.few_watch / OFTEN;
     }
     const double start = processor_seconds();
     const hb_status status = hb_train(m->context, &settings, PIXELS, 0, rows, train, NULL, &model);
@@ -205,7 +212,7 @@ static void print_part(const hb_mnist *m, size_t rows, size_t first, int seed, c
 {
     const hb_mnist_size *s = &m->size;
     snprintf(text, 1024,
-             "mnist-few-1 %s %s data=%s rows=%zu first=%zu width=%d steps=%llu watch=%llu "
+             "mnist-few-2 %s %s data=%s rows=%zu first=%zu width=%d steps=%llu watch=%llu "
              "validation=%zu made=%zu heun=%d real=%zu held=%zu classifier=%d,%d seed=%llu+%d",
              hb_version(), hb_context_isa(m->context), m->data_mark, rows, first, s->few_width,
              (unsigned long long)s->few_steps, (unsigned long long)s->few_watch, validation_rows(m),
