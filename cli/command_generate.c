@@ -82,10 +82,16 @@ static hb_status check_model(const generation *g)
 {
     const hb_model_info *info = &g->info;
     const uint64_t most = INT64_MAX / ((uint64_t)info->dim * sizeof(double));
-    if (info->process == HB_PROCESS_DRIFT)
+    const int drift = info->process == HB_PROCESS_DRIFT;
+    if (drift && (g->v->label >= 0 || g->v->each_label))
         return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "%.200s was trained with --drift; samples are generated for the "
-                               "processes ou and ve",
+                               "%.200s was trained with --drift; it keeps where paths of all "
+                               "classes ended, and takes no --label or --each-label",
+                               g->v->model);
+    if (drift && g->v->clip >= 0)
+        return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
+                               "--clip is for the processes ou and ve; %.200s was trained with "
+                               "--drift",
                                g->v->model);
     if (g->v->clip >= 0 && info->image_height == 0)
         return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
@@ -257,7 +263,8 @@ static hb_status print_json(const generation *g)
     if (sde) hb_report_real(report, "det_tau", s->det_tau, "");
     if (ode) hb_report_real(report, "tolerance", s->tolerance, "");
     hb_report_text(report, "denoise", HB_OPTION_NAME(hb_generate, s, denoise), "");
-    if (g->info.image_height > 0) hb_report_boolean(report, "clip", isnan(s->low), "");
+    if (g->info.image_height > 0)
+        hb_report_boolean(report, "clip", isnan(s->low) && g->info.process != HB_PROCESS_DRIFT, "");
     hb_report_real(report, "tau_min", s->tau_min, "");
     hb_report_real(report, "tau_max", s->tau_max, "");
     if (v->label >= 0) hb_report_integer(report, "label", v->label, "");
@@ -314,7 +321,9 @@ const hb_command hb_command_generate = {
     .name = "generate",
     .summary = "draw samples from a trained model into a table or a picture",
     .text =
-        "Draws samples from a model by running its process backward from noise, with the model's "
+        "Draws samples from a model by running its process backward, from noise or, of a drift, "
+        "from "
+        "where the paths of its training ended, with the model's "
         "score, and writes them in the units of its data, as rows x_1 .. x_D or as a picture. "
         "Sample i depends on the model, the options and i alone: not on the number of threads, and "
         "samples 0 .. N-1 are the same in one file or in several with --first. The file appears "

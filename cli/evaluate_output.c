@@ -318,6 +318,7 @@ static void print_samples(const hb_model *model, int dim, const hb_evaluation *e
                e->floor.mmd2, e->floor.mmd2_se);
     print_columns(model, dim, e);
     print_modes(e);
+    if (!e->no_mmd && e->no_nll) printf("nll: none, since %s\n", e->no_nll);
     if (!e->nll_rows) return;
     printf("nll: %.5g +- %.2g nats per dimension, %.5g bits, of %zu rows", e->nll, e->nll_se,
            e->nll / M_LN2, e->nll_rows);

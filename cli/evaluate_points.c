@@ -16,7 +16,9 @@
 
 /* Far from the rows 0 .. n-1 that a training with the same seed has drawn. */
 static const uint64_t FRESH = UINT64_C(1) << 40, PART = UINT64_C(1) << 32;
-enum { NOISE_STREAM = 0x706f696e, DRIFT_STEPS = 200, BATCH = 4096 };
+enum { NOISE_STREAM = 0x706f696e, DRIFT_STEPS = 200, MOST_STEPS = 100000, BATCH = 4096 };
+static const double LAST_TAU =
+    0.99; /* share of tau_max at which points of a drift are drawn at most */
 
 static int is_plain(const hb_evaluate_frame *f)
 {
@@ -52,7 +54,7 @@ static const char *why_no_samples(const hb_evaluate_frame *f)
     if (f->info.process != HB_PROCESS_DRIFT) return NULL;
     if (hb_model_generate(f->context, f->plan->model, &settings, 0, 0, NULL, f->x) == HB_OK)
         return NULL;
-    return "samples of a process with a drift are not generated";
+    return "the model keeps no draws at its largest tau to start from";
 }
 
 hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *plan,
@@ -116,17 +118,28 @@ static hb_status noisy_rows(hb_evaluate_frame *f, double tau, uint64_t part, siz
     return status;
 }
 
+hb_status hb_evaluate_frame_generate(const hb_evaluate_frame *f, hb_generate_settings *settings,
+                                     uint64_t first, size_t n, double *x)
+{
+    for (;; settings->n_steps *= 2) {
+        const hb_status status =
+            hb_model_generate(f->context, f->plan->model, settings, first, n, NULL, x);
+        if (status != HB_ERROR_ARGUMENT || f->info.process != HB_PROCESS_DRIFT ||
+            settings->n_steps > MOST_STEPS)
+            return status;
+    }
+}
+
 static hb_status by_the_model(hb_evaluate_frame *f, double tau, uint64_t part, size_t n, double *z)
 {
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
     settings.n_steps = DRIFT_STEPS;
-    settings.tau_min = tau;
+    settings.tau_min = fmin(tau, LAST_TAU * f->info.tau_max);
     settings.det_tau = 0;
     settings.denoise = HB_DENOISE_NONE;
-    const hb_status status =
-        hb_model_generate(f->context, f->plan->model, &settings, FRESH + part * PART, n, NULL, z);
+    const hb_status status = hb_evaluate_frame_generate(f, &settings, FRESH + part * PART, n, z);
     hb_model_standardise(f->plan->model, n, z, z);
     return status;
 }

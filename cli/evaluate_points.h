@@ -4,6 +4,8 @@
 
 #include "evaluate_measure.h"
 
+#include <heatball/generate.h>
+
 typedef struct hb_evaluate_frame {
     hb_context *context;
     const hb_evaluate_plan *plan;
@@ -26,5 +28,9 @@ int hb_evaluate_frame_score(void *frame, size_t n, const double *z, double tau, 
  * model itself. Draws of different `part` are independent. */
 hb_status hb_evaluate_frame_points(hb_evaluate_frame *frame, double tau, uint64_t part, size_t n,
                                    double *z);
+/* Samples first .. of the model, x[n][dim]. A drift may need more steps than the settings have, which is
+ * refused before the first one: then by twice as many, and so on. */
+hb_status hb_evaluate_frame_generate(const hb_evaluate_frame *frame, hb_generate_settings *settings,
+                                     uint64_t first, size_t n, double *x);
 
 #endif

@@ -50,8 +50,7 @@ static hb_status compare(hb_evaluate_frame *f, const comparison *c, hb_evaluatio
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
-    hb_status status =
-        hb_model_generate(f->context, f->plan->model, &settings, 0, c->generated, NULL, c->x);
+    hb_status status = hb_evaluate_frame_generate(f, &settings, 0, c->generated, c->x);
     if (status == HB_OK)
         status = hb_judge_mmd(f->context, f->info.dim, 0, c->generated, c->real, c->x, c->y,
                               sizeof out->mmd, &out->mmd);
@@ -112,14 +111,17 @@ static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, h
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
-    double *value = malloc(c->real * sizeof *value); // (real)
+    double constant, of_constant = 0, *value = malloc(c->real * sizeof *value); // (real)
     if (!value) return HB_ERROR_MEMORY;
     hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, c->real,
                                            c->y, NULL, value);
+    if (status == HB_OK && f->info.process == HB_PROCESS_DRIFT) /* its error is that of all rows */
+        status = hb_model_log_normaliser(f->context, f->plan->model, settings.seed, &constant,
+                                         &of_constant);
     if (status == HB_OK) {
         mean_and_error(c->real, value, &out->nll, &out->nll_se);
         out->nll /= -f->info.dim;
-        out->nll_se /= f->info.dim;
+        out->nll_se = hypot(out->nll_se, of_constant) / f->info.dim;
         out->nll_rows = c->real;
     }
     if (status == HB_OK && f->truth) status = exact_nll(f, c->real, c->y, value, &out->nll_exact);
@@ -134,9 +136,11 @@ hb_status hb_evaluate_samples(hb_session *session, hb_evaluate_frame *frame, hb_
     out->nll = out->nll_se = out->nll_exact = NAN;
     hb_status status = find_rows(frame, &out->no_mmd, &c);
     out->no_nll = out->no_mmd;
+    if (frame->info.process == HB_PROCESS_DRIFT && frame->info.head != HB_HEAD_ENERGY)
+        out->no_nll = "only the energy head knows the density at the largest tau of a drift";
     if (status == HB_OK && c.x) status = compare(frame, &c, out);
     if (status == HB_OK) status = count_modes(frame, &c, out);
-    if (status == HB_OK && c.x) status = measure_likelihood(frame, &c, out);
+    if (status == HB_OK && c.x && !out->no_nll) status = measure_likelihood(frame, &c, out);
     free(c.x);
     return status;
 }

@@ -70,6 +70,7 @@ const hb_option hb_train_options[] = {
     OPEN("hb-weight", "W", weight),
     OPEN("anchors", "N", anchors),
     OPEN("nodes", "N", nodes),
+    OPEN("anchor-tau-min", "T", anchor_tau_min),
     OPEN("constraint-every", "K", constraint_every),
     SETTING("target-rows", "N", target_rows),
     TOLD("checkpoint-every", "E", checkpoint_every,
@@ -116,6 +117,7 @@ static hb_status check_method(hb_session *session, const hb_train_values *v)
                  {!isnan(s->weight), constraint, "--hb-weight", constrained},
                  {s->anchors > 0, constraint, "--anchors", constrained},
                  {s->nodes > 0, constraint, "--nodes", constrained},
+                 {s->anchor_tau_min > 0, constraint, "--anchor-tau-min", constrained},
                  {s->constraint_every > 0, constraint, "--constraint-every", constrained}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         HB_TRY(check_for(session, v, rules[i].given, rules[i].needed, rules[i].option,

@@ -25,7 +25,7 @@ _heatball_options()
             --part --resize --resample --binarize --dequantise --limit
             --epochs --steps --max-time --batch --width --depth --residual --half --lr --ema --clip --tau-min
             --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes
-            --constraint-every --target-rows
+            --anchor-tau-min --constraint-every --target-rows
             --checkpoint-every --resume -o --log --plot --json"
         ;;
     evaluate)
@@ -104,7 +104,7 @@ _heatball()
     --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;
     --real) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word") $(compgen -f -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
-    --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar mnist' -- "$word")) ;;
+    --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension drift mnist' -- "$word")) ;;
     generate | -o | --labels | --log | --plot | --problem | --at | --paths | --path-times | --state)
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null

@@ -22,4 +22,9 @@ char *hb_page_read(const char *path, size_t *size);
 
 extern const char *const hb_page_style[]; /* the style sheet in pieces, ends with NULL */
 
+/* Tables of class fN are folded where they have less room than N rem: a row becomes a block, and each
+ * cell stands under the title of its column. X(N) for every N. */
+#define HB_PAGE_FOLDS(X)                                                                           \
+    X(20) X(24) X(28) X(32) X(36) X(40) X(44) X(48) X(52) X(56) X(60) X(64) X(68)
+
 #endif

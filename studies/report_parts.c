@@ -2,13 +2,21 @@
  *
  * A claim is a card: the statement, the paper's number, ours, the note on the verdict, the command that
  * gives it, and links to what shows it. In tables the columns whose title ends with "(paper)" are
- * shaded: they alone were not computed in the run. */
+ * shaded: they alone were not computed in the run.
+ *
+ * How wide a table must be at least is estimated from its longest pieces of text, so that the style
+ * sheet can fold it in narrower windows: 13 columns of numbers like 0.00134 ± 0.0002, which break
+ * before the ±, have 13 (8 + 2) 0.6 0.84 = 66 rem. */
 #include "report_parts.h"
 #include "report_html.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { SHORT = 190 }; /* bytes of a statement in the summary */
+enum {
+    SHORT = 190, /* bytes of a statement in the summary */
+    DENSE = 8    /* columns from which a table has smaller type */
+};
 
 /* ---- verdicts ---- */
 
@@ -164,33 +172,128 @@ static int is_numeric(const json_t *rows, size_t column)
     return 2 * numbers > cells;
 }
 
-static void write_cell(FILE *page, const char *tag, const char *title, int numeric,
-                       const char *text)
+/* Bytes up to the next place where a line may end, with the space there: before ±, behind / and a
+ * comma. A number is not broken elsewhere. */
+static size_t piece_length(const char *text)
+{
+    for (size_t i = 1; text[i]; i++)
+        if (text[i] == ' ' &&
+            (text[i - 1] == '/' || text[i - 1] == ',' || strncmp(text + i + 1, "±", 2) == 0))
+            return i + 1;
+    return strlen(text);
+}
+
+/* Text whose pieces stand on one line each. */
+static void write_pieces(FILE *page, const char *text)
+{
+    char piece[64];
+    while (text && *text) {
+        const size_t n = piece_length(text);
+        if (n >= sizeof piece) break;
+        const int space = n > 1 && text[n - 1] == ' ';
+        memcpy(piece, text, n - (size_t)space);
+        piece[n - (size_t)space] = '\0';
+        const int whole = strchr(piece, ' ') != NULL;
+        hb_page_prose(page, whole ? "<span>" : "", piece, whole ? "</span>" : "");
+        if (space) fputc(' ', page);
+        text += n;
+    }
+    hb_page_prose(page, "", text, "");
+}
+
+static void write_class(FILE *page, const char *title, int numeric)
 {
     const int paper = is_paper(title);
-    fprintf(page, "<%s", tag);
     if (paper || numeric)
         fprintf(page, " class=\"%s%s%s\"", paper ? "paper" : "", paper && numeric ? " " : "",
                 numeric ? "n" : "");
-    hb_page_prose(page, ">", text, "");
-    fprintf(page, "</%.2s>", tag);
+}
+
+/* tag: th with its scope. */
+static void write_head(FILE *page, const char *tag, const char *title, int numeric,
+                       const char *text)
+{
+    fprintf(page, "<%s", tag);
+    write_class(page, title, numeric);
+    hb_page_prose(page, ">", text, "</th>");
+}
+
+static void write_cell(FILE *page, const char *title, int numeric, const char *text)
+{
+    fputs("<td", page);
+    write_class(page, title, numeric);
+    hb_page_text(page, " data-title=\"", title, "\">");
+    if (numeric)
+        write_pieces(page, text);
+    else
+        hb_page_prose(page, "", text, "");
+    fputs("</td>", page);
+}
+
+/* ---- how wide it is ---- */
+
+/* Characters of the longest part of a text that is not broken. */
+static double longest_piece(const char *text, int numeric)
+{
+    double most = 0;
+    while (text && *text) {
+        const size_t n = numeric ? piece_length(text) : strcspn(text, " ") + 1;
+        double characters = 0;
+        for (size_t i = 0; i < n && text[i]; i++) characters += ((unsigned char)text[i] >> 6) != 2;
+        most = fmax(most, characters);
+        if (n > strlen(text)) break;
+        text += n;
+    }
+    return most;
+}
+
+/* In rem: a character has at most 0.6 of the height of the type, a cell two of padding. */
+static double least_width(const json_t *columns, const json_t *rows, double type)
+{
+    double characters = 0;
+    for (size_t k = 0; k < json_array_size(columns); k++) {
+        double most = longest_piece(json_string_value(json_array_get(columns, k)), 0);
+        for (size_t i = 0; i < json_array_size(rows); i++) {
+            const char *cell = json_string_value(json_array_get(json_array_get(rows, i), k));
+            most = fmax(most, longest_piece(cell, is_numeric(rows, k)));
+        }
+        characters += most + 2;
+    }
+    return type * 0.6 * characters;
+}
+
+/* The class that folds it, or the widest there is. */
+static int fold_of(double width)
+{
+#define LIMIT(N) N,
+    static const int limits[] = {HB_PAGE_FOLDS(LIMIT)};
+#undef LIMIT
+    size_t k = 0;
+    while (k + 1 < sizeof limits / sizeof *limits && limits[k] < width) k++;
+    return limits[k];
 }
 
 static void write_rows(FILE *page, const json_t *columns, const json_t *rows)
 {
     const size_t n = json_array_size(columns);
-    fputs("<table><thead><tr>", page);
+    const int dense = n >= DENSE;
+    fprintf(page, "<table class=\"%sf%d\"><thead><tr>", dense ? "dense " : "",
+            fold_of(least_width(columns, rows, dense ? 0.84 : 0.94)));
     for (size_t k = 0; k < n; k++) {
         const char *title = json_string_value(json_array_get(columns, k));
-        write_cell(page, "th scope=\"col\"", title, is_numeric(rows, k), title);
+        write_head(page, "th scope=\"col\"", title, is_numeric(rows, k), title);
     }
     fputs("</tr></thead><tbody>\n", page);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         fputs("<tr>", page);
-        for (size_t k = 0; k < n; k++)
-            write_cell(page, k ? "td" : "th scope=\"row\"",
-                       json_string_value(json_array_get(columns, k)), is_numeric(rows, k),
-                       json_string_value(json_array_get(json_array_get(rows, i), k)));
+        for (size_t k = 0; k < n; k++) {
+            const char *title = json_string_value(json_array_get(columns, k));
+            const char *text = json_string_value(json_array_get(json_array_get(rows, i), k));
+            if (k)
+                write_cell(page, title, is_numeric(rows, k), text);
+            else
+                write_head(page, "th scope=\"row\"", title, is_numeric(rows, k), text);
+        }
         fputs("</tr>\n", page);
     }
     fputs("</tbody></table>", page);

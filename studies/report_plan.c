@@ -27,11 +27,9 @@ static int find_section(const char *number, size_t length)
 /* Where a study belongs. */
 static int home_of(const char *study)
 {
-    static const char *const homes[][2] = {{"identities", "3.3"},
-                                           {"sampler", "4.4"},
-                                           {"bistable", "C"},
-                                           {"planar", "5.1"},
-                                           {"mnist", "5.2"}};
+    static const char *const homes[][2] = {
+        {"identities", "3.3"}, {"sampler", "4.4"}, {"bistable", "C"}, {"planar", "5.1"},
+        {"dimension", "5.3"},  {"drift", "5"},     {"mnist", "5.2"}};
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
         if (strcmp(homes[i][0], study) == 0) return find_section(homes[i][1], strlen(homes[i][1]));
     return find_section("5", 1);

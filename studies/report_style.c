@@ -2,8 +2,24 @@
  *
  * Colours follow the reader's light or dark setting; figures stay on white, since photographs and colour
  * scales must not be turned round. Nothing is wider than the window but what stands in a .scroll box.
- * On paper everything is light, boxes do not scroll, and links to files show where they lead. */
+ * A table shrinks first: a number and its error may stand on two lines. Where it has less room than its
+ * class fN says, it is folded (FOLD). Browsers that do not know @container scroll it, with shadows at
+ * the sides that hide something. On paper everything is light, boxes do not scroll, and links to files
+ * show where they lead. */
 #include "report_html.h"
+
+/* One row of a folded table: its name on a line, below it the cells, as many side by side as fit, each
+ * under the title of its column. */
+#define FOLD(N)                                                                                    \
+    "@container(max-width:" #N "rem){.f" #N ",.f" #N " tbody{display:block}"                       \
+    ".f" #N " thead{position:absolute;left:-999rem}"                                               \
+    ".f" #N " tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));"         \
+    "gap:.3rem .5rem;padding:.5rem 0;border-bottom:1px solid var(--line)}"                         \
+    ".f" #N " tbody th{grid-column:1/-1;font-weight:600}"                                          \
+    ".f" #N " tbody th,.f" #N " tbody td{border:0;padding:0 .3rem;text-align:left}"                \
+    ".f" #N " td::before{content:attr(data-title);display:block;white-space:normal;"               \
+    "font-size:.8rem;line-height:1.25;color:var(--soft)}"                                          \
+    ".f" #N " td:empty{display:none}}\n",
 
 const char *const hb_page_style[] = {
     /* colours */
@@ -54,11 +70,17 @@ const char *const hb_page_style[] = {
     "0}\n",
     /* tables */
     ".scroll{overflow-x:auto;max-width:100%}\n"
+    ".table .scroll{container-type:inline-size;background:linear-gradient(to right,var(--paper) "
+    "40%,transparent) 0 0/2.5rem 100% no-repeat local,linear-gradient(to left,var(--paper) "
+    "40%,transparent) 100% 0/2.5rem 100% no-repeat local,linear-gradient(to "
+    "right,var(--line),transparent) 0 0/.9rem 100% no-repeat scroll,linear-gradient(to "
+    "left,var(--line),transparent) 100% 0/.9rem 100% no-repeat scroll}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.94rem;line-height:"
     "1.4}"
     "th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:left;"
     "vertical-align:top}thead th{border-bottom:2px solid var(--line);vertical-align:bottom}"
-    "tbody th{font-weight:400}.n{text-align:right}td.n{white-space:nowrap}"
+    "tbody th{font-weight:400}.n{text-align:right}td.n span{white-space:nowrap}"
+    ".dense{font-size:.84rem}.dense th,.dense td{padding:.3rem .4rem}"
     "thead th{max-width:9.5rem}.summary thead "
     "th{max-width:none}sup,sub{line-height:0;font-size:.75em}"
     "td.paper,th.paper{background:var(--paperware)}\n"
@@ -68,6 +90,8 @@ const char *const hb_page_style[] = {
     ".summary{width:100%}.summary td:first-child{color:var(--soft)}"
     ".summary .verdict{white-space:nowrap}.summary a{color:inherit;text-decoration:none}"
     ".summary a:hover{text-decoration:underline}\n",
+    /* tables that are too wide */
+    HB_PAGE_FOLDS(FOLD)
     /* figures */
     "figure{margin:1.4rem 0}figure .scroll{background:#fff;border:1px solid var(--line);"
     "border-radius:.4rem;padding:.4rem}"
@@ -93,7 +117,8 @@ const char *const hb_page_style[] = {
     "figure svg,figure "
     "img{min-width:0!important;max-width:100%!important;max-height:20cm;object-fit:contain}"
     "figure,.claim,tr,.corrections>li{break-inside:avoid}h2,h3,h4{break-after:avoid}"
-    "table{font-size:8.5pt}th,td{padding:.15rem .35rem}"
+    "table,.dense{font-size:8.5pt}th,td,.dense th,.dense td{padding:.15rem .35rem}"
+    ".table .scroll{background:none}"
     "a[href$='.csv']::after,a[href$='.json']::after,a[href$='.svg']::after,a[href$='.png']::after"
     "{content:' (' attr(href) ')';font-size:.85em;color:#444}}\n",
     NULL};

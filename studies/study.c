@@ -4,6 +4,8 @@
  * sources to CMakeLists.txt. The page shows whatever its NAME.json says (report_page.c). */
 #include "study.h"
 #include "bistable/bistable.h"
+#include "dimension/dimension.h"
+#include "drift/drift.h"
 #include "identities/identities.h"
 #include "mnist/mnist.h"
 #include "planar/planar.h"
@@ -11,9 +13,14 @@
 
 #include <string.h>
 
-static const hb_study *const STUDIES[] = {&hb_identities_study, &hb_sampler_study,
-                                          &hb_bistable_study,   &hb_planar_study,
-                                          &hb_mnist_study,      NULL};
+static const hb_study *const STUDIES[] = {&hb_identities_study,
+                                          &hb_sampler_study,
+                                          &hb_bistable_study,
+                                          &hb_planar_study,
+                                          &hb_dimension_study,
+                                          &hb_drift_study,
+                                          &hb_mnist_study,
+                                          NULL};
 
 const hb_study *const *hb_study_list(void)
 {

@@ -1,7 +1,7 @@
 /* heatball/generate.h: samples from a score, by the reverse-time SDE or the probability-flow ODE.
  *
- * The process is dx = F dtau + sqrt(2) dW with F = -x (OU) or 0 (VE), from tau = 0 (data) to
- * tau_max (noise). Backward from tau_max:
+ * The process is dx = F dtau + sqrt(2) dW with F = -x (OU), 0 (VE) or a drift of the user, from
+ * tau = 0 (data) to tau_max. Backward from tau_max:
  *     SDE   dx = (2 s - F) |dtau| + sqrt(2) dW,          s = score(x, tau)
  *     ODE   dx = (s - F) |dtau|
  * The score is any callback; a model's is one of them. docs/generation.md has the formulas of the
@@ -15,6 +15,7 @@
 
 #include <heatball/judge.h>
 #include <heatball/model.h>
+#include <heatball/problem.h>
 #include <heatball/settings.h>
 
 #ifdef __cplusplus
@@ -31,10 +32,13 @@ typedef enum hb_solver { HB_SOLVER_SDE, HB_SOLVER_ODE, HB_SOLVER_HEUN } hb_solve
  * smooth on the scale of the noise. */
 typedef enum hb_denoise { HB_DENOISE_NONE, HB_DENOISE_MEAN, HB_DENOISE_FLOW } hb_denoise;
 
+/* log_density[n] at x[n][dim]. A non-zero return is an error. */
+typedef int (*hb_log_density_callback)(void *user, size_t n, const double *x, double *log_density);
+
 typedef struct hb_generate_settings {
     size_t size;    /* set by hb_generate_settings_default */
     int solver;     /* hb_solver; default HB_SOLVER_SDE */
-    int process;    /* hb_process: OU (default) or VE */
+    int process;    /* hb_process; default OU */
     int n_steps;    /* of SDE and HEUN; default 500 (HEUN needs far fewer) */
     int n_correct;  /* SDE: Langevin steps after each step but the last; default 1 */
     double snr;     /* SDE: the corrector's step is 2 snr^2 b_tau; default 0.16 */
@@ -52,6 +56,22 @@ typedef struct hb_generate_settings {
      * of images, else none; -INFINITY, INFINITY: none. Not used by likelihoods. */
     double low, high;
     uint64_t seed; /* default 1 */
+    /* HB_PROCESS_DRIFT: F, without t. Nothing carries moments of the data along it: mean and covariance
+     * are then those of the law at tau_max itself, unless ends are given. */
+    const hb_problem *drift;
+    /* Draws ends[n_ends][dim] of the law at tau_max; sample i starts at row i mod n_ends. From the second
+     * time round it goes on from there by Langevin's steps with the score at tau_max, accepted by Metropolis'
+     * rule where end_density is given. Default NULL: the Gaussian. */
+    const double *ends;
+    uint64_t n_ends;
+    /* ln of the law at tau_max, for likelihoods and for that rule, which needs no constant. Default NULL:
+     * the Gaussian; none with ends. */
+    hb_log_density_callback end_density;
+    void *end_user;
+    /* Variance of the finest details of the law at large tau: steps of SDE and HEUN under a drift are even in
+     * ln tau + tau/detail, and there are as many at least as this grows by. Default NaN: that of the model, or
+     * the lesser of the mean variance and 1/|Jacobian| over draws at tau_max. */
+    double detail;
 } hb_generate_settings;
 
 HB_API void hb_generate_settings_default(size_t size, hb_generate_settings *settings);
@@ -80,15 +100,24 @@ HB_API hb_status hb_generate_likelihood(hb_context *context, const hb_generate_s
                                         hb_divergence_callback score, void *user,
                                         double *log_likelihood);
 
-/* The same of a model, in the units of its data: process, mean and covariance of the settings are
- * the model's own. labels[n] (NULL: none; -1: no class). */
+/* The same of a model, in the units of its data: process, mean, covariance and drift of the settings are
+ * the model's own. labels[n] (NULL: none; -1: no class). A model of a drift starts from the draws at tau_max that
+ * it keeps, or from `ends` where the settings have them; its tau_max is the model's, and it takes no class. */
 HB_API hb_status hb_model_generate(hb_context *context, const hb_model *model,
                                    const hb_generate_settings *settings, uint64_t first, size_t n,
                                    const int *labels, double *x);
-/* probes: 0, the exact divergence; else its mean over so many random probes. */
+/* probes: 0, the exact divergence; else its mean over so many random probes. A model of a drift must have the
+ * energy head, whose density at tau_max is normalised by hb_model_log_normaliser with the same seed. */
 HB_API hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
                                      const hb_generate_settings *settings, int probes, size_t n,
                                      const double *x, const int *labels, double *log_likelihood);
+
+/* ln of the integral of e^v at the model's tau_max, v the logarithm of its density (energy head): what is
+ * taken off its likelihoods, and the standard error of that. One or two dimensions: by a rule on a lattice, error: its
+ * change when every second point is left out. More: by annealed importance sampling from a Gaussian; HB_ERROR_NUMERICAL
+ * when too few of its draws count. 0 and 0 for OU and VE, whose law at tau_max is a Gaussian. */
+HB_API hb_status hb_model_log_normaliser(hb_context *context, const hb_model *model, uint64_t seed,
+                                         double *log_normaliser, double *error);
 
 #ifdef __cplusplus
 }

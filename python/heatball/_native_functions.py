@@ -207,6 +207,7 @@ SIGNATURES = {
                                     _ints, _doubles)),
     "hb_model_likelihood": (_status, (_context, _model, POINTER(GenerateSettings), c_int, c_size_t,
                                       _doubles, _ints, _doubles)),
+    "hb_model_log_normaliser": (_status, (_context, _model, c_uint64, _doubles, _doubles)),
     # grid.h
     "hb_grid_settings_default": (None, (c_size_t, POINTER(GridSettings))),
     "hb_grid_solve": (_status, (_context, _problem, POINTER(GridSettings), c_size_t, _doubles,

@@ -18,6 +18,7 @@ FIELD = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double
                   POINTER(c_double), POINTER(c_double))
 
 SCORE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double, POINTER(c_double))
+LOG_DENSITY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double))
 DIVERGENCE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double,
                        POINTER(c_double), POINTER(c_double))
 
@@ -279,6 +280,12 @@ class GenerateSettings(ctypes.Structure):
         ("low", c_double),
         ("high", c_double),
         ("seed", c_uint64),
+        ("drift", POINTER(Problem)),
+        ("ends", POINTER(c_double)),
+        ("n_ends", c_uint64),
+        ("end_density", LOG_DENSITY),
+        ("end_user", c_void_p),
+        ("detail", c_double),
     ]
 
 
@@ -408,6 +415,7 @@ class TrainSettings(ctypes.Structure):
         ("watch", TRAIN_WATCH),
         ("watch_user", c_void_p),
         ("watch_every", c_uint64),
+        ("anchor_tau_min", c_double),
         ("constraint_every", c_int),
     ]
 

@@ -35,7 +35,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
           warmup=None, ramp=None, ball_share=None, sigma_max=None, anchors=None, anchor_spread=None,
           nodes=None, target_rows=None, label_dropout=None, standardise=None, pixels=None, half=None,
           n=2000, seed=42, checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
-          watch_every=None, constraint_every=None, progress=None, threads=0):
+          watch_every=None, anchor_tau_min=None, constraint_every=None, progress=None, threads=0):
     """Train a score model on data.
 
     Parameters
@@ -68,7 +68,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     tau_min, tau_max, tau_focus : float
         The range of tau: 0.001, 3; how much more rows get a tau around the middle of its logarithm,
         0 (as many everywhere) to 0.9.
-    weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows, constraint_every
+    weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows, anchor_tau_min, constraint_every
         Of the constraint; docs/training.md has the defaults.
     label_dropout : float
         The share of rows that are shown without their label: 0.1.

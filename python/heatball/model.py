@@ -190,7 +190,7 @@ class Model:
 
     def generate(self, n, solver="sde", *, label=None, n_steps=None, n_correct=None, snr=None,
                  det_tau=None, tau_min=None, tau_max=None, rho=None, denoise=None, clip=None,
-                 tolerance=None, seed=1, first=0, threads=0):
+                 tolerance=None, ends=None, detail=None, seed=1, first=0, threads=0):
         """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
 
         solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
@@ -199,11 +199,20 @@ class Model:
         default True for a model of images; docs/generation.md says what each setting does and its default. Sample
         i is a function of the settings and i alone. Images are rows too, in the units of the data;
         ``reshape(n, model.image_height, model.image_width)`` gives them their sides.
+
+        A model of a drift starts from the rows `ends`, of shape (k, dim), where its process was at tau_max, by
+        default from those that it keeps of its training (at most 4096); from sample k on their copies are
+        moved first. detail is the variance of the finest details of its law, which steps go by.
         """
         first, n = draws(first, n)
         settings = _settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps, n_correct=n_correct,
                              snr=snr, det_tau=det_tau, tau_min=tau_min, tau_max=tau_max, rho=rho,
-                             tolerance=tolerance, seed=seed)
+                             tolerance=tolerance, detail=detail, seed=seed)
+        if ends is not None:
+            ends = rows("ends", ends, self.dim)
+            if ends.shape[1] != self.dim:
+                raise ArgumentError(f"ends has {ends.shape[1]} columns; the model has dimension {self.dim}")
+            settings.ends, settings.n_ends = pointer(ends), len(ends)
         if denoise is None:
             denoise = "mean" if self.image_height else "flow"
         settings.denoise = choice("denoise", denoise, DENOISES)
@@ -223,7 +232,8 @@ class Model:
         """Return ln p(x) in nats, of shape (n,), by the probability-flow ODE.
 
         p is the law at tau_min, by default the smallest trained tau. probes is 0 for the exact
-        divergence, else the number of random probes that estimate it, for large dim.
+        divergence, else the number of random probes that estimate it, for large dim. Of a model of a drift
+        (energy head) all values share the error of `log_normaliser`.
         """
         x, _, labels = self._points(x, 1.0, label)
         settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
@@ -233,6 +243,17 @@ class Model:
                 c_int("probes", probes, 0, INT_MAX), len(x), pointer(x), _ints(labels),
                 pointer(out))
         return out
+
+    def log_normaliser(self, *, seed=1, threads=0):
+        """Return ln of the integral of the model's density at tau_max, and the standard error of it.
+
+        Of a model of a drift with the energy head; (0, 0) for "ou" and "ve", which start from a Gaussian.
+        `log_likelihood` takes the value of seed 1 off.
+        """
+        out = np.empty(2)
+        call("hb_model_log_normaliser", threads, self._model, uint64("seed", seed), pointer(out),
+             pointer(out[1:]))
+        return tuple(out.tolist())
 
     def noised(self, x, tau, noise):
         """Return rows x after the process has run for tau, with standard normals `noise` like x.

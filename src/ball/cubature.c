@@ -106,8 +106,8 @@ static void place_nodes(const hb_shells *shells, double D, size_t sphere_size, c
     }
 }
 
-static hb_status assemble(hb_context *context, const hb_shells *shells, int dim, int lift,
-                          int degree, hb_cubature **out)
+hb_status hb_cubature_of_shells(hb_context *context, const hb_shells *shells, int dim, int lift,
+                                int degree, hb_cubature **out)
 {
     double *sphere = NULL, *sphere_weight = NULL;
     hb_cubature *rule = NULL;
@@ -155,7 +155,7 @@ hb_status hb_cubature_product(hb_context *context, hb_measure measure, int dim, 
     hb_shells_law(measure, dim, lift, &law);
     /* the share is needed to the power degree/2 */
     HB_TRY(hb_shells_product(context, &law, n_time, n_radius, degree / 4 + 1, &shells));
-    hb_status status = assemble(context, &shells, dim, lift, degree, out);
+    hb_status status = hb_cubature_of_shells(context, &shells, dim, lift, degree, out);
     hb_shells_destroy(&shells);
     return status;
 }
@@ -165,7 +165,7 @@ hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, in
 {
     hb_shells shells;
     HB_TRY(hb_shells_exact(context, law, degree / 2, &shells));
-    hb_status status = assemble(context, &shells, dim, lift, degree, out);
+    hb_status status = hb_cubature_of_shells(context, &shells, dim, lift, degree, out);
     hb_shells_destroy(&shells);
     return status;
 }

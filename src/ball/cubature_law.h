@@ -8,5 +8,8 @@
  * given law; dim, lift and degree (0 to 20) have been checked. */
 hb_status hb_cubature_exact_law(hb_context *context, const hb_shell_law *law, int dim, int lift,
                                 int degree, hb_cubature **out);
+/* The rule of given shells times a sphere rule of the degree. */
+hb_status hb_cubature_of_shells(hb_context *context, const hb_shells *shells, int dim, int lift,
+                                int degree, hb_cubature **out);
 
 #endif

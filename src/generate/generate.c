@@ -11,7 +11,6 @@
  * step.
  * A number to reproduce: data N(0, 0.01) at tau_min = 1e-3 (OU: sigma^2 = 0.0020020): variance
  * 0.0083319 by the mean, 0.0100835 by the half step, 0.0119780 without. */
-#include "base/sized.h"
 #include "generate/reverse.h"
 
 #include <math.h>
@@ -25,9 +24,6 @@ static const double LARGEST_TAU_VE = 1e8, SMALLEST_TAU = 1e-12;
 
 static hb_status check_process(hb_context *context, const hb_generate_settings *s)
 {
-    HB_CHECK(context, s->process == HB_PROCESS_OU || s->process == HB_PROCESS_VE, HB_ERROR_ARGUMENT,
-             "process is %d; samples are generated for HB_PROCESS_OU (%d) and HB_PROCESS_VE (%d)",
-             s->process, HB_PROCESS_OU, HB_PROCESS_VE);
     const double largest = s->process == HB_PROCESS_OU ? LARGEST_TAU_OU : LARGEST_TAU_VE;
     HB_CHECK(context, s->tau_min >= SMALLEST_TAU && s->tau_min < s->tau_max, HB_ERROR_ARGUMENT,
              "tau_min is %g; it must be %g or more and below tau_max = %g", s->tau_min,
@@ -42,7 +38,7 @@ hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *s
 {
     HB_CHECK(context, dim >= 1 && dim <= 1000000, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to 1000000", dim);
-    HB_SIZED_READ(context, hb_generate_settings, settings, out);
+    HB_TRY(hb_generate_settings_read(context, settings, out));
     HB_TRY(hb_generate_settings_check(context, out));
     if (isnan(out->tau_min)) out->tau_min = tau_min;
     if (isnan(out->tau_max)) out->tau_max = tau_max;
@@ -50,7 +46,9 @@ hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *s
     if (isnan(out->high)) out->high = INFINITY;
     HB_CHECK(context, out->low < out->high, HB_ERROR_ARGUMENT,
              "low is %g and high is %g; low must be below high", out->low, out->high);
-    return check_process(context, out);
+    if (out->process != HB_PROCESS_DRIFT) out->detail = INFINITY;
+    HB_TRY(check_process(context, out));
+    return hb_generate_check_drift(context, out, dim);
 }
 
 hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, size_t n)
@@ -96,7 +94,7 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
                          double *score, double *divergence)
 {
     const size_t d = run->dim;
-    if (call(run, n, x, tau, score, divergence)) {
+    if (call(run, n, hb_reverse_inside(run, n, x, tau), tau, score, divergence)) {
         char why[sizeof run->context->message];
         memcpy(why, run->context->message, sizeof why);
         return hb_fail(run->context, HB_ERROR_CALLBACK,
@@ -123,6 +121,8 @@ hb_status hb_reverse_progress(const hb_reverse *run, double share)
 
 /* ---- batches ---- */
 
+/* Under a drift of the user these are the steps from tau_min to 0 of the SDE, without its noise, and of
+ * the ODE. */
 static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *score)
 {
     const hb_generate_settings *s = run->settings;
@@ -131,6 +131,7 @@ static hb_status denoise(const hb_reverse *run, size_t rows, double *x, double *
     const double part = s->denoise == HB_DENOISE_MEAN ? 1 : 0.5;
     const hb_affine step = {.keep = 1 / level.a, .push = part * level.b / level.a};
     HB_TRY(hb_reverse_ask(run, rows, x, level.tau, score, NULL));
+    HB_TRY(hb_reverse_lean(run, rows, x, level.tau, 0.5 / part, score + rows * run->dim, score));
     return hb_affine_step(run, &step, 0, rows, score, x);
 }
 
@@ -139,7 +140,7 @@ static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, s
 {
     const hb_generate_settings *s = run->settings;
     const hb_process process = (hb_process)s->process;
-    HB_TRY(hb_prior_draw(prior, run->quiet, s->seed, first, rows, x));
+    HB_TRY(hb_ends_draw(run, prior, first, rows, x));
     switch (s->solver) {
     case HB_SOLVER_SDE: HB_TRY(hb_reverse_sde(run, first, rows, x)); break;
     case HB_SOLVER_HEUN: HB_TRY(hb_reverse_heun(run, rows, x)); break;
@@ -147,6 +148,7 @@ static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, s
         HB_TRY(hb_flow_integrate(run, hb_level_at(process, s->tau_max),
                                  hb_level_at(process, s->tau_min), rows, x, NULL));
     }
+    hb_reverse_keep(run, rows, s->tau_min, x);
     return denoise(run, rows, x, score);
 }
 
@@ -175,22 +177,45 @@ static size_t batch_rows(const hb_reverse *run)
 static hb_status carry_all(hb_reverse *run, const hb_prior *prior, uint64_t first, double *x)
 {
     const size_t batch = batch_rows(run);
-    void *score; // (batch, dim)
-    HB_TRY(hb_allocate(run->context, batch * run->dim, sizeof *x, &score));
+    void *score; // (batch, dim), and as much for a drift
+    HB_TRY(hb_allocate(run->context, (1 + (size_t)hb_reverse_leans(run)) * batch * run->dim,
+                       sizeof *x, &score));
     const hb_status status = carry_batches(run, prior, batch, first, x, score);
     hb_release(run->context, score);
     return status;
 }
 
+/* A drift turns over in tau = detail: longer steps would fly apart. */
+static hb_status find_steps(const hb_reverse *run, const hb_prior *prior, double *detail)
+{
+    const hb_generate_settings *s = run->settings;
+    if (!hb_reverse_leans(run)) return HB_OK;
+    HB_CHECK(run->context, s->ends || s->covariance, HB_ERROR_ARGUMENT,
+             "samples start at draws of the law at tau_max; give some (ends), or its mean and "
+             "covariance");
+    HB_TRY(hb_reverse_find_detail(run, prior, detail));
+    const double least = ceil(hb_levels_length(s));
+    HB_CHECK(run->context, s->solver == HB_SOLVER_ODE || s->n_steps >= least, HB_ERROR_ARGUMENT,
+             "n_steps is %d; this drift changes its law within tau = %.3g, and from tau = %g to %g "
+             "needs at least %.0f steps",
+             s->n_steps, s->detail, s->tau_max, s->tau_min, least);
+    return HB_OK;
+}
+
 hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x)
 {
     hb_context quiet = hb_context_child(run->context, 0);
+    const hb_generate_settings *given = run->settings;
+    hb_generate_settings own = *given;
     run->quiet = &quiet;
+    run->settings = &own;
     run->what = "generating";
     hb_prior prior = {0};
-    hb_status status = hb_prior_create(run->context, run->settings, (int)run->dim, &prior);
+    hb_status status = hb_prior_create(run->context, &own, (int)run->dim, &prior);
+    if (status == HB_OK) status = find_steps(run, &prior, &own.detail);
     if (status == HB_OK) status = carry_all(run, &prior, first, x);
     hb_prior_destroy(&prior);
+    run->settings = given;
     return hb_context_adopt(run->context, &quiet, status);
 }
 

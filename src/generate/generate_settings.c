@@ -43,6 +43,13 @@ static const hb_setting rows[] = {
     NUMBER(low, RESULT, NAN, 0, 0, "no coordinate of the data is below it"),
     NUMBER(high, RESULT, NAN, 0, 0, "no coordinate of the data is above it"),
     NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers; the same seed gives the same bytes"),
+    POINTER(drift, "the drift of the process to turn back"),
+    POINTER(ends, "draws of the law at tau_max"),
+    NUMBER(n_ends, RESULT, 0, 0, 0, "number of these draws"),
+    POINTER(end_density, "ln of the law at tau_max"),
+    POINTER(end_user, "handed to end_density"),
+    NUMBER(detail, RESULT | ABOVE, NAN, 0, INFINITY,
+           "drift: variance of the finest details of the law at large tau"),
     {0}};
 
 const hb_setting *hb_generate_setting(size_t index)
@@ -55,6 +62,14 @@ void hb_generate_settings_default(size_t size, hb_generate_settings *settings)
     hb_generate_settings defaults = {0};
     hb_setting_rows_default(rows, &defaults);
     hb_sized_default(sizeof defaults, &defaults, size, settings);
+}
+
+hb_status hb_generate_settings_read(hb_context *context, const hb_generate_settings *given,
+                                    hb_generate_settings *out)
+{
+    hb_generate_settings_default(sizeof *out, out);
+    return hb_sized_read(context, "hb_generate_settings", offsetof(hb_generate_settings, drift),
+                         sizeof *out, given, out);
 }
 
 hb_status hb_generate_settings_check(hb_context *context, const hb_generate_settings *settings)

@@ -22,7 +22,7 @@ static hb_status carry_blocks(hb_reverse *run, const hb_prior *prior, const doub
         run->row_labels = run->labels ? run->labels + start : NULL;
         memcpy(work, x + start * run->dim, rows * run->dim * sizeof *work);
         HB_TRY(hb_flow_integrate(run, from, to, rows, work, out + start));
-        HB_TRY(hb_prior_add_log_density(prior, rows, work, out + start));
+        HB_TRY(hb_ends_add_log_density(run, prior, rows, work, out + start));
         HB_TRY(hb_reverse_progress(run, 1));
     }
     return HB_OK;
@@ -33,6 +33,11 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
     hb_context *context = run->context, quiet = hb_context_child(context, 0);
     run->quiet = &quiet;
     run->what = "likelihood";
+    const hb_generate_settings *s = run->settings;
+    HB_CHECK(context, s->end_density || (!s->ends && (!hb_reverse_leans(run) || s->covariance)),
+             HB_ERROR_ARGUMENT,
+             "a likelihood needs the density of the law at tau_max; give it (end_density), or its "
+             "mean and covariance without ends");
     hb_prior prior = {0};
     void *work = NULL; // (HB_FLOW_ROWS, dim)
     hb_status status = hb_prior_create(context, run->settings, (int)run->dim, &prior);

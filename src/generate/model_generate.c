@@ -7,9 +7,10 @@
  *     ln p(x) = ln p(z) - sum_j ln scale_j.
  * Each row has its own label. The score of a row does not depend on the other rows (hb_scorer),
  * so that samples cut into pieces have the same bits.
+ * A model of a drift has that drift, draws of its paths at tau_max as the start, and, of the energy head,
+ * its own density there, normalised (end_normaliser.c), for likelihoods.
  * A number to reproduce: a network that gives 0 leaves N(m, C): ln p at the mean is
  * -1/2 ln det(2 pi C). */
-#include "base/sized.h"
 #include "generate/reverse.h"
 #include "net/model_parts.h"
 
@@ -22,8 +23,11 @@ typedef struct model_run {
     hb_reverse reverse;
     hb_scorer *scorer;
     int probes;
-    double *covariance; // (dim, dim)
-    double *tau;        // (HB_FLOW_ROWS): likelihoods only
+    double *covariance;    // (dim, dim)
+    double *tau;           // (HB_FLOW_ROWS): likelihoods only
+    double *ends;          // (n_ends, dim) of a drift
+    double *end_tau;       // (HB_CALL_ROWS): tau_max, of a drift
+    double log_normaliser; /* of its density at tau_max */
     hb_workspace work;
 } model_run;
 
@@ -53,17 +57,86 @@ static hb_status check(const model_run *run, size_t n, const int *labels)
     return hb_model_check_labels(run->context, run->model, n, labels);
 }
 
+static hb_status check_drift(const model_run *run, int likelihood, size_t n, const int *labels)
+{
+    const hb_generate_settings *s = &run->settings;
+    const hb_model_info *info = &run->model->info;
+    HB_CHECK(run->context, s->tau_max == info->tau_max, HB_ERROR_ARGUMENT,
+             "tau_max is %g; a model of a drift knows the law at tau = %g only, to which it was "
+             "trained",
+             s->tau_max, info->tau_max);
+    for (size_t i = 0; labels && i < n; i++)
+        HB_CHECK(run->context, labels[i] < 0, HB_ERROR_ARGUMENT,
+                 "the label of row %zu is %d; a model of a drift keeps draws at tau_max of all "
+                 "classes together, and takes no class",
+                 i + 1, labels[i]);
+    HB_CHECK(run->context, !likelihood || info->head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
+             "a likelihood under a drift needs the density at tau_max, which only the energy head "
+             "knows");
+    HB_CHECK(run->context, likelihood || s->ends || run->model->flow.n_ends > 0, HB_ERROR_ARGUMENT,
+             "the model keeps no draws at tau_max to start from");
+    return HB_OK;
+}
+
+/* ---- a drift of the user ---- */
+
+static int end_density(void *user, size_t n, const double *z, double *log_density)
+{
+    const model_run *run = user;
+    for (size_t first = 0; first < n; first += HB_CALL_ROWS) {
+        const size_t rows = n - first < HB_CALL_ROWS ? n - first : HB_CALL_ROWS;
+        if (hb_model_log_density(run->context, run->model, rows, z + first * run->reverse.dim,
+                                 run->end_tau, NULL, log_density + first, NULL) != HB_OK)
+            return 1;
+    }
+    for (size_t i = 0; i < n; i++) log_density[i] -= run->log_normaliser;
+    return 0;
+}
+
+static void range_of_paths(const void *user, double tau, double *low, double *high)
+{
+    const model_run *run = user;
+    hb_model_range(run->model, tau, low, high);
+}
+
+/* The law at tau_max; z is x for such a model. */
+static void set_ends(model_run *run)
+{
+    const hb_model_flow *flow = &run->model->flow;
+    hb_generate_settings *s = &run->settings;
+    for (size_t i = 0; i < HB_CALL_ROWS; i++) run->end_tau[i] = s->tau_max;
+    for (size_t i = 0; i < flow->n_ends * run->reverse.dim; i++)
+        run->ends[i] = (double)flow->ends[i];
+    if (!s->ends) {
+        s->ends = run->ends;
+        s->n_ends = flow->n_ends;
+    }
+    s->mean = s->covariance = NULL;
+    s->end_density = run->model->info.head == HB_HEAD_ENERGY ? end_density : NULL;
+    s->end_user = run;
+}
+
 static hb_status create(model_run *run, int likelihood)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_FLOW_ROWS : 0;
-    HB_TRY(HB_WORKSPACE(run->context, &run->work, HB_ARRAY(run->covariance, d * d),
-                        HB_ARRAY(run->tau, rows)));
+    const size_t ends = model->flow.n_ends * d, drift = model->flow.knots > 0;
+    const size_t n = run->reverse.n < HB_CALL_ROWS ? run->reverse.n : HB_CALL_ROWS;
+    const int bounded = drift && !likelihood;
+    HB_TRY(HB_WORKSPACE(
+        run->context, &run->work, HB_ARRAY(run->covariance, d * d), HB_ARRAY(run->tau, rows),
+        HB_ARRAY(run->ends, ends), HB_ARRAY(run->end_tau, drift * HB_CALL_ROWS),
+        HB_ARRAY_IF(bounded, run->reverse.inside, n * d), HB_ARRAY_IF(bounded, run->reverse.low, d),
+        HB_ARRAY_IF(bounded, run->reverse.high, d)));
     fill_covariance(model, run->covariance);
     run->settings.mean = model->mean;
     run->settings.covariance = run->covariance;
+    if (drift) set_ends(run);
+    if (likelihood && drift)
+        return hb_model_log_normaliser(run->context, model, run->settings.seed,
+                                       &run->log_normaliser, NULL);
     if (likelihood) return HB_OK;
-    const size_t n = run->reverse.n < HB_CALL_ROWS ? run->reverse.n : HB_CALL_ROWS;
+    if (bounded) run->reverse.range = range_of_paths;
     return hb_scorer_create(run->context, model, n, &run->scorer);
 }
 
@@ -75,16 +148,21 @@ static void destroy(model_run *run)
 
 /* The model's run of the caller's settings, ready but for its scratch. */
 static hb_status start(hb_context *context, const hb_model *model,
-                       const hb_generate_settings *settings, const int *labels, size_t n,
-                       model_run *out)
+                       const hb_generate_settings *settings, int likelihood, const int *labels,
+                       size_t n, model_run *out)
 {
     HB_CHECK(context, model, HB_ERROR_ARGUMENT, "the model is NULL");
     const hb_model_info *info = &model->info;
     hb_generate_settings own;
-    HB_SIZED_READ(context, hb_generate_settings, settings, &own);
+    const int drift = info->process == HB_PROCESS_DRIFT;
+    HB_TRY(hb_generate_settings_read(context, settings, &own));
+    HB_CHECK(context, drift || !own.ends, HB_ERROR_ARGUMENT,
+             "ends are for models of a drift; this one starts from its Gaussian");
     own.process = info->process;
-    if (info->image_height > 0 && isnan(own.low)) own.low = info->pixel_low;
-    if (info->image_height > 0 && isnan(own.high)) own.high = info->pixel_high;
+    own.drift = model->flow.drift;
+    if (isnan(own.detail)) own.detail = drift ? model->flow.detail : INFINITY;
+    if (info->image_height > 0 && !drift && isnan(own.low)) own.low = info->pixel_low;
+    if (info->image_height > 0 && !drift && isnan(own.high)) own.high = info->pixel_high;
     *out = (model_run){.context = context, .model = model};
     HB_TRY(hb_generate_resolve(context, &own, info->dim, info->tau_min, info->tau_max,
                                &out->settings));
@@ -96,7 +174,8 @@ static hb_status start(hb_context *context, const hb_model *model,
                                 .shift = model->shift,
                                 .scale = model->scale,
                                 .labels = labels};
-    return check(out, n, labels);
+    HB_TRY(check(out, n, labels));
+    return drift ? check_drift(out, likelihood, n, labels) : HB_OK;
 }
 
 /* ---- samples ---- */
@@ -112,7 +191,7 @@ hb_status hb_model_generate(hb_context *context, const hb_model *model,
                             const int *labels, double *x)
 {
     model_run run;
-    HB_TRY(start(context, model, settings, labels, n, &run));
+    HB_TRY(start(context, model, settings, 0, labels, n, &run));
     HB_TRY(hb_generate_check_range(context, model->info.dim, first, n));
     HB_CHECK(context, x || n == 0, HB_ERROR_ARGUMENT, "x is NULL");
     if (n == 0) return HB_OK;
@@ -154,7 +233,7 @@ hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
                               const double *x, const int *labels, double *log_likelihood)
 {
     model_run run;
-    HB_TRY(start(context, model, settings, labels, n, &run));
+    HB_TRY(start(context, model, settings, 1, labels, n, &run));
     HB_CHECK(context, n == 0 || (x && log_likelihood), HB_ERROR_ARGUMENT,
              "x or log_likelihood is NULL");
     HB_CHECK(context, probes >= 0, HB_ERROR_ARGUMENT,

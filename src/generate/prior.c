@@ -3,6 +3,7 @@
  * Data with mean m and covariance C has mean a m and covariance a^2 C + b I there, and is close to
  * the Gaussian of these moments: the third cumulant is a^3 times that of the data, 1.2e-4 times at
  * tau = 3 under OU. Without m and C it is N(0, I) for OU, off by a m = 0.05 m in the mean.
+ * Under a drift of the user m and C are those of the law at tau_max; draws of it are in end_points.c.
  * A number to reproduce: N(0, I) in two dimensions at (1, 2): -ln 2 pi - 5/2 =
  * -4.3378770664093453. */
 #include "base/parallel.h"
@@ -44,7 +45,9 @@ hb_status hb_prior_create(hb_context *context, const hb_generate_settings *setti
                           hb_prior *out)
 {
     const size_t d = (size_t)dim, matrix = settings->covariance ? d * d : 0;
-    const hb_level level = hb_level_at((hb_process)settings->process, settings->tau_max);
+    const int at_once = settings->process == HB_PROCESS_DRIFT; /* moments of the law itself */
+    const hb_level level = at_once ? (hb_level){.a = 1}
+                                   : hb_level_at((hb_process)settings->process, settings->tau_max);
     *out = (hb_prior){.context = context, .dim = d, .sd = sqrt(level.a * level.a + level.b)};
     HB_TRY(HB_WORKSPACE(context, &out->work, HB_ARRAY(out->mean, d),
                         HB_ARRAY_IF(matrix, out->cholesky, matrix)));
@@ -124,5 +127,18 @@ hb_status hb_prior_add_log_density(const hb_prior *prior, size_t n, double *x, d
         for (size_t j = 0; j < d; j++) squares += x[i * d + j] * x[i * d + j];
         out[i] += -constant - 0.5 * squares;
     }
+    return HB_OK;
+}
+
+hb_status hb_prior_gradient(const hb_prior *prior, size_t n, double *x)
+{
+    const size_t d = prior->dim;
+    const double *L = prior->cholesky;
+    const lapack_int order = (lapack_int)d, rows = (lapack_int)n;
+    HB_CHECK(
+        prior->context,
+        !L || LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', order, rows, L, order, x, order) == 0,
+        HB_ERROR_NUMERICAL, "the covariance of the data is singular");
+    for (size_t i = 0; i < n * d; i++) x[i] = -x[i] / (L ? 1 : prior->sd);
     return HB_OK;
 }

@@ -1,7 +1,7 @@
 /* The probability-flow ODE with steps that every row chooses by itself.
  *
- * With l = ln sigma as the time, d tau/d l = b for both processes, and
- *     dx/dl = b (F - s),   F = -x (OU) or 0 (VE);      div of it = -b (dim [OU] + div s).
+ * With l = ln sigma as the time, d tau/d l = b for all processes, and
+ *     dx/dl = b (F - s),   F = -x (OU), 0 (VE) or the user's;      div of it = b (div F - div s).
  * Near the data b s tends to a x_0 - x, so the right-hand side is of order one all the way and is
  * nowhere stiff: the explicit pair of Cash and Karp, of orders 5 and 4, does (its table is ARKODE's).
  * The way is cut into pieces no longer than LONGEST. A row goes over a piece in one step if the two
@@ -28,18 +28,20 @@ static const double LONGEST = 1, PART = 0.125, EASY = 64;
 typedef struct flow {
     hb_reverse *run;
     hb_level from, to;
-    size_t rows, width;      /* dim, and 1 with the divergence */
-    ARKodeButcherTable pair; /* A, b, d (of the lower order), c */
-    double *state;           // (rows, width): x and the sum of the divergence
-    int *depth;              // (rows): at which a row went last
-    size_t *list;            // (rows): the rows, those of one step beside each other
-    size_t *place;           // (rows): those of a step
-    uint64_t *key, *keys;    // (rows): of the values a row begins with; of the rows of a step
-    double reached;          /* share of the way, for the progress */
-    int *labels;             // (rows): theirs
-    double *at, *slope;      // (rows, dim): what the score is asked, and its answer
-    double *divergence;      // (rows)
-    double *k[MOST_STAGES];  // (rows, width): slopes of the stages
+    size_t rows, width;       /* dim, and 1 with the divergence */
+    ARKodeButcherTable pair;  /* A, b, d (of the lower order), c */
+    double *state;            // (rows, width): x and the sum of the divergence
+    int *depth;               // (rows): at which a row went last
+    size_t *list;             // (rows): the rows, those of one step beside each other
+    size_t *place;            // (rows): those of a step
+    uint64_t *key, *keys;     // (rows): of the values a row begins with; of the rows of a step
+    double reached;           /* share of the way, for the progress */
+    int *labels;              // (rows): theirs
+    double *at, *slope;       // (rows, dim): what the score is asked, and its answer
+    double *drift;            // (rows, dim): F there
+    double *divergence;       // (rows)
+    double *drift_divergence; // (rows)
+    double *k[MOST_STAGES];   // (rows, width): slopes of the stages
     hb_workspace work;
 } flow;
 
@@ -65,13 +67,14 @@ static hb_status ask_rate(flow *f, size_t n, double l, double *k)
 {
     const size_t d = f->run->dim, width = f->width;
     const hb_level level = level_at(f, l);
-    const double drift = f->run->settings->process == HB_PROCESS_OU ? -1 : 0;
     HB_TRY(hb_reverse_ask(f->run, n, f->at, level.tau, f->slope, width > d ? f->divergence : NULL));
+    HB_TRY(hb_reverse_drift(f->run, n, f->at, level.tau, f->drift,
+                            width > d ? f->drift_divergence : NULL));
     HB_TRY(report(f, l));
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < d; j++)
-            k[i * width + j] = level.b * (drift * f->at[i * d + j] - f->slope[i * d + j]);
-        if (width > d) k[i * width + d] = level.b * (drift * (double)d - f->divergence[i]);
+            k[i * width + j] = level.b * (f->drift[i * d + j] - f->slope[i * d + j]);
+        if (width > d) k[i * width + d] = level.b * (f->drift_divergence[i] - f->divergence[i]);
     }
     return HB_OK;
 }
@@ -116,8 +119,9 @@ static double error_of_row(const flow *f, const double *state, size_t i, double 
 }
 
 /* Moves the rows of the list whose step is good enough to its front, and on. Returns their number. */
-static size_t accept(flow *f, size_t *list, size_t n, double h, int depth)
+static size_t accept(flow *f, size_t *list, size_t n, double l, double h, int depth)
 {
+    const double tau = level_at(f, l + h).tau;
     size_t good = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t row = f->place[i];
@@ -127,6 +131,7 @@ static size_t accept(flow *f, size_t *list, size_t n, double h, int depth)
         if (!(error <= 1)) continue;
         for (size_t j = 0; j < f->width; j++)
             state[j] += h * combine(f, f->pair->stages, f->pair->b, i * f->width + j);
+        hb_reverse_keep(f->run, 1, tau, state);
         const size_t other = list[good];
         list[good++] = row;
         list[i] = other;
@@ -157,7 +162,7 @@ static hb_status cross(flow *f, size_t *list, size_t n, double l, double h, int 
     size_t tried = sort_list(f, list, n, depth);
     if (tried > 0) {
         HB_TRY(ask_stages(f, list, tried, l, h));
-        tried = accept(f, list, tried, h, depth);
+        tried = accept(f, list, tried, l, h, depth);
     }
     if (tried == n) return HB_OK;
     HB_TRY(cross(f, list + tried, n - tried, l, h / 2, depth + 1));
@@ -177,15 +182,17 @@ static hb_status create(flow *f, const double *x)
 {
     const size_t rows = f->rows, d = f->run->dim, width = f->width;
     const size_t stages = (size_t)f->pair->stages;
-    const size_t numbers = rows * ((stages + 1) * width + 2 * d + 1);
+    const size_t numbers = rows * ((stages + 1) * width + 3 * d + 2);
     HB_TRY(HB_WORKSPACE(f->run->context, &f->work, HB_ARRAY(f->list, rows),
                         HB_ARRAY(f->place, rows), HB_ARRAY(f->depth, rows),
                         HB_ARRAY(f->labels, rows), HB_ARRAY(f->key, rows), HB_ARRAY(f->keys, rows),
                         HB_ARRAY(f->state, numbers)));
     f->at = f->state + rows * width;
     f->slope = f->at + rows * d;
-    f->divergence = f->slope + rows * d;
-    for (size_t m = 0; m < stages; m++) f->k[m] = f->divergence + rows + m * rows * width;
+    f->drift = f->slope + rows * d;
+    f->divergence = f->drift + rows * d;
+    f->drift_divergence = f->divergence + rows;
+    for (size_t m = 0; m < stages; m++) f->k[m] = f->drift_divergence + rows + m * rows * width;
     for (size_t i = 0; i < rows; i++) {
         f->list[i] = i;
         f->depth[i] = 0;

@@ -2,7 +2,12 @@
  * score.
  *
  * x(tau) given x(0) is Gaussian with mean a x(0) and variance b; sigma = sqrt(b)/a is its noise in
- * the frame y = x/a, where the process is plain Brownian motion, dy = sqrt(d sigma^2) noise. */
+ * the frame y = x/a, where the process is plain Brownian motion, dy = sqrt(d sigma^2) noise.
+ *
+ * A drift F of the user has the levels of VE, and F goes into the steps beside the score: backward,
+ *     SDE   dx = 2 (s - F/2) |dtau| + sqrt(2) dW,      ODE   dx = (s - F) |dtau|,
+ * are those of VE with s - F/2 and s - F in the place of s. Their steps are of order 2 for any such
+ * field; only that D is a posterior mean is lost. */
 #ifndef HB_GENERATE_REVERSE_H
 #define HB_GENERATE_REVERSE_H
 
@@ -27,9 +32,12 @@ typedef struct hb_level {
 
 hb_level hb_level_at(hb_process process, double tau);
 hb_level hb_level_of_sigma(hb_process process, double sigma);
-/* levels[n_steps + 1] from tau_max to tau_min: geometric in tau; or even in sigma^(1/rho) (EDM). */
+/* levels[n_steps + 1] from tau_max to tau_min: geometric in tau; or even in sigma^(1/rho) (EDM). Under a
+ * drift both are even in ln tau + tau/detail. */
 void hb_levels_geometric(const hb_generate_settings *settings, hb_level *levels);
 void hb_levels_edm(const hb_generate_settings *settings, hb_level *levels);
+/* What ln tau + tau/detail grows by: the least number of steps. */
+double hb_levels_length(const hb_generate_settings *settings);
 
 /* ---- the law at tau_max (prior.c) ---- */
 
@@ -50,6 +58,8 @@ hb_status hb_prior_draw(const hb_prior *prior, hb_context *quiet, uint64_t seed,
                         size_t n, double *x);
 /* Adds ln p(x) to out[n]; x(n, dim) is destroyed. */
 hb_status hb_prior_add_log_density(const hb_prior *prior, size_t n, double *x, double *out);
+/* grad ln p, in the place of what that left in x(n, dim). */
+hb_status hb_prior_gradient(const hb_prior *prior, size_t n, double *x);
 
 /* ---- a run (generate.c) ---- */
 
@@ -69,12 +79,74 @@ typedef struct hb_reverse {
     const int *labels;        // (n) of the samples, or NULL
     const int *row_labels;    // of the rows that a call of the score gets, or NULL
     const uint64_t *row_keys; // of the values that these rows had at first, or NULL
+    /* Where paths have been: rows that leave it are put back. NULL: everywhere. */
+    void (*range)(const void *user, double tau, double *low, double *high);
+    double *inside, *low, *high; // (HB_CALL_ROWS, dim), (dim), (dim): scratch, with range
 } hb_reverse;
 
 /* The run of checked settings: samples first .. first+n-1 into x(n, dim). */
 hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x);
 /* ln p of x(n, dim) at tau_min into out[n]. */
 hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out);
+
+/* ---- the drift (drift_field.c) ---- */
+
+/* F(n, dim) of the process at x(n, dim), and its divergence(n) unless NULL. */
+hb_status hb_reverse_drift(const hb_reverse *run, size_t n, const double *x, double tau, double *F,
+                           double *divergence);
+/* score(n, dim) -= part F at x(n, dim) under a drift of the user; F: scratch (n, dim), NULL otherwise. */
+hb_status hb_reverse_lean(const hb_reverse *run, size_t n, const double *x, double tau, double part,
+                          double *F, double *score);
+/* x(n, dim), or the nearest points of the run's range, in its scratch. */
+const double *hb_reverse_inside(const hb_reverse *run, size_t n, const double *x, double tau);
+/* The same in place: rows of x(n, dim) that are beyond the range go to its border. */
+void hb_reverse_keep(const hb_reverse *run, size_t n, double tau, double *x);
+int hb_reverse_leans(const hb_reverse *run);
+/* 2 tau, or less where the law has finer details: the scale of a Langevin step. */
+double hb_reverse_fineness(const hb_generate_settings *settings, hb_level level);
+/* Refuses a drift that cannot be turned back. */
+hb_status hb_generate_check_drift(hb_context *context, const hb_generate_settings *settings,
+                                  int dim);
+/* The detail of settings that leave it open, from draws of the law at tau_max. */
+hb_status hb_reverse_find_detail(const hb_reverse *run, const hb_prior *prior, double *detail);
+
+/* ---- draws in the place of the Gaussian (end_points.c) ---- */
+
+/* Starts of samples first .. first+rows-1: x(rows, dim). */
+hb_status hb_ends_draw(const hb_reverse *run, const hb_prior *prior, uint64_t first, size_t rows,
+                       double *x);
+/* Adds ln p(x, tau_max) to out[n]; x(n, dim) is destroyed. */
+hb_status hb_ends_add_log_density(const hb_reverse *run, const hb_prior *prior, size_t n, double *x,
+                                  double *out);
+
+/* ---- Langevin's steps with Metropolis' rule (metropolis.c) ---- */
+
+/* value(n), ln of the density, and gradient(n, dim) at x(n, dim). */
+typedef hb_status (*hb_metropolis_target)(void *user, size_t n, const double *x, double *value,
+                                          double *gradient);
+typedef struct hb_metropolis {
+    hb_context *context;
+    hb_metropolis_target target;
+    void *user;
+    int adjusted; /* 0: every step is accepted */
+    size_t n, dim;
+    uint64_t seed, first; /* first: number of row 0 */
+    double step;
+    double *x;                        // (n, dim), the caller's
+    double *value, *gradient;         // (n), (n, dim) at x
+    double *y, *value_y, *gradient_y; // where a step may lead
+    double *noise, *uniform;          // (n, dim), (n)
+    hb_workspace work;
+} hb_metropolis;
+/* Scratch of a struct whose first fields are set. */
+hb_status hb_metropolis_create(hb_metropolis *m);
+void hb_metropolis_destroy(hb_metropolis *m);
+/* value and gradient at x: before the first move, and whenever the target is another one. */
+hb_status hb_metropolis_begin(hb_metropolis *m);
+/* One step of all rows: normals of `stream`, uniforms of the next. */
+hb_status hb_metropolis_move(hb_metropolis *m, uint64_t stream);
+
+/* ---- */
 
 /* score(n, dim), and divergence(n) where the run has that callback, at x(n, dim), checked. */
 hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, double tau,
@@ -83,6 +155,9 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
 hb_status hb_reverse_progress(const hb_reverse *run, double share);
 /* Refuses what is out of range by the rows of generate_settings.c. */
 hb_status hb_generate_settings_check(hb_context *context, const hb_generate_settings *settings);
+/* The caller's settings, of any length that there was, over the defaults. */
+hb_status hb_generate_settings_read(hb_context *context, const hb_generate_settings *given,
+                                    hb_generate_settings *out);
 /* Checks the settings and copies them to *out with tau_min and tau_max in the place of NaN. */
 hb_status hb_generate_resolve(hb_context *context, const hb_generate_settings *settings, int dim,
                               double tau_min, double tau_max, hb_generate_settings *out);

@@ -9,6 +9,8 @@
  * so v_ref has a continuous derivative by tau. Variances go as logarithms, which keeps them
  * positive. The reference solves no equation: residuals carry it fully (train/drift_terms.c). The
  * law at tau_max is no Gaussian either; up to 4096 draws of it are kept as a start for generation.
+ * At every knot it is also kept how far the paths went in each coordinate: beyond, nothing has been
+ * learnt.
  * A number to reproduce: the cubic through (0, 0) and (1, 1) with slopes 0 has 1/2 at t = 1/2. */
 #include "net/model_drift.h"
 #include "base/context.h"
@@ -20,6 +22,7 @@
 #include <string.h>
 
 enum { MOST_KNOTS = 1000 };
+static const double REACH = 5, MARGIN = 0.1; /* of the range of paths */
 
 void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *out)
 {
@@ -41,6 +44,7 @@ void hb_model_flow_destroy(hb_model *model)
     hb_problem_destroy(model->flow.drift);
     hb_release(model->context, model->flow.table);
     hb_release(model->context, model->flow.ends);
+    hb_release(model->context, model->flow.range);
     model->flow = (hb_model_flow){0};
 }
 
@@ -72,6 +76,58 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
     return HB_OK;
 }
 
+/* ---- the range of paths ----------------------------------------------------------------------- */
+
+hb_status hb_model_set_range(hb_context *context, hb_model *model, const double *range)
+{
+    hb_model_flow *flow = &model->flow;
+    const size_t d = (size_t)model->info.dim, values = flow->knots * 2 * d;
+    void *memory;
+    for (size_t i = 0; i < values; i++)
+        HB_CHECK(context, isfinite(range[i]) && (i / d % 2 == 0 || range[i - d] <= range[i]),
+                 HB_ERROR_ARGUMENT, "the range of paths has %g at knot %zu", range[i],
+                 i / (2 * d) + 1);
+    HB_TRY(hb_allocate(model->context, values, sizeof *range, &memory));
+    hb_release(model->context, flow->range);
+    flow->range = memcpy(memory, range, values * sizeof *range);
+    return HB_OK;
+}
+
+/* By the moments. */
+static void guess_range(const hb_model *model, double tau, double *low, double *high)
+{
+    const size_t d = (size_t)model->info.dim;
+    hb_noise_level level;
+    hb_model_level(model, tau, &level);
+    for (size_t j = 0; j < d; j++) {
+        double variance = 0;
+        for (size_t r = 0; r < d; r++) {
+            const double axis = (double)model->axes[r * d + j];
+            variance += axis * axis * hb_model_variance(model, &level, r);
+        }
+        low[j] = hb_model_mean(model, &level, j) - REACH * sqrt(variance);
+        high[j] = hb_model_mean(model, &level, j) + REACH * sqrt(variance);
+    }
+}
+
+void hb_model_range(const hb_model *model, double tau, double *low, double *high)
+{
+    const hb_model_flow *flow = &model->flow;
+    const size_t d = (size_t)model->info.dim;
+    if (!flow->range) {
+        guess_range(model, tau, low, high);
+        return;
+    }
+    const double last = (double)(flow->knots - 1), place = (log(tau) - flow->first) / flow->step;
+    const double knot = floor(fmin(fmax(place, 0), last - 1));
+    const double *at = flow->range + (size_t)knot * 2 * d, *next = at + 2 * d;
+    for (size_t j = 0; j < d; j++) {
+        const double least = fmin(at[j], next[j]), most = fmax(at[d + j], next[d + j]);
+        low[j] = least - MARGIN * (most - least);
+        high[j] = most + MARGIN * (most - least);
+    }
+}
+
 hb_status hb_model_drift(hb_context *context, const hb_model *model, size_t n, const double *z,
                          double *F)
 {
@@ -96,10 +152,14 @@ size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *
     out[0] = (hb_tensor){"drift.numbers", HB_DTYPE_F64, 1, {3}, numbers, 0};
     out[1] = (hb_tensor){
         "drift.moments", HB_DTYPE_F64, 2, {2 * flow->knots, flow->columns}, flow->table, 0};
-    if (flow->n_ends == 0) return 2;
-    out[2] = (hb_tensor){
-        "drift.ends", HB_DTYPE_F32, 2, {flow->n_ends, (uint64_t)model->info.dim}, flow->ends, 0};
-    return 3;
+    size_t count = 2;
+    const uint64_t d = (uint64_t)model->info.dim;
+    if (flow->n_ends > 0)
+        out[count++] = (hb_tensor){"drift.ends", HB_DTYPE_F32, 2, {flow->n_ends, d}, flow->ends, 0};
+    if (flow->range)
+        out[count++] =
+            (hb_tensor){"drift.range", HB_DTYPE_F64, 2, {2 * flow->knots, d}, flow->range, 0};
+    return count;
 }
 
 static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb_model *model,
@@ -116,8 +176,13 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
     HB_TRY(hb_safetensors_copy(context, file, "drift.moments", HB_DTYPE_F64, values, table));
     if (n_ends > 0)
         HB_TRY(hb_safetensors_copy(context, file, "drift.ends", HB_DTYPE_F32, n_ends * d, ends));
-    return hb_model_set_flow(context, model, drift, numbers, (size_t)(values / (2 * (2 * d + 1))),
-                             table, (size_t)n_ends, ends);
+    HB_TRY(hb_model_set_flow(context, model, drift, numbers, (size_t)(values / (2 * (2 * d + 1))),
+                             table, (size_t)n_ends, ends));
+    const uint64_t range = hb_safetensors_count(file, "drift.range");
+    if (range == 0) return HB_OK; /* a file from before it was kept */
+    HB_TRY(hb_safetensors_copy(context, file, "drift.range", HB_DTYPE_F64,
+                               2 * d * (uint64_t)model->flow.knots, table));
+    return hb_model_set_range(context, model, table);
 }
 
 hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb_model *model)

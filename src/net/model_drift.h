@@ -1,5 +1,5 @@
 /* net/model_drift.h: what a model of a user's drift has besides the rest: the drift, the moments of
- * its process as functions of tau, and points at tau_max. */
+ * its process as functions of tau, where its paths have been, and points at tau_max. */
 #ifndef HB_NET_MODEL_DRIFT_H
 #define HB_NET_MODEL_DRIFT_H
 
@@ -8,7 +8,7 @@
 #include <heatball/model.h>
 #include <heatball/problem.h>
 
-enum { HB_FLOW_TENSORS = 3, HB_FLOW_TEXTS = 1, HB_MOST_ENDS = 4096 };
+enum { HB_FLOW_TENSORS = 4, HB_FLOW_TEXTS = 1, HB_MOST_ENDS = 4096 };
 
 /* Knots are evenly spaced in ln tau. A knot holds values and then their rates by ln tau, each of
  * `columns` = 2 dim + 1: mean (dim), ln variance along the reference's axes (dim), ln of the mean
@@ -20,6 +20,7 @@ typedef struct hb_model_flow {
     double detail; /* variance of the finest details of the law at large tau */
     size_t columns;
     double *table; // (knots, 2, columns)
+    double *range; // (knots, 2, dim): least and largest coordinates of paths; NULL: not known
     size_t n_ends;
     float *ends; // (n_ends, dim), draws at tau_max; NULL: none
 } hb_model_flow;
@@ -30,6 +31,11 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
                             const double numbers[3], size_t knots, const double *table,
                             size_t n_ends, const float *ends);
 void hb_model_flow_destroy(hb_model *model);
+/* Takes a copy of range (knots, 2, dim), of a model that has its flow. */
+hb_status hb_model_set_range(hb_context *context, hb_model *model, const double *range);
+/* low (dim), high (dim): the range of paths at the knots around tau and a tenth more; of a model without it
+ * five deviations around the mean. */
+void hb_model_range(const hb_model *model, double tau, double *low, double *high);
 
 /* F (n, dim), the drift of the model's process at z (n, dim); 0 for VE, -z for OU. Any thread with
  * a context of its own. */

@@ -2,7 +2,7 @@
  *
  * Arrays: layer0.weight, layer0.bias, ... (F32, PyTorch's order; with `half` the weights are F16), reference.axes (F32),
  * reference.mean, reference.variance, shift and scale (F64); with a user's drift also drift.numbers and
- * drift.moments (F64), drift.ends (F32) and its text. Texts of __metadata__: format = "heatball
+ * drift.moments (F64), drift.ends (F32), drift.range (F64) and its text. Texts of __metadata__: format = "heatball
  * model 2" and one text for each member of hb_model_info, numbers by %.17g, and the names of the
  * columns where the data had them, so that a file read and
  * written again is the same. Reading trusts nothing: every number is checked as hb_model_create

@@ -99,7 +99,10 @@ void hb_model_inputs(const hb_model *model, const hb_points *points, float *inpu
         float *row = input + i * inputs, *labels = row + d + info->time_features;
         for (size_t j = 0; j < d; j++)
             row[j] = (float)((z[j] - hb_model_mean(model, c, j)) * per_sigma);
-        time_features(info, c->tau, row + d, NULL);
+        if (i > 0 && c->tau == c[-1].tau)
+            memcpy(row + d, row + d - inputs, (size_t)info->time_features * sizeof *row);
+        else
+            time_features(info, c->tau, row + d, NULL);
         memset(labels, 0, (size_t)info->classes * sizeof *labels);
         if (points->labels && points->labels[i] >= 0) labels[points->labels[i]] = 1;
     }

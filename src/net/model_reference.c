@@ -18,6 +18,15 @@
 /* Variances below this part of the largest are lifted to it: a pixel that never changes. */
 static const double LEAST_VARIANCE = 1e-8;
 
+/* ln det(2 pi C) at a level of noise. */
+static double sum_of_logs(const hb_model *model, const hb_noise_level *level)
+{
+    const size_t d = (size_t)model->info.dim;
+    double sum = (double)d * log(2 * M_PI);
+    for (size_t r = 0; r < d; r++) sum += log(hb_model_variance(model, level, r));
+    return sum;
+}
+
 hb_status hb_model_reference(const hb_model *model, const hb_points *points, float *scratch,
                              double *value, float *gradient)
 {
@@ -29,12 +38,15 @@ hb_status hb_model_reference(const hb_model *model, const hb_points *points, flo
             centred[i * d + j] =
                 (float)(points->z[i * d + j] - hb_model_mean(model, &points->level[i], j));
     HB_TRY(hb_net_to_outputs(model->context, &rotation, n, model->axes, centred, p));
+    double log_variances = 0; /* of the row before, if it has the same level of noise */
     for (size_t i = 0; i < n; i++) {
-        double sum = (double)d * log(2 * M_PI);
+        const hb_noise_level *c = &points->level[i];
+        if (value && (i == 0 || c->tau != c[-1].tau)) log_variances = sum_of_logs(model, c);
+        double sum = log_variances;
         for (size_t r = 0; r < d; r++) {
-            const double variance = hb_model_variance(model, &points->level[i], r);
+            const double variance = hb_model_variance(model, c, r);
             const double q = (double)p[i * d + r];
-            if (value) sum += log(variance) + q * q / variance;
+            sum += q * q / variance;
             p[i * d + r] = (float)(-q / variance);
         }
         if (value) value[i] = -sum / 2;

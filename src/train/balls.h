@@ -9,40 +9,34 @@
 #include "ball/clouds.h"
 #include "train/trainer.h"
 
-/* Each anchor has nodes in one of HB_BALL_ROTATIONS rotations Q. dim <= HB_BALL_SMALL_DIM: of the degree that the loss
- * asks for; above: of degree 3 at most, which for kappa is the 2 dim points +-rho e_i of one shell. Above
- * HB_BALL_MOST_DIM, where rotations fill the memory, fewer are kept, and each anchor takes D Q with signs D of its
- * own in the place of Q; HB_BALL_LAST_DIM is the end. */
-enum {
-    HB_BALL_SMALL_DIM = 3,
-    HB_BALL_MOST_DIM = 64,
-    HB_BALL_LAST_DIM = 2048,
-    HB_BALL_ROTATIONS = 64
-};
+/* The nodes of a ball are the 2 dim points +-rho q_i of one shell, rho^2 = E_kappa|z|^2, at sigma = E_kappa sigma, q_i
+ * the columns of one of HB_BALL_ROTATIONS rotations Q: exact to parabolic degree 3. They serve the averages with arms
+ * as well, with arms y/2, since E[y.arm] = E_kappa|y|^2/2. Above HB_BALL_MOST_DIM, where rotations fill the memory,
+ * fewer are kept, and each anchor takes D Q with signs D of its own in the place of Q; HB_BALL_LAST_DIM is the end.
+ * With the energy head there are few directions in the place of all of them above HB_BALL_MOST_DIM
+ * (ball_directions.c). */
+enum { HB_BALL_MOST_DIM = 64, HB_BALL_LAST_DIM = 2048, HB_BALL_ROTATIONS = 64 };
 
-/* What all shards of a heat-ball loss share: trainer->common. Kind 0 is averaged by kappa, kind 1 (where
- * a loss has it) by the measure of the arms. */
-enum { HB_BALL_KINDS = 2 };
-extern const hb_cloud_kind hb_ball_kinds[HB_BALL_KINDS];
-
+/* What all shards of a heat-ball loss share: trainer->common. */
 typedef struct hb_ball_common {
-    hb_cloud rotated[HB_BALL_KINDS][HB_BALL_ROTATIONS];
-    uint32_t rotations;          /* that there are */
-    size_t nodes[HB_BALL_KINDS]; /* of one ball; 0: no such kind */
+    hb_cloud rotated[HB_BALL_ROTATIONS];
+    uint32_t rotations; /* that there are */
+    size_t nodes;       /* of one ball: 2 dim */
     double C1;
     double to_scaled; /* the scaled residual over the residual: 4 s_0/(C1 r^2) = 1/(pi f C1) */
 } hb_ball_common;
 
-/* A constraint over heat balls whose file has prepare, create and add, its scratch an hb_scratch at its beginning. */
-#define HB_BALL_CONSTRAINT(of_recipe, of_many, anchors_of_many)                                    \
+/* A constraint over heat balls whose file has create and add, its scratch an hb_scratch at its beginning. */
+#define HB_BALL_CONSTRAINT(of_recipe, prepares, of_many, anchors_of_many)                          \
     {                                                                                              \
-        .weight = (of_recipe), .target_rows = 512, .balls = 1,                                     \
-        .many = {(of_many), (anchors_of_many), 4}, .prepare = prepare, .discard = hb_ball_discard, \
-        .create = create, .add = add                                                               \
+        .weight = (of_recipe), .falls_from = 8, .target_rows = 512, .spares_small_tau = 1,         \
+        .balls = 1, .many = {(of_many), (anchors_of_many), 4}, .prepare = (prepares),              \
+        .discard = hb_ball_discard, .create = create, .add = add                                   \
     }
 
-/* degree[kinds]: of the nodes in small dimensions; kinds 0: no nodes. */
-hb_status hb_ball_prepare(hb_trainer *trainer, int kinds, const int *degree);
+hb_status hb_ball_prepare(hb_trainer *trainer);
+/* The same without nodes. */
+hb_status hb_ball_prepare_constants(hb_trainer *trainer);
 void hb_ball_discard(hb_trainer *trainer);
 
 typedef struct hb_ball_rows {
@@ -59,9 +53,9 @@ typedef struct hb_ball_rows {
 
 /* Row i: anchor i. */
 void hb_ball_place_anchor(const hb_shard *shard, size_t i, hb_ball_rows *out);
-/* Rows row .. row+n-1: the first n nodes of a cloud behind anchor i. */
-void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t n,
-                         size_t row, hb_ball_rows *out);
+/* From `row` on: the nodes of a cloud behind anchor i. */
+void hb_ball_place_cloud(const hb_shard *shard, size_t i, const hb_cloud *cloud, size_t row,
+                         hb_ball_rows *out);
 double hb_ball_radius(const hb_shard *shard, size_t i);
 
 /* The level at the time h of the frame before anchor i. */
@@ -87,16 +81,11 @@ hb_status hb_ball_directions_look(hb_shard *shard, hb_ball_directions *at);
 hb_status hb_ball_directions_place(hb_shard *shard, size_t i, hb_ball_directions *at, size_t row,
                                    hb_ball_rows *out);
 
-/* How much anchor i counts: b; b^2 above HB_BALL_SMALL_DIM, where the residual at small tau is noise for the most part;
- * hb_many_weight above HB_BALL_MOST_DIM. */
-double hb_ball_weight(const hb_shard *shard, size_t i);
 /* The number of anchor i in the whole run: what its random draws depend on. */
 uint64_t hb_ball_number(const hb_shard *shard, size_t i);
-/* Its nodes of a kind, rotated; turned: HB_BALL_CLOUD of scratch, which *out may be made of. */
-hb_status hb_ball_cloud(hb_shard *shard, size_t i, int kind, hb_cloud *turned,
-                        const hb_cloud **out);
+/* The nodes of anchor i; turned: HB_BALL_CLOUD of scratch, which *out may be made of. */
+hb_status hb_ball_cloud(hb_shard *shard, size_t i, hb_cloud *turned, const hb_cloud **out);
 #define HB_BALL_CLOUD(cloud, nodes, dim)                                                           \
-    HB_ARRAY_IF((dim) > HB_BALL_MOST_DIM, (cloud).y, (nodes) * (dim)),                             \
-        HB_ARRAY_IF((dim) > HB_BALL_MOST_DIM, (cloud).arm, (nodes) * (dim))
+    HB_ARRAY_IF((dim) > HB_BALL_MOST_DIM, (cloud).y, (nodes) * (dim))
 
 #endif

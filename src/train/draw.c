@@ -30,9 +30,11 @@ static hb_status draw_order(hb_trainer *trainer)
 hb_status hb_draw_levels(hb_shard *shard, int stream, size_t first, size_t total, hb_rows *rows)
 {
     const hb_trainer *trainer = shard->trainer;
-    const double low = log(trainer->settings.tau_min);
-    const double span = log(trainer->settings.tau_max) - low;
-    const double focus = stream == HB_STREAM_TAU ? trainer->settings.tau_focus : 0;
+    const hb_train_settings *s = &trainer->settings;
+    const int anchors = stream == HB_STREAM_ANCHOR_TAU;
+    const double low = log(anchors ? s->anchor_tau_min : s->tau_min);
+    const double span = log(s->tau_max) - low;
+    const double focus = anchors ? 0 : s->tau_focus;
     HB_TRY(hb_random_uniform(&shard->alone, trainer->settings.seed,
                              HB_STREAM_TRAIN + (uint64_t)stream,
                              trainer->state.step * total + first, rows->n, shard->uniform));

@@ -9,6 +9,8 @@
  * (docs/mean-value.md), is
  *     u0 = E_kappa[U] - r E[ (arm.e^{-as} f~) U ],       E: over the slope or the gradient measure,
  * an average of values of u with signed weights. U/u0 = exp(v + shift - v0), shift = -ads.
+ * E over kappa of y.h/2 is the second average for a linear h, in every dimension: E[arm.y] =
+ * E_kappa|y|^2/2. So nodes of kappa can serve both where degree 3 is enough.
  * docs/losses.md, "A nonlinear drift". A number to reproduce: F = -x has f~ = 0, the weights of the
  * second part vanish, and theta of tau0 = 0.5 is (1 - 1/e)/2 = 0.3160603. */
 #include "train/drift_frame.h"
@@ -47,11 +49,36 @@ static double place(const hb_drift_frame *f, const hb_cloud *cloud, size_t j, si
     return decay;
 }
 
+/* arm_j.(F - b - a (x - x0)) at the node z. */
+static double along_arm(const hb_drift_frame *f, const double *arm, const double *z,
+                        const double *F)
+{
+    double along = 0;
+    for (size_t k = 0; k < f->dim; k++)
+        along += arm[k] * (F[k] - f->drift[k] - f->growth * (z[k] - f->x0[k]));
+    return along;
+}
+
+/* The nodes of `value` with the weights of both averages. */
+static hb_status place_shared(hb_context *alone, const hb_drift_frame *f, const hb_cloud *value,
+                              size_t n, double *F, const hb_drift_nodes *out)
+{
+    const size_t d = f->dim;
+    for (size_t j = 0; j < n; j++) out->weight[j] = f->radius / 2 * place(f, value, j, j, out);
+    HB_TRY(hb_problem_drift(alone, f->problem, n, out->z, 0, F, NULL, NULL, NULL));
+    for (size_t j = 0; j < n; j++) {
+        const double turn = along_arm(f, value->y + j * d, out->z + j * d, F + j * d);
+        out->weight[j] = value->weight[j] * (1 - out->weight[j] * turn);
+    }
+    return HB_OK;
+}
+
 hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *f, const hb_cloud *value,
                                size_t n_value, const hb_cloud *arm, size_t n_arm, double *F,
                                const hb_drift_nodes *out)
 {
     const size_t d = f->dim;
+    if (!arm) return place_shared(alone, f, value, n_value, F, out);
     for (size_t j = 0; j < n_value; j++) {
         place(f, value, j, j, out);
         out->weight[j] = value->weight ? value->weight[j] : 1 / (double)n_value;
@@ -61,14 +88,9 @@ hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *f, const
                                    (arm->weight ? arm->weight[j] : 1 / (double)n_arm);
     HB_TRY(
         hb_problem_drift(alone, f->problem, n_arm, out->z + n_value * d, 0, F, NULL, NULL, NULL));
-    for (size_t j = 0; j < n_arm; j++) {
-        const double *z = out->z + (n_value + j) * d;
-        double along = 0;
-        for (size_t k = 0; k < d; k++)
-            along +=
-                arm->arm[j * d + k] * (F[j * d + k] - f->drift[k] - f->growth * (z[k] - f->x0[k]));
-        out->weight[n_value + j] *= along;
-    }
+    for (size_t j = 0; j < n_arm; j++)
+        out->weight[n_value + j] *=
+            along_arm(f, arm->arm + j * d, out->z + (n_value + j) * d, F + j * d);
     return HB_OK;
 }
 

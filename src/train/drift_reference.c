@@ -1,5 +1,5 @@
 /* What simulated paths tell a training with a user's drift before it begins: the size of the
- * drift's Jacobian, the moments of the process, and draws at tau_max.
+ * drift's Jacobian, the moments and the range of the process, and draws at tau_max.
  *
  * At KNOTS values of tau, evenly spaced in ln tau from tau_min/4 to tau_max, from PATHS paths: the
  * mean m, the variances V_r along the axes of the data's covariance, and their rates from
@@ -87,8 +87,19 @@ static void write_knot(const hb_model *model, double tau, size_t n, const double
     rate[2 * d] = spread_rate / spread;
 }
 
+/* Least and largest coordinates of n paths x (n, d), into range (2, d). */
+static void write_range(size_t n, size_t d, const double *x, double *range)
+{
+    memcpy(range, x, d * sizeof *x);
+    memcpy(range + d, x, d * sizeof *x);
+    for (size_t i = 0; i < n * d; i++) {
+        range[i % d] = fmin(range[i % d], x[i]);
+        range[d + i % d] = fmax(range[d + i % d], x[i]);
+    }
+}
+
 static hb_status set_reference(hb_trainer *trainer, size_t n, double *x, double *F, double *table,
-                               float *ends)
+                               double *range, float *ends)
 {
     hb_model *model = trainer->model;
     const size_t d = (size_t)model->info.dim, kept = n < HB_MOST_ENDS ? n : HB_MOST_ENDS;
@@ -102,12 +113,14 @@ static hb_status set_reference(hb_trainer *trainer, size_t n, double *x, double 
         HB_TRY(hb_problem_drift(trainer->context, trainer->settings.drift, n, at, 0, F, NULL, NULL,
                                 NULL));
         write_knot(model, times[k], n, at, F, table + k * 2 * (2 * d + 1));
+        write_range(n, d, at, range + k * 2 * d);
     }
     for (size_t i = 0; i < kept * d; i++) ends[i] = (float)x[(KNOTS - 1) * n * d + i];
     const double spread = exp(table[(KNOTS - 1) * 2 * (2 * d + 1) + 2 * d]);
     const double numbers[3] = {first, step, fmin(spread, DETAIL / trainer->pool->size)};
-    return hb_model_set_flow(trainer->context, model, hb_problem_text(trainer->settings.drift),
-                             numbers, KNOTS, table, kept, ends);
+    HB_TRY(hb_model_set_flow(trainer->context, model, hb_problem_text(trainer->settings.drift),
+                             numbers, KNOTS, table, kept, ends));
+    return hb_model_set_range(trainer->context, model, range);
 }
 
 hb_status hb_pool_set_reference(hb_trainer *trainer)
@@ -116,11 +129,12 @@ hb_status hb_pool_set_reference(hb_trainer *trainer)
     const size_t n = fit > PATHS ? PATHS : fit < LEAST_PATHS ? LEAST_PATHS : fit;
     const size_t columns = 2 * d + 1;
     hb_workspace work;
-    double *x, *F, *table;
+    double *x, *F, *table, *range;
     float *ends;
     HB_TRY(HB_WORKSPACE(trainer->context, &work, HB_ARRAY(x, KNOTS * n * d), HB_ARRAY(F, n * d),
-                        HB_ARRAY(table, KNOTS * 2 * columns), HB_ARRAY(ends, n * d)));
-    const hb_status status = set_reference(trainer, n, x, F, table, ends);
+                        HB_ARRAY(table, KNOTS * 2 * columns), HB_ARRAY(range, KNOTS * 2 * d),
+                        HB_ARRAY(ends, n * d)));
+    const hb_status status = set_reference(trainer, n, x, F, table, range, ends);
     hb_workspace_destroy(&work);
     return status;
 }

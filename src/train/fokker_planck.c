@@ -169,5 +169,10 @@ static hb_status add(hb_shard *shard)
                                  shard->gradient);
 }
 
-static const hb_constraint fp = {.weight = 5, .many = {0.3, 64, 4}, .create = create, .add = add};
+static const hb_constraint fp = {.weight = 1,
+                                 .falls_from = 3.2,
+                                 .spares_small_tau = 1,
+                                 .many = {0.3, 64, 4},
+                                 .create = create,
+                                 .add = add};
 const hb_loss_law hb_loss_fp = {.energy = &fp, .other = &hb_constraint_fp_score};

@@ -185,5 +185,9 @@ static hb_status add(hb_shard *shard)
                            NULL);
 }
 
-const hb_constraint hb_constraint_fp_score = {
-    .weight = 3, .prepare = prepare, .create = create, .add = add};
+const hb_constraint hb_constraint_fp_score = {.weight = 0.6,
+                                              .falls_from = 3.2,
+                                              .spares_small_tau = 1,
+                                              .prepare = prepare,
+                                              .create = create,
+                                              .add = add};

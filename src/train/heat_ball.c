@@ -11,16 +11,12 @@
  * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
- * dim <= 3: nodes that are exact for polynomials of parabolic degree 4 (11 in the plane), in one of
- * 64 random rotations for each anchor. Up to 64: the 2 dim points +-rho e_i of one shell, exact to degree 3, in
- * rotations too, with small balls and b^2 for b. Above: few directions, with a_j = 0 (ball_directions.c).
- * docs/losses.md.
- * A number to reproduce: in the plane with f = 0.4, rho = 20 R. */
+ * Nodes: balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above 64 dimensions: few directions,
+ * with a_j = 0 (ball_directions.c). docs/losses.md.
+ * A number to reproduce: in the plane with f = 0.03, rho = 266.67 R. */
 #include "train/balls.h"
 
 #include <math.h>
-
-enum { DEGREE = 4 };
 
 /* Rows: the anchors, then for each anchor its nodes. */
 typedef struct ball_scratch {
@@ -43,11 +39,10 @@ static int has_few(const hb_trainer *trainer)
 
 static hb_status prepare(hb_trainer *trainer)
 {
-    static const int degree[] = {DEGREE};
-    if (!has_few(trainer)) return hb_ball_prepare(trainer, 1, degree);
-    HB_TRY(hb_ball_prepare(trainer, 0, NULL));
+    if (!has_few(trainer)) return hb_ball_prepare(trainer);
+    HB_TRY(hb_ball_prepare_constants(trainer));
     hb_ball_common *common = trainer->common;
-    common->nodes[0] = hb_ball_directions_nodes(trainer);
+    common->nodes = hb_ball_directions_nodes(trainer);
     return HB_OK;
 }
 
@@ -56,7 +51,7 @@ static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
     const hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
-    const size_t m = shard->anchors, nodes = common->nodes[0];
+    const size_t m = shard->anchors, nodes = common->nodes;
     const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
@@ -69,7 +64,7 @@ static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + common->nodes[0]);
+    const size_t rows = shard->anchors * (1 + common->nodes);
     ball_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -81,15 +76,15 @@ static hb_status create(hb_shard *shard)
 static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t row = shard->anchors + i * common->nodes[0];
+    const size_t row = shard->anchors + i * common->nodes;
     const hb_cloud *cloud;
     if (has_few(shard->trainer)) {
         work->weight[i] = work->few.weight;
         return hb_ball_directions_place(shard, i, &work->few, row, &work->at);
     }
-    HB_TRY(hb_ball_cloud(shard, i, 0, NULL, &cloud));
+    HB_TRY(hb_ball_cloud(shard, i, NULL, &cloud));
     work->weight[i] = cloud->weight;
-    hb_ball_place_cloud(shard, i, cloud, cloud->n, row, &work->at);
+    hb_ball_place_cloud(shard, i, cloud, row, &work->at);
     return HB_OK;
 }
 
@@ -126,7 +121,7 @@ static void pull_nodes(ball_scratch *work, size_t i, size_t row, size_t n, const
 static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t n = common->nodes[0], row = shard->anchors + i * n;
+    const size_t n = common->nodes, row = shard->anchors + i * n;
     double slope;
     const double rho = common->to_scaled * residual(work, i, row, n, work->share);
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
@@ -150,11 +145,13 @@ static hb_status add(hb_shard *shard)
         work->net.v[i] =
             few ? 0 : work->net.v[i] + trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
-    for (size_t i = 0; i < shard->anchors; i++)
-        add_ball(shard, work, i, share * hb_ball_weight(shard, i));
+    for (size_t i = 0; i < shard->anchors; i++) {
+        const hb_noise_level *c = &shard->anchor.level[i];
+        add_ball(shard, work, i, share * (few ? hb_many_weight(c) : c->b));
+    }
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint hb = HB_BALL_CONSTRAINT(5, 0.3, 32);
+static const hb_constraint hb = HB_BALL_CONSTRAINT(1, prepare, 0.3, 32);
 const hb_loss_law hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

@@ -12,8 +12,7 @@
  * huber(rho). v_ref is no solution, so nothing is left out. dR/dv_j = R'(Q) W_j e^{...}, dR/dv_0 =
  * -Q R'(Q).
  *
- * dim <= 3: nodes exact to parabolic degree 4 for both measures (11 + 21 in the plane), in one of
- * 64 rotations; above to degree 3 (heat_ball.c).
+ * The 2 dim nodes of kappa serve both averages (balls.h).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
 #include "base/linear_algebra.h"
 #include "train/balls.h"
@@ -22,11 +21,9 @@
 
 #include <math.h>
 
-enum { DEGREE = 4, KINDS = HB_BALL_KINDS };
-
 static const double REACH = 0.2, MOST_EXPONENT = 60;
 
-/* Rows: the anchors, then for each anchor its nodes, kind by kind. */
+/* Rows: the anchors, then for each anchor its nodes. */
 typedef struct drift_balls_scratch {
     hb_scratch own;
     hb_ball_rows at;
@@ -35,45 +32,38 @@ typedef struct drift_balls_scratch {
     double *to_scaled;                 // (anchors): rho/R
     double *F, *divergence, *jacobian; // (anchors, dim), (anchors), (anchors, dim, dim)
     double *node_drift;                // (nodes, dim)
-    hb_cloud cloud[KINDS];
+    hb_cloud cloud;
 } drift_balls_scratch;
-
-static size_t nodes_of(const hb_ball_common *common)
-{
-    return common->nodes[0] + common->nodes[1];
-}
 
 /* ---- made and destroyed -----------------------------------------------------------------------
  * */
 
 static hb_status prepare(hb_trainer *trainer)
 {
-    static const int degree[] = {DEGREE, DEGREE};
     HB_CHECK(trainer->context, trainer->model->info.head == HB_HEAD_ENERGY, HB_ERROR_ARGUMENT,
              "the hb loss of a drift needs the energy head");
-    return hb_ball_prepare(trainer, KINDS, degree);
+    return hb_ball_prepare(trainer);
 }
 
 static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_t rows)
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
-    const size_t n = nodes_of(common);
+    const size_t n = common->nodes;
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(
         shard->trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
         HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->tau, rows), HB_ARRAY(work->shift, rows),
         HB_ARRAY(work->weight, rows), HB_ARRAY(work->to_scaled, m), HB_ARRAY(work->F, m * d),
         HB_ARRAY(work->divergence, m), HB_ARRAY(work->jacobian, m * d * d),
-        HB_ARRAY(work->node_drift, n * d), HB_BALL_CLOUD(work->cloud[0], common->nodes[0], d),
-        HB_BALL_CLOUD(work->cloud[1], common->nodes[1], d)));
+        HB_ARRAY(work->node_drift, n * d), HB_BALL_CLOUD(work->cloud, n, d)));
     return HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + nodes_of(common));
+    const size_t rows = shard->anchors * (1 + common->nodes);
     drift_balls_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_VALUES, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -103,18 +93,20 @@ static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t 
 {
     const hb_ball_common *common = shard->trainer->common;
     const hb_drift_frame f = frame_of(shard, work, i);
-    const size_t row = shard->anchors + i * nodes_of(common);
+    const size_t row = shard->anchors + i * common->nodes;
     const hb_drift_nodes nodes = {work->at.z + row * f.dim, work->tau + row, work->shift + row,
                                   work->weight + row};
-    const hb_cloud *value, *arm;
+    const hb_cloud *cloud;
     work->to_scaled[i] =
         shard->anchor.weight[i] * 2 * shard->anchor.level[i].b / (common->C1 * f.radius * f.radius);
-    HB_TRY(hb_ball_cloud(shard, i, 0, &work->cloud[0], &value));
-    HB_TRY(hb_ball_cloud(shard, i, 1, &work->cloud[1], &arm));
-    HB_TRY(hb_drift_frame_place(&shard->alone, &f, value, value->n, arm, arm->n, work->node_drift,
+    HB_TRY(hb_ball_cloud(shard, i, &work->cloud, &cloud));
+    HB_TRY(hb_drift_frame_place(&shard->alone, &f, cloud, cloud->n, NULL, 0, work->node_drift,
                                 &nodes));
-    for (size_t j = row; j < row + nodes_of(common); j++) {
-        hb_model_level(shard->trainer->model, work->tau[j], &work->at.level[j]);
+    for (size_t j = row; j < row + common->nodes; j++) {
+        if (j > row && work->tau[j] == work->tau[j - 1]) /* as all nodes of a shell are */
+            work->at.level[j] = work->at.level[j - 1];
+        else
+            hb_model_level(shard->trainer->model, work->tau[j], &work->at.level[j]);
         if (work->at.labels) work->at.labels[j] = shard->anchor.labels[i];
     }
     return HB_OK;
@@ -153,7 +145,7 @@ static void pull_nodes(drift_balls_scratch *work, size_t i, size_t row, size_t n
 static void add_anchor(hb_shard *shard, drift_balls_scratch *work, size_t i, double factor)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t n = nodes_of(common), first = shard->anchors + i * n;
+    const size_t n = common->nodes, first = shard->anchors + i * n;
     double Q, slope, of_square;
     const double rho = residual(work, i, first, n, &Q, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / shard->trainer->settings.anchors;
@@ -176,8 +168,8 @@ static hb_status add(hb_shard *shard)
     for (size_t i = 0; i < points.n; i++) work->net.v[i] += (double)work->net.w[i];
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
     for (size_t i = 0; i < shard->anchors; i++)
-        add_anchor(shard, work, i, share * hb_ball_weight(shard, i));
+        add_anchor(shard, work, i, share * shard->anchor.level[i].b);
     return hb_row_values_backward(shard, &work->net);
 }
 
-const hb_constraint hb_constraint_hb_drift = HB_BALL_CONSTRAINT(5, 0.05, 2);
+const hb_constraint hb_constraint_hb_drift = HB_BALL_CONSTRAINT(1, prepare, 0.05, 2);

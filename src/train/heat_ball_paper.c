@@ -110,5 +110,6 @@ static hb_status add(hb_shard *shard)
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint paper = {.weight = 1, .prepare = prepare, .create = create, .add = add};
+static const hb_constraint paper = {
+    .weight = 1, .falls_from = 3, .prepare = prepare, .create = create, .add = add};
 const hb_loss_law hb_loss_hb_paper = {.energy = &paper, .other = &paper};

@@ -11,22 +11,21 @@
  * each coordinate; loss: weight * mean of (b/dim) sum_i huber(rho_i). It asks for more than a
  * residual of ln p: a rotation is no solution.
  *
- * dim <= 3: nodes of degree 4 for kappa and 2 for the arms; above: 3 and 2 (as in heat_ball.c). A number to
- * reproduce: as the balls shrink rho tends to b^(3/2)/2 times the residual of
- * fokker_planck_score.c, for a score that is a gradient (tests/train/test_losses.c). */
+ * One set of nodes serves both averages, with arms y/2 (balls.h). A number to reproduce: as the balls shrink rho tends
+ * to b^(3/2)/2 times the residual of fokker_planck_score.c, for a score that is a gradient
+ * (tests/train/test_losses.c). */
+#include "base/linear_algebra.h"
 #include "train/balls.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { VALUE_DEGREE = 4, ARM_DEGREE = 2, KINDS = HB_BALL_KINDS };
-
-/* Rows: the anchors; then for each anchor its kappa nodes and its arms' nodes. */
+/* Rows: the anchors; then for each anchor its nodes. */
 typedef struct vector_scratch {
     hb_scratch own;
     hb_ball_rows at;
     float *score, *cotangent; // (rows, dim)
-    double *weight, *arm;     // (rows), (rows, dim): of every node
+    double *weight, *arm;     // (rows), (rows, dim): of every node; r times its arm
     double *residual, *pull;  // (dim)
     hb_cloud cloud;
 } vector_scratch;
@@ -34,31 +33,24 @@ typedef struct vector_scratch {
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
-static hb_status prepare(hb_trainer *trainer)
-{
-    static const int degree[] = {VALUE_DEGREE, ARM_DEGREE};
-    return hb_ball_prepare(trainer, KINDS, degree);
-}
-
 static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t rows)
 {
     hb_trainer *trainer = shard->trainer;
     const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
-    const size_t most = common->nodes[0] > common->nodes[1] ? common->nodes[0] : common->nodes[1];
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
                         HB_ARRAY(work->score, rows * d), HB_ARRAY(work->cotangent, rows * d),
                         HB_ARRAY(work->weight, rows), HB_ARRAY(work->arm, rows * d),
                         HB_ARRAY(work->residual, d), HB_ARRAY(work->pull, d),
-                        HB_BALL_CLOUD(work->cloud, most, d)));
+                        HB_BALL_CLOUD(work->cloud, common->nodes, d)));
     return HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t rows = shard->anchors * (1 + common->nodes[0] + common->nodes[1]);
+    const size_t rows = shard->anchors * (1 + common->nodes);
     vector_scratch *work;
     HB_TRY(hb_scratch_create(shard, sizeof *work, HB_WANT_SCORE, rows, &work));
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
@@ -67,31 +59,22 @@ static hb_status create(hb_shard *shard)
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-/* The first row of anchor i's nodes of a kind. */
-static size_t first_row(const hb_shard *shard, size_t i, int kind)
+/* The first row of anchor i's nodes. */
+static size_t first_row(const hb_shard *shard, size_t i)
 {
     const hb_ball_common *common = shard->trainer->common;
-    const size_t nodes = common->nodes[0] + common->nodes[1];
-    return shard->anchors + i * nodes + (kind ? common->nodes[0] : 0);
-}
-
-static void keep(const hb_shard *shard, vector_scratch *work, size_t i, const hb_cloud *cloud,
-                 int kind)
-{
-    const size_t d = (size_t)shard->trainer->model->info.dim, n = cloud->n;
-    const size_t row = first_row(shard, i, kind);
-    hb_ball_place_cloud(shard, i, cloud, n, row, &work->at);
-    memcpy(work->weight + row, cloud->weight, n * sizeof(double));
-    if (kind) memcpy(work->arm + row * d, cloud->arm, n * d * sizeof(double));
+    return shard->anchors + i * common->nodes;
 }
 
 static hb_status place_nodes(hb_shard *shard, vector_scratch *work, size_t i)
 {
+    const size_t d = (size_t)shard->trainer->model->info.dim, row = first_row(shard, i);
+    const double r = hb_ball_radius(shard, i);
     const hb_cloud *cloud;
-    for (int kind = 0; kind < KINDS; kind++) {
-        HB_TRY(hb_ball_cloud(shard, i, kind, &work->cloud, &cloud));
-        keep(shard, work, i, cloud, kind);
-    }
+    HB_TRY(hb_ball_cloud(shard, i, &work->cloud, &cloud));
+    hb_ball_place_cloud(shard, i, cloud, row, &work->at);
+    memcpy(work->weight + row, cloud->weight, cloud->n * sizeof(double));
+    for (size_t k = 0; k < cloud->n * d; k++) work->arm[row * d + k] = r / 2 * cloud->y[k];
     return HB_OK;
 }
 
@@ -104,19 +87,17 @@ static void residual(const hb_shard *shard, const vector_scratch *work, size_t i
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
     const float *reference = hb_model_tape_reference(work->own.tape), *score = work->score;
-    const double r = hb_ball_radius(shard, i), a0 = work->at.level[i].a;
+    const double a0 = work->at.level[i].a;
     for (size_t k = 0; k < d; k++) R[k] = a0 * (double)(score[i * d + k] - reference[i * d + k]);
-    size_t row = first_row(shard, i, 0);
-    for (size_t j = 0; j < common->nodes[0]; j++, row++)
-        for (size_t k = 0; k < d; k++)
-            R[k] -= work->weight[row] * work->at.level[row].a *
-                    (double)(score[row * d + k] - reference[row * d + k]);
-    for (size_t j = 0; j < common->nodes[1]; j++, row++) {
-        const double a = work->at.level[row].a;
+    size_t row = first_row(shard, i);
+    for (size_t j = 0; j < common->nodes; j++, row++) {
+        const double a = work->at.level[row].a, *arm = work->arm + row * d;
+        const float *s = score + row * d, *s_ref = reference + row * d;
         double h = 0; /* |S|^2 - |S_ref|^2 */
-        for (size_t k = row * d; k < (row + 1) * d; k++)
-            h += a * a * (double)(score[k] - reference[k]) * (double)(score[k] + reference[k]);
-        for (size_t k = 0; k < d; k++) R[k] -= r * work->weight[row] * work->arm[row * d + k] * h;
+        for (size_t k = 0; k < d; k++)
+            h += a * a * (double)(s[k] - s_ref[k]) * (double)(s[k] + s_ref[k]);
+        for (size_t k = 0; k < d; k++)
+            R[k] -= work->weight[row] * (a * (double)(s[k] - s_ref[k]) + arm[k] * h);
     }
 }
 
@@ -125,20 +106,15 @@ static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, co
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t d = (size_t)shard->trainer->model->info.dim;
-    const double r = hb_ball_radius(shard, i);
     float *to = work->cotangent;
     for (size_t k = 0; k < d; k++) to[i * d + k] += (float)(work->at.level[i].a * pull[k]);
-    size_t row = first_row(shard, i, 0);
-    for (size_t j = 0; j < common->nodes[0]; j++, row++)
-        for (size_t k = 0; k < d; k++)
-            to[row * d + k] -= (float)(work->weight[row] * work->at.level[row].a * pull[k]);
-    for (size_t j = 0; j < common->nodes[1]; j++, row++) {
+    size_t row = first_row(shard, i);
+    for (size_t j = 0; j < common->nodes; j++, row++) {
         const double a = work->at.level[row].a;
-        double along = 0;
-        for (size_t k = 0; k < d; k++) along += work->arm[row * d + k] * pull[k];
-        along *= -2 * r * work->weight[row] * a * a;
-        for (size_t k = row * d; k < (row + 1) * d; k++)
-            to[k] += (float)(along * (double)work->score[k]);
+        const double along = 2 * a * a * hb_dot(d, work->arm + row * d, pull);
+        for (size_t k = 0; k < d; k++)
+            to[row * d + k] -= (float)(work->weight[row] *
+                                       (a * pull[k] + along * (double)work->score[row * d + k]));
     }
 }
 
@@ -149,8 +125,7 @@ static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
     const size_t d = (size_t)trainer->model->info.dim;
     const hb_noise_level *c = &work->at.level[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
-    const double factor =
-        trainer->settings.weight * trainer->ramp * hb_ball_weight(shard, i) * share;
+    const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
     const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
     residual(shard, work, i, work->residual);
     for (size_t k = 0; k < d; k++) {
@@ -179,4 +154,4 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(3, 0.05, 2);
+const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(0.6, hb_ball_prepare, 0.05, 2);

@@ -143,9 +143,8 @@ hb_status hb_train(hb_context *context, const hb_train_settings *settings, int d
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of the training is NULL");
     *out = NULL;
     hb_train_settings_default(sizeof trainer.settings, &trainer.settings);
-    HB_TRY(hb_sized_read(context, "hb_train_settings",
-                         offsetof(hb_train_settings, constraint_every), sizeof trainer.settings,
-                         settings, &trainer.settings));
+    HB_TRY(hb_sized_read(context, "hb_train_settings", offsetof(hb_train_settings, anchor_tau_min),
+                         sizeof trainer.settings, settings, &trainer.settings));
     hb_status status = hb_trainer_create(&trainer, dim, classes, data, labels);
     if (status == HB_OK) status = run(&trainer);
     if (status == HB_OK) {

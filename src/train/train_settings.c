@@ -90,6 +90,8 @@ static const hb_setting rows[] = {
     POINTER(watch, "called during the training"),
     POINTER(watch_user, "handed to watch"),
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
+    NUMBER(anchor_tau_min, RESULT, 0, 0, 1e6,
+           "smallest tau of the anchors; 0: 0.05, with a drift or above 64 dimensions tau_min"),
     NUMBER(
         constraint_every, RESULT, 0, 0, 1e6,
         "take the constraint in every K-th step only, with K times its weight; 0: of its recipe"),
@@ -112,6 +114,9 @@ hb_status hb_train_settings_check(hb_context *context, hb_train_settings *s)
 {
     if (s->steps > 0) s->epochs = 1;
     HB_TRY(hb_setting_rows_check(context, rows, s));
+    HB_CHECK(context, s->anchor_tau_min < s->tau_max, HB_ERROR_ARGUMENT,
+             "anchor_tau_min is %g; it must be below tau_max, which is %g", s->anchor_tau_min,
+             s->tau_max);
     HB_CHECK(context, !s->resume || s->checkpoint, HB_ERROR_ARGUMENT,
              "resume needs the name of a checkpoint");
     return HB_OK;

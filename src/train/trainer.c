@@ -1,6 +1,6 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
- * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread,
+ * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread, anchor_tau_min,
  * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. */
 #include "train/balls.h"
 #include "train/shard.h"
@@ -83,19 +83,24 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
-/* What the settings leave open of a constraint. A residual is a sum over dim terms, so that above three dimensions
- * the recipe's weight falls with their square. Balls with 2 dim nodes are small, and there are fewer of them, for
- * about 576 nodes in a step, around anchors closer to the data (docs/losses.md has what was measured). */
+/* What the settings leave open of a constraint (docs/losses.md has what was measured). A residual is a sum over dim
+ * terms, so that the recipe's weight falls from some dimension on. Small tau have no anchors: there the residual is
+ * noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
+ * degree 3 only, and there are about 432 nodes in a step. */
 static void choose_constraint(const hb_constraint *constraint, int dim, hb_train_settings *s)
 {
-    const int balls = constraint->balls && dim > HB_BALL_SMALL_DIM && dim <= HB_BALL_MOST_DIM;
-    const double d = dim, nodes = 2 * d + 1, fall = balls ? fmin(0.4, 12.8 / (d * d)) : 4 / (d * d);
-    const double anchors = fmin(64, fmax(576 / nodes, fmin(16, 1040 / nodes)));
-    if (isnan(s->weight)) s->weight = constraint->weight * (dim <= HB_BALL_SMALL_DIM ? 1 : fall);
-    if (isnan(s->ball_share))
-        s->ball_share = dim <= HB_BALL_SMALL_DIM ? 0.4 : balls ? fmin(0.02, 0.16 / d) : 2 / d;
-    if (isnan(s->anchor_spread)) s->anchor_spread = balls ? fmin(1.5, 2.8 / sqrt(d)) : 1.5;
-    if (s->anchors == 0) s->anchors = balls ? (int)anchors : 64;
+    static const double ANCHOR_TAU = 0.05, NODES = 432, LEAST_ANCHORS = 8, MOST_ANCHORS = 64;
+    const int many = dim > HB_BALL_MOST_DIM,
+              spared = s->process != HB_PROCESS_DRIFT && !many && constraint->spares_small_tau;
+    const double d = dim, balls = fmax(LEAST_ANCHORS, NODES / (2 * d + 1));
+    if (isnan(s->weight)) s->weight = constraint->weight * fmin(1, constraint->falls_from / d);
+    if (isnan(s->ball_share)) s->ball_share = fmin(0.03, 0.16 / d);
+    if (isnan(s->anchor_spread)) s->anchor_spread = 1.5;
+    if (s->anchors == 0)
+        s->anchors = (int)fmin(MOST_ANCHORS, constraint->balls ? balls : MOST_ANCHORS);
+    if (s->anchor_tau_min == 0)
+        s->anchor_tau_min = spared ? fmin(ANCHOR_TAU, sqrt(s->tau_min * s->tau_max)) : s->tau_min;
+    s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
     if (s->constraint_every == 0) s->constraint_every = 1;
 }

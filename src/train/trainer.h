@@ -48,10 +48,12 @@ typedef struct hb_recipe {
  * shard->anchors anchors; add adds its gradient, times trainer->ramp, to shard->gradient and its value to
  * shard->losses. All but add may be NULL; discard goes with prepare. */
 typedef struct hb_constraint {
-    double weight;   /* of its recipe */
-    int target_rows; /* likewise */
-    int balls;       /* averages over balls, whose recipe above three dimensions is another one */
-    hb_recipe many;  /* anchors 0: none of its own */
+    double weight,
+        falls_from;       /* of its recipe: weight in up to falls_from dimensions, then as 1/dim */
+    int target_rows;      /* likewise */
+    int spares_small_tau; /* has no anchors there */
+    int balls;            /* averages over balls, fewer in more dimensions */
+    hb_recipe many;       /* anchors 0: none of its own */
     hb_status (*prepare)(hb_trainer *trainer);
     void (*discard)(hb_trainer *trainer);
     hb_status (*create)(hb_shard *shard);

@@ -3,9 +3,8 @@
  *     planar_plan.c     sets, methods, sizes; the list of runs
  *     planar_run.c      one run: data, training with its curves, judging
  *     planar_residual.c the parabolic residual of a model at held-out draws
- *     planar_workers.c  the runs over the cores, with progress and interrupts
  *     planar_floor.c    the error that comes from the number of rows alone
- *     planar_files.c    the file of a run, read and written; the long table
+ *     planar_files.c    the runs as cells of study_cells.h, their files; the long table
  *     planar_summary.c  means and standard errors over seeds; planar.json; the printed table
  *     planar_claims.c   what the paper says, beside what the numbers show
  *     planar_open.c     what it leaves open, what truncation does; more claims
@@ -15,7 +14,7 @@
 #ifndef HB_STUDIES_PLANAR_H
 #define HB_STUDIES_PLANAR_H
 
-#include "study_tools.h"
+#include "study_cells.h"
 
 #include <heatball/judge.h>
 #include <heatball/model.h>
@@ -31,16 +30,21 @@ enum {
 
 typedef enum hb_planar_method {
     PLANAR_DSM,
+    PLANAR_DSM_TARGETS, /* dsm with hb's averaged targets: hb without the constraint */
     PLANAR_FP,
+    PLANAR_FP_TARGETS, /* fp with the same targets */
     PLANAR_HB,
-    PLANAR_HB_FREE,
     PLANAR_HB_PAPER,
-    PLANAR_DSM_TIME, /* with as much time as hb */
+    PLANAR_DSM_TIME, /* dsm-targets and fp-targets with as much time as hb */
     PLANAR_FP_TIME,
     PLANAR_DSM_SCORE,    /* dsm with the score head: a field that need not be a gradient */
     PLANAR_HB_HELMHOLTZ, /* hb with the helmholtz head */
     PLANAR_METHODS
 } hb_planar_method;
+enum { PLANAR_MAIN = PLANAR_HB + 1 }; /* the first ones, with all seeds */
+/* The paper's three: dsm, fp, hb, in the order of its numbers. */
+enum { PLANAR_PAPER_METHODS = 3 };
+extern const int hb_planar_paper_methods[PLANAR_PAPER_METHODS];
 
 typedef struct hb_planar_set {
     const char *name;
@@ -140,7 +144,7 @@ void hb_planar_run_name(const hb_planar_run *run, char name[64]); /* SET-METHOD-
 /* The steps of moment k of a run. */
 uint64_t hb_planar_moment_step(uint64_t steps, int k);
 
-/* Trains, judges, and leaves DIRECTORY/SET-METHOD-SEED.{safetensors,json}. */
+/* Trains, judges, and leaves the model in DIRECTORY/SET-METHOD-SEED.safetensors. */
 hb_status hb_planar_do(hb_context *context, const hb_planar_size *size, const char *directory,
                        hb_planar_run *run);
 
@@ -155,15 +159,12 @@ hb_status hb_planar_residual(hb_context *context, const hb_mixture *truth, const
 
 /* ---- all runs ---- */
 
-/* Does those that are not done; long ones first; as many at a time as the context has threads. */
+/* Takes over the runs that DIRECTORY has with these settings, numbers and model: done = 1. */
+hb_status hb_planar_read_all(hb_context *context, const hb_planar_size *size, const char *directory,
+                             size_t n, hb_planar_run *runs);
+/* Does those that are not done, long ones first (hb_cells_do); each leaves its file there. */
 hb_status hb_planar_do_all(hb_context *context, const hb_planar_size *size, const char *directory,
                            size_t n, hb_planar_run *runs);
-
-/* The file of a run. Reading gives done = 0 where there is none, or one of other settings. */
-hb_status hb_planar_write_run(hb_context *context, const hb_planar_size *size,
-                              const char *directory, const hb_planar_run *run);
-hb_status hb_planar_read_run(hb_context *context, const hb_planar_size *size, const char *directory,
-                             hb_planar_run *run);
 hb_status hb_planar_write_table(hb_context *context, const char *directory, size_t n,
                                 const hb_planar_run *runs);
 
@@ -193,7 +194,13 @@ double hb_planar_error(const hb_planar_result *result, int set, int method, int 
 /* Mean of a number of `method` over the seeds that `other` has too. */
 double hb_planar_common_mean(const hb_planar_result *result, int set, int method, int other,
                              int value);
+/* Mean over the seeds that both have of the logarithm of a number of `method` over that of `other`,
+ * and its standard error; NaN: no such seed, or only one. */
+double hb_planar_seed_ratio(const hb_planar_result *result, int set, int method, int other,
+                            int value, double *se);
 int hb_planar_has(const hb_planar_result *result, int set);
+/* The place of a method among the paper's; -1: it is none of them. */
+int hb_planar_paper_place(int method);
 
 void hb_planar_print(FILE *table, const hb_planar_result *result);
 json_t *hb_planar_settings_json(const hb_planar_size *size);

@@ -16,6 +16,9 @@ enum { NODES = 81, DOTS = 1000, SHOWN = 500 }; /* samples, and dots that are dra
 #define SPLIT_TAU 0.5
 
 enum { EXACT = -1 }; /* in the place of a method */
+enum { N_COMPARED = 5 };
+static const int COMPARED[N_COMPARED] = {EXACT, PLANAR_DSM, PLANAR_DSM_TARGETS, PLANAR_FP_TARGETS,
+                                         PLANAR_HB};
 
 typedef struct painter {
     hb_context *context;
@@ -106,21 +109,21 @@ static hb_status add_streamlines(painter *p, const double *field, double half, i
 
 static const char *short_name(int method)
 {
-    static const char *const names[] = {"DSM", "FP", "HB", "HB, no constraint"};
+    static const char *const names[] = {"DSM", "DSM, same targets", "FP", "FP, same targets", "HB"};
     return method == EXACT ? "exact" : names[method];
 }
 
 static hb_status paint_fields(painter *p)
 {
-    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_FP, PLANAR_HB};
     char title[96];
-    for (int i = 0; i < 4; i++) {
-        HB_TRY(fill_field(p, methods[i], FIELD_TAU, FIELD_BOX));
-        if (methods[i] == EXACT)
+    for (int i = 0; i < N_COMPARED; i++) {
+        const int method = COMPARED[i];
+        HB_TRY(fill_field(p, method, FIELD_TAU, FIELD_BOX));
+        if (method == EXACT)
             snprintf(title, sizeof title, "%s: exact", hb_planar_sets[p->set].name);
         else
-            snprintf(title, sizeof title, "%s, error %.2g", short_name(methods[i]),
-                     hb_planar_find(p->result, p->set, methods[i])
+            snprintf(title, sizeof title, "%s, error %.2g", short_name(method),
+                     hb_planar_find(p->result, p->set, method)
                          ->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE]);
         HB_TRY(start_square(p, title, FIELD_BOX));
         HB_TRY(add_contours(p, FIELD_BOX, 3));
@@ -200,7 +203,7 @@ static hb_status count_modes(painter *p, const double *x, int *found, size_t *ou
 
 static hb_status paint_samples(painter *p)
 {
-    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_HB_FREE, PLANAR_HB};
+    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_DSM_TARGETS, PLANAR_HB};
     static const int colors[] = {6, 1, 2, 0};
     double x[2 * DOTS];
     for (int i = 0; i < 4; i++) {
@@ -220,22 +223,22 @@ static hb_status paint_samples(painter *p)
 
 static hb_status paint_modes(painter *p)
 {
-    static const int methods[] = {EXACT, PLANAR_DSM, PLANAR_FP, PLANAR_HB};
-    static const int colors[] = {6, 1, 3, 0};
+    static const int colors[N_COMPARED] = {6, 1, 2, 5, 0};
     double x[2 * DOTS];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < N_COMPARED; i++) {
+        const int method = COMPARED[i];
         char title[96];
         int found;
         size_t outliers;
-        HB_TRY(fill_samples(p, methods[i], x));
+        HB_TRY(fill_samples(p, method, x));
         HB_TRY(count_modes(p, x, &found, &outliers));
         const int modes = hb_mixture_modes(p->truth, NULL);
-        if (methods[i] == EXACT)
+        if (method == EXACT)
             snprintf(title, sizeof title, "%s: %d of %d modes", hb_planar_sets[p->set].name, found,
                      modes);
         else
-            snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers",
-                     short_name(methods[i]), found, modes, outliers);
+            snprintf(title, sizeof title, "%s: %d of %d modes, %zu outliers", short_name(method),
+                     found, modes, outliers);
         fill_lattice(SAMPLE_BOX, p->x);
         HB_TRY(hb_mixture_score(p->context, p->truth, HB_PROCESS_OU, (size_t)NODES * NODES, p->x, 0,
                                 p->density, NULL));
@@ -260,9 +263,10 @@ static const struct {
     {"planar_fields",
      "B Score fields",
      "Score fields at τ = 0.3: streamlines over contours of the density, exact and learned (first "
-     "seed), with the error of each. The ring's score is radial.",
+     "seed; “same targets”: averaged, as HB's), with the error of each. The ring's score is "
+     "radial.",
      paint_fields,
-     4,
+     N_COMPARED,
      {2, 4, 1, -1}},
     {"planar_helmholtz",
      "5.1 Observation 2 (Helmholtz split)",
@@ -275,18 +279,18 @@ static const struct {
      {0, 2, 1, 5, 6, 3, -1}},
     {"planar_samples",
      "B Samples of the eight sets",
-     "Data (black) and samples: DSM, HB without the constraint, HB (first seed), with the modes "
-     "found by 1000 samples, of which 500 are drawn.",
+     "Data (black) and samples: DSM, DSM with HB's averaged targets (which is HB without the "
+     "constraint), HB (first seed), with the modes found by 1000 samples, of which 500 are drawn.",
      paint_samples,
      4,
      {0, 7, 2, 5, 4, 1, 6, 3, -1}},
     {"planar_modes",
      "B Samples with mode counts",
      "Samples over contours of the data's density, with the number of modes found (at least a "
-     "tenth of their share) and of samples that belong to none: data (black), DSM, FP, HB (first "
-     "seed, 1000 samples, of which 500 are drawn).",
+     "tenth of their share) and of samples that belong to none: data (black), DSM, DSM and FP "
+     "with HB's averaged targets, HB (first seed, 1000 samples, of which 500 are drawn).",
      paint_modes,
-     4,
+     N_COMPARED,
      {2, 4, 1, -1}}};
 enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
 

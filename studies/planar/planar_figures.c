@@ -8,14 +8,15 @@
 #include <string.h>
 
 /* Colours of the palette, the same for a method in all figures. */
-static const int COLORS[PLANAR_METHODS] = {1, 3, 0, 2, 4, 1, 3, 5, 6};
+static const int COLORS[PLANAR_METHODS] = {1, 2, 3, 5, 0, 4, 2, 5, 5, 6};
 static const char *const LABELS[PLANAR_METHODS] = {"DSM",
+                                                   "DSM, same targets",
                                                    "FP",
+                                                   "FP, same targets",
                                                    "HB",
-                                                   "HB, no constraint",
                                                    "HB as printed",
-                                                   "DSM, equal time",
-                                                   "FP, equal time",
+                                                   "DSM, same targets, equal time",
+                                                   "FP, same targets, equal time",
                                                    "DSM, score head",
                                                    "HB, Helmholtz head"};
 /* elongated_gmm, sparse_dense_gmm, ring: the sets of the paper's figures */
@@ -102,7 +103,7 @@ static hb_status draw_residual(hb_figure *figure, const hb_planar_result *result
         snprintf(title, sizeof title, "%s", hb_planar_sets[sets[i]].name);
         for (char *c = title; *c; c++)
             if (*c == '_') *c = ' ';
-        HB_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 2e-3));
+        HB_TRY(start_curves(figure, title, "scaled residual, rms", "bottom left", 3e-4));
         for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
             HB_TRY(add_curve(figure, result, sets[i], m, -1, 0, i == 0));
     }
@@ -164,7 +165,7 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
             hb_study_panel_range(&panel, 0, 0.9, NAN, NAN);
             panel.log_y = 10;
             panel.key = "bottom left";
-            panel.y_min = 2e-5; /* room for the key below the points */
+            panel.y_min = 2e-6; /* room for the key below the points */
             HB_TRY(hb_figure_panel(figure, &panel));
             for (int m = PLANAR_DSM; m <= PLANAR_HB_PAPER; m++)
                 HB_TRY(add_taus(figure, result, sets[i], m, region, i == 0));
@@ -175,7 +176,7 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
 /* ---- ratios by set ---- */
 
 static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result, const char *title,
-                              double y_max)
+                              const char *units, double y_max)
 {
     static const char *const names[PLANAR_SETS] = {"asymmetric", "sparse-dense", "elongated",
                                                    "two spiral", "ring",         "pinwheel",
@@ -187,7 +188,7 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
             const size_t used = strlen(list);
             snprintf(list + used, sizeof list - used, "%s%s", n++ ? "; " : "", names[set]);
         }
-    hb_panel_settings panel = hb_study_panel(title, NULL, "error, in units of DSM's");
+    hb_panel_settings panel = hb_study_panel(title, NULL, units);
     hb_study_panel_range(&panel, 0.4, n + 0.6, NAN, NAN);
     panel.log_y = 10;
     panel.x_names = list;
@@ -195,28 +196,6 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
     HB_TRY(hb_figure_panel(figure, &panel));
     const double ends[] = {0.4, n + 0.6}, one[] = {1, 1};
     return hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL);
-}
-
-/* Mean over the seeds that both have of error(method)/error(other), with its standard error. */
-static int seed_ratios(const hb_planar_result *result, int set, int method, int other, int value,
-                       double *mean, double *se)
-{
-    double sum = 0, squares = 0;
-    int n = 0;
-    for (size_t i = 0; i < result->n; i++)
-        for (size_t k = 0; k < result->n; k++) {
-            const hb_planar_run *a = &result->runs[i], *b = &result->runs[k];
-            if (a->set != set || b->set != set || a->method != method || b->method != other ||
-                a->seed_index != b->seed_index)
-                continue;
-            const double r = log(a->value[value] / b->value[value]);
-            sum += r;
-            squares += r * r;
-            n++;
-        }
-    *mean = n > 0 ? sum / n : NAN;
-    *se = n > 1 ? sqrt(fmax(0, squares / n - *mean * *mean) / (n - 1)) : NAN;
-    return n;
 }
 
 static hb_status add_ratios(hb_figure *figure, const hb_planar_result *result, int method,
@@ -228,7 +207,8 @@ static hb_status add_ratios(hb_figure *figure, const hb_planar_result *result, i
     for (int set = 0; set < PLANAR_SETS; set++) {
         if (!hb_planar_has(result, set)) continue;
         place++;
-        if (seed_ratios(result, set, method, other, value, &mean, &se) == 0) continue;
+        mean = hb_planar_seed_ratio(result, set, method, other, value, &se);
+        if (isnan(mean)) continue;
         x[n] = place + shift;
         y[n] = exp(mean);
         low[n] = exp(mean - se);
@@ -240,12 +220,18 @@ static hb_status add_ratios(hb_figure *figure, const hb_planar_result *result, i
 
 static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
 {
-    static const int steps[] = {PLANAR_FP, PLANAR_HB, PLANAR_HB_FREE, PLANAR_HB_PAPER};
+    static const int steps[] = {PLANAR_DSM_TARGETS, PLANAR_FP, PLANAR_FP_TARGETS, PLANAR_HB,
+                                PLANAR_HB_PAPER};
     const int low = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + 1;
-    HB_TRY(start_ratios(figure, result, "(A) Low density, equal steps", 50));
-    for (int i = 0; i < 4; i++)
-        HB_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 1.5)));
-    HB_TRY(start_ratios(figure, result, "(B) Low density, equal time", 8));
+    HB_TRY(start_ratios(figure, result, "(A) Low density, equal steps", "error / DSM's", 300));
+    for (int i = 0; i < 5; i++)
+        HB_TRY(add_ratios(figure, result, steps[i], PLANAR_DSM, low, 0.12 * (i - 2)));
+    HB_TRY(start_ratios(figure, result, "(B) The same targets, equal steps",
+                        "error / that of DSM, same targets", 30));
+    HB_TRY(add_ratios(figure, result, PLANAR_FP_TARGETS, PLANAR_DSM_TARGETS, low, -0.08));
+    HB_TRY(add_ratios(figure, result, PLANAR_HB, PLANAR_DSM_TARGETS, low, 0.08));
+    HB_TRY(start_ratios(figure, result, "(C) The same targets, equal time",
+                        "error / that of DSM, same targets", 30));
     HB_TRY(add_ratios(figure, result, PLANAR_FP_TIME, PLANAR_DSM_TIME, low, -0.08));
     return add_ratios(figure, result, PLANAR_HB, PLANAR_DSM_TIME, low, 0.08);
 }
@@ -270,19 +256,22 @@ static const struct {
      "Error of the score of the finished models against τ, everywhere and in the low-density "
      "region, mean over seeds with standard errors. Points of one τ stand side by side."},
     {"planar_ratios", "5.1 Observation 1 (low-density robustness)",
-     "Error at τ = 0.3 in the low-density region, in units of DSM's (below the dashed line: better "
-     "than DSM), geometric mean over seeds with standard errors. (A) Equal steps. (B) Equal time: "
-     "DSM and FP with as many more steps as they can take in the time of HB."}};
+     "Error at τ = 0.3 in the low-density region as a ratio (below the dashed line: better), "
+     "geometric mean over seeds with standard errors. (A) Equal steps, to DSM: from DSM to “DSM, "
+     "same targets” is what averaged targets give, from there to HB what the constraint gives. (B) "
+     "The constraint alone: to DSM with HB's targets. (C) The same at equal time: DSM and FP with "
+     "HB's targets and as many more steps as they can take in the time of HB."}};
 
 static hb_status draw_one(hb_context *context, const hb_planar_result *result, int which,
                           const char *directory, FILE *table, int *noted)
 {
     int sets[N_SHOWN];
     const int n = shown_sets(result, which == REGIONS ? 2 : N_SHOWN, sets);
-    static const int height[CURVE_FIGURES] = {400, 420, 300, 380, 400};
+    static const int height[CURVE_FIGURES] = {400, 420, 300, 380, 360};
     static const int width[CURVE_FIGURES] = {520, 480, 340, 460, 1000};
     const int rows = which == REGIONS || which == TRAINING ? n
-                     : which == TAUS || which == RATIOS    ? 2
+                     : which == RATIOS                     ? 3
+                     : which == TAUS                       ? 2
                                                            : 1;
     const int columns = which == REGIONS    ? 2
                         : which == TRAINING ? PLANAR_CURVE_TAUS

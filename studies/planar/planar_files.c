@@ -6,8 +6,6 @@
  * quantity, value. */
 #include "planar.h"
 
-#include <heatball/file.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,22 +30,33 @@ const char *hb_planar_value_name(int index, char buffer[32])
     return buffer;
 }
 
-static json_t *fingerprint(const hb_context *context, const hb_planar_size *size,
-                           const hb_planar_run *run)
+/* ---- the cells ---- */
+
+typedef struct plan {
+    const hb_planar_size *size;
+    const char *directory;
+    hb_planar_run *runs;
+} plan;
+
+static void describe(const void *user, size_t i, hb_cell *cell)
 {
+    const plan *p = user;
+    const hb_planar_run *run = &p->runs[i];
+    const hb_planar_size *size = p->size;
     const hb_planar_set *set = &hb_planar_sets[run->set];
     const hb_planar_recipe *recipe = &hb_planar_recipes[run->method];
-    return hb_study_text(
-        "%s %s %s set=%s method=%s seed=%llu loss=%d head=%d target_rows=%d batch=%d "
-        "sigma_max=%.17g steps=%llu rows=%d width=%d judge=%zu watch=%zu samples=%zu "
-        "generate_steps=%d anchors=%zu watch_anchors=%zu",
-        FORMAT, hb_version(), hb_context_isa(context), set->name, recipe->name,
-        (unsigned long long)run->seed, recipe->loss, recipe->head, recipe->target_rows, set->batch,
-        set->sigma_max, (unsigned long long)run->steps, size->rows, size->width, size->judge,
-        size->watch, size->samples, size->generate_steps, size->anchors, size->watch_anchors);
+    hb_planar_run_name(run, cell->name);
+    snprintf(cell->settings, sizeof cell->settings,
+             "set=%s method=%s seed=%llu loss=%d head=%d target_rows=%d batch=%d "
+             "sigma_max=%.17g steps=%llu rows=%d width=%d judge=%zu watch=%zu samples=%zu "
+             "generate_steps=%d anchors=%zu watch_anchors=%zu",
+             set->name, recipe->name, (unsigned long long)run->seed, recipe->loss, recipe->head,
+             recipe->target_rows, set->batch, set->sigma_max, (unsigned long long)run->steps,
+             size->rows, size->width, size->judge, size->watch, size->samples, size->generate_steps,
+             size->anchors, size->watch_anchors);
+    cell->cost = run->cost;
+    cell->done = run->done;
 }
-
-/* ---- written ---- */
 
 static json_t *moment_json(const hb_planar_moment *moment)
 {
@@ -62,69 +71,75 @@ static json_t *moment_json(const hb_planar_moment *moment)
     return object;
 }
 
-hb_status hb_planar_write_run(hb_context *context, const hb_planar_size *size,
-                              const char *directory, const hb_planar_run *run)
+static hb_status run_cell(hb_context *context, void *user, size_t i, json_t *root)
 {
-    char name[64], file[80], buffer[32];
-    json_t *root = json_object(), *values = json_object(), *curve = json_array();
-    json_object_set_new(root, "fingerprint", fingerprint(context, size, run));
-    for (int i = 0; i < PLANAR_VALUES; i++)
-        json_object_set_new(values, hb_planar_value_name(i, buffer),
-                            hb_study_number(run->value[i]));
+    const plan *p = user;
+    hb_planar_run *run = &p->runs[i];
+    HB_TRY(hb_planar_do(context, p->size, p->directory, run));
+    json_t *curve = json_array();
+    hb_cells_put_values(root, PLANAR_VALUES, hb_planar_value_name, run->value);
     for (int k = 0; k < PLANAR_MOMENTS; k++)
         if (run->curve[k].step) json_array_append_new(curve, moment_json(&run->curve[k]));
-    json_object_set_new(root, "values", values);
     json_object_set_new(root, "curve", curve);
-    hb_planar_run_name(run, name);
-    snprintf(file, sizeof file, "%s.json", name);
-    return hb_study_write_json(context, directory, file, root);
+    return HB_OK;
 }
 
-/* ---- read ---- */
-
-static double number_of(const json_t *value)
+static void read_curve(const json_t *curve, hb_planar_run *run)
 {
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static void read_values(const json_t *root, hb_planar_run *run)
-{
-    char buffer[32];
-    const json_t *values = json_object_get(root, "values"), *curve = json_object_get(root, "curve");
-    for (int i = 0; i < PLANAR_VALUES; i++)
-        run->value[i] = number_of(json_object_get(values, hb_planar_value_name(i, buffer)));
     for (size_t m = 0; m < json_array_size(curve) && m < PLANAR_MOMENTS; m++) {
         const json_t *entry = json_array_get(curve, m), *errors = json_object_get(entry, "errors");
         hb_planar_moment *moment = &run->curve[m];
         moment->step = (uint64_t)json_integer_value(json_object_get(entry, "step"));
-        moment->residual = number_of(json_object_get(entry, "residual"));
+        moment->residual = hb_cells_number(json_object_get(entry, "residual"));
         for (size_t k = 0; k < PLANAR_CURVE_TAUS; k++)
             for (size_t region = 0; region < 3; region++)
                 moment->error[k][region] =
-                    number_of(json_array_get(json_array_get(errors, k), region));
+                    hb_cells_number(json_array_get(json_array_get(errors, k), region));
     }
 }
 
-hb_status hb_planar_read_run(hb_context *context, const hb_planar_size *size, const char *directory,
-                             hb_planar_run *run)
+/* Without its model a run is done again: the figures need it. */
+static void take(void *user, size_t i, const json_t *root)
 {
-    char name[64], file[80], *path, *model;
+    const plan *p = user;
+    hb_planar_run *run = &p->runs[i];
+    char name[64], *model;
     hb_planar_run_name(run, name);
-    snprintf(file, sizeof file, "%s.json", name);
-    HB_TRY(hb_study_path(context, directory, file, &path));
-    json_t *root = json_load_file(path, 0, NULL), *wanted = fingerprint(context, size, run);
-    free(path);
-    snprintf(file, sizeof file, "%s.safetensors", name);
-    const hb_status status = hb_study_path(context, directory, file, &model);
-    if (status == HB_OK && json_equal(json_object_get(root, "fingerprint"), wanted) &&
-        access(model, R_OK) == 0) {
-        read_values(root, run);
+    if (asprintf(&model, "%s/%s.safetensors", p->directory, name) < 0) return;
+    if (access(model, R_OK) == 0) {
+        hb_cells_get_values(root, PLANAR_VALUES, hb_planar_value_name, run->value);
+        read_curve(json_object_get(root, "curve"), run);
         run->done = 1;
     }
     free(model);
-    json_decref(wanted);
-    json_decref(root);
-    return status;
+}
+
+static hb_cells cells_of(size_t n, plan *user)
+{
+    return (hb_cells){.study = "planar",
+                      .format = FORMAT,
+                      .directory = user->directory,
+                      .n = n,
+                      .user = user,
+                      .describe = describe,
+                      .run = run_cell,
+                      .take = take};
+}
+
+hb_status hb_planar_read_all(hb_context *context, const hb_planar_size *size, const char *directory,
+                             size_t n, hb_planar_run *runs)
+{
+    plan p = {size, directory, runs};
+    const hb_cells cells = cells_of(n, &p);
+    return hb_cells_read(context, &cells);
+}
+
+hb_status hb_planar_do_all(hb_context *context, const hb_planar_size *size, const char *directory,
+                           size_t n, hb_planar_run *runs)
+{
+    plan p = {size, directory, runs};
+    const hb_cells cells = cells_of(n, &p);
+    return hb_cells_do(context, &cells);
 }
 
 /* ---- the long table ---- */
@@ -151,8 +166,9 @@ static hb_status write_moment(hb_writer *writer, const hb_planar_run *run,
     return write_number(writer, run, moment->step, "curve_residual_tau0.3", moment->residual);
 }
 
-static hb_status write_run_rows(hb_writer *writer, const hb_planar_run *run)
+static hb_status write_run_rows(hb_writer *writer, const void *user, size_t i_run)
 {
+    const hb_planar_run *run = (const hb_planar_run *)user + i_run;
     char buffer[32];
     for (int i = 0; i < PLANAR_VALUES; i++)
         HB_TRY(
@@ -166,14 +182,6 @@ hb_status hb_planar_write_table(hb_context *context, const char *directory, size
                                 const hb_planar_run *runs)
 {
     static const char *const names[] = {"set", "method", "seed", "step", "quantity", "value"};
-    char *path;
-    HB_TRY(hb_study_path(context, directory, "planar.csv", &path));
-    hb_writer *writer;
-    hb_status status = hb_writer_create(context, path, &writer);
-    free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, sizeof names / sizeof *names, names);
-    for (size_t i = 0; i < n && status == HB_OK; i++) status = write_run_rows(writer, &runs[i]);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_study_write_csv(context, directory, "planar.csv", sizeof names / sizeof *names, names,
+                              n, write_run_rows, runs);
 }

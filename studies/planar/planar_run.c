@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { HELD = 3, CURL_POINTS = 500, LATTICE = 96, MAX_MODES = 16 };
 #define FIRST_HELD (UINT64_C(1) << 20)  /* + (1 << 20) for each held-out sample */
@@ -41,13 +40,6 @@ typedef struct job {
 } job;
 
 /* ---- curves ---- */
-
-static double processor_time(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static hb_status prepare_tau(job *j, int k, double *log_density, double *sorted)
 {
@@ -116,10 +108,10 @@ static int on_watch(void *user, const hb_model *model, uint64_t step, double los
     for (int k = 0; k < PLANAR_MOMENTS; k++) {
         hb_planar_moment *moment = &j->run->curve[k];
         if (hb_planar_moment_step(j->run->steps, k) != step || moment->step) continue;
-        const double start = processor_time();
+        const double start = hb_cells_seconds();
         moment->step = step;
         j->status = watch_moment(j, model, moment);
-        j->watch_seconds += processor_time() - start;
+        j->watch_seconds += hb_cells_seconds() - start;
         return j->status != HB_OK;
     }
     return 0;
@@ -149,9 +141,9 @@ static hb_status train(job *j, hb_model **model)
     void *data;
     HB_TRY(hb_study_allocate(j->context, 2 * rows, sizeof(double), &data));
     hb_status status = hb_mixture_sample(j->context, j->truth, j->run->seed, 0, rows, data, NULL);
-    const double start = processor_time();
+    const double start = hb_cells_seconds();
     if (status == HB_OK) status = hb_train(j->context, &settings, 2, 0, rows, data, NULL, model);
-    j->run->seconds = processor_time() - start - j->watch_seconds;
+    j->run->seconds = hb_cells_seconds() - start - j->watch_seconds;
     const watched *w = &j->watch[PLANAR_TAU_TABLE_CURVE];
     if (status == HB_OK)
         hb_planar_floor(rows, data, hb_planar_curve_taus[PLANAR_TAU_TABLE_CURVE], j->size->watch,
@@ -333,7 +325,6 @@ static hb_status judge(job *j, const hb_model *model)
     return judge_field(j, &view);
 }
 
-/* The numbers come last: a run is done when they are there. */
 static hb_status keep(job *j, const hb_model *model, const char *directory)
 {
     char name[64], file[80], *path;
@@ -342,8 +333,7 @@ static hb_status keep(job *j, const hb_model *model, const char *directory)
     HB_TRY(hb_study_path(j->context, directory, file, &path));
     const hb_status status = hb_model_save(j->context, model, path);
     free(path);
-    HB_TRY(status);
-    return hb_planar_write_run(j->context, j->size, directory, j->run);
+    return status;
 }
 
 hb_status hb_planar_do(hb_context *context, const hb_planar_size *size, const char *directory,

@@ -13,14 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hb_status read_runs(hb_context *context, hb_planar_result *result)
-{
-    for (size_t i = 0; i < result->n; i++)
-        HB_TRY(
-            hb_planar_read_run(context, &result->size, result->runs_directory, &result->runs[i]));
-    return HB_OK;
-}
-
 static void say_shortened(json_t *root, const hb_planar_result *result)
 {
     const hb_planar_size *size = &result->size,
@@ -51,7 +43,9 @@ static hb_status run_and_write(hb_context *context, const hb_study_settings *set
                                hb_planar_result *result)
 {
     HB_TRY(hb_planar_plan(context, &result->size, &result->n, &result->runs));
-    if (settings->resume) HB_TRY(read_runs(context, result));
+    if (settings->resume)
+        HB_TRY(hb_planar_read_all(context, &result->size, result->runs_directory, result->n,
+                                  result->runs));
     HB_TRY(
         hb_planar_do_all(context, &result->size, result->runs_directory, result->n, result->runs));
     hb_planar_average(result);

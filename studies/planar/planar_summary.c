@@ -60,21 +60,58 @@ double hb_planar_error(const hb_planar_result *result, int set, int method, int 
                            PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + region);
 }
 
+/* The run of another method with the same set and seed as this one; NULL: there is none. */
+static const hb_planar_run *partner_of(const hb_planar_result *result, const hb_planar_run *run,
+                                       int method)
+{
+    for (size_t i = 0; i < result->n; i++) {
+        const hb_planar_run *other = &result->runs[i];
+        if (other->set == run->set && other->method == method &&
+            other->seed_index == run->seed_index)
+            return other;
+    }
+    return NULL;
+}
+
 double hb_planar_common_mean(const hb_planar_result *result, int set, int method, int other,
                              int value)
 {
     double sum = 0;
     int n = 0;
-    for (size_t i = 0; i < result->n; i++)
-        for (size_t k = 0; k < result->n; k++) {
-            const hb_planar_run *a = &result->runs[i], *b = &result->runs[k];
-            if (a->set != set || b->set != set || a->method != method || b->method != other ||
-                a->seed_index != b->seed_index)
-                continue;
-            sum += a->value[value];
-            n++;
-        }
+    for (size_t i = 0; i < result->n; i++) {
+        const hb_planar_run *run = &result->runs[i];
+        if (run->set != set || run->method != method || !partner_of(result, run, other)) continue;
+        sum += run->value[value];
+        n++;
+    }
     return n > 0 ? sum / n : NAN;
+}
+
+double hb_planar_seed_ratio(const hb_planar_result *result, int set, int method, int other,
+                            int value, double *se)
+{
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (size_t i = 0; i < result->n; i++) {
+        const hb_planar_run *run = &result->runs[i];
+        if (run->set != set || run->method != method) continue;
+        const hb_planar_run *partner = partner_of(result, run, other);
+        if (!partner) continue;
+        const double r = log(run->value[value] / partner->value[value]);
+        sum += r;
+        squares += r * r;
+        n++;
+    }
+    const double mean = n > 0 ? sum / n : NAN;
+    *se = n > 1 ? sqrt(fmax(0, squares / n - mean * mean) / (n - 1)) : NAN;
+    return mean;
+}
+
+int hb_planar_paper_place(int method)
+{
+    for (int place = 0; place < PLANAR_PAPER_METHODS; place++)
+        if (hb_planar_paper_methods[place] == method) return place;
+    return -1;
 }
 
 int hb_planar_has(const hb_planar_result *result, int set)
@@ -167,8 +204,9 @@ static void print_row(FILE *table, const hb_planar_result *result, int set, int 
                mean->se[PLANAR_RESIDUAL + PLANAR_TAU_TABLE]);
     hb_study_print(table, " | %5.2f | %g/%g", mean->mean[PLANAR_MMD] / mean->mean[PLANAR_MMD_FLOOR],
                    mean->mean[PLANAR_MODES_FOUND], mean->mean[PLANAR_MODES]);
-    if (method <= PLANAR_HB && !isnan(s->paper[method]))
-        hb_study_print(table, " | %.4f", s->paper[method]);
+    const int place = hb_planar_paper_place(method);
+    if (place >= 0 && !isnan(s->paper[place]))
+        hb_study_print(table, " | %.4f", s->paper[place]);
     else
         hb_study_print(table, " | %6s", "");
     if (!isnan(paper_best(s)))

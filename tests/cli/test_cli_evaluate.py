@@ -298,6 +298,15 @@ def test_a_drift_has_no_exact_score(tmp_path):
     given = evaluate(path, "--tau", 0.5, "--samples", 20)
     assert given["tau"][0]["mse"] is None
     assert given["mse_reason"] == "the exact score under a drift is not known"
+    assert given["generated"] == 20 and given["mmd"] > 0 and 0 < given["nll_se"] < given["nll"] < 10
+    succeed("train", "--data", SET, "--method", "dsm", "--head", "score", "--drift", "x - 0.3*x^3, -y", "--steps",
+            2, "--width", 16, "-q", "-o", path)
+    given = evaluate(path, "--tau", 0.5, "--samples", 20)
+    assert given["mmd"] > 0 and given["nll"] is None
+    assert given["nll_reason"] == "only the energy head knows the density at the largest tau of a drift"
+    succeed("train", "--data", SET, "--method", "dsm", "--head", "score", "--drift", "-80*x, -y",
+            "--steps", 2, "--width", 16, "-q", "-o", path)
+    assert evaluate(path, "--tau", 0.5, "--samples", 0)["curl"] >= 0  # points by 400 steps: 200 are refused
 
 
 # ---- refusals -----------------------------------------------------------------------------------

@@ -53,6 +53,16 @@ def clusters(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def wells(tmp_path_factory):
+    """Return a model of two clusters, three quarters and one quarter, that a rotating double well carries on."""
+    folder = tmp_path_factory.mktemp("wells")
+    random = np.random.default_rng(5)
+    part = (np.arange(2000) % 4 == 0).astype(int)
+    return train(folder, np.array([[-1.0, 0.5], [1.2, -0.8]])[part] + 0.3 * random.normal(size=(2000, 2)),
+                 "--head", "energy", "--drift", "x - x^3 - y, x - y", "--tau-max", 1, "--width", 48, "--steps", 600)
+
+
+@pytest.fixture(scope="module")
 def images(tmp_path_factory):
     """Return a model of images of 8 x 8 pixels, a ramp from -1 to 1 of any brightness."""
     folder = tmp_path_factory.mktemp("images")
@@ -134,6 +144,32 @@ def test_samples_of_the_ring_by_every_solver(tmp_path):
         radius = np.linalg.norm(np.load(tmp_path / "x.npy"), axis=1)
         assert radius.mean() == pytest.approx(2.5, abs=0.03)
         assert radius.std() == pytest.approx(0.12, abs=0.025)
+
+
+@pytest.mark.parametrize("solver", ["sde", "ode", "heun"])
+def test_samples_under_a_drift(tmp_path, wells, solver):
+    """Three quarters and one quarter, near the clusters; the same bytes on two threads and in pieces."""
+    rest = ["--solver", solver, "--n-steps", 30, "--tolerance", 1e-3]
+    succeed(wells, "-n", 600, "--threads", 2, *rest, "-o", tmp_path / "all.npy")
+    x = np.load(tmp_path / "all.npy")
+    first = ((x - [-1.0, 0.5])**2).sum(axis=1) < ((x - [1.2, -0.8])**2).sum(axis=1)
+    assert abs(first.mean() - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 600) + 0.03
+    assert np.abs(x[first].mean(axis=0) - [-1.0, 0.5]).max() < 0.15
+    assert np.median(np.abs(x[first] - [-1.0, 0.5])) < 0.3
+    succeed(wells, "-n", 100, "--first", 500, "--threads", 1, *rest, "-o", tmp_path / "last.npy")
+    assert np.array_equal(x[500:], np.load(tmp_path / "last.npy"))
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--label", 1], "was trained with --drift; it keeps where paths of all classes ended, and takes no --label"),
+    (["--each-label"], "takes no --label or --each-label"),
+    (["--clip", "no"], "--clip is for the processes ou and ve"),
+    (["--n-steps", 3], "n_steps is 3; this drift changes its law within tau = "),
+    (["--tau-min", 1e-5], "the model was trained from tau = 0.001 to 1"),
+])
+def test_refusals_under_a_drift(tmp_path, wells, arguments, says):
+    assert says in complaint(run(wells, "-n", 4, *arguments, "-o", tmp_path / "x.npy"))
+    assert not (tmp_path / "x.npy").exists()
 
 
 def test_denoise_and_tau_min_matter(tmp_path, clusters):

@@ -375,7 +375,8 @@ static void test_bad_settings_are_refused(void **state)
     const double indefinite[4] = {1, 2, 2, -500}, lopsided[4] = {1, 2, 3, 9}, bad[2] = {0, NAN};
     REFUSE(solver, 3, "solver is 3");
     REFUSE(low, INFINITY, "low is inf and high is inf");
-    REFUSE(process, HB_PROCESS_DRIFT, "process is 2");
+    REFUSE(process, 3, "process is 3");
+    REFUSE(process, HB_PROCESS_DRIFT, "but there is no drift");
     REFUSE(n_steps, 0, "n_steps is 0; it must be 1 to 1000000");
     REFUSE(n_correct, -1, "n_correct is -1");
     REFUSE(n_correct, 4001, "n_correct is 4001");
@@ -401,7 +402,9 @@ static void test_bad_settings_are_refused(void **state)
     s.size++;
     assert_fails(*state, hb_generate(*state, &s, 2, 0, 2, gaussian_score, &process, x),
                  HB_ERROR_ARGUMENT, "needs a newer library");
-    s.size--;
+    s.size = offsetof(hb_generate_settings, drift); /* a program of before there were drifts */
+    assert_ok(*state, hb_generate(*state, &s, 2, 0, 2, gaussian_score, &process, x));
+    s.size = sizeof s;
     assert_fails(*state, hb_generate(*state, &s, 2, 0, 2, NULL, NULL, x), HB_ERROR_ARGUMENT,
                  "score or x is NULL");
     assert_fails(*state, hb_generate(*state, &s, 2, UINT64_MAX / 2, 2, gaussian_score, &process, x),

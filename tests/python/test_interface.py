@@ -83,6 +83,8 @@ def table(kind):
     return re.findall(r"`(hb_\w+)`", line.rsplit("|", 2)[0])
 
 
+# Of structs that have grown since they were first installed, the first field that was added.
+FIRST_ADDED = {"hb_generate_settings": "drift"}
 SETTINGS, LISTS = table("settings"), table("arrays of the caller")
 RESULTS, ROWS, FINAL = table("results"), table("rows"), table("final")
 
@@ -301,7 +303,9 @@ class Caller:
         out = _native.STRUCTS[name]()
         if name in SETTINGS:
             getattr(library, name + "_default")(ctypes.sizeof(out), ctypes.byref(out))
-        out.size = max(ctypes.sizeof(out) + more, 0) if more > -1000 else 0
+        oldest = getattr(_native.STRUCTS[name], FIRST_ADDED.get(name, ""), None)  # a struct that has grown
+        whole = oldest.offset if oldest and more < 0 else ctypes.sizeof(out)
+        out.size = max(whole + more, 0) if more > -1000 else 0
         self.keep.append(out)
         return ctypes.byref(out)
 

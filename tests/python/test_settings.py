@@ -89,7 +89,8 @@ def test_python_has_a_keyword_for_every_setting():
 def test_python_generates_with_every_setting():
     keywords = set(inspect.signature(heatball.Model.generate).parameters) | {"low", "high"}  # clip
     names = {row.name.decode() for row in rows_of("hb_generate_setting")}
-    assert names - keywords - {"size"} == {"process", "mean", "covariance"}  # the model's
+    assert names - keywords - {"size"} == {
+        "process", "mean", "covariance", "drift", "n_ends", "end_density", "end_user"}  # the model's
 
 
 def test_the_header_says_the_same_defaults():

@@ -11,6 +11,8 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.stats
 
 import heatball
 
@@ -159,6 +161,47 @@ def test_a_drift_of_the_user(tmp_path):
     score = -(points - shrink * x.mean(axis=0)) / variance
     assert np.sqrt(((model.score(points, tau) - score)**2).mean()) < 0.15 * np.sqrt((score**2).mean())
     assert np.array_equal(pickle.loads(pickle.dumps(model)).score(points, tau), model.score(points, tau))
+
+
+def rotating_gaussian(tau, A, mean, covariance):
+    """The moments at tau of dx = -A x dtau + sqrt(2) dW from N(mean, covariance), by SciPy."""
+    E = scipy.linalg.expm(-A * tau)
+    P = scipy.linalg.solve_continuous_lyapunov(A, 2 * np.eye(len(A)))
+    return E @ mean, E @ (covariance - P) @ E.T + P
+
+
+def test_samples_and_likelihoods_under_a_drift():
+    """A linear drift that rotates, from a Gaussian: an untrained model is nearly right, a short training enough."""
+    A, mean, C = np.array([[1.2, 0.9], [-0.7, 0.5]]), np.array([0.9, -0.4]), np.array([[0.5, 0.1], [0.1, 0.3]])
+    random = np.random.Generator(np.random.Philox(4))
+    x = random.multivariate_normal(mean, C, 4000)
+    model = heatball.train(x, drift=["-1.2*x - 0.9*y", "0.7*x - 0.5*y"], steps=200, width=32, depth=2,
+                           tau_min=0.01, tau_max=0.8)
+    constant, error = model.log_normaliser()
+    assert error < 1e-4 and abs(constant) < 3
+    for solver in "sde", "ode", "heun":
+        made = model.generate(2000, solver, n_steps=30, tolerance=1e-3)
+        assert np.all(np.abs(made.mean(0) - mean) < 5 * np.sqrt(np.diag(C) / 2000) + 0.03)
+        assert np.all(np.abs(np.cov(made.T) - C) < 0.07)
+    m, V = rotating_gaussian(0.01, A, mean, C)
+    few = random.multivariate_normal(m, V, 100)
+    exact = scipy.stats.multivariate_normal(m, V).logpdf(few)
+    off = model.log_likelihood(few) - exact
+    assert abs(off.mean()) < 0.05 and off.std() < 0.15
+    # fresh ends: those of the exact law, more of them than the model keeps
+    m, V = rotating_gaussian(0.8, A, mean, C)
+    ends = random.multivariate_normal(m, V, 5000)
+    made = model.generate(5000, "heun", n_steps=20, ends=ends)
+    assert len(np.unique(made[:, 0])) == 5000
+    assert np.all(np.abs(made.mean(0) - mean) < 5 * np.sqrt(np.diag(C) / 5000) + 0.03)
+    # copies of kept ends are moved before they go back
+    both = model.generate(2, "ode", ends=ends[:1], first=0)
+    assert np.abs(both[0] - both[1]).max() > 1e-3
+    assert np.array_equal(model.generate(1, "ode", ends=ends[:1], first=1)[0], both[1])
+    with pytest.raises(heatball.ArgumentError, match="ends has 3 columns"):
+        model.generate(1, ends=np.zeros((2, 3)))
+    with pytest.raises(heatball.ArgumentError, match="tau_max is 0.5; a model of a drift"):
+        model.generate(1, tau_max=0.5)
 
 
 def moved_gaussian(n=400):

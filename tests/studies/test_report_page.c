@@ -72,6 +72,11 @@ static json_t *make_result(void)
     hb_study_table(root, "alpha_table", "Title", "2.1 Table", "name|ours|theirs (paper)",
                    json_pack("[[s,s,s],[s,s,s]]", "a", "1.5", "2.5", "b", "", "text"),
                    json_string("Note."));
+    json_t *cells = json_pack("[s,s,s]", "a_long_name", "0.00134 ± 0.0002", "+1.2 % / -3.4 %");
+    for (int k = 4; k <= 13; k++) json_array_append_new(cells, json_string("0.00134 ± 0.0002"));
+    hb_study_table(root, "alpha_wide", "Wide", "B Table",
+                   "c1|c_2 & d|c3|c4|c5|c6|c7|c8|c9|c10|c11|c12|c13", json_pack("[o]", cells),
+                   NULL);
     hb_study_caption(figures, "alpha_small", "2.1 Figure", "Small. More.");
     hb_study_caption(figures, "alpha_big", "5.2 Figure", "Big <one>. More.");
     hb_study_caption(figures, "alpha_none", "", "None.");
@@ -173,8 +178,30 @@ static void test_tables_mark_the_papers_columns(void **state)
     (void)state;
     find("<th scope=\"col\">name</th><th scope=\"col\" class=\"n\">ours</th><th scope=\"col\" "
          "class=\"paper\">theirs (paper)</th>");
-    find("<th scope=\"row\">a</th><td class=\"n\">1.5</td><td class=\"paper\">2.5</td>");
+    find("<th scope=\"row\">a</th><td class=\"n\" data-title=\"ours\">1.5</td><td class=\"paper\" "
+         "data-title=\"theirs (paper)\">2.5</td>");
     find("Shaded: the paper’s numbers. Note.");
+}
+
+/* Thirteen columns: smaller type, numbers that break before ± and behind / alone, and a class that
+ * folds it, in a window where nothing of it fits side by side any more. */
+static void test_wide_tables_break_and_fold(void **state)
+{
+    (void)state;
+    const char *wide = find("id=\"table-alpha_wide\"");
+    const char *table = strstr(wide, "<table class=\"dense f");
+    assert_non_null(table);
+    const long limit = strtol(table + strlen("<table class=\"dense f"), NULL, 10);
+    assert_true(limit >= 56 && limit <= 68); /* 13 columns of 8 to 10 characters; 72 is the page */
+    char rule[64];
+    snprintf(rule, sizeof rule, "@container(max-width:%ldrem){.f%ld,", limit, limit);
+    find(rule);
+    find(".table .scroll{container-type:inline-size;");
+    assert_non_null(strstr(wide, "<td class=\"n\" data-title=\"c_2 &amp; d\">0.00134 <span>± "
+                                 "0.0002</span></td>"));
+    assert_non_null(strstr(wide, "<td class=\"n\" data-title=\"c3\"><span>+1.2 % /</span> "
+                                 "<span>−3.4 %</span></td>"));
+    assert_non_null(strstr(find("id=\"table-alpha_table\""), "<table class=\"f20\">"));
 }
 
 static void test_pictures_are_inside(void **state)
@@ -226,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_order_is_the_papers),
                                        cmocka_unit_test(test_text_is_escaped_and_set),
                                        cmocka_unit_test(test_tables_mark_the_papers_columns),
+                                       cmocka_unit_test(test_wide_tables_break_and_fold),
                                        cmocka_unit_test(test_pictures_are_inside),
                                        cmocka_unit_test(test_corrections_link_to_claims),
                                        cmocka_unit_test(test_results_hold_both)};

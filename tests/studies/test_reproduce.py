@@ -68,6 +68,7 @@ class Page(html.parser.HTMLParser):
         self.pictures = collections.defaultdict(list)  # figure: attributes of its svg or img
         self.text = collections.defaultdict(str)  # by the nearest id
         self.order, self.headings, self.regions = [], [], []
+        self.tables = {}  # by id: class, titles of the columns, titles that the cells name, by row
 
     def inside(self, tag):
         return next((values for name, values in reversed(self.open) if name == tag), None)
@@ -85,6 +86,7 @@ class Page(html.parser.HTMLParser):
             self.headings.append(int(tag[1]))
         if tag in ("header", "nav", "main", "footer"):
             self.regions.append(tag)
+        self.note_table(tag, values)
         figure = self.inside("figure")
         if tag in ("svg", "img") and figure:
             self.pictures[figure["id"]].append((tag, values))
@@ -92,6 +94,15 @@ class Page(html.parser.HTMLParser):
             self.sort_link(tag, values.get(key))
         if not closed and tag not in VOID:
             self.open.append((tag, values))
+
+    def note_table(self, tag, values):
+        if tag == "table" and values.get("class") != "summary":
+            self.tables[self.nearest_id()] = (values.get("class", ""), [], [])
+        table = self.tables.get(self.nearest_id())
+        if table and tag == "tr" and self.inside("tbody") is not None:
+            table[2].append([])
+        if table and tag == "td":
+            table[2][-1].append(values.get("data-title"))
 
     def sort_link(self, tag, target):
         if target is None:
@@ -111,6 +122,8 @@ class Page(html.parser.HTMLParser):
             self.wrong.append((tag, self.getpos()))
 
     def handle_data(self, data):
+        if self.inside("thead") is not None and self.nearest_id() in self.tables:
+            self.tables[self.nearest_id()][1].append(data)
         self.text[self.nearest_id()] += data
 
 
@@ -239,6 +252,22 @@ def check_tables(page, results):
                 assert "".join(map(as_shown, row)) in text, table["name"]
 
 
+def check_folding(page, results, style):
+    """Every table can be folded: a class that the style sheet knows, and cells that name their column."""
+    tables = [t for study in results["studies"] for t in study.get("tables", [])]
+    assert sorted(page.tables) == sorted(f"table-{t['name']}" for t in tables)
+    for table in tables:
+        kind, titles, named = page.tables[f"table-{table['name']}"]
+        assert "".join(titles) == "".join(map(as_shown, table["columns"])), table["name"]
+        limit = re.fullmatch(r"(?:dense )?f(\d+)", kind)[1]
+        assert f"@container(max-width:{limit}rem){{.f{limit}," in style and 20 <= int(limit) < 72
+        assert named == [table["columns"][1:]] * len(table["rows"]), table["name"]
+
+
+def test_every_table_can_be_folded(page, results, run):
+    check_folding(page, results, (run[0] / "index.html").read_text(encoding="utf-8"))
+
+
 def test_every_table_is_there(page, results):
     assert [t["name"] for t in results["studies"][0]["tables"]] == ["sampler_laws", "sampler_dimensions"]
     check_tables(page, results)
@@ -272,7 +301,13 @@ def test_what_closes_the_page(page):
 PROBE = """<script>window.addEventListener('load', () => {
 const size = e => { const b = e.getBoundingClientRect(); return [b.width, b.height]; };
 const found = {width: innerWidth, scroll: document.documentElement.scrollWidth,
-    ground: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color, figures: {}, type: 99};
+    ground: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color, figures: {}, tables: {}, type: 99};
+for (const t of document.querySelectorAll('.table table')) {
+    const box = t.parentElement.getBoundingClientRect();
+    const cells = [...t.querySelectorAll('tbody th,tbody td')].filter(c => c.textContent && c.getBoundingClientRect().width);
+    found.tables[t.closest('.table').id] = [Math.max(...cells.map(c => c.getBoundingClientRect().right)) - box.right,
+        cells.length, getComputedStyle(t).display];
+}
 for (const f of document.querySelectorAll('figure')) {
     const p = f.querySelector('svg,img');
     found.figures[f.id] = p ? [...size(p), getComputedStyle(p.parentElement).backgroundColor,
@@ -312,6 +347,8 @@ def check_layout(found, width, dark):
     for name, (w, h, ground, parts) in found["figures"].items():
         assert w > 200 and h > 80 and parts > 0 and ground == "rgb(255, 255, 255)", name
     assert found["type"] >= 8
+    for name, (beyond, cells, _) in found["tables"].items():
+        assert beyond < 1 and cells > 3, name
 
 
 @needs_chromium
@@ -321,6 +358,8 @@ def test_it_is_laid_out(run, results, tmp_path, width, dark):
     found = probe(run[0], tmp_path, width, dark)
     assert sorted(found["figures"]) == sorted(f["name"] for f in results["studies"][0]["figures"])
     check_layout(found, width, dark)
+    folded = {name for name, (_, _, display) in found["tables"].items() if display == "block"}
+    assert folded == ({"table-sampler_laws", "table-sampler_dimensions"} if width == 360 else set())
 
 
 @needs_chromium
@@ -343,6 +382,7 @@ def test_the_whole_quick_run(tmp_path):
     check_structure(page, directory)
     check_claims(page, results)
     check_tables(page, results)
+    check_folding(page, results, (directory / "index.html").read_text(encoding="utf-8"))
     assert (directory / "index.html").stat().st_size < 10e6
     for study in results["studies"]:
         for kind in ("claims", "tables", "figures"):
@@ -353,5 +393,5 @@ def test_the_whole_quick_run(tmp_path):
     if HAS_GNUPLOT:
         check_pictures(page, results)
     if CHROMIUM and HAS_GNUPLOT:
-        for width, dark in ((360, True), (1200, False)):
+        for width, dark in ((360, True), (800, False), (1000, False), (1200, False)):
             check_layout(probe(directory, tmp_path, width, dark), width, dark)

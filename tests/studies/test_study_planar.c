@@ -3,14 +3,14 @@
  * Compared: the files of 1 and of 2 workers, and of a study that lost some of its runs and was resumed,
  * byte for byte; the kept numbers with the judge's, asked again about the kept models. */
 #include "planar/planar.h"
-#include "support.h"
+#include "study_files.h"
 
-#include <dirent.h>
+#include <heatball/train.h>
+
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { RING = 4, RUNS = 2 * 3 + 6, MAX_FILE = 1 << 20 };
+enum { RING = 4, SINGLE = PLANAR_METHODS - PLANAR_MAIN, RUNS = 2 * PLANAR_MAIN + SINGLE };
 
 static hb_planar_size tiny(void)
 {
@@ -40,50 +40,13 @@ static hb_planar_run *study(int threads, const char *directory, int *found)
     *found = 0;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
     assert_int_equal(n, RUNS);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(hb_planar_read_run(context, &size, directory, &runs[i]), HB_OK);
-        *found += runs[i].done;
-    }
+    assert_int_equal(hb_planar_read_all(context, &size, directory, n, runs), HB_OK);
+    for (size_t i = 0; i < n; i++) *found += runs[i].done;
     if (hb_planar_do_all(context, &size, directory, n, runs) != HB_OK)
         fail_msg("%s", hb_context_message(context));
     assert_int_equal(hb_planar_write_table(context, directory, n, runs), HB_OK);
     hb_context_destroy(context);
     return runs;
-}
-
-static size_t read_whole(const char *directory, const char *name, char *bytes)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "rb");
-    if (!file) return 0;
-    const size_t n = fread(bytes, 1, MAX_FILE, file);
-    fclose(file);
-    return n;
-}
-
-/* All files of a are in b, with the same bytes; how many there are. */
-static int same_files(const char *a, const char *b)
-{
-    static char x[MAX_FILE], y[MAX_FILE];
-    int files = 0;
-    DIR *list = opendir(a);
-    assert_non_null(list);
-    for (struct dirent *entry = readdir(list); entry; entry = readdir(list)) {
-        if (entry->d_name[0] == '.') continue;
-        const size_t n = read_whole(a, entry->d_name, x), m = read_whole(b, entry->d_name, y);
-        if (n == 0 || n != m || memcmp(x, y, n) != 0) fail_msg("%s differs", entry->d_name);
-        files++;
-    }
-    closedir(list);
-    return files;
-}
-
-static void remove_file(const char *directory, const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    assert_int_equal(unlink(path), 0);
 }
 
 static char ONE[] = "/tmp/heatball-planar-1-XXXXXX", TWO[] = "/tmp/heatball-planar-2-XXXXXX";
@@ -97,14 +60,8 @@ static int set_up(void **state)
 static int clean_up(void **state)
 {
     (void)state;
-    char *const directories[] = {ONE, TWO};
-    for (int k = 0; k < 2; k++) {
-        DIR *list = opendir(directories[k]);
-        for (struct dirent *entry = list ? readdir(list) : NULL; entry; entry = readdir(list))
-            if (entry->d_name[0] != '.') remove_file(directories[k], entry->d_name);
-        if (list) closedir(list);
-        rmdir(directories[k]);
-    }
+    remove_files(ONE);
+    remove_files(TWO);
     return 0;
 }
 
@@ -135,10 +92,8 @@ static void test_a_run_of_other_settings_is_done_again(void **state)
     size_t n;
     size.anchors++;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(hb_planar_read_run(context, &size, ONE, &runs[i]), HB_OK);
-        assert_false(runs[i].done);
-    }
+    assert_int_equal(hb_planar_read_all(context, &size, ONE, n, runs), HB_OK);
+    for (size_t i = 0; i < n; i++) assert_false(runs[i].done);
     free(runs);
     hb_context_destroy(context);
 }
@@ -202,19 +157,103 @@ static void test_steps_and_moments(void **state)
     hb_planar_run *runs;
     size_t n;
     assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(n, 8 * (3 * 5 + 6));
+    assert_int_equal(n, 8 * (5 * PLANAR_MAIN + SINGLE));
     for (size_t i = 0; i < n; i++) {
         const uint64_t steps = runs[i].steps, wide = runs[i].set == 1 ? 6600 : 4800;
         const int method = runs[i].method;
         if (method <= PLANAR_HB_PAPER) assert_int_equal(steps, wide);
-        if (method == PLANAR_DSM_TIME) assert_int_equal(steps, wide * 22 / 10);
+        if (method == PLANAR_DSM_TIME)
+            assert_true(fabs((double)steps - (double)wide * 2.52 / 1.17) <= 10);
         if (method == PLANAR_FP_TIME)
-            assert_true(fabs((double)steps - (double)wide * 22 / 15) < 20);
+            assert_true(fabs((double)steps - (double)wide * 2.52 / 1.74) <= 10);
         assert_int_equal(hb_planar_moment_step(steps, PLANAR_MOMENTS - 1), steps);
         for (int k = 1; k < PLANAR_MOMENTS; k++)
             assert_true(hb_planar_moment_step(steps, k) > hb_planar_moment_step(steps, k - 1));
     }
     free(runs);
+    hb_context_destroy(context);
+}
+
+/* What is compared as fair is: hb's targets, its head and number of steps, or its time. */
+static void test_fair_methods_have_the_same_targets(void **state)
+{
+    static const int fair[] = {PLANAR_DSM_TARGETS, PLANAR_FP_TARGETS, PLANAR_DSM_TIME,
+                               PLANAR_FP_TIME};
+    const hb_planar_recipe *recipes = hb_planar_recipes, *hb = &recipes[PLANAR_HB];
+    (void)state;
+    assert_true(hb->target_rows > 0);
+    for (int i = 0; i < 4; i++) {
+        const hb_planar_recipe *recipe = &recipes[fair[i]];
+        assert_int_equal(recipe->target_rows, hb->target_rows);
+        assert_int_equal(recipe->head, hb->head);
+        assert_true(recipe->share == hb->share);
+        assert_int_equal(recipe->as_long_as, i < 2 ? -1 : PLANAR_HB);
+    }
+    assert_true(recipes[PLANAR_DSM_TIME].cost == recipes[PLANAR_DSM_TARGETS].cost);
+    assert_true(recipes[PLANAR_FP_TIME].cost == recipes[PLANAR_FP_TARGETS].cost);
+    for (int method = 0; method < PLANAR_METHODS; method++)
+        assert_int_equal(recipes[method].seeds == 0, method < PLANAR_MAIN);
+}
+
+/* dsm-targets is hb with weight 0: the same bytes. */
+static void test_dsm_with_targets_is_hb_without_the_constraint(void **state)
+{
+    enum { N = 64 };
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    double data[2 * N], x[2 * N], tau[N], score[2][2 * N];
+    hb_mixture *ring;
+    (void)state;
+    assert_int_equal(hb_mixture_named(context, "ring", &ring), HB_OK);
+    assert_int_equal(hb_mixture_sample(context, ring, 2385, 0, N, data, NULL), HB_OK);
+    assert_int_equal(hb_mixture_sample(context, ring, 2385, N, N, x, NULL), HB_OK);
+    for (int i = 0; i < N; i++) tau[i] = 0.3;
+    for (int k = 0; k < 2; k++) {
+        hb_train_settings settings;
+        hb_train_settings_default(sizeof settings, &settings);
+        settings.loss = k ? HB_LOSS_HB : HB_LOSS_DSM;
+        settings.weight = 0;
+        settings.target_rows = 32;
+        settings.width = 16;
+        settings.batch = 32;
+        settings.steps = 40;
+        settings.seed = 2385;
+        hb_model *model;
+        assert_int_equal(hb_train(context, &settings, 2, 0, N, data, NULL, &model), HB_OK);
+        assert_int_equal(hb_model_score(context, model, N, x, tau, NULL, score[k]), HB_OK);
+        hb_model_destroy(model);
+    }
+    assert_memory_equal(score[0], score[1], sizeof score[0]);
+    hb_mixture_destroy(ring);
+    hb_context_destroy(context);
+}
+
+/* Made-up runs: hb 0.5 of dsm-targets, which has 0.4 of dsm, for every seed, with a known spread. */
+static void test_ratios_over_seeds(void **state)
+{
+    const hb_study_settings settings = {.seed = 42, .seeds = 2};
+    hb_planar_result result = {.size = hb_planar_choose_size(&settings)};
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const int low = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + 1;
+    double se;
+    (void)state;
+    assert_int_equal(hb_planar_plan(context, &result.size, &result.n, &result.runs), HB_OK);
+    for (size_t i = 0; i < result.n; i++) {
+        hb_planar_run *run = &result.runs[i];
+        const double seed = run->seed_index ? 3 : 1, spread = run->seed_index ? 1.25 : 0.8;
+        const int method = run->method;
+        run->value[low] = seed * (method == PLANAR_HB            ? 0.2 * spread
+                                  : method == PLANAR_DSM_TARGETS ? 0.4
+                                                                 : 1);
+    }
+    assert_near(hb_planar_seed_ratio(&result, RING, PLANAR_DSM_TARGETS, PLANAR_DSM, low, &se),
+                log(0.4), 1e-12);
+    assert_near(se, 0, 1e-7);
+    assert_near(hb_planar_seed_ratio(&result, RING, PLANAR_HB, PLANAR_DSM_TARGETS, low, &se),
+                log(0.5), 1e-12);
+    assert_near(se, log(1.25), 1e-7); /* deviations ±ln 1.25: sqrt(2/1/2) of it */
+    hb_planar_seed_ratio(&result, RING, PLANAR_HB, PLANAR_DSM_TIME, low, &se);
+    assert_true(isnan(se)); /* one seed in common */
+    free(result.runs);
     hb_context_destroy(context);
 }
 
@@ -283,6 +322,9 @@ int main(void)
         cmocka_unit_test(test_a_run_of_other_settings_is_done_again),
         cmocka_unit_test(test_numbers_are_the_judges_about_the_kept_models),
         cmocka_unit_test(test_steps_and_moments),
+        cmocka_unit_test(test_fair_methods_have_the_same_targets),
+        cmocka_unit_test(test_dsm_with_targets_is_hb_without_the_constraint),
+        cmocka_unit_test(test_ratios_over_seeds),
         cmocka_unit_test(test_interrupts_and_errors),
         cmocka_unit_test(test_the_floor_of_few_rows),
     };

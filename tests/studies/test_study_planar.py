@@ -1,6 +1,6 @@
 """The planar study as a user runs it, against NumPy.
 
-The binary is $HEATBALL_COMMAND, by default build/heatball. `--quick` trains 27 networks, so all of this is marked
+The binary is $HEATBALL_COMMAND, by default build/heatball. `--quick` trains 30 networks, so all of this is marked
 long; tests/studies/test_study_planar.c has a tiny study with the same code. The exact scores are written again here from the
 parameters of docs/datasets.md, the draws are NumPy's, and the models are those that the study kept.
 """
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 SEED = 23850
 SETS = ["sparse_dense_gmm", "elongated_gmm", "ring"]
-METHODS = ["dsm", "fp", "hb", "hb-free", "hb-paper", "dsm-time", "fp-time", "dsm-score", "hb-helmholtz"]
+METHODS = ["dsm", "dsm-targets", "fp", "fp-targets", "hb", "hb-paper", "dsm-time", "fp-time", "dsm-score", "hb-helmholtz"]
 FIGURES = ["planar_regions", "planar_residual", "planar_training", "planar_multitau", "planar_ratios", "planar_fields",
            "planar_helmholtz", "planar_samples", "planar_modes"]
 HAS_GNUPLOT = shutil.which("gnuplot") is not None
@@ -112,7 +112,7 @@ def draws_and_score(name, tau, n, rng):
 
 
 @pytest.mark.parametrize("name", ["elongated_gmm", "sparse_dense_gmm"])
-@pytest.mark.parametrize("method", ["dsm", "fp", "hb", "dsm-score"])
+@pytest.mark.parametrize("method", ["dsm", "dsm-targets", "fp-targets", "hb", "dsm-score"])
 def test_errors_are_those_of_the_kept_models(result, summary, name, method):
     model = heatball.load(result[0] / "runs" / f"{name}-{method}-{SEED}.safetensors")
     rng = np.random.default_rng(2385)
@@ -138,7 +138,7 @@ def test_curves_end_near_the_final_error(summary, table):
 
 def test_the_claims(result, summary):
     verdicts = {claim["id"]: claim["verdict"] for claim in summary["claims"]}
-    assert set(verdicts) == {"table", "low-density", "equal-time", "no-distortion", "helmholtz", "ring", "residual",
+    assert set(verdicts) == {"table", "low-density", "low-density-targets", "equal-time", "no-distortion", "helmholtz", "ring", "residual",
                              "samples", "hb-paper", "truncation", "open", "order", "modes"}
     assert verdicts["ring"] == "does not hold"
     assert {c["figure"] for c in summary["claims"]} <= {*FIGURES, None}
@@ -148,7 +148,7 @@ def test_the_claims(result, summary):
     assert all(c["place"][:4] in ("5.1 ", "B Sa", "B Er") for c in summary["claims"])
     for s in summary["sets"]:
         value = {r["method"]: r["values"] for r in s["methods"]}
-        for method in ("dsm", "hb-free", "hb-paper"):  # no constraint, or a wrong one
+        for method in ("dsm", "dsm-targets", "hb-paper"):  # no constraint, or a wrong one
             assert value["hb"]["residual_tau0.3"]["mean"] < value[method]["residual_tau0.3"]["mean"]
         assert value["dsm-score"]["curl"]["mean"] > 100 * value["dsm"]["curl"]["mean"]  # a gradient has none
         assert value["hb"]["modes_found"]["mean"] == value["hb"]["modes"]["mean"]
@@ -178,8 +178,8 @@ def cells(summary, name):
 
 def test_the_tables_of_the_page(summary):
     assert [t["name"] for t in summary["tables"]] == [
-        "planar_parameters", "planar_open", "planar_results", "planar_low", "planar_time", "planar_rotation",
-        "planar_generation", "planar_residuals", "planar_taus"]
+        "planar_parameters", "planar_open", "planar_results", "planar_low", "planar_gains", "planar_time",
+        "planar_rotation", "planar_generation", "planar_residuals", "planar_taus", "planar_taus_low"]
     assert {c["table"] for c in summary["claims"]} <= {t["name"] for t in summary["tables"]} | {None}
     for k, s in enumerate(summary["sets"]):
         value = {r["method"]: {n: v["mean"] for n, v in r["values"].items()} for r in s["methods"]}
@@ -190,6 +190,12 @@ def test_the_tables_of_the_page(summary):
         row = cells(summary, "planar_low")[k]
         assert row["HB as printed"] == f"{value['hb-paper']['mse_low_tau0.3']:.3g}"
         assert row["HB / FP against DSM (paper)"].startswith(f"{s['paper']['change_low_percent_hb_fp'][0]:+.1f} %")
+        assert row["DSM, same targets"] == f"{value['dsm-targets']['mse_low_tau0.3']:.3g}"
+        row = cells(summary, "planar_gains")[k]
+        low = {method: value[method]["mse_low_tau0.3"] for method in METHODS}
+        assert row["targets, low density"] == f"{low['dsm-targets'] / low['dsm']:.2f}"
+        assert row["HB's constraint, low density"] == f"{low['hb'] / low['dsm-targets']:.2f}"
+        assert row["HB to FP, low density"] == f"{low['hb'] / low['fp-targets']:.2f}"
         row = cells(summary, "planar_time")[k]
         ratio = value["hb"]["mse_low_tau0.3"] / value["fp-time"]["mse_low_tau0.3"]
         assert row["HB to DSM and to FP, low density"].endswith(f"×{ratio:.2f}")
@@ -198,6 +204,8 @@ def test_the_tables_of_the_page(summary):
         row = cells(summary, "planar_residuals")[k]
         assert row["R_r, HB"] == f"{value['hb']['residual_raw']:.3g}"
         assert row["R_r, HB (paper)"] == ("3e-5" if s["set"] == "elongated_gmm" else "")
+    for name in ("planar_results", "planar_low", "planar_time", "planar_residuals", "planar_taus", "planar_taus_low"):
+        assert {"DSM, same targets", "FP, same targets"} <= set(cells(summary, name)[0]), name
     assert "Three of the eight sets" in summary["shortened"][0]
 
 

@@ -378,12 +378,12 @@ static void nodes_in_many_dimensions(void **state)
     s.anchors = 3;
     start(&t, &s, D, 0, 0.7);
     assert_ok(t.context, hb_ball_constants_get(t.context, D, 0, sizeof constants, &constants));
-    static double y[2][2 * D * D], arm[2 * D * D], u[3][D];
+    static double y[2][2 * D * D], u[3][D];
     assert_ok(t.context, hb_random_normal(t.context, 3, 1, 0, 3 * D, u[0]));
     for (size_t anchor = 0; anchor < 2; anchor++) {
-        hb_cloud turned = {.y = y[anchor], .arm = arm};
+        hb_cloud turned = {.y = y[anchor]};
         const hb_cloud *cloud;
-        assert_ok(t.context, hb_ball_cloud(&t.trainer.shards[0], anchor, 0, &turned, &cloud));
+        assert_ok(t.context, hb_ball_cloud(&t.trainer.shards[0], anchor, &turned, &cloud));
         assert_int_equal(cloud->n, 2 * D);
         double weight = 0, sigma = 0, second = 0, product = 0, odd[4] = {0};
         for (size_t j = 0; j < cloud->n; j++) {
@@ -427,7 +427,7 @@ static void few_directions_have_the_squares_of_all(void **state)
     hb_ball_directions few;
     hb_workspace arrays = {0};
     hb_ball_rows at = {.rows = NODES};
-    assert_int_equal(common->nodes[0], NODES);
+    assert_int_equal(common->nodes, NODES);
     const size_t inputs = (size_t)hb_model_inputs_count(t.trainer.model);
     assert_ok(t.context, HB_WORKSPACE(t.context, &arrays, HB_BALL_ROWS(shard, at, NODES, D),
                                       HB_BALL_DIRECTIONS(few, 1, ANCHORS, inputs, D, NODES)));

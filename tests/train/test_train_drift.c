@@ -74,9 +74,10 @@ static double of_grid(const double *x, double tau, void *user)
     return v;
 }
 
-/* |-ln Q| 4/(C1 r^2) at an anchor, over a ball of `share` of the time. */
-static double scaled_residual(hb_context *context, const hb_problem *drift, int degree, int dim,
-                              const double *x0, double tau0, double share, exact_log v, void *user)
+/* |-ln Q| 4/(C1 r^2) at an anchor, over a ball of `share` of the time. arms: their kind of nodes. */
+static double residual_of_arms(hb_context *context, const hb_problem *drift, hb_cloud_kind arms,
+                               int degree, int dim, const double *x0, double tau0, double share,
+                               exact_log v, void *user)
 {
     static double z[3 * MOST_NODES], tau[MOST_NODES], shift[MOST_NODES], weight[MOST_NODES];
     static double scratch[3 * MOST_NODES];
@@ -85,8 +86,8 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
     double F[3], divergence, slope, Q = 0;
     assert_ok(context, hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
     for (int k = 0; k < 2; k++)
-        assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, dim, 0,
-                                             degree, 1, 0, 1, &cloud[k]));
+        assert_ok(context, hb_cloud_cubature(context, k ? arms : HB_CLOUD_VALUE, dim, 0, degree, 1,
+                                             0, 1, &cloud[k]));
     assert_true(cloud[0].n + cloud[1].n <= MOST_NODES);
     assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
     hb_drift_frame f = {drift, (size_t)dim, x0, F, tau0, divergence / dim, 0};
@@ -99,6 +100,12 @@ static double scaled_residual(hb_context *context, const hb_problem *drift, int 
         Q += weight[j] * exp(v(z + j * (size_t)dim, tau[j], user) + shift[j] - v0);
     for (int k = 0; k < 2; k++) hb_cloud_destroy(context, &cloud[k]);
     return fabs(hb_minus_log(Q, &slope)) * 4 / (constants.C1 * f.radius * f.radius);
+}
+
+static double scaled_residual(hb_context *context, const hb_problem *drift, int degree, int dim,
+                              const double *x0, double tau0, double share, exact_log v, void *user)
+{
+    return residual_of_arms(context, drift, HB_CLOUD_SCORE, degree, dim, x0, tau0, share, v, user);
 }
 
 static void the_identity_holds_at_a_stationary_density(void **state)
@@ -114,10 +121,111 @@ static void the_identity_holds_at_a_stationary_density(void **state)
                 scaled_residual(context, drift, 8, dim, x0, 0.385, 0.15, stationary, &dim);
             const double coarse =
                 scaled_residual(context, drift, 4, dim, x0, 0.385, 0.15, stationary, &dim);
-            assert_true(fine < 2e-4 && coarse < 0.08);
+            const double one_shell = residual_of_arms(context, drift, HB_CLOUD_ARM, 4, dim, x0,
+                                                      0.385, 0.15, stationary, &dim);
+            assert_true(fine < 2e-4 && coarse < 0.08 && one_shell < 0.08);
         }
         hb_problem_destroy(drift);
     }
+    hb_context_destroy(context);
+}
+
+/* Means over a cloud of arm.y, of arm.y s, of arm.y |y|^2 and of arm_1 y_1^3. */
+static void arm_moments(hb_context *context, hb_cloud_kind kind, int dim, int degree, double out[4])
+{
+    const size_t d = (size_t)dim;
+    hb_cloud cloud = {0};
+    memset(out, 0, 4 * sizeof *out);
+    assert_ok(context, hb_cloud_cubature(context, kind, dim, 0, degree, 5, 1, &cloud));
+    for (size_t j = 0; j < cloud.n; j++) {
+        const double *y = cloud.y + j * d, *arm = cloud.arm + j * d, w = cloud.weight[j];
+        double along = 0, square = 0;
+        for (size_t k = 0; k < d; k++) {
+            along += arm[k] * y[k];
+            square += y[k] * y[k];
+        }
+        out[0] += w * along;
+        out[1] += w * along * cloud.s[j];
+        out[2] += w * along * square;
+        out[3] += w * arm[0] * y[0] * y[0] * y[0];
+    }
+    hb_cloud_destroy(context, &cloud);
+}
+
+/* E[arm.y] = dim C1/4, half of E_kappa|y|^2; one shell of arms has the moments of the full rule. */
+static void few_nodes_have_the_moments_of_the_arms(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    for (int dim = 1; dim <= 8; dim++) {
+        hb_ball_constants constants;
+        double full[4], shell[4], kappa[4];
+        assert_ok(context, hb_ball_constants_get(context, dim, 0, sizeof constants, &constants));
+        arm_moments(context, HB_CLOUD_VALUE, dim, 3, kappa); /* its arms are y */
+        assert_true(fabs(kappa[0] / (dim * constants.C1 / 2) - 1) < 1e-10);
+        if (dim > 3) continue;
+        arm_moments(context, HB_CLOUD_SCORE, dim, 8, full);
+        arm_moments(context, HB_CLOUD_ARM, dim, 4, shell);
+        assert_true(fabs(full[0] / (dim * constants.C1 / 4) - 1) < 1e-10);
+        for (int k = 0; k < 4; k++) assert_true(fabs(shell[k] / full[k] - 1) < 1e-10);
+    }
+    hb_context_destroy(context);
+}
+
+/* -ln Q 4/(C1 r^2) of the nodes at e^-V, V = sum_k x_k^4/4 - x_k^2/2. */
+static double residual_of_wells(size_t dim, const double *x0, size_t n, const hb_drift_nodes *nodes,
+                                double scale)
+{
+    double Q = 0, v0 = 0;
+    for (size_t k = 0; k < dim; k++) v0 += x0[k] * x0[k] / 2 - pow(x0[k], 4) / 4;
+    for (size_t j = 0; j < n; j++) {
+        double v = 0;
+        for (size_t k = j * dim; k < (j + 1) * dim; k++)
+            v += nodes->z[k] * nodes->z[k] / 2 - pow(nodes->z[k], 4) / 4;
+        Q += nodes->weight[j] * exp(v + nodes->shift[j] - v0);
+    }
+    return -scale * log(Q);
+}
+
+/* Wells side by side, F = x - x^3 in each, at e^-V: the nodes of kappa with arms y/2 against those of both
+ * measures, both of degree 3, means over 64 rotations. */
+static void kappas_nodes_serve_both_averages(void **state)
+{
+    (void)state;
+    enum { DIM = 5, TURNS = 64, MOST = 6 * DIM };
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *drift =
+        make_drift(context, DIM, "x1 - x1^3, x2 - x2^3, x3 - x3^3, x4 - x4^3, x5 - x5^3");
+    const double x0[DIM] = {1.7, -0.1, 0.2, 0.3, -0.4}, tau0 = 0.385, share = 0.02;
+    double F[DIM], scratch[MOST * DIM], z[MOST * DIM], tau[MOST], shift[MOST], weight[MOST];
+    double divergence, both = 0, shared = 0, none = 0;
+    hb_cloud cloud[2][TURNS] = {0};
+    hb_ball_constants constants;
+    assert_ok(context, hb_ball_constants_get(context, DIM, 0, sizeof constants, &constants));
+    for (int k = 0; k < 2; k++)
+        assert_ok(context, hb_cloud_cubature(context, k ? HB_CLOUD_SCORE : HB_CLOUD_VALUE, DIM, 0,
+                                             3, 1, TURNS, cloud[k]));
+    assert_true(cloud[0][0].n + cloud[1][0].n <= MOST);
+    assert_ok(context, hb_problem_drift(context, drift, 1, x0, 0, F, &divergence, NULL, NULL));
+    hb_drift_frame f = {drift, DIM, x0, F, tau0, divergence / DIM, 0};
+    f.radius = sqrt(4 * M_PI * share * hb_drift_frame_time(f.growth, tau0));
+    const double scale = 4 / (constants.C1 * f.radius * f.radius);
+    const hb_drift_nodes nodes = {z, tau, shift, weight};
+    for (int i = 0; i < TURNS; i++) {
+        const hb_cloud *value = &cloud[0][i], *arm = &cloud[1][i];
+        assert_ok(context,
+                  hb_drift_frame_place(context, &f, value, value->n, NULL, 0, scratch, &nodes));
+        shared += residual_of_wells(DIM, x0, value->n, &nodes, scale) / TURNS;
+        memcpy(weight, value->weight, value->n * sizeof *weight);
+        none += residual_of_wells(DIM, x0, value->n, &nodes, scale) / TURNS;
+        assert_ok(context,
+                  hb_drift_frame_place(context, &f, value, value->n, arm, arm->n, scratch, &nodes));
+        both += residual_of_wells(DIM, x0, value->n + arm->n, &nodes, scale) / TURNS;
+    }
+    assert_true(fabs(shared) < 0.03 && fabs(both) < 0.03 && fabs(none) > 0.05);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < TURNS; i++) hb_cloud_destroy(context, &cloud[k][i]);
+    hb_problem_destroy(drift);
     hb_context_destroy(context);
 }
 
@@ -561,6 +669,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_identity_holds_at_a_stationary_density),
+        cmocka_unit_test(few_nodes_have_the_moments_of_the_arms),
+        cmocka_unit_test(kappas_nodes_serve_both_averages),
         cmocka_unit_test(the_identity_holds_on_the_grid),
         cmocka_unit_test(three_ways_to_the_residual),
         cmocka_unit_test(the_residual_of_the_reference),

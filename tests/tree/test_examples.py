@@ -44,7 +44,7 @@ def test_every_example_is_in_this_file_and_in_the_readme():
     assert found == {"c/sample_heat_ball.c", "c/mean_value_of_a_field.c", "c/solve_without_a_mesh.c",
                      "python/mean_value.py", "python/van_der_pol_picture.py",
                      "python/double_well_chain.py", "python/ou_20d.py",
-                     "python/train_own_data.py", "python/train_nonlinear_drift.py",
+                     "python/train_own_data.py", "python/train_nonlinear_drift.py", "python/reverse_double_well.py",
                      "python/paper_corrections.py"}
     assert all(f"`{path}`" in text for path in found)
 
@@ -153,6 +153,19 @@ def test_train_own_data(tmp_path):
     assert made < 2 * real < normal
     assert "the file gives the same bits: True" in text
     assert (tmp_path / "own.safetensors").stat().st_size > 30000
+
+
+def test_reverse_double_well(tmp_path):
+    """Samples come back to the three Gaussians in their shares; the likelihood is near the exact one."""
+    text = output(sys.executable, ROOT / "examples/python/reverse_double_well.py", "600", tmp_path)
+    found = {line.split()[0]: [float(x) for x in re.findall(NUMBER, line)] for line in text.splitlines()[:4]}
+    assert set(found) == {"real", "sde", "ode", "heun"}, text
+    assert all(v[0] < 0.1 and max(abs(a - b) for a, b in zip(v[1:], (0.3, 0.3, 0.4))) < 0.08
+               for v in found.values()), text
+    model, exact = map(float, re.search(f"ln p: model {NUMBER}, exact {NUMBER}", text).groups())
+    assert abs(model - exact) < 0.4, text
+    assert len((tmp_path / "reverse_double_well.csv").read_text().splitlines()) == 2001
+    assert (tmp_path / "reverse_double_well.safetensors").exists()
 
 
 def test_train_nonlinear_drift(tmp_path):

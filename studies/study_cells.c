@@ -1,13 +1,15 @@
-/* The runs, spread over the cores: each worker takes the longest run that is left and does it alone,
- * on a context with one thread. A run is a function of its set, method and seed, so neither the number
- * of workers nor their order changes a result.
+/* The cells of a study, spread over the cores: each worker takes the next cell that is left and does it
+ * alone, on a context with one thread. A cell is a function of its settings, so neither the number of
+ * workers nor their order changes a result.
  *
- * The caller's context serves its own thread: there the progress is reported, in steps of training
- * weighted with their cost, and a request to stop is passed on. After an error or a request no run
- * starts; those under way end at their next report. */
-#include "planar.h"
+ * The caller's context serves its own thread: there the progress is reported, in costs of cells, and a
+ * request to stop is passed on.
+ *
+ *     reported = cost of finished cells + sum over workers of cost * (share of the training done) */
+#include "study_cells.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,24 +22,106 @@ typedef struct worker {
     pool *owner;
     pthread_t thread;
     hb_context *context;
-    double cost;             /* of the run under way */
+    double cost;             /* of the cell under way */
     _Atomic double progress; /* of it, 0 .. 1 */
 } worker;
 
+typedef struct place {
+    double cost;
+    size_t cell;
+} place;
+
 struct pool {
-    const hb_planar_size *size;
-    const char *directory;
+    const hb_cells *cells;
     size_t n, next;
-    hb_planar_run **order; // (n): long ones first
+    place *order; // (n)
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int active;
-    double finished; /* cost of the runs that are done */
+    double finished; /* cost of the cells that are done */
     atomic_int stop;
-    size_t failed; /* place in the order of the failed run that counts; n: none */
+    size_t failed; /* place in the order of the failed cell that counts; n: none */
     hb_status status;
     char message[512];
 };
+
+/* ---- the file of a cell ---- */
+
+static void describe(const hb_cells *cells, size_t i, hb_cell *cell)
+{
+    memset(cell, 0, sizeof *cell);
+    cells->describe(cells->user, i, cell);
+}
+
+static json_t *fingerprint(const hb_context *context, const hb_cells *cells, const hb_cell *cell)
+{
+    return hb_study_text("%s %s %s %s", cells->format, hb_version(), hb_context_isa(context),
+                         cell->settings);
+}
+
+static hb_status run_cell(hb_context *context, const hb_cells *cells, size_t i)
+{
+    char file[80];
+    hb_cell cell;
+    describe(cells, i, &cell);
+    json_t *root = json_object();
+    json_object_set_new(root, "fingerprint", fingerprint(context, cells, &cell));
+    const hb_status status = cells->run(context, cells->user, i, root);
+    if (status != HB_OK) {
+        json_decref(root);
+        return status;
+    }
+    snprintf(file, sizeof file, "%s.json", cell.name);
+    return hb_study_write_json(context, cells->directory, file, root);
+}
+
+hb_status hb_cells_read(hb_context *context, const hb_cells *cells)
+{
+    for (size_t i = 0; i < cells->n; i++) {
+        char file[80], *path;
+        hb_cell cell;
+        describe(cells, i, &cell);
+        snprintf(file, sizeof file, "%s.json", cell.name);
+        HB_TRY(hb_study_path(context, cells->directory, file, &path));
+        json_t *root = json_load_file(path, 0, NULL);
+        json_t *wanted = fingerprint(context, cells, &cell);
+        if (json_equal(json_object_get(root, "fingerprint"), wanted))
+            cells->take(cells->user, i, root);
+        free(path);
+        json_decref(wanted);
+        json_decref(root);
+    }
+    return HB_OK;
+}
+
+void hb_cells_put_values(json_t *root, int n, hb_value_name *name, const double *value)
+{
+    char buffer[32];
+    json_t *values = json_object();
+    for (int i = 0; i < n; i++)
+        json_object_set_new(values, name(i, buffer), hb_study_number(value[i]));
+    json_object_set_new(root, "values", values);
+}
+
+double hb_cells_number(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+void hb_cells_get_values(const json_t *root, int n, hb_value_name *name, double *value)
+{
+    char buffer[32];
+    const json_t *values = json_object_get(root, "values");
+    for (int i = 0; i < n; i++)
+        value[i] = hb_cells_number(json_object_get(values, name(i, buffer)));
+}
+
+double hb_cells_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
 
 /* ---- a worker ---- */
 
@@ -48,15 +132,15 @@ static int on_progress(void *user, const char *what, double done, double total)
     return atomic_load(&w->owner->stop);
 }
 
-static void note_failure(pool *p, size_t place, hb_status status, const char *message)
+static void note_failure(pool *p, size_t at, hb_status status, const char *message)
 {
-    char name[64];
+    hb_cell cell;
     atomic_store(&p->stop, 1);
-    if (place >= p->failed) return;
-    hb_planar_run_name(p->order[place], name);
-    p->failed = place;
+    if (at >= p->failed) return;
+    describe(p->cells, p->order[at].cell, &cell);
+    p->failed = at;
     p->status = status;
-    snprintf(p->message, sizeof p->message, "planar, %s: %.400s", name, message);
+    snprintf(p->message, sizeof p->message, "%s, %s: %.400s", p->cells->study, cell.name, message);
 }
 
 static void *work(void *user)
@@ -65,20 +149,20 @@ static void *work(void *user)
     pool *p = w->owner;
     pthread_mutex_lock(&p->lock);
     while (p->next < p->n && !atomic_load(&p->stop)) {
-        const size_t place = p->next++;
-        w->cost = p->order[place]->cost;
+        const size_t at = p->next++;
+        w->cost = p->order[at].cost;
         atomic_store(&w->progress, 0);
         pthread_mutex_unlock(&p->lock);
-        const hb_status status = hb_planar_do(w->context, p->size, p->directory, p->order[place]);
+        const hb_status status = run_cell(w->context, p->cells, p->order[at].cell);
         pthread_mutex_lock(&p->lock);
         atomic_store(&w->progress, 0);
-        /* A run that was told to stop says so, also through the judge's callbacks. */
+        /* A cell that was told to stop says so, also through the judge's callbacks. */
         const int stopped = atomic_load(&p->stop) &&
                             (status == HB_ERROR_INTERRUPTED || status == HB_ERROR_CALLBACK);
         if (status == HB_OK)
             p->finished += w->cost;
         else if (!stopped)
-            note_failure(p, place, status, hb_context_message(w->context));
+            note_failure(p, at, status, hb_context_message(w->context));
     }
     p->active--;
     pthread_cond_signal(&p->changed);
@@ -94,7 +178,7 @@ static hb_status report(hb_context *context, pool *p, size_t n_workers, const wo
     double done = p->finished;
     for (size_t i = 0; i < n_workers; i++)
         done += workers[i].cost * atomic_load(&workers[i].progress);
-    return hb_context_progress(context, "planar", done < total ? done : total, total);
+    return hb_context_progress(context, p->cells->study, done < total ? done : total, total);
 }
 
 /* Until the last worker has ended; looks about five times a second. */
@@ -139,15 +223,15 @@ static hb_status start_worker(hb_context *context, pool *p, worker *w)
 
 static int longer_first(const void *a, const void *b)
 {
-    const hb_planar_run *x = *(hb_planar_run *const *)a, *y = *(hb_planar_run *const *)b;
+    const place *x = a, *y = b;
     if (x->cost != y->cost) return x->cost < y->cost ? 1 : -1;
-    return (x > y) - (x < y);
+    return (x->cell > y->cell) - (x->cell < y->cell);
 }
 
 static hb_status run_pool(hb_context *context, pool *p, size_t n_workers, worker *workers)
 {
     double total = 0;
-    for (size_t i = 0; i < p->n; i++) total += p->order[i]->cost;
+    for (size_t i = 0; i < p->n; i++) total += p->order[i].cost;
     hb_status status = HB_OK;
     size_t started = 0;
     while (started < n_workers && status == HB_OK) {
@@ -164,16 +248,23 @@ static hb_status run_pool(hb_context *context, pool *p, size_t n_workers, worker
     return p->failed < p->n ? hb_context_fail(context, p->status, p->message) : HB_OK;
 }
 
-hb_status hb_planar_do_all(hb_context *context, const hb_planar_size *size, const char *directory,
-                           size_t n, hb_planar_run *runs)
+static void put_in_order(pool *p)
+{
+    hb_cell cell;
+    for (size_t i = 0; i < p->cells->n; i++) {
+        describe(p->cells, i, &cell);
+        if (!cell.done) p->order[p->n++] = (place){cell.cost, i};
+    }
+    if (!p->cells->in_order) qsort(p->order, p->n, sizeof *p->order, longer_first);
+    p->failed = p->n;
+}
+
+hb_status hb_cells_do(hb_context *context, const hb_cells *cells)
 {
     void *order, *workers;
-    HB_TRY(hb_study_allocate(context, n, sizeof(hb_planar_run *), &order));
-    pool p = {.size = size, .directory = directory, .order = order};
-    for (size_t i = 0; i < n; i++)
-        if (!runs[i].done) p.order[p.n++] = &runs[i];
-    qsort(p.order, p.n, sizeof *p.order, longer_first);
-    p.failed = p.n;
+    HB_TRY(hb_study_allocate(context, cells->n, sizeof(place), &order));
+    pool p = {.cells = cells, .order = order};
+    put_in_order(&p);
     size_t n_workers = (size_t)hb_context_threads(context);
     if (n_workers > p.n) n_workers = p.n;
     hb_status status = hb_study_allocate(context, n_workers, sizeof(worker), &workers);

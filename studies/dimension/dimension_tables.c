@@ -1,0 +1,199 @@
+/* The tables of the page: ratios by dimension and tau, at equal steps and at equal seconds; by rows; the
+ * errors themselves; likelihoods; the families. A cell of a ratio is the geometric mean and its standard
+ * error. */
+#include "dimension.h"
+
+#include <math.h>
+
+#define PLACE "5.3 The losses by dimension"
+
+static void add(json_t *row, json_t *cell)
+{
+    json_array_append_new(row, cell);
+}
+
+static json_t *start_row(json_t *rows, int dim)
+{
+    json_t *row = json_array();
+    json_array_append_new(rows, row);
+    add(row, hb_study_text("%d", dim));
+    return row;
+}
+
+static json_t *ratio_cell(hb_dimension_mean mean)
+{
+    if (!isfinite(mean.mean)) return json_string("");
+    const double ratio = exp(mean.mean);
+    if (!isfinite(mean.se)) return hb_study_text("%.2f", ratio);
+    return hb_study_text("%.2f ± %.2f", ratio, ratio * mean.se);
+}
+
+static json_t *nats_cell(hb_dimension_mean mean)
+{
+    if (!isfinite(mean.mean)) return json_string("");
+    if (!isfinite(mean.se)) return hb_study_text("%.3g", mean.mean);
+    return hb_study_text("%.3g ± %.1g", mean.mean, mean.se);
+}
+
+typedef struct pair {
+    int method, other;
+    const char *name;
+} pair;
+
+/* A row for each dimension and pair, a column for each tau, low density. */
+static json_t *ratio_rows(const hb_dimension_result *result, size_t n, const pair *pairs)
+{
+    const hb_dimension_size *size = &result->size;
+    json_t *rows = json_array();
+    for (size_t p = 0; p < n; p++)
+        for (int d = 0; d < size->n_dims; d++) {
+            json_t *row = start_row(rows, size->dim[d]);
+            add(row, json_string(pairs[p].name));
+            for (int k = 0; k < DIMENSION_TAUS; k++)
+                add(row, ratio_cell(hb_dimension_compare(result, d, hb_dimension_largest(size),
+                                                         pairs[p].method, pairs[p].other,
+                                                         hb_dimension_low(k))));
+        }
+    return rows;
+}
+
+static const char TAU_COLUMNS[] = "d|ratio|τ = 0.03|τ = 0.1|τ = 0.3|τ = 0.8";
+
+static void table_steps(json_t *root, const hb_dimension_result *result)
+{
+    static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TARGETS, "HB : DSM, same targets"},
+                                 {DIMENSION_FP, DIMENSION_DSM_TARGETS, "FP : DSM, same targets"},
+                                 {DIMENSION_HB, DIMENSION_FP, "HB : FP"},
+                                 {DIMENSION_DSM, DIMENSION_DSM_TARGETS, "DSM : DSM with targets"}};
+    const hb_dimension_size *size = &result->size;
+    hb_study_table(root, "dimension_steps", "Error in low density, equal steps", PLACE, TAU_COLUMNS,
+                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
+                   hb_study_text("Ratios of E|s − ∇ln u|² in the fifth of the draws with the "
+                                 "lowest density, %d rows, %d steps of 256 rows, width %d: "
+                                 "geometric means over %d families and %d seed%s with their "
+                                 "standard errors. Below 1 the first one is better.",
+                                 size->rows[hb_dimension_largest(size)], size->steps, size->width,
+                                 DIMENSION_FAMILIES, size->seeds, size->seeds == 1 ? "" : "s"));
+}
+
+static void table_seconds(json_t *root, const hb_dimension_result *result)
+{
+    static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TIME, "HB : DSM, same targets"},
+                                 {DIMENSION_FP_TIME, DIMENSION_DSM_TIME, "FP : DSM, same targets"},
+                                 {DIMENSION_HB, DIMENSION_FP_TIME, "HB : FP"}};
+    const hb_dimension_size *size = &result->size;
+    char steps[200] = "";
+    size_t used = 0;
+    for (int d = 0; d < size->n_dims && used < sizeof steps; d++) {
+        const double hb = hb_dimension_step_cost(size->dim[d], DIMENSION_HB);
+        used += (size_t)snprintf(
+            steps + used, sizeof steps - used, "%s%.2f and %.2f at d = %d", d ? ", " : "",
+            hb / hb_dimension_step_cost(size->dim[d], DIMENSION_DSM_TARGETS),
+            hb / hb_dimension_step_cost(size->dim[d], DIMENSION_FP), size->dim[d]);
+    }
+    hb_study_table(root, "dimension_seconds", "Error in low density, equal seconds", PLACE,
+                   TAU_COLUMNS, ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
+                   hb_study_text("As above, DSM and FP with as many more steps as the time of HB "
+                                 "allows, by measured costs of a step: times %s (DSM and FP).",
+                                 steps));
+}
+
+static void table_rows(json_t *root, const hb_dimension_result *result)
+{
+    static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TARGETS, "HB : DSM, same targets"},
+                                 {DIMENSION_FP, DIMENSION_DSM_TARGETS, "FP : DSM, same targets"},
+                                 {DIMENSION_HB, DIMENSION_FP, "HB : FP"}};
+    const hb_dimension_size *size = &result->size;
+    char columns[120] = "d|ratio";
+    size_t used = 7;
+    for (int r = 0; r < size->n_rows && used < sizeof columns; r++)
+        used += (size_t)snprintf(columns + used, sizeof columns - used, "|%d rows", size->rows[r]);
+    json_t *rows = json_array();
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
+        for (int d = 0; d < size->n_dims; d++) {
+            json_t *row = start_row(rows, size->dim[d]);
+            add(row, json_string(pairs[p].name));
+            for (int r = 0; r < size->n_rows; r++)
+                add(row,
+                    ratio_cell(hb_dimension_compare(result, d, r, pairs[p].method, pairs[p].other,
+                                                    hb_dimension_low(DIMENSION_TABLE_TAU))));
+        }
+    hb_study_table(root, "dimension_rows", "Error in low density at τ = 0.3 by the number of rows",
+                   PLACE, columns, rows,
+                   hb_study_text("Equal steps. With few rows all methods learn the rows instead of "
+                                 "their density; what the equation brings then is another "
+                                 "question than with many."));
+}
+
+static void table_errors(json_t *root, const hb_dimension_result *result)
+{
+    const hb_dimension_size *size = &result->size;
+    json_t *rows = json_array();
+    for (int d = 0; d < size->n_dims; d++)
+        for (int r = 0; r < size->n_rows; r++) {
+            json_t *row = start_row(rows, size->dim[d]);
+            add(row, hb_study_text("%d", size->rows[r]));
+            for (int k = 0; k < DIMENSION_TAUS; k++) {
+                const int low = hb_dimension_low(k);
+                add(row,
+                    hb_study_text(
+                        "%.3g / %.3g",
+                        exp(hb_dimension_compare(result, d, r, DIMENSION_DSM_TARGETS, -1, low - 1)
+                                .mean),
+                        exp(hb_dimension_compare(result, d, r, DIMENSION_DSM_TARGETS, -1, low)
+                                .mean)));
+            }
+        }
+    hb_study_table(root, "dimension_errors", "Error of DSM with averaged targets", PLACE,
+                   "d|rows|τ = 0.03|τ = 0.1|τ = 0.3|τ = 0.8", rows,
+                   hb_study_text("E|s − ∇ln u|², everywhere / in low density, geometric means over "
+                                 "families and seeds: what the ratios are ratios to."));
+}
+
+static void table_likelihood(json_t *root, const hb_dimension_result *result)
+{
+    const hb_dimension_size *size = &result->size;
+    json_t *rows = json_array();
+    for (int d = 0; d < size->n_dims; d++)
+        for (int r = 0; r < size->n_rows; r++) {
+            json_t *row = start_row(rows, size->dim[d]);
+            add(row, hb_study_text("%d", size->rows[r]));
+            for (int m = DIMENSION_DSM; m <= DIMENSION_HB; m++)
+                add(row, nats_cell(hb_dimension_compare(result, d, r, m, -1, DIMENSION_EXCESS)));
+            add(row, nats_cell(hb_dimension_compare(result, d, r, DIMENSION_HB,
+                                                    DIMENSION_DSM_TARGETS, DIMENSION_EXCESS)));
+        }
+    hb_study_table(root, "dimension_likelihood", "Excess negative log-likelihood of test rows",
+                   PLACE, "d|rows|DSM|DSM with targets|FP|HB|HB − DSM with targets", rows,
+                   hb_study_text("Nats per row: how far the mean ln p of %zu test rows, by the "
+                                 "probability-flow ODE, is below that of the exact density. Means "
+                                 "over families and seeds with their standard errors; the last "
+                                 "column is on the same rows and has less noise.",
+                                 size->test));
+}
+
+static void table_families(json_t *root)
+{
+    json_t *rows = json_array();
+    for (int f = 0; f < DIMENSION_FAMILIES; f++) {
+        json_t *row = json_array();
+        json_array_append_new(rows, row);
+        add(row, json_string(hb_dimension_families[f]));
+        add(row, json_string(hb_dimension_describe(f)));
+    }
+    hb_study_table(root, "dimension_families", "The four families of mixtures", PLACE,
+                   "family|what it is", rows,
+                   hb_study_text("Every seed draws another mixture of each family and other rows. "
+                                 "Densities and scores are exact at every τ."));
+}
+
+void hb_dimension_tables(json_t *root, const hb_dimension_result *result)
+{
+    hb_dimension_map(root, result);
+    table_steps(root, result);
+    table_seconds(root, result);
+    table_rows(root, result);
+    table_errors(root, result);
+    table_likelihood(root, result);
+    table_families(root);
+}
