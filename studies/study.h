@@ -13,9 +13,9 @@
 typedef struct hb_study_settings {
     const char *directory; /* made when it is missing */
     uint64_t seed;
-    int quick;  /* smaller, for a first look */
-    int seeds;  /* independent repetitions; 0: the study's own number */
-    int resume; /* keep the parts that an earlier run has finished */
+    int quick;        /* smaller, for a first look */
+    int seeds;        /* independent repetitions; 0: the study's own number */
+    int resume;       /* keep the parts that an earlier run has finished */
     const char *part; /* only this part of a study that has parts by name; NULL: all of it */
 } hb_study_settings;
 

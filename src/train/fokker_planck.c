@@ -11,7 +11,7 @@
  * ' and t by ln tau. dim <= 3: N_i, N_t, N_L are channels of one pass. Above: N_L is the mean of
  * second derivatives along random signs (Hutchinson), and N_i the slope by reverse mode. A number
  * to reproduce: w = 0 gives e = 0 exactly, with OU and VE. */
-#include "train/trainer.h"
+#include "train/balls.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -123,8 +123,9 @@ static void add_anchor(hb_shard *shard, residual_scratch *work, const hb_points 
         e -= w_j * (w_j + 2 * (double)work->reference[i * d + j] - F_j);
     }
     double slope;
+    const double counts = d > HB_BALL_MOST_DIM ? hb_many_weight(c) : c->b;
     const double factor =
-        trainer->settings.weight * trainer->ramp * c->b / trainer->settings.anchors;
+        trainer->settings.weight * trainer->ramp * counts / trainer->settings.anchors;
     const double scale = 0.5 * c->b * shard->anchor.weight[i], rho = scale * e;
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / trainer->settings.anchors;
@@ -171,7 +172,7 @@ static hb_status add(hb_shard *shard)
 static const hb_constraint fp = {.weight = 1,
                                  .falls_from = 8,
                                  .spares_small_tau = 1,
-                                 .many = {0.2, 64, 4},
+                                 .many = {0.3, 64, 4},
                                  .create = create,
                                  .add = add};
 const hb_loss_law hb_loss_fp = {.energy = &fp, .other = &hb_constraint_fp_score};

@@ -11,7 +11,8 @@
  * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
- * Nodes: balls.h; balls are small, since what is of parabolic degree 4 is not exact. docs/losses.md.
+ * Nodes: balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above 64 dimensions: few directions,
+ * with a_j = 0 (ball_directions.c). docs/losses.md.
  * A number to reproduce: in the plane with f = 0.03, rho = 266.67 R. */
 #include "train/balls.h"
 
@@ -21,26 +22,43 @@
 typedef struct ball_scratch {
     hb_scratch own;
     hb_ball_rows at;
-    hb_row_values net;     /* v: v~_ref */
-    const double **weight; // (anchors): of the nodes
-    double *share;         // (nodes)
-    hb_cloud cloud;
+    hb_row_values net;      /* v: v~_ref */
+    const double **weight;  // (anchors): of the nodes
+    double *share;          // (nodes)
+    hb_ball_directions few; /* many dimensions */
 } ball_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
  */
 
+/* Few directions in the place of all nodes. */
+static int has_few(const hb_trainer *trainer)
+{
+    return trainer->model->info.dim > HB_BALL_MOST_DIM;
+}
+
+static hb_status prepare(hb_trainer *trainer)
+{
+    if (!has_few(trainer)) return hb_ball_prepare(trainer);
+    HB_TRY(hb_ball_prepare_constants(trainer));
+    hb_ball_common *common = trainer->common;
+    common->nodes = hb_ball_directions_nodes(trainer);
+    return HB_OK;
+}
+
 static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
 {
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t d = (size_t)shard->trainer->model->info.dim;
+    const hb_trainer *trainer = shard->trainer;
+    const hb_ball_common *common = trainer->common;
+    const size_t d = (size_t)trainer->model->info.dim;
     const size_t m = shard->anchors, nodes = common->nodes;
+    const size_t inputs = (size_t)hb_model_inputs_count(trainer->model);
     work->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
-                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ROW_VALUES(work->net, rows, d),
-                        HB_ARRAY(work->share, nodes), HB_BALL_CLOUD(work->cloud, nodes, d),
+    HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
+                        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->share, nodes),
+                        HB_BALL_DIRECTIONS(work->few, has_few(trainer), m, inputs, d, nodes),
                         HB_ARRAY(work->weight, m)));
-    return HB_OK;
+    return has_few(trainer) ? hb_ball_directions_create(shard, &work->few) : HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
@@ -57,10 +75,16 @@ static hb_status create(hb_shard *shard)
 
 static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
 {
+    const hb_ball_common *common = shard->trainer->common;
+    const size_t row = shard->anchors + i * common->nodes;
     const hb_cloud *cloud;
-    HB_TRY(hb_ball_cloud(shard, i, &work->cloud, &cloud));
+    if (has_few(shard->trainer)) {
+        work->weight[i] = work->few.weight;
+        return hb_ball_directions_place(shard, i, &work->few, row, &work->at);
+    }
+    HB_TRY(hb_ball_cloud(shard, i, NULL, &cloud));
     work->weight[i] = cloud->weight;
-    hb_ball_place_cloud(shard, i, cloud, shard->anchors + i * cloud->n, &work->at);
+    hb_ball_place_cloud(shard, i, cloud, row, &work->at);
     return HB_OK;
 }
 
@@ -109,6 +133,8 @@ static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     ball_scratch *work = shard->scratch;
+    const int few = has_few(trainer);
+    if (few) HB_TRY(hb_ball_directions_look(shard, &work->few));
     for (size_t i = 0; i < shard->anchors; i++) {
         hb_ball_place_anchor(shard, i, &work->at);
         HB_TRY(place_nodes(shard, work, i));
@@ -116,13 +142,16 @@ static hb_status add(hb_shard *shard)
     const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < points.n; i++)
-        work->net.v[i] += trainer->model->info.dim * log(points.level[i].a);
+        work->net.v[i] =
+            few ? 0 : work->net.v[i] + trainer->model->info.dim * log(points.level[i].a);
     const double share = trainer->settings.weight * trainer->ramp / trainer->settings.anchors;
-    for (size_t i = 0; i < shard->anchors; i++)
-        add_ball(shard, work, i, share * shard->anchor.level[i].b);
+    for (size_t i = 0; i < shard->anchors; i++) {
+        const hb_noise_level *c = &shard->anchor.level[i];
+        add_ball(shard, work, i, share * (few ? hb_many_weight(c) : c->b));
+    }
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint hb = HB_BALL_CONSTRAINT(1, hb_ball_prepare);
+static const hb_constraint hb = HB_BALL_CONSTRAINT(1, prepare, 0.3, 32);
 const hb_loss_law hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

@@ -54,24 +54,25 @@ static const hb_setting rows[] = {
            "weight of the constraint of fp, hb or hb-paper; without it that of its recipe"),
     NUMBER(warmup, RESULT, 0.1, 0, 1, "share of the steps without the constraint"),
     NUMBER(ramp, RESULT, 0.3, 0, 1, "share of the steps over which its weight then rises"),
-    NUMBER(
-        ball_share, RESULT | ABOVE | BELOW, NAN, 0, 1,
-        "hb: share f of the time before an anchor that its ball reaches back, r^2 = 4 pi f "
-        "tau; without it 0.4 in up to 3 dimensions, 0.16/d but at most 0.02 in up to 64, else 2/d"),
+    NUMBER(ball_share, RESULT | ABOVE | BELOW, NAN, 0, 1,
+           "hb: share f of the time before an anchor that its ball reaches back, r^2 = 4 pi f "
+           "tau; without it 0.4 in up to 3 dimensions, 0.16/d but at most 0.02 in up to 64, else "
+           "0.128/d"),
     SHOWN(sigma_max, RESULT | ABOVE, "1/(4 pi)", 1 / (4 * M_PI), 1e-3, 0.0796,
           "hb-paper: largest sigma of the unit ball that is used"),
     NUMBER(
         anchors, RESULT, 0, 0, MOST_ROWS,
         "points of a step where the constraint is taken; 0: 64, but for hb in 4 to 64 dimensions "
-        "576/(2d+1), and not below 16 or 1040/(2d+1)"),
+        "576/(2d+1), and not below 16 or 1040/(2d+1), above 32, or 2 with a head other than "
+        "energy"),
     NUMBER(anchor_spread, RESULT, NAN, 0, 100,
            "anchors are data with 1 + spread^2 times the noise's variance; without it 1.5, but for "
-           "hb in 4 to 64 dimensions 2.8/sqrt(d)"),
+           "hb in 4 to 64 dimensions 2.8/sqrt(d), and 0 above"),
     NUMBER(nodes, RESULT, 8, 1, 4096,
-           "probes of fp above 3 dimensions, antithetic pairs of a ball above 64"),
+           "probes of fp above 3 dimensions, random directions of a ball of hb above 64"),
     NUMBER(target_rows, RESULT, -1, -1, MOST_ROWS,
-           "rows that a denoising target is the mean over, 0 for the row itself; -1: 512 for hb, 0 "
-           "for the others"),
+           "rows that a denoising target is the mean over, 0 for the row itself; -1: 512 for hb in "
+           "up to 64 dimensions, else 0"),
     CHOICE(standardise, RESULT, HB_STANDARDISE_AUTO, "by their kind", standardise_names,
            "shift the data to mean 0 and scale them"),
     NUMBER(label_dropout, RESULT, 0.1, 0, 1, "share of rows that are shown without their label"),

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64 };
+enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, FEW_ROWS = 1000, MOST_OF_FEW = 10 };
 
 static hb_status check_data(hb_context *context, size_t n, const double *data, int classes,
                             const int *labels)
@@ -83,19 +83,6 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
-/* The same above HB_BALL_MOST_DIM, found in 256 dimensions: anchors where the data are, targets of single rows, and the
- * constraint in some steps only. */
-static void choose_many(const hb_constraint *constraint, int dim, hb_train_settings *s)
-{
-    const hb_recipe *many = &constraint->many;
-    if (isnan(s->weight)) s->weight = many->weight;
-    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
-    if (isnan(s->anchor_spread)) s->anchor_spread = 0;
-    if (s->anchors == 0) s->anchors = many->anchors;
-    if (s->target_rows < 0) s->target_rows = 0;
-    if (s->constraint_every == 0) s->constraint_every = many->every;
-}
-
 /* What the settings leave open of a constraint (docs/losses.md has what was measured). A residual is a sum over dim
  * terms, so that the recipe's weight falls from some dimension on. Small tau have no anchors: there the residual is
  * noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
@@ -106,12 +93,10 @@ static void choose_constraint(const hb_constraint *constraint, const hb_row_sour
     static const double ANCHOR_TAU = 0.05, NODES = 576, MOST_NODES = 1040;
     static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
     const int many = dim > HB_BALL_MOST_DIM, spared = !many && constraint->spares_small_tau;
-    if (many && constraint->many.anchors > 0) choose_many(constraint, dim, s);
     const double d = dim, nodes = 2 * d + 1;
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
     const double from = source->falls_from > 0 ? source->falls_from : constraint->falls_from;
-    if (isnan(s->weight))
-        s->weight = source->weight * constraint->weight * (from > 0 ? fmin(1, from / d) : 1);
+    if (isnan(s->weight)) s->weight = constraint->weight * (from > 0 ? fmin(1, from / d) : 1);
     if (isnan(s->ball_share)) s->ball_share = fmin(0.03, 0.16 / d);
     if (isnan(s->anchor_spread)) s->anchor_spread = 1.5;
     if (s->anchors == 0)
@@ -121,6 +106,20 @@ static void choose_constraint(const hb_constraint *constraint, const hb_row_sour
     s->anchor_tau_min = fmax(s->anchor_tau_min, s->tau_min);
     if (s->target_rows < 0) s->target_rows = constraint->target_rows;
     if (s->constraint_every == 0) s->constraint_every = 1;
+}
+
+/* The same above HB_BALL_MOST_DIM, where a constraint keeps a network from memorising few rows and harms with many: its
+ * weight falls with the square of their number. Found in 256 dimensions. */
+static void choose_many(const hb_constraint *constraint, int dim, size_t rows, hb_train_settings *s)
+{
+    const hb_recipe *many = &constraint->many;
+    const double few = FEW_ROWS / (double)rows;
+    if (isnan(s->weight)) s->weight = many->weight * fmin(MOST_OF_FEW, few * few);
+    if (isnan(s->ball_share)) s->ball_share = 0.128 / dim;
+    if (isnan(s->anchor_spread)) s->anchor_spread = 0;
+    if (s->anchors == 0) s->anchors = many->anchors;
+    if (s->target_rows < 0) s->target_rows = 0;
+    if (s->constraint_every == 0) s->constraint_every = many->every;
 }
 
 static void choose_numbers(hb_trainer *t, int dim)
@@ -133,7 +132,11 @@ static void choose_numbers(hb_trainer *t, int dim)
     t->steps_per_epoch = (t->n + batch - 1) / batch;
     if (s->steps == 0) s->steps = (uint64_t)s->epochs * t->steps_per_epoch;
     static const hb_constraint none = {0};
+    const double of_source = isnan(s->weight) ? t->source->weight : 1;
+    if (dim > HB_BALL_MOST_DIM && t->constraint && t->constraint->many.anchors > 0)
+        choose_many(t->constraint, dim, t->n, s);
     choose_constraint(t->constraint ? t->constraint : &none, t->source, dim, s);
+    s->weight *= of_source;
     /* rows of the log have equally many steps with the constraint */
     const uint64_t every = (uint64_t)s->constraint_every, most = HB_LOG_MOST_ROWS * every;
     t->log_every = (s->steps + most - 1) / most * every;

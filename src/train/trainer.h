@@ -123,7 +123,9 @@ struct hb_trainer {
     size_t n_shards;
     hb_shard *shards; // (n_shards)
     void *common;     /* the constraint's, for all shards */
-    hb_pool *pool;    /* the source's */
+    const float
+        *aside;    /* weights that directions of balls are chosen by; NULL: those being trained */
+    hb_pool *pool; /* the source's */
     hb_adam_settings adam;
     hb_adam_state state;
     float *gradient; // (parameters)
@@ -192,6 +194,9 @@ hb_status hb_dsm_add(hb_shard *shard);
 /* Replaces the noise of the shard's rows by its mean given z over target_rows rows of data, if it is not 0. */
 hb_status hb_target_create(hb_shard *shard);
 hb_status hb_target_average(hb_shard *shard);
+
+/* How much an anchor of a constraint counts above 64 dimensions: a b, since a network memorises rows at small tau. */
+double hb_many_weight(const hb_noise_level *level);
 
 /* h(r) = r^2/2 for |r| <= 1, |r| - 1/2 beyond; slope: its derivative. */
 double hb_huber(double r, double *slope);

@@ -34,7 +34,7 @@ enum {
     MNIST_CORRECTS = 3, /* 0, 1, 2 */
     MNIST_STEPS = 3,    /* 400, 500, 600 */
     MNIST_CELLS = MNIST_DET_TAUS * MNIST_CORRECTS * MNIST_STEPS,
-    MNIST_PAPER = 4,     /* rows of the paper's table */
+    MNIST_PAPER = 4,      /* rows of the paper's table */
     MNIST_NEIGHBOURS = 3, /* k of precision and recall */
     MNIST_TAUS = 4,       /* of the held-out loss with few images: 0.05, 0.1, 0.3, 1 */
     MNIST_FEW_SIZES = 5,  /* 300, 1000, 3000, 10000, all but the validation's */
@@ -56,8 +56,8 @@ typedef enum hb_mnist_value {
     MNIST_NEAR_SHARE, /* share that is nearer than all but 1 % of the test images */
     MNIST_AGREE,      /* share whose class is that asked for */
     MNIST_SHARE,      /* + class: share of each class */
-    MNIST_LOSS = MNIST_SHARE + MNIST_CLASSES, /* held-out denoising loss of a model */
-    MNIST_LOSS_BAND,                          /* + band of tau */
+    MNIST_LOSS = MNIST_SHARE + MNIST_CLASSES,      /* held-out denoising loss of a model */
+    MNIST_LOSS_BAND,                               /* + band of tau */
     MNIST_LOSS_AT = MNIST_LOSS_BAND + MNIST_BANDS, /* + index of tau: the same at one tau */
     MNIST_STOP_AT = MNIST_LOSS_AT + MNIST_TAUS,    /* + index of tau: the step it was stopped at */
     MNIST_VALUES = MNIST_STOP_AT + MNIST_TAUS
@@ -103,9 +103,11 @@ typedef struct hb_mnist_size {
     int compare_steps; /* of Heun's method, for the methods */
     int floor_times;
     int rows, columns; /* of a picture */
-    size_t few_images[MNIST_FEW_SIZES]; /* training images, with the first of the figures first; 0: not done */
+    size_t few_images
+        [MNIST_FEW_SIZES]; /* training images, with the first of the figures first; 0: not done */
     int few_seeds, few_width;
-    uint64_t few_steps, few_watch; /* of a training; between looks at the validation images */
+    uint64_t few_steps,
+        few_watch; /* of a training; between looks at the validation images, first a fifth */
     size_t few_validation, few_made;
 } hb_mnist_size;
 hb_mnist_size hb_mnist_choose_size(const hb_study_settings *settings);

@@ -9,7 +9,7 @@
  * at tau 0.1. Digits are made by Heun's method and judged as all others are, near copies being those of the images
  * that the network was trained on.
  *
- * A size and seed is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has the
+ * A training is a part (mnist_parts.c), 1000 images first, so that a run that is stopped early has the
  * comparison that counts. Must reproduce: after enough steps on 1000 images the loss of dsm at tau 0.1 has risen by half
  * above its least (docs/studies/mnist.md). */
 #include "mnist.h"
@@ -20,7 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIXELS = MNIST_SIDE * MNIST_SIDE, STOP_TAU = 1 }; /* digits of the stopped model: tau 0.1 */
+enum {
+    PIXELS = MNIST_SIDE * MNIST_SIDE,
+    STOP_TAU = 1, /* digits of the stopped model: tau 0.1 */
+    OFTEN =
+        5 /* looks in the place of one at the beginning, where very few images are learnt best */
+};
 
 const char *const hb_few_names[FEW_METHODS] = {"dsm", "dsm-stopped", "fp", "hb"};
 
@@ -123,6 +128,8 @@ static int watch(void *user, const hb_model *model, uint64_t step, double loss)
 {
     (void)loss;
     hb_few_watch *w = user;
+    const uint64_t every = w->m->size.few_watch;
+    if (step > 2 * every && step % every && step < w->m->size.few_steps) return 0;
     const double start = processor_seconds();
     w->status = look(w, model, step);
     w->seconds += processor_seconds() - start;
@@ -147,10 +154,8 @@ static hb_status judge(hb_mnist *m, const hb_model *model, size_t rows, const do
     memcpy(kept, row->value, sizeof kept);
     HB_TRY(hb_study_allocate(m->context, n * (PIXELS + 1), sizeof(double), &memory));
     double *x = memory;
-    hb_status status =
-        hb_mnist_generate(m, model, &settings, 0, n, x, (int *)(x + n * PIXELS));
-    if (status == HB_OK)
-        status = hb_mnist_judge_against(m, n, x, NULL, rows, train, row->value);
+    hb_status status = hb_mnist_generate(m, model, &settings, 0, n, x, (int *)(x + n * PIXELS));
+    if (status == HB_OK) status = hb_mnist_judge_against(m, n, x, NULL, rows, train, row->value);
     for (size_t i = 0; status == HB_OK && i < MNIST_FEW_SHOWN * PIXELS; i++)
         row->shown[i] = (unsigned char)(i < n * PIXELS ? lrint(255 * x[i]) : 0);
     free(memory);
@@ -169,11 +174,10 @@ static hb_status train_method(hb_mnist *m, int method, int seed, size_t rows, co
     if (stopping) {
         settings.watch = watch;
         settings.watch_user = stopping;
-        settings.watch_every = m->size.few_watch;
+        settings.watch_every = m->size.few_watch / OFTEN;
     }
     const double start = processor_seconds();
-    const hb_status status =
-        hb_train(m->context, &settings, PIXELS, 0, rows, train, NULL, &model);
+    const hb_status status = hb_train(m->context, &settings, PIXELS, 0, rows, train, NULL, &model);
     if (stopping) HB_TRY(stopping->status);
     HB_TRY(status);
     row->seconds = processor_seconds() - start - (stopping ? stopping->seconds : 0);
@@ -208,7 +212,7 @@ static void print_part(const hb_mnist *m, size_t rows, size_t first, int seed, c
 {
     const hb_mnist_size *s = &m->size;
     snprintf(text, 1024,
-             "mnist-few-1 %s %s data=%s rows=%zu first=%zu width=%d steps=%llu watch=%llu "
+             "mnist-few-2 %s %s data=%s rows=%zu first=%zu width=%d steps=%llu watch=%llu "
              "validation=%zu made=%zu heun=%d real=%zu held=%zu classifier=%d,%d seed=%llu+%d",
              hb_version(), hb_context_isa(m->context), m->data_mark, rows, first, s->few_width,
              (unsigned long long)s->few_steps, (unsigned long long)s->few_watch, validation_rows(m),
@@ -216,10 +220,10 @@ static void print_part(const hb_mnist *m, size_t rows, size_t first, int seed, c
              s->classifier_width, (unsigned long long)s->seed, seed);
 }
 
-static json_t *part_json(const hb_few_row few[FEW_METHODS])
+static json_t *part_json(int first, int count, const hb_few_row few[FEW_METHODS])
 {
     json_t *root = json_object();
-    for (int k = 0; k < FEW_METHODS; k++) {
+    for (int k = first; k < first + count; k++) {
         json_t *shown = json_array();
         for (size_t i = 0; i < sizeof few[k].shown; i++)
             json_array_append_new(shown, json_integer(few[k].shown[i]));
@@ -230,9 +234,9 @@ static json_t *part_json(const hb_few_row few[FEW_METHODS])
     return root;
 }
 
-static void read_part(const json_t *values, hb_few_row few[FEW_METHODS])
+static void read_part(const json_t *values, int first, int count, hb_few_row few[FEW_METHODS])
 {
-    for (int k = 0; k < FEW_METHODS; k++) {
+    for (int k = first; k < first + count; k++) {
         const json_t *row = json_object_get(values, hb_few_names[k]);
         const json_t *shown = json_object_get(row, "shown");
         hb_mnist_values_read(json_object_get(row, "values"), few[k].value);
@@ -249,7 +253,8 @@ static double few_cost(const hb_mnist *m, int method)
     return hb_mnist_cost_training(&settings, 0, cost[method]) + 2;
 }
 
-static hb_status do_part(hb_mnist *m, int size, int seed)
+/* A training of a size and seed; dsm gives two rows. */
+static hb_status do_part(hb_mnist *m, int size, int seed, int method)
 {
     char name[64], fingerprint[1024];
     json_t *values;
@@ -257,18 +262,29 @@ static hb_status do_part(hb_mnist *m, int size, int seed)
     const size_t rows = hb_mnist_few_rows(m, size, seed, &first);
     const double *train = m->train.pixels + first * PIXELS;
     hb_few_row *few = m->few[seed][size];
-    snprintf(name, sizeof name, "few-%zu-%d", m->size.few_images[size], seed);
+    const int count = method == FEW_DSM ? 2 : 1;
+    snprintf(name, sizeof name, "few-%zu-%d-%s", m->size.few_images[size], seed,
+             hb_few_names[method]);
     print_part(m, rows, first, seed, fingerprint);
     HB_TRY(hb_mnist_part_read(m, name, fingerprint, &values));
-    for (int k = 0; k < FEW_METHODS && !values; k++) {
-        hb_mnist_progress_step(m->progress, few_cost(m, k));
-        if (k == FEW_DSM) HB_TRY(train_dsm(m, seed, rows, train, few));
-        if (k >= FEW_FP) HB_TRY(train_method(m, k, seed, rows, train, NULL, &few[k]));
+    if (values) {
+        read_part(values, method, count, few);
+        json_decref(values);
+        return HB_OK;
     }
-    if (!values) return hb_mnist_part_write(m, name, fingerprint, part_json(few));
-    read_part(values, few);
-    json_decref(values);
-    return HB_OK;
+    hb_mnist_progress_step(m->progress, few_cost(m, method));
+    if (method == FEW_DSM)
+        HB_TRY(train_dsm(m, seed, rows, train, few));
+    else
+        HB_TRY(train_method(m, method, seed, rows, train, NULL, &few[method]));
+    return hb_mnist_part_write(m, name, fingerprint, part_json(method, count, few));
+}
+
+static hb_status do_parts(hb_mnist *m, int size, int seed)
+{
+    HB_TRY(do_part(m, size, seed, FEW_DSM));
+    HB_TRY(do_part(m, size, seed, FEW_FP));
+    return do_part(m, size, seed, FEW_HB);
 }
 
 double hb_mnist_few_cost(const hb_mnist *m)
@@ -276,7 +292,8 @@ double hb_mnist_few_cost(const hb_mnist *m)
     double total = 0;
     for (int size = 0; size < MNIST_FEW_SIZES; size++)
         for (int k = 0; k < FEW_METHODS; k++)
-            if (m->size.few_images[size] > 0) total += m->size.few_seeds * few_cost(m, k);
+            if (m->size.few_images[size] > 0 && k != FEW_STOPPED)
+                total += m->size.few_seeds * few_cost(m, k);
     return total;
 }
 
@@ -292,9 +309,9 @@ hb_status hb_mnist_few(hb_mnist *m)
             row->seconds = NAN;
             for (int k = 0; k < MNIST_VALUES; k++) row->value[k] = NAN;
         }
-    for (int seed = 0; seed < m->size.few_seeds; seed++) HB_TRY(do_part(m, 0, seed));
+    for (int seed = 0; seed < m->size.few_seeds; seed++) HB_TRY(do_parts(m, 0, seed));
     for (int seed = 0; seed < m->size.few_seeds; seed++)
         for (int size = 1; size < MNIST_FEW_SIZES; size++)
-            if (m->size.few_images[size] > 0) HB_TRY(do_part(m, size, seed));
+            if (m->size.few_images[size] > 0) HB_TRY(do_parts(m, size, seed));
     return HB_OK;
 }

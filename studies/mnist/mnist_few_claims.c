@@ -43,20 +43,22 @@ static void claim_ratio(json_t *claims, const hb_mnist *m, const hb_claim *claim
 {
     const double fp = worst_ratio(m, size, FEW_FP, to, taus);
     const double hb = worst_ratio(m, size, FEW_HB, to, taus);
-    hb_study_claim(claims, claim, hb_study_text("not measured"),
-                   hb_study_text("%zu images: at most %.3f (fp) and %.3f (hb) of the loss of %s",
-                                 rows_of(m, size), fp, hb, hb_few_names[to]),
-                   verdict_of(fp <= bound, hb <= bound),
-                   hb_study_text("The largest ratio of means over seeds, τ from %g to %g. Holds when "
-                                 "both are at most %g, with a correction when one is.",
-                                 hb_mnist_taus[0], hb_mnist_taus[taus - 1], bound));
+    hb_study_claim(
+        claims, claim, hb_study_text("not measured"),
+        hb_study_text("%zu images: at most %.3f (fp) and %.3f (hb) of the loss of %s",
+                      rows_of(m, size), fp, hb, hb_few_names[to]),
+        verdict_of(fp <= bound, hb <= bound),
+        hb_study_text("The largest ratio of means over seeds, τ from %g to %g. Holds when "
+                      "both are at most %g, with a correction when one is.",
+                      hb_mnist_taus[0], hb_mnist_taus[taus - 1], bound));
 }
 
 static void claim_copies(json_t *claims, const hb_mnist *m)
 {
-    static const hb_claim claim = FEW_CLAIM(
-        "few-copies", "The equation keeps a network from copying: at most a third as many digits are "
-                      "near copies of 1000 training images as with denoising alone.");
+    static const hb_claim claim =
+        FEW_CLAIM("few-copies",
+                  "The equation keeps a network from copying: at most a third as many digits are "
+                  "near copies of 1000 training images as with denoising alone.");
     double dsm[3], fp[3], hb[3];
     hb_mnist_few_mean(m, 0, FEW_DSM, MNIST_NEAR_SHARE, dsm);
     hb_mnist_few_mean(m, 0, FEW_FP, MNIST_NEAR_SHARE, fp);
@@ -67,8 +69,9 @@ static void claim_copies(json_t *claims, const hb_mnist *m)
                       "%zu images",
                       100 * dsm[0], 100 * fp[0], 100 * hb[0], m->size.few_made, rows_of(m, 0)),
         verdict_of(3 * fp[0] <= dsm[0] && dsm[0] > 0, 3 * hb[0] <= dsm[0] && dsm[0] > 0),
-        hb_study_text("Nearer than all but 1 %% of the test images. Holds when dsm has some and both "
-                      "have at most a third of them."));
+        hb_study_text(
+            "Nearer than all but 1 %% of the test images. Holds when dsm has some and both "
+            "have at most a third of them."));
 }
 
 void hb_mnist_few_claims(json_t *claims, const hb_mnist *m)

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIXELS = MNIST_SIDE * MNIST_SIDE, LOSS_SHOWN = MNIST_LOSS_AT + 1, COLUMNS = 10 }; /* tau 0.1 */
+enum {
+    PIXELS = MNIST_SIDE * MNIST_SIDE,
+    LOSS_SHOWN = MNIST_LOSS_AT + 1,
+    COLUMNS = 10
+}; /* tau 0.1 */
 
 static const char *const place = "5.2 Few images (not in the paper)";
 static const char *const labels[FEW_METHODS] = {"DSM", "DSM, stopped in time", "FP", "HB"};
@@ -18,7 +22,8 @@ static int sizes_in_order(const hb_mnist *m, int order[MNIST_FEW_SIZES])
     int n = 0;
     for (int size = 0; size < MNIST_FEW_SIZES; size++) {
         int done = 0;
-        for (int seed = 0; seed < m->size.few_seeds; seed++) done |= hb_mnist_few_done(m, size, seed);
+        for (int seed = 0; seed < m->size.few_seeds; seed++)
+            done |= hb_mnist_few_done(m, size, seed);
         if (!done) continue;
         int k = n++;
         for (; k > 0 && m->size.few_images[order[k - 1]] > m->size.few_images[size]; k--)
@@ -108,13 +113,14 @@ void hb_mnist_few_print(FILE *table, const hb_mnist *m)
     int order[MNIST_FEW_SIZES];
     if (!m->few) return;
     const int sizes = sizes_in_order(m, order);
-    hb_study_print(table,
-                   "few images: width %d, %llu steps of 128 images, means over %d seed%s; loss: "
-                   "held-out, at four tau; copies: %% near copies; s: processor seconds of the "
-                   "training (not of parts that were there)\n%-19s | loss 0.05   0.1    0.3    1    "
-                   " | copies near. | MMD2      | prec. rec.  | s\n",
-                   m->size.few_width, (unsigned long long)m->size.few_steps, m->size.few_seeds,
-                   m->size.few_seeds == 1 ? "" : "s", "images, method");
+    hb_study_print(
+        table,
+        "few images: width %d, %llu steps of 128 images, means over %d seed%s; loss: "
+        "held-out, at four tau; copies: %% near copies; s: processor seconds of the "
+        "training (not of parts that were there)\n%-19s | loss 0.05   0.1    0.3    1    "
+        " | copies near. | MMD2      | prec. rec.  | s\n",
+        m->size.few_width, (unsigned long long)m->size.few_steps, m->size.few_seeds,
+        m->size.few_seeds == 1 ? "" : "s", "images, method");
     for (int i = 0; i < sizes * FEW_METHODS; i++) {
         const int size = order[i / FEW_METHODS], k = i % FEW_METHODS;
         const double seconds = mean_seconds(m, size, k);
@@ -151,9 +157,9 @@ static json_t *table_row(const hb_mnist *m, int size, int k)
     json_array_append_new(row, hb_study_text("%zu", rows_of(m, size)));
     json_array_append_new(row, json_string(labels[k]));
     for (int t = 0; t < MNIST_TAUS; t++)
-        json_array_append_new(row, t == 1 ? range_text(m, size, k, MNIST_LOSS_AT + t, 4, 1)
-                                          : hb_study_text("%.4f", mean_of(m, size, k,
-                                                                          MNIST_LOSS_AT + t)));
+        json_array_append_new(
+            row, t == 1 ? range_text(m, size, k, MNIST_LOSS_AT + t, 4, 1)
+                        : hb_study_text("%.4f", mean_of(m, size, k, MNIST_LOSS_AT + t)));
     json_array_append_new(row, range_text(m, size, k, MNIST_NEAR_SHARE, 1, 100));
     json_array_append_new(row, hb_study_text("%.2f", mean_of(m, size, k, MNIST_NEAREST)));
     json_array_append_new(row, hb_study_text("%.4f", mean_of(m, size, k, MNIST_MMD2)));
@@ -174,15 +180,16 @@ void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
         root, "mnist_few_table", "Few training images", place,
         "images|method|loss at τ 0.05|0.1|0.3|1|near copies, %|distance|MMD²|precision|recall",
         rows,
-        hb_study_text("Held-out denoising loss on %zu test images. Energy head, width %d, %llu "
-                      "steps of 128 images, no labels; mean over %d seed%s, in brackets least and "
-                      "most. Stopped in time: at the step that %zu validation images choose, for "
-                      "every τ its own; its digits are of the step for τ 0.1. Near copies, distance: "
-                      "%zu digits against the images that the network was trained on. MMD² of real "
-                      "images: %.4f, upper 95 %% bound %.4f.",
-                      m->size.held, m->size.few_width, (unsigned long long)m->size.few_steps,
-                      m->size.few_seeds, m->size.few_seeds == 1 ? "" : "s", m->size.few_validation,
-                      m->size.few_made, m->floor.mmd2, m->floor.mmd2_upper));
+        hb_study_text(
+            "Held-out denoising loss on %zu test images. Energy head, width %d, %llu "
+            "steps of 128 images, no labels; mean over %d seed%s, in brackets least and "
+            "most. Stopped in time: at the step that %zu validation images choose, for "
+            "every τ its own; its digits are of the step for τ 0.1. Near copies, distance: "
+            "%zu digits against the images that the network was trained on. MMD² of real "
+            "images: %.4f, upper 95 %% bound %.4f.",
+            m->size.held, m->size.few_width, (unsigned long long)m->size.few_steps,
+            m->size.few_seeds, m->size.few_seeds == 1 ? "" : "s", m->size.few_validation,
+            m->size.few_made, m->floor.mmd2, m->floor.mmd2_upper));
     if (m->size.quick)
         hb_study_shortened(
             root, hb_study_text("Few images: %zu and %zu of them with one seed instead of five "
@@ -329,11 +336,12 @@ hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json
     if (!m->few) return HB_OK;
     HB_TRY(write_csv(m, "mnist_few.csv", NULL));
     HB_TRY(make_figure(m, context, table));
-    hb_study_caption(captions, "mnist_few", place,
-                     "Few training images: held-out denoising loss at τ = 0.1, share of generated digits "
-                     "that are near copies, and median distance of digits to the nearest training "
-                     "image over that of test images; bars have the ends of all seeds. Stopped in "
-                     "time: at the step that validation images choose.");
+    hb_study_caption(
+        captions, "mnist_few", place,
+        "Few training images: held-out denoising loss at τ = 0.1, share of generated digits "
+        "that are near copies, and median distance of digits to the nearest training "
+        "image over that of test images; bars have the ends of all seeds. Stopped in "
+        "time: at the step that validation images choose.");
     HB_TRY(make_pictures(m));
     hb_study_caption(captions, "mnist_few_digits", place,
                      "Digits of networks that were trained on few images: odd rows are generated, "

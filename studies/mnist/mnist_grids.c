@@ -61,9 +61,8 @@ static hb_status make_picture(hb_mnist *m, const hb_mnist_cell *cell, hb_mnist_p
     p->columns = m->size.columns;
     snprintf(p->name, sizeof p->name, "mnist_grid_%.2f_%d_%d", cell->det_tau, cell->n_correct,
              cell->n_steps);
-    const int n =
-        snprintf(p->caption, sizeof p->caption, "det_tau %.2f, n_correct %d, n_steps %d",
-                 cell->det_tau, cell->n_correct, cell->n_steps);
+    const int n = snprintf(p->caption, sizeof p->caption, "det_tau %.2f, n_correct %d, n_steps %d",
+                           cell->det_tau, cell->n_correct, cell->n_steps);
     if (!isnan(cell->value[MNIST_MMD]))
         snprintf(p->caption + n, sizeof p->caption - (size_t)n, ": MMD %.4f",
                  cell->value[MNIST_MMD]);
@@ -100,8 +99,7 @@ static hb_status write_csv(hb_mnist *m, int n, const hb_mnist_cell *const *cells
 {
     char *path;
     hb_writer *writer;
-    HB_TRY(
-        hb_study_path(m->context, m->settings->directory, "mnist_grids.plot.csv", &path));
+    HB_TRY(hb_study_path(m->context, m->settings->directory, "mnist_grids.plot.csv", &path));
     hb_status status = hb_writer_create(m->context, path, &writer);
     free(path);
     HB_TRY(status);

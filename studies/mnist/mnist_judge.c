@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum { PIXELS = MNIST_SIDE * MNIST_SIDE, SPECKS_LEAST = 1 };
-#define SPECKS_SHARE 0.01        /* of real images that may be affected */
-#define SPECKS_THETA 0.836       /* without images to take it from: that of MNIST's test images */
+#define SPECKS_SHARE 0.01  /* of real images that may be affected */
+#define SPECKS_THETA 0.836 /* without images to take it from: that of MNIST's test images */
 static const hb_speck SPECKS_KIND = HB_SPECK_MEDIAN;
 
 /* ---- images ---- */

@@ -63,8 +63,8 @@ static hb_status row_losses(hb_mnist *m, const hb_model *model, size_t n, const 
                                         n * PIXELS, r.noise);
     if (status == HB_OK) {
         disturb(&info, n, pixels, tau, &r);
-        status = hb_model_score(m->context, model, n, r.x, tau, info.classes ? labels : NULL,
-                                r.score);
+        status =
+            hb_model_score(m->context, model, n, r.x, tau, info.classes ? labels : NULL, r.score);
     }
     if (status == HB_OK) measure(&info, n, tau, &r);
     free(memory);

@@ -17,10 +17,10 @@
 
 const hb_mnist_recipe hb_mnist_recipes[MNIST_METHODS] = {
     {"dsm", HB_LOSS_DSM, HB_HEAD_ENERGY, 1.0, -1},
-    {"fp", HB_LOSS_FP, HB_HEAD_ENERGY, 1.3, -1},
-    {"hb", HB_LOSS_HB, HB_HEAD_ENERGY, 1.2, -1},
+    {"fp", HB_LOSS_FP, HB_HEAD_ENERGY, 1.4, -1},
+    {"hb", HB_LOSS_HB, HB_HEAD_ENERGY, 1.3, -1},
     {"dsm-time", HB_LOSS_DSM, HB_HEAD_ENERGY, 1.0, MNIST_HB},
-    {"fp-time", HB_LOSS_FP, HB_HEAD_ENERGY, 1.3, MNIST_HB},
+    {"fp-time", HB_LOSS_FP, HB_HEAD_ENERGY, 1.4, MNIST_HB},
     {"dsm-score", HB_LOSS_DSM, HB_HEAD_SCORE, 0.85, -1}};
 
 static const double det_taus[MNIST_DET_TAUS] = {0.05, 0.10, 0.15, 0.20};

@@ -106,8 +106,8 @@ static hb_status run_mnist(hb_context *context, const hb_study_settings *setting
     void *memory;
     char *parts;
     if (settings->part && strcmp(settings->part, "few") != 0)
-        return hb_study_fail(context, HB_ERROR_ARGUMENT,
-                             "mnist: the part is %.80s; there is: few", settings->part);
+        return hb_study_fail(context, HB_ERROR_ARGUMENT, "mnist: the part is %.80s; there is: few",
+                             settings->part);
     HB_TRY(hb_study_make_directory(context, settings->directory));
     HB_TRY(hb_study_path(context, settings->directory, "parts", &parts));
     hb_status status = hb_study_make_directory(context, parts);

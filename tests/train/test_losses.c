@@ -101,6 +101,8 @@ static void check_gradient(const hb_train_settings *settings, int dim, int class
     start(&t, settings, dim, classes, 0.7);
     const size_t n = t.trainer.model->info.parameters;
     float *gradient = malloc(n * sizeof *gradient), *direction = malloc(n * sizeof *direction);
+    float *aside = malloc(n * sizeof *aside); /* no gradient is taken through directions */
+    t.trainer.aside = memcpy(aside, t.trainer.model->parameters, n * sizeof *aside);
     loss_of(&t);
     const double *losses = t.trainer.shards[0].losses;
     if (settings->loss != HB_LOSS_DSM && /* the constraint must be seen */
@@ -120,6 +122,7 @@ static void check_gradient(const hb_train_settings *settings, int dim, int class
     }
     free(gradient);
     free(direction);
+    free(aside);
     finish(&t);
 }
 
@@ -367,9 +370,10 @@ static void nodes_in_many_dimensions(void **state)
 {
     (void)state;
     enum { D = BEYOND };
-    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_SCORE);
     hb_ball_constants constants;
     trial t;
+    s.anchors = 3;
     start(&t, &s, D, 0, 0.7);
     assert_ok(t.context, hb_ball_constants_get(t.context, D, 0, sizeof constants, &constants));
     static double y[2][2 * D * D], u[3][D];
@@ -403,6 +407,66 @@ static void nodes_in_many_dimensions(void **state)
         for (int k = 0; k < 4; k++) assert_near(odd[k], 0, 1e-10);
     }
     assert_memory_not_equal(y[0], y[1], sizeof y[0]);
+    finish(&t);
+}
+
+/* Few directions in many dimensions: weights of sum 1 around y_0 + 2 h grad v~_ref; the square along grad w is that of
+ * the diffusion, 2 h, for every anchor, along any other direction in the mean (5 standard errors). */
+static void few_directions_have_the_squares_of_all(void **state)
+{
+    (void)state;
+    enum { D = BEYOND, ANCHORS = 400, NODES = 3 + 2 * 8 };
+    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    s.anchors = ANCHORS;
+    trial t;
+    start(&t, &s, D, 0, 0.7);
+    hb_shard *shard = &t.trainer.shards[0];
+    const hb_ball_common *common = t.trainer.common;
+    hb_ball_directions few;
+    hb_workspace arrays = {0};
+    hb_ball_rows at = {.rows = NODES};
+    assert_int_equal(common->nodes, NODES);
+    const size_t inputs = (size_t)hb_model_inputs_count(t.trainer.model);
+    assert_ok(t.context, HB_WORKSPACE(t.context, &arrays, HB_BALL_ROWS(shard, at, NODES, D),
+                                      HB_BALL_DIRECTIONS(few, 1, ANCHORS, inputs, D, NODES)));
+    hb_net_tape_destroy(((hb_scratch *)shard->scratch)->slopes);
+    assert_ok(t.context, hb_ball_directions_create(shard, &few));
+    assert_ok(t.context, t.trainer.source->anchors(shard));
+    assert_ok(t.context, hb_ball_directions_look(shard, &few));
+    double u[D], sum = 0, squares = 0;
+    assert_ok(t.context, hb_random_normal(t.context, 3, 1, 0, D, u));
+    for (size_t i = 0; i < ANCHORS; i++) {
+        const hb_noise_level *c0 = &shard->anchor.level[i];
+        const double r = hb_ball_radius(shard, i), h = r * r * common->C1 / 4;
+        double weight = 0, first = 0, along = 0, other = 0, scale = 0;
+        assert_ok(t.context, hb_ball_directions_place(shard, i, &few, 0, &at));
+        const float *slope = few.slope + i * inputs;
+        for (size_t k = 0; k < D; k++) scale += (double)slope[k] * (double)slope[k];
+        for (size_t j = 0; j < NODES; j++) {
+            double by_slope = 0, by_u = 0;
+            for (size_t k = 0; k < D; k++) {
+                const double xi = at.z[j * D + k] / at.level[j].a -
+                                  shard->anchor.z[i * D + k] / c0->a -
+                                  2 * h * c0->a * (double)few.reference[i * D + k];
+                by_slope += xi * (double)slope[k] / sqrt(scale);
+                by_u += xi * u[k];
+            }
+            weight += few.weight[j];
+            first += few.weight[j] * by_u;
+            along += few.weight[j] * by_slope * by_slope / (2 * h);
+            other += few.weight[j] * by_u * by_u / (2 * h);
+        }
+        assert_near(weight, 1, 1e-12);
+        assert_near(first, 0, 1e-10);
+        assert_near(along, 1, 1e-5); /* the slope is float */
+        sum += other / ANCHORS;
+        squares += other * other / ANCHORS;
+    }
+    double exact = 0;
+    for (size_t k = 0; k < D; k++) exact += u[k] * u[k];
+    assert_near(sum, exact, 5 * sqrt((squares - sum * sum) / ANCHORS));
+    assert_true(sqrt((squares - sum * sum) / ANCHORS) < 0.05 * exact);
+    hb_workspace_destroy(&arrays);
     finish(&t);
 }
 
@@ -643,6 +707,7 @@ int main(void)
         cmocka_unit_test(three_ways_to_the_residual),
         cmocka_unit_test(rotated_nodes_see_the_residual),
         cmocka_unit_test(nodes_in_many_dimensions),
+        cmocka_unit_test(few_directions_have_the_squares_of_all),
         cmocka_unit_test(residuals_of_large_balls),
         cmocka_unit_test(two_ways_to_the_residual_of_a_score),
         cmocka_unit_test(targets_are_scores_of_the_data),
