@@ -52,7 +52,8 @@ typedef struct hb_dimension_size {
     uint64_t seed;
     int n_dims, dim[DIMENSION_DIMS];
     int n_rows, rows[DIMENSION_ROWS]; /* from small to large */
-    int seeds, steps, width;
+    int seeds, few_seeds;             /* with the largest number of rows; with the others */
+    int steps, width;
     size_t judge; /* draws for an error */
     size_t test;  /* held-out rows for the likelihood */
 } hb_dimension_size;

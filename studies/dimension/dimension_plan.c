@@ -6,7 +6,7 @@
  *
  * Equal seconds means a constant number of steps, so that every byte of the results can be repeated:
  * dsm-time takes steps * cost(hb)/cost(dsm-targets) of them, with the costs of the table below. They are
- * compared at the largest number of rows alone. */
+ * compared at the largest number of rows alone; the other numbers of rows have fewer seeds. */
 #include "dimension.h"
 
 #include <heatball/train.h>
@@ -26,15 +26,15 @@ const hb_dimension_recipe hb_dimension_recipes[DIMENSION_METHODS] = {
 
 const double hb_dimension_taus[DIMENSION_TAUS] = {0.03, 0.1, 0.3, 0.8};
 
-/* Milliseconds of processor time of a step, the mean over a training: one thread, width 64, batch 256,
- * 8000 rows; the time that the printed table has, over the steps. To be renewed when a loss gets cheaper;
+/* Milliseconds of processor time of a step, the mean over a training of 1200: one thread, width 64, batch 256,
+ * 8000 rows, the least of two, Zen 4. To be renewed when a loss gets cheaper;
  * cells of the methods *-time are then done again, since their steps are part of their settings. */
 static const struct {
     int dim;
     double dsm, dsm_targets, fp, hb;
-} STEP_COSTS[DIMENSION_DIMS] = {{2, 0.53, 0.67, 1.02, 1.55},  {4, 0.55, 0.77, 1.69, 1.51},
-                                {8, 0.60, 0.88, 1.87, 1.72},  {16, 0.59, 0.91, 1.90, 1.61},
-                                {32, 0.69, 1.09, 2.22, 2.53}, {64, 0.85, 1.47, 2.72, 3.65}};
+} STEP_COSTS[DIMENSION_DIMS] = {{2, 0.47, 0.67, 0.94, 1.01},  {4, 0.50, 0.67, 1.44, 1.22},
+                                {8, 0.51, 0.71, 1.55, 1.26},  {16, 0.55, 0.78, 1.71, 1.43},
+                                {32, 0.75, 1.12, 2.27, 2.57}, {64, 0.84, 1.39, 2.58, 3.05}};
 
 double hb_dimension_step_cost(int dim, int method)
 {
@@ -53,7 +53,8 @@ hb_dimension_size hb_dimension_choose_size(const hb_study_settings *settings)
                               .n_rows = 3,
                               .rows = {500, 2000, 8000},
                               .seeds = 5,
-                              .steps = 2000,
+                              .few_seeds = 2,
+                              .steps = 3000,
                               .width = 64,
                               .judge = 4000,
                               .test = 128};
@@ -68,6 +69,7 @@ hb_dimension_size hb_dimension_choose_size(const hb_study_settings *settings)
         size.test = 64;
     }
     if (settings->seeds > 0) size.seeds = settings->seeds;
+    if (size.few_seeds > size.seeds) size.few_seeds = size.seeds;
     return size;
 }
 
@@ -137,7 +139,8 @@ hb_status hb_dimension_plan(hb_context *context, hb_dimension_result *result)
     result->place = place;
     for (size_t i = 0; i < most; i++) result->place[i] = -1;
     for (int s = 0; s < size->seeds; s++)
-        for (int r = hb_dimension_largest(size); r >= 0; r--)
+        for (int r = hb_dimension_largest(size);
+             r >= (s < size->few_seeds ? 0 : hb_dimension_largest(size)); r--)
             for (int d = 0; d < size->n_dims; d++)
                 for (int family = 0; family < DIMENSION_FAMILIES; family++)
                     for (int method = 0; method < DIMENSION_METHODS; method++)
