@@ -50,7 +50,7 @@ typedef struct hb_train_settings {
     int anchors;             /* of the constraint, per step; 0 (default): 64, of hb by dim */
     double anchor_spread;    /* anchors are data with (1 + spread^2) times the noise's variance; NaN
                              (default): 1.5, of hb by dim */
-    int nodes; /* probes of fp where dim > 3, random directions of a ball where dim > 64; 8 */
+    int nodes; /* probes of fp where dim > 3, nodes of a ball around its centre where dim > 64; 8 */
     /* Rows of data that a denoising target is the mean over (docs/losses.md); 0: the row itself; -1
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;

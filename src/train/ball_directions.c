@@ -19,11 +19,11 @@
 
 static const double AHEAD = 1.0 / 6; /* of the centre, and of each node along e */
 
-/* K, which leaves room for e. */
+/* K: of `nodes` nodes around the centre two are along e. */
 static size_t directions_of(const hb_trainer *trainer)
 {
-    const int most = trainer->model->info.dim - 1;
-    return (size_t)(trainer->settings.nodes < most ? trainer->settings.nodes : most);
+    const int most = trainer->model->info.dim - 1, asked = trainer->settings.nodes / 2 - 1;
+    return (size_t)(asked < 1 ? 1 : asked < most ? asked : most);
 }
 
 size_t hb_ball_directions_nodes(const hb_trainer *trainer)

@@ -63,13 +63,13 @@ static const hb_setting rows[] = {
     NUMBER(
         anchors, RESULT, 0, 0, MOST_ROWS,
         "points of a step where the constraint is taken; 0: 64, but for hb in 4 to 64 dimensions "
-        "576/(2d+1), and not below 16 or 1040/(2d+1), above 32, or 2 with a head other than "
+        "576/(2d+1), and not below 16 or 1040/(2d+1), above 64, or 2 with a head other than "
         "energy"),
     NUMBER(anchor_spread, RESULT, NAN, 0, 100,
            "anchors are data with 1 + spread^2 times the noise's variance; without it 1.5, but for "
            "hb in 4 to 64 dimensions 2.8/sqrt(d), and 0 above"),
     NUMBER(nodes, RESULT, 8, 1, 4096,
-           "probes of fp above 3 dimensions, random directions of a ball of hb above 64"),
+           "probes of fp above 3 dimensions, nodes of a ball of hb around its centre above 64"),
     NUMBER(target_rows, RESULT, -1, -1, MOST_ROWS,
            "rows that a denoising target is the mean over, 0 for the row itself; -1: 512 for hb in "
            "up to 64 dimensions, else 0"),

@@ -417,7 +417,7 @@ static void nodes_in_many_dimensions(void **state)
 static void few_directions_have_the_squares_of_all(void **state)
 {
     (void)state;
-    enum { D = BEYOND, ANCHORS = 400, NODES = 3 + 2 * 8 };
+    enum { D = BEYOND, ANCHORS = 400, NODES = 3 + 2 * 3 };
     hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
     s.anchors = ANCHORS;
     trial t;
