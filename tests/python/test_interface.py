@@ -84,7 +84,7 @@ def table(kind):
 
 
 # Of structs that have grown since they were first installed, the first field that was added.
-FIRST_ADDED = {"hb_generate_settings": "drift"}
+FIRST_ADDED = {"hb_generate_settings": "drift", "hb_train_settings": "anchor_tau_min"}
 SETTINGS, LISTS = table("settings"), table("arrays of the caller")
 RESULTS, ROWS, FINAL = table("results"), table("rows"), table("final")
 
