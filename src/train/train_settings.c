@@ -56,18 +56,18 @@ static const hb_setting rows[] = {
     NUMBER(ramp, RESULT, 0.3, 0, 1, "share of the steps over which its weight then rises"),
     NUMBER(ball_share, RESULT | ABOVE | BELOW, NAN, 0, 1,
            "hb: share f of the time before an anchor that its ball reaches back, r^2 = 4 pi f "
-           "tau; without it 0.4 in up to 3 dimensions, 0.16/d but at most 0.02 in up to 64, else "
-           "0.128/d"),
+           "tau; without it 0.16/d but at most 0.03, and 0.128/d above 64 dimensions"),
     SHOWN(sigma_max, RESULT | ABOVE, "1/(4 pi)", 1 / (4 * M_PI), 1e-3, 0.0796,
           "hb-paper: largest sigma of the unit ball that is used"),
     NUMBER(
         anchors, RESULT, 0, 0, MOST_ROWS,
-        "points of a step where the constraint is taken; 0: 64, but for hb in 4 to 64 dimensions "
-        "576/(2d+1), and not below 16 or 1040/(2d+1), above 64, or 2 with a head other than "
+        "points of a step where the constraint is taken; 0: 64, but for hb in up to 64 dimensions "
+        "576/(2d+1) at most, and not below 16 or 1040/(2d+1), above 64, or 2 with a head other "
+        "than "
         "energy"),
     NUMBER(anchor_spread, RESULT, NAN, 0, 100,
-           "anchors are data with 1 + spread^2 times the noise's variance; without it 1.5, but for "
-           "hb in 4 to 64 dimensions 2.8/sqrt(d), and 0 above"),
+           "anchors are data with 1 + spread^2 times the noise's variance; without it 1.5, and 0 "
+           "above 64 dimensions"),
     NUMBER(nodes, RESULT, 8, 1, 4096,
            "probes of fp above 3 dimensions, nodes of a ball of hb around its centre above 64"),
     NUMBER(target_rows, RESULT, -1, -1, MOST_ROWS,

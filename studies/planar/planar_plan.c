@@ -8,8 +8,8 @@
  *
  * Equal time means a constant number of steps, so that every byte of the results can be repeated. A
  * step takes, in steps of dsm (4.9 ms at width 256, one thread, AVX-512): 1.17 with averaged targets,
- * fp 1.53, fp with targets 1.74, hb with its targets 2.52. So in the time of hb's 4800 steps dsm with the
- * same targets takes 10340 and fp 6960. How it was measured: docs/studies/planar.md, "Equal time". */
+ * fp 1.53, fp with targets 1.74, hb with its targets 1.75. So in the time of hb's 4800 steps dsm with the
+ * same targets takes 7180 and fp 4820. How it was measured: docs/studies/planar.md, "Equal time". */
 #include "planar.h"
 
 #include <heatball/train.h>
@@ -49,12 +49,12 @@ const hb_planar_recipe hb_planar_recipes[PLANAR_METHODS] = {
     {"dsm-targets", HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, 1.17, -1, 0, 1.0},
     {"fp", HB_LOSS_FP, HB_HEAD_ENERGY, -1, 1.53, -1, 0, 1.0},
     {"fp-targets", HB_LOSS_FP, HB_HEAD_ENERGY, 2048, 1.74, -1, 0, 1.0},
-    {"hb", HB_LOSS_HB, HB_HEAD_ENERGY, 2048, 2.52, -1, 0, 1.0},
+    {"hb", HB_LOSS_HB, HB_HEAD_ENERGY, 2048, 1.75, -1, 0, 1.0},
     {"hb-paper", HB_LOSS_HB_PAPER, HB_HEAD_ENERGY, -1, 1.7, -1, 1, 1.0},
     {"dsm-time", HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, 1.17, PLANAR_HB, 1, 1.0},
     {"fp-time", HB_LOSS_FP, HB_HEAD_ENERGY, 2048, 1.74, PLANAR_HB, 1, 1.0},
     {"dsm-score", HB_LOSS_DSM, HB_HEAD_SCORE, -1, 0.5, -1, 1, 1.0},
-    {"hb-helmholtz", HB_LOSS_HB, HB_HEAD_HELMHOLTZ, -1, 7.3, -1, 1, 0.25}};
+    {"hb-helmholtz", HB_LOSS_HB, HB_HEAD_HELMHOLTZ, -1, 3.35, -1, 1, 0.25}};
 
 const double hb_planar_taus[PLANAR_TAUS] = {0.1, 0.3, 0.5, 0.8};
 const double hb_planar_curve_taus[PLANAR_CURVE_TAUS] = {0.1, 0.2, 0.3, 0.5, 0.8};

@@ -163,9 +163,9 @@ static void test_steps_and_moments(void **state)
         const int method = runs[i].method;
         if (method <= PLANAR_HB_PAPER) assert_int_equal(steps, wide);
         if (method == PLANAR_DSM_TIME)
-            assert_true(fabs((double)steps - (double)wide * 2.52 / 1.17) <= 10);
+            assert_true(fabs((double)steps - (double)wide * 1.75 / 1.17) <= 10);
         if (method == PLANAR_FP_TIME)
-            assert_true(fabs((double)steps - (double)wide * 2.52 / 1.74) <= 10);
+            assert_true(fabs((double)steps - (double)wide * 1.75 / 1.74) <= 10);
         assert_int_equal(hb_planar_moment_step(steps, PLANAR_MOMENTS - 1), steps);
         for (int k = 1; k < PLANAR_MOMENTS; k++)
             assert_true(hb_planar_moment_step(steps, k) > hb_planar_moment_step(steps, k - 1));
