@@ -13,14 +13,9 @@
 
 #include <string.h>
 
-static const hb_study *const STUDIES[] = {&hb_identities_study,
-                                          &hb_sampler_study,
-                                          &hb_bistable_study,
-                                          &hb_planar_study,
-                                          &hb_dimension_study,
-                                          &hb_drift_study,
-                                          &hb_mnist_study,
-                                          NULL};
+static const hb_study *const STUDIES[] = {
+    &hb_identities_study, &hb_sampler_study, &hb_bistable_study, &hb_planar_study,
+    &hb_dimension_study,  &hb_drift_study,   &hb_mnist_study,    NULL};
 
 const hb_study *const *hb_study_list(void)
 {

@@ -74,7 +74,7 @@ typedef struct hb_train_settings {
     hb_train_watch watch;
     void *watch_user;
     uint64_t watch_every;
-    /* Smallest tau of the points where the constraint is taken; 0 (default): 0.05, but not below tau_min; above
+    /* Smallest tau of the points where the constraint is taken; 0 (default): 0.02, but not below tau_min; above
      * 64 dimensions tau_min. */
     double anchor_tau_min;
     /* The constraint is taken in every so many-th step only, with so many times its weight; 0 (default): of the

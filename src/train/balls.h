@@ -29,9 +29,9 @@ typedef struct hb_ball_common {
 /* A constraint over heat balls whose file has create and add, its scratch an hb_scratch at its beginning. */
 #define HB_BALL_CONSTRAINT(of_recipe, prepares, of_many, anchors_of_many)                          \
     {                                                                                              \
-        .weight = (of_recipe), .falls_from = 8, .target_rows = 512, .spares_small_tau = 1,         \
-        .balls = 1, .many = {(of_many), (anchors_of_many), 4}, .prepare = (prepares),              \
-        .discard = hb_ball_discard, .create = create, .add = add                                   \
+        .weight = (of_recipe), .most_weight = (of_recipe), .target_rows = 512,                     \
+        .spares_small_tau = 1, .balls = 1, .many = {(of_many), (anchors_of_many), 4},              \
+        .prepare = (prepares), .discard = hb_ball_discard, .create = create, .add = add            \
     }
 
 hb_status hb_ball_prepare(hb_trainer *trainer);

@@ -280,7 +280,7 @@ static hb_status draw_anchors(hb_shard *shard)
 }
 
 /* weight: b, whose cube weights a residual, is small where a user's drift is fast (models.md) */
-const hb_row_source hb_rows_of_drift = {.weight = 12,
+const hb_row_source hb_rows_of_drift = {.weight = 6,
                                         .falls_from = 2,
                                         .create = hb_pool_create,
                                         .destroy = hb_pool_destroy,

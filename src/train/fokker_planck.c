@@ -169,8 +169,8 @@ static hb_status add(hb_shard *shard)
                                  shard->gradient);
 }
 
-static const hb_constraint fp = {.weight = 1,
-                                 .falls_from = 8,
+static const hb_constraint fp = {.weight = 2,
+                                 .most_weight = 1,
                                  .spares_small_tau = 1,
                                  .many = {0.3, 64, 4},
                                  .create = create,

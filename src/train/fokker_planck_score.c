@@ -185,8 +185,8 @@ static hb_status add(hb_shard *shard)
                            NULL);
 }
 
-const hb_constraint hb_constraint_fp_score = {.weight = 0.6,
-                                              .falls_from = 8,
+const hb_constraint hb_constraint_fp_score = {.weight = 1.2,
+                                              .most_weight = 1,
                                               .spares_small_tau = 1,
                                               .prepare = prepare,
                                               .create = create,

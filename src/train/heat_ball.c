@@ -152,6 +152,6 @@ static hb_status add(hb_shard *shard)
     return hb_row_values_backward(shard, &work->net);
 }
 
-static const hb_constraint hb = HB_BALL_CONSTRAINT(1, prepare, 0.3, 64);
+static const hb_constraint hb = HB_BALL_CONSTRAINT(2, prepare, 0.3, 64);
 const hb_loss_law hb_loss_hb = {
     .energy = &hb, .other = &hb_constraint_hb_score, .drift = &hb_constraint_hb_drift};

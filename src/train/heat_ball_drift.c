@@ -172,4 +172,4 @@ static hb_status add(hb_shard *shard)
     return hb_row_values_backward(shard, &work->net);
 }
 
-const hb_constraint hb_constraint_hb_drift = HB_BALL_CONSTRAINT(1, prepare, 0.05, 2);
+const hb_constraint hb_constraint_hb_drift = HB_BALL_CONSTRAINT(2, prepare, 0.05, 2);

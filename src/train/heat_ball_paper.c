@@ -111,5 +111,5 @@ static hb_status add(hb_shard *shard)
 }
 
 static const hb_constraint paper = {
-    .weight = 1, .falls_from = 3, .prepare = prepare, .create = create, .add = add};
+    .weight = 1, .most_weight = 1, .prepare = prepare, .create = create, .add = add};
 const hb_loss_law hb_loss_hb_paper = {.energy = &paper, .other = &paper};

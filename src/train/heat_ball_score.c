@@ -154,4 +154,4 @@ static hb_status add(hb_shard *shard)
                                   shard->gradient);
 }
 
-const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(0.6, hb_ball_prepare, 0.05, 2);
+const hb_constraint hb_constraint_hb_score = HB_BALL_CONSTRAINT(1.2, hb_ball_prepare, 0.05, 2);

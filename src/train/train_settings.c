@@ -66,7 +66,7 @@ static const hb_setting rows[] = {
         "than "
         "energy"),
     NUMBER(anchor_spread, RESULT, NAN, 0, 100,
-           "anchors are data with 1 + spread^2 times the noise's variance; without it 1.5, and 0 "
+           "anchors are data with 1 + spread^2 times the noise's variance; without it 1, and 0 "
            "above 64 dimensions"),
     NUMBER(nodes, RESULT, 8, 1, 4096,
            "probes of fp above 3 dimensions, nodes of a ball of hb around its centre above 64"),
@@ -92,7 +92,7 @@ static const hb_setting rows[] = {
     POINTER(watch_user, "handed to watch"),
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
     NUMBER(anchor_tau_min, RESULT, 0, 0, 1e6,
-           "smallest tau of the anchors; 0: 0.05, above 64 dimensions tau_min"),
+           "smallest tau of the anchors; 0: 0.02, above 64 dimensions tau_min"),
     NUMBER(
         constraint_every, RESULT, 0, 0, 1e6,
         "take the constraint in every K-th step only, with K times its weight; 0: of its recipe"),

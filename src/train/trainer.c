@@ -83,22 +83,29 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     return HB_OK;
 }
 
-/* What the settings leave open of a constraint (docs/losses.md has what was measured). A residual is a sum over dim
- * terms, so that the recipe's weight falls from some dimension on. Small tau have no anchors: there the residual is
- * noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
+/* A residual is a sum over dim terms, so that a weight falls with the square of the dimension. Under a drift, whose
+ * rows have other weights (drift_draw.c), it falls sooner and slower. */
+static double weight_of(const hb_constraint *constraint, const hb_row_source *source, double dim)
+{
+    if (source->falls_from > 0) return constraint->weight * fmin(1, source->falls_from / dim);
+    if (dim <= 3) return constraint->weight;
+    return fmin(constraint->most_weight, 16 * constraint->weight / (dim * dim));
+}
+
+/* What the settings leave open of a constraint (docs/losses.md has what was measured). Small tau have no anchors:
+ * there the residual is noise for the most part, and targets say more than the equation. Balls are small, since their nodes are exact to
  * degree 3 only, and there are about 576 nodes in a step. */
 static void choose_constraint(const hb_constraint *constraint, const hb_row_source *source, int dim,
                               hb_train_settings *s)
 {
-    static const double ANCHOR_TAU = 0.05, NODES = 576, MOST_NODES = 1040;
+    static const double ANCHOR_TAU = 0.02, NODES = 576, MOST_NODES = 1040;
     static const double LEAST_ANCHORS = 16, MOST_ANCHORS = 64;
     const int many = dim > HB_BALL_MOST_DIM, spared = !many && constraint->spares_small_tau;
     const double d = dim, nodes = 2 * d + 1;
     const double balls = fmax(NODES / nodes, fmin(LEAST_ANCHORS, MOST_NODES / nodes));
-    const double from = source->falls_from > 0 ? source->falls_from : constraint->falls_from;
-    if (isnan(s->weight)) s->weight = constraint->weight * (from > 0 ? fmin(1, from / d) : 1);
+    if (isnan(s->weight)) s->weight = weight_of(constraint, source, d);
     if (isnan(s->ball_share)) s->ball_share = fmin(0.03, 0.16 / d);
-    if (isnan(s->anchor_spread)) s->anchor_spread = 1.5;
+    if (isnan(s->anchor_spread)) s->anchor_spread = 1;
     if (s->anchors == 0)
         s->anchors = (int)fmin(MOST_ANCHORS, constraint->balls ? balls : MOST_ANCHORS);
     if (s->anchor_tau_min == 0)

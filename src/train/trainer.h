@@ -50,8 +50,8 @@ typedef struct hb_recipe {
  * shard->losses. All but add may be NULL; discard goes with prepare. */
 typedef struct hb_constraint {
     double weight,
-        falls_from; /* of its recipe: weight in up to falls_from dimensions (0: in all), then as 1/dim */
-    int target_rows;      /* likewise */
+        most_weight; /* of its recipe: in up to three dimensions; the most that it may be above */
+    int target_rows; /* likewise */
     int spares_small_tau; /* has no anchors there */
     int balls;            /* averages over balls, fewer in more dimensions */
     hb_recipe many;       /* anchors 0: none of its own */
