@@ -6,8 +6,8 @@
  * in cells/; tables, claims and figures are made from these alone. Cells are done seed by seed, so that a
  * study that was stopped makes its page from K finished seeds with --seeds K --resume.
  *
- * Must reproduce (docs/losses.md, three seeds of a mixture like those of `apart`, width 128): hb at 0.67 of
- * dsm with the same targets in low density at d = 4, tau = 0.3. */
+ * Must reproduce (docs/losses.md, other seeds of families like these): hb at about 0.7 of dsm with the same
+ * targets in low density at d = 8, tau = 0.3, 8000 rows. */
 #include "dimension.h"
 
 #include <stdlib.h>
