@@ -524,7 +524,7 @@ static void residuals_of_large_balls(void **state)
 {
     (void)state;
     hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
-    s.ball_share = 0.2;
+    s.ball_share = 0.1;
     s.tau_min = 0.3;
     trial t;
     start(&t, &s, 2, 0, 0.7);
@@ -540,7 +540,7 @@ static void residuals_of_large_balls(void **state)
     double sum = 0;
     for (size_t i = 0; i < shard->anchors; i++) {
         const hb_noise_level *c = &shard->anchor.level[i];
-        const double s0 = c->b / (2 * c->a * c->a), radius = sqrt(4 * M_PI * 0.2 * s0);
+        const double s0 = c->b / (2 * c->a * c->a), radius = sqrt(4 * M_PI * 0.1 * s0);
         const double y[2] = {shard->anchor.z[2 * i] / c->a, shard->anchor.z[2 * i + 1] / c->a};
         double residual, v0;
         assert_int_equal(frame_field(&t, 1, y, &s0, &v0, NULL), 0);
@@ -549,7 +549,7 @@ static void residuals_of_large_balls(void **state)
                                    &(hb_residual_values){sizeof(hb_residual_values), &residual,
                                                          NULL, NULL, NULL}));
         const double R = -log(1 - residual * exp(-v0));
-        sum += pow(R / (M_PI * 0.2 * 0.0397887357729738), 2) / (double)shard->anchors;
+        sum += pow(R / (M_PI * 0.1 * 0.0397887357729738), 2) / (double)shard->anchors;
     }
     assert_true(sum > 1e-4);
     assert_relative(sqrt(shard->losses[HB_LOSS_RESIDUAL2]), sqrt(sum), 0.03);
@@ -661,12 +661,14 @@ static int row_of(const hb_rows *rows, size_t i, double reach)
     return -1;
 }
 
-/* An epoch shows every row; tau is in its part of the range; anchors are rows with more noise;
+/* An epoch shows every row; tau is in its part of the range, of anchors in that of theirs; anchors are rows with more noise;
  * every step and both kinds of rows draw anew. */
 static void draws_are_what_they_should_be(void **state)
 {
     (void)state;
     hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
+    s.anchor_spread = 1.5;
+    s.anchor_tau_min = 0.3;
     trial t;
     start(&t, &s, 2, 0, 0);
     hb_shard *shard = &t.trainer.shards[0];
@@ -682,7 +684,11 @@ static void draws_are_what_they_should_be(void **state)
             assert_true(row >= 0);
             seen[row]++;
         }
-        for (size_t i = 0; i < 16; i++) assert_true(row_of(&shard->anchor, i, sqrt(3.25)) >= 0);
+        for (size_t i = 0; i < 16; i++) {
+            const double part = 16 * log(shard->anchor.level[i].tau / 0.3) / log(3 / 0.3);
+            assert_true(part >= (double)i && part <= (double)i + 1);
+            assert_true(row_of(&shard->anchor, i, sqrt(3.25)) >= 0);
+        }
         const double now[3] = {(double)shard->rows.noise[0], (double)shard->anchor.noise[0],
                                shard->anchor.level[0].tau};
         assert_true(now[0] != now[1]);
