@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define FORMAT "dimension-3" /* to be raised when the same settings mean other numbers */
+#define FORMAT "dimension-4" /* to be raised when the same settings mean other numbers */
 
 const char *hb_dimension_value_name(int index, char buffer[32])
 {

@@ -27,14 +27,14 @@ const hb_dimension_recipe hb_dimension_recipes[DIMENSION_METHODS] = {
 const double hb_dimension_taus[DIMENSION_TAUS] = {0.03, 0.1, 0.3, 0.8};
 
 /* Milliseconds of processor time of a step, the mean over a training of 1200: one thread, width 64, batch 256,
- * 8000 rows, the least of two, Zen 4. To be renewed when a loss gets cheaper;
+ * 8000 rows, the least of three, Zen 4. To be renewed when a loss gets cheaper;
  * cells of the methods *-time are then done again, since their steps are part of their settings. */
 static const struct {
     int dim;
     double dsm, dsm_targets, fp, hb;
-} STEP_COSTS[DIMENSION_DIMS] = {{2, 0.47, 0.67, 0.94, 1.01},  {4, 0.50, 0.67, 1.44, 1.22},
-                                {8, 0.51, 0.71, 1.55, 1.26},  {16, 0.55, 0.78, 1.71, 1.43},
-                                {32, 0.75, 1.12, 2.27, 2.57}, {64, 0.84, 1.39, 2.58, 3.05}};
+} STEP_COSTS[DIMENSION_DIMS] = {{2, 0.48, 0.66, 0.93, 0.99},  {4, 0.49, 0.67, 1.42, 1.23},
+                                {8, 0.49, 0.67, 1.39, 1.16},  {16, 0.54, 0.73, 1.53, 1.28},
+                                {32, 0.63, 0.94, 1.18, 1.20}, {64, 0.84, 1.31, 1.59, 1.75}};
 
 double hb_dimension_step_cost(int dim, int method)
 {
