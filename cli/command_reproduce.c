@@ -7,7 +7,7 @@
 typedef struct reproduce_values {
     const char *only, *directory;
     uint64_t seed;
-    int quick, resume;
+    int quick, resume, join;
 } reproduce_values;
 
 #define VALUES reproduce_values
@@ -16,6 +16,9 @@ static const hb_option reproduce_options[] = {
     HB_OPTION(TEXT, "only", "LIST", only,
               "the names of studies separated by commas; without it, all"),
     HB_OPTION_RESUME(reproduce_values, resume),
+    HB_OPTION(FLAG, "join", NULL, join,
+              "run nothing: make the page of the studies that have results in DIR, as heatball "
+              "study NAME -o DIR/NAME leaves them"),
     HB_OPTION_SEED(reproduce_values, seed, "42"),
     HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results", .letter = 'o',
               .fallback = "heatball-demo"),
@@ -35,8 +38,11 @@ static hb_status call_reproduce(hb_context *context, const void *user, FILE *tab
 static hb_status run_reproduce(hb_session *session, const void *values)
 {
     const reproduce_values *v = values;
-    const hb_study_settings settings = {
-        .directory = v->directory, .seed = v->seed, .quick = v->quick, .resume = v->resume};
+    const hb_study_settings settings = {.directory = v->directory,
+                                        .seed = v->seed,
+                                        .quick = v->quick,
+                                        .resume = v->resume,
+                                        .join = v->join};
     const reproduce_call call = {&settings, v->only};
     return hb_study_output(session, call_reproduce, &call, settings.directory, "/index.html");
 }

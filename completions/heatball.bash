@@ -37,7 +37,7 @@ _heatball_options()
         ;;
     helmholtz) echo "--tau --box --points --spacing --label --json -o" ;;
     study) echo "--quick --seeds --part --resume --seed -o" ;;
-    reproduce) echo "--quick --only --resume --seed -o" ;;
+    reproduce) echo "--quick --only --resume --join --seed -o" ;;
     esac
 }
 

@@ -19,9 +19,9 @@
 /* The command of the whole run; -o is left out: its default serves. */
 static json_t *command_of(const hb_study_settings *settings, const char *only)
 {
-    return hb_study_text("heatball reproduce%s%s%s --seed %llu", settings->quick ? " --quick" : "",
-                         only ? " --only " : "", only ? only : "",
-                         (unsigned long long)settings->seed);
+    return hb_study_text("heatball reproduce%s%s%s%s --seed %llu", settings->join ? " --join" : "",
+                         settings->quick ? " --quick" : "", only ? " --only " : "",
+                         only ? only : "", (unsigned long long)settings->seed);
 }
 
 /* ---- header ---- */
@@ -40,7 +40,22 @@ static void write_head(FILE *page)
           page);
 }
 
-static void write_header(FILE *page, const hb_study_settings *settings, const char *command)
+/* The studies that another version of the program has run. */
+static void write_versions(FILE *page, const hb_page *report)
+{
+    int found = 0;
+    for (size_t i = 0; i < json_array_size(report->results); i++) {
+        const json_t *result = json_array_get(report->results, i);
+        const char *version = hb_page_string(result, "version");
+        if (strcmp(version, hb_version()) == 0) continue;
+        hb_page_text(
+            page, found++ ? ", " : "; by other versions: ", hb_page_string(result, "study"), " ");
+        hb_page_text(page, "", version, "");
+    }
+}
+
+static void write_header(FILE *page, const hb_study_settings *settings, const hb_page *report,
+                         const char *command)
 {
     fputs("<header><h1>The paper’s claims, computed again</h1>\n<p class=\"prose\">“Local "
           "Fokker–Planck Geometry for Score Estimation” says how the score of a diffusion follows "
@@ -49,13 +64,15 @@ static void write_header(FILE *page, const hb_study_settings *settings, const ch
           "rule in the code. No number here was typed in but the paper’s, and those are "
           "shaded.</p>\n<dl>",
           page);
+    fprintf(page, "<dt>Program</dt><dd>heatball %s", hb_version());
+    write_versions(page, report);
     fprintf(
         page,
-        "<dt>Program</dt><dd>heatball %s</dd>\n<dt>Run</dt><dd>%s</dd>\n"
+        "</dd>\n<dt>Run</dt><dd>%s%s</dd>\n"
         "<dt>Seed</dt><dd>%llu</dd>\n<dt>Command</dt><dd><code>%s</code></dd>\n"
         "<dt>All numbers</dt><dd><a href=\"results.json\">results.json</a></dd></dl></header>\n",
-        hb_version(),
         settings->quick ? "quick (<a href=\"#shortened\">what was shortened</a>)" : "full",
+        settings->join ? ", the studies one by one (<a href=\"#repeat\">how</a>)" : "",
         (unsigned long long)settings->seed, command);
 }
 
@@ -222,7 +239,7 @@ static hb_status write_page(hb_context *context, FILE *page, const hb_study_sett
                             const hb_page *report, const char *command)
 {
     write_head(page);
-    write_header(page, settings, command);
+    write_header(page, settings, report, command);
     write_contents(page, report, settings->quick);
     fputs("<main id=\"main\">\n<h2 id=\"summary\">All claims</h2>\n", page);
     hb_page_summary(page, report);

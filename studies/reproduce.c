@@ -168,10 +168,65 @@ static hb_status judge_run(hb_context *context, const hb_study_settings *setting
     return HB_OK;
 }
 
+/* ---- joined ---- */
+
+/* DIR/NAME/NAME.json of the study, NULL when it has none that can be read. */
+static json_t *result_of(const hb_study_settings *settings, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s/%s.json", settings->directory, name, name) < 0) return NULL;
+    json_t *result = json_load_file(path, 0, NULL);
+    free(path);
+    return result;
+}
+
+/* Is the study's result of this kind of run? */
+static hb_status check_result(hb_context *context, const hb_study_settings *settings,
+                              const char *name, const json_t *result)
+{
+    const char *command = json_string_value(json_object_get(result, "command"));
+    const char *seed = json_string_value(json_object_get(result, "seed"));
+    if (!command || !seed)
+        return hb_study_fail(context, HB_ERROR_FORMAT, "%s/%s/%s.json is no result of a study",
+                             settings->directory, name, name);
+    if (!strstr(command, " --quick") != !settings->quick)
+        return hb_study_fail(
+            context, HB_ERROR_ARGUMENT, "the study %s is of a %s run; %s --quick, or run it again",
+            name, settings->quick ? "full" : "quick", settings->quick ? "leave out" : "join with");
+    if (strtoull(seed, NULL, 10) != settings->seed)
+        return hb_study_fail(context, HB_ERROR_ARGUMENT,
+                             "the study %s has the seed %s; join with --seed %s, or run it again",
+                             name, seed, seed);
+    return HB_OK;
+}
+
+static hb_status join(hb_context *context, const hb_study_settings *settings, const char *only,
+                      FILE *table)
+{
+    hb_page_entry entries[MOST_STUDIES] = {{0}};
+    size_t n = 0;
+    for (const hb_study *const *study = hb_study_list(); *study && n < MOST_STUDIES; study++) {
+        json_t *result =
+            is_chosen(only, (*study)->name) ? result_of(settings, (*study)->name) : NULL;
+        if (!result) continue;
+        const hb_status status = check_result(context, settings, (*study)->name, result);
+        json_decref(result);
+        HB_TRY(status);
+        entries[n++].study = *study;
+    }
+    if (n == 0)
+        return hb_study_fail(context, HB_ERROR_ARGUMENT,
+                             "%s has no results of a study; heatball study NAME -o %s/NAME makes "
+                             "some",
+                             settings->directory, settings->directory);
+    return hb_page_write(context, settings, only, n, entries, table);
+}
+
 hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, const char *only,
                        FILE *table)
 {
     HB_TRY(check_names(context, only));
+    if (settings->join) return join(context, settings, only, table);
     HB_TRY(hb_study_make_directory(context, settings->directory));
     hb_page_entry entries[MOST_STUDIES] = {{0}};
     char *reasons[MOST_STUDIES] = {NULL};

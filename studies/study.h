@@ -17,6 +17,7 @@ typedef struct hb_study_settings {
     int seeds;        /* independent repetitions; 0: the study's own number */
     int resume;       /* keep the parts that an earlier run has finished */
     const char *part; /* only this part of a study that has parts by name; NULL: all of it */
+    int join;         /* hb_reproduce: a page of the results that are there, nothing is run */
 } hb_study_settings;
 
 typedef struct hb_study {
@@ -28,7 +29,8 @@ typedef struct hb_study {
 const hb_study *hb_study_find(const char *name); /* NULL: there is none of that name */
 const hb_study *const *hb_study_list(void);      /* ends with NULL */
 
-/* only: names separated by commas, or NULL for all. */
+/* only: names separated by commas, or NULL for all. With join, studies without results are left out; the others must
+ * all be quick or all full, and of one seed. */
 hb_status hb_reproduce(hb_context *context, const hb_study_settings *settings, const char *only,
                        FILE *table);
 

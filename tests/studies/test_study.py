@@ -285,6 +285,38 @@ def test_without_gnuplot_the_study_goes_on(tmp_path):
     assert (tmp_path / "index.html").read_text().count("This figure needs gnuplot") == len(FIGURES)
 
 
+def test_studies_that_were_run_apart_are_joined(page, tmp_path):
+    """The page of --join is that of the run, but for how it says that it was made; nothing is run and no study changes."""
+    shutil.copytree(page[0] / "sampler", tmp_path / "sampler")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "sampler").iterdir()}
+    heatball("reproduce", "--join", "--seed", SEED, "-o", tmp_path)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "sampler").iterdir()} == before
+    ours, theirs = ((d / "index.html").read_text() for d in (tmp_path, page[0]))
+    assert f"<code>heatball reproduce --join --seed {SEED}</code>" in ours and "by other versions" not in ours
+    ours = ours.replace(', the studies one by one (<a href="#repeat">how</a>)', "").replace(" --join", " --only sampler")
+    assert ours == theirs
+    kept = json.loads((tmp_path / "sampler" / "sampler.json").read_text())
+    (tmp_path / "sampler" / "sampler.json").write_text(json.dumps({**kept, "version": "0.0.7"}))
+    heatball("reproduce", "--join", "--seed", SEED, "-o", tmp_path)
+    assert "; by other versions: sampler 0.0.7</dd>" in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.parametrize("arguments, content, words", [
+    (["--seed", "1"], {"command": "heatball study sampler", "seed": "2"}, "the study sampler has the seed 2; join with --seed 2"),
+    (["--quick"], {"command": "heatball study sampler", "seed": "42"}, "the study sampler is of a full run; leave out --quick"),
+    ([], {"command": "heatball study sampler --quick", "seed": "42"}, "the study sampler is of a quick run; join with --quick"),
+    ([], {"numbers": 1}, "is no result of a study"),
+    ([], None, "has no results of a study; heatball study NAME -o")])
+def test_studies_that_do_not_fit_are_not_joined(arguments, content, words, tmp_path):
+    (tmp_path / "sampler").mkdir()
+    if content:
+        (tmp_path / "sampler" / "sampler.json").write_text(json.dumps(content))
+    done = run("reproduce", "--join", *arguments, "-o", tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "index.html").exists()
+
+
 @pytest.mark.parametrize("arguments, word", [
     (["reproduce", "--only", "sampler,no-such", "-o", "x"], "no-such"),
     (["reproduce", "-o", "/dev/null/x"], "/dev/null"),
