@@ -288,12 +288,26 @@ static hb_status print_summary(training *t)
 
 /* ---- the command ---- */
 
+/* In few dimensions the points of a residual are all that there are, and their number is no choice. */
+static hb_status check_nodes(const training *t)
+{
+    const int loss = t->v->settings.loss, most = loss == HB_LOSS_HB   ? 64
+                                                 : loss == HB_LOSS_FP ? 3
+                                                                      : 0;
+    if (t->v->settings.nodes <= 0 || t->data.dim > most) return HB_OK;
+    return hb_session_fail(t->session, HB_ERROR_ARGUMENT,
+                           "--nodes has no effect on --method %s in up to %d dimensions; the data "
+                           "have %d: leave it out, or give --anchors",
+                           hb_loss_names()[loss], most, t->data.dim);
+}
+
 static hb_status run_training(training *t)
 {
     const hb_train_values *v = t->v;
     hb_status status = hb_train_options_check(t->session, v);
     if (status == HB_OK) status = name_files(t);
     if (status == HB_OK) status = read_data(t);
+    if (status == HB_OK) status = check_nodes(t);
     if (status == HB_OK && v->drift)
         status = hb_problem_of_drift(t->session, v->drift, &v->params, t->data.dim, &t->drift);
     if (status == HB_OK) status = probe_files(t);

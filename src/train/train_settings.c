@@ -95,9 +95,9 @@ static const hb_setting rows[] = {
     NUMBER(watch_every, ASIDE, 0, 0, 0, "steps between two calls of watch"),
     NUMBER(anchor_tau_min, RESULT, 0, 0, 1e6,
            "smallest tau of the anchors; 0: 0.02, above 64 dimensions tau_min"),
-    NUMBER(
-        constraint_every, RESULT, 0, 0, 1e6,
-        "take the constraint in every K-th step only, with K times its weight; 0: of its recipe"),
+    NUMBER(constraint_every, RESULT, 0, 0, 1e6,
+           "take the constraint in every K-th step only, with K times its weight; 0: 1, above 16 "
+           "dimensions 4 for fp and hb"),
     {0}};
 
 const hb_setting *hb_train_setting(size_t index)

@@ -344,6 +344,8 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--radius-share": "0.3", "--method": "fp"}, "--radius-share is for --method hb"),
     ({"--hb-weight": "2", "--method": "dsm"}, "--hb-weight is for --method fp, hb or hb-paper"),
     ({"--anchors": "2", "--method": "dsm"}, "--anchors is for --method fp, hb or hb-paper"),
+    ({"--nodes": "2"}, "--nodes has no effect on --method hb in up to 64 dimensions; the data have 2"),
+    ({"--nodes": "2", "--method": "fp"}, "--nodes has no effect on --method fp in up to 3 dimensions; the data have 2"),
     ({"--tau-min": "2", "--tau-max": "1"}, "tau_min is 2 and tau_max is 1"),
     ({"--ema": "1"}, "--ema is 1; it must be"),
     ({"--batch": "0"}, "--batch is 0; it must be a whole number from 1"),
