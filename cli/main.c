@@ -8,6 +8,7 @@
  * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text and
  * a caret below. */
 #include "commands.h"
+#include "team.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -169,11 +170,9 @@ static void fill_standard_streams(void)
             (void)!open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
 }
 
-int main(int argc, char **argv)
+/* What is left to print goes out; the exit code. */
+static int finish(int code)
 {
-    fill_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of printf, seen below */
-    int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     const int error = errno;
     if (code != 0) return code; /* its line is already there */
@@ -183,4 +182,19 @@ int main(int argc, char **argv)
     snprintf(message, sizeof message, "cannot write to standard output: %s", strerror(error));
     hb_session_complain("", message);
     return EXIT_RUN;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of printf, seen below */
+    char message[HB_OPTIONS_MESSAGE];
+    const hb_status joined = hb_command_team_join(message);
+    if (joined != HB_OK) {
+        if (message[0]) hb_session_complain("", message);
+        return exit_code(joined);
+    }
+    const int code = finish(dispatch(argc, argv));
+    hb_command_team_leave(code);
+    return code;
 }

@@ -10,6 +10,7 @@
  * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. */
 #include "session.h"
 #include "report.h"
+#include "team.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -229,13 +230,14 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
         hb_outputs_destroy(outputs);
         return NULL;
     }
-    session->outputs = outputs;
-    session->command = command;
-    session->quiet = common->quiet;
-    session->terminal = isatty(STDERR_FILENO);
-    install_handlers();
     hb_context_settings settings;
     hb_context_settings_default(sizeof settings, &settings);
+    session->outputs = outputs;
+    session->command = command;
+    settings.team = hb_command_team();
+    session->quiet = common->quiet || (settings.team && settings.team->rank > 0);
+    session->terminal = isatty(STDERR_FILENO);
+    install_handlers();
     settings.threads = common->threads;
     settings.isa = isa_codes[common->isa];
     settings.progress = library_progress;
@@ -293,5 +295,5 @@ void hb_session_complain(const char *command, const char *message)
     snprintf(line, sizeof line, "heatball%s%s: %s", *command ? " " : "", command, message);
     for (char *c = line; *c; c++)
         if (iscntrl((unsigned char)*c) && *c != '\n') *c = '?';
-    fprintf(stderr, "%s\n", line);
+    if (!hb_command_team_keeps(line)) fprintf(stderr, "%s\n", line);
 }

@@ -4,6 +4,7 @@
 
 #include <heatball/ball.h>
 #include <heatball/base.h>
+#include <heatball/team.h>
 #include <heatball/budget.h>
 #include <heatball/classify.h>
 #include <heatball/data.h>

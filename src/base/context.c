@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/sized.h"
 
+#include <heatball/team.h>
+
 #include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -69,6 +71,9 @@ hb_status hb_context_create(const hb_context_settings *settings, hb_context **ou
     if (chosen.threads < 0 || chosen.threads > HB_MAX_THREADS) return HB_ERROR_ARGUMENT;
     if (chosen.isa < HB_ISA_AUTO || chosen.isa > HB_ISA_AVX512) return HB_ERROR_ARGUMENT;
     if (!chosen.allocate != !chosen.release) return HB_ERROR_ARGUMENT;
+    const hb_team *team = chosen.team;
+    if (team && (!team->gather || team->rank < 0 || team->rank >= team->ranks || team->threads < 0))
+        return HB_ERROR_ARGUMENT;
     if (!hb_cpu_has((hb_isa)chosen.isa)) return HB_ERROR_UNAVAILABLE;
     if (!chosen.allocate) {
         chosen.allocate = allocate_with_malloc;
@@ -78,7 +83,8 @@ hb_status hb_context_create(const hb_context_settings *settings, hb_context **ou
     if (!context) return HB_ERROR_MEMORY;
     memset(context, 0, sizeof *context);
     context->settings = chosen;
-    context->threads = chosen.threads ? chosen.threads : omp_get_max_threads();
+    const int cores = team && team->threads ? team->threads : omp_get_max_threads();
+    context->threads = chosen.threads ? chosen.threads : cores;
     context->isa = chosen.isa == HB_ISA_AUTO ? hb_cpu_best() : (hb_isa)chosen.isa;
     *out = context;
     return HB_OK;
@@ -169,6 +175,7 @@ hb_context hb_context_child(const hb_context *context, int threads)
                         .isa = context->isa,
                         .deadline = context->deadline};
     child.settings.progress = NULL;
+    if (threads > 0) child.settings.team = NULL;
     return child;
 }
 

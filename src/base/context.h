@@ -27,7 +27,7 @@ int hb_is_late(const hb_context *context);
 hb_status hb_fail_late(hb_context *context);
 
 /* A context for a part of what context does: its settings and deadline, no progress, a message of its own, so
- * many threads (0: as many as context). A plain value with nothing to destroy; context must outlive it. */
+ * many threads (0: as many as context, and its team; else it is for one task, and has no team). A plain value with nothing to destroy; context must outlive it. */
 hb_context hb_context_child(const hb_context *context, int threads);
 /* The end of a child's call: hands its message up when status is an error, and returns status. */
 hb_status hb_context_adopt(hb_context *context, const hb_context *child, hb_status status);

@@ -1,5 +1,8 @@
 /* A writer whose file appears whole or not at all.
  *
+ * In a team rank 0 writes, and the writers of the others are silent. They all hear at the end, and where room is
+ * asked for, how it went; a write that fails on rank 0 is kept until then, so that no rank leaves before the others.
+ *
  * Bytes go to PATH.tmp-PID (created with O_EXCL in the directory of PATH); commit = flush, fsync,
  * rename, fsync of the directory. POSIX rename replaces PATH in one step, so a reader sees the old
  * file or the complete new one, and after a crash the disk holds one of the two.
@@ -21,6 +24,7 @@
 #include "file/writer.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/team.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,10 +49,13 @@ struct hb_writer {
     char *target;    /* what is replaced: path with symbolic links followed */
     char *temporary; /* NULL: target is written in place */
     int descriptor;
+    int silent;        /* another rank of the team writes */
     int failed;        /* a write failed: commit refuses */
     uint64_t written;  /* bytes handed to hb_writer_write */
     uint64_t expected; /* value that written must have at commit; 0: any */
     size_t used;       /* bytes waiting in buffer */
+    hb_status kept;    /* in a team: of the write that failed */
+    char reason[512];
     char buffer[BUFFER];
 };
 
@@ -57,16 +64,21 @@ hb_context *hb_writer_context(const hb_writer *writer)
     return writer ? writer->context : NULL;
 }
 
-hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
+static hb_status find_room(hb_writer *writer, uint64_t bytes)
 {
     struct statvfs space;
-    if (!writer) return HB_ERROR_ARGUMENT;
     if (!writer->temporary || fstatvfs(writer->descriptor, &space) != 0) return HB_OK;
     const double has = (double)space.f_bavail * (double)space.f_frsize;
     HB_CHECK(writer->context, (double)bytes <= has, HB_ERROR_FILE,
              "%.300s needs %.4g bytes; its file system has %.4g free", writer->path, (double)bytes,
              has);
     return HB_OK;
+}
+
+hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
+{
+    if (!writer) return HB_ERROR_ARGUMENT;
+    return hb_context_settle(writer->context, find_room(writer, bytes));
 }
 
 hb_status hb_writer_expect(hb_writer *writer, uint64_t bytes)
@@ -218,9 +230,12 @@ hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **ou
     writer->context = context;
     writer->descriptor = -1;
     hb_status status = hb_copy_string(context, path, &writer->path);
-    if (status == HB_OK) status = follow_links(context, path, &writer->target);
-    if (status == HB_OK) status = open_target(writer);
+    writer->silent = !hb_team_is_first(context);
+    if (status == HB_OK && !writer->silent) status = follow_links(context, path, &writer->target);
+    if (status == HB_OK && !writer->silent) status = open_target(writer);
+    status = hb_context_settle(context, status);
     if (status != HB_OK) {
+        if (writer->temporary && writer->descriptor >= 0) unlink(writer->temporary);
         destroy(writer);
         return status;
     }
@@ -263,9 +278,8 @@ static hb_status flush(hb_writer *writer)
     return write_through(writer, writer->buffer, bytes);
 }
 
-hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
+static hb_status write_bytes(hb_writer *writer, size_t bytes, const void *data)
 {
-    if (!writer || (!data && bytes > 0)) return HB_ERROR_ARGUMENT;
     HB_CHECK(writer->context, !writer->failed, HB_ERROR_FILE, "writing %s failed before",
              writer->path);
     writer->written += bytes;
@@ -273,6 +287,21 @@ hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
     if (bytes >= BUFFER) return write_through(writer, data, bytes);
     if (bytes > 0) memcpy(writer->buffer + writer->used, data, bytes);
     writer->used += bytes;
+    return HB_OK;
+}
+
+hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
+{
+    if (!writer || (!data && bytes > 0)) return HB_ERROR_ARGUMENT;
+    hb_context *context = writer->context;
+    if (writer->silent || writer->kept != HB_OK) {
+        writer->written += bytes;
+        return HB_OK;
+    }
+    const hb_status status = write_bytes(writer, bytes, data);
+    if (status == HB_OK || hb_context_ranks(context) == 1) return status;
+    writer->kept = status;
+    memcpy(writer->reason, context->message, sizeof writer->reason);
     return HB_OK;
 }
 
@@ -316,11 +345,13 @@ static void synchronise_directory(const char *path)
 static hb_status finish(hb_writer *writer)
 {
     hb_context *context = writer->context;
+    if (writer->kept != HB_OK) return hb_fail(context, writer->kept, "%s", writer->reason);
     HB_CHECK(context, !writer->failed, HB_ERROR_FILE, "writing %s failed before", writer->path);
     HB_CHECK(context, writer->expected == 0 || writer->written == writer->expected,
              HB_ERROR_ARGUMENT, "%s: %llu bytes were written; its header promises %llu",
              writer->path, (unsigned long long)writer->written,
              (unsigned long long)writer->expected);
+    if (writer->silent) return HB_OK;
     HB_TRY(flush(writer));
     if (fsync(writer->descriptor) != 0 && writer->temporary) return fail_write(writer, "writing");
     int descriptor = writer->descriptor;
@@ -335,7 +366,7 @@ static hb_status finish(hb_writer *writer)
 hb_status hb_writer_commit(hb_writer *writer)
 {
     if (!writer) return HB_OK;
-    hb_status status = finish(writer);
+    hb_status status = hb_context_settle(writer->context, finish(writer));
     if (status != HB_OK) {
         hb_writer_abort(writer);
         return status;
