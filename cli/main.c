@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     fill_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of printf, seen below */
     char message[HB_OPTIONS_MESSAGE];
-    const hb_status joined = hb_command_team_join(message);
+    const hb_status joined = hb_command_team_join(argc, argv, message);
     if (joined != HB_OK) {
         if (message[0]) hb_session_complain("", message);
         return exit_code(joined);

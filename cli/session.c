@@ -182,7 +182,9 @@ static int library_reading(void *user, const char *path)
 {
     hb_session *session = user;
     if (session->inputs_ended) return HB_OK;
-    return hb_outputs_check_input(session->outputs, path, session->message);
+    const hb_status status = hb_outputs_check_input(session->outputs, path, session->message);
+    if (status != HB_OK || hb_context_ranks(session->context) == 1) return status;
+    return hb_command_team_compare_file(session->context, path);
 }
 
 hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure)
@@ -249,6 +251,7 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
         hb_session_fail(session, *status,
                         "--isa is %s, which this processor lacks; auto always works",
                         isa_names[common->isa]);
+    if (*status == HB_OK && settings.team) *status = hb_command_team_compare(session->context);
     return session;
 }
 

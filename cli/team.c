@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const double PATIENCE = 5; /* seconds until a rank that fails takes itself to be alone */
 
@@ -24,8 +25,19 @@ static struct {
     void (*destroy)(hb_team *team);
     int (*alone)(hb_team *team, double seconds);
     void (*abort)(hb_team *team, int code);
+    uint64_t sum;    /* of version and arguments */
     char line[1200]; /* what a rank other than 0 has not printed */
 } own;
+
+static const uint64_t START = UINT64_C(0xcbf29ce484222325);
+
+/* FNV-1a. */
+static uint64_t add_bytes(uint64_t sum, const void *data, size_t n)
+{
+    const unsigned char *byte = data;
+    for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
 
 static int number(const char *name)
 {
@@ -59,7 +71,7 @@ static int load(void)
            find("hb_team_mpi_abort", &own.abort);
 }
 
-hb_status hb_command_team_join(char *message)
+hb_status hb_command_team_join(int argc, char **argv, char *message)
 {
     const int ranks = processes();
     if (ranks == 1) return HB_OK;
@@ -79,8 +91,46 @@ hb_status hb_command_team_join(char *message)
         snprintf(message, 512, "MPI cannot be started: %s", hb_status_text(status));
         return HB_ERROR_UNAVAILABLE;
     }
+    own.sum = add_bytes(START, hb_version(), strlen(hb_version()));
+    for (int i = 1; i < argc; i++) own.sum = add_bytes(own.sum, argv[i], strlen(argv[i]) + 1);
     if (own.team->rank > 0 && !freopen("/dev/null", "w", stdout)) return HB_ERROR_FILE;
     return HB_OK;
+}
+
+/* Is it the number of rank 0? If not, on any rank, all fail with what. */
+static hb_status compare(hb_context *context, uint64_t sum, const char *what)
+{
+    uint64_t first = sum;
+    char message[512];
+    HB_TRY(hb_context_agree(context, sizeof first, &first));
+    snprintf(message, sizeof message, "rank %d of %d %s", hb_context_rank(context),
+             hb_context_ranks(context), what);
+    return hb_context_settle(
+        context, first == sum ? HB_OK : hb_context_fail(context, HB_ERROR_ARGUMENT, message));
+}
+
+hb_status hb_command_team_compare(hb_context *context)
+{
+    const char *isa = hb_context_isa(context);
+    HB_TRY(compare(context, add_bytes(START, isa, strlen(isa)),
+                   "has another instruction set than rank 0; give all of them the same with "
+                   "--isa, and networks also with ONEDNN_MAX_CPU_ISA"));
+    return compare(context, own.sum,
+                   "was started with other arguments or another version than rank 0");
+}
+
+hb_status hb_command_team_compare_file(hb_context *context, const char *path)
+{
+    static char block[1 << 16];
+    char what[500];
+    uint64_t sum = START;
+    size_t n;
+    struct stat info;
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    while (file && (n = fread(block, 1, sizeof block, file)) > 0) sum = add_bytes(sum, block, n);
+    if (file) fclose(file);
+    snprintf(what, sizeof what, "has other bytes in %.300s than rank 0", path);
+    return compare(context, file ? sum : 0, what);
 }
 
 const hb_team *hb_command_team(void)

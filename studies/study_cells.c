@@ -8,6 +8,8 @@
  *     reported = cost of finished cells + sum over workers of cost * (share of the training done) */
 #include "study_cells.h"
 
+#include <heatball/team.h>
+
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -248,14 +250,18 @@ static hb_status run_pool(hb_context *context, pool *p, size_t n_workers, worker
     return p->failed < p->n ? hb_context_fail(context, p->status, p->message) : HB_OK;
 }
 
-static void put_in_order(pool *p)
+/* Longer ones first; in a team the ranks take turns. */
+static void put_in_order(const hb_context *context, pool *p)
 {
     hb_cell cell;
+    size_t left = 0, ranks = (size_t)hb_context_ranks(context);
     for (size_t i = 0; i < p->cells->n; i++) {
         describe(p->cells, i, &cell);
-        if (!cell.done) p->order[p->n++] = (place){cell.cost, i};
+        if (!cell.done) p->order[left++] = (place){cell.cost, i};
     }
-    if (!p->cells->in_order) qsort(p->order, p->n, sizeof *p->order, longer_first);
+    if (!p->cells->in_order) qsort(p->order, left, sizeof *p->order, longer_first);
+    for (size_t k = (size_t)hb_context_rank(context); k < left; k += ranks)
+        p->order[p->n++] = p->order[k];
     p->failed = p->n;
 }
 
@@ -264,7 +270,7 @@ hb_status hb_cells_do(hb_context *context, const hb_cells *cells)
     void *order, *workers;
     HB_TRY(hb_study_allocate(context, cells->n, sizeof(place), &order));
     pool p = {.cells = cells, .order = order};
-    put_in_order(&p);
+    put_in_order(context, &p);
     size_t n_workers = (size_t)hb_context_threads(context);
     if (n_workers > p.n) n_workers = p.n;
     hb_status status = hb_study_allocate(context, n_workers, sizeof(worker), &workers);
@@ -277,5 +283,8 @@ hb_status hb_cells_do(hb_context *context, const hb_cells *cells)
         free(workers);
     }
     free(order);
-    return status;
+    status = hb_context_settle(context, status);
+    /* what other ranks have done is in their files */
+    return status == HB_OK && hb_context_ranks(context) > 1 ? hb_cells_read(context, cells)
+                                                            : status;
 }

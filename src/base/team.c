@@ -213,6 +213,15 @@ static hb_status gather_blocks(hb_context *context, size_t n, const hb_left *lef
     return status;
 }
 
+hb_status hb_team_gather(hb_context *context, hb_status status, size_t n, size_t n_left,
+                         const hb_left *left)
+{
+    if (hb_context_ranks(context) == 1) return status;
+    HB_TRY(hb_context_settle(context, status));
+    for (size_t k = 0; k < n_left; k++) HB_TRY(gather_blocks(context, n, &left[k]));
+    return HB_OK;
+}
+
 hb_status hb_team_for_blocks(hb_context *context, const char *what, size_t n, hb_task task,
                              void *user, size_t n_left, const hb_left *left)
 {
@@ -221,7 +230,5 @@ hb_status hb_team_for_blocks(hb_context *context, const char *what, size_t n, hb
     hb_team_share(context, n, &first, &last);
     own_tasks own = {task, user, first, 1};
     const hb_status status = hb_parallel_for(context, what, last - first, run_own, &own);
-    HB_TRY(hb_context_settle(context, status));
-    for (size_t k = 0; k < n_left; k++) HB_TRY(gather_blocks(context, n, &left[k]));
-    return HB_OK;
+    return hb_team_gather(context, status, n, n_left, left);
 }

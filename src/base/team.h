@@ -21,8 +21,11 @@ hb_status hb_team_for(hb_context *context, const char *what, size_t n, hb_task t
 /* The same with neighbouring tasks on one rank, for large results: they are gathered where they lie. */
 hb_status hb_team_for_blocks(hb_context *context, const char *what, size_t n, hb_task task,
                              void *user, size_t n_left, const hb_left *left);
-/* The tasks of this rank under hb_team_for_blocks: first .. last-1 of n. */
+/* For work on rows that each rank does in its own way: the rows first .. last-1 of n are this rank's; then all
+ * settle how it went, and have the rows of all. */
 void hb_team_share(const hb_context *context, size_t n, size_t *first, size_t *last);
+hb_status hb_team_gather(hb_context *context, hb_status status, size_t n, size_t n_left,
+                         const hb_left *left);
 
 /* hb_parallel_sum with the chunks over all ranks: the same bits. */
 hb_status hb_team_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,

@@ -50,6 +50,9 @@ struct hb_writer {
     char *temporary; /* NULL: target is written in place */
     int descriptor;
     int silent;        /* another rank of the team writes */
+    int parted;        /* all ranks write, each its part */
+    int measures;      /* nothing is written, only counted */
+    uint64_t before;   /* bytes that were written when it began to measure */
     int failed;        /* a write failed: commit refuses */
     uint64_t written;  /* bytes handed to hb_writer_write */
     uint64_t expected; /* value that written must have at commit; 0: any */
@@ -294,7 +297,7 @@ hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
 {
     if (!writer || (!data && bytes > 0)) return HB_ERROR_ARGUMENT;
     hb_context *context = writer->context;
-    if (writer->silent || writer->kept != HB_OK) {
+    if (writer->silent || writer->measures || writer->kept != HB_OK) {
         writer->written += bytes;
         return HB_OK;
     }
@@ -303,6 +306,87 @@ hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
     writer->kept = status;
     memcpy(writer->reason, context->message, sizeof writer->reason);
     return HB_OK;
+}
+
+uint64_t hb_writer_measure(hb_writer *writer, int on)
+{
+    if (!writer) return 0;
+    const uint64_t counted = writer->measures ? writer->written - writer->before : 0;
+    if (writer->measures) writer->written = writer->before;
+    writer->before = writer->written;
+    writer->measures = on;
+    return counted;
+}
+
+/* The name of rank 0's temporary on all ranks. */
+static hb_status share_name(hb_writer *writer, char **name)
+{
+    hb_context *context = writer->context;
+    uint64_t length = writer->temporary ? strlen(writer->temporary) + 1 : 0;
+    void *memory;
+    HB_TRY(hb_context_agree(context, sizeof length, &length));
+    HB_CHECK(context, length > 0, HB_ERROR_ARGUMENT,
+             "%s is no file; several processes cannot write it together", writer->path);
+    HB_TRY(hb_allocate(context, length, 1, &memory));
+    *name = memory;
+    if (writer->temporary) memcpy(*name, writer->temporary, length);
+    return hb_context_agree(context, length, *name);
+}
+
+/* Where this rank's part begins: behind what rank 0 has written, and the parts of the ranks before. */
+static hb_status find_place(hb_writer *writer, uint64_t bytes, uint64_t *place, uint64_t *end)
+{
+    hb_context *context = writer->context;
+    const size_t ranks = (size_t)hb_context_ranks(context);
+    void *memory;
+    HB_TRY(hb_allocate(context, ranks, sizeof(uint64_t), &memory));
+    uint64_t *all = memory, head = writer->written;
+    const hb_left one = {all, sizeof *all, 0};
+    all[hb_context_rank(context)] = bytes;
+    hb_status status = hb_team_gather(context, HB_OK, ranks, 1, &one);
+    if (status == HB_OK) status = hb_context_agree(context, sizeof head, &head);
+    *place = *end = head;
+    for (size_t r = 0; r < ranks; r++) {
+        if (r < (size_t)hb_context_rank(context)) *place += all[r];
+        *end += all[r];
+    }
+    hb_release(context, all);
+    return status;
+}
+
+static hb_status open_part(hb_writer *writer, const char *name, uint64_t place)
+{
+    if (!hb_team_is_first(writer->context)) writer->descriptor = open(name, O_WRONLY | O_CLOEXEC);
+    if (writer->descriptor < 0 || lseek(writer->descriptor, (off_t)place, SEEK_SET) < 0)
+        return fail_write(writer, "opening");
+    writer->silent = 0;
+    writer->parted = 1;
+    return HB_OK;
+}
+
+hb_status hb_writer_part(hb_writer *writer, uint64_t bytes)
+{
+    if (!writer) return HB_ERROR_ARGUMENT;
+    hb_context *context = writer->context;
+    char *name = NULL;
+    uint64_t place, end;
+    if (hb_context_ranks(context) == 1) return HB_OK;
+    const uint64_t expected = writer->expected;
+    hb_status status = share_name(writer, &name);
+    if (status == HB_OK) status = find_place(writer, bytes, &place, &end);
+    if (status == HB_OK) {
+        status = expected == 0 || end == expected
+                     ? HB_OK
+                     : hb_fail(context, HB_ERROR_ARGUMENT,
+                               "%s: parts end at %llu bytes; its header promises %llu",
+                               writer->path, (unsigned long long)end, (unsigned long long)expected);
+        if (status == HB_OK) status = writer->silent ? HB_OK : flush(writer);
+        if (status == HB_OK) status = open_part(writer, name, place);
+        status = hb_context_settle(context, status);
+        writer->expected = writer->written + bytes;
+    }
+    hb_release(context, name);
+    return status;
 }
 
 hb_status hb_writer_printf(hb_writer *writer, const char *format, ...)
@@ -342,7 +426,8 @@ static void synchronise_directory(const char *path)
     free(name);
 }
 
-static hb_status finish(hb_writer *writer)
+/* What this rank has written is on the disk. */
+static hb_status finish_bytes(hb_writer *writer)
 {
     hb_context *context = writer->context;
     if (writer->kept != HB_OK) return hb_fail(context, writer->kept, "%s", writer->reason);
@@ -353,7 +438,17 @@ static hb_status finish(hb_writer *writer)
              (unsigned long long)writer->expected);
     if (writer->silent) return HB_OK;
     HB_TRY(flush(writer));
-    if (fsync(writer->descriptor) != 0 && writer->temporary) return fail_write(writer, "writing");
+    if (fsync(writer->descriptor) != 0 && (writer->temporary || writer->parted))
+        return fail_write(writer, "writing");
+    return HB_OK;
+}
+
+static hb_status finish(hb_writer *writer)
+{
+    hb_status status = finish_bytes(writer);
+    if (writer->parted) status = hb_context_settle(writer->context, status);
+    HB_TRY(status);
+    if (!hb_team_is_first(writer->context)) return HB_OK;
     int descriptor = writer->descriptor;
     writer->descriptor = writer->temporary ? dup(descriptor) : -1; /* keeps the lock */
     if (close(descriptor) != 0) return fail_write(writer, "closing");
