@@ -318,7 +318,8 @@ static hb_status run_training(training *t)
     hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);
     if (status == HB_OK) status = train(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
-    if (status == HB_OK) status = read_log(t);
+    if (status == HB_OK) /* all ranks have read it before it is removed */
+        status = hb_context_settle(hb_session_context(t->session), read_log(t));
     if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
         unlink(t->checkpoint);
     if (status == HB_OK) status = draw(t);

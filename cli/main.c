@@ -80,7 +80,12 @@ static int run_parsed(const hb_command *command, const hb_common *common, const 
         return exit_code(status);
     }
     hb_session *session = hb_session_open(command->name, common, outputs, &status);
-    if (status == HB_OK) status = command->run(session, values);
+    if (status == HB_OK && !command->alone)
+        status = command->run(session, values);
+    else if (status == HB_OK) {
+        if (hb_session_alone(session, NULL)) status = command->run(session, values);
+        status = hb_session_together(session, status);
+    }
     snprintf(message, sizeof message, "%s", hb_session_message(session, status));
     hb_session_close(session); /* takes the progress line away before the message is printed */
     if (status != HB_OK) hb_session_complain(command->name, message);

@@ -27,6 +27,8 @@ static const double FIRST_SHOWN = 0.5, TERMINAL_PERIOD = 0.1, PLAIN_PERIOD = 5; 
 struct hb_session {
     const char *command;
     hb_context *context;
+    hb_context_settings settings; /* of the context */
+    hb_context *team;             /* the context, while another one stands for it */
     int quiet, terminal;
     const char *own_what, *unit; /* set by hb_session_count */
     char what[80];               /* the stage that is being timed */
@@ -246,6 +248,7 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
     settings.log = library_note;
     settings.reading = library_reading;
     settings.progress_user = settings.log_user = settings.reading_user = session;
+    session->settings = settings;
     *status = hb_context_create(&settings, &session->context);
     if (*status == HB_ERROR_UNAVAILABLE)
         hb_session_fail(session, *status,
@@ -262,6 +265,36 @@ void hb_session_close(hb_session *session)
     hb_context_destroy(session->context);
     hb_outputs_destroy(session->outputs);
     free(session);
+}
+
+int hb_session_alone(hb_session *session, const char *what)
+{
+    hb_context_settings settings = session->settings;
+    hb_context *context;
+    if (hb_context_ranks(session->context) == 1) return 1;
+    if (hb_context_rank(session->context) > 0) return 0;
+    settings.team = NULL;
+    settings.threads = hb_context_threads(session->context);
+    if (hb_context_create(&settings, &context) != HB_OK) return 1; /* with the one that there is */
+    session->team = session->context;
+    session->context = context;
+    if (what && !session->quiet)
+        fprintf(stderr, "heatball %s: note: %s is done by rank 0 alone, on %d thread%s\n",
+                session->command, what, settings.threads, settings.threads == 1 ? "" : "s");
+    return 1;
+}
+
+hb_status hb_session_together(hb_session *session, hb_status status)
+{
+    if (session->team) {
+        char message[HB_OPTIONS_MESSAGE];
+        snprintf(message, sizeof message, "%s", hb_session_message(session, status));
+        hb_context_destroy(session->context);
+        session->context = session->team;
+        session->team = NULL;
+        if (status != HB_OK) hb_context_fail(session->context, status, message);
+    }
+    return hb_context_settle(session->context, status);
 }
 
 hb_context *hb_session_context(const hb_session *session)
