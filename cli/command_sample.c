@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "points.h"
 #include "report.h"
-#include "team.h"
+#include "session_team.h"
 
 #include <heatball/ball.h>
 #include <heatball/file.h>

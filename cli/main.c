@@ -8,7 +8,7 @@
  * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text and
  * a caret below. */
 #include "commands.h"
-#include "team.h"
+#include "session_team.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
  * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. */
 #include "session.h"
 #include "report.h"
-#include "team.h"
+#include "session_team.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -5,12 +5,15 @@
  * Threads of a rank: mpirun binds ranks to cores, to sockets or not at all. Ranks of one machine tell each other the
  * cores that they may use; a rank has the number of its cores over the number of ranks that may use one of them. So
  * four ranks on a machine of eight cores have two threads each when nothing is bound, and as many as each was given
- * when they are. */
+ * when they are.
+ *
+ * With HEATBALL_MPI_TRAFFIC=1 in the environment each rank says at its end what it was sent. */
 #include <heatball/mpi.h>
 
 #include <limits.h>
 #include <mpi.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -129,12 +132,24 @@ hb_status hb_team_mpi(const void *communicator, hb_team **out)
     return HB_OK;
 }
 
+static void say_traffic(const mpi_team *t)
+{
+    const char *asked = getenv("HEATBALL_MPI_TRAFFIC");
+    if (asked && strcmp(asked, "1") == 0)
+        fprintf(stderr, "heatball: rank %d of %d was sent %llu bytes in %llu gathers\n",
+                t->team.rank, t->team.ranks, (unsigned long long)t->bytes,
+                (unsigned long long)t->gathers);
+}
+
 void hb_team_mpi_destroy(hb_team *team)
 {
     mpi_team *t = (mpi_team *)(void *)team;
+    int ended = 0;
     if (!t) return;
-    MPI_Comm_free(&t->comm);
-    if (t->finalises) MPI_Finalize();
+    say_traffic(t);
+    MPI_Finalized(&ended); // by the program, before it came here
+    if (!ended) MPI_Comm_free(&t->comm);
+    if (!ended && t->finalises) MPI_Finalize();
     free(t->counts);
     free(t);
 }
@@ -147,6 +162,7 @@ int hb_team_mpi_alone(hb_team *team, double seconds)
     const struct timespec pause = {.tv_nsec = 10000000};
     MPI_Request request;
     int here = 0;
+    if (!t) return 0;
     if (MPI_Ibarrier(t->comm, &request) != MPI_SUCCESS) return 1;
     for (const double end = MPI_Wtime() + seconds; !here && MPI_Wtime() < end;) {
         if (MPI_Test(&request, &here, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 1;
@@ -158,12 +174,12 @@ int hb_team_mpi_alone(hb_team *team, double seconds)
 void hb_team_mpi_abort(hb_team *team, int code)
 {
     mpi_team *t = (mpi_team *)(void *)team;
-    MPI_Abort(t->comm, code);
+    if (t) MPI_Abort(t->comm, code);
 }
 
 void hb_team_mpi_traffic(const hb_team *team, uint64_t *bytes, uint64_t *gathers)
 {
     const mpi_team *t = (const mpi_team *)(const void *)team;
-    *bytes = t->bytes;
-    *gathers = t->gathers;
+    if (bytes) *bytes = t ? t->bytes : 0;
+    if (gathers) *gathers = t ? t->gathers : 0;
 }

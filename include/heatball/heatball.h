@@ -4,7 +4,6 @@
 
 #include <heatball/ball.h>
 #include <heatball/base.h>
-#include <heatball/team.h>
 #include <heatball/budget.h>
 #include <heatball/classify.h>
 #include <heatball/data.h>
@@ -22,6 +21,7 @@
 #include <heatball/random.h>
 #include <heatball/settings.h>
 #include <heatball/solve.h>
+#include <heatball/team.h>
 #include <heatball/train.h>
 
 #endif

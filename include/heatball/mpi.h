@@ -28,7 +28,7 @@ HB_API void hb_team_mpi_destroy(hb_team *team); /* NULL is fine; all ranks must 
 HB_API int hb_team_mpi_alone(hb_team *team, double seconds);
 /* Ends all ranks at once. */
 HB_API void hb_team_mpi_abort(hb_team *team, int code);
-/* Bytes that gathers have moved to this rank, and their number. */
+/* Bytes that gathers have moved to this rank, and their number; either may be NULL. */
 HB_API void hb_team_mpi_traffic(const hb_team *team, uint64_t *bytes, uint64_t *gathers);
 
 #ifdef __cplusplus

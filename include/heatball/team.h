@@ -31,6 +31,7 @@ typedef struct hb_team {
     void *user;
 } hb_team;
 
+HB_API const hb_team *hb_context_team(const hb_context *context); /* NULL without a team */
 HB_API int hb_context_rank(const hb_context *context);  /* 0 without a team */
 HB_API int hb_context_ranks(const hb_context *context); /* 1 without a team */
 

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 
 #include <omp.h>
 #include <stdatomic.h>

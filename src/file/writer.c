@@ -24,7 +24,7 @@
 #include "file/writer.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -201,7 +201,7 @@ static hb_status open_in_place(hb_writer *writer)
         if (writer->descriptor >= 0) return HB_OK;
         HB_CHECK(writer->context, errno == ENXIO, HB_ERROR_PATH, "cannot open %s: %s", writer->path,
                  strerror(errno));
-        HB_TRY(hb_progress(writer->context, "waiting for a reader", 0, 1));
+        HB_TRY(hb_context_progress(writer->context, "waiting for a reader", 0, 1));
         nanosleep(&pause, NULL);
     }
 }
@@ -261,7 +261,7 @@ static hb_status write_through(hb_writer *writer, const char *data, size_t bytes
         if (n < 0 && errno == EAGAIN) {
             struct pollfd ready = {writer->descriptor, POLLOUT, 0};
             writer->failed = 1; /* unless the wait ends well */
-            HB_TRY(hb_progress(writer->context, "waiting for a reader", 0, 1));
+            HB_TRY(hb_context_progress(writer->context, "waiting for a reader", 0, 1));
             writer->failed = 0;
             poll(&ready, 1, PATIENCE);
             continue;

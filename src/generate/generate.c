@@ -11,7 +11,7 @@
  * step.
  * A number to reproduce: data N(0, 0.01) at tau_min = 1e-3 (OU: sigma^2 = 0.0020020): variance
  * 0.0083319 by the mean, 0.0100835 by the half step, 0.0119780 without. */
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "generate/reverse.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * the integral forward from ln sigma_min to ln sigma_max on the path through x. (R. T. Q. Chen
  * et al., NeurIPS 2018; Song et al., ICLR 2021, D.2.)
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "generate/reverse.h"
 
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "judge/columns.h"
 #include "judge/mmd_kernels.h"
 #include "judge/neighbours.h"

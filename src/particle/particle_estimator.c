@@ -8,7 +8,7 @@
  * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without error. */
 #include "particle/particle_estimator.h"
 #include "base/context.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "particle/particle_pilot.h"
 #include "particle/path_check.h"
 #include "problem/drift_facts.h"

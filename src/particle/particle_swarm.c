@@ -3,7 +3,7 @@
  * its drift, is not finite at one of the times. */
 #include "particle/particle_swarm.h"
 #include "base/context.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 
 #include <math.h>
 #include <string.h>

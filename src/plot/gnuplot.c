@@ -6,7 +6,7 @@
  * gets its name, and the complaints go into the error message when gnuplot fails (else into a
  * note). */
 #include "base/context.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "plot/figure.h"
 
 #include <heatball/file.h>

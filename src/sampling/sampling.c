@@ -25,7 +25,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,7 +16,7 @@
  * No clock enters, unless max_time breaks a trial off: else the choice is the same on every machine and any
  * number of threads. Where the chosen one turns out to be doubted, the other tries too (sampling.c). */
 #include "base/context.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "sampling/sampling.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * point when the method is auto, and here the tallies become columns, warnings and a note. Where an error
  * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
 #include "base/context.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "particle/particle_estimator.h"
 #include "solve/solve_parts.h"
 #include "walk/walk_estimator.h"

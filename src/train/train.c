@@ -7,7 +7,7 @@
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
  * and 2 threads, and in one run or in two (tests/train/test_train.c). */
 #include "base/sized.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "net/model_file.h"
 #include "train/shard.h"
 

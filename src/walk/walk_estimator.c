@@ -18,7 +18,7 @@
 #include "base/checksum.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "walk/walk_block.h"

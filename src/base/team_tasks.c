@@ -7,11 +7,16 @@
  * failed, so that no rank waits for one that has left.
  *
  * Bytes on the wire of a call: ranks * sizeof(int32_t) + what the tasks left (docs/cluster.md). */
-#include "base/team.h"
+#include "base/team_tasks.h"
 #include "base/context.h"
 #include "base/memory.h"
 
 #include <string.h>
+
+const hb_team *hb_context_team(const hb_context *context)
+{
+    return context ? context->settings.team : NULL;
+}
 
 int hb_context_rank(const hb_context *context)
 {
@@ -81,6 +86,7 @@ hb_status hb_context_settle(hb_context *context, hb_status status)
 {
     const int ranks = hb_context_ranks(context);
     void *memory;
+    if (!context) return HB_ERROR_ARGUMENT;
     if (ranks == 1) return status;
     HB_TRY(hb_allocate(context, (size_t)ranks, sizeof(int32_t), &memory));
     int32_t *all = memory;
@@ -106,7 +112,7 @@ int hb_team_late(hb_context *context)
 
 hb_status hb_team_progress(hb_context *context, const char *what, double done, double total)
 {
-    return hb_context_settle(context, hb_progress(context, what, done, total));
+    return hb_context_settle(context, hb_context_progress(context, what, done, total));
 }
 
 /* ---- tasks ---- */
@@ -129,11 +135,12 @@ static size_t dealt(size_t n, size_t rank, size_t ranks)
     return rank < n ? (n - rank + ranks - 1) / ranks : 0;
 }
 
-void hb_team_share(const hb_context *context, size_t n, size_t *first, size_t *last)
+void hb_team_share(hb_context *context, size_t n, size_t *first, size_t *last)
 {
     const size_t rank = (size_t)hb_context_rank(context), ranks = (size_t)hb_context_ranks(context);
     *first = n / ranks * rank + (rank < n % ranks ? rank : n % ranks);
     *last = *first + n / ranks + (rank < n % ranks);
+    context->apart = 1;
 }
 
 /* Bytes of task i. */
@@ -195,8 +202,10 @@ hb_status hb_team_for(hb_context *context, const char *what, size_t n, hb_task t
     const size_t ranks = (size_t)hb_context_ranks(context);
     if (ranks == 1) return hb_parallel_for(context, what, n, task, user);
     own_tasks own = {task, user, (size_t)hb_context_rank(context), ranks};
+    context->apart = 1;
     const hb_status status =
         hb_parallel_for(context, what, dealt(n, own.first, ranks), run_own, &own);
+    context->apart = 0;
     HB_TRY(hb_context_settle(context, status));
     return gather_dealt(context, n, n_left, left);
 }
@@ -207,7 +216,10 @@ static hb_status gather_blocks(hb_context *context, size_t n, const hb_left *lef
     void *memory;
     HB_TRY(hb_allocate(context, ranks, sizeof(size_t), &memory));
     size_t *counts = memory;
-    for (size_t r = 0; r < ranks; r++) counts[r] = (n / ranks + (r < n % ranks)) * left->bytes;
+    for (size_t r = 0, i = 0; r < ranks; r++) {
+        const size_t last = i + n / ranks + (r < n % ranks);
+        for (counts[r] = 0; i < last; i++) counts[r] += bytes_of(left, i);
+    }
     const hb_status status = gather(context, counts, left->base);
     hb_release(context, counts);
     return status;
@@ -216,6 +228,7 @@ static hb_status gather_blocks(hb_context *context, size_t n, const hb_left *lef
 hb_status hb_team_gather(hb_context *context, hb_status status, size_t n, size_t n_left,
                          const hb_left *left)
 {
+    context->apart = 0;
     if (hb_context_ranks(context) == 1) return status;
     HB_TRY(hb_context_settle(context, status));
     for (size_t k = 0; k < n_left; k++) HB_TRY(gather_blocks(context, n, &left[k]));

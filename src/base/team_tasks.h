@@ -1,7 +1,7 @@
-/* base/team.h: tasks over the ranks of a team, and what all ranks must agree on. Without a team all of it is what
+/* base/team_tasks.h: tasks over the ranks of a team, and what all ranks must agree on. Without a team all of it is what
  * base/parallel.h does. */
-#ifndef HB_BASE_TEAM_H
-#define HB_BASE_TEAM_H
+#ifndef HB_BASE_TEAM_TASKS_H
+#define HB_BASE_TEAM_TASKS_H
 
 #include "base/parallel.h"
 
@@ -23,7 +23,7 @@ hb_status hb_team_for_blocks(hb_context *context, const char *what, size_t n, hb
                              void *user, size_t n_left, const hb_left *left);
 /* For work on rows that each rank does in its own way: the rows first .. last-1 of n are this rank's; then all
  * settle how it went, and have the rows of all. */
-void hb_team_share(const hb_context *context, size_t n, size_t *first, size_t *last);
+void hb_team_share(hb_context *context, size_t n, size_t *first, size_t *last);
 hb_status hb_team_gather(hb_context *context, hb_status status, size_t n, size_t n_left,
                          const hb_left *left);
 

@@ -1,6 +1,6 @@
-/* cli/team.h: the command as one of several processes that mpirun or srun has started. */
-#ifndef HB_CLI_TEAM_H
-#define HB_CLI_TEAM_H
+/* cli/session_team.h: the command as one of several processes that mpirun or srun has started. */
+#ifndef HB_CLI_SESSION_TEAM_H
+#define HB_CLI_SESSION_TEAM_H
 
 #include <heatball/team.h>
 

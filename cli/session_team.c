@@ -8,7 +8,7 @@
  *
  * Rank 0 alone prints. A failure that all ranks share is one line, of rank 0; a rank that fails alone (its memory, its
  * disk) waits a while for the others, then says so itself and ends the job, so that nobody waits for it for ever. */
-#include "team.h"
+#include "session_team.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -89,6 +89,14 @@ hb_status hb_command_team_join(int argc, char **argv, char *message)
     const hb_status status = own.create(NULL, &own.team);
     if (status != HB_OK) {
         snprintf(message, 512, "MPI cannot be started: %s", hb_status_text(status));
+        return HB_ERROR_UNAVAILABLE;
+    }
+    if (own.team->ranks == 1) {
+        snprintf(
+            message, 512,
+            "this is one of %d processes, but for MPI each of them is alone; start them with the "
+            "mpirun of the MPI that libheatball-mpi.so was built with, or with srun --mpi=pmix",
+            ranks);
         return HB_ERROR_UNAVAILABLE;
     }
     own.sum = add_bytes(START, hb_version(), strlen(hb_version()));
