@@ -16,7 +16,7 @@ DEMO   ?= heatball-demo
 
 .PHONY: all deps deps-build demo test test-long bench install format clean
 all: build/build.ninja
-	@cmake --build build --target heatball_command heatball_shared heatball_static
+	@cmake --build build --target heatball_command heatball_user
 
 build/build.ninja: CMakeLists.txt CMakePresets.json
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build-configure.log 2>&1 \

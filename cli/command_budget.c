@@ -126,4 +126,5 @@ const hb_command hb_command_budget = {
                "--u0-grad 0.3 --at 0.02",
     .options = budget_options,
     .size = sizeof(budget_values),
-    .run = run_budget};
+    .run = run_budget,
+    .alone = 1};

@@ -68,4 +68,5 @@ const hb_command hb_command_constants = {
     .example = "heatball constants --dim 3",
     .options = constants_options,
     .size = sizeof(constants_values),
-    .run = run_constants};
+    .run = run_constants,
+    .alone = 1};

@@ -182,4 +182,5 @@ const hb_command hb_command_data = {
     .example = "heatball data export two_moon -n 2000 --seed 7 -o moons.npy",
     .options = data_options,
     .size = sizeof(hb_data_values),
-    .run = run_data};
+    .run = run_data,
+    .alone = 1};

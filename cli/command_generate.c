@@ -13,6 +13,7 @@
 #include "report.h"
 
 #include <heatball/file.h>
+#include <heatball/team.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +189,8 @@ static hb_status make_samples(generation *g)
         if (status == HB_OK && g->is_table) status = write_rows(g, n, x);
         done += n;
         if (status == HB_OK && v->n > g->chunk)
-            status = hb_session_progress(g->session, (double)done, (double)v->n);
+            status = hb_context_settle(hb_session_context(g->session),
+                                       hb_session_progress(g->session, (double)done, (double)v->n));
     }
     g->seconds = hb_session_clock() - start;
     return status;

@@ -218,4 +218,5 @@ const hb_command hb_command_helmholtz = {
     .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",
     .options = helmholtz_options,
     .size = sizeof(hb_helmholtz_values),
-    .run = run_helmholtz};
+    .run = run_helmholtz,
+    .alone = 1};

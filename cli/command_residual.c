@@ -260,4 +260,5 @@ const hb_command hb_command_residual = {
         "--time 1 --at \"-1;0.5\" --radii 0.1,0.2,0.4 --degree 7",
     .options = residual_options,
     .size = sizeof(residual_values),
-    .run = run_residual};
+    .run = run_residual,
+    .alone = 1};

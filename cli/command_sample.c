@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "points.h"
 #include "report.h"
+#include "session_team.h"
 
 #include <heatball/ball.h>
 #include <heatball/file.h>
@@ -124,6 +125,10 @@ static hb_status draw_rows(hb_context *context, const sample_values *v, uint64_t
                                rows);
 }
 
+typedef struct row_range {
+    uint64_t first, n;
+} row_range;
+
 /* A buffer of rows and, while it is being written, the thread that writes it. */
 typedef struct block {
     const sample_values *v;
@@ -170,30 +175,52 @@ static hb_status finish_writing(block *b)
 }
 
 /* Draws all rows, block by block; the block before is written meanwhile. *done counts the rows. */
-static hb_status stream_rows(hb_session *session, const sample_values *v, size_t chunk,
-                             block blocks[2], uint64_t *done)
+static hb_status stream_rows(hb_session *session, const sample_values *v, const row_range *own,
+                             size_t chunk, block blocks[2], uint64_t *done)
 {
     hb_context *context = hb_session_context(session);
     int turn = 0;
     /* a draw of no rows makes the library check the arguments also when N is 0 */
     hb_status status = draw_rows(context, v, v->first, 0, blocks[0].rows);
     hb_session_count(session, "drawing", "rows");
-    while (status == HB_OK && *done < v->n) {
+    *done = 0;
+    while (status == HB_OK && *done < own->n) {
         block *b = &blocks[turn];
-        b->n = v->n - *done < chunk ? (size_t)(v->n - *done) : chunk;
-        status = draw_rows(context, v, v->first + *done, b->n, b->rows);
+        b->n = own->n - *done < chunk ? (size_t)(own->n - *done) : chunk;
+        status = draw_rows(context, v, v->first + own->first + *done, b->n, b->rows);
         if (status == HB_OK) status = finish_writing(&blocks[!turn]);
         if (status != HB_OK) break;
         start_writing(b);
         *done += b->n;
         turn = !turn;
-        status = hb_session_progress(session, (double)*done, (double)v->n);
+        status = hb_session_progress(session, (double)*done, (double)own->n);
     }
     for (int i = 0; i < 2; i++) {
         const hb_status written = finish_writing(&blocks[i]);
         if (status == HB_OK) status = written;
     }
-    return status;
+    return hb_context_settle(context, status);
+}
+
+/* In a team each rank draws and writes the rows of its own. Rows of a .csv are of different lengths, so that they
+ * are drawn twice: first only to be counted. */
+static hb_status write_rows(hb_session *session, const sample_values *v, hb_writer *writer,
+                            size_t chunk, block blocks[2], uint64_t *done)
+{
+    const hb_context *context = hb_session_context(session);
+    const uint64_t ranks = (uint64_t)hb_context_ranks(context),
+                   rank = (uint64_t)hb_context_rank(context);
+    const uint64_t more = rank < v->n % ranks ? rank : v->n % ranks;
+    const row_range own = {v->n / ranks * rank + more, v->n / ranks + (rank < v->n % ranks)};
+    uint64_t bytes = own.n * ((uint64_t)v->dim + 1) * dtype_sizes[v->dtype];
+    if (ranks > 1 && hb_points_has_extension(v->path, ".csv")) {
+        hb_writer_measure(writer, 1);
+        const hb_status status = stream_rows(session, v, &own, chunk, blocks, done);
+        bytes = hb_writer_measure(writer, 0);
+        if (status != HB_OK) return status;
+    }
+    HB_TRY(hb_writer_part(writer, bytes));
+    return stream_rows(session, v, &own, chunk, blocks, done);
 }
 
 /* Writes the whole file. The writer has its own context, since it works on another thread. */
@@ -209,7 +236,7 @@ static hb_status write_file(hb_session *session, hb_context *writing, const samp
         block blocks[2] = {{v, writer, .rows = rows, .own_thread = own_thread},
                            {v, writer, .rows = (char *)rows + half, .own_thread = own_thread}};
         status = write_header(writer, v);
-        if (status == HB_OK) status = stream_rows(session, v, chunk, blocks, &done);
+        if (status == HB_OK) status = write_rows(session, v, writer, chunk, blocks, &done);
         if (status == HB_OK)
             status = hb_writer_commit(writer);
         else
@@ -236,6 +263,7 @@ static hb_status write_sample(hb_session *session, const sample_values *v)
         settings; /* of a context for the thread that writes; a signal ends it too */
     hb_context_settings_default(sizeof settings, &settings);
     settings.progress = hb_session_stops;
+    settings.team = hb_command_team();
     void *rows = malloc(2 * chunk * row_bytes); // (2, chunk, dim + 1)
     hb_status status = rows ? hb_context_create(&settings, &writing) : HB_ERROR_MEMORY;
     if (status == HB_OK) status = write_file(session, writing, v, chunk, rows);

@@ -299,18 +299,33 @@ static hb_status solve_one(hb_session *session, const solve_values *v, solve_tas
     return hb_solve_guided(context, task->problem, &guide, task->points.n, task->points.x, out);
 }
 
+/* Grids have no tasks for many processes. */
+static int is_on_grid(const solve_task *task)
+{
+    const int method = task->settings.all.method;
+    if (method == HB_METHOD_AUTO)
+        return hb_problem_dim(task->problem) <= 3 && !task->settings.sampling.paths;
+    return method == HB_METHOD_GRID || method == HB_METHOD_MEANVALUE || method == ALL;
+}
+
+static hb_status solve_and_show(hb_session *session, const solve_values *v, solve_task *task)
+{
+    hb_solution *solution;
+    if (task->settings.all.method == ALL) return solve_all(session, task);
+    const hb_status status = solve_one(session, v, task, &solution);
+    return status == HB_OK ? show_one(session, v, task, solution) : interrupted(session, v, status);
+}
+
 static hb_status run_solve(hb_session *session, const void *values)
 {
     const solve_values *v = values;
     solve_task task = {0};
-    hb_solution *solution;
     hb_status status = read_task(session, v, &task);
-    if (status == HB_OK && task.settings.all.method == ALL) {
-        status = solve_all(session, &task);
+    if (status == HB_OK && is_on_grid(&task)) {
+        if (hb_session_alone(session, "the grid")) status = solve_and_show(session, v, &task);
+        status = hb_session_together(session, status);
     } else if (status == HB_OK) {
-        status = solve_one(session, v, &task, &solution);
-        status = status == HB_OK ? show_one(session, v, &task, solution)
-                                 : interrupted(session, v, status);
+        status = solve_and_show(session, v, &task);
     }
     hb_user_paths_destroy(session, &task.paths);
     hb_points_destroy(&task.points);

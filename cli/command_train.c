@@ -15,6 +15,7 @@
 #include "train_options.h"
 
 #include <heatball/file.h>
+#include <heatball/team.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,9 @@ static hb_status name_files(training *t)
 {
     const hb_train_values *v = t->v;
     char end[64];
-    snprintf(end, sizeof end, ".tmp-%ld.log.csv", (long)getpid());
+    long process = (long)getpid(); /* that writes it */
+    HB_TRY(hb_context_agree(hb_session_context(t->session), sizeof process, &process));
+    snprintf(end, sizeof end, ".tmp-%ld.log.csv", process);
     t->checkpoint = other_name(v->path, strlen(".safetensors"), ".ckpt");
     t->log_path = v->log ? other_name(v->log, 0, "") : other_name(v->path, 0, end);
     if (!t->checkpoint || !t->log_path) return HB_ERROR_MEMORY;
@@ -315,7 +318,8 @@ static hb_status run_training(training *t)
     hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);
     if (status == HB_OK) status = train(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
-    if (status == HB_OK) status = read_log(t);
+    if (status == HB_OK) /* all ranks have read it before it is removed */
+        status = hb_context_settle(hb_session_context(t->session), read_log(t));
     if (status == HB_OK && !v->settings.checkpoint_every && !v->settings.resume)
         unlink(t->checkpoint);
     if (status == HB_OK) status = draw(t);

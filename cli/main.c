@@ -8,6 +8,7 @@
  * Every failure prints exactly one line on stderr, here; only a wrong expression prints its text and
  * a caret below. */
 #include "commands.h"
+#include "session_team.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +80,12 @@ static int run_parsed(const hb_command *command, const hb_common *common, const 
         return exit_code(status);
     }
     hb_session *session = hb_session_open(command->name, common, outputs, &status);
-    if (status == HB_OK) status = command->run(session, values);
+    if (status == HB_OK && !command->alone)
+        status = command->run(session, values);
+    else if (status == HB_OK) {
+        if (hb_session_alone(session, NULL)) status = command->run(session, values);
+        status = hb_session_together(session, status);
+    }
     snprintf(message, sizeof message, "%s", hb_session_message(session, status));
     hb_session_close(session); /* takes the progress line away before the message is printed */
     if (status != HB_OK) hb_session_complain(command->name, message);
@@ -169,11 +175,9 @@ static void fill_standard_streams(void)
             (void)!open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
 }
 
-int main(int argc, char **argv)
+/* What is left to print goes out; the exit code. */
+static int finish(int code)
 {
-    fill_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of printf, seen below */
-    int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     const int error = errno;
     if (code != 0) return code; /* its line is already there */
@@ -183,4 +187,19 @@ int main(int argc, char **argv)
     snprintf(message, sizeof message, "cannot write to standard output: %s", strerror(error));
     hb_session_complain("", message);
     return EXIT_RUN;
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of printf, seen below */
+    char message[HB_OPTIONS_MESSAGE];
+    const hb_status joined = hb_command_team_join(argc, argv, message);
+    if (joined != HB_OK) {
+        if (message[0]) hb_session_complain("", message);
+        return exit_code(joined);
+    }
+    const int code = finish(dispatch(argc, argv));
+    hb_command_team_leave(code);
+    return code;
 }

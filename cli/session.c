@@ -10,6 +10,7 @@
  * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. */
 #include "session.h"
 #include "report.h"
+#include "session_team.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -26,6 +27,8 @@ static const double FIRST_SHOWN = 0.5, TERMINAL_PERIOD = 0.1, PLAIN_PERIOD = 5; 
 struct hb_session {
     const char *command;
     hb_context *context;
+    hb_context_settings settings; /* of the context */
+    hb_context *team;             /* the context, while another one stands for it */
     int quiet, terminal;
     const char *own_what, *unit; /* set by hb_session_count */
     char what[80];               /* the stage that is being timed */
@@ -181,7 +184,9 @@ static int library_reading(void *user, const char *path)
 {
     hb_session *session = user;
     if (session->inputs_ended) return HB_OK;
-    return hb_outputs_check_input(session->outputs, path, session->message);
+    const hb_status status = hb_outputs_check_input(session->outputs, path, session->message);
+    if (status != HB_OK || hb_context_ranks(session->context) == 1) return status;
+    return hb_command_team_compare_file(session->context, path);
 }
 
 hb_status hb_session_writes(hb_session *session, const char *option, const char *path, int figure)
@@ -229,24 +234,27 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
         hb_outputs_destroy(outputs);
         return NULL;
     }
-    session->outputs = outputs;
-    session->command = command;
-    session->quiet = common->quiet;
-    session->terminal = isatty(STDERR_FILENO);
-    install_handlers();
     hb_context_settings settings;
     hb_context_settings_default(sizeof settings, &settings);
+    session->outputs = outputs;
+    session->command = command;
+    settings.team = hb_command_team();
+    session->quiet = common->quiet || (settings.team && settings.team->rank > 0);
+    session->terminal = isatty(STDERR_FILENO);
+    install_handlers();
     settings.threads = common->threads;
     settings.isa = isa_codes[common->isa];
     settings.progress = library_progress;
     settings.log = library_note;
     settings.reading = library_reading;
     settings.progress_user = settings.log_user = settings.reading_user = session;
+    session->settings = settings;
     *status = hb_context_create(&settings, &session->context);
     if (*status == HB_ERROR_UNAVAILABLE)
         hb_session_fail(session, *status,
                         "--isa is %s, which this processor lacks; auto always works",
                         isa_names[common->isa]);
+    if (*status == HB_OK && settings.team) *status = hb_command_team_compare(session->context);
     return session;
 }
 
@@ -257,6 +265,36 @@ void hb_session_close(hb_session *session)
     hb_context_destroy(session->context);
     hb_outputs_destroy(session->outputs);
     free(session);
+}
+
+int hb_session_alone(hb_session *session, const char *what)
+{
+    hb_context_settings settings = session->settings;
+    hb_context *context;
+    if (hb_context_ranks(session->context) == 1) return 1;
+    if (hb_context_rank(session->context) > 0) return 0;
+    settings.team = NULL;
+    settings.threads = hb_context_threads(session->context);
+    if (hb_context_create(&settings, &context) != HB_OK) return 1; /* with the one that there is */
+    session->team = session->context;
+    session->context = context;
+    if (what && !session->quiet)
+        fprintf(stderr, "heatball %s: note: %s is done by rank 0 alone, on %d thread%s\n",
+                session->command, what, settings.threads, settings.threads == 1 ? "" : "s");
+    return 1;
+}
+
+hb_status hb_session_together(hb_session *session, hb_status status)
+{
+    if (session->team) {
+        char message[HB_OPTIONS_MESSAGE];
+        snprintf(message, sizeof message, "%s", hb_session_message(session, status));
+        hb_context_destroy(session->context);
+        session->context = session->team;
+        session->team = NULL;
+        if (status != HB_OK) hb_context_fail(session->context, status, message);
+    }
+    return hb_context_settle(session->context, status);
 }
 
 hb_context *hb_session_context(const hb_session *session)
@@ -293,5 +331,5 @@ void hb_session_complain(const char *command, const char *message)
     snprintf(line, sizeof line, "heatball%s%s: %s", *command ? " " : "", command, message);
     for (char *c = line; *c; c++)
         if (iscntrl((unsigned char)*c) && *c != '\n') *c = '?';
-    fprintf(stderr, "%s\n", line);
+    if (!hb_command_team_keeps(line)) fprintf(stderr, "%s\n", line);
 }

@@ -38,6 +38,7 @@ typedef struct hb_command {
     const hb_option *options;
     size_t size; /* of the struct that options fill */
     hb_status (*run)(hb_session *session, const void *values);
+    int alone; /* in a team rank 0 does it, and the others wait */
 } hb_command;
 
 /* Installs the signal handlers and creates the context; a file that is read is refused when it is one of
@@ -54,6 +55,10 @@ hb_status hb_session_writes(hb_session *session, const char *option, const char 
  * run's own. */
 void hb_session_inputs_end(hb_session *session);
 int hb_session_quiet(const hb_session *session);
+/* What rank 0 of a team does alone stands between these two: 1 where it is to be done, on a context without a team.
+ * Then all ranks have its status. Without a team: 1, and the status as it is. */
+int hb_session_alone(hb_session *session, const char *what);
+hb_status hb_session_together(hb_session *session, hb_status status);
 
 /* Stores the message of this failure, one line, and returns status. */
 hb_status hb_session_fail(hb_session *session, hb_status status, const char *format, ...)

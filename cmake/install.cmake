@@ -16,6 +16,9 @@ install(TARGETS heatball_static EXPORT heatballStaticTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/heatball DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
+if(TARGET heatball_mpi)
+  install(TARGETS heatball_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS heatball_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # ---- CMake package -----------------------------------------------------------------------------

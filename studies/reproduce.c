@@ -11,6 +11,8 @@
 #include "report_page.h"
 #include "study_tools.h"
 
+#include <heatball/team.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,7 @@ static hb_status run_watched(run_progress *p, const hb_study *study,
     hb_context_settings_default(sizeof inner, &inner);
     inner.threads = hb_context_threads(p->caller);
     inner.isa = isa_of(p->caller);
+    inner.team = hb_context_team(p->caller);
     inner.progress = on_progress;
     inner.progress_user = p;
     HB_TRY(hb_context_progress(p->caller, p->what, p->done / p->total, 1));

@@ -8,6 +8,8 @@
  *     reported = cost of finished cells + sum over workers of cost * (share of the training done) */
 #include "study_cells.h"
 
+#include <heatball/team.h>
+
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -33,6 +35,7 @@ typedef struct place {
 
 struct pool {
     const hb_cells *cells;
+    int silent; /* no files: those of kept cells are of rank 0 */
     size_t n, next;
     place *order; // (n)
     pthread_mutex_t lock;
@@ -59,7 +62,7 @@ static json_t *fingerprint(const hb_context *context, const hb_cells *cells, con
                          cell->settings);
 }
 
-static hb_status run_cell(hb_context *context, const hb_cells *cells, size_t i)
+static hb_status run_cell(hb_context *context, const hb_cells *cells, size_t i, int silent)
 {
     char file[80];
     hb_cell cell;
@@ -67,7 +70,7 @@ static hb_status run_cell(hb_context *context, const hb_cells *cells, size_t i)
     json_t *root = json_object();
     json_object_set_new(root, "fingerprint", fingerprint(context, cells, &cell));
     const hb_status status = cells->run(context, cells->user, i, root);
-    if (status != HB_OK) {
+    if (status != HB_OK || silent) {
         json_decref(root);
         return status;
     }
@@ -153,7 +156,7 @@ static void *work(void *user)
         w->cost = p->order[at].cost;
         atomic_store(&w->progress, 0);
         pthread_mutex_unlock(&p->lock);
-        const hb_status status = run_cell(w->context, p->cells, p->order[at].cell);
+        const hb_status status = run_cell(w->context, p->cells, p->order[at].cell, p->silent);
         pthread_mutex_lock(&p->lock);
         atomic_store(&w->progress, 0);
         /* A cell that was told to stop says so, also through the judge's callbacks. */
@@ -248,15 +251,42 @@ static hb_status run_pool(hb_context *context, pool *p, size_t n_workers, worker
     return p->failed < p->n ? hb_context_fail(context, p->status, p->message) : HB_OK;
 }
 
-static void put_in_order(pool *p)
+/* Longer ones first; in a team the ranks take turns with what rank 0 takes to be left: another rank may look so
+ * late that it finds files of this call. */
+static hb_status put_in_order(hb_context *context, pool *p)
 {
     hb_cell cell;
+    size_t left = 0, ranks = (size_t)hb_context_ranks(context),
+           rank = (size_t)hb_context_rank(context);
     for (size_t i = 0; i < p->cells->n; i++) {
         describe(p->cells, i, &cell);
-        if (!cell.done) p->order[p->n++] = (place){cell.cost, i};
+        if (!cell.done) p->order[left++] = (place){cell.cost, i};
     }
-    if (!p->cells->in_order) qsort(p->order, p->n, sizeof *p->order, longer_first);
+    if (!p->cells->in_order) qsort(p->order, left, sizeof *p->order, longer_first);
+    HB_TRY(hb_context_agree(context, sizeof left, &left));
+    HB_TRY(hb_context_agree(context, left * sizeof *p->order, p->order));
+    p->silent = p->cells->kept && rank > 0;
+    if (p->cells->kept) rank = 0, ranks = 1;
+    for (size_t k = rank; k < left; k += ranks) p->order[p->n++] = p->order[k];
     p->failed = p->n;
+    return HB_OK;
+}
+
+/* What other ranks have done is in their files. */
+static hb_status read_others(hb_context *context, const hb_cells *cells)
+{
+    hb_cell cell;
+    HB_TRY(hb_cells_read(context, cells));
+    for (size_t i = 0; i < cells->n; i++) {
+        describe(cells, i, &cell);
+        if (!cell.done)
+            return hb_study_fail(context, HB_ERROR_FILE,
+                                 "%s, %s: rank %d does not find in %.300s what another rank has "
+                                 "written; all ranks need the same directory",
+                                 cells->study, cell.name, hb_context_rank(context),
+                                 cells->directory);
+    }
+    return HB_OK;
 }
 
 hb_status hb_cells_do(hb_context *context, const hb_cells *cells)
@@ -264,10 +294,10 @@ hb_status hb_cells_do(hb_context *context, const hb_cells *cells)
     void *order, *workers;
     HB_TRY(hb_study_allocate(context, cells->n, sizeof(place), &order));
     pool p = {.cells = cells, .order = order};
-    put_in_order(&p);
+    hb_status status = put_in_order(context, &p);
     size_t n_workers = (size_t)hb_context_threads(context);
     if (n_workers > p.n) n_workers = p.n;
-    hb_status status = hb_study_allocate(context, n_workers, sizeof(worker), &workers);
+    if (status == HB_OK) status = hb_study_allocate(context, n_workers, sizeof(worker), &workers);
     if (status == HB_OK) {
         pthread_mutex_init(&p.lock, NULL);
         pthread_cond_init(&p.changed, NULL);
@@ -277,5 +307,7 @@ hb_status hb_cells_do(hb_context *context, const hb_cells *cells)
         free(workers);
     }
     free(order);
-    return status;
+    HB_TRY(hb_context_settle(context, status));
+    if (hb_context_ranks(context) == 1 || cells->kept) return HB_OK;
+    return hb_context_settle(context, read_others(context, cells));
 }

@@ -28,7 +28,8 @@ typedef struct hb_cells {
     const char *directory; /* of the files; must be there */
     size_t n;
     int in_order; /* 1: cells start from the first to the last; 0: long ones first */
-    void *user;   /* of the functions below */
+    int kept; /* 1: their files do not have all of them; every rank of a team does all, rank 0 writes */
+    void *user; /* of the functions below */
     /* Fills in a cleared *cell; the same at every call, but for done. */
     void (*describe)(const void *user, size_t i, hb_cell *cell);
     /* Does cell i, keeps its numbers in user and puts them into root, which is written to its file.

@@ -74,6 +74,9 @@ def report(name, done, seconds, count=None):
     passed, failed, skipped = passed + good, failed + bad, skipped + missed
     print(f"{'ok  ' if bad == 0 else 'FAIL'} {name:<44} {good:4d} passed {bad:3d} failed "
           f"{seconds:6.1f} s", flush=True)
+    if missed:
+        for place, reason in sorted(set(re.findall(r"^SKIPPED \[\d+\] (\S+?):\d+: (.*)", done.stdout, re.M))):
+            print(f"     skipped in {place}: {reason}", flush=True)
     if bad:
         failures.append(name)
         print(done.stdout[-40000:], flush=True)
@@ -183,7 +186,7 @@ def main():
                    "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball")}
     marker = ["-m", ""] if arguments.long else []
     step("Python package, command, studies, install",
-         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count() + 1),
+         [PYTHON, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-n", str(os.cpu_count() + 1),
           "--dist", "loadfile", *marker, "tests"],
          count_pytest, environment)
     for name in failures:

@@ -21,14 +21,14 @@ LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h is everything: above all rooms.
 PUBLIC_ROOM = {"budget": "problem", "classify": "train", "field": "problem",
-               "images": "data", "model": "net", "settings": "base", "solve": "sampling", "estimate": "mean"}
+               "images": "data", "model": "net", "mpi": "base", "team": "base", "settings": "base", "solve": "sampling", "estimate": "mean"}
 UMBRELLA = "heatball"
 
 LIBC = set("""assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h
     locale.h math.h setjmp.h signal.h stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h
     stdio.h stdlib.h stdnoreturn.h string.h tgmath.h threads.h time.h uchar.h wchar.h
     wctype.h""".split())
-POSIX = set("""dirent.h fcntl.h fnmatch.h ftw.h getopt.h glob.h libgen.h poll.h pthread.h pwd.h
+POSIX = set("""dirent.h dlfcn.h fcntl.h fnmatch.h ftw.h getopt.h glob.h libgen.h poll.h pthread.h pwd.h
     regex.h sched.h semaphore.h spawn.h strings.h sys/file.h sys/ioctl.h sys/mman.h sys/resource.h
     sys/select.h sys/stat.h sys/statvfs.h sys/time.h sys/times.h sys/types.h sys/uio.h
     sys/utsname.h sys/wait.h syslog.h termios.h unistd.h utime.h wordexp.h""".split())

@@ -94,6 +94,9 @@ typedef struct hb_context_settings {
      * write files learns here which paths it must not replace. */
     int (*reading)(void *user, const char *path);
     void *reading_user;
+    /* The processes that do the calls together (heatball/team.h); it must outlive the context. Default: NULL,
+     * this process alone. */
+    const struct hb_team *team;
 } hb_context_settings;
 
 #define HB_MAX_THREADS 1024

@@ -23,6 +23,12 @@ HB_API hb_status hb_writer_printf(hb_writer *writer, const char *format, ...) HB
 /* Announces that at least `bytes` more bytes follow: HB_ERROR_FILE, with both numbers, when the file
  * system has not so many free, before the first is written. */
 HB_API hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes);
+/* In a team (heatball/team.h) rank 0 writes for all. After hb_writer_part each rank writes a part of its own, of so
+ * many bytes; the parts follow one another in the order of the ranks. All ranks call it, once, with rank 0's bytes
+ * before it written. HB_ERROR_ARGUMENT for a device or a pipe, which have no places. Without a team it is nothing. */
+HB_API hb_status hb_writer_part(hb_writer *writer, uint64_t bytes);
+/* 1: bytes are counted and not written until 0, which returns their number and forgets them. */
+HB_API uint64_t hb_writer_measure(hb_writer *writer, int on);
 /* Both free the writer, whatever they return; both accept NULL. */
 HB_API hb_status hb_writer_commit(hb_writer *writer);
 HB_API void hb_writer_abort(hb_writer *writer);

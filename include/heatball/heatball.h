@@ -21,6 +21,7 @@
 #include <heatball/random.h>
 #include <heatball/settings.h>
 #include <heatball/solve.h>
+#include <heatball/team.h>
 #include <heatball/train.h>
 
 #endif

@@ -18,12 +18,13 @@ is its value at the anchor; with a second measure the same holds for equations w
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
     residual    how well a solution satisfies the mean-value identity
     random      counter-based uniforms and normals
+    mpi         several processes, also on several machines, do all of this together
 
 Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone,
 to the last bit, for every number of threads. docs/python.md is the guide.
 """
 
-from heatball import random
+from heatball import mpi, random
 from heatball._errors import ArgumentError, Error
 from heatball._evaluation import evaluate
 from heatball._images import image_grid, images
@@ -41,5 +42,5 @@ from heatball.wellposed import budget
 __all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
            "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
            "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mmd",
-           "mmd_floor", "nearest", "precision_recall", "random", "residual", "sample", "solve",
+           "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
            "train"]

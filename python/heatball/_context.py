@@ -6,8 +6,12 @@ threads asked for. It is destroyed with its thread. The C call runs without the 
 A process that was forked has only its calling thread, and GNU OpenMP cannot start a team there once
 the parent has used one (the child would wait for ever). So a forked child works on one thread; the
 results are the same bits.
+
+A team of processes (`heatball.mpi`) is that of the thread that joined it, on which MPI may be called:
+contexts of other threads, and of forked children, work alone, also with the same bits.
 """
 
+import contextlib
 import ctypes
 import os
 import threading
@@ -27,6 +31,9 @@ class Handle:
         settings = ContextSettings()
         library.hb_context_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
         settings.threads = 1 if _forked else integer("threads", threads, 0, MAX_THREADS)
+        self.team = _contexts.team  # it must outlive the context
+        if self.team is not None:
+            settings.team = self.team.pointer
         if progress is not None:
             settings.progress = self.progress = progress
         self.pointer = ctypes.POINTER(Context)()
@@ -40,6 +47,7 @@ class Handle:
 class _PerThread(threading.local):
     def __init__(self):
         self.handles = {}  # threads -> Handle
+        self.team = None  # of heatball.mpi
 
 
 _contexts = _PerThread()
@@ -60,10 +68,35 @@ def call(name, threads, *arguments):
     check(pointer, getattr(library, name)(pointer, *arguments))
 
 
+def set_team(team):
+    """From now on the calling thread works with `team`, None: alone; return the team before."""
+    before, _contexts.team, _contexts.handles = _contexts.team, team, {}
+    return before
+
+
+def team_rank():
+    """Return the rank of the calling thread in its team, 0 without."""
+    return _contexts.team.rank if _contexts.team is not None else 0
+
+
+@contextlib.contextmanager
+def alone():
+    """Calls inside are done by this process alone."""
+    before = _contexts.team
+    if before is None:
+        yield
+        return
+    set_team(None)
+    try:
+        yield
+    finally:
+        set_team(before)
+
+
 def _after_fork():
     global _forked
     _forked = True
-    _contexts.handles = {}
+    set_team(None)
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,7 +1,7 @@
 """Every public function of include/heatball/*.h, with its result type and argument types.
 
-Also those that the package does not wrap. Tests compare the table with the headers and with the
-symbols of the library.
+Also those that the package does not wrap; those of mpi.h are in `_native_mpi`. Tests compare the
+table with the headers and with the symbols of the library.
 """
 
 from ctypes import (POINTER, c_char, c_char_p, c_double, c_float, c_int, c_size_t, c_ubyte,
@@ -44,6 +44,12 @@ SIGNATURES = {
     "hb_context_progress": (_status, (_context, c_char_p, c_double, c_double)),
     "hb_context_threads": (c_int, (_context,)),
     "hb_context_isa": (c_char_p, (_context,)),
+    # team.h
+    "hb_context_rank": (c_int, (_context,)),
+    "hb_context_team": (POINTER(Team), (_context,)),
+    "hb_context_ranks": (c_int, (_context,)),
+    "hb_context_agree": (_status, (_context, c_size_t, c_void_p)),
+    "hb_context_settle": (_status, (_context, _status)),
     # random.h
     "hb_random_words": (_status, _draws + (_words,)),
     "hb_random_uniform": (_status, _draws + (_doubles,)),
@@ -76,6 +82,8 @@ SIGNATURES = {
     "hb_writer_write": (_status, (_writer, c_size_t, c_void_p)),
     "hb_writer_printf": (_status, (_writer, c_char_p)),  # and what the format asks for
     "hb_writer_reserve": (_status, (_writer, c_uint64)),
+    "hb_writer_part": (_status, (_writer, c_uint64)),
+    "hb_writer_measure": (c_uint64, (_writer, c_int)),
     "hb_writer_commit": (_status, (_writer,)),
     "hb_writer_abort": (None, (_writer,)),
     "hb_writer_npy_begin": (_status, (_writer, c_int, c_int, POINTER(c_uint64))),

@@ -9,6 +9,7 @@ RELEASE = CFUNCTYPE(None, c_void_p, c_void_p)
 PROGRESS = CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
 LOG = CFUNCTYPE(None, c_void_p, c_char_p)
 READING = CFUNCTYPE(c_int, c_void_p, c_char_p)
+GATHER = CFUNCTYPE(c_int, c_void_p, POINTER(c_size_t), c_void_p)
 SUP = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double), POINTER(c_double))
 DRIFT = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
                   POINTER(c_double), POINTER(c_double))
@@ -73,6 +74,16 @@ class Classifier(ctypes.Structure):
 TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, POINTER(Model), c_uint64, c_double)
 
 
+class Team(ctypes.Structure):
+    _fields_ = [
+        ("rank", c_int),
+        ("ranks", c_int),
+        ("threads", c_int),
+        ("gather", GATHER),
+        ("user", c_void_p),
+    ]
+
+
 class ContextSettings(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -87,6 +98,7 @@ class ContextSettings(ctypes.Structure):
         ("log_user", c_void_p),
         ("reading", READING),
         ("reading_user", c_void_p),
+        ("team", POINTER(Team)),
     ]
 
 
@@ -462,6 +474,7 @@ class Images(ctypes.Structure):
 STRUCTS = {
     "hb_images_settings": ImagesSettings,
     "hb_images": Images,
+    "hb_team": Team,
     "hb_context_settings": ContextSettings,
     "hb_ball_constants": BallConstants,
     "hb_budget_settings": BudgetSettings,

@@ -10,7 +10,7 @@ import numpy as np
 
 from heatball._arguments import (choice, filled, function, pair, path_bytes, pointer, real, real_array,
                                  setting_rows, shown, texts)
-from heatball._context import call, context
+from heatball._context import call, context, team_rank
 from heatball._errors import ArgumentError
 from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
                               SettingKind, Standardise, TrainSettings, library)
@@ -97,7 +97,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         What it raises ends the training.
     watch_every : int
     progress : bool or callable
-        True: a line on the standard error stream; or progress(step, steps).
+        True: a line on the standard error stream, of a team that of rank 0; or progress(step, steps).
     threads : int
         0: one per core. The weights do not depend on it.
 
@@ -272,6 +272,8 @@ def _reporter(progress):
     if progress is not True:
         function("progress", progress)
         return lambda done, total: progress(int(done), int(total))
+    if team_rank() > 0:
+        return None
     start = last = time.monotonic()
     on_terminal = sys.stderr.isatty()
 

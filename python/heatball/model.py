@@ -13,7 +13,7 @@ import numpy as np
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, draws, filled, path_bytes, pointer, real,
                                  real_array, uint64)
-from heatball._context import Handle, call
+from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
 from heatball._native import (PROGRESS, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo,
                               Process, Solver, library)
@@ -141,7 +141,7 @@ class Model:
                 + f", {self.classes} classes" * (self.classes > 0))
 
     def __reduce__(self):  # pickle, copy: through the bytes of its file
-        with tempfile.TemporaryDirectory() as directory:
+        with alone(), tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "model.safetensors")
             self.save(path)
             with open(path, "rb") as file:
@@ -312,7 +312,7 @@ def _destroy(handle, owner):
 
 
 def _from_bytes(data):
-    with tempfile.TemporaryDirectory() as directory:
+    with alone(), tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "model.safetensors")
         with open(path, "wb") as file:
             file.write(data)

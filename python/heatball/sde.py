@@ -13,7 +13,8 @@ from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, poin
 from heatball._errors import ArgumentError, Error, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, MeanSettings,
                               GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
-                              SamplingSettings, Solution as NativeSolution, SolveSettings, library)
+                              SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
+                              library)
 from heatball.model import interruptible
 
 __all__ = ["Solution", "residual", "solve"]
@@ -353,12 +354,14 @@ class _Call:
         settings.drift_facts = _facts(drift, facts)
         self.problem = ctypes.POINTER(Problem)()
         if problem is None:
-            self._check(library.hb_problem_create(self.context, ctypes.byref(settings),
-                                                  ctypes.byref(self.problem)))
+            status = library.hb_problem_create(self.context, ctypes.byref(settings), ctypes.byref(self.problem))
         else:
             path = path_bytes("problem", problem)
-            self._check(library.hb_problem_load(self.context, ctypes.byref(settings), path,
-                                                ctypes.byref(self.problem)))
+            status = library.hb_problem_load(self.context, ctypes.byref(settings), path, ctypes.byref(self.problem))
+        status = library.hb_context_settle(self.context, status)  # a callback may have failed on one rank of a team
+        if status != Status.OK:
+            library.hb_problem_destroy(self.problem)
+        self._check(status)
 
     def __enter__(self):
         self.dim = library.hb_problem_dim(self.problem)

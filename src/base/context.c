@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/sized.h"
 
+#include <heatball/team.h>
+
 #include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,10 +67,15 @@ hb_status hb_context_create(const hb_context_settings *settings, hb_context **ou
     *out = NULL;
     hb_context none = {0}, *context = &none; // for a message that nobody reads
     hb_context_settings chosen;
-    HB_SIZED_READ(context, hb_context_settings, settings, &chosen);
+    hb_context_settings_default(sizeof chosen, &chosen);
+    HB_TRY(hb_sized_read(context, "hb_context_settings", offsetof(hb_context_settings, team),
+                         sizeof chosen, settings, &chosen));
     if (chosen.threads < 0 || chosen.threads > HB_MAX_THREADS) return HB_ERROR_ARGUMENT;
     if (chosen.isa < HB_ISA_AUTO || chosen.isa > HB_ISA_AVX512) return HB_ERROR_ARGUMENT;
     if (!chosen.allocate != !chosen.release) return HB_ERROR_ARGUMENT;
+    const hb_team *team = chosen.team;
+    if (team && (!team->gather || team->rank < 0 || team->rank >= team->ranks || team->threads < 0))
+        return HB_ERROR_ARGUMENT;
     if (!hb_cpu_has((hb_isa)chosen.isa)) return HB_ERROR_UNAVAILABLE;
     if (!chosen.allocate) {
         chosen.allocate = allocate_with_malloc;
@@ -78,7 +85,8 @@ hb_status hb_context_create(const hb_context_settings *settings, hb_context **ou
     if (!context) return HB_ERROR_MEMORY;
     memset(context, 0, sizeof *context);
     context->settings = chosen;
-    context->threads = chosen.threads ? chosen.threads : omp_get_max_threads();
+    const int cores = team && team->threads ? team->threads : omp_get_max_threads();
+    context->threads = chosen.threads ? chosen.threads : cores;
     context->isa = chosen.isa == HB_ISA_AUTO ? hb_cpu_best() : (hb_isa)chosen.isa;
     *out = context;
     return HB_OK;
@@ -169,6 +177,7 @@ hb_context hb_context_child(const hb_context *context, int threads)
                         .isa = context->isa,
                         .deadline = context->deadline};
     child.settings.progress = NULL;
+    if (threads > 0) child.settings.team = NULL;
     return child;
 }
 
@@ -181,9 +190,10 @@ hb_status hb_context_adopt(hb_context *context, const hb_context *child, hb_stat
 hb_status hb_progress(hb_context *context, const char *what, double done, double total)
 {
     const hb_context_settings *settings = &context->settings;
-    if (hb_is_late(context)) return hb_fail_late(context);
+    const int may_stop = context->apart || hb_context_ranks(context) == 1;
+    if (may_stop && hb_is_late(context)) return hb_fail_late(context);
     if (settings->progress && !context->muted &&
-        settings->progress(settings->progress_user, what, done, total))
+        settings->progress(settings->progress_user, what, done, total) && may_stop)
         return hb_fail(context, HB_ERROR_INTERRUPTED, "%s: stopped by request", what);
     return HB_OK;
 }
@@ -198,5 +208,9 @@ hb_status hb_reading(hb_context *context, const char *path)
 hb_status hb_context_progress(hb_context *context, const char *what, double done, double total)
 {
     HB_CHECK(context, what, HB_ERROR_ARGUMENT, "progress has no name (NULL)");
-    return hb_progress(context, what, done, total);
+    const int apart = context->apart;
+    context->apart = 1; // the caller settles
+    const hb_status status = hb_progress(context, what, done, total);
+    context->apart = apart;
+    return status;
 }

@@ -30,7 +30,7 @@ static ssize_t read_slowly(void *user, char *out, size_t capacity)
 {
     slow_input *s = user;
     for (;;) {
-        if (hb_progress(s->context, "reading", 0, 1) != HB_OK) {
+        if (hb_context_progress(s->context, "reading", 0, 1) != HB_OK) {
             errno = EINTR;
             return -1;
         }

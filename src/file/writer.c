@@ -1,5 +1,8 @@
 /* A writer whose file appears whole or not at all.
  *
+ * In a team rank 0 writes, and the writers of the others are silent. They all hear at the end, and where room is
+ * asked for, how it went; a write that fails on rank 0 is kept until then, so that no rank leaves before the others.
+ *
  * Bytes go to PATH.tmp-PID (created with O_EXCL in the directory of PATH); commit = flush, fsync,
  * rename, fsync of the directory. POSIX rename replaces PATH in one step, so a reader sees the old
  * file or the complete new one, and after a crash the disk holds one of the two.
@@ -21,6 +24,7 @@
 #include "file/writer.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/team_tasks.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,10 +49,16 @@ struct hb_writer {
     char *target;    /* what is replaced: path with symbolic links followed */
     char *temporary; /* NULL: target is written in place */
     int descriptor;
+    int silent;        /* another rank of the team writes */
+    int parted;        /* all ranks write, each its part */
+    int measures;      /* nothing is written, only counted */
+    uint64_t before;   /* bytes that were written when it began to measure */
     int failed;        /* a write failed: commit refuses */
     uint64_t written;  /* bytes handed to hb_writer_write */
     uint64_t expected; /* value that written must have at commit; 0: any */
     size_t used;       /* bytes waiting in buffer */
+    hb_status kept;    /* in a team: of the write that failed */
+    char reason[512];
     char buffer[BUFFER];
 };
 
@@ -57,16 +67,21 @@ hb_context *hb_writer_context(const hb_writer *writer)
     return writer ? writer->context : NULL;
 }
 
-hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
+static hb_status find_room(hb_writer *writer, uint64_t bytes)
 {
     struct statvfs space;
-    if (!writer) return HB_ERROR_ARGUMENT;
     if (!writer->temporary || fstatvfs(writer->descriptor, &space) != 0) return HB_OK;
     const double has = (double)space.f_bavail * (double)space.f_frsize;
     HB_CHECK(writer->context, (double)bytes <= has, HB_ERROR_FILE,
              "%.300s needs %.4g bytes; its file system has %.4g free", writer->path, (double)bytes,
              has);
     return HB_OK;
+}
+
+hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes)
+{
+    if (!writer) return HB_ERROR_ARGUMENT;
+    return hb_context_settle(writer->context, find_room(writer, bytes));
 }
 
 hb_status hb_writer_expect(hb_writer *writer, uint64_t bytes)
@@ -186,7 +201,7 @@ static hb_status open_in_place(hb_writer *writer)
         if (writer->descriptor >= 0) return HB_OK;
         HB_CHECK(writer->context, errno == ENXIO, HB_ERROR_PATH, "cannot open %s: %s", writer->path,
                  strerror(errno));
-        HB_TRY(hb_progress(writer->context, "waiting for a reader", 0, 1));
+        HB_TRY(hb_context_progress(writer->context, "waiting for a reader", 0, 1));
         nanosleep(&pause, NULL);
     }
 }
@@ -218,9 +233,12 @@ hb_status hb_writer_create(hb_context *context, const char *path, hb_writer **ou
     writer->context = context;
     writer->descriptor = -1;
     hb_status status = hb_copy_string(context, path, &writer->path);
-    if (status == HB_OK) status = follow_links(context, path, &writer->target);
-    if (status == HB_OK) status = open_target(writer);
+    writer->silent = !hb_team_is_first(context);
+    if (status == HB_OK && !writer->silent) status = follow_links(context, path, &writer->target);
+    if (status == HB_OK && !writer->silent) status = open_target(writer);
+    status = hb_context_settle(context, status);
     if (status != HB_OK) {
+        if (writer->temporary && writer->descriptor >= 0) unlink(writer->temporary);
         destroy(writer);
         return status;
     }
@@ -243,7 +261,7 @@ static hb_status write_through(hb_writer *writer, const char *data, size_t bytes
         if (n < 0 && errno == EAGAIN) {
             struct pollfd ready = {writer->descriptor, POLLOUT, 0};
             writer->failed = 1; /* unless the wait ends well */
-            HB_TRY(hb_progress(writer->context, "waiting for a reader", 0, 1));
+            HB_TRY(hb_context_progress(writer->context, "waiting for a reader", 0, 1));
             writer->failed = 0;
             poll(&ready, 1, PATIENCE);
             continue;
@@ -263,9 +281,8 @@ static hb_status flush(hb_writer *writer)
     return write_through(writer, writer->buffer, bytes);
 }
 
-hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
+static hb_status write_bytes(hb_writer *writer, size_t bytes, const void *data)
 {
-    if (!writer || (!data && bytes > 0)) return HB_ERROR_ARGUMENT;
     HB_CHECK(writer->context, !writer->failed, HB_ERROR_FILE, "writing %s failed before",
              writer->path);
     writer->written += bytes;
@@ -274,6 +291,102 @@ hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
     if (bytes > 0) memcpy(writer->buffer + writer->used, data, bytes);
     writer->used += bytes;
     return HB_OK;
+}
+
+hb_status hb_writer_write(hb_writer *writer, size_t bytes, const void *data)
+{
+    if (!writer || (!data && bytes > 0)) return HB_ERROR_ARGUMENT;
+    hb_context *context = writer->context;
+    if (writer->silent || writer->measures || writer->kept != HB_OK) {
+        writer->written += bytes;
+        return HB_OK;
+    }
+    const hb_status status = write_bytes(writer, bytes, data);
+    if (status == HB_OK || hb_context_ranks(context) == 1) return status;
+    writer->kept = status;
+    memcpy(writer->reason, context->message, sizeof writer->reason);
+    return HB_OK;
+}
+
+uint64_t hb_writer_measure(hb_writer *writer, int on)
+{
+    if (!writer) return 0;
+    const uint64_t counted = writer->measures ? writer->written - writer->before : 0;
+    if (writer->measures) writer->written = writer->before;
+    writer->before = writer->written;
+    writer->measures = on;
+    return counted;
+}
+
+/* The name of rank 0's temporary on all ranks. */
+static hb_status share_name(hb_writer *writer, char **name)
+{
+    hb_context *context = writer->context;
+    uint64_t length = writer->temporary ? strlen(writer->temporary) + 1 : 0;
+    void *memory;
+    HB_TRY(hb_context_agree(context, sizeof length, &length));
+    HB_CHECK(context, length > 0, HB_ERROR_ARGUMENT,
+             "%s is no file; several processes cannot write it together", writer->path);
+    HB_TRY(hb_allocate(context, length, 1, &memory));
+    *name = memory;
+    if (writer->temporary) memcpy(*name, writer->temporary, length);
+    return hb_context_agree(context, length, *name);
+}
+
+/* Where this rank's part begins: behind what rank 0 has written, and the parts of the ranks before. */
+static hb_status find_place(hb_writer *writer, uint64_t bytes, uint64_t *place, uint64_t *end)
+{
+    hb_context *context = writer->context;
+    const size_t ranks = (size_t)hb_context_ranks(context);
+    void *memory;
+    HB_TRY(hb_allocate(context, ranks, sizeof(uint64_t), &memory));
+    uint64_t *all = memory, head = writer->written;
+    const hb_left one = {all, sizeof *all, 0};
+    all[hb_context_rank(context)] = bytes;
+    hb_status status = hb_team_gather(context, HB_OK, ranks, 1, &one);
+    if (status == HB_OK) status = hb_context_agree(context, sizeof head, &head);
+    *place = *end = head;
+    for (size_t r = 0; r < ranks; r++) {
+        if (r < (size_t)hb_context_rank(context)) *place += all[r];
+        *end += all[r];
+    }
+    hb_release(context, all);
+    return status;
+}
+
+static hb_status open_part(hb_writer *writer, const char *name, uint64_t place)
+{
+    if (!hb_team_is_first(writer->context)) writer->descriptor = open(name, O_WRONLY | O_CLOEXEC);
+    if (writer->descriptor < 0 || lseek(writer->descriptor, (off_t)place, SEEK_SET) < 0)
+        return fail_write(writer, "opening");
+    writer->silent = 0;
+    writer->parted = 1;
+    return HB_OK;
+}
+
+hb_status hb_writer_part(hb_writer *writer, uint64_t bytes)
+{
+    if (!writer) return HB_ERROR_ARGUMENT;
+    hb_context *context = writer->context;
+    char *name = NULL;
+    uint64_t place, end;
+    if (hb_context_ranks(context) == 1) return HB_OK;
+    const uint64_t expected = writer->expected;
+    hb_status status = share_name(writer, &name);
+    if (status == HB_OK) status = find_place(writer, bytes, &place, &end);
+    if (status == HB_OK) {
+        status = expected == 0 || end == expected
+                     ? HB_OK
+                     : hb_fail(context, HB_ERROR_ARGUMENT,
+                               "%s: parts end at %llu bytes; its header promises %llu",
+                               writer->path, (unsigned long long)end, (unsigned long long)expected);
+        if (status == HB_OK) status = writer->silent ? HB_OK : flush(writer);
+        if (status == HB_OK) status = open_part(writer, name, place);
+        status = hb_context_settle(context, status);
+        writer->expected = writer->written + bytes;
+    }
+    hb_release(context, name);
+    return status;
 }
 
 hb_status hb_writer_printf(hb_writer *writer, const char *format, ...)
@@ -313,16 +426,29 @@ static void synchronise_directory(const char *path)
     free(name);
 }
 
-static hb_status finish(hb_writer *writer)
+/* What this rank has written is on the disk. */
+static hb_status finish_bytes(hb_writer *writer)
 {
     hb_context *context = writer->context;
+    if (writer->kept != HB_OK) return hb_fail(context, writer->kept, "%s", writer->reason);
     HB_CHECK(context, !writer->failed, HB_ERROR_FILE, "writing %s failed before", writer->path);
     HB_CHECK(context, writer->expected == 0 || writer->written == writer->expected,
              HB_ERROR_ARGUMENT, "%s: %llu bytes were written; its header promises %llu",
              writer->path, (unsigned long long)writer->written,
              (unsigned long long)writer->expected);
+    if (writer->silent) return HB_OK;
     HB_TRY(flush(writer));
-    if (fsync(writer->descriptor) != 0 && writer->temporary) return fail_write(writer, "writing");
+    if (fsync(writer->descriptor) != 0 && (writer->temporary || writer->parted))
+        return fail_write(writer, "writing");
+    return HB_OK;
+}
+
+static hb_status finish(hb_writer *writer)
+{
+    hb_status status = finish_bytes(writer);
+    if (writer->parted) status = hb_context_settle(writer->context, status);
+    HB_TRY(status);
+    if (!hb_team_is_first(writer->context)) return HB_OK;
     int descriptor = writer->descriptor;
     writer->descriptor = writer->temporary ? dup(descriptor) : -1; /* keeps the lock */
     if (close(descriptor) != 0) return fail_write(writer, "closing");
@@ -335,7 +461,7 @@ static hb_status finish(hb_writer *writer)
 hb_status hb_writer_commit(hb_writer *writer)
 {
     if (!writer) return HB_OK;
-    hb_status status = finish(writer);
+    hb_status status = hb_context_settle(writer->context, finish(writer));
     if (status != HB_OK) {
         hb_writer_abort(writer);
         return status;

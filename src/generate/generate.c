@@ -3,7 +3,7 @@
  *
  * Batches of rows go one after the other; inside a batch the score is asked once per step for all
  * rows, from the calling thread, so that the callback may use all threads itself: a network does.
- * Row i has the normals i dim .. of one stream per step and use, so the way that rows are cut into
+ * In a team every rank has rows of its own. Row i has the normals i dim .. of one stream per step and use, so the way that rows are cut into
  * batches or calls does not show.
  * Taking the noise away, at level (a, b): (x + b s)/a is E[x_0 | x] (Tweedie). Half of it, (x + b
  * s/2)/a, is Euler's step of the ODE in sigma^2 to 0. Data N(0, c) at y = x/a, sigma: the variance
@@ -11,6 +11,7 @@
  * step.
  * A number to reproduce: data N(0, 0.01) at tau_min = 1e-3 (OU: sigma^2 = 0.0020020): variance
  * 0.0083319 by the mean, 0.0100835 by the half step, 0.0119780 without. */
+#include "base/team_tasks.h"
 #include "generate/reverse.h"
 
 #include <math.h>
@@ -155,8 +156,10 @@ static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, s
 static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t batch, uint64_t first,
                                double *x, double *score)
 {
-    for (run->start = run->done = 0; run->start < run->n; run->start += run->wanted) {
-        const size_t left = run->n - run->start;
+    size_t last;
+    hb_team_share(run->context, run->n, &run->start, &last);
+    for (run->done = run->start; run->start < last; run->start += run->wanted) {
+        const size_t left = last - run->start;
         run->done = run->start;
         run->wanted = left < batch ? left : batch;
         run->row_labels = run->labels ? run->labels + run->start : NULL;
@@ -182,7 +185,8 @@ static hb_status carry_all(hb_reverse *run, const hb_prior *prior, uint64_t firs
                        sizeof *x, &score));
     const hb_status status = carry_batches(run, prior, batch, first, x, score);
     hb_release(run->context, score);
-    return status;
+    const hb_left rows = {x, run->dim * sizeof *x, 0};
+    return hb_team_gather(run->context, status, run->n, 1, &rows);
 }
 
 /* A drift turns over in tau = detail: longer steps would fly apart. */

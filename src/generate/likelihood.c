@@ -5,6 +5,7 @@
  * the integral forward from ln sigma_min to ln sigma_max on the path through x. (R. T. Q. Chen
  * et al., NeurIPS 2018; Song et al., ICLR 2021, D.2.)
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
+#include "base/team_tasks.h"
 #include "generate/reverse.h"
 
 #include <string.h>
@@ -15,8 +16,10 @@ static hb_status carry_blocks(hb_reverse *run, const hb_prior *prior, const doub
     const hb_process process = (hb_process)run->settings->process;
     const hb_level from = hb_level_at(process, run->settings->tau_min);
     const hb_level to = hb_level_at(process, run->settings->tau_max);
-    for (size_t start = 0; start < run->n; start += HB_FLOW_ROWS) {
-        const size_t left = run->n - start, rows = left < HB_FLOW_ROWS ? left : HB_FLOW_ROWS;
+    size_t start, last;
+    hb_team_share(run->context, run->n, &start, &last);
+    for (; start < last; start += HB_FLOW_ROWS) {
+        const size_t left = last - start, rows = left < HB_FLOW_ROWS ? left : HB_FLOW_ROWS;
         run->start = run->done = start;
         run->wanted = rows;
         run->row_labels = run->labels ? run->labels + start : NULL;
@@ -44,6 +47,8 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
     if (status == HB_OK)
         status = hb_allocate(context, HB_FLOW_ROWS * run->dim, sizeof(double), &work);
     if (status == HB_OK) status = carry_blocks(run, &prior, x, work, out);
+    const hb_left rows = {out, sizeof *out, 0};
+    status = hb_team_gather(context, status, run->n, 1, &rows);
     hb_release(context, work);
     hb_prior_destroy(&prior);
     run->quiet = NULL;

@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/sized.h"
+#include "base/team_tasks.h"
 #include "guide/guide_walk.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
@@ -189,7 +190,7 @@ static hb_status walk_probes(hb_guide *g, const double *points, const guide_net 
         const size_t i = net->probes[k];
         status = walk_point(g, &t, points + i * (size_t)g->dim, i, out);
         if (status == HB_OK)
-            status = hb_progress(g->context, "walks", (double)k + 1, (double)net->m);
+            status = hb_team_progress(g->context, "walks", (double)k + 1, (double)net->m);
     }
     hb_workspace_destroy(&t.work);
     return status;

@@ -18,8 +18,8 @@
  * A number to reproduce: x = y gives a biased mmd of 0. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "base/sized.h"
+#include "base/team_tasks.h"
 #include "judge/columns.h"
 #include "judge/mmd_kernels.h"
 #include "judge/neighbours.h"
@@ -144,8 +144,10 @@ static hb_status sum_all(hb_context *context, size_t dim, double scale, int sing
                            scale,
                            single,
                            &s->sums[a][b]};
-            HB_TRY(hb_parallel_for(context, "discrepancy", (s->n[a] + ROWS - 1) / ROWS, sum_rows,
-                                   &run));
+            const size_t bytes = ROWS * sizeof(double), all = s->n[a] * sizeof(double);
+            const hb_left left[] = {{run.out->sum, bytes, all}, {run.out->squares, bytes, all}};
+            HB_TRY(hb_team_for(context, "discrepancy", (s->n[a] + ROWS - 1) / ROWS, sum_rows, &run,
+                               2, left));
             finish_rows(s->n[a], s->n[b], a == b, &s->sums[a][b]);
         }
     return HB_OK;

@@ -9,6 +9,7 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include "base/team_tasks.h"
 #include "judge/neighbours.h"
 
 #include <heatball/judge.h>
@@ -69,7 +70,7 @@ static hb_status repeat(hb_context *context, const floor_run *run)
                                              run->x, run->y, sizeof found, &found)));
         run->mmd[t] = found.mmd;
         run->mmd2[t] = found.mmd2;
-        HB_TRY(hb_progress(context, "floor", t + 1, run->times));
+        HB_TRY(hb_team_progress(context, "floor", t + 1, run->times));
     }
     return HB_OK;
 }

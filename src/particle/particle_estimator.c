@@ -8,7 +8,7 @@
  * Must reproduce: Brownian motion from a point has u = (4 pi tau)^(-d/2) at that point, without error. */
 #include "particle/particle_estimator.h"
 #include "base/context.h"
-#include "base/parallel.h"
+#include "base/team_tasks.h"
 #include "particle/particle_pilot.h"
 #include "particle/path_check.h"
 #include "problem/drift_facts.h"
@@ -102,12 +102,13 @@ static void know_errors(particles *p, double made)
 static hb_status add_batches(particles *p, uint64_t first, const unsigned char *wanted,
                              double *tallies)
 {
+    const hb_left left = {tallies, hb_tally_size((int)p->task.dim) * sizeof *tallies, 0};
     p->wanted = wanted;
     p->tallies = tallies;
     for (size_t done = 0; done < BATCHES; done += p->part) {
         const size_t batches = BATCHES - done < p->part ? BATCHES - done : p->part;
         HB_TRY(hb_swarm_fill(&p->swarm, first + done * p->batch_size, batches));
-        HB_TRY(hb_parallel_for(p->task.context, "kernels", p->task.n, add_point, p));
+        HB_TRY(hb_team_for(p->task.context, "kernels", p->task.n, add_point, p, 1, &left));
     }
     return HB_OK;
 }

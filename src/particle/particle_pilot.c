@@ -17,7 +17,7 @@
 #include "particle/particle_pilot.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
-#include "base/parallel.h"
+#include "base/team_tasks.h"
 #include "particle/particle_unseen.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
@@ -315,7 +315,7 @@ static hb_status run_contest(contest *c)
     c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
     const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
     hb_release(task->context, memory);
-    return status;
+    return hb_context_settle(task->context, status); /* a rank may have been late */
 }
 
 static hb_status pilot_swarm(const hb_particle_task *task, const hb_particle_rules *rules,
@@ -461,6 +461,7 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
         c.work = memory;
         c.ratio = c.work + threads * c.width;
         status = hb_parallel_for(task->context, "step of the trajectories", c.n, check_point, &c);
+        status = hb_context_settle(task->context, status);
         *bias = overall(c.n, c.ratio);
         hb_release(task->context, memory);
     }

@@ -3,7 +3,7 @@
  * its drift, is not finite at one of the times. */
 #include "particle/particle_swarm.h"
 #include "base/context.h"
-#include "base/parallel.h"
+#include "base/team_tasks.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,12 +165,32 @@ static hb_status sort_snapshot(void *user, size_t index, int thread)
     return HB_OK;
 }
 
+/* Over the ranks of a team: a group leaves its trajectories in the snapshots of all times. */
+static hb_status make_trajectories(hb_swarm *swarm)
+{
+    const size_t group = group_of(swarm), times = swarm->plan.n_times;
+    const size_t row = swarm->plan.dim * sizeof(double);
+    const size_t paths = swarm->filled * swarm->batch_size, bytes = group * swarm->batch_size * row;
+    size_t n = 0;
+    void *memory;
+    HB_TRY(hb_allocate(swarm->context, 4 * times + 1, sizeof(hb_left), &memory));
+    hb_left *left = memory;
+    double *arrays[] = {swarm->x[0], swarm->x[1], swarm->F[0], swarm->F[1]};
+    for (size_t a = 0; a < 4; a++)
+        for (size_t k = 0; k < times && arrays[a]; k++)
+            left[n++] = (hb_left){arrays[a] + k * paths * swarm->plan.dim, bytes, paths * row};
+    left[n++] = (hb_left){swarm->lost, group * sizeof(double), swarm->filled * sizeof(double)};
+    const hb_status status =
+        hb_team_for(swarm->context, "trajectories", (swarm->filled + group - 1) / group, make_group,
+                    swarm, n, left);
+    hb_release(swarm->context, left);
+    return status;
+}
+
 hb_status hb_swarm_fill(hb_swarm *swarm, uint64_t first, size_t batches)
 {
     swarm->first = first;
     swarm->filled = batches;
-    const size_t group = group_of(swarm);
-    HB_TRY(hb_parallel_for(swarm->context, "trajectories", (batches + group - 1) / group,
-                           make_group, swarm));
+    HB_TRY(make_trajectories(swarm));
     return hb_parallel_for(swarm->context, "sorting", swarm->plan.n_times, sort_snapshot, swarm);
 }

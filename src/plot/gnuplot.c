@@ -6,6 +6,7 @@
  * gets its name, and the complaints go into the error message when gnuplot fails (else into a
  * note). */
 #include "base/context.h"
+#include "base/team_tasks.h"
 #include "plot/figure.h"
 
 #include <heatball/file.h>
@@ -139,8 +140,8 @@ static const char *complaints_of(child *gnuplot)
     return *text ? text : "it wrote no picture";
 }
 
-hb_status hb_gnuplot_run(hb_context *context, const char *directory, const char *script,
-                         const char *format, const char *path)
+static hb_status run(hb_context *context, const char *directory, const char *script,
+                     const char *format, const char *path)
 {
     child gnuplot;
     HB_TRY(start(context, directory, script, format, &gnuplot));
@@ -161,4 +162,17 @@ hb_status hb_gnuplot_run(hb_context *context, const char *directory, const char 
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);
     return status;
+}
+
+/* In a team rank 0 draws, alone. */
+hb_status hb_gnuplot_run(hb_context *context, const char *directory, const char *script,
+                         const char *format, const char *path)
+{
+    if (hb_context_ranks(context) == 1) return run(context, directory, script, format, path);
+    hb_status status = HB_OK;
+    if (hb_team_is_first(context)) {
+        hb_context alone = hb_context_child(context, 1);
+        status = hb_context_adopt(context, &alone, run(&alone, directory, script, format, path));
+    }
+    return hb_context_settle(context, status);
 }

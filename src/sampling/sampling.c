@@ -25,6 +25,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "base/team_tasks.h"
 
 #include <math.h>
 #include <string.h>
@@ -207,7 +208,7 @@ static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, doub
 {
     *left = 0;
     *next = UINT64_MAX;
-    if (hb_is_late(&s->inside)) return 0;
+    if (hb_team_late(&s->inside)) return 0;
     for (size_t i = 0; i < s->n; i++) {
         const double own = rounds_left(s, run, i);
         run->wanted[i] = own > 0;
@@ -223,7 +224,10 @@ static int plan_round(hb_sampling *s, hb_sampling_run *run, uint64_t *next, doub
 hb_status hb_sampling_keep(hb_sampling *s)
 {
     const double asked = s->settings->save_every, period = asked > 0 ? asked : SAVE_PERIOD;
-    if (!s->settings->state || hb_seconds() < s->saved + s->save_gap) return HB_OK;
+    if (!s->settings->state) return HB_OK;
+    int wait = hb_seconds() < s->saved + s->save_gap;
+    HB_TRY(hb_context_agree(s->context, sizeof wait, &wait));
+    if (wait) return HB_OK;
     s->save_gap = fmin(fmax(2 * s->save_gap, FIRST_GAP), period);
     return hb_sampling_save(s);
 }
@@ -243,8 +247,8 @@ static hb_status count_round(hb_sampling *s, hb_sampling_run *run, uint64_t next
     const double done = (double)(next + 1) * (double)run->estimator.samples_per_round;
     for (size_t i = 0; i < s->n; i++) run->rounds[i] += run->wanted[i];
     HB_TRY(hb_sampling_keep(s));
-    if (hb_is_late(&s->inside)) return HB_OK;
-    return hb_progress(s->context, run->estimator.unit, done, fmax(total, done));
+    if (hb_team_late(&s->inside)) return HB_OK;
+    return hb_team_progress(s->context, run->estimator.unit, done, fmax(total, done));
 }
 
 /* 0: errors that can be told, 1: those of the density, 2: none. */
@@ -307,7 +311,7 @@ hb_status hb_sampling_perform(hb_sampling *s)
             status = hb_sampling_round(s, run, run->first + next, 1, (double)next, total);
             if (status == HB_OK)
                 status = count_round(s, run, next, total);
-            else if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside))
+            else if (status == HB_ERROR_INTERRUPTED && hb_team_late(&s->inside))
                 status = HB_OK; // and plan_round ends
         }
     }

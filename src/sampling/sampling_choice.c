@@ -16,6 +16,7 @@
  * No clock enters, unless max_time breaks a trial off: else the choice is the same on every machine and any
  * number of threads. Where the chosen one turns out to be doubted, the other tries too (sampling.c). */
 #include "base/context.h"
+#include "base/team_tasks.h"
 #include "sampling/sampling.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static hb_status run_pilot(hb_sampling *s, hb_sampling_run *run)
     for (uint64_t k = 0; k < run->first; k++) {
         const hb_status status =
             hb_sampling_round(s, run, k, 0, (double)k, (double)run->first * size);
-        if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside)) break;
+        if (status == HB_ERROR_INTERRUPTED && hb_team_late(&s->inside)) break;
         HB_TRY(status);
     }
     return HB_OK;

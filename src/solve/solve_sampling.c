@@ -4,6 +4,7 @@
  * point when the method is auto, and here the tallies become columns, warnings and a note. Where an error
  * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
 #include "base/context.h"
+#include "base/team_tasks.h"
 #include "particle/particle_estimator.h"
 #include "solve/solve_parts.h"
 #include "walk/walk_estimator.h"
@@ -52,7 +53,7 @@ static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s,
     const size_t used = strlen(why);
     hb_sampling_allow(s, FIRST_UNTIL);
     const hb_status first = add_particles(task, tau, s);
-    const int late = first == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside);
+    const int late = first == HB_ERROR_INTERRUPTED && hb_team_late(&s->inside);
     hb_sampling_allow(s, SECOND_UNTIL);
     if (first != HB_OK && !is_refusal(first) && !late) return first;
     if (first != HB_OK) {
@@ -62,7 +63,7 @@ static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s,
         return add_walks(task, tau, s);
     }
     const hb_status second = add_walks(task, tau, s);
-    const int later = second == HB_ERROR_INTERRUPTED && hb_is_late(&s->inside);
+    const int later = second == HB_ERROR_INTERRUPTED && hb_team_late(&s->inside);
     if (second == HB_OK || (!is_refusal(second) && !later)) return second;
     if (s->n_runs > 1) hb_sampling_remove(s);
     snprintf(why + used, size - used, "; particles, because walks refused (%s)",
@@ -324,7 +325,7 @@ hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out)
     hb_status status = hb_sampling_create(task->context, &task->settings->sampling, out->n,
                                           out->dim, out->tau, &s);
     if (status == HB_OK) status = add_runs(task, out->tau, &s, sizeof reason, reason);
-    if (status == HB_ERROR_INTERRUPTED && hb_is_late(&s.inside)) {
+    if (status == HB_ERROR_INTERRUPTED && hb_team_late(&s.inside)) {
         status = fill_late(task, reason, out);
         hb_sampling_destroy(&s);
         return status;

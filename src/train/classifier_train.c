@@ -10,6 +10,7 @@
  * 2a apart give the error Phi(-a) of Bayes (tests/train/test_classifier.c). */
 #include "base/parallel.h"
 #include "base/sized.h"
+#include "base/team_tasks.h"
 #include "judge/neighbours.h"
 #include "net/optimiser.h"
 #include "random/streams.h"
@@ -176,7 +177,7 @@ static hb_status loop(class_trainer *t)
     hb_context quiet = hb_context_child(t->context, 0);
     while (t->state.step < t->steps) {
         HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t)));
-        HB_TRY(hb_progress(t->context, "classifier", (double)t->state.step, (double)t->steps));
+        HB_TRY(hb_team_progress(t->context, "classifier", (double)t->state.step, (double)t->steps));
     }
     memcpy(t->classifier->parameters, t->state.average,
            hb_net_parameters(t->classifier->net) * sizeof(float));

@@ -24,8 +24,9 @@ hb_status hb_shard_create(hb_trainer *trainer, size_t index, hb_shard *shard)
     shard->anchor.n = m;
     HB_TRY(HB_WORKSPACE(trainer->context, &shard->work, ROWS(shard->rows, n, d, labels),
                         ROWS(shard->anchor, m, d, labels), HB_ARRAY(shard->uniform, most),
-                        HB_ARRAY(shard->score, n * d), HB_ARRAY(shard->score_cotangent, n * d),
-                        HB_ARRAY(shard->gradient, trainer->model->info.parameters)));
+                        HB_ARRAY(shard->score, n * d), HB_ARRAY(shard->score_cotangent, n * d)));
+    shard->gradient = trainer->gradients + index * trainer->stride;
+    shard->losses = trainer->losses + index * HB_LOSSES;
     HB_TRY(hb_model_tape_create(&shard->alone, trainer->model, HB_WANT_SCORE, n, &shard->tape));
     HB_TRY(trainer->source->create_shard(shard));
     const hb_constraint *constraint = trainer->constraint;
@@ -78,7 +79,7 @@ hb_status hb_row_values_backward(hb_shard *shard, const hb_row_values *values)
 hb_status hb_shard_step(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
-    memset(shard->losses, 0, sizeof shard->losses);
+    memset(shard->losses, 0, HB_LOSSES * sizeof *shard->losses);
     HB_TRY(trainer->source->rows(shard));
     HB_TRY(hb_dsm_add(shard)); /* the first: it sets the gradient, others add */
     if (!trainer->constraint || trainer->ramp == 0 || shard->anchors == 0) return HB_OK;

@@ -6,8 +6,8 @@
  * every K-th step only, K times. The
  * result is the average of the weights over the last steps. Must reproduce: the same weights on 1
  * and 2 threads, and in one run or in two (tests/train/test_train.c). */
-#include "base/parallel.h"
 #include "base/sized.h"
+#include "base/team_tasks.h"
 #include "net/model_file.h"
 #include "train/shard.h"
 
@@ -63,7 +63,9 @@ static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
     double squares;
     t->ramp = ramp_of(t);
     HB_TRY(t->source->begin(t));
-    HB_TRY(hb_parallel_for(quiet, "train", t->n_shards, shard_task, t));
+    const hb_left left[] = {{t->gradients, t->stride * sizeof *t->gradients, 0},
+                            {t->losses, HB_LOSSES * sizeof *t->losses, 0}};
+    HB_TRY(hb_team_for_blocks(quiet, "train", t->n_shards, shard_task, t, 2, left));
     HB_TRY(hb_parallel_sum(quiet, NULL, n, SUM_CHUNK, 1, sum_chunk, t, &squares));
     *norm = sqrt(squares);
     return hb_adam_move(t->context, &t->adam, n, t->gradient, squares, t->model->parameters,
@@ -94,9 +96,10 @@ static hb_status show(hb_trainer *t, double *start)
     model->parameters = trained;
     model->info.steps = steps;
     *start += hb_seconds() - before;
-    HB_CHECK(t->context, !stop, HB_ERROR_INTERRUPTED, "train: stopped by its watch at step %llu",
-             (unsigned long long)t->state.step);
-    return HB_OK;
+    if (stop)
+        hb_fail(t->context, HB_ERROR_INTERRUPTED, "train: stopped by its watch at step %llu",
+                (unsigned long long)t->state.step);
+    return hb_context_settle(t->context, stop ? HB_ERROR_INTERRUPTED : HB_OK);
 }
 
 static hb_status loop(hb_trainer *t)
@@ -110,15 +113,16 @@ static hb_status loop(hb_trainer *t)
         double norm = NAN;
         HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t, &norm)));
         const double spent = hb_seconds() - start;
-        const int late = s->max_time > 0 && spent >= s->max_time;
+        int late = s->max_time > 0 && spent >= s->max_time;
+        if (s->max_time > 0) HB_TRY(hb_context_agree(t->context, sizeof late, &late));
         HB_TRY(hb_log_add(t, norm, spent, late));
         if (wants_checkpoint(t)) HB_TRY(hb_checkpoint_write(t, spent));
         if (late) break;
         if (s->watch && s->watch_every && t->state.step % s->watch_every == 0)
             status = show(t, &start), shown = t->state.step;
         if (status == HB_OK)
-            status =
-                hb_progress(t->context, "train", (double)t->state.step, (double)t->settings.steps);
+            status = hb_team_progress(t->context, "train", (double)t->state.step,
+                                      (double)t->settings.steps);
     }
     if (status == HB_OK && s->watch && shown != t->state.step) status = show(t, &start);
     if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, hb_seconds() - start));

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LINE = 16 /* floats of a cache line */ };
 enum { SHARD_ROWS = 128, LEAST_ROWS = 64, MAX_SHARDS = 64, FEW_ROWS = 1000, MOST_OF_FEW = 10 };
 enum { EVERY_STEP_MOST_DIM = 16, SPARSE_EVERY = 4 };
 #define SPARSE_WEIGHT 0.7
@@ -74,7 +75,10 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
 {
     const size_t parameters = t->model->info.parameters, n = t->n, d = (size_t)t->model->info.dim;
     double *z;
+    t->stride = (parameters + LINE - 1) / LINE * LINE;
     HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradient, parameters),
+                        HB_ARRAY(t->gradients, t->n_shards * t->stride),
+                        HB_ARRAY(t->losses, t->n_shards * HB_LOSSES),
                         HB_ARRAY(t->state.first, parameters), HB_ARRAY(t->state.second, parameters),
                         HB_ARRAY(t->state.average, parameters), HB_ARRAY(z, n * d),
                         HB_ARRAY(t->order, n), HB_ARRAY(t->log, HB_LOG_MOST_ROWS * HB_LOG_COLUMNS),

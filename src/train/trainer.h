@@ -99,10 +99,10 @@ struct hb_shard {
     double *uniform;                // (max(count, anchors))
     hb_model_tape *tape;            /* of denoising score matching */
     float *score, *score_cotangent; // (count, dim)
-    float *gradient;                // (parameters)
-    double losses[HB_LOSSES];
-    void *scratch; /* the constraint's; begins with an hb_scratch */
-    void *drawing; /* the source's */
+    float *gradient;                // (parameters): of the trainer's gradients
+    double *losses;                 // (HB_LOSSES): likewise
+    void *scratch;                  /* the constraint's; begins with an hb_scratch */
+    void *drawing;                  /* the source's */
     hb_workspace work, drawing_work;
 };
 
@@ -128,9 +128,12 @@ struct hb_trainer {
     hb_pool *pool; /* the source's */
     hb_adam_settings adam;
     hb_adam_state state;
-    float *gradient; // (parameters)
-    double seconds;  /* of training before this run */
-    double *log;     // (log_rows, HB_LOG_COLUMNS)
+    float *gradient;  // (parameters)
+    size_t stride;    /* of a shard's gradient: its parameters, up to a whole cache line */
+    float *gradients; // (n_shards, stride)
+    double *losses;   // (n_shards, HB_LOSSES)
+    double seconds;   /* of training before this run */
+    double *log;      // (log_rows, HB_LOG_COLUMNS)
     size_t log_rows;
     uint64_t log_every;
     double log_sums[HB_LOSSES + 1]; /* since the last row; the norm is last */

@@ -18,7 +18,7 @@
 #include "base/checksum.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/parallel.h"
+#include "base/team_tasks.h"
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "walk/walk_block.h"
@@ -148,7 +148,7 @@ static hb_status add_closed(void *self, uint64_t k, const unsigned char *wanted,
         hb_tally_add((int)d, tallies + i * size, HB_WALK_BLOCK, a, b);
         if (isnan(value[0])) hb_tally_lose(tallies + i * size, HB_WALK_BLOCK);
     }
-    return hb_progress(w->context, "walks", 1, 1);
+    return hb_team_progress(w->context, "walks", 1, 1);
 }
 
 /* ---- the pilot ------------------------------------------------------------------------------ */
@@ -287,22 +287,29 @@ static hb_status run_pilot(walk_estimator *w)
     w->deadline = w->context->deadline;
     w->begin = hb_seconds();
     w->context->deadline = NULL;
-    const hb_status status =
-        hb_parallel_for(w->context, "pilot walks", w->n, w->closed ? closed_task : pilot_task, w);
+    const size_t row = (1 + w->shared.d) * sizeof(double);
+    const hb_left left[] = {
+        {w->plans, sizeof *w->plans, 0},     {w->log_scale, sizeof *w->log_scale, 0},
+        {w->seconds, sizeof *w->seconds, 0}, {w->unserved, sizeof *w->unserved, 0},
+        {w->values, w->closed ? row : 0, 0}, {w->errors, w->closed ? row : 0, 0}};
+    const hb_status status = hb_team_for(w->context, "pilot walks", w->n,
+                                         w->closed ? closed_task : pilot_task, w, 6, left);
     w->context->deadline = w->deadline;
     return status;
 }
 
 /* Where the time is limited: a round that would take more than a part of what is left has fewer walks. */
-static void choose_round(walk_estimator *w, double max_time)
+static hb_status choose_round(walk_estimator *w, double max_time)
 {
     double seconds = 0;
     w->walks = WALKS_PER_ROUND;
-    if (!w->context->deadline || w->closed) return;
+    if (!w->context->deadline || w->closed) return HB_OK;
     for (size_t i = 0; i < w->n; i++) seconds += w->unserved[i] ? 0 : w->seconds[i];
     const double left = fmax(*w->deadline - hb_seconds(), 0) + REST * max_time;
-    while (w->walks > LEAST_ROUND && seconds * (double)w->walks / w->n_threads > ROUND_PART * left)
+    const double workers = w->n_threads * (double)hb_context_ranks(w->context);
+    while (w->walks > LEAST_ROUND && seconds * (double)w->walks / workers > ROUND_PART * left)
         w->walks /= 2;
+    return hb_context_agree(w->context, sizeof w->walks, &w->walks);
 }
 
 static int resize(void *self, uint64_t walks)
@@ -347,7 +354,8 @@ static hb_status add_round(void *self, uint64_t k, const unsigned char *wanted, 
     w->round = k;
     w->wanted = wanted;
     const size_t blocks = blocks_of(w);
-    HB_TRY(hb_parallel_for(w->context, "walks", w->n * blocks, block_task, w));
+    const hb_left left = {w->parts, size * sizeof *w->parts, 0};
+    HB_TRY(hb_team_for(w->context, "walks", w->n * blocks, block_task, w, 1, &left));
     for (size_t i = 0; i < w->n; i++)
         for (size_t block = 0; wanted[i] && block < blocks; block++)
             hb_tally_merge(dim, tallies + i * size, w->parts + (i * blocks + block) * size);
@@ -518,7 +526,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     hb_status status = describe(w, problem, tau);
     if (status == HB_OK) status = create_arrays(w);
     if (status == HB_OK) status = run_pilot(w);
-    if (status == HB_OK) choose_round(w, settings->max_time);
+    if (status == HB_OK) status = choose_round(w, settings->max_time);
     if (status == HB_OK && w->breaks) status = doubt_breaks(w);
     if (status != HB_OK) {
         destroy(w);

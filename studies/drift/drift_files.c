@@ -67,6 +67,7 @@ hb_status hb_drift_truths(hb_context *context, hb_drift_result *result)
                             .format = FORMAT,
                             .directory = result->runs_directory,
                             .n = DRIFT_PROBLEMS,
+                            .kept = 1,
                             .user = result,
                             .describe = describe_truth,
                             .run = run_truth,

@@ -3,18 +3,24 @@
 import doctest
 import importlib
 import inspect
+import os
+import pathlib
 import pkgutil
+import subprocess
+import sys
 
 import pytest
 
 import heatball
+from heatball import _native_mpi
 
 PUBLIC = {f"heatball.{name}": getattr(heatball, name) for name in heatball.__all__}
 PUBLIC.update({f"heatball.random.{name}": getattr(heatball.random, name)
                for name in heatball.random.__all__})
+PUBLIC.update({f"heatball.mpi.{name}": getattr(heatball.mpi, name) for name in heatball.mpi.__all__})
 CALLABLE = sorted(name for name, thing in PUBLIC.items() if callable(thing))
 MODULES = ["heatball"] + [f"heatball.{module.name}"
-                          for module in pkgutil.iter_modules(heatball.__path__)]
+                          for module in pkgutil.iter_modules(heatball.__path__) if module.name != "mpi"]
 
 
 @pytest.mark.parametrize("name", CALLABLE)
@@ -27,6 +33,17 @@ def test_has_docstring_with_example(name):
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
+
+
+def test_examples_of_mpi():
+    """In a process of their own, which they make one of MPI's."""
+    if not any(os.path.exists(path) for _, path in _native_mpi.candidates() if os.sep in path):
+        pytest.skip("libheatball-mpi.so is missing: it is built where Open MPI is")
+    done = subprocess.run([sys.executable, "-c", "import doctest, heatball.mpi; print(doctest.testmod(heatball.mpi))"],
+                          capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[2] / "python")})
+    assert done.stdout.startswith("TestResults(failed=0, attempted="), done.stdout + done.stderr
+    assert "attempted=0" not in done.stdout
 
 
 def test_examples_were_run():

@@ -1,8 +1,9 @@
 """The headers against the rules of docs/interface.md: order of arguments, names, structs that can grow, NULL.
 
-The rules are read off include/heatball/*.h; then every function is called without a context, with NULL for
+The rules are read off include/heatball/*.h; then every function of libheatball is called without a context, with NULL for
 everything, with NULL settings, and with sizes that no version has. The calls run in a process of their own, which
-names each function before it calls it, so that a crash has a name.
+names each function before it calls it, so that a crash has a name. Those of mpi.h, which are in a library of their
+own, keep the same rules and are called with NULL where that library is.
 """
 
 import ctypes
@@ -15,11 +16,12 @@ import sys
 
 import pytest
 
-from heatball import _native
+from heatball import _native, _native_mpi
 from heatball._native import Status, library
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include/heatball").glob("*.h"))
+MPI_HEADER = ROOT / "include/heatball/mpi.h"  # of libheatball-mpi
 PAGE = (ROOT / "docs/interface.md").read_text()
 
 # Subjects that are no type: a function's name begins with a type, or with one of these.
@@ -84,7 +86,8 @@ def table(kind):
 
 
 # Of structs that have grown since they were first installed, the first field that was added.
-FIRST_ADDED = {"hb_generate_settings": "drift", "hb_train_settings": "anchor_tau_min"}
+FIRST_ADDED = {"hb_context_settings": "team", "hb_generate_settings": "drift",
+               "hb_train_settings": "anchor_tau_min"}
 SETTINGS, LISTS = table("settings"), table("arrays of the caller")
 RESULTS, ROWS, FINAL = table("results"), table("rows"), table("final")
 
@@ -93,7 +96,7 @@ RESULTS, ROWS, FINAL = table("results"), table("rows"), table("final")
 
 def classes(arguments, text):
     """Return the place of each argument in the order of the rules: 1 context ... 6 outputs."""
-    handles = (opaque(text) | {"hb_field"}) - {"hb_context"}
+    handles = (opaque(text) | {"hb_field", "hb_team"}) - {"hb_context"}
     whole = {"int", "size_t", "uint64_t"} | set(enums(text)) | {"hb_status"}
     out = []
     for i, (kind, name) in enumerate(arguments):
@@ -181,7 +184,7 @@ def ungrown(text):
 
 def test_the_parser_sees_the_headers():
     text = code()
-    assert len(functions(text)) == text.count("HB_API") == len(_native.SIGNATURES)
+    assert len(functions(text)) == text.count("HB_API") == len(_native.SIGNATURES) + len(_native_mpi.SIGNATURES)
     assert functions(text)["hb_ball_psi"] == ("double", [
         ("int", "dim"), ("double", "radius"), ("double", "y2"), ("double", "s")])
     assert set(structs(text)) == set(_native.STRUCTS) and opaque(text) == set(_native.OPAQUE)
@@ -367,7 +370,8 @@ class Caller:
               flush=True)
 
 
-PARAMETERS = {name: arguments for name, (_, arguments) in functions(code()).items()}
+PARAMETERS = {name: arguments for name, (_, arguments) in functions(code()).items()
+              if name not in _native_mpi.SIGNATURES}
 STATUS = {name for name, (result, _) in functions(code()).items() if result == "hb_status"}
 WITH_CONTEXT = [name for name, arguments in PARAMETERS.items()
                 if arguments and arguments[0][0] in ("hb_context *", "const hb_context *")]
@@ -431,6 +435,33 @@ def test_without_a_context_is_a_status(tmp_path):
 
 def test_nothing_but_nulls_never_crashes(tmp_path):
     assert len(calls("nothing", tmp_path)) == 2 * len(PARAMETERS) - 2
+
+
+MPI_CALLS = """
+import ctypes, sys
+from heatball import _native_mpi
+library = _native_mpi.load()
+print(library.hb_team_mpi(None, None))
+for name, (_, types) in _native_mpi.SIGNATURES.items():
+    if name != "hb_team_mpi":
+        print(name, getattr(library, name)(*[None if issubclass(t, ctypes._Pointer) else 0 for t in types]), flush=True)
+count = [ctypes.c_uint64(7), ctypes.c_uint64(7)]
+library.hb_team_mpi_traffic(None, *map(ctypes.byref, count))
+print(*[c.value for c in count])
+"""
+
+
+def test_functions_of_mpi_h_take_null():
+    """Before MPI has begun: none of them may call it."""
+    if not any(os.path.exists(path) for _, path in _native_mpi.candidates() if os.sep in path):
+        pytest.skip("libheatball-mpi.so is missing: it is built where Open MPI is")
+    assert set(functions(code([MPI_HEADER.read_text()]))) == set(_native_mpi.SIGNATURES)
+    done = subprocess.run([sys.executable, "-c", MPI_CALLS], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "HEATBALL_LIBRARY": library._name})
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert done.stdout.splitlines() == [
+        str(int(Status.ERROR_ARGUMENT)), "hb_team_mpi_destroy None", "hb_team_mpi_alone 0", "hb_team_mpi_abort None",
+        "hb_team_mpi_traffic None", "0 0"]
 
 
 def test_settings_may_be_null_everywhere(tmp_path):
