@@ -42,7 +42,7 @@ static uint64_t add_bytes(uint64_t sum, const void *data, size_t n)
 static int number(const char *name)
 {
     const char *text = getenv(name);
-    return text ? atoi(text) : 0;
+    return text ? (int)strtol(text, NULL, 10) : 0;
 }
 
 static int processes(void)

@@ -32,8 +32,8 @@ typedef struct hb_team {
 } hb_team;
 
 HB_API const hb_team *hb_context_team(const hb_context *context); /* NULL without a team */
-HB_API int hb_context_rank(const hb_context *context);  /* 0 without a team */
-HB_API int hb_context_ranks(const hb_context *context); /* 1 without a team */
+HB_API int hb_context_rank(const hb_context *context);            /* 0 without a team */
+HB_API int hb_context_ranks(const hb_context *context);           /* 1 without a team */
 
 /* For code above the library that acts on the clock, on a signal or on a file: the value that rank 0 has. All
  * ranks must call it. */

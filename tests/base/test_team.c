@@ -311,7 +311,7 @@ static void settle(hb_context *context, const char *directory)
 {
     const int rank = hb_context_rank(context), ranks = hb_context_ranks(context);
     double value[2] = {rank + 0.5, -rank};
-    char text[16];
+    char text[32];
     (void)directory;
     CHECK_OK(hb_context_agree(context, sizeof value, value));
     CHECK(value[0] == 0.5 && value[1] == 0);
