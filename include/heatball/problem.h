@@ -48,6 +48,12 @@ typedef int (*hb_drift_callback)(void *user, size_t n, const double *x, const do
 typedef int (*hb_density_callback)(void *user, size_t n, const double *x, double *log_density,
                                    double *gradient);
 
+/* The noise G[n][d][m] at x[n][d] and the times t[n]; m is noise_columns of the settings. */
+typedef int (*hb_noise_callback)(void *user, size_t n, const double *x, const double *t, double *G);
+
+/* What the stochastic integral means where the noise depends on x. */
+typedef enum hb_convention { HB_CONVENTION_ITO, HB_CONVENTION_STRATONOVICH } hb_convention;
+
 /* What the author of a drift callback knows about it; of a text all of it is read off the formula. */
 typedef enum hb_drift_fact {
     HB_DRIFT_FACT_AUTONOMOUS = 1, /* f does not depend on t */
@@ -66,7 +72,9 @@ typedef struct hb_problem_settings {
     void *drift_user;
     int drift_facts; /* of a callback: a sum of hb_drift_fact, 0 (default): nothing is known, and the
                         general way is taken. One that values at a few points contradict is refused */
-    const char *noise;   /* g(t); NULL (default): "1" */
+    const char
+        *noise; /* "g" one for all axes; "g1, g2" one for each; "a, b; c, d" a matrix G, d rows by
+                                 semicolons, any number of columns. Expressions in t and x; NULL (default): "1" */
     const char *initial; /* see hb_initial_kind; NULL: initial_callback, or none */
     hb_density_callback initial_callback;
     void *initial_user;
@@ -75,6 +83,10 @@ typedef struct hb_problem_settings {
     const double *parameter_values;
     double time;           /* end of the time span in which g is checked; NaN (default): 1 */
     const char *directory; /* where relative file names of `initial` start; NULL: here */
+    int convention;        /* hb_convention; default HB_CONVENTION_ITO */
+    hb_noise_callback noise_callback; /* instead of noise */
+    int noise_columns;                /* of the callback's G; 0 (default): d */
+    void *noise_user;
 } hb_problem_settings;
 
 /*     gaussian(mean=1 -0.5, var=0.4)   vectors by blanks; one number stands for all; var: one number,

@@ -74,6 +74,11 @@ class Format(enum.IntFlag):
     FORMAT_PDF = 4
 
 
+class Convention(enum.IntEnum):
+    CONVENTION_ITO = 0
+    CONVENTION_STRATONOVICH = 1
+
+
 class DriftFact(enum.IntEnum):
     DRIFT_FACT_AUTONOMOUS = 1
     DRIFT_FACT_LINEAR = 2
@@ -192,6 +197,7 @@ ENUMS = {
     "hb_kernel": Kernel,
     "hb_dtype": Dtype,
     "hb_style": Style,
+    "hb_convention": Convention,
     "hb_drift_fact": DriftFact,
     "hb_initial_kind": InitialKind,
     "hb_quantity": Quantity,

@@ -13,6 +13,8 @@ GATHER = CFUNCTYPE(c_int, c_void_p, POINTER(c_size_t), c_void_p)
 SUP = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double), POINTER(c_double))
 DRIFT = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
                   POINTER(c_double), POINTER(c_double))
+NOISE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
+                  POINTER(c_double))
 INITIAL_DENSITY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
                             POINTER(c_double))
 FIELD = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double),
@@ -179,6 +181,10 @@ class ProblemSettings(ctypes.Structure):
         ("parameter_values", POINTER(c_double)),
         ("time", c_double),
         ("directory", c_char_p),
+        ("convention", c_int),
+        ("noise_callback", NOISE),
+        ("noise_columns", c_int),
+        ("noise_user", c_void_p),
     ]
 
 
