@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const hb_convention_names[] = {"ito", "stratonovich", NULL};
+
 /* NAME=VALUE of --param; one block holds the pointers, the values and the names. */
 typedef struct parameters {
     const char **names; // (n), owns the block
@@ -83,6 +85,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
     settings.drift = v->drift;
     settings.potential = v->potential;
     if (v->noise || v->problem) settings.noise = v->noise;
+    if (v->convention >= 0) settings.convention = HB_CONVENTION_ITO + v->convention;
     settings.initial = v->initial;
     settings.n_parameters = (int)v->params.n;
     settings.parameter_names = given->names;

@@ -12,10 +12,13 @@ typedef struct hb_problem_values {
     const char *problem, *drift, *potential, *noise, *initial, *at, *box;
     hb_texts params;
     int dim, points;
+    int convention; /* an index into hb_convention_names; -1: not given */
     double time;
     int lift, degree;
     uint64_t samples, seed;
 } hb_problem_values;
+
+extern const char *const hb_convention_names[];
 
 #define HB_OPTION_OF(type, member, field)                                                          \
     offsetof(type, member) + offsetof(hb_problem_values, field)
@@ -31,7 +34,12 @@ typedef struct hb_problem_values {
                      "potential V(x,t) instead of --drift: f = -grad V; needs --dim"),             \
         HB_OPTION_AT(                                                                              \
             TEXT, "noise", "EXPR", HB_OPTION_OF(type, member, noise),                              \
-            "noise g(t) > 0, the same in every direction; 1 when neither here nor in the file"),   \
+            "noise: one formula for all axes, one for each by commas, or the rows of a matrix "    \
+            "by semicolons, in t and x; 1 when neither here nor in the file"),                     \
+        HB_OPTION_AT(CHOICE, "convention", NULL, HB_OPTION_OF(type, member, convention),           \
+                     "how noise that depends on x is meant; ito when neither here nor in the "     \
+                     "file",                                                                       \
+                     .choices = hb_convention_names),                                              \
         HB_OPTION_AT(TEXT, "initial", "SPEC", HB_OPTION_OF(type, member, initial),                 \
                      "initial density: gaussian(mean=..., var=...), mixture(FILE.csv), "           \
                      "stationary, samples(FILE.npy) or uniform(low high, ...)"),                   \

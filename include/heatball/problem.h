@@ -52,7 +52,11 @@ typedef int (*hb_density_callback)(void *user, size_t n, const double *x, double
 typedef int (*hb_noise_callback)(void *user, size_t n, const double *x, const double *t, double *G);
 
 /* What the stochastic integral means where the noise depends on x. */
-typedef enum hb_convention { HB_CONVENTION_ITO, HB_CONVENTION_STRATONOVICH } hb_convention;
+typedef enum hb_convention {
+    HB_CONVENTION_UNSET, /* what the problem file says, else Ito */
+    HB_CONVENTION_ITO,
+    HB_CONVENTION_STRATONOVICH
+} hb_convention;
 
 /* What the author of a drift callback knows about it; of a text all of it is read off the formula. */
 typedef enum hb_drift_fact {
@@ -83,7 +87,7 @@ typedef struct hb_problem_settings {
     const double *parameter_values;
     double time;           /* end of the time span in which g is checked; NaN (default): 1 */
     const char *directory; /* where relative file names of `initial` start; NULL: here */
-    int convention;        /* hb_convention; default HB_CONVENTION_ITO */
+    int convention;        /* hb_convention; default HB_CONVENTION_UNSET */
     hb_noise_callback noise_callback; /* instead of noise */
     int noise_columns;                /* of the callback's G; 0 (default): d */
     void *noise_user;

@@ -75,8 +75,9 @@ class Format(enum.IntFlag):
 
 
 class Convention(enum.IntEnum):
-    CONVENTION_ITO = 0
-    CONVENTION_STRATONOVICH = 1
+    CONVENTION_UNSET = 0
+    CONVENTION_ITO = 1
+    CONVENTION_STRATONOVICH = 2
 
 
 class DriftFact(enum.IntEnum):

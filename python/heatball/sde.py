@@ -11,7 +11,7 @@ import numpy as np
 from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
                                  shown, uint64)
 from heatball._errors import ArgumentError, Error, check
-from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, Column, DriftFact, MeanSettings,
+from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
                               GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
@@ -21,6 +21,7 @@ __all__ = ["Solution", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
 NETWORK = -1  # beside them: hb_solve_guided
+CONVENTIONS = {name: Convention[f"CONVENTION_{name.upper()}"] for name in ("ito", "stratonovich")}
 FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
@@ -93,17 +94,19 @@ def _takes_two(function):
     return True
 
 
-def _drift_at(drift, points, times):
-    """drift(x, t) at points that have a time each, by one call for each time."""
+def _at_times(function, points, times):
+    """function(x, t) at points that have a time each, by one call for each time."""
     if (times == times[0]).all():
-        return drift(points, float(times[0]))
-    values = np.empty_like(points)
+        return function(points, float(times[0]))
+    values = None
     distinct, which = np.unique(times, return_inverse=True)
     order = np.argsort(which, kind="stable")
     ends = np.cumsum(np.bincount(which))
     for t, chosen in zip(distinct, np.split(order, ends[:-1])):
-        part = np.asarray(drift(points[chosen], float(t)), np.float64)
-        if part.shape != (len(chosen), points.shape[1]):
+        part = np.asarray(function(points[chosen], float(t)), np.float64)
+        if values is None:
+            values = np.empty((len(points), *part.shape[1:]))
+        if part.shape != (len(chosen), *values.shape[1:]):
             return part  # refused, with its shape, by the caller
         values[chosen] = part
     return values
@@ -117,8 +120,8 @@ def _row(values):
 def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
           facts=(), method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
           path_times=None, state=None, save_every=None, resume=False, radius=None, lift=None, degree=0,
-          training=None, seed=1, threads=0, problem=None):
-    """Solve dx = f(x,t) dt + g(t) dW from an initial density, at points.
+          training=None, seed=1, threads=0, problem=None, convention=None):
+    """Solve dx = f(x,t) dt + G(x,t) dW from an initial density, at points.
 
     Parameters
     ----------
@@ -126,8 +129,11 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         The drift f: components separated by commas, or one each, in x1 .. xd (x, y, z for d <= 3),
         t, pi and the names of `params`; or a function f(x, t), or f(x) when t does not matter, of x
         with shape (n, dim) that returns an array of the same shape. docs/expressions.md.
-    noise : str or float
-        g(t) > 0; default 1.
+    noise : str, float, array_like, list of str, or callable
+        G: one number or formula for all axes, a sequence of dim of them, one for each axis, or a matrix of
+        dim rows and any number of columns (nested lists, an array, or text with the rows by semicolons:
+        "1, 0; 0.3, 0.8"), in t, x and the names of `params`; or a function G(x, t), or G(x), of x with
+        shape (n, dim) that returns (n, dim, m). Default 1. docs/which-sdes.md says what each needs.
     initial : str or callable
         "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
         "uniform(low high, ...)"; or a function of x with shape (n, dim) that returns the n
@@ -181,6 +187,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         0: one per core. The result does not depend on it.
     problem : path
         A problem file (.ini) instead of `drift`; what else is given overrides the file.
+    convention : str
+        "ito" or "stratonovich": how noise that depends on x is meant; default that of the file, else "ito".
 
     Returns
     -------
@@ -213,7 +221,7 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     """
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
-                  facts) as run:
+                  facts, convention) as run:
         if choice("method", method, {**METHODS, "network": NETWORK}) == NETWORK:
             _unused("network", stderr=stderr, stderr_score=stderr_score, max_time=max_time, paths=paths, state=state,
                     radius=radius, lift=lift)
@@ -228,7 +236,7 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
 
 def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.1, 0.2, 0.4), *,
              quantity="v", dim=None, params=None, facts=(), samples=None, lift=None, degree=0, seed=1,
-             threads=0, problem=None):
+             threads=0, problem=None, convention=None):
     """Return the mean-value residual of a problem's solution at points, for several radii.
 
     R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
@@ -236,7 +244,7 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
 
     Parameters
     ----------
-    drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem
+    drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention
         As in `solve`; the solution is that of the grid. Averages are taken by a cubature rule of this
         degree; without one, by random draws where `samples` is given or dim is above 3.
     radii : array_like of shape (k,)
@@ -259,7 +267,7 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     """
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
-                  facts) as run:
+                  facts, convention) as run:
         if samples is not None and degree == 0:
             degree = -1  # draws, where a rule would be the default
         settings = _settings(run.time, samples, None, lift, degree, seed)
@@ -339,7 +347,7 @@ def _facts(drift, facts):
 class _Call:
     """One call of the library: the problem, its callbacks, and what they raised."""
 
-    def __init__(self, owner, drift, noise, initial, time, at, dim, params, problem, facts=()):
+    def __init__(self, owner, drift, noise, initial, time, at, dim, params, problem, facts=(), convention=None):
         self.context, self.failures, self.keep = owner.owner.pointer, owner.failures, []
         self.x = _points(at)
         self.time = math.nan if time is None else real("time", time)
@@ -352,6 +360,8 @@ class _Call:
             raise TypeError("initial is missing; it must be an initial density")
         settings = self._problem_settings(drift, noise, initial, dim, params, problem)
         settings.drift_facts = _facts(drift, facts)
+        if convention is not None:
+            settings.convention = choice("convention", convention, CONVENTIONS)
         self.problem = ctypes.POINTER(Problem)()
         if problem is None:
             status = library.hb_problem_create(self.context, ctypes.byref(settings), ctypes.byref(self.problem))
@@ -390,8 +400,10 @@ class _Call:
             settings.drift_callback = self._drift_callback(drift)
         elif drift is not None:
             settings.drift = drift_text(drift)
-        if noise is not None:
-            settings.noise = _text("noise", noise)
+        if callable(noise):
+            settings.noise_callback, settings.noise_columns = self._noise_callback(noise)
+        elif noise is not None:
+            settings.noise = noise_text(noise)
         elif problem is not None:
             settings.noise = None
         if callable(initial):
@@ -411,10 +423,32 @@ class _Call:
             if not needs_time:
                 return self._store("drift", lambda: drift(points), f, points.shape)
             times = np.ctypeslib.as_array(t, (n,))
-            return self._store("drift", lambda: _drift_at(drift, points, times), f, points.shape)
+            return self._store("drift", lambda: _at_times(drift, points, times), f, points.shape)
 
         self.keep.append(DRIFT(call))
         return self.keep[-1]
+
+    def _noise_callback(self, noise):
+        """The callback and its number of columns, which one call at the first point tells."""
+        needs_time = _takes_two(noise)
+
+        def at(points, times):
+            if not needs_time:
+                return noise(points)
+            return _at_times(noise, points, times)
+
+        first = real_array("the value of noise", at(self.x[:1].copy(), np.zeros(1)))
+        if first.ndim != 3 or first.shape[:2] != (1, self._dim()):
+            raise ArgumentError(f"noise returned an array of shape {first.shape} at one point; it must be "
+                                f"(1, {self._dim()}, m)")
+        columns = first.shape[2]
+
+        def call(user, n, x, t, G):
+            points, times = np.ctypeslib.as_array(x, (n, self._dim())).copy(), np.ctypeslib.as_array(t, (n,))
+            return self._store("noise", lambda: at(points, times), G, (n, self._dim(), columns))
+
+        self.keep.append(NOISE(call))
+        return self.keep[-1], columns
 
     def _initial_callback(self, initial):
         def call(user, n, x, log_density, gradient):
@@ -515,6 +549,19 @@ def drift_text(drift):
     """The components of a drift that is text or a list of texts, as the library takes them."""
     return b", ".join(_text("drift", part)
                       for part in (drift if isinstance(drift, (list, tuple)) else [drift]))
+
+
+def noise_text(noise):
+    """The noise as the library takes it: rows by semicolons, entries by commas."""
+    if isinstance(noise, np.ndarray):
+        noise = real_array("noise", noise).tolist()
+    if not isinstance(noise, (list, tuple)):
+        return _text("noise", noise)
+    if not any(isinstance(row, (list, tuple)) for row in noise):
+        return b", ".join(_text("noise", entry) for entry in noise)
+    if not all(isinstance(row, (list, tuple)) for row in noise):
+        raise ArgumentError("noise has rows and single entries; give a list of rows, or one of entries")
+    return b"; ".join(b", ".join(_text("noise", entry) for entry in row) for row in noise) + b";"
 
 
 def fill_parameters(settings, params):

@@ -4,7 +4,7 @@
  * times (17 in three dimensions; there are at least 256 steps in time). A cell is fine when interval arithmetic proves
  * that F leaves the hull of its samples by no more than SLACK/h, h the cell's length along the component (in three
  * dimensions, where cells are large, and a quarter of the hull's width); otherwise its halves, in space and time, are
- * looked at, down to 2^DEPTH parts, and a sample outside, or no proof, means that the mesh does not resolve the drift.
+ * looked at, down to 2^DEPTH parts (of a drift that depends on time, first 2^TIME_DEPTH parts of the time), and a sample outside, or no proof, means that the mesh does not resolve the drift.
  * Cells that a jump cuts have errors of their own (grid_extrapolate.c) and are left out.
  *
  * Must reproduce: 150 exp(-(x-0.6)^2/1e-6) in the plane is not resolved by 256 cells, exp(-x^2) is. */
@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-enum { DEPTH = 12, TIMES = 5, HULL_TIMES = 33, MOST_LOOKS = 400000 };
+enum { DEPTH = 12, TIME_DEPTH = 6, TIMES = 5, HULL_TIMES = 33, MOST_LOOKS = 400000 };
 
 static const double SLACK = 0.05;
 static const double HULL_SHARE = 0.25; /* of the hull's width, allowed in addition for d = 3 */
@@ -83,7 +83,8 @@ static hb_status look_inside(cell_check *c, const hb_interval *box, int depth, i
     HB_TRY(sample(c, box, TIMES, values));
     *bad |= depth == 0 || ++c->looks > MOST_LOOKS || !is_within(c, values);
     if (*bad) return HB_OK;
-    const int longest = depth % (c->dim + !hb_problem_is_autonomous(c->problem));
+    const int longest =
+        depth > DEPTH ? c->dim : depth % (c->dim + !hb_problem_is_autonomous(c->problem));
     for (int half = 0; half < 2 && !*bad; half++) {
         for (int a = 0; a <= c->dim; a++) part[a] = box[a];
         const double middle = 0.5 * (box[longest].low + box[longest].high);
@@ -115,7 +116,8 @@ static hb_status check_cell(cell_check *c, const hb_interval *box, int *bad)
     for (int a = 0; a < c->dim; a++)
         c->slack[a] = SLACK / (box[a].high - box[a].low) +
                       (c->dim == 3 ? HULL_SHARE * (c->hull[a].high - c->hull[a].low) : 0);
-    return look_inside(c, box, DEPTH, bad);
+    return look_inside(c, box, DEPTH + (hb_problem_is_autonomous(c->problem) ? 0 : TIME_DEPTH),
+                       bad);
 }
 
 hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v)

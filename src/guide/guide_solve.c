@@ -13,6 +13,8 @@
 #include "base/sized.h"
 #include "base/team_tasks.h"
 #include "guide/guide_walk.h"
+#include "problem/frame.h"
+#include "problem/noise.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 #include "solve/solution.h"
@@ -248,6 +250,11 @@ hb_status hb_solve_guided(hb_context *context, const hb_problem *problem,
     HB_SIZED_READ(context, hb_guide_settings, settings, &s);
     if (isnan(s.time)) s.time = hb_problem_time(problem);
     HB_TRY(hb_solve_check_problem(context, problem, s.time));
+    HB_CHECK(context,
+             !hb_problem_frame_of(problem) && hb_problem_noise_kind(problem) == HB_NOISE_SCALAR,
+             HB_ERROR_ARGUMENT,
+             "a network is trained where one noise g(t) serves all axes; the methods walk and "
+             "particles know others");
     HB_CHECK(context, s.time > 0, HB_ERROR_ARGUMENT,
              "time is 0; walks need a time above 0, and at 0 the answer is the initial density");
     HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));

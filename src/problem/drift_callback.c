@@ -67,7 +67,7 @@ static void shift_point(size_t d, const double *x, double t, double *shifted, do
 }
 
 /* The derivative by coordinate j from the values at its six shifts; x are those coordinates. */
-static double richardson(const double x[SHIFTS], const double y[SHIFTS])
+double hb_richardson(const double x[SHIFTS], const double y[SHIFTS])
 {
     double D[SHIFTS / 2];
     for (int k = 0; k < SHIFTS / 2; k++)
@@ -86,7 +86,7 @@ static void combine_jacobian(size_t d, const double *shifted, const double *f, d
                 x[k] = shifted[(j * SHIFTS + k) * d + j];
                 y[k] = f[(j * SHIFTS + k) * d + i];
             }
-            jacobian[i * d + j] = richardson(x, y);
+            jacobian[i * d + j] = hb_richardson(x, y);
         }
 }
 
@@ -175,7 +175,7 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
         for (size_t j = 0; j < d && status == HB_OK; j++) {
             double place[SHIFTS];
             for (size_t k = 0; k < SHIFTS; k++) place[k] = shifted[(j * SHIFTS + k) * d + j];
-            gradient[i * d + j] = richardson(place, divergence + j * SHIFTS);
+            gradient[i * d + j] = hb_richardson(place, divergence + j * SHIFTS);
         }
     }
     hb_release(context, memory);

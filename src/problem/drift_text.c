@@ -140,28 +140,41 @@ static hb_status compile_jacobian(building *b)
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-static hb_status build(building *b, const hb_problem_settings *s)
+hb_status hb_drift_parse(hb_context *context, const hb_problem_settings *s, int dim,
+                         hb_drift *drift, hb_node *f)
 {
-    hb_drift *drift = b->drift;
-    HB_TRY(hb_graph_create(b->context, drift->dim, &drift->graph));
-    HB_TRY(hb_drift_parameters(b->context, s, drift->graph));
-    HB_TRY(s->drift ? parse_components(b, s->drift) : parse_potential(b, s->potential));
-    HB_TRY(compile_gradient(b));
-    HB_TRY(compile_jacobian(b));
-    return hb_drift_find_facts(b->context, drift, b->f, b->entries, s->potential != NULL);
+    drift->dim = dim;
+    building b = {.context = context, .drift = drift, .f = f};
+    HB_TRY(hb_graph_create(context, dim, &drift->graph));
+    HB_TRY(hb_drift_parameters(context, s, drift->graph));
+    return s->drift ? parse_components(&b, s->drift) : parse_potential(&b, s->potential);
+}
+
+hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drift)
+{
+    building b = {.context = context, .drift = drift};
+    const size_t d = (size_t)drift->dim;
+    void *memory;
+    HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
+    b.f = memory;
+    b.gradient = b.f + d;
+    memcpy(b.f, f, d * sizeof *f);
+    hb_status status = compile_gradient(&b);
+    if (status == HB_OK) status = compile_jacobian(&b);
+    if (status == HB_OK)
+        status = hb_drift_find_facts(context, drift, b.f, b.entries, drift->potential != NULL);
+    hb_release(context, b.entries);
+    hb_release(context, memory);
+    return status;
 }
 
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
                              hb_drift *drift)
 {
-    drift->dim = dim;
-    building b = {.context = context, .drift = drift};
     void *memory;
-    HB_TRY(hb_allocate(context, 3 * (size_t)dim + 1, sizeof(hb_node), &memory));
-    b.f = memory;
-    b.gradient = b.f + dim;
-    const hb_status status = build(&b, settings);
-    hb_release(context, b.entries);
+    HB_TRY(hb_allocate(context, (size_t)dim, sizeof(hb_node), &memory));
+    hb_status status = hb_drift_parse(context, settings, dim, drift, memory);
+    if (status == HB_OK) status = hb_drift_compile(context, memory, drift);
     hb_release(context, memory);
     return status;
 }

@@ -111,7 +111,12 @@ int hb_graph_find_function(const char *name, size_t length);
 /* A copy of `node` and of all below it in a new graph without parameters. */
 hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node node,
                            hb_graph **copy, hb_node *out);
+/* out[n]: the nodes with x[dim] and t, nodes of `to`, in place of the variables (graph_substitute.c). `to` may be
+ * `from`. */
+hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes, const hb_node *x,
+                              hb_node t, hb_graph *to, hb_node *out);
 
+hb_node hb_build_log(hb_graph *graph, hb_node a); /* takes ln(c exp(y)) apart */
 hb_node hb_build_constant(hb_graph *graph, double value);
 hb_node hb_build_variable(hb_graph *graph, int variable);
 hb_node hb_build_unary(hb_graph *graph, hb_operation op, hb_node a);

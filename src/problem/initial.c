@@ -153,8 +153,8 @@ int hb_initial_average_is_closed(const hb_problem *problem, int diagonal)
 
 size_t hb_initial_average_work(const hb_problem *problem)
 {
-    const size_t d = (size_t)problem->dim;
-    return d * d + d;
+    const size_t d = (size_t)problem->dim, own = d * d + d;
+    return problem->frame ? own + 2 * d * d + d : own; // initial_framed.c
 }
 
 void hb_initial_average(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
@@ -170,8 +170,8 @@ int hb_initial_moves(const hb_problem *problem)
 
 size_t hb_initial_moved_work(const hb_problem *problem)
 {
-    const size_t d = (size_t)problem->dim;
-    return 2 * d * d + 2 * d;
+    const size_t d = (size_t)problem->dim, own = 2 * d * d + 2 * d;
+    return problem->frame ? own + 3 * d * d + 2 * d : own; // initial_framed.c
 }
 
 void hb_initial_moved(const hb_problem *problem, const double *G, const double *shift,

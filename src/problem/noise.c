@@ -1,36 +1,201 @@
-/* The noise that a frame leaves, as a matrix or a field of matrices.
+/* The noise that no frame reduces, as a matrix G(t) or a field of matrices G(x,t).
  *
+ *     D = G G'/2,     (div D)_i = sum_j dD_ij/dx_j
+ * of formulas exactly, of a callback by central differences, extrapolated twice (drift_callback.c). Problems with
+ * such a noise have tau = t.
  * A number to reproduce: the noise "0, 0.7" in the plane has D = diag(0, 0.245). */
 #include "problem/noise.h"
 #include "base/context.h"
+#include "base/memory.h"
+#include "problem/frame_build.h"
+#include "problem/graph.h"
 #include "problem/problem_parts.h"
+
+#include <heatball/ball.h>
+#include <math.h>
+#include <string.h>
+
+enum { SHIFTS = 6 };
+static const double STEP = 0x1p-6;
+
+/* ---- made and destroyed ---- */
+
+hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int d, int m,
+                                      const hb_node *G, hb_matrix_noise *noise)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, (size_t)d, sizeof(hb_node), &memory));
+    hb_node *sum = memory; // (d)
+    hb_status status = HB_OK;
+    for (int i = 0; i < d && status == HB_OK; i++) {
+        sum[i] = hb_build_constant(graph, 0);
+        for (int j = 0; j < d && status == HB_OK; j++) {
+            hb_node entry = hb_build_constant(graph, 0);
+            for (int k = 0; k < m; k++)
+                entry = hb_build_add(graph, entry,
+                                     hb_build_multiply(graph, G[i * m + k], G[j * m + k]));
+            status = hb_graph_finish(graph, entry, &entry);
+            if (status == HB_OK) status = hb_graph_derivative(graph, entry, j + 1, &entry);
+            if (status != HB_OK) break;
+            entry = hb_build_multiply(graph, hb_build_constant(graph, 0.5), entry);
+            status = hb_graph_finish(graph, hb_build_add(graph, sum[i], entry), &sum[i]);
+        }
+    }
+    if (status == HB_OK) status = hb_program_compile(graph, d, sum, &noise->divergence);
+    hb_release(context, memory);
+    return status;
+}
+
+hb_status hb_noise_from_callback(hb_context *context, const hb_problem_settings *s,
+                                 hb_problem *problem)
+{
+    hb_matrix_noise *noise = &problem->noise_matrix;
+    hb_graph *graph;
+    hb_node root;
+    void *lock;
+    HB_CHECK(context, s->noise_columns >= 0 && s->noise_columns <= HB_MAX_DIM, HB_ERROR_ARGUMENT,
+             "noise_columns is %d; it must be 0 to %d", s->noise_columns, HB_MAX_DIM);
+    HB_CHECK(context, s->convention != HB_CONVENTION_STRATONOVICH, HB_ERROR_ARGUMENT,
+             "the convention is stratonovich and the noise is a callback; give the noise as text, "
+             "or Ito's drift");
+    HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &lock));
+    noise->lock = lock;
+    omp_init_lock(noise->lock);
+    noise->kind = HB_NOISE_FIELD;
+    noise->columns = s->noise_columns ? s->noise_columns : problem->dim;
+    noise->callback = s->noise_callback;
+    noise->user = s->noise_user;
+    HB_TRY(hb_graph_create(context, 1, &graph));
+    hb_status status = hb_graph_constant(graph, M_SQRT2, &root);
+    if (status == HB_OK) status = hb_problem_set_noise(context, graph, root, problem);
+    hb_graph_destroy(graph);
+    return status;
+}
+
+void hb_noise_destroy(hb_context *context, hb_matrix_noise *noise)
+{
+    hb_program_destroy(noise->factor);
+    hb_program_destroy(noise->divergence);
+    if (noise->lock) omp_destroy_lock(noise->lock);
+    hb_release(context, noise->lock);
+    *noise = (hb_matrix_noise){0};
+}
+
+/* ---- questions ---- */
 
 hb_noise_kind hb_problem_noise_kind(const hb_problem *problem)
 {
-    (void)problem;
-    return HB_NOISE_SCALAR;
+    return problem->noise_matrix.kind;
 }
 
 int hb_problem_noise_columns(const hb_problem *problem)
 {
-    return problem->dim;
+    return problem->noise_matrix.kind == HB_NOISE_SCALAR ? problem->dim
+                                                         : problem->noise_matrix.columns;
 }
 
 int hb_problem_noise_is_constant(const hb_problem *problem)
 {
-    return hb_time_change_is_constant(problem->change);
+    return problem->noise_matrix.kind == HB_NOISE_SCALAR
+               ? hb_time_change_is_constant(problem->change)
+               : problem->noise_matrix.constant;
+}
+
+static hb_status call(hb_context *context, const hb_problem *problem, size_t n, const double *x,
+                      double t, double *G)
+{
+    const hb_matrix_noise *noise = &problem->noise_matrix;
+    void *memory;
+    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
+    double *times = memory; // (n)
+    for (size_t i = 0; i < n; i++) times[i] = t;
+    omp_set_lock(noise->lock);
+    const int failure = noise->callback(noise->user, n, x, times, G);
+    omp_unset_lock(noise->lock);
+    hb_release(context, memory);
+    HB_CHECK(context, failure == 0, HB_ERROR_CALLBACK,
+             "the callback for the noise returned %d at t = %g; 0 means success", failure, t);
+    return HB_OK;
+}
+
+/* One noise for all axes, as a matrix: so that every problem has one. */
+static hb_status scalar_factor(hb_context *context, const hb_problem *problem, size_t n, double t,
+                               double *G)
+{
+    const size_t d = (size_t)problem->dim;
+    double rate;
+    HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
+    for (size_t k = 0; k < n * d * d; k++) G[k] = k % (d * d) % (d + 1) == 0 ? sqrt(2 * rate) : 0;
+    return HB_OK;
 }
 
 hb_status hb_problem_noise_factor(hb_context *context, const hb_problem *problem, size_t n,
                                   const double *x, double t, double *G)
 {
-    (void)problem, (void)n, (void)x, (void)t, (void)G;
-    return hb_fail(context, HB_ERROR_ARGUMENT, "the noise is no matrix");
+    const hb_matrix_noise *noise = &problem->noise_matrix;
+    if (n == 0) return HB_OK;
+    if (noise->kind == HB_NOISE_SCALAR) return scalar_factor(context, problem, n, t, G);
+    if (noise->callback) return call(context, problem, n, x, t, G);
+    return hb_program_run(context, noise->factor, n, noise->kind == HB_NOISE_FIELD ? x : NULL, t,
+                          G);
+}
+
+/* D from G, for one point. */
+static void square(size_t d, size_t m, const double *G, double *D)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < m; k++) sum += G[i * m + k] * G[j * m + k];
+            D[i * d + j] = D[j * d + i] = 0.5 * sum;
+        }
+}
+
+/* The divergence of a callback's D at one point. */
+static hb_status divergence_by_differences(hb_context *context, const hb_problem *problem,
+                                           const double *x, double t, double *divergence)
+{
+    static const double moves[SHIFTS] = {1, -1, 0.5, -0.5, 0.25, -0.25};
+    const size_t d = (size_t)problem->dim, m = (size_t)problem->noise_matrix.columns;
+    hb_workspace work;
+    double *at, *G, *D;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(at, SHIFTS * d), HB_ARRAY(G, SHIFTS * d * m),
+                        HB_ARRAY(D, SHIFTS * d * d)));
+    hb_status status = HB_OK;
+    memset(divergence, 0, d * sizeof *divergence);
+    for (size_t j = 0; j < d && status == HB_OK; j++) {
+        double place[SHIFTS], value[SHIFTS];
+        for (size_t k = 0; k < SHIFTS; k++) {
+            memcpy(at + k * d, x, d * sizeof *x);
+            at[k * d + j] += moves[k] * STEP * fmax(1, fabs(x[j]));
+            place[k] = at[k * d + j];
+        }
+        status = call(context, problem, SHIFTS, at, t, G);
+        for (size_t k = 0; k < SHIFTS; k++) square(d, m, G + k * d * m, D + k * d * d);
+        for (size_t i = 0; i < d; i++) {
+            for (size_t k = 0; k < SHIFTS; k++) value[k] = D[k * d * d + i * d + j];
+            divergence[i] += hb_richardson(place, value);
+        }
+    }
+    hb_workspace_destroy(&work);
+    return status;
 }
 
 hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, size_t n,
                                const double *x, double t, double *D, double *divergence)
 {
-    (void)problem, (void)n, (void)x, (void)t, (void)D, (void)divergence;
-    return hb_fail(context, HB_ERROR_ARGUMENT, "the noise is no matrix");
+    const hb_matrix_noise *noise = &problem->noise_matrix;
+    const size_t d = (size_t)problem->dim, m = (size_t)hb_problem_noise_columns(problem);
+    void *memory;
+    HB_TRY(hb_allocate(context, n * d * m, sizeof(double), &memory));
+    const double *G = memory; // (n, d, m)
+    hb_status status = hb_problem_noise_factor(context, problem, n, x, t, memory);
+    for (size_t i = 0; i < n && status == HB_OK; i++) square(d, m, G + i * d * m, D + i * d * d);
+    hb_release(context, memory);
+    if (status != HB_OK || !divergence) return status;
+    memset(divergence, 0, n * d * sizeof *divergence);
+    if (noise->divergence) return hb_program_run(context, noise->divergence, n, x, t, divergence);
+    for (size_t i = 0; i < n && noise->callback && status == HB_OK; i++)
+        status = divergence_by_differences(context, problem, x + i * d, t, divergence + i * d);
+    return status;
 }

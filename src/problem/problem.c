@@ -8,7 +8,10 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include "problem/frame.h"
+#include "problem/frame_build.h"
 #include "problem/initial_law.h"
+#include "problem/noise_text.h"
 #include "problem/problem_text.h"
 
 #include <heatball/ball.h>
@@ -55,16 +58,8 @@ static hb_status noise_at(void *user, size_t n, const double *t, double *g)
     return hb_program_run_times(problem->context, problem->noise, n, NULL, t, 1, g);
 }
 
-static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
-                              hb_problem *problem)
+hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem)
 {
-    hb_node g;
-    problem->time = isnan(s->time) ? 1 : s->time;
-    HB_TRY(hb_graph_create(context, 1, &problem->noise_graph));
-    HB_TRY(hb_drift_parameters(context, s, problem->noise_graph));
-    HB_TRY(hb_graph_parse(problem->noise_graph, s->noise ? s->noise : "1", "noise", 0, &g));
-    HB_CHECK(context, !hb_graph_depends(problem->noise_graph, g, 1), HB_ERROR_ARGUMENT,
-             "the noise '%.60s' depends on x; g may depend on t only", s->noise);
     HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
     HB_TRY(hb_range_tape_create(context, problem->noise_graph, 1, &g, &problem->noise_ranges));
     return hb_time_change_create(context, noise_at, problem,
@@ -72,12 +67,79 @@ static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
                                  &problem->change);
 }
 
-static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
-                                hb_problem *problem)
+/* One g(t), as typed. */
+static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
+                              hb_problem *problem)
+{
+    hb_node g;
+    HB_TRY(hb_graph_create(context, 1, &problem->noise_graph));
+    HB_TRY(hb_drift_parameters(context, s, problem->noise_graph));
+    HB_TRY(hb_graph_parse(problem->noise_graph, s->noise ? s->noise : "1", "noise", 0, &g));
+    return hb_problem_compile_noise(context, g, problem);
+}
+
+/* Drift and noise, in the coordinates in which the problem is solved. */
+static hb_status create_motion(hb_context *context, const hb_problem_settings *s,
+                               hb_problem *problem)
+{
+    problem->time = isnan(s->time) ? 1 : s->time;
+    HB_CHECK(context, !(s->noise && s->noise_callback), HB_ERROR_ARGUMENT,
+             "the noise is given as text and as a callback; give one");
+    HB_CHECK(context,
+             s->convention >= HB_CONVENTION_UNSET && s->convention <= HB_CONVENTION_STRATONOVICH,
+             HB_ERROR_ARGUMENT, "convention is %d; it must be one of hb_convention", s->convention);
+    if (!s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
+                                                      s->parameter_names, s->parameter_values))
+        return hb_problem_build_framed(context, s, problem);
+    if (s->noise_callback)
+        HB_TRY(hb_noise_from_callback(context, s, problem));
+    else
+        HB_TRY(create_noise(context, s, problem));
+    return (s->drift_callback ? hb_drift_from_callback
+                              : hb_drift_from_text)(context, s, problem->dim, &problem->drift);
+}
+
+static hb_status create_start(hb_context *context, const hb_problem_settings *s,
+                              hb_problem *problem)
 {
     if (s->initial) return hb_initial_parse(context, s->initial, s->directory, problem);
     if (!s->initial_callback) return HB_OK;
     return hb_initial_from_callback(context, s->initial_callback, s->initial_user, problem);
+}
+
+/* `stationary` is made from the drift, in whatever coordinates that is. */
+static int is_stationary(const hb_problem_settings *s)
+{
+    return s->initial && strncmp(s->initial + strspn(s->initial, " \t\r\n"), "stationary", 10) == 0;
+}
+
+/* The start in x, for a noise that may need a frame. */
+static hb_status create_outside(hb_context *context, const hb_problem_settings *s,
+                                hb_problem *problem)
+{
+    void *memory;
+    const int framed =
+        !s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
+                                                      s->parameter_names, s->parameter_values);
+    if (!framed || is_stationary(s) || (!s->initial && !s->initial_callback)) return HB_OK;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
+    problem->outside = memset(memory, 0, sizeof(hb_problem));
+    problem->outside->context = context;
+    problem->outside->dim = problem->dim;
+    return create_start(context, s, problem->outside);
+}
+
+static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
+                                hb_problem *problem)
+{
+    if (problem->frame && problem->outside) return hb_initial_enter_frame(context, problem);
+    hb_problem_destroy(problem->outside);
+    problem->outside = NULL;
+    HB_CHECK(context, problem->noise_matrix.kind == HB_NOISE_SCALAR || !is_stationary(s),
+             HB_ERROR_ARGUMENT,
+             "initial is stationary, but the noise is not one for all directions; `--time inf` "
+             "may know the stationary density");
+    return create_start(context, s, problem);
 }
 
 /* The drift must be finite where the initial mass is. */
@@ -100,11 +162,11 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
 {
     problem->context = context;
     HB_TRY(check_dim(context, s, &problem->dim));
-    HB_TRY(create_noise(context, s, problem));
-    HB_TRY((s->drift_callback ? hb_drift_from_callback
-                              : hb_drift_from_text)(context, s, problem->dim, &problem->drift));
+    HB_TRY(create_outside(context, s, problem));
+    HB_TRY(create_motion(context, s, problem));
     if (s->drift_callback) HB_TRY(hb_drift_check_facts(context, &problem->drift, problem->time));
-    HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
+    if (!problem->frame && problem->noise_matrix.kind == HB_NOISE_SCALAR)
+        HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
     HB_TRY(create_initial(context, s, problem));
     return check_drift(context, problem);
 }
@@ -143,7 +205,10 @@ void hb_problem_destroy(hb_problem *problem)
 {
     if (!problem) return;
     hb_context *context = problem->context;
+    hb_problem_destroy(problem->outside);
     hb_initial_destroy(context, &problem->initial);
+    hb_noise_destroy(context, &problem->noise_matrix);
+    hb_frame_destroy(context, problem->frame);
     hb_drift_destroy(context, &problem->drift);
     hb_time_change_destroy(context, problem->change);
     hb_program_destroy(problem->noise);

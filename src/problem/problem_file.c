@@ -2,7 +2,8 @@
  *
  *     [problem]
  *     drift   = y, mu*(1 - x^2)*y - x     or  potential = ...   with dim
- *     noise   = 0.5
+ *     noise   = 0.5                       one formula, one for each axis, or rows of a matrix by semicolons
+ *     convention = ito                    or stratonovich
  *     initial = gaussian(mean=1 0, var=0.2)
  *     time    = 2
  *     [parameters]
@@ -30,13 +31,14 @@ typedef enum file_key {
     KEY_POTENTIAL,
     KEY_NOISE,
     KEY_INITIAL,
+    KEY_CONVENTION,
     KEY_DIM,
     KEY_TIME,
     N_KEYS
 } file_key;
 
-static const char *const key_names[N_KEYS] = {"drift",   "potential", "noise",
-                                              "initial", "dim",       "time"};
+static const char *const key_names[N_KEYS] = {"drift",      "potential", "noise", "initial",
+                                              "convention", "dim",       "time"};
 
 typedef struct file_reader {
     hb_context *context;
@@ -124,11 +126,16 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
                  key != KEY_DIM || (number >= 1 && number <= 1e6 && number == floor(number)),
                  HB_ERROR_FORMAT, "%s, line %d: dim is %s; it must be 1 to 1000000", r->path,
                  r->line, value);
+        HB_CHECK(r->context,
+                 key != KEY_CONVENTION || !strcmp(value, "ito") || !strcmp(value, "stratonovich"),
+                 HB_ERROR_FORMAT,
+                 "%s, line %d: convention is '%.40s'; it must be ito or stratonovich", r->path,
+                 r->line, value);
         return set_text(r, (file_key)key, value);
     }
     return hb_fail(r->context, HB_ERROR_FORMAT,
                    "%s, line %d: key '%.40s' is not known; [problem] has dim, drift, potential, "
-                   "noise, initial and time",
+                   "noise, convention, initial and time",
                    r->path, r->line, name);
 }
 
@@ -218,7 +225,10 @@ static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_probl
         s->potential = r->texts[KEY_POTENTIAL];
     }
     if (!new_initial) s->initial = r->texts[KEY_INITIAL];
-    if (!s->noise) s->noise = r->texts[KEY_NOISE];
+    if (!s->noise && !s->noise_callback) s->noise = r->texts[KEY_NOISE];
+    if (s->convention == HB_CONVENTION_UNSET && r->texts[KEY_CONVENTION])
+        s->convention = !strcmp(r->texts[KEY_CONVENTION], "ito") ? HB_CONVENTION_ITO
+                                                                 : HB_CONVENTION_STRATONOVICH;
     if (s->dim == 0 && r->texts[KEY_DIM]) {
         double dim;
         HB_TRY(read_number(r, "dim", r->texts[KEY_DIM], &dim));

@@ -4,6 +4,7 @@
 
 #include "problem/drift_facts.h"
 #include "problem/expression.h"
+#include "problem/noise.h"
 #include "problem/time_change.h"
 
 #include <heatball/problem.h>
@@ -36,6 +37,11 @@ typedef struct hb_drift {
 /* dim is already known. Both leave a half-built drift for hb_drift_destroy when they fail. */
 hb_status hb_drift_from_text(hb_context *context, const hb_problem_settings *settings, int dim,
                              hb_drift *drift);
+/* The two halves of it: f[dim] as nodes of drift->graph, which is made; and all that follows from nodes f[dim] of
+ * drift->graph, also when they are others. */
+hb_status hb_drift_parse(hb_context *context, const hb_problem_settings *settings, int dim,
+                         hb_drift *drift, hb_node *f);
+hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drift);
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift);
 /* Fills drift->facts, ranges and arguments of a text. f: (d) nodes; entries: those of the Jacobian that
@@ -71,6 +77,30 @@ typedef struct hb_initial {
     void *data;                /* of the law */
 } hb_initial;
 
+/* ---- the noise that no frame makes one g(t) ---- */
+
+typedef struct hb_matrix_noise {
+    hb_noise_kind kind;         /* HB_NOISE_SCALAR: there is none */
+    int columns;                /* m */
+    int constant;               /* no t */
+    hb_program *factor;         // G: d m outputs
+    hb_program *divergence;     // of D = G G'/2: d outputs; of a field as text
+    hb_noise_callback callback; /* instead of these */
+    void *user;
+    omp_lock_t *lock;
+} hb_matrix_noise;
+
+/* Fills noise->divergence from the nodes G[d][m]. */
+hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int d, int m,
+                                      const hb_node *G, hb_matrix_noise *noise);
+hb_status hb_noise_from_callback(hb_context *context, const hb_problem_settings *settings,
+                                 hb_problem *problem);
+void hb_noise_destroy(hb_context *context, hb_matrix_noise *noise);
+/* The derivative by central differences with x[6], x +- h, +- h/2, +- h/4, and y[6] there. */
+double hb_richardson(const double x[6], const double y[6]);
+
+typedef struct hb_frame hb_frame; /* frame.h */
+
 struct hb_problem {
     hb_context *context;
     int dim;
@@ -80,9 +110,17 @@ struct hb_problem {
     hb_range_tape *noise_ranges;
     hb_time_change *change;
     hb_drift drift;
+    hb_matrix_noise noise_matrix;
+    hb_frame *frame; /* NULL: the problem is solved in x */
+    hb_problem
+        *outside; /* with a frame: has the start in x, and nothing else; NULL: there is none */
     hb_initial initial;
-    char *text; /* of the drift, see problem_text.h; NULL: a callback */
+    char *
+        text; /* of the drift, see problem_text.h; NULL: a callback, or not one noise for all axes */
 };
+
+/* What follows from the node g(t) of problem->noise_graph. */
+hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem);
 
 /* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
 hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory,

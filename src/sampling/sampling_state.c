@@ -16,6 +16,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/table.h"
+#include "problem/noise.h"
 #include "sampling/sampling.h"
 
 #include <errno.h>
@@ -59,6 +60,21 @@ static uint64_t sum_settings(uint64_t hash, const hb_sampling_settings *s, int d
     return hb_checksum(hash, s->paths, s->n_paths * s->n_times * (size_t)dim * sizeof(double));
 }
 
+/* A noise that is a matrix, at three times. */
+static uint64_t sum_noise(uint64_t hash, const hb_solve_task *task, double tau)
+{
+    const hb_problem *problem = task->problem;
+    const size_t size = (size_t)hb_problem_dim(problem) * (size_t)hb_problem_noise_columns(problem);
+    void *memory;
+    if (hb_problem_noise_kind(problem) != HB_NOISE_MATRIX) return hash;
+    if (hb_allocate(task->context, size, sizeof(double), &memory) != HB_OK) return hash;
+    for (int k = 0; k < 3; k++)
+        if (hb_problem_noise_factor(task->context, problem, 1, NULL, tau * k / 2, memory) == HB_OK)
+            hash = sum_values(hash, size, memory);
+    hb_release(task->context, memory);
+    return hash;
+}
+
 /* The drift at three times and the initial density, at the rows of x. What fails, fails always. */
 static uint64_t sum_problem(uint64_t hash, const hb_solve_task *task, double tau, size_t n, int dim,
                             const double *x, double *work)
@@ -86,6 +102,7 @@ hb_status hb_sampling_fingerprint(const hb_solve_task *task, double tau, hb_samp
     hash = hb_checksum(hash, &s->n, sizeof s->n);
     hash = hb_checksum(hash, task->points, s->n * d * sizeof(double));
     hash = sum_values(hash, 1, &tau);
+    hash = sum_noise(hash, task, tau);
     hash = sum_settings(hash, s->settings, s->dim);
     for (int r = 0; r < s->n_runs; r++) {
         const hb_estimator *e = &s->runs[r].estimator;

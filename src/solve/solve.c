@@ -11,7 +11,9 @@
  * -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "base/sized.h"
+#include "problem/noise.h"
 #include "sampling/sampling.h"
+#include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
 
 #include <math.h>
@@ -61,6 +63,8 @@ hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const do
 
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time)
 {
+    HB_CHECK(context, hb_problem_noise_kind(problem) == HB_NOISE_SCALAR, HB_ERROR_UNAVAILABLE,
+             "TODO: the noise stays a matrix");
     HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be a number of at least 0", time);
     HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
@@ -191,6 +195,22 @@ static hb_status (*const METHODS[])(const hb_solve_task *task, hb_solution *out)
     [HB_METHOD_PARTICLES] = hb_solve_by_samples,
     [HB_METHOD_WALK] = hb_solve_by_samples};
 
+/* In the coordinates of the problem's frame, and back. */
+static hb_status solve_in_frame(hb_context *context, const hb_problem *problem,
+                                const hb_solve_plan *plan, const double *points, hb_solution *out)
+{
+    hb_framed_points framed;
+    HB_TRY(hb_solve_enter_frame(context, problem, plan->time, out->n, points, &framed));
+    const hb_solve_task task = {context, problem, plan, plan->time, framed.y, NULL};
+    hb_status status = (plan->time == 0 ? solve_initial : METHODS[plan->method])(&task, out);
+    if (status == HB_OK)
+        status =
+            hb_solve_leave_frame(context, problem, plan->time, out->n, points, &framed, 0, out);
+    hb_framed_points_destroy(&framed);
+    if (status == HB_OK) hb_solve_note_frame(problem, out);
+    return status;
+}
+
 hb_status hb_solve(hb_context *context, const hb_problem *problem,
                    const hb_solve_settings *settings, size_t n, const double *points,
                    hb_solution **out)
@@ -207,12 +227,13 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
+    hb_workspace work;
+    HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
     hb_solution *solution;
-    HB_TRY(hb_solution_create(context, n, dim, &solution));
-    const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};
-    hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
-    if (status == HB_OK)
-        status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
+    hb_status status = hb_solution_create(context, n, dim, &solution);
+    if (status == HB_OK) status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
+    if (status == HB_OK) status = solve_in_frame(context, problem, &plan, points, solution);
+    hb_workspace_destroy(&work);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;
     return status;

@@ -1,0 +1,261 @@
+/* A frame: points, densities and scores from x to y and back.
+ *
+ *     z_i = int dx_i/b_i,   y = L^-1 z,   ln u_x = ln u_y - sum ln b_i - ln |det L|
+ *     score_z = L^-T score_y,   score_x,i = (score_z,i - b_i'(x_i))/b_i(x_i)
+ * The errors of the components of score_y may hang together in any way, so that the error of score_z,i is bounded by
+ * sum_j |L^-T|_ij e_j.
+ * A number to reproduce: y = ln x, u_y = N(0, 1): at x = 2 ln u_x = -1.1591646 - ln 2, score_x = (-ln 2 - 1)/2. */
+#include "problem/frame.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/problem_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+void hb_frame_destroy(hb_context *context, hb_frame *frame)
+{
+    if (!frame) return;
+    hb_release(context, frame->axes);
+    hb_release(context, frame->L);
+    hb_program_destroy(frame->moving);
+    hb_frame_callback_destroy(context, frame->wrapped);
+    hb_release(context, frame);
+}
+
+const hb_frame *hb_problem_frame_of(const hb_problem *problem)
+{
+    return problem->frame;
+}
+
+hb_status hb_frame_matrix(hb_context *context, const hb_frame *frame, double t, double *L)
+{
+    const size_t d = (size_t)frame->dim;
+    if (frame->moves) {
+        HB_TRY(hb_program_run(context, frame->moving, 1, NULL, t, L));
+        for (size_t k = 0; k < d * d; k++)
+            HB_CHECK(context, isfinite(L[k]) && (k % (d + 1) != 0 || L[k] != 0), HB_ERROR_ARGUMENT,
+                     "the noise loses a direction or is not finite at t = %.6g", t);
+        return HB_OK;
+    }
+    if (frame->L) {
+        memcpy(L, frame->L, d * d * sizeof *L);
+        return HB_OK;
+    }
+    for (size_t k = 0; k < d * d; k++) L[k] = k % (d + 1) == 0;
+    return HB_OK;
+}
+
+/* L(t) in memory that the caller releases; *L stays NULL where it is the identity. */
+static hb_status matrix_at(hb_context *context, const hb_frame *frame, double t, double **L)
+{
+    void *memory;
+    const size_t d = (size_t)frame->dim;
+    *L = NULL;
+    if (!frame->scales) return HB_OK;
+    HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
+    const hb_status status = hb_frame_matrix(context, frame, t, memory);
+    if (status != HB_OK) {
+        hb_release(context, memory);
+        return status;
+    }
+    *L = memory;
+    return HB_OK;
+}
+
+/* ---- points ---- */
+
+/* L y = z, in place, from the first row down. */
+static void solve_lower(size_t d, int turns, const double *L, double *z)
+{
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; turns && j < i; j++) z[i] -= L[i * d + j] * z[j];
+        z[i] /= L[i * d + i];
+    }
+}
+
+/* z = L y, in place, from the last row up. */
+static void times_lower(size_t d, int turns, const double *L, double *y)
+{
+    for (size_t i = d; i-- > 0;) {
+        y[i] *= L[i * d + i];
+        for (size_t j = 0; turns && j < i; j++) y[i] += L[i * d + j] * y[j];
+    }
+}
+
+hb_status hb_frame_to_y(hb_context *context, const hb_frame *frame, double t, size_t n,
+                        const double *x, double *y)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    for (size_t i = 0; i < n; i++) {
+        double *row = y + i * d;
+        for (size_t a = 0; a < d; a++) row[a] = hb_axis_to_y(&frame->axes[a], x[i * d + a]);
+        if (L) solve_lower(d, frame->turns, L, row);
+        int outside = 0;
+        for (size_t a = 0; a < d; a++) outside |= isnan(row[a]);
+        for (size_t a = 0; outside && a < d; a++) row[a] = NAN;
+    }
+    hb_release(context, L);
+    return HB_OK;
+}
+
+hb_status hb_frame_to_x(hb_context *context, const hb_frame *frame, double t, size_t n,
+                        const double *y, double *x)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    if (x != y) memcpy(x, y, n * d * sizeof *x);
+    for (size_t i = 0; i < n; i++) {
+        double *row = x + i * d;
+        if (L) times_lower(d, frame->turns, L, row);
+        for (size_t a = 0; a < d; a++) row[a] = hb_axis_to_x(&frame->axes[a], row[a]);
+    }
+    hb_release(context, L);
+    return HB_OK;
+}
+
+/* ---- densities ---- */
+
+hb_status hb_frame_volume(hb_context *context, const hb_frame *frame, double t, size_t n,
+                          const double *y, double *volume)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L, constant = 0;
+    void *memory;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    for (size_t a = 0; L && a < d; a++) constant += log(fabs(L[a * d + a]));
+    hb_status status = hb_allocate(context, d, sizeof(double), &memory);
+    for (size_t i = 0; i < n && status == HB_OK; i++) {
+        double *z = memcpy(memory, y + i * d, d * sizeof *y); // (d)
+        if (L) times_lower(d, frame->turns, L, z);
+        volume[i] = constant;
+        for (size_t a = 0; a < d; a++) volume[i] += hb_axis_log_noise(&frame->axes[a], z[a]);
+    }
+    if (status == HB_OK) hb_release(context, memory);
+    hb_release(context, L);
+    return status;
+}
+
+/* ---- scores ---- */
+
+/* L' v = s, in place, from the last row up; error: the bound of what errors of s do. */
+static void solve_upper(size_t d, int turns, const double *L, double *s, double *error)
+{
+    for (size_t i = d; i-- > 0;) {
+        for (size_t j = i + 1; turns && j < d; j++) {
+            s[i] -= L[j * d + i] * s[j];
+            if (error) error[i] += fabs(L[j * d + i]) * error[j];
+        }
+        s[i] /= L[i * d + i];
+        if (error) error[i] /= fabs(L[i * d + i]);
+    }
+}
+
+hb_status hb_frame_score(hb_context *context, const hb_frame *frame, double t, size_t n,
+                         const double *x, double *score, double *error)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    for (size_t i = 0; i < n; i++) {
+        double *s = score + i * d, *e = error ? error + i * d : NULL;
+        if (L) solve_upper(d, frame->turns, L, s, e);
+        for (size_t a = 0; frame->bends && a < d; a++) {
+            double b, slope;
+            hb_axis_noise(&frame->axes[a], x[i * d + a], &b, &slope);
+            s[a] = (s[a] - slope) / b;
+            if (e) e[a] /= b;
+        }
+    }
+    hb_release(context, L);
+    return HB_OK;
+}
+
+hb_status hb_frame_score_to_y(hb_context *context, const hb_frame *frame, double t, size_t n,
+                              const double *x, double *score)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    for (size_t i = 0; i < n; i++) {
+        double *s = score + i * d;
+        for (size_t a = 0; frame->bends && a < d; a++) {
+            double b, slope;
+            hb_axis_noise(&frame->axes[a], x[i * d + a], &b, &slope);
+            s[a] = s[a] * b + slope;
+        }
+        for (size_t a = 0; L && a < d; a++) { // L' s: row a needs s_a .. s_d
+            double sum = 0;
+            for (size_t j = a; j < d; j++) sum += L[j * d + a] * s[j];
+            s[a] = sum;
+        }
+    }
+    hb_release(context, L);
+    return HB_OK;
+}
+
+/* ---- boxes ---- */
+
+static void order(double *low, double *high)
+{
+    if (*low <= *high) return;
+    const double other = *low;
+    *low = *high;
+    *high = other;
+}
+
+/* y = L^-1 z row by row, each with the bounds of those before it. */
+static void bound_lower(size_t d, const double *L, double *low, double *high)
+{
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const double c = L[i * d + j];
+            if (c == 0) continue;
+            low[i] -= fmax(c * low[j], c * high[j]);
+            high[i] -= fmin(c * low[j], c * high[j]);
+        }
+        low[i] /= L[i * d + i];
+        high[i] /= L[i * d + i];
+        order(low + i, high + i);
+    }
+}
+
+hb_status hb_frame_box_to_y(hb_context *context, const hb_frame *frame, double t, const double *low,
+                            const double *high, double *y_low, double *y_high)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    for (size_t a = 0; a < d; a++) {
+        const hb_axis_map *map = &frame->axes[a];
+        y_low[a] = low[a] > map->low ? hb_axis_to_y(map, low[a]) : -INFINITY;
+        y_high[a] = high[a] < map->high ? hb_axis_to_y(map, high[a]) : INFINITY;
+    }
+    if (L) bound_lower(d, L, y_low, y_high);
+    hb_release(context, L);
+    return HB_OK;
+}
+
+hb_status hb_frame_box_to_x(hb_context *context, const hb_frame *frame, double t, const double *low,
+                            const double *high, double *x_low, double *x_high)
+{
+    const size_t d = (size_t)frame->dim;
+    double *L;
+    HB_TRY(matrix_at(context, frame, t, &L));
+    for (size_t i = d; i-- > 0;) {
+        double from = 0, to = 0;
+        for (size_t j = 0; j <= i; j++) {
+            const double c = L ? L[i * d + j] : i == j;
+            if (c == 0) continue;
+            from += fmin(c * low[j], c * high[j]);
+            to += fmax(c * low[j], c * high[j]);
+        }
+        x_low[i] = hb_axis_to_x(&frame->axes[i], from);
+        x_high[i] = hb_axis_to_x(&frame->axes[i], to);
+    }
+    hb_release(context, L);
+    return HB_OK;
+}

@@ -1,0 +1,83 @@
+/* A drift that is a function of the user's, in the coordinates y = L^-1 x of a constant frame.
+ *
+ *     f_y = L^-1 f(L y, t),     df_y/dy = L^-1 J L
+ * The wrapper is itself a callback, so that differences, locks and declared facts are those of drift_callback.c.
+ * A gradient in x is none in y unless L L' is a multiple of the identity, which has no frame: that fact is dropped.
+ * A number to reproduce: f = -x with L = diag(0.5, 2) is f_y = -y. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/frame.h"
+#include "problem/problem_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct hb_framed_drift {
+    hb_context *context;
+    const hb_frame *frame;
+    hb_drift_callback callback;
+    void *user;
+} framed_drift;
+
+/* L^-1 of `width` columns [d][width], in place. */
+static void solve_rows(size_t d, size_t width, const double *L, double *rows)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k < width; k++) {
+            for (size_t j = 0; j < i; j++)
+                rows[i * width + k] -= L[i * d + j] * rows[j * width + k];
+            rows[i * width + k] /= L[i * d + i];
+        }
+}
+
+/* J L, in place: column k needs the columns from k on. */
+static void times_columns(size_t d, const double *L, double *J)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k < d; k++) {
+            double sum = 0;
+            for (size_t j = k; j < d; j++) sum += J[i * d + j] * L[j * d + k];
+            J[i * d + k] = sum;
+        }
+}
+
+static int call(void *user, size_t n, const double *y, const double *t, double *f, double *jacobian)
+{
+    const framed_drift *w = user;
+    const size_t d = (size_t)w->frame->dim;
+    void *memory;
+    if (hb_allocate(w->context, n * d, sizeof(double), &memory) != HB_OK) return -1;
+    int failure = hb_frame_to_x(w->context, w->frame, 0, n, y, memory) != HB_OK;
+    if (!failure) failure = w->callback(w->user, n, memory, t, f, jacobian);
+    hb_release(w->context, memory);
+    for (size_t i = 0; i < n && !failure; i++) {
+        solve_rows(d, 1, w->frame->L, f + i * d);
+        if (!jacobian) continue;
+        times_columns(d, w->frame->L, jacobian + i * d * d);
+        solve_rows(d, d, w->frame->L, jacobian + i * d * d);
+    }
+    return failure;
+}
+
+hb_status hb_frame_callback(hb_context *context, const hb_problem_settings *settings,
+                            hb_problem *problem)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(framed_drift), &memory));
+    framed_drift *wrapped = memory;
+    *wrapped = (framed_drift){.context = context,
+                              .frame = problem->frame,
+                              .callback = settings->drift_callback,
+                              .user = settings->drift_user};
+    problem->frame->wrapped = wrapped;
+    hb_problem_settings own = *settings;
+    own.drift_callback = call;
+    own.drift_user = wrapped;
+    if (problem->dim > 1) own.drift_facts &= ~HB_DRIFT_FACT_GRADIENT;
+    return hb_drift_from_callback(context, &own, problem->dim, &problem->drift);
+}
+
+void hb_frame_callback_destroy(hb_context *context, struct hb_framed_drift *wrapped)
+{
+    hb_release(context, wrapped);
+}
