@@ -79,10 +79,10 @@ static hb_status parabola(hb_context *context, hb_graph *graph, hb_node node, in
 
 static hb_axis_end of_line(const double *a, double inside, hb_axis_map *out)
 {
-    const double c = -a[0] / a[1];
+    const double c = a[0] == 0 ? 0 : -a[0] / a[1];
     const int below = inside < c;
     *out = (hb_axis_map){.kind = below ? HB_AXIS_FALL : HB_AXIS_RISE,
-                         .center = c == 0 ? 0 : c,
+                         .center = c,
                          .width = 1,
                          .low = below ? -INFINITY : c,
                          .high = below ? c : INFINITY};

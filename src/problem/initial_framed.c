@@ -300,7 +300,7 @@ hb_status hb_initial_enter_frame(hb_context *context, hb_problem *problem)
         hb_release(context, memory);
         return status;
     }
-    if (status == HB_OK) return wrap(context, problem, memory);
-    hb_release(context, memory);
+    if (status == HB_OK) status = wrap(context, problem, memory);
+    if (status != HB_OK) hb_release(context, memory);
     return status;
 }

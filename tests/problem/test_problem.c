@@ -27,7 +27,13 @@ static void wrong_problems_are_refused(void **state)
         {3, "x, y", NULL, "1", NULL, 1, "2 components and dim is 3"},
         {0, "x +", NULL, "1", NULL, 1, "^"},
         {0, "x", NULL, "t*q", NULL, 1, "noise"},
-        {0, "x", NULL, "1 + x", NULL, 1, "depends on x"},
+        {0, "x", NULL, "sqrt(x)", NULL, 1, "axis 1 vanishes at a place that the process can reach"},
+        {0, "x", NULL, "0.3*sqrt(x*(1 - x))", NULL, 1, "which is a wall"},
+        {0, "x, y", NULL, "1, 2, 3", NULL, 1, "3 entries and dim is 2"},
+        {0, "x, y", NULL, "1, 2; 3", NULL, 1, "row 2 of the noise has 1 entries and the first one 2"},
+        {0, "x, y", NULL, "1; 2; 3", NULL, 1, "3 rows and dim is 2"},
+        {0, "x, y", NULL, "1, q; 3, 4", NULL, 1, "noise, row 1, column 2"},
+        {0, "x", NULL, "x", "gaussian(mean=1, var=1)", 1, "lives between 0 and inf"},
         {0, "x", NULL, "0", NULL, 1, "g(t) is 0 at t = 0"},
         {0, "x", NULL, "-1", NULL, 1, "g(t) is -1 at t = 0"},
         {0, "x", NULL, "cos(t)", NULL, 2, "the noise g(t) is -"},
@@ -286,7 +292,8 @@ static void no_memory_leaks_nothing(void **state)
                                            "initial = mixture(mix1.csv)\n[parameters]\na = 3\n");
     char own[256];
     strcpy(own, path);
-    const char *initials[] = {NULL, "stationary", "gaussian(mean=1, var=2)", "uniform(0 1)"};
+    const char *initials[] = {NULL, "stationary", "gaussian(mean=1, var=2)", "uniform(0 1)",
+                              "uniform(0.5 1)", "gaussian(mean=9, var=1)"};
     for (size_t k = 0; k < sizeof initials / sizeof *initials; k++) {
         int finished = 0;
         for (int allowance = 1; allowance < 5000 && !finished; allowance += 1 + allowance / 50) {
@@ -297,6 +304,7 @@ static void no_memory_leaks_nothing(void **state)
             hb_problem_settings_default(sizeof over, &over);
             over.initial = initials[k];
             if (k == 2) over.noise = "exp(-t)";
+            if (k >= 4) over.noise = k == 4 ? "0.3*x" : "1 + t, 0.2;";
             hb_problem *problem;
             const hb_status status = hb_problem_load(context, &over, own, &problem);
             if (status != HB_OK) assert_int_equal(status, HB_ERROR_MEMORY);

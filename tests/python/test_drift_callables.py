@@ -54,10 +54,10 @@ def test_points_are_put_back_in_their_order():
         calls.append((t, len(x)))
         return t * x
 
-    np.testing.assert_array_equal(sde._drift_at(drift, points, times), times[:, None] * points)
+    np.testing.assert_array_equal(sde._at_times(drift, points, times), times[:, None] * points)
     assert [t for t, n in calls] == [0.1, 0.25, 0.7] and sum(n for t, n in calls) == 500
     calls.clear()
-    sde._drift_at(drift, points, np.full(500, 0.3))
+    sde._at_times(drift, points, np.full(500, 0.3))
     assert calls == [(0.3, 500)]
 
 
