@@ -99,7 +99,12 @@ typedef struct hb_problem_settings {
  *     stationary                       exp(-V/(g^2/2)) normalised; needs a gradient drift, constant g
  *     samples(FILE.npy)                an array [n][d]; where a density is needed, a Gaussian kernel of
  *                                      Scott's width is put on each and the result says so
- *     uniform(low_1 high_1, low_2 high_2, ...)  a box; one pair stands for all */
+ *     uniform(low_1 high_1, low_2 high_2, ...)  a box; one pair stands for all
+ *     product(EXPR) or product(EXPR_1, ..., EXPR_d)  independent axes, each with a density in x that is
+ *                                      normalised numerically; heavy tails, kinks, jumps and poles are fine
+ *     density(EXPR)                    a density in x1 .. xd; d <= 3 unless it is a product of such
+ *     point(1 -0.5)                    all mass in one point: the result is the transition density. There
+ *                                      is no density at time 0 */
 typedef enum hb_initial_kind {
     HB_INITIAL_KIND_NONE,
     HB_INITIAL_KIND_GAUSSIAN,
@@ -108,7 +113,9 @@ typedef enum hb_initial_kind {
     HB_INITIAL_KIND_SAMPLES,
     HB_INITIAL_KIND_UNIFORM,
     HB_INITIAL_KIND_CALLBACK,
-    HB_INITIAL_KIND_OTHER /* a text that is none of these */
+    HB_INITIAL_KIND_OTHER,   /* a text that is none of these */
+    HB_INITIAL_KIND_DENSITY, /* product(...), density(...) */
+    HB_INITIAL_KIND_POINT
 } hb_initial_kind;
 
 HB_API void hb_problem_settings_default(size_t size, hb_problem_settings *settings);

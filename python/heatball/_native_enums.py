@@ -95,6 +95,8 @@ class InitialKind(enum.IntEnum):
     INITIAL_KIND_UNIFORM = 5
     INITIAL_KIND_CALLBACK = 6
     INITIAL_KIND_OTHER = 7
+    INITIAL_KIND_DENSITY = 8
+    INITIAL_KIND_POINT = 9
 
 
 class Quantity(enum.IntEnum):

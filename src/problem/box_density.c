@@ -203,10 +203,15 @@ static hb_status total_in_box(hb_context *context, hb_box_density *box)
         before = sum;
     }
     HB_CHECK(
-        context, change < 1e-4, HB_ERROR_NUMERICAL,
-        "the initial density was not normalised: %d points a side change its integral by %.1e; "
-        "it must be smooth",
-        LAST[d], change);
+        context,
+        change<
+            (box->steady > 0 ? box->steady : 1e-4), HB_ERROR_NUMERICAL,
+            "the initial density was not normalised: %d points a side change its integral by %.1e; "
+            "it must be smooth and fall fast%s",
+            LAST[d], change, box->steady> 0
+            ? "; a product of densities in one coordinate each may have kinks, jumps and heavy "
+              "tails"
+            : "");
     box->log_total = box->peak + log(sum);
     return HB_OK;
 }

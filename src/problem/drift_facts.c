@@ -144,9 +144,10 @@ static hb_node raw_argument(hb_graph *graph, const hb_graph_node *node, hb_break
     }
 }
 
-static hb_node break_argument(hb_graph *graph, const hb_graph_node *node, hb_break_kind *kind)
+hb_node hb_break_argument(hb_graph *graph, hb_node at, hb_break_kind *kind)
 {
-    const hb_node argument = raw_argument(graph, node, kind);
+    const hb_graph_node node = graph->nodes[at]; /* a copy, since the array may move */
+    const hb_node argument = raw_argument(graph, &node, kind);
     if (argument == HB_NO_NODE || graph->nodes[argument].op != HB_OP_NEGATE) return argument;
     return graph->nodes[argument].a;
 }
@@ -191,12 +192,11 @@ static hb_status add_break(search *s, const hb_drift_break *found)
 
 static hb_status look_at_break(search *s, hb_node i)
 {
-    const hb_graph_node node = s->graph->nodes[i]; /* a copy, since the array may move */
     const int in_x = s->node[i].only != 0, in_t = hb_graph_depends(s->graph, i, 0);
     hb_break_kind kind;
     int vanishes;
     if (!in_x && !in_t) return HB_OK;
-    hb_node argument = break_argument(s->graph, &node, &kind);
+    hb_node argument = hb_break_argument(s->graph, i, &kind);
     HB_TRY(hb_graph_finish(s->graph, argument, &argument));
     if (argument == HB_NO_NODE) return HB_OK;
     HB_TRY(can_vanish(s, argument, &vanishes));
@@ -231,8 +231,7 @@ static int component_hides(const search *s, int i)
     for (hb_node k = 0; k <= s->top; k++) {
         hb_break_kind kind;
         if (!(s->node[k].used & 2) || s->node[k].only == 0 || s->node[k].only == i + 1) continue;
-        const hb_graph_node node = s->graph->nodes[k];
-        const hb_node argument = break_argument(s->graph, &node, &kind);
+        const hb_node argument = hb_break_argument(s->graph, k, &kind);
         if (argument == HB_NO_NODE || kind == HB_BREAK_KINK) continue;
         for (int b = 0; b < facts->n_breaks; b++)
             if (facts->breaks[b].argument == argument) return 1;

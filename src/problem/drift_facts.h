@@ -34,6 +34,9 @@ typedef struct hb_drift_facts {
     hb_drift_break *breaks; // (n_breaks)
 } hb_drift_facts;
 
+/* What must be 0 where the operation of a node is not smooth, up to its sign; -1: it always is smooth. */
+hb_node hb_break_argument(hb_graph *graph, hb_node node, hb_break_kind *kind);
+
 const hb_drift_facts *hb_problem_facts(const hb_problem *problem);
 
 /* The arguments of the breaks, values[n][n_breaks], at x[n][d] and one tau. */

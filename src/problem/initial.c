@@ -51,12 +51,15 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     return refuse(text->context, text->name);
 }
 
-hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory,
+hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
                            hb_problem *problem)
 {
     char *copy;
-    HB_TRY(hb_copy_string(context, text, &copy));
-    hb_initial_text cut = {.context = context, .directory = directory, .dim = problem->dim};
+    HB_TRY(hb_copy_string(context, settings->initial, &copy));
+    hb_initial_text cut = {.context = context,
+                           .directory = settings->directory,
+                           .settings = settings,
+                           .dim = problem->dim};
     char *name = hb_text_trim(copy), *open = strchr(name, '(');
     const size_t length = strlen(name);
     hb_status status = HB_OK;
@@ -93,6 +96,20 @@ const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem)
 {
     static const hb_initial_facts none = {0};
     return problem->initial.law ? &problem->initial.law->facts : &none;
+}
+
+const double *hb_problem_initial_place(const hb_problem *problem)
+{
+    const hb_initial_law *law = problem ? problem->initial.law : NULL;
+    return law && law->place ? law->place(problem) : NULL;
+}
+
+hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,
+                                     hb_graph *graph, int *has, hb_node *log_density)
+{
+    HB_TRY(check_given(context, problem, "the formula of an initial density"));
+    *has = problem->initial.law->formula != NULL;
+    return *has ? problem->initial.law->formula(problem, graph, log_density) : HB_OK;
 }
 
 static hb_status point_by_point(hb_context *context, const hb_problem *problem, size_t n,

@@ -3,16 +3,26 @@
 #ifndef HB_PROBLEM_INITIAL_AVERAGE_H
 #define HB_PROBLEM_INITIAL_AVERAGE_H
 
+#include "problem/expression.h"
+
 #include <heatball/problem.h>
 
 typedef struct hb_initial_facts {
-    int smooth;       /* quadratures over it converge fast */
-    int box;          /* constant on the box of its mass, 0 elsewhere: no slope shows the walls */
-    int serial;       /* it and its draws may be asked by one thread at a time */
+    int smooth; /* quadratures over it converge fast */
+    int box;    /* constant on the box of its mass, 0 elsewhere: no slope shows the walls */
+    int serial; /* it and its draws may be asked by one thread at a time */
+    int point; /* all mass in one place (hb_problem_initial_place): there is no density at time 0 */
     const char *note; /* for the note of a result; NULL: nothing */
 } hb_initial_facts;
 /* All 0 for a problem without an initial density. */
 const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
+
+/* x0[d] of a start that is a point; NULL: it is none. */
+const double *hb_problem_initial_place(const hb_problem *problem);
+/* ln u(x,0), normalised, as a node of a graph whose variables are x1 .. xd; it has no value (NaN) or is -inf where u is 0.
+ * *has: 0 when the start has no formula. */
+hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,
+                                     hb_graph *graph, int *has, hb_node *log_density);
 
 /* x ~ N(mean, C): variance[d] when C is diagonal, else covariance[d][d] (the other is NULL). */
 typedef struct hb_gaussian {

@@ -13,8 +13,9 @@
 /* The text of a density, cut up: NAME(ARGUMENTS). */
 typedef struct hb_initial_text {
     hb_context *context;
-    const char *name;      /* of the law */
-    const char *directory; /* where relative file names start; NULL: here */
+    const char *name;                    /* of the law */
+    const char *directory;               /* where relative file names start; NULL: here */
+    const hb_problem_settings *settings; /* of the problem: its parameters */
     int dim;
     char *
         arguments; /* without blanks at its ends; NULL: there are no parentheses. May be cut up further */
@@ -42,6 +43,11 @@ struct hb_initial_law {
     /* hb_initial_average and hb_initial_moved; NULL: no closed form. */
     void (*average)(const hb_problem *problem, const hb_gaussian *gaussian, double *work,
                     double *log_value, double *gradient);
+    /* Adds ln u(x,0), normalised, as a node of a graph with the variables x1 .. xd; NULL: it has no formula. It has no
+     * value where u is 0. */
+    hb_status (*formula)(const hb_problem *problem, hb_graph *graph, hb_node *log_density);
+    /* The place of a start that is a single point, x0[d]; NULL: it is none. */
+    const double *(*place)(const hb_problem *problem);
     int average_is_diagonal; /* only where the covariance is */
     void (*moved)(const hb_problem *problem, const double *G, const double *shift, const double *D,
                   const double *x, double *work, double *log_value, double *gradient);
@@ -112,6 +118,7 @@ typedef struct hb_box_density {
     hb_status (*raw)(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                      double *log_density, double *gradient);
     const char *what;       /* for messages: "stationary density" */
+    double steady;          /* to which twice the points must agree in d = 2, 3; 0: 1e-4 */
     double low[3], high[3]; /* holds all but about e^-40 of the peak */
     double log_total;       /* ln of the integral of exp(log-density) */
     double peak;            /* largest log-density that was seen */

@@ -6,7 +6,10 @@
     X(mixture)                                                                                     \
     X(stationary)                                                                                  \
     X(samples)                                                                                     \
-    X(uniform)
+    X(uniform)                                                                                     \
+    X(product)                                                                                     \
+    X(density)                                                                                     \
+    X(point)
 
 #define DECLARATION(name) extern const hb_initial_law hb_initial_##name;
 #define ROW(name) &hb_initial_##name,

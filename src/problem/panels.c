@@ -95,8 +95,8 @@ static double tail_of(const panel *p)
 /* Resolved to rounding; or to the noise of the function itself, where a cut no longer helps. */
 static int is_resolved(const hb_panels *panels, const panel *p, double largest, double tail_before)
 {
-    const double tail = tail_of(p);
-    return tail <= RESOLVED * largest + 1e-15 * panels->settings.scale ||
+    const double tail = tail_of(p), own = panels->settings.resolved;
+    return tail <= (own > 0 ? own : RESOLVED) * largest + 1e-15 * panels->settings.scale ||
            (tail <= NOISE * largest && tail > 0.7 * tail_before);
 }
 

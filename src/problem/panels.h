@@ -24,6 +24,7 @@ typedef struct hb_panels_settings {
                      differ by at most this factor, so that the integral is right to 1e-13 relative
                      from the start on */
     double scale; /* errors of 1e-15 times this are no reason to cut a panel */
+    double resolved; /* last coefficients against the largest value of a panel; 0: 1e-13 */
     const char *name, *variable; /* "the noise g(t)", "t", for messages */
 } hb_panels_settings;
 

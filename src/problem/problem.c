@@ -102,7 +102,7 @@ static hb_status create_motion(hb_context *context, const hb_problem_settings *s
 static hb_status create_start(hb_context *context, const hb_problem_settings *s,
                               hb_problem *problem)
 {
-    if (s->initial) return hb_initial_parse(context, s->initial, s->directory, problem);
+    if (s->initial) return hb_initial_parse(context, s, problem);
     if (!s->initial_callback) return HB_OK;
     return hb_initial_from_callback(context, s->initial_callback, s->initial_user, problem);
 }

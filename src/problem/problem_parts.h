@@ -123,7 +123,7 @@ struct hb_problem {
 hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem);
 
 /* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
-hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory,
+hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
                            hb_problem *problem);
 hb_status hb_initial_from_callback(hb_context *context, hb_density_callback function, void *user,
                                    hb_problem *problem);

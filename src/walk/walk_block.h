@@ -11,11 +11,13 @@
 typedef struct hb_walk_problem {
     const hb_problem *problem;
     size_t d;
-    double tau;          /* tau0 */
-    int full_frame;      /* the frame is e^{-As} with the whole Jacobian; else with its diagonal */
-    int linear;          /* the drift is linear: the frame is exact, a walk has one step */
-    int gradient;        /* the drift is a gradient that does not depend on tau */
-    int closed_form;     /* the last step needs no draw */
+    double tau;      /* tau0 */
+    int full_frame;  /* the frame is e^{-As} with the whole Jacobian; else with its diagonal */
+    int linear;      /* the drift is linear: the frame is exact, a walk has one step */
+    int gradient;    /* the drift is a gradient that does not depend on tau */
+    int closed_form; /* the last step needs no draw */
+    const double
+        *place; /* (d), a start that is a single point: walks are led to it; NULL: it is none */
     const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
 } hb_walk_problem;
 
@@ -34,6 +36,9 @@ typedef struct hb_walk_plan {
     double finish;  /* expected rings below which the parametrix takes over; 0: 1 */
     double finesse; /* rates of the clocks, in units of what the drift's curvature suggests */
 } hb_walk_plan;
+
+/* Full frames are no larger where walks are led to a point. */
+enum { HB_WALK_BRIDGE_DIM = 12 };
 
 typedef struct hb_walk_block hb_walk_block; /* what one thread works with */
 

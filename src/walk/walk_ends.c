@@ -62,7 +62,8 @@ static void end_closed(hb_walk_block *b, hb_walk *walk)
     }
     hb_walk_pull(&b->shared, row.tangent, 1, gradient, row.slope);
     hb_walk_store(b, walk, walk->log_weight + log_value, row.slope);
-    b->stray[walk->number] = !b->shared.linear && distance2(b, gradient) > FAR * FAR;
+    b->stray[walk->number] =
+        b->shared.place ? walk->stray : !b->shared.linear && distance2(b, gradient) > FAR * FAR;
 }
 
 /* mean +- L g, C = L L' in b->spread; 0 when there is no L. */

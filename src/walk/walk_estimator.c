@@ -454,7 +454,8 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     HB_TRY(hb_walk_linear_find(w->context, problem, tau, &w->linear));
     const int diagonal = w->linear.diagonal;
     w->closed = hb_walk_linear_is_closed(&w->linear);
-    *shared = (hb_walk_problem){.problem = problem, .d = d, .tau = tau};
+    *shared = (hb_walk_problem){
+        .problem = problem, .d = d, .tau = tau, .place = hb_problem_initial_place(problem)};
     shared->linear = w->closed || (is_sound(&w->linear) && (!uniform || diagonal));
     shared->exact = shared->linear ? w->linear.backward : NULL;
     shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&

@@ -22,14 +22,16 @@
  * first order, z.R of order |A - diag A|, which is added to l.
  * A number to reproduce: F = -x from x = 0.7 over s = 0.5 has m = 0.7 (e^0.5 - 1), C = e - 1 and
  * the factor e^0.5. */
+#include "walk/walk_bridge.h"
 #include "walk/walk_steps.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double REACH = 2;     /* the longest step is this over the rate */
-static const double LEAST = 0.3;   /* least rate, over tau0 */
-static const double MOMENT = 1.3;  /* from the curvature at a probe to the rms of z.R */
+static const double REACH = 2;    /* the longest step is this over the rate */
+static const double LEAST = 0.3;  /* least rate, over tau0 */
+static const double MOMENT = 1.3; /* from the curvature at a probe to the rms of z.R */
+static const double FAR = 4;      /* deviations from a start that is a point, where walks are led */
 static const double BREATHE = 0.5; /* share of |A| in the rate */
 
 /* |F(probe) - b - A y| for the probe at +reach or -reach. */
@@ -95,6 +97,47 @@ static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
     return hb_parametrix_rate(shared, walk, view->finesse);
 }
 
+/* Whether a step may leave so little that it must be led to the start's place. Others leave half or more. */
+static int is_led(const hb_walk_problem *shared, const hb_walk *walk, double rate)
+{
+    return shared->place && rate * walk->left <= 2 * REACH;
+}
+
+/* As long as it is not led, a walk may end farther from the place than any that are led begin. */
+static void begin_to_lead(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view,
+                          double *E, double *m, double *C, double *work)
+{
+    const size_t d = shared->d;
+    double squares = 0;
+    if (walk->led || walk->steps == 1) {
+        walk->led = 1;
+        return;
+    }
+    walk->led = 1;
+    hb_walk_frame(shared, view, 1, walk->left, E, m, C, work);
+    for (size_t i = 0; i < d; i++) {
+        const double gap = shared->place[i] - walk->row[i] - m[i];
+        squares += gap * gap / C[shared->full_frame ? i * d + i : i];
+    }
+    walk->stray = squares > FAR * FAR * (double)d;
+}
+
+/* Moves the walk and its derivative over the lag s; 0: it is lost. */
+static int move(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view, double s,
+                const double *E, const double *m, double *work)
+{
+    const hb_walk_row row = hb_walk_row_of(shared, walk->row);
+    hb_walk_view led = *view;
+    if (!is_led(shared, walk, view->rate)) {
+        if (row.turn) memset(row.turn, 0, hb_walk_matrix(shared) * sizeof(double));
+        hb_walk_carry(shared, E, row.tangent, work);
+        return hb_walk_move(shared, walk, view, m);
+    }
+    if (!hb_walk_bridge(shared, walk, view, s, E, row.direction, work)) return 0;
+    led.normals = row.direction;
+    return hb_walk_move(shared, walk, &led, m);
+}
+
 static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view)
 {
     const size_t d = shared->d;
@@ -106,19 +149,21 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     const double s = hb_walk_least(ring, cap);
     const int last = ring >= cap && cap >= walk->left;
     double w = s * hb_trace(d, view->jacobian);
+    if (is_led(shared, walk, rate)) begin_to_lead(shared, walk, view, E, m, spread, work);
     if (shared->exact)
         w = exact_frame(shared, row.x, E, m, spread);
     else
         hb_walk_frame(shared, view, 1, s, E, m, spread, work);
     walk->log_weight -= w;
-    walk->left = last ? 0 : walk->left - s;
     walk->rate = rate;
-    hb_walk_carry(shared, E, row.tangent, work);
     if (last) {
+        hb_walk_carry(shared, E, row.tangent, work);
         for (size_t i = 0; i < d; i++) row.x[i] += m[i];
+        walk->left = 0;
         return 1;
     }
-    walk->lost |= !hb_walk_move(shared, walk, view, m);
+    walk->lost |= !move(shared, walk, view, s, E, m, work);
+    walk->left -= s;
     if (ring < cap) {
         walk->owing = &hb_walk_parametrix;
         hb_walk_keep_frame(shared, walk, view, work);
@@ -137,6 +182,10 @@ static void settle(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_v
     hb_walk_rest_slope(shared, walk, view, gap);
     memset(change, 0, d * sizeof *change);
     hb_walk_pull(shared, row.tangent, -1 / walk->rate, gap, change);
+    if (row.turn) {
+        for (size_t i = 0; i < d; i++) gap[i] = view->F[i] - row.expected[i];
+        hb_walk_pull(shared, row.turn, -1 / walk->rate, gap, change);
+    }
     hb_walk_multiply(d, walk, row.slope, 1 - dot / walk->rate, change);
 }
 

@@ -20,6 +20,7 @@ typedef struct hb_walk {
     const hb_walk_law
         *owing; /* whose clock has rung; settled when the drift at the new place is known */
     int sign, lost, steps;
+    int led, stray;    /* to a point: it is on its way there; it came from too far */
     double left;       /* tau that is left to go */
     double log_weight; /* ln |W| */
     double rate;       /* of the last clock */
@@ -43,6 +44,7 @@ typedef struct hb_walk_row {
     double *tangent;  // (matrix), dx/dx0
     double *frame;    // (matrix), owing: A of the frame
     double *entry;    // (d), where the gauge or the reversed walk was entered
+    double *turn; // (matrix), dz/dx0 of a step to a point (walk_bridge.c); NULL: the start is none
 } hb_walk_row;
 
 /* Doubles of a frame's matrix. */
@@ -53,7 +55,7 @@ static inline size_t hb_walk_matrix(const hb_walk_problem *shared)
 
 static inline size_t hb_walk_row_size(const hb_walk_problem *shared)
 {
-    return 6 * shared->d + 2 * hb_walk_matrix(shared);
+    return 6 * shared->d + (shared->place ? 3 : 2) * hb_walk_matrix(shared);
 }
 
 /* Doubles of hb_walk_view.work. */
@@ -66,8 +68,15 @@ static inline size_t hb_walk_step_work(const hb_walk_problem *shared)
 static inline hb_walk_row hb_walk_row_of(const hb_walk_problem *shared, double *row)
 {
     const size_t d = shared->d, matrix = hb_walk_matrix(shared);
-    return (hb_walk_row){row,         row + d,     row + 2 * d,          row + 3 * d,
-                         row + 4 * d, row + 5 * d, row + 5 * d + matrix, row + 5 * d + 2 * matrix};
+    return (hb_walk_row){row,
+                         row + d,
+                         row + 2 * d,
+                         row + 3 * d,
+                         row + 4 * d,
+                         row + 5 * d,
+                         row + 5 * d + matrix,
+                         row + 5 * d + 2 * matrix,
+                         shared->place ? row + 6 * d + 2 * matrix : NULL};
 }
 
 /* fmin and fmax without their care for NaN, which costs a call. */

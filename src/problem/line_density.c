@@ -1,0 +1,476 @@
+/* A density on the line, known up to a factor: where its mass is, how much, and the inverse of its integral.
+ *
+ * Places. The line is looked at along rays x = e +- exp(v), v in steps of 1/32, from 0 first and then from every place
+ * e that was found: a zero of an argument at which the formula is not smooth (drift_facts.c: the 0 of |x|, the 1 of
+ * max(0, 1 - x^2), the end of a log), by bisection, and a peak that is narrow against the steps. Rays see all sizes
+ * alike, so tails as heavy as 1e300 and peaks as narrow as 1e-12 are found.
+ * Mass. The places cut the line into pieces, and each piece its middle into two rays. On a ray
+ *     int u dx = int exp(ln u(e +- exp(v)) + v) dv
+ * by adaptive panels (panels.c) where the integrand is within e^-45 of its peak: heavy tails and poles of u at e that
+ * have a mass both fall exponentially in v. Below the smallest v that rounding lets x see, a pole goes on as the power
+ * that it has there. What does not fall has no finite mass and is refused.
+ * A number to reproduce: 1/(1 + x^2) has the mass pi. */
+#include "problem/line_density.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/drift_facts.h"
+#include "problem/panels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32 };
+
+static const double LAST = 690;  /* v: x = 1e299 */
+static const double DROP = 45;   /* in ln, below which there is nothing */
+static const double SHARP = 0.3; /* a peak, from step to step */
+static const double NEAR = 20;   /* closer to e than e^-20 |e| the rounding of x is seen */
+
+/* Of panels, in turn: far from 0 the rounding of x is seen in a narrow peak. */
+enum { N_RESOLVED = 3 };
+static const double RESOLVED[N_RESOLVED] = {1e-13, 1e-10, 1e-8};
+
+typedef struct ray {
+    double e;        /* its end */
+    double sign;     /* of x - e */
+    double low, top; /* of v */
+    double before;   /* mass left of the ray */
+    double mass;     /* of the whole */
+    double tail;     /* mass below low */
+    double slope;    /* of ln of the integrand there */
+    hb_panels *panels;
+} ray;
+
+struct hb_line_density {
+    hb_context *context;
+    hb_graph *graph;
+    hb_node node, log_node;
+    char what[80];
+    hb_program *value;     // ln u, u
+    hb_program *gradient;  // ln u, u, their slopes
+    hb_program *arguments; // of the breaks, NULL: none
+    int n_breaks, n_places, n_rays;
+    double place[MAX_PLACES]; /* in order once all are found */
+    ray rays[2 * MAX_PLACES + 2];
+    double peak; /* of ln of all integrands */
+    double total, log_total;
+    double low, high;
+    const ray *now; /* while its panels are made */
+};
+
+/* ---- the formula ---- */
+
+static double log_value(const double *pair)
+{
+    if (!isnan(pair[0])) return pair[0];
+    return pair[1] > 0 ? log(pair[1]) : -INFINITY;
+}
+
+static hb_status look(hb_context *context, const hb_line_density *line, size_t n, const double *x,
+                      double *pairs, double *l)
+{
+    HB_TRY(hb_program_run(context, line->value, n, x, 0, pairs));
+    for (size_t i = 0; i < n; i++) {
+        HB_CHECK(context, !(pairs[2 * i + 1] < 0), HB_ERROR_ARGUMENT,
+                 "%s: the density is %.4g at x = %.6g; it must not be negative, write max(0, ...)",
+                 line->what, pairs[2 * i + 1], x[i]);
+        l[i] = log_value(pairs + 2 * i);
+    }
+    return HB_OK;
+}
+
+static hb_status find_breaks(hb_line_density *line)
+{
+    hb_node found[MAX_BREAKS];
+    hb_graph *graph = line->graph;
+    for (hb_node i = 0; i <= line->node; i++) {
+        hb_break_kind kind;
+        hb_interval range;
+        int known = 0;
+        if (!hb_graph_depends(graph, i, 1)) continue;
+        hb_node argument = hb_break_argument(graph, i, &kind);
+        HB_TRY(hb_graph_finish(graph, argument, &argument));
+        if (argument == HB_NO_NODE) continue;
+        HB_TRY(hb_log_form_range(graph, argument, &range));
+        for (int k = 0; k < line->n_breaks; k++) known |= found[k] == argument;
+        if (known || !(range.low <= 0 && range.high >= 0)) continue;
+        HB_CHECK(line->context, line->n_breaks < MAX_BREAKS, HB_ERROR_ARGUMENT,
+                 "%s: the density has more than %d kinks, jumps and poles", line->what, MAX_BREAKS);
+        found[line->n_breaks++] = argument;
+    }
+    if (line->n_breaks == 0) return HB_OK;
+    return hb_program_compile(graph, line->n_breaks, found, &line->arguments);
+}
+
+static hb_status compile(hb_line_density *line)
+{
+    hb_node nodes[4] = {0, line->node};
+    HB_TRY(find_breaks(line));
+    HB_TRY(hb_log_form(line->graph, line->node, nodes));
+    line->log_node = nodes[0];
+    for (int k = 0; k < 2; k++)
+        HB_TRY(hb_graph_derivative(line->graph, nodes[k], 1, nodes + 2 + k));
+    HB_TRY(hb_program_compile(line->graph, 2, nodes, &line->value));
+    return hb_program_compile(line->graph, 4, nodes, &line->gradient);
+}
+
+/* ---- places ---- */
+
+static int add_place(hb_line_density *line, double x)
+{
+    for (int k = 0; k < line->n_places; k++)
+        if (fabs(line->place[k] - x) <= 1e-14 * fabs(x)) return 0;
+    if (line->n_places == MAX_PLACES) return 0;
+    line->place[line->n_places++] = x;
+    return 1;
+}
+
+typedef struct scan {
+    size_t n;
+    double *x, *pairs, *l, *arguments; // (n), (n, 2), (n), (n, n_breaks)
+    hb_workspace work;
+} scan;
+
+static double first_v(double e)
+{
+    return e == 0 ? -LAST : log(fabs(e)) - NEAR;
+}
+
+static double x_on(double e, double sign, double v)
+{
+    return e + sign * exp(v);
+}
+
+/* x with argument k equal 0 between a and b, where it has two signs. */
+static hb_status bisect(const hb_line_density *line, int k, double a, double b, double at_a,
+                        double *values, double *x)
+{
+    for (int step = 0; step < 1100; step++) {
+        const double middle = 0.5 * (a + b);
+        if (middle == a || middle == b) break;
+        HB_TRY(hb_program_run(line->context, line->arguments, 1, &middle, 0, values));
+        if (values[k] == 0) {
+            a = b = middle;
+            break;
+        }
+        *((values[k] > 0) == (at_a > 0) && !isnan(values[k]) ? &a : &b) = middle;
+    }
+    *x = fabs(a) < fabs(b) ? a : b; // 0 rather than the number next to it
+    return HB_OK;
+}
+
+static hb_status find_zeros(hb_line_density *line, const scan *s)
+{
+    const int m = line->n_breaks;
+    double values[MAX_BREAKS], x;
+    if (m == 0) return HB_OK;
+    HB_TRY(hb_program_run(line->context, line->arguments, s->n, s->x, 0, s->arguments));
+    for (size_t i = 0; i < s->n; i++)
+        for (int k = 0; k < m; k++) {
+            const double a = s->arguments[i * (size_t)m + (size_t)k];
+            const double b = i + 1 < s->n ? s->arguments[(i + 1) * (size_t)m + (size_t)k] : NAN;
+            const double before = i > 0 ? s->arguments[(i - 1) * (size_t)m + (size_t)k] : 0;
+            if (a == 0 && before != 0 && !isnan(before) && b != 0 && !isnan(b))
+                add_place(line, s->x[i]);
+            if (!((a < 0 && b > 0) || (a > 0 && b < 0))) continue;
+            HB_TRY(bisect(line, k, s->x[i], s->x[i + 1], a, values, &x));
+            add_place(line, x);
+        }
+    return HB_OK;
+}
+
+/* The largest value between a and b, by golden section. */
+static hb_status climb(const hb_line_density *line, double a, double b, double *x)
+{
+    const double golden = 0.5 * (sqrt(5) - 1);
+    double pairs[4], l[2];
+    for (int step = 0; step < 120 && fabs(b - a) > 1e-15 * fabs(a + b); step++) {
+        const double two[2] = {b - golden * (b - a), a + golden * (b - a)};
+        HB_TRY(look(line->context, line, 2, two, pairs, l));
+        *(l[0] < l[1] ? &a : &b) = l[0] < l[1] ? two[0] : two[1];
+    }
+    *x = 0.5 * (a + b);
+    return HB_OK;
+}
+
+static int has_place(const hb_line_density *line, double a, double b)
+{
+    int found = 0;
+    for (int k = 0; k < line->n_places; k++)
+        found |= line->place[k] >= fmin(a, b) && line->place[k] <= fmax(a, b);
+    return found;
+}
+
+static hb_status find_peaks(hb_line_density *line, const scan *s)
+{
+    double x, top = -INFINITY;
+    for (size_t i = 0; i < s->n; i++) top = fmax(top, s->l[i] < INFINITY ? s->l[i] : -INFINITY);
+    for (size_t i = 1; i + 1 < s->n; i++) {
+        const double before = s->l[i - 1], here = s->l[i], after = s->l[i + 1];
+        if (!(here > before && here >= after && here > top - 2 * DROP)) continue;
+        if (!(here - before > SHARP || here - after > SHARP)) continue;
+        if (has_place(line, s->x[i - 1], s->x[i + 1])) continue;
+        HB_TRY(climb(line, s->x[i - 1], s->x[i + 1], &x));
+        add_place(line, x);
+    }
+    return HB_OK;
+}
+
+static hb_status look_around(hb_line_density *line, scan *s, double e)
+{
+    for (double sign = -1; sign <= 1; sign += 2) {
+        const double first = first_v(e);
+        s->n = (size_t)((LAST - first) * PER_UNIT);
+        for (size_t i = 0; i < s->n; i++) s->x[i] = x_on(e, sign, first + (double)i / PER_UNIT);
+        HB_TRY(look(line->context, line, s->n, s->x, s->pairs, s->l));
+        HB_TRY(find_zeros(line, s));
+        HB_TRY(find_peaks(line, s));
+    }
+    return HB_OK;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static hb_status find_places(hb_line_density *line, scan *s)
+{
+    line->place[line->n_places++] = 0;
+    for (int k = 0; k < line->n_places; k++) HB_TRY(look_around(line, s, line->place[k]));
+    qsort(line->place, (size_t)line->n_places, sizeof(double), in_order);
+    return HB_OK;
+}
+
+/* ---- mass ---- */
+
+static void cut_rays(hb_line_density *line)
+{
+    const int n = line->n_places;
+    const double *p = line->place;
+    for (int k = 0; k < n; k++) {
+        const double left = k > 0 ? log(0.5 * (p[k] - p[k - 1])) : LAST;
+        const double right = k + 1 < n ? log(0.5 * (p[k + 1] - p[k])) : LAST;
+        line->rays[line->n_rays++] = (ray){.e = p[k], .sign = -1, .top = left};
+        line->rays[line->n_rays++] = (ray){.e = p[k], .sign = 1, .top = right};
+    }
+    for (int k = 0; k < line->n_rays; k++)
+        line->rays[k].low = fmin(first_v(line->rays[k].e), line->rays[k].top - 1);
+}
+
+/* ln of the integrand at the steps of a ray, the last at its top. */
+static hb_status scan_ray(const hb_line_density *line, const ray *r, scan *s)
+{
+    s->n = (size_t)ceil((r->top - r->low) * PER_UNIT) + 1;
+    for (size_t i = 0; i < s->n; i++)
+        s->x[i] = x_on(r->e, r->sign, fmin(r->low + (double)i / PER_UNIT, r->top));
+    HB_TRY(look(line->context, line, s->n, s->x, s->pairs, s->l));
+    for (size_t i = 0; i < s->n; i++)
+        s->l[i] =
+            s->x[i] == r->e ? -INFINITY : s->l[i] + fmin(r->low + (double)i / PER_UNIT, r->top);
+    return HB_OK;
+}
+
+static hb_status find_peak(hb_line_density *line, scan *s)
+{
+    line->peak = -INFINITY;
+    for (int k = 0; k < line->n_rays; k++) {
+        HB_TRY(scan_ray(line, line->rays + k, s));
+        for (size_t i = 0; i < s->n; i++) line->peak = fmax(line->peak, s->l[i]);
+    }
+    HB_CHECK(line->context, line->peak > -INFINITY, HB_ERROR_ARGUMENT,
+             "%s: the density is 0 or has no value wherever it was looked at; it needs a mass",
+             line->what);
+    HB_CHECK(line->context, line->peak < INFINITY, HB_ERROR_ARGUMENT,
+             "%s: the density is infinite on an interval; it must have a finite mass", line->what);
+    return HB_OK;
+}
+
+/* The part of the ray where the integrand counts, and the power that it has at the ray's end. */
+static hb_status bound_ray(hb_line_density *line, ray *r, scan *s)
+{
+    HB_TRY(scan_ray(line, r, s));
+    size_t first = s->n, last = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->l[i] >= line->peak - DROP) {
+            if (first == s->n) first = i;
+            last = i;
+        }
+    if (first == s->n) {
+        r->low = r->top;
+        return HB_OK;
+    }
+    HB_CHECK(line->context, r->top < LAST || last + 1 < s->n, HB_ERROR_ARGUMENT,
+             "%s: the density cannot be normalised: its mass does not end before |x| = 1e299",
+             line->what);
+    const double start = r->low;
+    r->low = start + (double)(first > 0 ? first - 1 : 0) / PER_UNIT;
+    r->top = fmin(start + (double)(last + 1) / PER_UNIT, r->top);
+    if (first > 0 || s->n <= 2 * PER_UNIT) return HB_OK;
+    r->slope = (s->l[2 * PER_UNIT] - s->l[0]) / 2;
+    HB_CHECK(line->context, r->slope > 0.02, HB_ERROR_ARGUMENT,
+             "%s: the density cannot be normalised: it has no finite mass near x = %.10g",
+             line->what, r->e);
+    r->tail = exp(s->l[0] - line->peak) / r->slope;
+    return HB_OK;
+}
+
+static hb_status integrand(void *user, size_t n, const double *v, double *h)
+{
+    const hb_line_density *line = user;
+    double x[HB_PANEL_NODES], pairs[2 * HB_PANEL_NODES];
+    for (size_t first = 0; first < n; first += HB_PANEL_NODES) {
+        const size_t count = n - first < HB_PANEL_NODES ? n - first : HB_PANEL_NODES;
+        for (size_t i = 0; i < count; i++) x[i] = x_on(line->now->e, line->now->sign, v[first + i]);
+        HB_TRY(look(line->context, line, count, x, pairs, h + first));
+        for (size_t i = 0; i < count; i++)
+            h[first + i] = exp(h[first + i] + v[first + i] - line->peak);
+    }
+    return HB_OK;
+}
+
+static hb_status weigh_ray(hb_line_density *line, ray *r)
+{
+    hb_panels_settings settings = {.function = integrand,
+                                   .user = line,
+                                   .scale = 1,
+                                   .name = "the initial density",
+                                   .variable = "ln|x|"};
+    r->before = line->total;
+    if (!(r->low < r->top)) return HB_OK;
+    line->now = r;
+    hb_status status = HB_ERROR_NUMERICAL;
+    for (size_t k = 0; k < N_RESOLVED && status == HB_ERROR_NUMERICAL; k++) {
+        settings.resolved = RESOLVED[k];
+        status = hb_panels_create(line->context, &settings, r->low, r->top, &r->panels);
+    }
+    line->now = NULL;
+    HB_TRY(status);
+    r->mass = r->tail + fmax(0, hb_panels_total(r->panels));
+    line->total += r->mass;
+    return HB_OK;
+}
+
+static hb_status weigh(hb_line_density *line, scan *s)
+{
+    cut_rays(line);
+    HB_TRY(find_peak(line, s));
+    for (int k = 0; k < line->n_rays; k++) HB_TRY(bound_ray(line, line->rays + k, s));
+    for (int k = 0; k < line->n_rays; k++) HB_TRY(weigh_ray(line, line->rays + k));
+    HB_CHECK(line->context, line->total > 0 && isfinite(line->total), HB_ERROR_ARGUMENT,
+             "%s: the density cannot be normalised: its mass came out as %g", line->what,
+             line->total);
+    line->log_total = line->peak + log(line->total);
+    return HB_OK;
+}
+
+/* ---- the whole ---- */
+
+static hb_status build(hb_line_density *line, double share)
+{
+    scan s = {0};
+    HB_TRY(compile(line));
+    const size_t most = (size_t)(2 * LAST * PER_UNIT) + 40 * PER_UNIT;
+    HB_TRY(HB_WORKSPACE(line->context, &s.work, HB_ARRAY(s.x, most), HB_ARRAY(s.pairs, 2 * most),
+                        HB_ARRAY(s.l, most),
+                        HB_ARRAY(s.arguments, most * (size_t)(line->n_breaks + 1))));
+    hb_status status = find_places(line, &s);
+    if (status == HB_OK) status = weigh(line, &s);
+    hb_workspace_destroy(&s.work);
+    HB_TRY(status);
+    HB_TRY(hb_line_density_quantile(line->context, line, 0.5 * share, &line->low));
+    return hb_line_density_quantile(line->context, line, 1 - 0.5 * share, &line->high);
+}
+
+hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node node,
+                                 const char *what, double share, hb_line_density **out)
+{
+    void *memory;
+    *out = NULL;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_line_density), &memory));
+    hb_line_density *line = memset(memory, 0, sizeof *line);
+    line->context = context;
+    line->graph = graph;
+    line->node = node;
+    strncpy(line->what, what, sizeof line->what - 1);
+    const hb_status status = build(line, share);
+    if (status != HB_OK) {
+        hb_line_density_destroy(context, line);
+        return status;
+    }
+    *out = line;
+    return HB_OK;
+}
+
+void hb_line_density_destroy(hb_context *context, hb_line_density *line)
+{
+    if (!line) return;
+    hb_program_destroy(line->value);
+    hb_program_destroy(line->gradient);
+    hb_program_destroy(line->arguments);
+    for (int k = 0; k < line->n_rays; k++) hb_panels_destroy(context, line->rays[k].panels);
+    hb_release(context, line);
+}
+
+/* ---- questions ---- */
+
+hb_status hb_line_density_evaluate(hb_context *context, const hb_line_density *line, size_t n,
+                                   const double *x, double *log_density, double *slope)
+{
+    enum { BLOCK = 128 };
+    double rows[4 * BLOCK];
+    const size_t width = slope ? 4 : 2;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t count = n - first < BLOCK ? n - first : BLOCK;
+        HB_TRY(hb_program_run(context, slope ? line->gradient : line->value, count, x + first, 0,
+                              rows));
+        for (size_t i = 0; i < count; i++) {
+            const double *row = rows + i * width, l = log_value(row);
+            log_density[first + i] = l - line->log_total;
+            if (!slope) continue;
+            slope[first + i] = isfinite(row[2]) ? row[2] : row[3] / row[1];
+            if (!isfinite(l) || !isfinite(slope[first + i])) slope[first + i] = 0;
+        }
+    }
+    return HB_OK;
+}
+
+hb_status hb_line_density_quantile(hb_context *context, const hb_line_density *line, double u,
+                                   double *x)
+{
+    int first = 0, last = line->n_rays;
+    const double mass = u * line->total;
+    while (last - first > 1) {
+        const int middle = (first + last) / 2;
+        *(line->rays[middle].before <= mass ? &first : &last) = middle;
+    }
+    const ray *r = line->rays + first;
+    while (r->mass == 0 && r > line->rays) r--; // rounding has left the last mass
+    double part = fmin(fmax(mass - r->before, 0), r->mass), v;
+    if (r->sign < 0) part = r->mass - part;
+    if (part < r->tail)
+        v = r->low + log(fmax(part / r->tail, 1e-300)) / r->slope;
+    else
+        HB_TRY(hb_panels_inverse(context, r->panels,
+                                 fmin(part - r->tail, hb_panels_total(r->panels)), &v));
+    *x = x_on(r->e, r->sign, v);
+    return HB_OK;
+}
+
+void hb_line_density_box(const hb_line_density *line, double *low, double *high)
+{
+    *low = line->low;
+    *high = line->high;
+}
+
+int hb_line_density_is_smooth(const hb_line_density *line)
+{
+    return line->n_breaks == 0;
+}
+
+hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total)
+{
+    *log_total = line->log_total;
+    return line->log_node;
+}

@@ -1,0 +1,26 @@
+/* problem/line_density.h: a density on the line that is known up to a factor, from its formula. */
+#ifndef HB_PROBLEM_LINE_DENSITY_H
+#define HB_PROBLEM_LINE_DENSITY_H
+
+#include "problem/log_form.h"
+
+typedef struct hb_line_density hb_line_density;
+
+/* The node of a graph of dim 1; the graph must live as long. what opens messages: "product, axis 2". share: of the mass
+ * may be outside of the box. */
+hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node node,
+                                 const char *what, double share, hb_line_density **out);
+void hb_line_density_destroy(hb_context *context, hb_line_density *line);
+
+/* ln u[n], normalised, -inf where the formula has no value, and its slope[n] (0 there; may be NULL) at x[n]. */
+hb_status hb_line_density_evaluate(hb_context *context, const hb_line_density *line, size_t n,
+                                   const double *x, double *log_density, double *slope);
+/* x with u of the mass below it, 0 < u < 1. */
+hb_status hb_line_density_quantile(hb_context *context, const hb_line_density *line, double u,
+                                   double *x);
+void hb_line_density_box(const hb_line_density *line, double *low, double *high);
+int hb_line_density_is_smooth(const hb_line_density *line);
+/* ln u as a node of the graph that it was made in, and what has to be subtracted to normalise it. */
+hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total);
+
+#endif
