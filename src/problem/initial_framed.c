@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "problem/frame.h"
 #include "problem/frame_build.h"
+#include "problem/initial_formula.h"
 #include "problem/initial_law.h"
 
 #include <math.h>
@@ -228,19 +229,23 @@ static hb_status take_gaussians(hb_context *context, hb_problem *problem, const 
 
 /* ---- entering ---- */
 
-static hb_status check_domain(hb_context *context, const hb_problem *problem)
+/* Whether the box of the mass lies in the domain; its first axis that does not is reported when it must. */
+static hb_status check_domain(hb_context *context, const hb_problem *problem, int must, int *inside)
 {
     const size_t d = (size_t)problem->dim;
     const hb_frame *frame = problem->frame;
     hb_workspace work;
     double *low, *high;
+    *inside = 1;
     if (!frame->bends || !inner_law(problem)->box) return HB_OK;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(low, d), HB_ARRAY(high, d)));
     inner_law(problem)->box(problem->outside, low, high);
     hb_status status = HB_OK;
-    for (size_t a = 0; a < d && status == HB_OK; a++) {
+    for (size_t a = 0; a < d && *inside; a++) {
         const hb_axis_map *map = &frame->axes[a];
-        if (low[a] > map->low && high[a] < map->high) continue;
+        *inside = low[a] > map->low && high[a] < map->high;
+        const int ends_there = low[a] >= map->low && high[a] <= map->high;
+        if (*inside || (!must && ends_there)) continue;
         status = hb_fail(context, HB_ERROR_ARGUMENT,
                          "the initial density has mass from %.4g to %.4g on axis %zu, but the "
                          "process lives between %g and %g there, where its noise does not vanish; "
@@ -249,6 +254,29 @@ static hb_status check_domain(hb_context *context, const hb_problem *problem)
     }
     hb_workspace_destroy(&work);
     return status;
+}
+
+/* A density that ends where the domain does, as a function of y; d <= 3. */
+static int density_of_y(void *user, size_t n, const double *y, double *log_density,
+                        double *gradient)
+{
+    const hb_problem *problem = user;
+    if (evaluate(problem->context, problem, n, y, log_density, gradient) != HB_OK) return 1;
+    for (size_t i = 0; i < n; i++)
+        if (isnan(log_density[i])) log_density[i] = -INFINITY;
+    return 0;
+}
+
+/* A point goes where it is in y. */
+static hb_status take_place(hb_context *context, hb_problem *problem)
+{
+    problem->initial = problem->outside->initial;
+    problem->outside->initial = (hb_initial){0};
+    hb_gaussians *g = problem->initial.data;
+    HB_TRY(hb_frame_to_y(context, problem->frame, 0, 1, g->mean, g->mean));
+    HB_CHECK(context, !isnan(g->mean[0]), HB_ERROR_ARGUMENT,
+             "the start is a point outside of the domain of the process, where the noise vanishes");
+    return HB_OK;
 }
 
 static void destroy(hb_context *context, void *data)
@@ -285,22 +313,32 @@ static hb_status wrap(hb_context *context, hb_problem *problem, double *L)
     return HB_OK;
 }
 
-hb_status hb_initial_enter_frame(hb_context *context, hb_problem *problem)
+/* With the frame's L at time 0; *kept: L belongs to the start now. */
+static hb_status enter(hb_context *context, hb_problem *problem, double *L, int *kept)
 {
     const hb_initial_law *law = inner_law(problem);
+    const hb_frame *frame = problem->frame;
+    int taken, inside;
+    HB_TRY(hb_initial_take_formula(context, problem, L, &taken));
+    if (taken) return HB_OK;
+    const int gaussians = law->destroy == hb_gaussians_destroy && !frame->bends;
+    const hb_gaussians *g = gaussians ? problem->outside->initial.data : NULL;
+    if (gaussians && (!frame->turns || g->count == 1)) return take_gaussians(context, problem, L);
+    HB_TRY(check_domain(context, problem, problem->dim > 3, &inside));
+    if (!inside) return hb_initial_from_callback(context, density_of_y, problem, problem);
+    *kept = 1;
+    return wrap(context, problem, L);
+}
+
+hb_status hb_initial_enter_frame(hb_context *context, hb_problem *problem)
+{
     const size_t d = (size_t)problem->dim;
     void *memory;
-    HB_TRY(check_domain(context, problem));
+    int kept = 0;
+    if (inner_law(problem)->place) return take_place(context, problem);
     HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
     hb_status status = hb_frame_matrix(context, problem->frame, 0, memory);
-    const int gaussians = law->destroy == hb_gaussians_destroy && !problem->frame->bends;
-    const hb_gaussians *g = gaussians ? problem->outside->initial.data : NULL;
-    if (status == HB_OK && gaussians && (!problem->frame->turns || g->count == 1)) {
-        status = take_gaussians(context, problem, memory);
-        hb_release(context, memory);
-        return status;
-    }
-    if (status == HB_OK) status = wrap(context, problem, memory);
-    if (status != HB_OK) hb_release(context, memory);
+    if (status == HB_OK) status = enter(context, problem, memory, &kept);
+    if (status != HB_OK || !kept) hb_release(context, memory);
     return status;
 }
