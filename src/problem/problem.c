@@ -59,6 +59,11 @@ static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
                               hb_problem *problem)
 {
     hb_node g;
+    /* STAND-IN, to be dropped in the merge */
+    int hb_noise_is_matrix(const char *text);
+    hb_status hb_noise_create_matrix(hb_context * context, const hb_problem_settings *s,
+                                     hb_problem *problem);
+    if (hb_noise_is_matrix(s->noise)) return hb_noise_create_matrix(context, s, problem);
     problem->time = isnan(s->time) ? 1 : s->time;
     HB_TRY(hb_graph_create(context, 1, &problem->noise_graph));
     HB_TRY(hb_drift_parameters(context, s, problem->noise_graph));
@@ -173,6 +178,7 @@ int hb_problem_is_gradient(const hb_problem *problem)
 int hb_problem_is_autonomous(const hb_problem *problem)
 {
     return problem && problem->drift.facts.autonomous &&
+           (!problem->columns || problem->matrix_is_constant) &&
            hb_time_change_is_constant(problem->change);
 }
 

@@ -79,6 +79,7 @@ struct hb_problem {
     hb_program *noise;
     hb_range_tape *noise_ranges;
     hb_time_change *change;
+    int columns, matrix_is_constant; /* STAND-IN of noise.c, to be dropped in the merge */
     hb_drift drift;
     hb_initial initial;
     char *text; /* of the drift, see problem_text.h; NULL: a callback */

@@ -11,6 +11,7 @@
  * -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "base/sized.h"
+#include "problem/noise.h"
 #include "sampling/sampling.h"
 #include "solve/solve_parts.h"
 
@@ -166,6 +167,12 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     part.settings = &settings;
     part.why = why;
     if (settings.sampling.paths) return hb_solve_by_samples(&part, out);
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) {
+        settings.method = hb_solve_matrix_method(task->problem);
+        snprintf(why, sizeof why, "%s, because the noise is a matrix",
+                 settings.method == HB_METHOD_WALK ? "walks" : "particles");
+        return hb_solve_by_samples(&part, out);
+    }
     if (out->dim > HB_MOST_GRID_DIM) {
         snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
                  HB_MOST_GRID_DIM);
@@ -207,9 +214,10 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
+    const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};
+    HB_TRY(hb_solve_check_noise(&task));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
-    const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};
     hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
         status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);

@@ -16,6 +16,7 @@ typedef struct hb_walk_problem {
     int linear;          /* the drift is linear: the frame is exact, a walk has one step */
     int gradient;        /* the drift is a gradient that does not depend on tau */
     int closed_form;     /* the last step needs no draw */
+    int semidefinite;    /* the last Gaussian may have no spread in some direction */
     const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
 } hb_walk_problem;
 
