@@ -24,9 +24,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLLOCATION = 6, MOST_ROUNDS = 60 };
+enum { COLLOCATION = 6, MOST_ROUNDS = 60, MOST_PIECES = 64 };
 
-static const double REACH = 1;           /* largest |A| h between two lags */
+static const double REACH = 1;           /* largest |A| h of a piece */
 static const double SETTLED = 1e-15;     /* of Picard's rounds */
 static const double LEAST_PIVOT = 1e-12; /* of S with a diagonal of 1 */
 static const double NEGLIGIBLE = 60;     /* in the exponent */
@@ -146,8 +146,8 @@ static void add_spread(builder *b, double share, const double *P)
         }
 }
 
-/* Phi, S and phi0 from the lag r to the lag r + h. */
-static hb_status cross(builder *b, double r, double h, int *fits)
+/* Phi, S and phi0 from r to r + h; where *fits is 0 they are as they were. */
+static hb_status cross_piece(builder *b, double r, double h, int *fits)
 {
     const size_t d = b->d, dd = d * d;
     for (size_t j = 0; j < COLLOCATION; j++) b->t[j] = fmax(b->end - r - h * b->node[j], 0);
@@ -165,6 +165,22 @@ static hb_status cross(builder *b, double r, double h, int *fits)
     hb_matrix_multiply(d, 1, b->Phi, b->step, b->other);
     memcpy(b->Phi, b->other, dd * sizeof(double));
     *fits = hb_all_finite(dd, b->Phi) && hb_all_finite(dd, b->S) && hb_all_finite(d, b->phi0);
+    return HB_OK;
+}
+
+/* From the lag r to the lag r + h, in as many pieces as it needs. */
+static hb_status cross(builder *b, double r, double h, int *fits)
+{
+    int pieces = 1;
+    for (double done = 0; done < 1;) {
+        HB_TRY(cross_piece(b, r + h * done, h / pieces, fits));
+        if (*fits)
+            done += 1.0 / pieces;
+        else if (pieces == MOST_PIECES)
+            return HB_OK;
+        else
+            pieces *= 2;
+    }
     return HB_OK;
 }
 

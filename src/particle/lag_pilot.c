@@ -5,7 +5,8 @@
  * with it; a short one sees few paths; nodes that are very near to the end see rare large values in many dimensions.
  * From up to MOST_PATHS trajectories of its own seed the pilot tells, for N samples that are asked for,
  *     cost = (var a/(N A^2) + bias^2) + mean_k spread_k^2 (var S_k/N + bias_k^2),   times 1 + FEW/effective,
- * S the score, spread_k the deviation of coordinate k among the paths, and the least is taken. The step is halved
+ * S the score, spread_k the deviation of coordinate k among the paths, and the least is taken; where fewer than
+ * TOO_FEW paths are effective, the lag with the most. The step is halved
  * until what it changes is less than PART of the error by chance, or cannot be seen.
  * The pilot's trajectories do not enter the estimate.
  * A number to reproduce: with a linear drift from a Gaussian the longest lag has no correction and wins. */
@@ -29,6 +30,7 @@ enum {
 };
 
 static const double FEW = 30, PART = 0.5;
+static const double TOO_FEW = 16, HOPELESS = 1e9; /* a spread of so few paths says nothing */
 
 typedef struct pilot {
     const hb_lag_task *task;
@@ -118,7 +120,8 @@ static double judge(const pilot *p, const moments *m, double top, hb_lag_choice 
     out->error = sqrt(chance);
     out->step_bias = beyond(step, (m->step_square / m->n - step * step) / (m->n - 1)) / A;
     out->log_scale = top + log(A);
-    return cost * (1 + FEW * m->square / (m->absolute * m->absolute));
+    const double effective = m->absolute * m->absolute / m->square;
+    return cost * (1 + FEW / effective) + (effective < TOO_FEW ? HOPELESS / effective : 0);
 }
 
 /* The largest ln of the kernel at the whole lag. */
