@@ -28,6 +28,7 @@ enum {
 };
 
 static const double FIRST_STEP = 1.0 / 64; /* of the time */
+static const double CALM = 4;              /* errors, of a difference that may be chance */
 
 /* What one thread works with. */
 typedef struct bench {
@@ -46,6 +47,7 @@ typedef struct lag_estimator {
     size_t batch_size, part, together;
     uint64_t first;            /* trajectory of the part under way */
     size_t in_part;            /* batches of it */
+    size_t from_end, to_end;   /* the ends that are looked at */
     double *units;             // (part, n, hb_lag_row)
     double *lost;              // (part)
     double *log_scale, *known; // (n), (n, 1 + d)
@@ -89,7 +91,7 @@ static void count_batch(const lag_estimator *p, const bench *b, size_t from, dou
         }
         for (size_t i = 0; i < p->task.n; i++)
             if (p->wanted[i])
-                hb_lag_add_row(p->frames + i, &p->times, p->lag_of[i], 0, p->times.n_ends,
+                hb_lag_add_row(p->frames + i, &p->times, p->lag_of[i], p->from_end, p->to_end,
                                &b->paths, k, p->choices[i].rule, p->task.gain, p->log_scale[i],
                                units + i * width, b->row);
     }
@@ -269,6 +271,60 @@ static hb_status make_benches(lag_estimator *p)
                         HB_ARRAY(p->lost, p->part));
 }
 
+/* A round of the pilot's seed, by the first half of the ends and by the second. What differs by more than CALM errors is
+ * claimed. */
+static void judge_halves(lag_estimator *p, const double *first, const double *second)
+{
+    const size_t n = p->task.n, d = p->task.d, width = hb_lag_row(d), m = p->in_part;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0, square = 0, whole = 0, *known = p->known + i * (1 + d);
+        for (size_t k = 0; k < m; k++) {
+            const size_t at = (k * n + i) * width;
+            sum += first[at] - second[at];
+            square += (first[at] - second[at]) * (first[at] - second[at]);
+            whole += 0.5 * (first[at] + second[at]);
+        }
+        if (!(fabs(sum) > CALM * sqrt(square)) || !(whole > 0)) continue;
+        known[0] = fabs(sum) / whole;
+        for (size_t j = 0; j < d; j++) {
+            double slope = 0;
+            for (size_t k = 0; k < m; k++)
+                slope += first[(k * n + i) * width + 1 + j] - second[(k * n + i) * width + 1 + j];
+            known[1 + j] = fabs(slope) / whole;
+        }
+    }
+}
+
+static hb_status compare_halves(lag_estimator *p)
+{
+    const size_t n = p->task.n, size = p->part * n * hb_lag_row(p->task.d), group = group_of(p);
+    const uint64_t seed = p->plan.seed;
+    void *memory, *wanted;
+    HB_TRY(hb_allocate(p->task.context, size, sizeof(double), &memory));
+    hb_status status = hb_allocate(p->task.context, n, 1, &wanted);
+    if (status == HB_OK) {
+        p->wanted = memset(wanted, 1, n);
+        p->plan.seed = p->task.seed;
+        p->in_part = p->part;
+        p->first = 0;
+        for (int half = 0; half < 2 && status == HB_OK; half++) {
+            p->from_end = half ? p->times.n_ends / 2 : 0;
+            p->to_end = half ? p->times.n_ends : p->times.n_ends / 2;
+            status = hb_parallel_for(p->task.context, "halves", (p->part + group - 1) / group,
+                                     make_group, p);
+            if (half == 0) memcpy(memory, p->units, size * sizeof(double));
+        }
+        if (status == HB_OK) judge_halves(p, memory, p->units);
+        hb_release(p->task.context, wanted);
+    }
+    p->plan.seed = seed;
+    p->from_end = 0;
+    p->to_end = p->times.n_ends;
+    p->wanted = NULL;
+    hb_release(p->task.context, memory);
+    return status;
+}
+
 static void write_note(const lag_estimator *p, char *out, size_t size)
 {
     size_t used = 0;
@@ -292,7 +348,6 @@ static hb_status create(lag_estimator *p, const hb_sampling_settings *settings)
                         HB_ARRAY(p->frames, n), HB_ARRAY(p->lag_of, n), HB_ARRAY(p->log_scale, n),
                         HB_ARRAY(p->known, n * (1 + d)), HB_ARRAY(p->untimely, n)));
     memset(p->arrays.memory, 0, p->arrays.size);
-    for (size_t k = 0; k < n * (1 + d); k++) p->known[k] = p->horizon.doubt;
     HB_TRY(hb_lag_pilot(&p->task, &step, p->choices));
     HB_TRY(check_choices(p));
     HB_TRY(hb_parallel_for(p->task.context, "lags", n, make_frame, p));
@@ -302,10 +357,14 @@ static hb_status create(lag_estimator *p, const hb_sampling_settings *settings)
                              : USUAL_ROUND;
     p->batch_size = (round + BATCHES - 1) / BATCHES;
     p->plan = (hb_path_plan){.problem = p->task.problem, .seed = settings->seed, .dim = d};
+    p->plan.start = p->task.start;
+    p->plan.n_start = p->task.n_start;
     p->plan.n_times = p->times.n_times;
     p->plan.times = p->times.times;
     p->plan.step = step;
-    return make_benches(p);
+    p->to_end = p->times.n_ends;
+    HB_TRY(make_benches(p));
+    return p->horizon.halves ? compare_halves(p) : HB_OK;
 }
 
 hb_status hb_lag_estimator_over(const hb_lag_task *task, const hb_lag_horizon *horizon,

@@ -216,6 +216,8 @@ static hb_status create(const hb_lag_task *task, pilot *p)
     p->paths.n = p->paths.stride = p->n_paths;
     p->paths.d = d;
     p->plan = (hb_path_plan){.problem = task->problem, .seed = task->seed, .dim = d};
+    p->plan.start = task->start;
+    p->plan.n_start = task->n_start;
     p->plan.n_times = p->times.n_times;
     p->plan.times = p->times.times;
     return HB_OK;

@@ -15,6 +15,8 @@ typedef struct hb_lag_task {
     uint64_t seed;        /* of the pilot */
     double gain;          /* of a halved step: lag_paths.c */
     int frozen;           /* see lag_frame.h */
+    const double *start;  // (n_start, d): where trajectories start; NULL: they are drawn
+    size_t n_start;
 } hb_lag_task;
 
 /* What serves a point. */
