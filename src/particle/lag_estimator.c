@@ -352,9 +352,9 @@ static hb_status create(lag_estimator *p, const hb_sampling_settings *settings)
     HB_TRY(check_choices(p));
     HB_TRY(hb_parallel_for(p->task.context, "lags", n, make_frame, p));
     HB_TRY(collect_lags(p));
-    const size_t round = settings->samples > 0 && settings->samples < USUAL_ROUND
+    const size_t round = settings->samples > 0 && settings->samples < p->horizon.round
                              ? (size_t)settings->samples
-                             : USUAL_ROUND;
+                             : p->horizon.round;
     p->batch_size = (round + BATCHES - 1) / BATCHES;
     p->plan = (hb_path_plan){.problem = p->task.problem, .seed = settings->seed, .dim = d};
     p->plan.start = p->task.start;
@@ -403,6 +403,7 @@ hb_status hb_lag_estimator(hb_context *context, const hb_problem *problem, doubl
     hb_lag_task task;
     HB_TRY(hb_lag_task_make(context, problem, settings, n, points, &task));
     task.end = task.reach = T;
-    const hb_lag_horizon horizon = {.n_ends = 1, .end = {T}, .step = FIRST_STEP * T};
+    const hb_lag_horizon horizon = {
+        .n_ends = 1, .end = {T}, .step = FIRST_STEP * T, .round = USUAL_ROUND};
     return hb_lag_estimator_over(&task, &horizon, settings, out);
 }

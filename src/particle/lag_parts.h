@@ -12,6 +12,7 @@ typedef struct hb_lag_horizon {
     size_t n_ends;
     double end[HB_MOST_ENDS];
     double step;    /* first guess */
+    size_t round;   /* trajectories of a round, at most */
     int halves;     /* do the first and the second half of the ends agree? */
     char note[160]; /* empty: nothing to say */
 } hb_lag_horizon;

@@ -14,6 +14,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double SAME = 1e-12; /* times that differ by so little are one */
+
 /* ---- times --------------------------------------------------------------------------------------- */
 
 static double time_of(double end, double lag, size_t node)
@@ -26,6 +28,7 @@ hb_status hb_lag_times_create(hb_context *context, size_t n_lags, const double *
                               const double *end, hb_lag_times *out)
 {
     const size_t all = n_lags * n_ends * HB_LAG_NODES;
+    const double slack = SAME * end[n_ends - 1];
     *out = (hb_lag_times){.n_lags = n_lags, .n_ends = n_ends};
     memcpy(out->lag, lag, n_lags * sizeof *lag);
     HB_TRY(HB_WORKSPACE(context, &out->work, HB_ARRAY(out->end, n_ends), HB_ARRAY(out->times, all),
@@ -36,13 +39,13 @@ hb_status hb_lag_times_create(hb_context *context, size_t n_lags, const double *
                                 k % HB_LAG_NODES);
     hb_sort(all, out->times);
     for (size_t k = 0; k < all; k++)
-        if (k == 0 || out->times[k] > out->times[out->n_times - 1])
+        if (k == 0 || out->times[k] > out->times[out->n_times - 1] + slack)
             out->times[out->n_times++] = out->times[k];
     for (size_t k = 0; k < all; k++) {
         const double t = time_of(end[k / HB_LAG_NODES % n_ends], lag[k / HB_LAG_NODES / n_ends],
                                  k % HB_LAG_NODES);
         out->column[k] = 0;
-        while (out->times[out->column[k]] < t) out->column[k]++;
+        while (out->times[out->column[k]] < t - slack) out->column[k]++;
     }
     return HB_OK;
 }

@@ -18,7 +18,7 @@ typedef struct hb_lag_times {
 } hb_lag_times;
 
 hb_status hb_lag_times_create(hb_context *context, size_t n_lags, const double *lag, size_t n_ends,
-                              const double *end, hb_lag_times *out);
+                              const double *end, hb_lag_times *out); /* ends rise */
 void hb_lag_times_destroy(hb_lag_times *times);
 
 /* n trajectories and their coarse twins at all times, with their drifts. */

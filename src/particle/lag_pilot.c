@@ -30,6 +30,8 @@ enum {
 };
 
 static const double FEW = 30, PART = 0.5;
+static const double HIDDEN = 0.25;                /* of the variance with which a bias is seen */
+static const double SURE = 3;                     /* errors of what the step changes, to count */
 static const double TOO_FEW = 16, HOPELESS = 1e9; /* a spread of so few paths says nothing */
 
 typedef struct pilot {
@@ -95,9 +97,21 @@ typedef struct moments {
     double step_square;
 } moments;
 
-static double beyond(double mean, double variance)
+/* The square of a systematic part whose mean was seen with this variance: what is sure of it, and a part of what may be
+ * hidden. */
+static double square_of(double mean, double variance)
 {
-    return sqrt(fmax(mean * mean - variance, 0));
+    return fmax(mean * mean - variance, 0) + HIDDEN * variance;
+}
+
+/* The square of the bias of the density (k = 0) or of component k of the score, S, relative to A. */
+static double bias_square(size_t d, const double *bias, double A, size_t k, double S)
+{
+    const double *mean = bias + 1, *squares = mean + 1 + d;
+    const double scale = 1 / (bias[0] * (bias[0] - 1) * A * A);
+    if (k == 0) return square_of(mean[0] / A, squares[0] * scale);
+    const double square = squares[d + k] - 2 * S * squares[k] + S * S * squares[0];
+    return square_of((mean[k] - S * mean[0]) / A, fmax(square, 0) * scale);
 }
 
 /* The cost of a rule; fills the choice but for the lag. */
@@ -107,18 +121,16 @@ static double judge(const pilot *p, const moments *m, double top, hb_lag_choice 
     const double *mean = m->spread, *squares = mean + 1 + d, A = mean[0];
     const double each = 1 / ((m->n - 1) * p->task->samples); // to the variance of a mean of samples
     if (!(A > 0) || !isfinite(A)) return INFINITY;
-    const double bias = hb_bias_density(d, m->bias, A);
     const double chance = squares[0] * each / (A * A);
-    double cost = chance + bias * bias;
+    double cost = chance + bias_square(d, m->bias, A, 0, 0);
     for (size_t k = 0; k < d; k++) {
-        const double S = mean[1 + k] / A, own = hb_bias_score(d, m->bias, A, k, S);
+        const double S = mean[1 + k] / A, own = bias_square(d, m->bias, A, 1 + k, S);
         const double square = squares[1 + d + k] - 2 * S * squares[1 + k] + S * S * squares[0];
-        cost += p->spread[k] * p->spread[k] * (fmax(square, 0) * each / (A * A) + own * own) /
-                (double)d;
+        cost += p->spread[k] * p->spread[k] * (fmax(square, 0) * each / (A * A) + own) / (double)d;
     }
-    const double step = m->step / m->n;
+    const double step = m->step / m->n, noise = (m->step_square / m->n - step * step) / (m->n - 1);
     out->error = sqrt(chance);
-    out->step_bias = beyond(step, (m->step_square / m->n - step * step) / (m->n - 1)) / A;
+    out->step_bias = step * step > SURE * SURE * noise ? fabs(step) / A : 0;
     out->log_scale = top + log(A);
     const double effective = m->absolute * m->absolute / m->square;
     return cost * (1 + FEW / effective) + (effective < TOO_FEW ? HOPELESS / effective : 0);

@@ -23,7 +23,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROBES = 2048, GROUP = 256, MOST_DOUBLINGS = 14, QUIET = 3, WAIT = 4, ENDS = 8 };
+enum {
+    PROBES = 2048,
+    GROUP = 256,
+    MOST_DOUBLINGS = 14,
+    QUIET = 3,
+    WAIT = 4,
+    ENDS = 32,
+    ROUND = 1024
+};
 
 static const double CALM = 4;         /* errors */
 static const double FIRST = 0.25;     /* t_0, in units of 1/|A| */
@@ -147,7 +155,7 @@ static hb_status create(const hb_lag_task *task, double first, probe *p)
     p->plan = (hb_path_plan){.problem = task->problem, .seed = task->seed ^ 1, .dim = d};
     p->plan.start = task->start;
     p->plan.n_start = task->n_start;
-    p->plan.step = first / 4;
+    p->plan.step = first;
     p->plan.times = p->times;
     return HB_OK;
 }
@@ -208,7 +216,7 @@ hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
     }
     HB_TRY(first_time(&task, &first));
     HB_TRY(probe_rest(&task, first, &rest));
-    hb_lag_horizon horizon = {.n_ends = ENDS, .step = first / 4, .halves = 1};
+    hb_lag_horizon horizon = {.n_ends = ENDS, .step = first, .halves = 1, .round = ROUND};
     const double begin = WAIT * rest;
     for (int k = 0; k < ENDS; k++) horizon.end[k] = begin * (1 + (double)(k + 1) / ENDS);
     task.end = horizon.end[ENDS - 1];

@@ -35,7 +35,7 @@ hb_status hb_noise_create_matrix(hb_context *context, const hb_problem_settings 
     const int d = problem->dim, diagonal = !strchr(s->noise, ';');
     char *text, *pieces;
     int count;
-    problem->time = isnan(s->time) ? 1 : s->time;
+    problem->time = isnan(s->time) || isinf(s->time) ? 1 : s->time;
     HB_TRY(hb_graph_create(context, d, &problem->noise_graph));
     HB_TRY(hb_drift_parameters(context, s, problem->noise_graph));
     HB_TRY(hb_copy_string(context, s->noise, &text));

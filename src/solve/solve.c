@@ -62,6 +62,8 @@ hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const do
 
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time)
 {
+    /* STAND-IN, to be merged with the branch `stationary` */
+    if (isinf(time) && time > 0 && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX) return HB_OK;
     HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be a number of at least 0", time);
     HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
@@ -218,7 +220,9 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_noise(&task));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
-    hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
+    solution->tau = plan.time; /* where it is infinite */
+    hb_status status =
+        isinf(plan.time) ? HB_OK : hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
         status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
     if (status != HB_OK) hb_solution_destroy(solution);
