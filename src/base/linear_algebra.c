@@ -5,7 +5,8 @@
  * They obey E' = -A E, K' = I - A K, C' = 2I - A C - C A', which gives their Taylor series at s = 0, and
  *     E(2h) = E(h)^2,   K(2h) = K(h) + E(h) K(h),   C(2h) = C(h) + E(h) C(h) E(h)'
  * so: the series on h = s/2^k with |A| h <= 1/4, where 14 terms are enough for double, then k doublings.
- * The sums for C have no cancellation, and C stays symmetric and positive.
+ * The sums for C have no cancellation, and C stays symmetric and positive. With a noise of covariance Q per
+ * unit of time in the place of 2I, C = int_0^s e^(-Av) Q e^(-A'v) dv, C' = Q - A C - C A'.
  * A number to reproduce: A = -1, s = 0.5 has E = 1.6487213, K = 0.6487213, C = e - 1 = 1.7182818. */
 #include "base/linear_algebra.h"
 
@@ -55,6 +56,27 @@ int hb_cholesky(size_t d, double *C)
     return 1;
 }
 
+/* A pivot that is 0 but for rounding has a column of zeros. */
+int hb_cholesky_semidefinite(size_t d, double *C)
+{
+    const double slack = 1e-14 * (double)d;
+    for (size_t j = 0; j < d; j++) {
+        const double size = C[j * d + j];
+        double pivot = size;
+        for (size_t k = 0; k < j; k++) pivot -= C[j * d + k] * C[j * d + k];
+        if (!isfinite(pivot) || pivot < -slack * size) return 0;
+        const int none = pivot <= slack * size;
+        const double root = none ? 0 : sqrt(pivot);
+        for (size_t i = j + 1; i < d; i++) {
+            double sum = C[i * d + j];
+            for (size_t k = 0; k < j; k++) sum -= C[i * d + k] * C[j * d + k];
+            C[i * d + j] = none ? 0 : sum / root;
+        }
+        C[j * d + j] = root;
+    }
+    return 1;
+}
+
 int hb_by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -79,11 +101,13 @@ static void integral_series(size_t d, const double *A, double h, double *sum, do
     }
 }
 
-/* C = sum_k c_k with c_1 = 2 h I, c_k = -(h/k) (A c_{k-1} + its transpose). */
-static void covariance_series(size_t d, const double *A, double h, double *C, double *term)
+/* C = sum_k c_k with c_1 = h Q, c_k = -(h/k) (A c_{k-1} + its transpose); Q NULL: 2 I. */
+static void covariance_series(size_t d, const double *A, const double *Q, double h, double *C,
+                              double *term)
 {
     double *next = term + d * d;
     hb_matrix_diagonal(d, 2 * h, term);
+    for (size_t k = 0; Q && k < d * d; k++) term[k] = h * Q[k];
     memcpy(C, term, d * d * sizeof *C);
     for (int k = 2; k <= TERMS; k++) {
         hb_matrix_multiply(d, -h / k, A, term, next);
@@ -130,11 +154,17 @@ static void double_lag(size_t d, double *E, double *K, double *C, double *work)
 void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
                          double *work)
 {
+    hb_noise_functions(d, A, NULL, s, E, K, C, work);
+}
+
+void hb_noise_functions(size_t d, const double *A, const double *Q, double s, double *E, double *K,
+                        double *C, double *work)
+{
     const double size = norm(d, A) * s;
     const int doublings = size > 0.25 && isfinite(size) ? ilogb(4 * size) + 1 : 0;
     const double h = ldexp(s, -doublings);
     integral_series(d, A, h, K, work);
-    covariance_series(d, A, h, C, work);
+    covariance_series(d, A, Q, h, C, work);
     hb_matrix_multiply(d, -1, A, K, E);
     for (size_t i = 0; i < d; i++) E[i * d + i] += 1;
     for (int k = 0; k < doublings; k++) double_lag(d, E, K, C, work);

@@ -54,6 +54,8 @@ double hb_matrix_norm(size_t d, const double *a);
 
 /* C = L L': L in the lower triangle of C's place; 0 when C (d, d) is not positive definite. */
 int hb_cholesky(size_t d, double *C);
+/* The same for a C that is positive or, but for rounding, semidefinite. */
+int hb_cholesky_semidefinite(size_t d, double *C);
 
 /* Doubles of work that hb_linear_functions needs. */
 #define HB_LINEAR_WORK(d) (4 * (d) * (d))
@@ -62,5 +64,8 @@ int hb_cholesky(size_t d, double *C);
  * s < 0 left out: pass -A for the functions of the forward flow. */
 void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
                          double *work);
+/* The same with C = int_0^s e^(-Av) Q e^(-A'v) dv, Q (d, d) symmetric and of any rank; NULL: 2I. */
+void hb_noise_functions(size_t d, const double *A, const double *Q, double s, double *E, double *K,
+                        double *C, double *work);
 
 #endif

@@ -13,12 +13,17 @@
  * MOST_SWEEPS steps between two times, is lost.
  * Pairs: for the error of the step, the fine path takes two steps of h while the coarse one takes one of
  * 2h with the noise (xi_1 + xi_2)/sqrt(2); both share the division by the larger l.
+ * A noise that is a matrix G(t) (problem/noise.h; tau = t) has sqrt(h/2) (G(t_1) xi_1 + G(t_2) xi_2) in the place
+ * of sqrt(2h) xi, t_1 and t_2 the nodes of Gauss's rule in the step, xi of as many normals as G has columns: its
+ * covariance is wrong by h^5 only, which twins would not show; a constant G has one xi. The order is the same.
+ * Such paths are never made exactly.
  * Must reproduce: F = -x from X = 1, one step h without noise gives 1 - h + h^2/2. */
 #include "particle/trajectories.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/initial_average.h"
+#include "problem/noise.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -52,6 +57,7 @@ hb_status hb_linear_drift_find(hb_context *context, const hb_problem *problem, h
     const size_t d = (size_t)hb_problem_dim(problem);
     *out = (hb_linear_drift){NULL, NULL};
     if (!hb_problem_is_autonomous(problem) || !hb_problem_is_linear(problem)) return HB_OK;
+    if (hb_problem_noise_kind(problem) != HB_NOISE_SCALAR) return HB_OK;
     void *memory = NULL, *kept = NULL;
     HB_TRY(hb_allocate(context, d, sizeof(double), &memory));
     hb_status status = hb_allocate(context, d * d + d, sizeof(double), &kept);
@@ -133,6 +139,10 @@ typedef struct stepper {
     double *noise[2];       // (n, d) each, packed
     double *now, *then, *h; // (n), packed
     int twins;              /* 1: coarse twins too */
+    size_t m;               /* columns of G; 0: the noise is a number */
+    double *G, *normals;    // (2, d, m), (n, 2, m)
+    double G_time[2];       /* at which G is known; NaN: at none */
+    int G_constant;
     hb_workspace work;
 } stepper;
 
@@ -142,17 +152,55 @@ static hb_status create_stepper(hb_context *context, const hb_path_plan *plan, u
     const size_t d = plan->dim;
     *out = (stepper){.context = context, .plan = plan, .stream = HB_STREAM_PATHS | first};
     out->d = d, out->n = n, out->twins = twins;
+    out->G_time[0] = out->G_time[1] = NAN;
+    out->G_constant = hb_problem_noise_is_constant(plan->problem);
+    if (hb_problem_noise_kind(plan->problem) == HB_NOISE_MATRIX)
+        out->m = (size_t)hb_problem_noise_columns(plan->problem);
     return HB_WORKSPACE(context, &out->work, HB_ARRAY(out->x[0], n * d), HB_ARRAY(out->y[0], n * d),
                         HB_ARRAY(out->F[0], n * d), HB_ARRAY(out->noise[0], n * d),
                         HB_ARRAY(out->x[1], n * d), HB_ARRAY(out->y[1], n * d),
                         HB_ARRAY(out->F[1], n * d), HB_ARRAY(out->noise[1], n * d),
                         HB_ARRAY(out->end, n * d), HB_ARRAY(out->Fend, n * d),
                         HB_ARRAY(out->tau, n), HB_ARRAY(out->slope, n), HB_ARRAY(out->now, n),
-                        HB_ARRAY(out->then, n), HB_ARRAY(out->h, n), HB_ARRAY(out->index, n));
+                        HB_ARRAY(out->then, n), HB_ARRAY(out->h, n), HB_ARRAY(out->index, n),
+                        HB_ARRAY(out->G, 2 * d * out->m), HB_ARRAY(out->normals, 2 * n * out->m));
 }
 
-static hb_status draw_noise(stepper *s, double *noise)
+/* noise[d] += factor G(t) xi; G is kept for the next path, which is often at the same time. */
+static hb_status add_matrix_noise(stepper *s, int node, double t, double factor, const double *xi,
+                                  double *noise)
 {
+    const size_t d = s->d, m = s->m;
+    double *G = s->G + (size_t)node * d * m;
+    if (!(s->G_constant ? !isnan(s->G_time[node]) : s->G_time[node] == t))
+        HB_TRY(hb_problem_noise_factor(s->context, s->plan->problem, 1, NULL, t, G));
+    s->G_time[node] = t;
+    for (size_t i = 0; i < d; i++) noise[i] += factor * hb_dot(m, G + i * m, xi);
+    return HB_OK;
+}
+
+/* noise (active, d), whose product with sqrt(2h) is that of each path's step. */
+static hb_status draw_matrix_noise(stepper *s, const double *from, const double *to, double *noise)
+{
+    const size_t d = s->d, nodes = s->G_constant ? 1 : 2, width = nodes * s->m,
+                 count = s->active * width;
+    const double place = 0.5 / sqrt(3), factor = sqrt(0.5 / (double)nodes);
+    HB_TRY(hb_random_normal(s->context, s->plan->seed, s->stream, s->drawn, count, s->normals));
+    s->drawn += count + (count & 1);
+    memset(noise, 0, s->active * d * sizeof *noise);
+    for (size_t a = 0; a < s->active; a++)
+        for (size_t k = 0; k < nodes; k++) {
+            const double t = from[a] + (0.5 + (k ? place : -place)) * (to[a] - from[a]);
+            HB_TRY(add_matrix_noise(s, (int)k, t, factor, s->normals + a * width + k * s->m,
+                                    noise + a * d));
+        }
+    return HB_OK;
+}
+
+/* Of the steps from[active] to to[active]; exact transitions ask for normals alone. */
+static hb_status draw_noise(stepper *s, const double *from, const double *to, double *noise)
+{
+    if (s->m > 0) return draw_matrix_noise(s, from, to, noise);
     const size_t count = s->active * s->d, even = count + (count & 1);
     HB_TRY(hb_random_normal(s->context, s->plan->seed, s->stream, s->drawn, count, noise));
     s->drawn += even;
@@ -261,10 +309,10 @@ static hb_status heun(stepper *s, double *y, const double *F, const double *from
 /* The fine path in two halves, its twin in one step with the sum of their noise. */
 static hb_status step_twins(stepper *s)
 {
-    HB_TRY(draw_noise(s, s->noise[0]));
-    HB_TRY(draw_noise(s, s->noise[1]));
-    HB_TRY(drift(s, s->y[1], s->now, s->F[1]));
     for (size_t a = 0; a < s->active; a++) s->h[a] = 0.5 * (s->now[a] + s->then[a]); // the middle
+    HB_TRY(draw_noise(s, s->now, s->h, s->noise[0]));
+    HB_TRY(draw_noise(s, s->h, s->then, s->noise[1]));
+    HB_TRY(drift(s, s->y[1], s->now, s->F[1]));
     HB_TRY(heun(s, s->y[0], s->F[0], s->now, s->h, s->noise[0], 1));
     HB_TRY(drift(s, s->y[0], s->h, s->F[0]));
     HB_TRY(heun(s, s->y[0], s->F[0], s->h, s->then, s->noise[1], 0));
@@ -283,7 +331,7 @@ static hb_status sweep(stepper *s, double longest, double target)
     if (s->twins)
         HB_TRY(step_twins(s));
     else {
-        HB_TRY(draw_noise(s, s->noise[0]));
+        HB_TRY(draw_noise(s, s->now, s->then, s->noise[0]));
         HB_TRY(heun(s, s->y[0], s->F[0], s->now, s->then, s->noise[0], 1));
     }
     for (size_t a = 0; a < s->active; a++) {
@@ -333,7 +381,7 @@ static hb_status run_exactly(stepper *s, size_t stride, double *x)
     for (size_t k = 0; k < s->plan->n_times; k++) {
         double *to = x + k * stride * d;
         if (s->plan->times[k] > (k ? s->plan->times[k - 1] : s->plan->begin)) {
-            HB_TRY(draw_noise(s, s->noise[0]));
+            HB_TRY(draw_noise(s, NULL, NULL, s->noise[0]));
             step_exactly(d, s->n, s->plan->transitions + k * row, s->noise[0], from, to);
         } else {
             memcpy(to, from, s->n * d * sizeof *to);

@@ -63,8 +63,8 @@ hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const do
 
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time)
 {
-    HB_CHECK(context, hb_problem_noise_kind(problem) == HB_NOISE_SCALAR, HB_ERROR_UNAVAILABLE,
-             "TODO: the noise stays a matrix");
+    /* STAND-IN, to be merged with the branch `stationary` */
+    if (isinf(time) && time > 0 && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX) return HB_OK;
     HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be a number of at least 0", time);
     HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
@@ -170,6 +170,12 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     part.settings = &settings;
     part.why = why;
     if (settings.sampling.paths) return hb_solve_by_samples(&part, out);
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) {
+        settings.method = hb_solve_matrix_method(task->problem);
+        snprintf(why, sizeof why, "%s, because the noise is a matrix",
+                 settings.method == HB_METHOD_WALK ? "walks" : "particles");
+        return hb_solve_by_samples(&part, out);
+    }
     if (out->dim > HB_MOST_GRID_DIM) {
         snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
                  HB_MOST_GRID_DIM);
@@ -227,11 +233,15 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
+    const hb_solve_task asked = {context, problem, &plan, plan.time, points, NULL};
+    HB_TRY(hb_solve_check_noise(&asked));
     hb_workspace work;
     HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
     hb_solution *solution;
     hb_status status = hb_solution_create(context, n, dim, &solution);
-    if (status == HB_OK) status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
+    if (status == HB_OK && isinf(plan.time)) solution->tau = plan.time;
+    if (status == HB_OK && !isinf(plan.time))
+        status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK) status = solve_in_frame(context, problem, &plan, points, solution);
     hb_workspace_destroy(&work);
     if (status != HB_OK) hb_solution_destroy(solution);

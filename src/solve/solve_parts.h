@@ -14,6 +14,11 @@ hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const do
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time);
 hb_status hb_solve_check_dim(hb_context *context, int dim); /* of the methods that need a grid */
 
+/* solve_noise.c: refuses a method that is not made for the noise of the problem; and the one that auto takes
+ * where the noise is a matrix. */
+hb_status hb_solve_check_noise(const hb_solve_task *task);
+int hb_solve_matrix_method(const hb_problem *problem);
+
 /* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
 void hb_solve_fill_from_log(hb_solution *out);
 

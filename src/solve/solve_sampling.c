@@ -5,6 +5,7 @@
  * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
 #include "base/context.h"
 #include "base/team_tasks.h"
+#include "particle/lag_estimator.h"
 #include "particle/particle_estimator.h"
 #include "solve/solve_parts.h"
 #include "walk/walk_estimator.h"
@@ -24,11 +25,16 @@ static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
 static hb_status add_particles(const hb_solve_task *task, double tau, hb_sampling *s)
 {
     hb_estimator estimator = {0};
-    const hb_status status = hb_particle_estimator(&s->inside, task->problem, tau, s->settings,
-                                                   s->n, task->points, &estimator);
+    const hb_status status =
+        isinf(tau) ? hb_lag_stationary(&s->inside, task->problem, s->settings, s->n, task->points,
+                                       &estimator)
+                   : hb_particle_estimator(&s->inside, task->problem, tau, s->settings, s->n,
+                                           task->points, &estimator);
     HB_TRY(hb_context_adopt(s->context, &s->inside, status));
     return hb_sampling_add(s, &estimator,
-                           s->settings->n_paths ? s->settings->n_paths : USUAL_TRAJECTORIES);
+                           s->settings->n_paths ? s->settings->n_paths
+                           : isinf(tau)         ? HB_LAG_USUAL
+                                                : USUAL_TRAJECTORIES);
 }
 
 static hb_status add_walks(const hb_solve_task *task, double tau, hb_sampling *s)

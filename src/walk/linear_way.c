@@ -14,12 +14,16 @@
  *     E = E2 E1,    n = E2 n1 + n2,    C = E2 C1 E2' + C2,    w = w1 + w2.
  * A panel is halved until whole and halves agree to AGREEMENT. The halves make up `fine`, the wholes `rough`.
  * Where nothing depends on t, the doubling of base/linear_algebra.c takes the whole way at once, and its thirds.
+ * A noise that is a matrix G(t) (problem/noise.h) has G G' in the place of 2 r I, and then t is tau:
+ *     C = int P G G' P' ds,
+ * each node's share as (P G)(P G)', so that C is positive also where it is nearly singular.
  * A number to reproduce: F = -x over tau = 0.5 backward: E = e^0.5, C = e - 1, w = -0.5. */
 #include "walk/linear_way.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "problem/noise.h"
 #include "problem/raw_drift.h"
 
 #include <math.h>
@@ -30,6 +34,8 @@ enum {
     TERMS = 16,
     MOST_ROUNDS = 40,
     FIRST_PANELS = 64,
+    FEW_PANELS = 16, /* the same for a matrix in many dimensions */
+    MANY = 32,       /* dimensions */
     LEVELS = 46,
     MOST_PANELS = 50000
 };
@@ -53,6 +59,10 @@ typedef struct linear_way {
     size_t d;
     double T, flow;
     int timeless; /* A is constant */
+    int first;    /* panels, before any is halved */
+    size_t m;     /* columns of G; 0: the noise is a number */
+    double *G;    // (NODES, d, m)
+    double *PG;   // (2, d, m), and (d, d) for G G'
     double node[NODES], weight[NODES], ahead[NODES][NODES];
     double *origin, *t, *f, *A, *rate; // (NODES, d), (NODES), (NODES, d), (NODES, d, d), (NODES)
     double *work, *scratch;            // (3, d, d), ...
@@ -132,15 +142,44 @@ static hb_status make_powers(linear_way *w, panel_powers *p)
     return HB_OK;
 }
 
-/* c, r and, unless they are known, A at the nodes of the panel that begins at s. */
+/* Length of a panel. */
+static double length_of(const linear_way *w, int level)
+{
+    return ldexp(w->T / w->first, -level);
+}
+
+/* c, r or G and, unless they are known, A at the nodes of the panel that begins at s. */
 static hb_status sample(linear_way *w, double s, double h)
 {
     for (int j = 0; j < NODES; j++) {
         const double at = s + h * w->node[j];
         w->t[j] = w->flow > 0 ? fmax(w->T - at, 0) : at;
     }
+    for (size_t j = 0; w->m > 0 && j < NODES; j++)
+        HB_TRY(hb_problem_noise_factor(w->context, w->problem, 1, NULL, w->t[j],
+                                       w->G + j * w->d * w->m));
     return hb_problem_raw_drift(w->context, w->problem, NODES, w->origin, w->t, w->f,
                                 w->timeless ? NULL : w->A, w->rate);
+}
+
+/* The lower triangle of C += share (P G)(P G)'; P NULL: the identity. */
+static void add_noise(linear_way *w, double share, const double *P, const double *G, double *C)
+{
+    const size_t d = w->d, m = w->m;
+    double *PG = w->PG, *turned = PG + d * m; // (d, m), (m, d)
+    if (P) memset(PG, 0, d * m * sizeof *PG);
+    if (!P) memcpy(PG, G, d * m * sizeof *PG);
+    for (size_t k = 0; P && k < d * d; k++)
+        if (P[k] != 0) hb_axpy(m, P[k], G + k % d * m, PG + k / d * m);
+    for (size_t k = 0; k < d * m; k++) turned[k % m * d + k / m] = PG[k];
+    for (size_t k = 0; k < d * m; k++)
+        if (PG[k] != 0) hb_axpy(k / m + 1, share * PG[k], turned + k % m * d, C + k / m * d);
+}
+
+static void mirror(size_t d, double *C)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < i; j++) C[j * d + i] = C[i * d + j];
 }
 
 /* *powers of the panel, whose drift is sampled; too_long: |B| h is beyond REACH. */
@@ -156,7 +195,8 @@ static hb_status prepare(linear_way *w, int level, double h, panel_powers **powe
     if (*too_long || (w->timeless && p->P)) return HB_OK;
     HB_TRY(make_powers(w, p));
     (w->timeless ? taylor : picard)(w, h, p);
-    for (size_t j = 0; j < NODES; j++) square(d, p->P + j * dd, p->PP + j * dd, w->work);
+    for (size_t j = 0; w->m == 0 && j < NODES; j++)
+        square(d, p->P + j * dd, p->PP + j * dd, w->work);
     return HB_OK;
 }
 
@@ -164,7 +204,7 @@ static hb_status prepare(linear_way *w, int level, double h, panel_powers **powe
 static hb_status panel_frame(linear_way *w, int level, double s, double *out, int *too_long)
 {
     const size_t d = w->d, dd = d * d;
-    const double h = ldexp(w->T / FIRST_PANELS, -level);
+    const double h = length_of(w, level);
     double *E = out, *C = E + dd, *n = C + dd, *trace = n + d;
     panel_powers *p;
     HB_TRY(sample(w, s, h));
@@ -175,7 +215,10 @@ static hb_status panel_frame(linear_way *w, int level, double s, double *out, in
     for (size_t j = 0; j < NODES; j++) {
         const double share = h * w->weight[j], *P = p->P + j * dd;
         const double *A = w->A + (w->timeless ? 0 : j * dd), *f = w->f + j * d;
-        hb_axpy(dd, 2 * share * w->rate[j], p->PP + j * dd, C);
+        if (w->m > 0)
+            add_noise(w, share, P, w->G + j * d * w->m, C);
+        else
+            hb_axpy(dd, 2 * share * w->rate[j], p->PP + j * dd, C);
         for (size_t i = 0; i < d; i++) {
             double sum = 0;
             for (size_t k = 0; k < d; k++) sum += P[i * d + k] * f[k];
@@ -183,6 +226,7 @@ static hb_status panel_frame(linear_way *w, int level, double s, double *out, in
             *trace += share * A[i * d + i];
         }
     }
+    if (w->m > 0) mirror(d, C);
     return HB_OK;
 }
 
@@ -238,7 +282,7 @@ static int agree(size_t d, const double *a, const double *b)
 static hb_status add_panel(linear_way *w, int level, double s, const double *whole, int too_long)
 {
     const size_t d = w->d, size = hb_linear_way_size(d);
-    const double h = ldexp(w->T / FIRST_PANELS, -level);
+    const double h = length_of(w, level);
     int long_half[2];
     void *memory;
     if (++w->panels > MOST_PANELS || (too_long && level == LEVELS)) w->broken = 1;
@@ -272,9 +316,9 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
 
 static hb_status add_panels(linear_way *w, double *whole)
 {
-    for (int k = 0; k < FIRST_PANELS && !w->broken; k++) {
+    for (int k = 0; k < w->first && !w->broken; k++) {
         int too_long;
-        const double s = w->T * k / FIRST_PANELS;
+        const double s = w->T * k / w->first;
         HB_TRY(panel_frame(w, 0, s, whole, &too_long));
         HB_TRY(add_panel(w, 0, s, whole, too_long));
     }
@@ -286,9 +330,14 @@ static void constant_way(linear_way *w, int parts, double *panel, double *total,
 {
     const size_t d = w->d, dd = d * d;
     const double s = w->T * w->rate[0] / parts; // in tau
-    double *K = scratch, *B = K + dd, trace = 0, *n = panel + 2 * dd;
+    double *K = scratch, *B = K + dd, trace = 0, *n = panel + 2 * dd, *Q = w->PG + 2 * d * w->m;
+    if (w->m > 0) {
+        memset(Q, 0, dd * sizeof *Q);
+        add_noise(w, 1, NULL, w->G, Q);
+        mirror(d, Q);
+    }
     for (size_t k = 0; k < dd; k++) B[k] = w->flow * w->A[k] / w->rate[0];
-    hb_linear_functions(d, B, s, panel, K, panel + dd, B + dd);
+    hb_noise_functions(d, B, w->m > 0 ? Q : NULL, s, panel, K, panel + dd, B + dd);
     for (size_t i = 0; i < d; i++) {
         trace += w->A[i * d + i];
         n[i] = 0;
@@ -324,7 +373,8 @@ static hb_status find_time(linear_way *w, double tau)
 {
     const double own = hb_problem_time(w->problem);
     double found;
-    w->T = own;
+    w->T = w->m > 0 ? tau : own;
+    if (w->m > 0) return HB_OK;
     HB_TRY(hb_problem_tau_of_t(w->context, w->problem, own, &found));
     if (found == tau) return HB_OK;
     HB_TRY(hb_problem_t_of_tau(w->context, w->problem, tau, &w->T));
@@ -341,7 +391,8 @@ static hb_status create_arrays(linear_way *w, hb_workspace *work)
     HB_TRY(HB_WORKSPACE(w->context, work, HB_ARRAY(w->origin, NODES * d), HB_ARRAY(w->t, NODES),
                         HB_ARRAY(w->f, NODES * d), HB_ARRAY(w->A, NODES * dd),
                         HB_ARRAY(w->rate, NODES), HB_ARRAY(w->work, 3 * dd + d),
-                        HB_ARRAY(w->scratch, hb_linear_way_size(d) + 2 * dd + HB_LINEAR_WORK(d))));
+                        HB_ARRAY(w->scratch, hb_linear_way_size(d) + 2 * dd + HB_LINEAR_WORK(d)),
+                        HB_ARRAY(w->G, NODES * d * w->m), HB_ARRAY(w->PG, 2 * d * w->m + dd)));
     memset(w->origin, 0, NODES * d * sizeof(double));
     return hb_quadrature_beta(w->context, 1, 1, NODES, w->node, w->weight);
 }
@@ -354,9 +405,13 @@ static hb_status go(linear_way *w, double tau)
     HB_TRY(find_time(w, tau));
     w->t[0] = w->T;
     HB_TRY(hb_problem_raw_drift(w->context, w->problem, 1, w->origin, w->t, w->f, w->A, w->rate));
+    if (w->m > 0) {
+        w->rate[0] = 1;
+        HB_TRY(hb_problem_noise_factor(w->context, w->problem, 1, NULL, w->T, w->G));
+    }
     begin(d, w->fine);
     begin(d, w->rough);
-    if (hb_problem_is_autonomous(w->problem)) {
+    if (hb_problem_is_autonomous(w->problem) && hb_problem_noise_is_constant(w->problem)) {
         constant_way(w, 1, scratch, w->fine, scratch + size);
         constant_way(w, 3, scratch, w->rough, scratch + size);
     } else {
@@ -373,6 +428,9 @@ hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double t
     linear_way w = {.context = context, .problem = problem, .d = d, .flow = flow};
     hb_workspace work = {0};
     w.timeless = hb_problem_jacobian_is_timeless(problem);
+    if (hb_problem_noise_kind(problem) == HB_NOISE_MATRIX)
+        w.m = (size_t)hb_problem_noise_columns(problem);
+    w.first = w.m > 0 && d > MANY ? FEW_PANELS : FIRST_PANELS;
     w.fine = fine;
     w.rough = rough;
     hb_status status = create_arrays(&w, &work);

@@ -18,6 +18,7 @@ typedef struct hb_walk_problem {
     int closed_form; /* the last step needs no draw */
     const double
         *place; /* (d), a start that is a single point: walks are led to it; NULL: it is none */
+    int semidefinite;    /* the last Gaussian may have no spread in some direction */
     const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
 } hb_walk_problem;
 

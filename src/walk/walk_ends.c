@@ -71,7 +71,9 @@ static int place_ends(const hb_walk_block *b, const double *mean, const double *
 {
     const size_t d = b->shared.d;
     double *L = b->spread;
-    if (b->shared.full_frame && !hb_cholesky(d, L)) return 0;
+    if (b->shared.full_frame &&
+        !(b->shared.semidefinite ? hb_cholesky_semidefinite : hb_cholesky)(d, L))
+        return 0;
     for (size_t i = 0; i < d; i++) {
         double y = b->shared.full_frame ? 0 : sqrt(L[i]) * g[i];
         for (size_t j = 0; b->shared.full_frame && j <= i; j++) y += L[i * d + j] * g[j];

@@ -21,6 +21,7 @@
 #include "base/team_tasks.h"
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
+#include "problem/noise.h"
 #include "walk/walk_block.h"
 #include "walk/walk_linear.h"
 
@@ -444,6 +445,19 @@ static int is_sound(const hb_walk_linear *linear)
     return linear->backward && (linear->diagonal || most < MOST_GROWTH);
 }
 
+/* Walks of many steps go along heat balls and isotropic frames. */
+static hb_status check_noise(const walk_estimator *w, const hb_problem *problem)
+{
+    const hb_noise_kind kind = hb_problem_noise_kind(problem);
+    if (kind == HB_NOISE_SCALAR || (kind == HB_NOISE_MATRIX && w->shared.linear)) return HB_OK;
+    const char *why = kind == HB_NOISE_FIELD          ? "a noise that depends on x"
+                      : hb_problem_is_linear(problem) ? "this start under a noise that is a matrix"
+                                                      : "a noise that is a matrix, unless the "
+                                                        "drift is linear";
+    return hb_fail(w->context, HB_ERROR_ARGUMENT, "walks are not made for %s; take the method %s",
+                   why, kind == HB_NOISE_FIELD ? "grid" : "particles");
+}
+
 /* A uniform start is averaged in closed form under diagonal frames only; and its gradient, a spike
  * at the walls, is had in closed form only. */
 static hb_status describe(walk_estimator *w, const hb_problem *problem, double tau)
@@ -465,7 +479,8 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
     shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
-    return HB_OK;
+    shared->semidefinite = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
+    return check_noise(w, problem);
 }
 
 static hb_status create_arrays(walk_estimator *w)

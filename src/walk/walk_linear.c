@@ -11,19 +11,26 @@
  *     ln u:   |ln u| + |w| + d + sum_i |gamma_i| size_i + gap'gamma,
  *     score:  |score_k| + max_j size_j/spread_jj, times |E'|,
  * size_i the sum of the sizes in E x + n, gamma the gradient there.
+ * Where the noise is a matrix, the covariance may be nearly singular, and its diagonal says nothing about lost
+ * digits. There the last terms are replaced by SHAKES further values, from frames whose entries are changed by
+ * SHAKE units of the last place (C_ij: of sqrt(C_ii C_jj)) with signs of chance: twice the largest change. A
+ * covariance that is not positive after it gives NaN, and so an infinite error.
  * Whether a drift is linear is read off its formula (problem/drift_facts.c).
  * A number to reproduce: F = -x from N(1, 0.5) at tau = 0.5, x = 0.7: u = 0.4392625993098471. */
 #include "walk/walk_linear.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/initial_average.h"
+#include "problem/noise.h"
 #include "walk/linear_way.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-static const double ROUNDING = 16 * DBL_EPSILON;
+enum { SHAKES = 4, MANY = 64 }; /* dimensions from which a matrix goes one way only */
+
+static const double ROUNDING = 16 * DBL_EPSILON, SHAKE = 8 * DBL_EPSILON;
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
@@ -34,16 +41,47 @@ static int is_diagonal(size_t d, const double *A)
     return 1;
 }
 
+/* One of -1 and 1. */
+static double sign_of(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 63 ? 1 : -1;
+}
+
+static void shake(size_t d, const double *frame, uint64_t state, double *out)
+{
+    const size_t dd = d * d;
+    const double *C = frame + dd;
+    for (size_t k = 0; k < hb_linear_way_size(d); k++)
+        out[k] = frame[k] * (1 + SHAKE * sign_of(&state));
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++)
+            out[dd + i * d + j] = out[dd + j * d + i] =
+                C[i * d + j] + SHAKE * sign_of(&state) * sqrt(C[i * d + i] * C[j * d + j]);
+}
+
+/* SHAKES of them after one another at out. */
+static const double *shake_all(size_t d, const double *frame, double *out)
+{
+    if (!frame) return NULL;
+    for (size_t k = 0; k < SHAKES; k++) shake(d, frame, k + 1, out + k * hb_linear_way_size(d));
+    return out;
+}
+
 static hb_status find_frames(hb_context *context, const hb_problem *problem, double tau,
                              hb_walk_linear *out)
 {
     const size_t d = (size_t)hb_problem_dim(problem), size = hb_linear_way_size(d);
     double *frames = out->memory;
     int found;
-    HB_TRY(hb_linear_way(context, problem, tau, 1, frames, frames + size, &found));
-    if (found) out->backward = frames;
-    if (found) out->backward_rough = frames + size;
-    if (!hb_initial_moves(problem)) return HB_OK;
+    const int moves = hb_initial_moves(problem);
+    const int dear = moves && d > MANY && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
+    if (!dear) {
+        HB_TRY(hb_linear_way(context, problem, tau, 1, frames, frames + size, &found));
+        if (found) out->backward = frames;
+        if (found) out->backward_rough = frames + size;
+    }
+    if (!moves) return HB_OK;
     HB_TRY(hb_linear_way(context, problem, tau, -1, frames + 2 * size, frames + 3 * size, &found));
     if (found) out->forward = frames + 2 * size;
     if (found) out->forward_rough = frames + 3 * size;
@@ -57,9 +95,15 @@ hb_status hb_walk_linear_find(hb_context *context, const hb_problem *problem, do
     void *memory;
     *out = (hb_walk_linear){.problem = problem, .d = d};
     if (!hb_problem_is_linear(problem)) return HB_OK;
-    HB_TRY(hb_allocate(context, 4 * size, sizeof(double), &memory));
+    const int matrix = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
+    HB_TRY(hb_allocate(context, (4 + (matrix ? 2 * SHAKES : 0)) * size, sizeof(double), &memory));
     out->memory = memory;
     const hb_status status = find_frames(context, problem, tau, out);
+    double *shaken = (double *)memory + 4 * size;
+    if (status == HB_OK && matrix) {
+        out->backward_shaken = shake_all(d, out->backward, shaken);
+        out->forward_shaken = shake_all(d, out->forward, shaken + SHAKES * size);
+    }
     if (status != HB_OK || !(out->backward || out->forward)) hb_walk_linear_clear(context, out);
     const double *any = out->backward ? out->backward : out->forward;
     out->diagonal = any && is_diagonal(d, any) && is_diagonal(d, any + d * d);
@@ -151,15 +195,40 @@ static closed_value forward_value(const hb_walk_linear *l, const double *frame, 
 typedef closed_value (*value_function)(const hb_walk_linear *l, const double *frame,
                                        const double *x, double *score, double *work);
 
+/* most[1 + d]: the largest changes of ln u and the score by shaken frames; NaN: there is no value. */
+static void shaken_changes(const hb_walk_linear *l, value_function function, const double *shaken,
+                           const double *x, const double *value, double *most, double *work)
+{
+    const size_t d = l->d;
+    memset(most, 0, (1 + d) * sizeof *most);
+    for (size_t k = 0; k < SHAKES; k++) {
+        const closed_value b = function(l, shaken + k * hb_linear_way_size(d), x, work, work + d);
+        for (size_t j = 0; j <= d; j++) {
+            const double change = fabs((j == 0 ? b.log_value : work[j - 1]) - value[j]);
+            if (!(change <= most[j])) most[j] = change;
+        }
+    }
+}
+
 /* score and error: (1 + d), the first for ln u. Returns the error of ln u. */
 static double value_with_error(const hb_walk_linear *l, value_function function, const double *fine,
-                               const double *rough, const double *x, double *value, double *error,
-                               double *work)
+                               const double *rough, const double *shaken, const double *x,
+                               double *value, double *error, double *work)
 {
     const size_t d = l->d;
     const closed_value a = function(l, fine, x, value + 1, work + d);
-    const closed_value b = function(l, rough, x, work, work + d);
     value[0] = a.log_value;
+    if (shaken) shaken_changes(l, function, shaken, x, value, error, work);
+    const closed_value b = function(l, rough, x, work, work + d);
+    if (shaken) {
+        error[0] = 2 * (error[0] + fabs(a.log_value - b.log_value)) + ROUNDING * a.rounding;
+        for (size_t k = 0; k < d; k++)
+            error[1 + k] =
+                2 * (error[1 + k] + fabs(value[1 + k] - work[k])) + ROUNDING * fabs(value[1 + k]);
+        for (size_t k = 0; k <= d; k++)
+            if (isnan(error[k])) error[k] = INFINITY;
+        return error[0];
+    }
     error[0] = 2 * fabs(a.log_value - b.log_value) + ROUNDING * a.rounding;
     for (size_t k = 0; k < d; k++)
         error[1 + k] = 2 * fabs(value[1 + k] - work[k]) + ROUNDING * (fabs(value[1 + k]) + a.steep);
@@ -177,12 +246,12 @@ void hb_walk_linear_value(const hb_walk_linear *l, const double *x, double *valu
         error[k] = INFINITY;
     }
     if (back)
-        least = value_with_error(l, backward_value, l->backward, l->backward_rough, x, value, error,
-                                 work);
+        least = value_with_error(l, backward_value, l->backward, l->backward_rough,
+                                 l->backward_shaken, x, value, error, work);
     if (!l->forward) return;
     double *value2 = other, *error2 = other + 1 + d;
-    const double claim =
-        value_with_error(l, forward_value, l->forward, l->forward_rough, x, value2, error2, work);
+    const double claim = value_with_error(l, forward_value, l->forward, l->forward_rough,
+                                          l->forward_shaken, x, value2, error2, work);
     if (!(claim < least)) return;
     memcpy(value, value2, (1 + d) * sizeof *value);
     memcpy(error, error2, (1 + d) * sizeof *error);

@@ -9,6 +9,8 @@ typedef struct hb_walk_linear {
     const hb_problem *problem;
     size_t d;
     const double *backward, *backward_rough, *forward, *forward_rough; // (hb_linear_way_size)
+    /* of a noise that is a matrix: the same frames, shaken by rounding, one after the other; else NULL */
+    const double *backward_shaken, *forward_shaken;
     int diagonal; /* each coordinate goes its own way */
     void *memory;
 } hb_walk_linear;

@@ -1,0 +1,41 @@
+/* Which methods there are for a noise that is no number.
+ *
+ * A noise that is a matrix G(t) (problem/noise.h) has no heat ball of its own, and where it has fewer columns than
+ * dimensions no step along which walks could be weighed. With a linear drift the answer is a Gaussian, exact by the
+ * method walk; else trajectories with a short lag, by particles.
+ * A number to reproduce: "y, -x" with the noise "0, 1" is solved by walks, "y, -x^3" by particles. */
+#include "base/context.h"
+#include "problem/noise.h"
+#include "solve/solve_parts.h"
+
+#include <stdio.h>
+
+int hb_solve_matrix_method(const hb_problem *problem)
+{
+    return hb_problem_is_linear(problem) ? HB_METHOD_WALK : HB_METHOD_PARTICLES;
+}
+
+/* A drift that is linear, from a start without a closed form, is left to the walks to refuse. */
+static hb_status check_matrix(const hb_solve_task *task)
+{
+    const int method = task->settings->method, linear = hb_problem_is_linear(task->problem);
+    const char *other = linear ? "walk, which is exact here," : "particles";
+    HB_CHECK(task->context, method != HB_METHOD_MEANVALUE && method != HB_METHOD_GRID,
+             HB_ERROR_ARGUMENT,
+             "the noise is a matrix that no change of coordinates makes a number, and the method "
+             "%s knows numbers only; take the method %s or auto",
+             method == HB_METHOD_GRID ? "grid" : "meanvalue", other);
+    HB_CHECK(task->context, method != HB_METHOD_WALK || linear, HB_ERROR_ARGUMENT,
+             "walks know a noise that is a matrix only where the drift is linear; take the method "
+             "particles");
+    HB_CHECK(task->context, !task->settings->sampling.paths, HB_ERROR_ARGUMENT,
+             "trajectories of your own cannot be used where the noise is a matrix; leave them out, "
+             "and particles makes its own");
+    return HB_OK;
+}
+
+hb_status hb_solve_check_noise(const hb_solve_task *task)
+{
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) return check_matrix(task);
+    return HB_OK;
+}
