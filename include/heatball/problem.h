@@ -146,6 +146,19 @@ HB_API int hb_problem_is_autonomous(const hb_problem *problem);
 /* 1 when F is known to be A(tau) x + c(tau): from the formula, or declared for a callback. */
 HB_API int hb_problem_is_linear(const hb_problem *problem);
 
+/* ---- frames ---- */
+
+/* Most noises that are not one g(t) become one in other coordinates y: matrices in y = L(t)^-1 x, noise b_i(x_i) on
+ * axis i in y_i = int dx_i/b_i (docs/which-sdes.md). Such a problem has a frame: it is given in x, hb_solve answers
+ * in x, and all that asks the problem itself, the functions below and hb_grid, is in y. What the coordinates are, as
+ * in "Lamperti coordinates y = ln x"; NULL: x and y are the same. */
+HB_API const char *hb_problem_frame(const hb_problem *problem);
+/* y[n][d] of x[n][d] at time t, NaN where the process cannot be, and back. x and y may be the same array. */
+HB_API hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, double t,
+                                     size_t n, const double *x, double *y);
+HB_API hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, double t,
+                                       size_t n, const double *y, double *x);
+
 /* tau(t), t in [0, ...), and its inverse, to 1e-12 relative. HB_ERROR_ARGUMENT where g <= 0. */
 HB_API hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t,
                                      double *tau);

@@ -259,3 +259,34 @@ hb_status hb_frame_box_to_x(hb_context *context, const hb_frame *frame, double t
     hb_release(context, L);
     return HB_OK;
 }
+
+/* ---- for users ---- */
+
+const char *hb_problem_frame(const hb_problem *problem)
+{
+    return problem && problem->frame ? problem->frame->text : NULL;
+}
+
+static hb_status change(hb_context *context, const hb_problem *problem, double t, size_t n,
+                        const double *from, double *to, int back)
+{
+    HB_CHECK(context, problem && ((from && to) || n == 0), HB_ERROR_ARGUMENT,
+             "the problem or the points of a frame are NULL");
+    const size_t d = (size_t)problem->dim;
+    if (problem->frame)
+        return (back ? hb_frame_to_x : hb_frame_to_y)(context, problem->frame, t, n, from, to);
+    if (from != to) memmove(to, from, n * d * sizeof *to);
+    return HB_OK;
+}
+
+hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
+                              const double *x, double *y)
+{
+    return change(context, problem, t, n, x, y, 0);
+}
+
+hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
+                                const double *y, double *x)
+{
+    return change(context, problem, t, n, y, x, 1);
+}

@@ -72,20 +72,6 @@ static hb_status at_time(const building *b, hb_graph *graph, int n, const hb_nod
     return status;
 }
 
-/* A node with x_axis = at in the place of that variable. */
-static hb_status fix_axis(const building *b, hb_graph *graph, hb_node node, int axis, double at,
-                          hb_node t, hb_node *out)
-{
-    void *memory;
-    HB_TRY(hb_allocate(b->context, (size_t)b->d, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (d)
-    for (int i = 0; i < b->d; i++)
-        x[i] = i + 1 == axis ? hb_build_constant(graph, at) : hb_build_variable(graph, i + 1);
-    hb_status status = hb_graph_substitute(graph, 1, &node, x, t, graph, out);
-    hb_release(b->context, memory);
-    return status;
-}
-
 /* ---- axes ---- */
 
 /* The part in x_axis of a row's noise: an entry that depends on it, at a fixed time. */
@@ -187,30 +173,25 @@ static hb_status read_axes(building *b, int *field)
 
 /* ---- the matrix M(t) ---- */
 
-/* G_ik at the axis' anchor over b there; built in typed.graph, then copied. */
+/* G_ik at the axis' anchor over b there. */
 static hb_status read_matrix(building *b)
 {
-    hb_graph *graph = b->typed.graph;
     void *memory;
     HB_TRY(hb_allocate(b->context, (size_t)b->d, sizeof(hb_node), &memory));
     hb_node *x = memory; // (d)
-    hb_status status = HB_OK;
-    for (int i = 0; i < b->d; i++) x[i] = hb_build_variable(b->to, i + 1);
-    const hb_node t = hb_build_variable(graph, 0), t_to = hb_build_variable(b->to, 0);
+    for (int i = 0; i < b->d; i++)
+        x[i] = hb_build_constant(b->to, hb_axis_anchor(&b->frame->axes[i]));
+    hb_status status = hb_graph_substitute(b->typed.graph, b->d * b->m, b->noise.G, x,
+                                           hb_build_variable(b->to, 0), b->to, b->M);
+    hb_release(b->context, memory);
     for (int k = 0; k < b->d * b->m && status == HB_OK; k++) {
         const hb_axis_map *map = &b->frame->axes[k / b->m];
-        double anchor = hb_axis_anchor(map), noise, slope;
-        hb_node entry = b->noise.G[k];
-        hb_axis_noise(map, anchor, &noise, &slope);
-        if (map->kind != HB_AXIS_SAME)
-            status = fix_axis(b, graph, entry, k / b->m + 1, anchor, t, &entry);
-        if (status == HB_OK)
-            status = hb_graph_substitute(graph, 1, &entry, x, t_to, b->to, &b->M[k]);
-        if (status == HB_OK && noise != 1)
+        double noise, slope;
+        hb_axis_noise(map, hb_axis_anchor(map), &noise, &slope);
+        if (noise != 1)
             status = hb_graph_finish(
                 b->to, hb_build_divide(b->to, b->M[k], hb_build_constant(b->to, noise)), &b->M[k]);
     }
-    hb_release(b->context, memory);
     return status;
 }
 

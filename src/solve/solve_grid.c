@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
+#include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
 
 #include <math.h>
@@ -304,6 +305,33 @@ done:
 
 /* ---- residuals ---- */
 
+/* At points in the coordinates of the problem's frame. */
+static hb_status residual_in_frame(hb_context *context, const hb_problem *problem,
+                                   const hb_solve_plan *plan, double largest, size_t n, int n_radii,
+                                   const double *points, const double *radii,
+                                   hb_residual_values *out)
+{
+    double tau;
+    HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &tau));
+    for (size_t i = 0; i < n; i++) {
+        ball_trouble trouble;
+        HB_TRY(look_into_ball(context, problem, &plan->mean, tau, largest,
+                              points + i * (size_t)hb_problem_dim(problem), &trouble));
+        HB_CHECK(context, trouble != BALL_JUMP, HB_ERROR_ARGUMENT,
+                 "the drift jumps inside the heat ball of radius %g at point %zu; the mean-value "
+                 "formula has a part there that averages do not see",
+                 largest, i + 1);
+    }
+    hb_grid *grid;
+    HB_TRY(solve_field(context, problem, plan, plan->time, tau, largest, n, points, &grid));
+    hb_field field;
+    hb_grid_field(grid, &field);
+    hb_status status = hb_mean_residual(context, problem, &field, &plan->mean, n, n_radii, points,
+                                        tau, radii, out);
+    hb_grid_destroy(grid);
+    return status;
+}
+
 hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
                             const hb_solve_settings *settings, size_t n, int n_radii,
                             const double *points, const double *radii, hb_residual_values *out)
@@ -313,9 +341,12 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     hb_solve_plan plan;
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     const double time = plan.time;
-    double tau, largest = 0;
+    double largest = 0;
     HB_TRY(hb_solve_check_problem(context, problem, time));
     HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
+    plan.method = HB_METHOD_MEANVALUE;
+    const hb_solve_task asked = {context, problem, &plan, time, points, NULL};
+    HB_TRY(hb_solve_check_noise(&asked));
     HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
              "time is 0; a residual needs a time above 0, since its balls reach back");
     HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));
@@ -325,22 +356,20 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
                  "radius %d is %g; it must be a number above 0", k + 1, radii[k]);
         largest = fmax(largest, radii[k]);
     }
-    HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
-    for (size_t i = 0; i < n; i++) {
-        ball_trouble trouble;
-        HB_TRY(look_into_ball(context, problem, &plan.mean, tau, largest,
-                              points + i * (size_t)hb_problem_dim(problem), &trouble));
-        HB_CHECK(context, trouble != BALL_JUMP, HB_ERROR_ARGUMENT,
-                 "the drift jumps inside the heat ball of radius %g at point %zu; the mean-value "
-                 "formula has a part there that averages do not see",
-                 largest, i + 1);
-    }
-    hb_grid *grid;
-    HB_TRY(solve_field(context, problem, &plan, time, tau, largest, n, points, &grid));
-    hb_field field;
-    hb_grid_field(grid, &field);
-    hb_status status =
-        hb_mean_residual(context, problem, &field, &plan.mean, n, n_radii, points, tau, radii, out);
-    hb_grid_destroy(grid);
+    hb_workspace work;
+    hb_framed_points framed;
+    HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
+    hb_status status = hb_solve_enter_frame(context, problem, time, n, points, &framed);
+    for (size_t i = 0; i < n && status == HB_OK && framed.outside; i++)
+        if (framed.outside[i])
+            status = hb_fail(context, HB_ERROR_ARGUMENT,
+                             "point %zu is outside of the domain of the process, where the noise "
+                             "vanishes",
+                             i + 1);
+    if (status == HB_OK)
+        status =
+            residual_in_frame(context, problem, &plan, largest, n, n_radii, framed.y, radii, out);
+    hb_framed_points_destroy(&framed);
+    hb_workspace_destroy(&work);
     return status;
 }
