@@ -7,6 +7,7 @@
  * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that of the
  * covariance [[7/3, 3/2], [3/2, 2]]. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "particle/lag_parts.h"
 #include "problem/drift_facts.h"
@@ -28,7 +29,8 @@ enum {
 };
 
 static const double FIRST_STEP = 1.0 / 64; /* of the time */
-static const double CALM = 4;              /* errors, of a difference that may be chance */
+static const double LEAST_RATE = 1e-3, MOST_RATE = 1e3;
+static const double CALM = 4; /* errors, of a difference that may be chance */
 
 /* What one thread works with. */
 typedef struct bench {
@@ -203,6 +205,27 @@ hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
+hb_status hb_lag_rates(const hb_lag_task *task, double rates[2])
+{
+    const size_t d = task->d;
+    void *memory;
+    HB_TRY(hb_allocate(task->context, d + d * d, sizeof(double), &memory));
+    double *F = memory, *A = F + d;
+    hb_status status = HB_OK;
+    rates[0] = MOST_RATE;
+    rates[1] = LEAST_RATE;
+    for (size_t i = 0; i < task->n && status == HB_OK; i++) {
+        status = hb_problem_drift_each(task->context, task->problem, 1, task->points + i * d,
+                                       &task->end, F, NULL, NULL, A);
+        const double size = hb_matrix_norm(d, A);
+        if (!isfinite(size)) continue;
+        rates[0] = fmax(fmin(rates[0], size), LEAST_RATE);
+        rates[1] = fmin(fmax(rates[1], size), MOST_RATE);
+    }
+    hb_release(task->context, memory);
+    return status;
+}
+
 static hb_status check_choices(const lag_estimator *p)
 {
     for (size_t i = 0; i < p->task.n; i++) {
@@ -213,9 +236,9 @@ static hb_status check_choices(const lag_estimator *p)
                  "none",
                  i + 1);
         HB_CHECK(p->task.context, c->found, HB_ERROR_NUMERICAL,
-                 "the drift at point %zu is not finite or too steep for every lag down to %.2g of "
-                 "the time; give a point where it is less so",
-                 i + 1, ldexp(1, 1 - HB_MOST_LAGS));
+                 "the drift at point %zu is not finite or too steep for every lag down to %.2g; "
+                 "give a point where it is less so",
+                 i + 1, ldexp(p->task.reach, 1 - HB_MOST_LAGS));
     }
     return HB_OK;
 }
@@ -401,8 +424,11 @@ hb_status hb_lag_estimator(hb_context *context, const hb_problem *problem, doubl
                            hb_estimator *out)
 {
     hb_lag_task task;
+    double rates[2];
     HB_TRY(hb_lag_task_make(context, problem, settings, n, points, &task));
-    task.end = task.reach = T;
+    task.end = T;
+    HB_TRY(hb_lag_rates(&task, rates));
+    task.reach = hb_problem_is_linear(problem) ? T : fmin(T, HB_LAG_REACH / rates[0]);
     const hb_lag_horizon horizon = {
         .n_ends = 1, .end = {T}, .step = FIRST_STEP * T, .round = USUAL_ROUND};
     return hb_lag_estimator_over(&task, &horizon, settings, out);

@@ -5,7 +5,7 @@
 #include "particle/lag_frame.h"
 #include "particle/trajectories.h"
 
-enum { HB_MOST_LAGS = 10 };
+enum { HB_MOST_LAGS = 9 };
 
 /* Lags before one or several ends, and the times that they need. */
 typedef struct hb_lag_times {
