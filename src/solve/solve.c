@@ -170,7 +170,7 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     part.why = why;
     if (settings.sampling.paths) return hb_solve_by_samples(&part, out);
     if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) {
-        settings.method = hb_solve_matrix_method(task->problem);
+        settings.method = hb_solve_matrix_method(task->problem, task->time);
         snprintf(why, sizeof why, "%s, because the noise is a matrix",
                  settings.method == HB_METHOD_WALK ? "walks" : "particles");
         return hb_solve_by_samples(&part, out);
@@ -220,9 +220,9 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_noise(&task));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
-    solution->tau = plan.time; /* where it is infinite */
-    hb_status status =
-        isinf(plan.time) ? HB_OK : hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
+    hb_status status = isinf(plan.time)
+                           ? hb_solve_matrix_rest(context, problem, plan.method, &solution->tau)
+                           : hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
         status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
     if (status != HB_OK) hb_solution_destroy(solution);
