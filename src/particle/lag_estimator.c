@@ -23,7 +23,7 @@ enum {
     BATCHES = 128,
     WATCH_PART = 4,
     USUAL_ROUND = 8192,
-    USUAL_SAMPLES = 32768,
+    LEAST_NOMINAL = 1 << 17,
     TOGETHER = 512,        /* trajectories that move together */
     PART_DOUBLES = 1 << 24 /* of the units of a part of a round */
 };
@@ -187,6 +187,15 @@ static void read_facts(const hb_problem *problem, hb_lag_task *task)
     task->frozen = !facts->is_formula || facts->n_breaks > 0 || !facts->steady;
 }
 
+/* Trajectories that the choices are made for, as in particle_estimator.c: a run that goes on with a few more makes the
+ * same ones. */
+static double nominal_samples(uint64_t samples)
+{
+    double nominal = LEAST_NOMINAL;
+    while (nominal < (double)samples) nominal *= 4;
+    return nominal;
+}
+
 hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
                            const hb_sampling_settings *settings, size_t n, const double *points,
                            hb_lag_task *out)
@@ -200,7 +209,7 @@ hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
              "them out");
     HB_TRY(hb_random_words(context, settings->seed, HB_STREAM_PARTICLES, 0, 2, words));
     out->seed = words[0] | (uint64_t)words[1] << 32;
-    out->samples = (double)(settings->samples ? settings->samples : USUAL_SAMPLES);
+    out->samples = nominal_samples(settings->samples);
     read_facts(problem, out);
     return HB_OK;
 }

@@ -149,13 +149,8 @@ static double find_top(const pilot *p, const hb_lag_frame *frame, size_t lag, do
     return top;
 }
 
-static void add_path(const pilot *p, const hb_lag_frame *frame, size_t lag, size_t path, int rule,
-                     double top, moments *m, double *row, double *work)
+static void add_row(size_t d, const double *row, moments *m)
 {
-    const size_t d = p->task->d;
-    memset(row, 0, hb_lag_row(d) * sizeof *row);
-    hb_lag_add_row(frame, &p->times, lag, 0, 1, &p->paths, path, rule, p->task->gain, top, row,
-                   work);
     hb_spread_add(d, m->spread, ++m->n, row[0], row + 1);
     hb_bias_differ(d, m->bias, 1, row + 1 + d, row + 2 + d);
     m->absolute += fabs(row[0]);
@@ -168,25 +163,30 @@ static void add_path(const pilot *p, const hb_lag_frame *frame, size_t lag, size
 static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, double *scratch,
                       double *best, hb_lag_choice *out)
 {
-    double effective = 0;
-    const size_t d = p->task->d;
-    double *spread = scratch, *bias = spread + hb_spread_size(d), *row = bias + hb_bias_size(d),
-           *work = row + hb_lag_row(d);
+    const size_t d = p->task->d, own = hb_spread_size(d) + hb_bias_size(d);
+    double *rows = scratch + RULES * own, *work = rows + RULES * hb_lag_row(d);
+    moments m[RULES] = {{0}};
     const double top = find_top(p, frame, lag, work);
     if (!isfinite(top)) return 0;
-    for (int rule = 0; rule < RULES; rule++) {
-        moments m = {.spread = spread, .bias = bias};
-        hb_lag_choice own = {.lag = p->times.lag[lag], .rule = rule, .found = 1};
-        memset(spread, 0, hb_spread_size(d) * sizeof *spread);
-        memset(bias, 0, hb_bias_size(d) * sizeof *bias);
-        for (size_t i = 0; i < p->n_paths; i++)
-            if (!p->lost[i]) add_path(p, frame, lag, i, rule, top, &m, row, work);
-        const double cost = m.n > 1 ? judge(p, &m, top, &own) : INFINITY;
-        if (rule == 0 && m.square > 0) effective = m.absolute * m.absolute / m.square;
-        if (cost < *best || !out->found) *out = own;
+    memset(scratch, 0, RULES * own * sizeof *scratch);
+    for (size_t r = 0; r < RULES; r++) {
+        m[r].spread = scratch + r * own;
+        m[r].bias = m[r].spread + hb_spread_size(d);
+    }
+    for (size_t i = 0; i < p->n_paths; i++) {
+        if (p->lost[i]) continue;
+        memset(rows, 0, RULES * hb_lag_row(d) * sizeof *rows);
+        hb_lag_add_row(frame, &p->times, lag, 0, 1, &p->paths, i, -1, p->task->gain, top, rows,
+                       work);
+        for (size_t r = 0; r < RULES; r++) add_row(d, rows + r * hb_lag_row(d), m + r);
+    }
+    for (int r = 0; r < RULES; r++) {
+        hb_lag_choice choice = {.lag = p->times.lag[lag], .rule = r, .found = 1};
+        const double cost = m[r].n > 1 ? judge(p, m + r, top, &choice) : INFINITY;
+        if (cost < *best || !out->found) *out = choice;
         *best = fmin(*best, cost);
     }
-    return effective;
+    return m[0].square > 0 ? m[0].absolute * m[0].absolute / m[0].square : 0;
 }
 
 static hb_status choose(void *user, size_t i, int thread)
@@ -225,7 +225,8 @@ static hb_status create(const hb_lag_task *task, pilot *p)
     const size_t fit = DOUBLES / (p->times.n_times * d);
     p->n_paths = fit > MOST_PATHS ? MOST_PATHS : fit < LEAST_PATHS ? LEAST_PATHS : fit;
     const size_t rows = p->times.n_times * p->n_paths * d;
-    p->width = hb_spread_size(d) + hb_bias_size(d) + hb_lag_row(d) + hb_lag_row_work(d) + GROUP;
+    p->width =
+        RULES * (hb_spread_size(d) + hb_bias_size(d) + hb_lag_row(d)) + hb_lag_row_work(d) + GROUP;
     HB_TRY(HB_WORKSPACE(task->context, &p->work, HB_ARRAY(p->paths.x[0], rows),
                         HB_ARRAY(p->paths.x[1], rows), HB_ARRAY(p->paths.f[0], rows),
                         HB_ARRAY(p->paths.f[1], rows), HB_ARRAY(p->spread, d),
