@@ -104,6 +104,62 @@ static void a_linear_drift_needs_no_correction(void **state)
     hb_problem_destroy(problem);
 }
 
+/* The flow of the double well over a time, by many steps of Runge and Kutta. */
+static void flow(double time, const double *from, double *to)
+{
+    enum { STEPS = 4000 };
+    const double h = time / STEPS;
+    double q = from[0], p = from[1];
+    for (int k = 0; k < STEPS; k++) {
+        double dq[4], dp[4], a = q, b = p;
+        for (int s = 0; s < 4; s++) {
+            dq[s] = b;
+            dp[s] = a - a * a * a - b / 2;
+            const double part = s < 2 ? 0.5 * h : h;
+            a = q + part * dq[s];
+            b = p + part * dp[s];
+        }
+        q += h / 6 * (dq[0] + 2 * dq[1] + 2 * dq[2] + dq[3]);
+        p += h / 6 * (dp[0] + 2 * dp[1] + 2 * dp[2] + dp[3]);
+    }
+    to[0] = q;
+    to[1] = p;
+}
+
+/* phi is the flow backward, and Phi = L W the derivative of the flow that comes back. */
+static void the_frame_follows_the_flow(void **state)
+{
+    (void)state;
+    static const double points[3][2] = {{0.6, 0.2}, {-1.3, 0.9}, {2, 0.3}};
+    hb_problem *problem = parse("y, x - x^3 - y/2", "0, 0.7", "gaussian(mean=0, var=1)");
+    for (size_t k = 0; k < 3; k++) {
+        hb_lag_frame frame;
+        int found, singular;
+        double back[2];
+        assert_ok(context, hb_lag_frame_create(context, problem, points[k], 1, 1, 0, &frame, &found,
+                                               &singular));
+        assert_true(found);
+        flow(-1, points[k], back);
+        for (size_t i = 0; i < 2; i++) assert_relative(frame.place[i], back[i], 1e-10);
+        for (size_t j = 0; j < 2; j++) {
+            const double step = 1e-4;
+            double ahead[2][2], from[2];
+            for (int side = 0; side < 2; side++) {
+                memcpy(from, back, sizeof from);
+                from[j] += side ? step : -step;
+                flow(1, from, ahead[side]);
+            }
+            for (size_t i = 0; i < 2; i++) {
+                const double *L = frame.root, *W = frame.white;
+                const double Phi = L[2 * i] * W[j] + (i ? L[3] * W[2 + j] : 0);
+                assert_near(Phi, (ahead[1][i] - ahead[0][i]) / (2 * step), 1e-6);
+            }
+        }
+        hb_lag_frame_destroy(&frame);
+    }
+    hb_problem_destroy(problem);
+}
+
 /* E over paths is the density for every lag: without noise in the start's way, the mean over many paths. Here one
  * path suffices to see the parts agree with their formula: the value by a frame whose model is exact equals that of
  * the kernel alone, and a drift with a cubic force has a correction that the coarser rules see too. */
@@ -292,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kolmogorov_has_its_covariance),
         cmocka_unit_test(a_linear_drift_needs_no_correction),
+        cmocka_unit_test(the_frame_follows_the_flow),
         cmocka_unit_test(rules_agree_on_a_smooth_path),
         cmocka_unit_test(slopes_are_those_of_the_kernel),
         cmocka_unit_test(paths_have_the_noise_of_the_matrix),
