@@ -7,6 +7,7 @@
  * A number to reproduce: f = (p, 0), noise 1 on p, from N(0, 1): at t = 1 the density at 0 is that of the
  * covariance [[7/3, 3/2], [3/2, 2]]. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "particle/lag_parts.h"
 #include "problem/drift_facts.h"
@@ -22,13 +23,14 @@ enum {
     BATCHES = 128,
     WATCH_PART = 4,
     USUAL_ROUND = 8192,
-    USUAL_SAMPLES = 32768,
+    LEAST_NOMINAL = 1 << 17,
     TOGETHER = 512,        /* trajectories that move together */
     PART_DOUBLES = 1 << 24 /* of the units of a part of a round */
 };
 
 static const double FIRST_STEP = 1.0 / 64; /* of the time */
-static const double CALM = 4;              /* errors, of a difference that may be chance */
+static const double LEAST_RATE = 1e-3, MOST_RATE = 1e3;
+static const double CALM = 4; /* errors, of a difference that may be chance */
 
 /* What one thread works with. */
 typedef struct bench {
@@ -185,6 +187,15 @@ static void read_facts(const hb_problem *problem, hb_lag_task *task)
     task->frozen = !facts->is_formula || facts->n_breaks > 0 || !facts->steady;
 }
 
+/* Trajectories that the choices are made for, as in particle_estimator.c: a run that goes on with a few more makes the
+ * same ones. */
+static double nominal_samples(uint64_t samples)
+{
+    double nominal = LEAST_NOMINAL;
+    while (nominal < (double)samples) nominal *= 4;
+    return nominal;
+}
+
 hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
                            const hb_sampling_settings *settings, size_t n, const double *points,
                            hb_lag_task *out)
@@ -198,9 +209,30 @@ hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
              "them out");
     HB_TRY(hb_random_words(context, settings->seed, HB_STREAM_PARTICLES, 0, 2, words));
     out->seed = words[0] | (uint64_t)words[1] << 32;
-    out->samples = (double)(settings->samples ? settings->samples : USUAL_SAMPLES);
+    out->samples = nominal_samples(settings->samples);
     read_facts(problem, out);
     return HB_OK;
+}
+
+hb_status hb_lag_rates(const hb_lag_task *task, double rates[2])
+{
+    const size_t d = task->d;
+    void *memory;
+    HB_TRY(hb_allocate(task->context, d + d * d, sizeof(double), &memory));
+    double *F = memory, *A = F + d;
+    hb_status status = HB_OK;
+    rates[0] = MOST_RATE;
+    rates[1] = LEAST_RATE;
+    for (size_t i = 0; i < task->n && status == HB_OK; i++) {
+        status = hb_problem_drift_each(task->context, task->problem, 1, task->points + i * d,
+                                       &task->end, F, NULL, NULL, A);
+        const double size = hb_matrix_norm(d, A);
+        if (!isfinite(size)) continue;
+        rates[0] = fmax(fmin(rates[0], size), LEAST_RATE);
+        rates[1] = fmin(fmax(rates[1], size), MOST_RATE);
+    }
+    hb_release(task->context, memory);
+    return status;
 }
 
 static hb_status check_choices(const lag_estimator *p)
@@ -213,9 +245,9 @@ static hb_status check_choices(const lag_estimator *p)
                  "none",
                  i + 1);
         HB_CHECK(p->task.context, c->found, HB_ERROR_NUMERICAL,
-                 "the drift at point %zu is not finite or too steep for every lag down to %.2g of "
-                 "the time; give a point where it is less so",
-                 i + 1, ldexp(1, 1 - HB_MOST_LAGS));
+                 "the drift at point %zu is not finite or too steep for every lag down to %.2g; "
+                 "give a point where it is less so",
+                 i + 1, ldexp(p->task.reach, 1 - HB_MOST_LAGS));
     }
     return HB_OK;
 }
@@ -401,8 +433,11 @@ hb_status hb_lag_estimator(hb_context *context, const hb_problem *problem, doubl
                            hb_estimator *out)
 {
     hb_lag_task task;
+    double rates[2];
     HB_TRY(hb_lag_task_make(context, problem, settings, n, points, &task));
-    task.end = task.reach = T;
+    task.end = T;
+    HB_TRY(hb_lag_rates(&task, rates));
+    task.reach = hb_problem_is_linear(problem) ? T : fmin(T, HB_LAG_REACH / rates[0]);
     const hb_lag_horizon horizon = {
         .n_ends = 1, .end = {T}, .step = FIRST_STEP * T, .round = USUAL_ROUND};
     return hb_lag_estimator_over(&task, &horizon, settings, out);

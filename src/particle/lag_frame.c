@@ -11,7 +11,8 @@
  *     grad h = -L'^-1 w h,     grad R = L'^-1 (q - w (q.w)) h.
  * In a degenerate noise the spread of a direction that is reached after k drifts is r^(k + 1/2); g is a square of such
  * spreads, so R stays integrable, and so do its squares in few dimensions.
- * The integral by Kronrod's 7 nodes, of which Gauss's 3 and 1 are a part: three rules from the same places.
+ * The integral by Kronrod's 7 nodes in each half of the lag, of which Gauss's 3 and 1 are a part: three rules from the
+ * same places.
  * Phi, S and phi by collocation at Gauss's nodes between one lag and the next; S is a sum of squares.
  * Kolmogorov's equation, f = (p, 0), noise 1 on p: S = [[r^3/3, r^2/2], [r^2/2, r]] is the number to reproduce.
  * A. S. Kronrod, Doklady 154 (1964). */
@@ -31,16 +32,21 @@ static const double SETTLED = 1e-15;     /* of Picard's rounds */
 static const double LEAST_PIVOT = 1e-12; /* of S with a diagonal of 1 */
 static const double NEGLIGIBLE = 60;     /* in the exponent */
 
-const double hb_lag_parts[HB_LAG_NODES] = {
-    1,   0.019754365645989858, 0.11270166537925831, 0.28287812532659872,
-    0.5, 0.71712187467340128,  0.88729833462074169, 0.98024563435401014};
+/* Kronrod's nodes in [0, 1], in each half of the lag. */
+#define HALF(begin)                                                                                \
+    (begin) + 0.5 * 0.019754365645989858, (begin) + 0.5 * 0.11270166537925831,                     \
+        (begin) + 0.5 * 0.28287812532659872, (begin) + 0.25, (begin) + 0.5 * 0.71712187467340128,  \
+        (begin) + 0.5 * 0.88729833462074169, (begin) + 0.5 * 0.98024563435401014
+const double hb_lag_parts[HB_LAG_NODES] = {1, HALF(0), HALF(0.5)};
+#undef HALF
 
-/* Weights of the rules at the nodes 1 .. 7. */
-static const double WEIGHTS[HB_LAG_RULES][HB_LAG_NODES] = {
-    {0, 0.052328113013233633, 0.13424404493416672, 0.20069870738798111, 0.22545826932923707,
+/* Weights of the rules at the nodes of a half. */
+enum { HALF_NODES = (HB_LAG_NODES - 1) / 2 };
+static const double WEIGHTS[HB_LAG_RULES][HALF_NODES] = {
+    {0.052328113013233633, 0.13424404493416672, 0.20069870738798111, 0.22545826932923707,
      0.20069870738798111, 0.13424404493416672, 0.052328113013233633},
-    {0, 0, 0.27777777777777778, 0, 0.44444444444444444, 0, 0.27777777777777778, 0},
-    {0, 0, 0, 0, 1, 0, 0, 0}};
+    {0, 0.27777777777777778, 0, 0.44444444444444444, 0, 0.27777777777777778, 0},
+    {0, 0, 0, 1, 0, 0, 0}};
 
 /* What the frame of a point is made with. */
 typedef struct builder {
@@ -337,7 +343,7 @@ static void add_value(const hb_lag_frame *f, size_t j, double a, const double *s
 {
     const size_t d = f->d;
     for (size_t rule = 0; rule < HB_LAG_RULES; rule++) {
-        const double share = j == 0 ? 1 : f->lag * WEIGHTS[rule][j];
+        const double share = j == 0 ? 1 : 0.5 * f->lag * WEIGHTS[rule][(j - 1) % HALF_NODES];
         if (share == 0) continue;
         out->a[rule] += share * a;
         hb_axpy(d, share, slope, out->b + rule * d);

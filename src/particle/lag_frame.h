@@ -7,7 +7,7 @@
 #include <heatball/problem.h>
 
 /* The lags that a path is looked at: the whole one first, then the nodes of the integral over it. */
-enum { HB_LAG_NODES = 8, HB_LAG_RULES = 3 };
+enum { HB_LAG_NODES = 15, HB_LAG_RULES = 3 };
 
 /* What one path gives by each of the rules for the integral, fine to coarse: values of u and of its gradient. */
 typedef struct hb_lag_value {

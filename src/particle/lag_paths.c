@@ -112,6 +112,22 @@ static hb_lag_value look(const hb_lag_frame *frame, const hb_lag_times *times, s
     return value;
 }
 
+/* One rule's part of a row, from the values of a path and of its twin. */
+static void add_rule(size_t d, const hb_lag_value *v, const hb_lag_value *twin, size_t rule,
+                     double gain, double share, double *row)
+{
+    const double step = (v->a[rule] - twin->a[rule]) / gain;
+    row[0] += share * (v->a[rule] + step);
+    row[1 + d] += share * (step + v->a[rule] - v->a[rule + 1]);
+    row[2 + 2 * d] += share * step;
+    for (size_t k = 0; k < d; k++) {
+        const double fine = v->b[rule * d + k], coarse = v->b[(rule + 1) * d + k];
+        const double slope = (fine - twin->b[rule * d + k]) / gain;
+        row[1 + k] += share * (fine + slope);
+        row[2 + d + k] += share * (slope + fine - coarse);
+    }
+}
+
 void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag, size_t from,
                     size_t to, const hb_lag_paths *paths, size_t path, int rule, double gain,
                     double log_scale, double *row, double *work)
@@ -121,16 +137,9 @@ void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t
     double *b = work, *b2 = b + HB_LAG_RULES * d, *rest = b2 + HB_LAG_RULES * d;
     for (size_t end = from; end < to; end++) {
         const hb_lag_value v = look(frame, times, lag, end, paths, path, 0, log_scale, b, rest);
-        const hb_lag_value v2 = look(frame, times, lag, end, paths, path, 1, log_scale, b2, rest);
-        const double step = (v.a[rule] - v2.a[rule]) / gain;
-        row[0] += share * (v.a[rule] + step);
-        row[2 + 2 * d] += share * step;
-        row[1 + d] += share * (step + v.a[rule] - v.a[rule + 1]);
-        for (size_t k = 0; k < d; k++) {
-            const double fine = b[(size_t)rule * d + k], coarse = b[(size_t)(rule + 1) * d + k];
-            const double slope_step = (fine - b2[(size_t)rule * d + k]) / gain;
-            row[1 + k] += share * (fine + slope_step);
-            row[2 + d + k] += share * (slope_step + fine - coarse);
-        }
+        const hb_lag_value twin = look(frame, times, lag, end, paths, path, 1, log_scale, b2, rest);
+        if (rule >= 0) add_rule(d, &v, &twin, (size_t)rule, gain, share, row);
+        for (size_t k = 0; rule < 0 && k + 1 < HB_LAG_RULES; k++)
+            add_rule(d, &v, &twin, k, gain, share, row + k * hb_lag_row(d));
     }
 }

@@ -5,7 +5,7 @@
 #include "particle/lag_frame.h"
 #include "particle/trajectories.h"
 
-enum { HB_MOST_LAGS = 10 };
+enum { HB_MOST_LAGS = 9 };
 
 /* Lags before one or several ends, and the times that they need. */
 typedef struct hb_lag_times {
@@ -37,7 +37,8 @@ int hb_lag_path_is_lost(const hb_lag_paths *paths, size_t n_times, size_t path);
 size_t hb_lag_row(size_t d);
 size_t hb_lag_row_work(size_t d);
 /* Adds the row of one path: means over the ends from..to-1 of the times, by the rule (0: the finest; the next
- * coarser one is its check), extrapolated in the step, whose error falls by gain + 1 when it is halved. */
+ * coarser one is its check), extrapolated in the step, whose error falls by gain + 1 when it is halved. rule -1: rows of all
+ * rules that have a check, one after the other. */
 void hb_lag_add_row(const hb_lag_frame *frame, const hb_lag_times *times, size_t lag, size_t from,
                     size_t to, const hb_lag_paths *paths, size_t path, int rule, double gain,
                     double log_scale, double *row, double *work);

@@ -1,6 +1,6 @@
 /* The pilot of short lags.
  *
- * Lags reach/2^k, k = 0 .. HB_MOST_LAGS-1, and for each the rules of 7 nodes (checked by 3) and of 3 (checked by 1). All are
+ * Lags reach/2^k, k = 0 .. HB_MOST_LAGS-1, and for each the rules of 2x7 nodes (checked by 2x3) and of 2x3 (checked by 2x1). All are
  * exact but for the rule in time; they differ in their spread. A long lag has a wide kernel, and a correction that grows
  * with it; a short one sees few paths; nodes that are very near to the end see rare large values in many dimensions.
  * From up to MOST_PATHS trajectories of its own seed the pilot tells, for N samples that are asked for,
@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum {
-    MOST_PATHS = 4096,
+    MOST_PATHS = 2048,
     LEAST_PATHS = 256,
     DOUBLES = 1 << 22, /* of one array of trajectories */
     GROUP = 256,
@@ -30,9 +30,10 @@ enum {
 };
 
 static const double FEW = 30, PART = 0.5;
-static const double HIDDEN = 0.25;                /* of the variance with which a bias is seen */
-static const double SURE = 3;                     /* errors of what the step changes, to count */
-static const double TOO_FEW = 16, HOPELESS = 1e9; /* a spread of so few paths says nothing */
+static const double HIDDEN = 0.25; /* of the variance with which a bias is seen */
+static const double SURE = 3;      /* errors of what the step changes, to count */
+static const double ENOUGH = 4, TOO_FEW = 16,
+                    HOPELESS = 1e9; /* a spread of so few paths says nothing */
 
 typedef struct pilot {
     const hb_lag_task *task;
@@ -148,13 +149,8 @@ static double find_top(const pilot *p, const hb_lag_frame *frame, size_t lag, do
     return top;
 }
 
-static void add_path(const pilot *p, const hb_lag_frame *frame, size_t lag, size_t path, int rule,
-                     double top, moments *m, double *row, double *work)
+static void add_row(size_t d, const double *row, moments *m)
 {
-    const size_t d = p->task->d;
-    memset(row, 0, hb_lag_row(d) * sizeof *row);
-    hb_lag_add_row(frame, &p->times, lag, 0, 1, &p->paths, path, rule, p->task->gain, top, row,
-                   work);
     hb_spread_add(d, m->spread, ++m->n, row[0], row + 1);
     hb_bias_differ(d, m->bias, 1, row + 1 + d, row + 2 + d);
     m->absolute += fabs(row[0]);
@@ -163,25 +159,34 @@ static void add_path(const pilot *p, const hb_lag_frame *frame, size_t lag, size
     m->step_square += row[2 + 2 * d] * row[2 + 2 * d];
 }
 
-static void try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, double *scratch,
-                    double *best, hb_lag_choice *out)
+/* Returns how many paths are effective by the finest rule. */
+static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, double *scratch,
+                      double *best, hb_lag_choice *out)
 {
-    const size_t d = p->task->d;
-    double *spread = scratch, *bias = spread + hb_spread_size(d), *row = bias + hb_bias_size(d),
-           *work = row + hb_lag_row(d);
+    const size_t d = p->task->d, own = hb_spread_size(d) + hb_bias_size(d);
+    double *rows = scratch + RULES * own, *work = rows + RULES * hb_lag_row(d);
+    moments m[RULES] = {{0}};
     const double top = find_top(p, frame, lag, work);
-    if (!isfinite(top)) return;
-    for (int rule = 0; rule < RULES; rule++) {
-        moments m = {.spread = spread, .bias = bias};
-        hb_lag_choice own = {.lag = p->times.lag[lag], .rule = rule, .found = 1};
-        memset(spread, 0, hb_spread_size(d) * sizeof *spread);
-        memset(bias, 0, hb_bias_size(d) * sizeof *bias);
-        for (size_t i = 0; i < p->n_paths; i++)
-            if (!p->lost[i]) add_path(p, frame, lag, i, rule, top, &m, row, work);
-        const double cost = m.n > 1 ? judge(p, &m, top, &own) : INFINITY;
-        if (cost < *best || !out->found) *out = own;
+    if (!isfinite(top)) return 0;
+    memset(scratch, 0, RULES * own * sizeof *scratch);
+    for (size_t r = 0; r < RULES; r++) {
+        m[r].spread = scratch + r * own;
+        m[r].bias = m[r].spread + hb_spread_size(d);
+    }
+    for (size_t i = 0; i < p->n_paths; i++) {
+        if (p->lost[i]) continue;
+        memset(rows, 0, RULES * hb_lag_row(d) * sizeof *rows);
+        hb_lag_add_row(frame, &p->times, lag, 0, 1, &p->paths, i, -1, p->task->gain, top, rows,
+                       work);
+        for (size_t r = 0; r < RULES; r++) add_row(d, rows + r * hb_lag_row(d), m + r);
+    }
+    for (int r = 0; r < RULES; r++) {
+        hb_lag_choice choice = {.lag = p->times.lag[lag], .rule = r, .found = 1};
+        const double cost = m[r].n > 1 ? judge(p, m + r, top, &choice) : INFINITY;
+        if (cost < *best || !out->found) *out = choice;
         *best = fmin(*best, cost);
     }
+    return m[0].square > 0 ? m[0].absolute * m[0].absolute / m[0].square : 0;
 }
 
 static hb_status choose(void *user, size_t i, int thread)
@@ -201,8 +206,10 @@ static hb_status choose(void *user, size_t i, int thread)
                                 p->times.lag[k], task->frozen, &frame, &found, &singular)));
         out->singular |= singular;
         if (!found) continue;
-        try_lag(p, &frame, k, p->scratch + (size_t)thread * p->width, &best, out);
+        const double effective =
+            try_lag(p, &frame, k, p->scratch + (size_t)thread * p->width, &best, out);
         hb_lag_frame_destroy(&frame);
+        if (effective < ENOUGH && best < HOPELESS / TOO_FEW) break; // shorter ones see fewer still
     }
     return HB_OK;
 }
@@ -218,7 +225,8 @@ static hb_status create(const hb_lag_task *task, pilot *p)
     const size_t fit = DOUBLES / (p->times.n_times * d);
     p->n_paths = fit > MOST_PATHS ? MOST_PATHS : fit < LEAST_PATHS ? LEAST_PATHS : fit;
     const size_t rows = p->times.n_times * p->n_paths * d;
-    p->width = hb_spread_size(d) + hb_bias_size(d) + hb_lag_row(d) + hb_lag_row_work(d) + GROUP;
+    p->width =
+        RULES * (hb_spread_size(d) + hb_bias_size(d) + hb_lag_row(d)) + hb_lag_row_work(d) + GROUP;
     HB_TRY(HB_WORKSPACE(task->context, &p->work, HB_ARRAY(p->paths.x[0], rows),
                         HB_ARRAY(p->paths.x[1], rows), HB_ARRAY(p->paths.f[0], rows),
                         HB_ARRAY(p->paths.f[1], rows), HB_ARRAY(p->spread, d),

@@ -36,8 +36,6 @@ enum {
 static const double CALM = 4;         /* errors */
 static const double FIRST = 0.25;     /* t_0, in units of 1/|A| */
 static const double MOST_LOST = 1e-3; /* of the trajectories */
-static const double LEAST_FIRST = 1e-3, MOST_FIRST = 1e3;
-static const double REACH = 64; /* the longest lag, in units of t_0 */
 
 typedef struct probe {
     const hb_lag_task *task;
@@ -124,26 +122,6 @@ static double largest_change(const probe *p, size_t k)
     return most;
 }
 
-/* t_0 from the steepest of the points. */
-static hb_status first_time(const hb_lag_task *task, double *out)
-{
-    const size_t d = task->d;
-    void *memory;
-    HB_TRY(hb_allocate(task->context, d + d * d, sizeof(double), &memory));
-    double *F = memory, *A = F + d, most = 0;
-    const double zero = 0;
-    hb_status status = HB_OK;
-    for (size_t i = 0; i < task->n && status == HB_OK; i++) {
-        status = hb_problem_drift_each(task->context, task->problem, 1, task->points + i * d, &zero,
-                                       F, NULL, NULL, A);
-        const double size = hb_matrix_norm(d, A);
-        if (isfinite(size)) most = fmax(most, size);
-    }
-    hb_release(task->context, memory);
-    *out = most > 0 ? fmin(fmax(FIRST / most, LEAST_FIRST), MOST_FIRST) : FIRST;
-    return status;
-}
-
 static hb_status create(const hb_lag_task *task, double first, probe *p)
 {
     const size_t d = task->d, threads = (size_t)hb_context_threads(task->context);
@@ -204,7 +182,7 @@ hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
                             hb_estimator *out)
 {
     hb_lag_task task;
-    double first, rest;
+    double rates[2], rest;
     HB_CHECK(context, hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem),
              HB_ERROR_ARGUMENT,
              "the drift or the noise depends on time, or may; a stationary density needs both "
@@ -214,13 +192,14 @@ hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
         task.start = points;
         task.n_start = n;
     }
-    HB_TRY(first_time(&task, &first));
+    HB_TRY(hb_lag_rates(&task, rates));
+    const double first = FIRST / rates[1];
     HB_TRY(probe_rest(&task, first, &rest));
     hb_lag_horizon horizon = {.n_ends = ENDS, .step = first, .halves = 1, .round = ROUND};
     const double begin = WAIT * rest;
     for (int k = 0; k < ENDS; k++) horizon.end[k] = begin * (1 + (double)(k + 1) / ENDS);
     task.end = horizon.end[ENDS - 1];
-    task.reach = fmin(begin, REACH * first);
+    task.reach = fmin(begin, HB_LAG_REACH / rates[0]);
     snprintf(horizon.note, sizeof horizon.note,
              "at rest from the time %.3g on, averaged over %d times from %.3g to %.3g", rest, ENDS,
              horizon.end[0], task.end);

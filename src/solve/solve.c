@@ -171,7 +171,7 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     part.why = why;
     if (settings.sampling.paths) return hb_solve_by_samples(&part, out);
     if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) {
-        settings.method = hb_solve_matrix_method(task->problem);
+        settings.method = hb_solve_matrix_method(task->problem, task->time);
         snprintf(why, sizeof why, "%s, because the noise is a matrix",
                  settings.method == HB_METHOD_WALK ? "walks" : "particles");
         return hb_solve_by_samples(&part, out);
@@ -239,7 +239,8 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
     hb_solution *solution;
     hb_status status = hb_solution_create(context, n, dim, &solution);
-    if (status == HB_OK && isinf(plan.time)) solution->tau = plan.time;
+    if (status == HB_OK && isinf(plan.time))
+        status = hb_solve_matrix_rest(context, problem, plan.method, &solution->tau);
     if (status == HB_OK && !isinf(plan.time))
         status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK) status = solve_in_frame(context, problem, &plan, points, solution);

@@ -17,7 +17,10 @@ hb_status hb_solve_check_dim(hb_context *context, int dim); /* of the methods th
 /* solve_noise.c: refuses a method that is not made for the noise of the problem; and the one that auto takes
  * where the noise is a matrix. */
 hb_status hb_solve_check_noise(const hb_solve_task *task);
-int hb_solve_matrix_method(const hb_problem *problem);
+int hb_solve_matrix_method(const hb_problem *problem, double time);
+/* For the time infinity: the tau that the method works with, which is finite where walks are exact. */
+hb_status hb_solve_matrix_rest(hb_context *context, const hb_problem *problem, int method,
+                               double *tau);
 
 /* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
 void hb_solve_fill_from_log(hb_solution *out);

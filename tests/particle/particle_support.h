@@ -29,7 +29,7 @@ static hb_problem *parse(const char *drift, const char *noise, const char *initi
 }
 
 /* A list with arrays for n particles; memory is for hb_release. */
-static void make_cell_list(size_t n, size_t d, hb_cell_list *out, void **memory)
+static inline void make_cell_list(size_t n, size_t d, hb_cell_list *out, void **memory)
 {
     const size_t rows = 2 * n * d * sizeof(double);
     const size_t marks = (n + hb_cell_list_starts(n)) * sizeof(uint32_t);

@@ -155,3 +155,36 @@ def test_what_is_refused_names_another_method():
     with pytest.raises(heatball.ArgumentError, match="particles"):
         heatball.solve(drift="y, x - x^3", noise="0, 1", initial="gaussian(mean=0, var=1)", time=1, at=[[0, 0]],
                        method="meanvalue")
+
+
+def test_a_start_without_a_closed_form_is_drawn_through_a_singular_covariance():
+    """dq = p, dp = -q + 0.7 dW for a short time from a quartic start; the last step has no spread along one direction
+    at first order. Against a quadrature over the start."""
+    A, G, t = np.array([[0, 1.0], [-1, 0]]), np.array([[0.0], [0.7]]), 0.4
+    x = np.array([[0.3, 0.2], [-0.6, 0.5]])
+    s = heatball.solve(drift="y, -x", noise="0; 0.7", initial=lambda x: -(x**4).sum(axis=1), dim=2, time=t, at=x,
+                       method="walk", samples=100000)
+    nodes, weights = np.polynomial.legendre.leggauss(160)
+    nodes, weights = 2.6 * nodes, 2.6 * weights
+    starts = np.stack(np.meshgrid(nodes, nodes), -1).reshape(-1, 2)
+    mass = np.outer(weights, weights).ravel() * np.exp(-(starts**4).sum(1))
+    move, cov = noise_integral(A, G, t, np.zeros((2, 2)))
+    for i in range(2):
+        log, score = gaussian(x[i] - starts @ move.T, np.zeros(2), cov)
+        part = mass / mass.sum() * np.exp(log)
+        u = part.sum()
+        assert abs(s.density[i] - u) < 4.5 * s.density_se[i] + 1e-3 * u  # the truth's own quadrature
+        assert np.all(np.abs(s.score[i] - part @ score / u) < 4.5 * s.score_se[i] + 1e-2)
+        assert s.density_se[i] < 0.02 * u
+
+
+def test_one_noise_for_two_axes_without_a_drift_is_drawn_along_its_line():
+    """The covariance of the last step has rank one."""
+    s = heatball.solve(drift="0, 0", noise="0.6; 0.8", initial=lambda x: -(x**4).sum(axis=1), dim=2, time=1,
+                       at=[[0.3, -0.2]], method="walk", samples=100000)
+    z = np.linspace(-8, 8, 4001)
+    line = np.array([[0.3, -0.2]]) + np.outer(z, [0.6, 0.8])
+    grid = np.linspace(-3, 3, 2001)
+    one = np.exp(-(grid**4)).sum() * (grid[1] - grid[0])
+    u = (np.exp(-(line**4).sum(1)) * np.exp(-z * z / 2)).sum() * (z[1] - z[0]) / np.sqrt(2 * np.pi) / one**2
+    assert abs(s.density[0] - u) < 4.5 * s.density_se[0] < 0.05 * u
