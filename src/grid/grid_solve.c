@@ -14,6 +14,7 @@
 #include "grid/grid_layout.h"
 #include "grid/grid_start.h"
 #include "grid/mesh_runs.h"
+#include "grid/tensor_scheme.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -175,7 +176,7 @@ static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, 
 {
     const hb_mesh *coarse = &grid->mesh[2];
     HB_TRY(hb_grid_start_decide(r->context, r->problem, coarse, scratch, plan));
-    const double start = plan->rough ? hb_grid_start_tau(coarse) : 0;
+    const double start = plan->rough && !grid->tensor ? hb_grid_start_tau(coarse) : 0;
     if (start <= grid->tau[0]) return HB_OK;
     const double more = sqrt(start / grid->tau[0]) * grid->info.points[0];
     char enough[64] = "more points";
@@ -244,6 +245,7 @@ static hb_status build(const request *r, hb_grid *grid)
     HB_TRY(choose_mesh(r, dim, &box, cells));
     HB_TRY(hb_grid_layout(r->context, r->problem, r->tau_end, box.low, box.high, cells, axes,
                           &grid->flaws));
+    grid->tensor = hb_tensor_is_needed(r->problem);
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =

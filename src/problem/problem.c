@@ -59,10 +59,12 @@ static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
                               hb_problem *problem)
 {
     hb_node g;
+    int taken; /* stub of branch tensor, to be dropped */
     problem->time = isnan(s->time) ? 1 : s->time;
+    HB_TRY(hb_stub_noise(context, s, problem, &taken));
     HB_TRY(hb_graph_create(context, 1, &problem->noise_graph));
     HB_TRY(hb_drift_parameters(context, s, problem->noise_graph));
-    HB_TRY(hb_graph_parse(problem->noise_graph, s->noise ? s->noise : "1", "noise", 0, &g));
+    HB_TRY(hb_graph_parse(problem->noise_graph, taken ? "sqrt(2)" : s->noise ? s->noise : "1", "noise", 0, &g));
     HB_CHECK(context, !hb_graph_depends(problem->noise_graph, g, 1), HB_ERROR_ARGUMENT,
              "the noise '%.60s' depends on x; g may depend on t only", s->noise);
     HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
@@ -150,6 +152,9 @@ void hb_problem_destroy(hb_problem *problem)
     hb_range_tape_destroy(context, problem->noise_ranges);
     hb_graph_destroy(problem->noise_graph);
     hb_release(context, problem->text);
+    hb_program_destroy(problem->stub_G);
+    hb_program_destroy(problem->stub_D);
+    hb_graph_destroy(problem->stub_graph);
     hb_release(context, problem);
 }
 

@@ -82,7 +82,14 @@ struct hb_problem {
     hb_drift drift;
     hb_initial initial;
     char *text; /* of the drift, see problem_text.h; NULL: a callback */
+    /* stub of branch tensor, to be dropped */
+    hb_graph *stub_graph;
+    hb_program *stub_G, *stub_D;
+    int stub_field, stub_constant, stub_columns;
 };
+
+hb_status hb_stub_noise(hb_context *context, const hb_problem_settings *s, hb_problem *problem,
+                        int *taken); /* stub of branch tensor, to be dropped */
 
 /* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
 hb_status hb_initial_parse(hb_context *context, const char *text, const char *directory,
