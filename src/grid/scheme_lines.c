@@ -158,7 +158,7 @@ static void coupled_change(hb_scheme *s, const double *y, double *solved, double
 
 void hb_scheme_change(hb_scheme *s, const double *y, double *solved, double *change)
 {
-    if (s->tensor && hb_tensor_is_coupled(s->tensor)) {
+    if (s->tensor) {
         coupled_change(s, y, solved, change);
         return;
     }

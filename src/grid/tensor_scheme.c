@@ -28,8 +28,11 @@
 
 enum { BATCH = 2048, MOST_ARRAYS = 48 };
 
+static const double NEAR_FLOOR = 36; /* above the floor the source is below rounding */
+static const double SUPPLY = 10;     /* of the source, over the time of the problem */
 static const double STEEP = 1.5;   /* half the rise of v that is still followed */
-static const double DEEPEST = 100; /* of v below its maximum, at the start */
+/* Of v below its maximum, at the start; by dimension. */
+static const double DEEPEST[] = {100, 70, 60};
 
 struct hb_tensor {
     hb_context *context;
@@ -38,6 +41,8 @@ struct hb_tensor {
     hb_mesh mesh;
     double time; /* of the coefficients; NaN: none yet */
     int coupled;
+    double floor, supply; /* of the source; the floor is NaN before the first rate */
+    double *source;       // (size) what it added to the last rate
     /* over the nodes; of an edge: at its lower node */
     double *drive[3];    // (size) b_a
     double *spread[3];   // (size) D_aa/h
@@ -64,11 +69,19 @@ int hb_tensor_is_steady(const hb_problem *problem)
     return hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem);
 }
 
-void hb_tensor_floor(const hb_mesh *mesh, double *v)
+/* The depth below which v is held up, by a source of e^-DEEPEST of the maximum everywhere. */
+static double floor_of(const hb_mesh *mesh, const double *v)
 {
     double top = -INFINITY;
     for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
-    for (size_t i = 0; i < mesh->size; i++) v[i] = fmax(v[i], top - DEEPEST);
+    return top - DEEPEST[mesh->dim - 1];
+}
+
+void hb_tensor_floor(const hb_mesh *mesh, double *v)
+{
+    const double floor = floor_of(mesh, v);
+    for (size_t i = 0; i < mesh->size; i++)
+        v[i] = fmax(v[i], floor) + log1p(exp(-fabs(v[i] - floor)));
 }
 
 /* ---- runs: edges of an axis that lie one after the other in memory ------------------------------ */
@@ -257,11 +270,23 @@ static void rate_run(hb_tensor *s, int axis, const edge_run *run, const double *
     }
 }
 
+/* What the source adds: du/dt += supply e^floor, so that empty corners do not fall without end. */
+static void add_source(hb_tensor *s, const double *v, double *rate)
+{
+    if (isnan(s->floor)) s->floor = floor_of(&s->mesh, v);
+    for (size_t i = 0; i < s->mesh.size; i++) {
+        const double over = v[i] - s->floor;
+        s->source[i] = over < NEAR_FLOOR ? s->supply * exp(-over) : 0;
+        rate[i] += s->source[i];
+    }
+}
+
 hb_status hb_tensor_rate(hb_tensor *s, double t, const double *v, double *rate)
 {
     HB_TRY(update(s, t));
     if (s->coupled) all_slopes(s, v);
     memset(rate, 0, s->mesh.size * sizeof *rate);
+    add_source(s, v, rate);
     for (int a = 0; a < s->mesh.dim; a++)
         for (size_t index = 0; index < run_count(&s->mesh, a); index++) {
             const edge_run run = run_of(&s->mesh, a, index);
@@ -272,6 +297,7 @@ hb_status hb_tensor_rate(hb_tensor *s, double t, const double *v, double *rate)
 
 void hb_tensor_add_coupling(hb_tensor *s, const double *x, double *out)
 {
+    for (size_t i = 0; i < s->mesh.size; i++) out[i] -= s->source[i] * x[i];
     if (!s->coupled) return;
     all_slopes(s, x);
     for (int a = 0; a < s->mesh.dim; a++) {
@@ -297,11 +323,6 @@ const double *hb_tensor_lower(const hb_tensor *s, int axis)
     return s->lower[axis];
 }
 
-int hb_tensor_is_coupled(const hb_tensor *s)
-{
-    return s->coupled;
-}
-
 /* ---- creation --------------------------------------------------------------------------------- */
 
 static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
@@ -322,7 +343,7 @@ static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
         longest = longest > stride ? longest : stride;
         longest = longest > nodes ? longest : nodes;
     }
-    const hb_array shared[] = {HB_ARRAY(s->velocity, longest), HB_ARRAY(s->root, longest),
+    const hb_array shared[] = {HB_ARRAY(s->source, size), HB_ARRAY(s->velocity, longest), HB_ARRAY(s->root, longest),
                                HB_ARRAY(s->points, BATCH * d), HB_ARRAY(s->f, BATCH * d),
                                HB_ARRAY(s->D, BATCH * d * d),  HB_ARRAY(s->div, BATCH * d)};
     memcpy(arrays + n, shared, sizeof shared);
@@ -362,7 +383,8 @@ hb_status hb_tensor_create(hb_context *context, const hb_problem *problem, const
     s->problem = problem;
     s->kernels = hb_tensor_kernels_of(context->isa);
     s->mesh = *mesh;
-    s->time = NAN;
+    s->time = s->floor = NAN;
+    s->supply = SUPPLY / hb_problem_time(problem);
     hb_array arrays[MOST_ARRAYS];
     const size_t n = tensor_arrays(s, arrays);
     const hb_status status = hb_workspace_carve(context, n, arrays, &s->work);

@@ -23,14 +23,13 @@ void hb_tensor_destroy(hb_tensor *tensor); /* NULL is fine */
 hb_status hb_tensor_rate(hb_tensor *tensor, double t, const double *v, double *rate);
 const double *hb_tensor_upper(const hb_tensor *tensor, int axis); // (size)
 const double *hb_tensor_lower(const hb_tensor *tensor, int axis); // (size)
-/* 1 when D has entries off its diagonal. */
-int hb_tensor_is_coupled(const hb_tensor *tensor);
 /* out += C x, the part of the Jacobian of the last rate that is not along lines. */
 void hb_tensor_add_coupling(hb_tensor *tensor, const double *x, double *out);
 /* Bytes that a tensor on this mesh takes. */
 double hb_tensor_bytes(const hb_mesh *mesh);
 
-/* Lifts v where it is so deep that its slopes could not be followed; adds next to no mass. */
+/* Lifts v where it is so deep that its slopes could not be followed; adds next to no mass. The rates hold
+ * it up there. */
 void hb_tensor_floor(const hb_mesh *mesh, double *v);
 
 #endif
