@@ -27,6 +27,8 @@
 enum { PARTICLES = 2000, STEPS = 256 };
 
 static const double INFLATION[] = {2.75, 2.45, 2.1}; /* by dimension */
+static const double SHRINK = 0.85;                   /* of the inflation, for heavy tails */
+static const double MOST_WIDTHS[] = {1024, 51, 24};  /* of a box, under tensor noise */
 static const double FAR_SPANS = 2;                   /* of the box without points */
 static const double FAR_DRIFT = 20;                  /* of the largest drift in that box */
 static const double MARGIN = 0.5;                    /* beyond an asked point, in deviations */
@@ -148,10 +150,9 @@ static hb_status follow(cloud *c, double *widths, hb_grid_box *box)
 }
 
 /* The inflated cloud: its hull in the second half. Where the drift is not finite that far out, the hull so far stays. */
-static hb_status follow_inflated(cloud *c, const double *widths)
+static hb_status follow_inflated(cloud *c, double inflation, const double *widths)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dim is 1 to 3 here */
-    const double inflation = INFLATION[c->d - 1], added = sqrt(inflation * inflation - 1);
+    const double added = sqrt(inflation * inflation - 1);
     HB_TRY(start(c));
     HB_TRY(draw(c, -1));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
@@ -163,6 +164,22 @@ static hb_status follow_inflated(cloud *c, const double *widths)
         for (size_t i = 0; i < PARTICLES * c->d; i++)
             c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
         if (2 * step >= STEPS) observe(c);
+    }
+    return HB_OK;
+}
+
+/* Noise that grows with x has heavy tails, and the larger cloud goes where no even mesh can follow: it is made
+ * smaller until the hull is at most MOST_WIDTHS of its widths long. What the walls then do is counted among
+ * the errors (tensor_doubt.c). */
+static hb_status follow_tails(cloud *c, const double *widths, const hb_grid_box *box)
+{
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dim is 1 to 3 here */
+    double inflation = INFLATION[c->d - 1];
+    for (int wide = 1; wide && inflation > 1; inflation *= SHRINK) {
+        HB_TRY(follow_inflated(c, inflation, widths));
+        wide = 0;
+        for (size_t a = 0; a < c->d; a++)
+            wide |= c->tensor && c->most[a] - c->least[a] > MOST_WIDTHS[c->d - 1] * box->width[a];
     }
     return HB_OK;
 }
@@ -214,7 +231,7 @@ static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *bo
         box->low[a] = fmin(c->least[a], low[a]);
         box->high[a] = fmax(c->most[a], high[a]);
     }
-    HB_TRY(follow_inflated(c, widths));
+    HB_TRY(follow_tails(c, widths, box));
     for (size_t a = 0; a < c->d; a++) {
         box->low[a] = fmin(box->low[a], c->least[a]);
         box->high[a] = fmax(box->high[a], c->most[a]);

@@ -14,6 +14,7 @@
 #include "grid/grid_layout.h"
 #include "grid/grid_start.h"
 #include "grid/mesh_runs.h"
+#include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
 
 #include <math.h>
@@ -21,7 +22,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_CELLS = 32, MOST_CELLS = 1 << 20 };
+enum {
+    LEAST_CELLS = 32,
+    MOST_CELLS = 1 << 20,
+    LONG_TAILS = 4 /* times as many cells on a line of tensor noise */
+};
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
@@ -106,7 +111,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
                  box->high[a]);
         const double span = box->high[a] - box->low[a];
         double wanted = ceil(DEFAULTS[dim - 1].per_width * span / box->width[a]);
-        wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most);
+        const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
+        wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
     }
@@ -227,7 +233,8 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
         status = hb_grid_check_cells(grid, r->problem, coarse[k]);
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
-        status = hb_grid_combine(grid, k, middle[k], coarse[k]);
+        status =
+            (grid->tensor ? hb_tensor_combine : hb_grid_combine)(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
     }
     hb_release(r->context, middle[0]);

@@ -30,7 +30,7 @@ enum { BATCH = 2048, MOST_ARRAYS = 48 };
 
 static const double NEAR_FLOOR = 36; /* above the floor the source is below rounding */
 static const double SUPPLY = 10;     /* of the source, over the time of the problem */
-static const double STEEP = 1.5;   /* half the rise of v that is still followed */
+static const double STEEP = 1.5;     /* half the rise of v that is still followed */
 /* Of v below its maximum, at the start; by dimension. */
 static const double DEEPEST[] = {100, 70, 60};
 
@@ -67,6 +67,11 @@ int hb_tensor_is_needed(const hb_problem *problem)
 int hb_tensor_is_steady(const hb_problem *problem)
 {
     return hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem);
+}
+
+double hb_tensor_deepest(int dim)
+{
+    return DEEPEST[dim - 1];
 }
 
 /* The depth below which v is held up, by a source of e^-DEEPEST of the maximum everywhere. */
@@ -343,9 +348,10 @@ static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
         longest = longest > stride ? longest : stride;
         longest = longest > nodes ? longest : nodes;
     }
-    const hb_array shared[] = {HB_ARRAY(s->source, size), HB_ARRAY(s->velocity, longest), HB_ARRAY(s->root, longest),
-                               HB_ARRAY(s->points, BATCH * d), HB_ARRAY(s->f, BATCH * d),
-                               HB_ARRAY(s->D, BATCH * d * d),  HB_ARRAY(s->div, BATCH * d)};
+    const hb_array shared[] = {HB_ARRAY(s->source, size),  HB_ARRAY(s->velocity, longest),
+                               HB_ARRAY(s->root, longest), HB_ARRAY(s->points, BATCH * d),
+                               HB_ARRAY(s->f, BATCH * d),  HB_ARRAY(s->D, BATCH * d * d),
+                               HB_ARRAY(s->div, BATCH * d)};
     memcpy(arrays + n, shared, sizeof shared);
     return n + sizeof shared / sizeof *shared;
 }

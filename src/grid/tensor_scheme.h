@@ -30,6 +30,7 @@ double hb_tensor_bytes(const hb_mesh *mesh);
 
 /* Lifts v where it is so deep that its slopes could not be followed; adds next to no mass. The rates hold
  * it up there. */
+double hb_tensor_deepest(int dim); /* the depth of that floor */
 void hb_tensor_floor(const hb_mesh *mesh, double *v);
 
 #endif
