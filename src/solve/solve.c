@@ -166,6 +166,7 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     part.settings = &settings;
     part.why = why;
     if (settings.sampling.paths) return hb_solve_by_samples(&part, out);
+    if (hb_solve_needs_grid(task->problem)) return hb_solve_by_grid(task, out);
     if (out->dim > HB_MOST_GRID_DIM) {
         snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
                  HB_MOST_GRID_DIM);
@@ -207,6 +208,7 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
+    HB_TRY(hb_solve_check_noise(context, problem, plan.method, plan.sampling.paths != NULL));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
     const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};

@@ -320,6 +320,7 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     double tau, largest = 0;
     HB_TRY(hb_solve_check_problem(context, problem, time));
     HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
+    HB_TRY(hb_solve_check_noise(context, problem, HB_METHOD_MEANVALUE, 0));
     HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
              "time is 0; a residual needs a time above 0, since its balls reach back");
     HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));

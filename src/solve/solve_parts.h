@@ -13,6 +13,10 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
 hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time);
 hb_status hb_solve_check_dim(hb_context *context, int dim); /* of the methods that need a grid */
+/* Refuses what a method cannot do with the problem's noise. */
+hb_status hb_solve_check_noise(hb_context *context, const hb_problem *problem, int method,
+                               int has_paths);
+int hb_solve_needs_grid(const hb_problem *problem); /* no other method takes its noise */
 
 /* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
 void hb_solve_fill_from_log(hb_solution *out);
