@@ -35,7 +35,7 @@ static const double SUPPLY = 10;     /* of the source, over the time of the prob
 static const double CALM = 20, WINDY = 2;
 static const double STEEP = 1.5; /* half the rise of v that is still followed */
 /* Of v below its maximum, at the start; by dimension. */
-static const double DEEPEST[] = {100, 70, 60};
+static const double DEEPEST[] = {100, 60, 50};
 
 struct hb_tensor {
     hb_context *context;
