@@ -90,6 +90,7 @@ typedef struct hb_problem_settings {
     int convention;        /* hb_convention; default HB_CONVENTION_UNSET */
     hb_noise_callback noise_callback; /* instead of noise */
     int noise_columns;                /* of the callback's G; 0 (default): d */
+    int noise_autonomous; /* 1: the callback's G does not depend on t; 0 (default): it may */
     void *noise_user;
 } hb_problem_settings;
 

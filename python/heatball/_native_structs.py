@@ -184,6 +184,7 @@ class ProblemSettings(ctypes.Structure):
         ("convention", c_int),
         ("noise_callback", NOISE),
         ("noise_columns", c_int),
+        ("noise_autonomous", c_int),
         ("noise_user", c_void_p),
     ]
 

@@ -402,6 +402,7 @@ class _Call:
             settings.drift = drift_text(drift)
         if callable(noise):
             settings.noise_callback, settings.noise_columns = self._noise_callback(noise)
+            settings.noise_autonomous = not _takes_two(noise)
         elif noise is not None:
             settings.noise = noise_text(noise)
         elif problem is not None:

@@ -268,9 +268,11 @@ hb_status hb_scheme_create(hb_context *context, const hb_problem *problem, const
     s->drift_tau = NAN;
     hb_array arrays[MOST_ARRAYS];
     const size_t n = scheme_arrays(s, arrays);
-    const hb_status status = hb_workspace_carve(context, n, arrays, &s->work);
+    hb_status status = hb_workspace_carve(context, n, arrays, &s->work);
+    if (status == HB_OK && hb_tensor_is_needed(problem))
+        status = hb_tensor_create(context, problem, mesh, &s->tensor);
     if (status != HB_OK) {
-        hb_release(context, s);
+        hb_scheme_destroy(s);
         return status;
     }
     memset(s->work.memory, 0, s->work.size);
@@ -282,6 +284,7 @@ void hb_scheme_destroy(hb_scheme *s)
 {
     if (!s) return;
     hb_context *context = s->context;
+    hb_tensor_destroy(s->tensor);
     hb_workspace_destroy(&s->work);
     hb_release(context, s->arguments);
     hb_release(context, s);
@@ -325,8 +328,23 @@ static void rate_task(hb_strand_job *job, size_t index)
     if (axis == s->mesh.dim - 1) job->finite &= all_finite(all, rate);
 }
 
+/* The rate for a tensor, whose Jacobian along lines goes into the strands. */
+static hb_status tensor_rate(hb_scheme *s, double tau, const double *v, double *rate, int *finite)
+{
+    HB_TRY(hb_tensor_rate(s->tensor, tau, v, rate));
+    for (int a = 0; a < s->mesh.dim; a++)
+        for (size_t i = 0; i < hb_mesh_strands(&s->mesh, a); i++) {
+            const hb_strand strand = hb_mesh_strand(&s->mesh, a, i);
+            hb_strand_gather(&strand, hb_tensor_upper(s->tensor, a), s->upper[a] + strand.offset);
+            hb_strand_gather(&strand, hb_tensor_lower(s->tensor, a), s->lower[a] + strand.offset);
+        }
+    *finite = all_finite(s->mesh.size, rate);
+    return HB_OK;
+}
+
 hb_status hb_scheme_rate(hb_scheme *s, double tau, const double *v, double *rate, int *finite)
 {
+    if (s->tensor) return tensor_rate(s, tau, v, rate, finite);
     HB_TRY(update_drift(s, tau, rate));
     hb_strand_job job = {.scheme = s, .in = v, .out = rate, .finite = 1};
     for (job.axis = 0; job.axis < s->mesh.dim; job.axis++) hb_scheme_over_strands(&job, rate_task);

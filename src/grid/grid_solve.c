@@ -14,13 +14,19 @@
 #include "grid/grid_layout.h"
 #include "grid/grid_start.h"
 #include "grid/mesh_runs.h"
+#include "grid/tensor_doubt.h"
+#include "grid/tensor_scheme.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_CELLS = 32, MOST_CELLS = 1 << 20 };
+enum {
+    LEAST_CELLS = 32,
+    MOST_CELLS = 1 << 20,
+    LONG_TAILS = 4 /* times as many cells on a line of tensor noise */
+};
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
@@ -105,7 +111,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
                  box->high[a]);
         const double span = box->high[a] - box->low[a];
         double wanted = ceil(DEFAULTS[dim - 1].per_width * span / box->width[a]);
-        wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most);
+        const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
+        wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
     }
@@ -175,7 +182,7 @@ static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, 
 {
     const hb_mesh *coarse = &grid->mesh[2];
     HB_TRY(hb_grid_start_decide(r->context, r->problem, coarse, scratch, plan));
-    const double start = plan->rough ? hb_grid_start_tau(coarse) : 0;
+    const double start = plan->rough && !grid->tensor ? hb_grid_start_tau(coarse) : 0;
     if (start <= grid->tau[0]) return HB_OK;
     const double more = sqrt(start / grid->tau[0]) * grid->info.points[0];
     char enough[64] = "more points";
@@ -226,7 +233,8 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
         status = hb_grid_check_cells(grid, r->problem, coarse[k]);
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
-        status = hb_grid_combine(grid, k, middle[k], coarse[k]);
+        status =
+            (grid->tensor ? hb_tensor_combine : hb_grid_combine)(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
     }
     hb_release(r->context, middle[0]);
@@ -244,6 +252,7 @@ static hb_status build(const request *r, hb_grid *grid)
     HB_TRY(choose_mesh(r, dim, &box, cells));
     HB_TRY(hb_grid_layout(r->context, r->problem, r->tau_end, box.low, box.high, cells, axes,
                           &grid->flaws));
+    grid->tensor = hb_tensor_is_needed(r->problem);
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =

@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "grid/tensor_scheme.h"
 #include "grid/time_stepper.h"
 
 #include <math.h>
@@ -82,7 +83,9 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
                                     .user = run};
     double sizes = 0;
     for (int k = 0; k < HB_GRID_MESHES; k++) sizes += (double)grid->mesh[k].size;
-    if (!hb_problem_is_autonomous(problem)) settings.longest = settings.tau_end / LEAST_STEPS;
+    const int tensor = hb_tensor_is_needed(problem);
+    if (!(tensor ? hb_tensor_is_steady : hb_problem_is_autonomous)(problem))
+        settings.longest = settings.tau_end / LEAST_STEPS;
     run->all = all;
     run->share = (double)mesh->size / sizes;
     run->context = hb_context_child(grid->context, 0);
@@ -90,6 +93,8 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     HB_TRY(hb_allocate(&run->context, mesh->size, sizeof(double), &run->start));
     HB_TRY(hb_grid_start(&run->context, problem, mesh, plan, log_mass, run->start,
                          &settings.tau_start));
+    if (tensor) hb_tensor_floor(mesh, run->start);
+    if (tensor) settings.tau_start = 0; /* the flow of rough data is no flow of this noise */
     HB_TRY(hb_scheme_create(&run->context, problem, mesh, &run->scheme));
     if (grid->flaws.jumps || grid->flaws.kinks) HB_TRY(hb_scheme_mind_breaks(run->scheme));
     return hb_stepper_create(&run->context, run->scheme, &settings, run->start, &run->stepper);
@@ -154,6 +159,7 @@ double hb_grid_run_bytes(const hb_grid *grid)
     double bytes = 0;
     for (int m = 0; m < HB_GRID_MESHES; m++)
         bytes += (double)grid->mesh[m].size * (double)sizeof(double) +
-                 hb_scheme_bytes(&grid->mesh[m]) + hb_stepper_bytes(&grid->mesh[m]);
+                 hb_scheme_bytes(&grid->mesh[m]) + hb_stepper_bytes(&grid->mesh[m]) +
+                 (grid->tensor ? hb_tensor_bytes(&grid->mesh[m]) : 0);
     return bytes;
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "grid/fitted_scheme.h"
 #include "grid/scheme_kernels.h"
+#include "grid/tensor_scheme.h"
 
 struct hb_scheme {
     hb_context *context;
@@ -25,6 +26,7 @@ struct hb_scheme {
     double *points;       // (2 batches, dim)
     double *drift;        // (2 batches, dim)
     double *arguments;    // (2 batches, n_breaks) scratch; NULL: no break lies between nodes
+    hb_tensor *tensor;    /* NULL: the noise is a scalar */
     hb_workspace work;
 };
 

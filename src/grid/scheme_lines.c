@@ -144,8 +144,24 @@ static void second_task(hb_strand_job *job, size_t index)
     hb_strand_scatter(&strand, buffer[0], job->out);
 }
 
+/* The same with a part of the Jacobian that is not along lines: the product is formed. */
+static void coupled_change(hb_scheme *s, const double *y, double *solved, double *change)
+{
+    const size_t size = s->mesh.size;
+    hb_scheme_solve(s, s->mesh.dim - 1, y, solved);
+    hb_scheme_apply(s, solved, change);
+    hb_tensor_add_coupling(s->tensor, solved, change);
+    for (size_t i = 0; i < size; i++) change[i] = solved[i] - s->gamma * change[i];
+    for (int a = 0; a + 1 < s->mesh.dim; a++) hb_scheme_solve(s, a, change, change);
+    for (size_t i = 0; i < size; i++) change[i] -= y[i];
+}
+
 void hb_scheme_change(hb_scheme *s, const double *y, double *solved, double *change)
 {
+    if (s->tensor) {
+        coupled_change(s, y, solved, change);
+        return;
+    }
     hb_strand_job job = {.scheme = s, .in = y, .also = solved, .out = change};
     hb_scheme_solve(s, s->mesh.dim - 1, y, solved);
     if (s->mesh.dim == 2) {

@@ -63,6 +63,7 @@ hb_status hb_noise_from_callback(hb_context *context, const hb_problem_settings 
     omp_init_lock(noise->lock);
     noise->kind = HB_NOISE_FIELD;
     noise->columns = s->noise_columns ? s->noise_columns : problem->dim;
+    noise->constant = s->noise_autonomous != 0;
     noise->callback = s->noise_callback;
     noise->user = s->noise_user;
     HB_TRY(hb_graph_create(context, 1, &graph));
@@ -151,30 +152,40 @@ static void square(size_t d, size_t m, const double *G, double *D)
         }
 }
 
-/* The divergence of a callback's D at one point. */
-static hb_status divergence_by_differences(hb_context *context, const hb_problem *problem,
-                                           const double *x, double t, double *divergence)
+/* at[n][6][d]: each point with its coordinate j moved by +-h, +-h/2, +-h/4. */
+static void shift_points(size_t n, size_t d, size_t j, const double *x, double *at)
 {
     static const double moves[SHIFTS] = {1, -1, 0.5, -0.5, 0.25, -0.25};
+    for (size_t k = 0; k < n * SHIFTS; k++) {
+        const double *point = x + k / SHIFTS * d;
+        memcpy(at + k * d, point, d * sizeof *x);
+        at[k * d + j] += moves[k % SHIFTS] * STEP * fmax(1, fabs(point[j]));
+    }
+}
+
+/* The divergence[n][d] of a callback's D: one call for each coordinate. */
+static hb_status divergence_by_differences(hb_context *context, const hb_problem *problem, size_t n,
+                                           const double *x, double t, double *divergence)
+{
     const size_t d = (size_t)problem->dim, m = (size_t)problem->noise_matrix.columns;
     hb_workspace work;
     double *at, *G, *D;
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(at, SHIFTS * d), HB_ARRAY(G, SHIFTS * d * m),
-                        HB_ARRAY(D, SHIFTS * d * d)));
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(at, n * SHIFTS * d),
+                        HB_ARRAY(G, n * SHIFTS * d * m), HB_ARRAY(D, SHIFTS * d * d)));
     hb_status status = HB_OK;
-    memset(divergence, 0, d * sizeof *divergence);
     for (size_t j = 0; j < d && status == HB_OK; j++) {
-        double place[SHIFTS], value[SHIFTS];
-        for (size_t k = 0; k < SHIFTS; k++) {
-            memcpy(at + k * d, x, d * sizeof *x);
-            at[k * d + j] += moves[k] * STEP * fmax(1, fabs(x[j]));
-            place[k] = at[k * d + j];
-        }
-        status = call(context, problem, SHIFTS, at, t, G);
-        for (size_t k = 0; k < SHIFTS; k++) square(d, m, G + k * d * m, D + k * d * d);
-        for (size_t i = 0; i < d; i++) {
-            for (size_t k = 0; k < SHIFTS; k++) value[k] = D[k * d * d + i * d + j];
-            divergence[i] += hb_richardson(place, value);
+        shift_points(n, d, j, x, at);
+        status = call(context, problem, n * SHIFTS, at, t, G);
+        for (size_t i = 0; i < n && status == HB_OK; i++) {
+            double place[SHIFTS], value[SHIFTS];
+            for (size_t k = 0; k < SHIFTS; k++) {
+                place[k] = at[(i * SHIFTS + k) * d + j];
+                square(d, m, G + (i * SHIFTS + k) * d * m, D + k * d * d);
+            }
+            for (size_t a = 0; a < d; a++) {
+                for (size_t k = 0; k < SHIFTS; k++) value[k] = D[k * d * d + a * d + j];
+                divergence[i * d + a] += hb_richardson(place, value);
+            }
         }
     }
     hb_workspace_destroy(&work);
@@ -195,7 +206,6 @@ hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, s
     if (status != HB_OK || !divergence) return status;
     memset(divergence, 0, n * d * sizeof *divergence);
     if (noise->divergence) return hb_program_run(context, noise->divergence, n, x, t, divergence);
-    for (size_t i = 0; i < n && noise->callback && status == HB_OK; i++)
-        status = divergence_by_differences(context, problem, x + i * d, t, divergence + i * d);
-    return status;
+    return noise->callback ? divergence_by_differences(context, problem, n, x, t, divergence)
+                           : HB_OK;
 }

@@ -176,6 +176,7 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
                  settings.method == HB_METHOD_WALK ? "walks" : "particles");
         return hb_solve_by_samples(&part, out);
     }
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_FIELD) return hb_solve_by_grid(task, out);
     if (out->dim > HB_MOST_GRID_DIM) {
         snprintf(why, sizeof why, "sampling, because dim is %d and grids end at %d", out->dim,
                  HB_MOST_GRID_DIM);

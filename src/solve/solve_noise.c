@@ -1,4 +1,7 @@
-/* Which methods there are for a noise that is no number.
+/* Which methods there are for a noise that no frame makes a number.
+ *
+ *     matrix G(t)       walks where the drift is linear, particles, and the grid in dim 1 to 3
+ *     field G(x,t)      the grid in dim 1 to 3
  *
  * A noise that is a matrix G(t) (problem/noise.h) has no heat ball of its own, and where it has fewer columns than
  * dimensions no step along which walks could be weighed. With a linear drift the answer is a Gaussian, exact by the
@@ -40,12 +43,15 @@ hb_status hb_solve_matrix_rest(hb_context *context, const hb_problem *problem, i
 static hb_status check_matrix(const hb_solve_task *task)
 {
     const int method = task->settings->method, linear = hb_problem_is_linear(task->problem);
-    const char *other = linear ? "walk, which is exact here," : "particles";
-    HB_CHECK(task->context, method != HB_METHOD_MEANVALUE && method != HB_METHOD_GRID,
-             HB_ERROR_ARGUMENT,
-             "the noise is a matrix that no change of coordinates makes a number, and the method "
-             "%s knows numbers only; take the method %s or auto",
-             method == HB_METHOD_GRID ? "grid" : "meanvalue", other);
+    HB_CHECK(task->context, method != HB_METHOD_MEANVALUE, HB_ERROR_ARGUMENT,
+             "the noise is a matrix that no change of coordinates makes a number, and there are no "
+             "heat balls for it; take the method %s or auto",
+             linear ? "walk, which is exact here," : "particles");
+    HB_CHECK(task->context,
+             method != HB_METHOD_GRID || hb_problem_dim(task->problem) <= HB_MOST_GRID_DIM,
+             HB_ERROR_ARGUMENT, "dim is %d and grids end at %d; take the method %s or auto",
+             hb_problem_dim(task->problem), HB_MOST_GRID_DIM,
+             linear ? "walk, which is exact here," : "particles");
     HB_CHECK(task->context, method != HB_METHOD_WALK || linear, HB_ERROR_ARGUMENT,
              "walks know a noise that is a matrix only where the drift is linear; take the method "
              "particles");
@@ -55,8 +61,29 @@ static hb_status check_matrix(const hb_solve_task *task)
     return HB_OK;
 }
 
+static hb_status check_field(const hb_solve_task *task)
+{
+    static const char *const names[] = {[HB_METHOD_AUTO] = "auto",
+                                        [HB_METHOD_GRID] = "grid",
+                                        [HB_METHOD_MEANVALUE] = "meanvalue",
+                                        [HB_METHOD_PARTICLES] = "particles",
+                                        [HB_METHOD_WALK] = "walk"};
+    static const char what[] = "depends on x in a way that no change of coordinates removes";
+    const int method = task->settings->method, dim = hb_problem_dim(task->problem);
+    HB_CHECK(task->context, dim <= HB_MOST_GRID_DIM, HB_ERROR_ARGUMENT,
+             "the noise %s, and dim is %d; only the method grid takes that, for dim 1 to %d", what,
+             dim, HB_MOST_GRID_DIM);
+    HB_CHECK(task->context,
+             (method == HB_METHOD_AUTO || method == HB_METHOD_GRID) &&
+                 !task->settings->sampling.paths,
+             HB_ERROR_ARGUMENT, "the noise %s, and %s cannot take that; use the method grid", what,
+             task->settings->sampling.paths ? "densities from paths" : names[method]);
+    return HB_OK;
+}
+
 hb_status hb_solve_check_noise(const hb_solve_task *task)
 {
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_FIELD) return check_field(task);
     if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) return check_matrix(task);
     return HB_OK;
 }

@@ -1,0 +1,432 @@
+/* Finite volumes for a tensor D(x,t), written for the logarithm.
+ *
+ * du/dt = -div(u A),  A = b - D grad v,  b = f - div D,  v = ln u, on a box without flux through its walls:
+ * A is the local mean velocity. Node i owns the cell of points nearest to it. Between neighbours i and
+ * j = i + h e_a, with Delta = v_j - v_i,
+ *     A = b_a - D_aa Delta/h - sum over c != a of D_ac s_c,     flux = A sqrt(u_i u_j)
+ *     dv_i/dt -= A exp(Delta/2)/w_i,     dv_j/dt += A exp(-Delta/2)/w_j
+ * with w the widths of the cells; b_a is the mean along the edge (exact for cubics), D that of its ends, and
+ * s_c the mean of the central differences of v at the ends. u = e^v > 0 and the sum of u over cells is constant, for
+ * any D, also a degenerate one. The error is even in h, which the extrapolation of grid_extrapolate.c uses.
+ * Where A = 0 in the continuum (D constant, b = D grad of a polynomial of degree 4) it is 0 here. The
+ * quadratic form of the linearised flux is not negative for any D >= 0:
+ * D_11 s^2 + D_22 r^2 + 2 D_12 s r cos cos with |cos| <= 1.
+ *
+ * Where v rises along the flow by more than 2 STEEP from node to node, the mesh does not resolve it, and the
+ * geometric mean would empty the cell behind for good: there exp(Delta/2) goes over to a bounded factor, as
+ * upwind fluxes have it. Near the floor, far below all that is claimed, the drift may carry u over many lengths
+ * of diffusion within a cell, and central fluxes would ring: there D_aa is raised to |b| h/2, which is upwind.
+ *
+ * A number to reproduce: D = 1/2, f = -x keeps u = exp(-x^2): A = -x_mid + (x_j^2 - x_i^2)/(2h) = 0. */
+#include "grid/tensor_scheme.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "grid/tensor_kernels.h"
+#include "problem/noise.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BATCH = 2048, MOST_ARRAYS = 52 };
+
+static const double NEAR_FLOOR = 36; /* above the floor the source is below rounding */
+static const double SUPPLY = 10;     /* of the source, over the time of the problem */
+/* Above the floor: where fluxes begin to turn upwind, and where they are. */
+static const double CALM = 20, WINDY = 2;
+static const double STEEP = 1.5; /* half the rise of v that is still followed */
+/* Of v below its maximum, at the start; by dimension. */
+static const double DEEPEST[] = {100, 60, 50};
+
+struct hb_tensor {
+    hb_context *context;
+    const hb_problem *problem;
+    const hb_tensor_kernels *kernels;
+    hb_mesh mesh;
+    double time; /* of the coefficients; NaN: none yet */
+    int coupled;
+    double floor, supply; /* of the source; the floor is NaN before the first rate */
+    double *source;       // (size) what it added to the last rate
+    /* over the nodes; of an edge: at its lower node */
+    double *drive[3];    // (size) b_a
+    double *spread[3];   // (size) D_aa/h
+    double *cross[3][3]; // (size) D_ac/2, to be multiplied with the sum of the slopes at the ends
+    double *upper[3], *lower[3]; // (size) of the Jacobian along lines
+    double *out_of[3], *into[3]; // (size) flux/A as it changes v at the lower and the upper node
+    double *lean[3];             // (size) -dA/dv at either end, through the depth
+    double *slope[3];            // (size) of v, or of a vector
+    double *velocity;            // (longest run) A, or its change
+    double *root;                // (longest run)
+    double *inverse_cell[3];     // (nodes of the axis) 1/w
+    double *below[3],
+        *above[3]; // (nodes of the axis) slope = below (v_k - v_k-1) + above (v_k+1 - v_k)
+    double *points, *f, *D, *div; // (BATCH, ..)
+    hb_workspace work;
+};
+
+int hb_tensor_is_needed(const hb_problem *problem)
+{
+    return hb_problem_noise_kind(problem) != HB_NOISE_SCALAR;
+}
+
+int hb_tensor_is_steady(const hb_problem *problem)
+{
+    return hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem);
+}
+
+double hb_tensor_deepest(int dim)
+{
+    return DEEPEST[dim - 1];
+}
+
+/* The depth below which v is held up, by a source of e^-DEEPEST of the maximum everywhere. */
+static double floor_of(const hb_mesh *mesh, const double *v)
+{
+    double top = -INFINITY;
+    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, v[i]);
+    return top - DEEPEST[mesh->dim - 1];
+}
+
+void hb_tensor_floor(const hb_mesh *mesh, double *v)
+{
+    const double floor = floor_of(mesh, v);
+    for (size_t i = 0; i < mesh->size; i++)
+        v[i] = fmax(v[i], floor) + log1p(exp(-fabs(v[i] - floor)));
+}
+
+/* ---- runs: edges of an axis that lie one after the other in memory ------------------------------ */
+
+/* Axis a but the last: all edges from the nodes k of one slab, whose geometry is the same. Last axis: one line. */
+typedef struct edge_run {
+    size_t first, count;
+    int k, step; /* the node along the axis of the first edge, and its growth from edge to edge */
+} edge_run;
+
+static size_t run_count(const hb_mesh *mesh, int axis)
+{
+    const size_t n = (size_t)mesh->nodes[axis], stride = hb_mesh_stride(mesh, axis);
+    return stride == 1 ? mesh->size / n : mesh->size / (n * stride) * (n - 1);
+}
+
+static edge_run run_of(const hb_mesh *mesh, int axis, size_t index)
+{
+    const size_t n = (size_t)mesh->nodes[axis], stride = hb_mesh_stride(mesh, axis);
+    if (stride == 1) return (edge_run){.first = index * n, .count = n - 1, .k = 0, .step = 1};
+    const size_t slab = index / (n - 1), k = index % (n - 1);
+    return (edge_run){.first = (slab * n + k) * stride, .count = stride, .k = (int)k, .step = 0};
+}
+
+/* ---- the coefficients ------------------------------------------------------------------------- */
+
+/* b and D at a batch of nodes: drive gets b, cross[a][c] gets D_ac (also a = c). */
+static hb_status node_batch(hb_tensor *s, double t, size_t first, size_t count)
+{
+    const size_t d = (size_t)s->mesh.dim;
+    for (size_t i = 0; i < count; i++) hb_mesh_point(&s->mesh, first + i, s->points + i * d);
+    HB_TRY(hb_problem_drift(s->context, s->problem, count, s->points, t, s->f, NULL, NULL, NULL));
+    HB_TRY(hb_problem_diffusion(s->context, s->problem, count, s->points, t, s->D, s->div));
+    for (size_t i = 0; i < count; i++)
+        for (size_t a = 0; a < d; a++) {
+            s->slope[a][first + i] = s->f[i * d + a] - s->div[i * d + a];
+            for (size_t c = 0; c < d; c++) s->cross[a][c][first + i] = s->D[(i * d + a) * d + c];
+        }
+    return HB_OK;
+}
+
+/* D of a MATRIX is the same at all nodes. */
+static hb_status matrix_batch(hb_tensor *s, double t, size_t first, size_t count)
+{
+    const size_t d = (size_t)s->mesh.dim;
+    for (size_t i = 0; i < count; i++) hb_mesh_point(&s->mesh, first + i, s->points + i * d);
+    HB_TRY(hb_problem_drift(s->context, s->problem, count, s->points, t, s->f, NULL, NULL, NULL));
+    HB_TRY(hb_problem_diffusion(s->context, s->problem, 1, NULL, t, s->D, NULL));
+    for (size_t i = 0; i < count; i++)
+        for (size_t a = 0; a < d; a++) {
+            s->slope[a][first + i] = s->f[i * d + a];
+            for (size_t c = 0; c < d; c++) s->cross[a][c][first + i] = s->D[a * d + c];
+        }
+    return HB_OK;
+}
+
+/* The mean of b along the edge from node i, from b at the nodes: exact for cubics on even nodes. */
+static double edge_mean(const double *b, size_t i, size_t stride, int inner)
+{
+    const double near = b[i] + b[i + stride];
+    return inner ? (13 * near - b[i - stride] - b[i + 2 * stride]) / 24 : 0.5 * near;
+}
+
+/* Whether the edge above node k has even neighbours on both sides. */
+static int is_inner(const hb_mesh *mesh, int axis, int k)
+{
+    if (k == 0 || k + 2 >= mesh->nodes[axis]) return 0;
+    const double h = hb_mesh_spacing(mesh, axis, k);
+    return fabs(hb_mesh_spacing(mesh, axis, k - 1) - h) < 1e-9 * h &&
+           fabs(hb_mesh_spacing(mesh, axis, k + 1) - h) < 1e-9 * h;
+}
+
+/* From values at nodes to values on the edges of an axis; the arrays of D are overwritten in place, each entry
+ * after its last use. */
+static void edge_values(hb_tensor *s, int a)
+{
+    const hb_mesh *mesh = &s->mesh;
+    const size_t stride = hb_mesh_stride(mesh, a);
+    for (size_t index = 0; index < run_count(mesh, a); index++) {
+        const edge_run run = run_of(mesh, a, index);
+        for (size_t r = 0; r < run.count; r++) {
+            const size_t i = run.first + r;
+            const int k = run.k + (int)r * run.step;
+            const double h = hb_mesh_spacing(mesh, a, k);
+            s->drive[a][i] = edge_mean(s->slope[a], i, stride, is_inner(mesh, a, k));
+            for (int c = 0; c < mesh->dim; c++) {
+                double *D = s->cross[a][c];
+                const double mean = 0.5 * (D[i] + D[i + stride]);
+                D[i] = 0.5 * mean;
+                if (c == a) s->spread[a][i] = mean / h;
+                s->coupled |= c != a && mean != 0;
+            }
+        }
+    }
+}
+
+static hb_status update(hb_tensor *s, double t)
+{
+    if (t == s->time || (!isnan(s->time) && hb_tensor_is_steady(s->problem))) return HB_OK;
+    const int matrix = hb_problem_noise_kind(s->problem) == HB_NOISE_MATRIX;
+    for (size_t first = 0; first < s->mesh.size; first += BATCH) {
+        const size_t count = s->mesh.size - first < BATCH ? s->mesh.size - first : BATCH;
+        HB_TRY((matrix ? matrix_batch : node_batch)(s, t, first, count));
+    }
+    s->coupled = 0;
+    for (int a = 0; a < s->mesh.dim; a++) edge_values(s, a);
+    s->time = t;
+    return HB_OK;
+}
+
+/* ---- the rate --------------------------------------------------------------------------------- */
+
+/* Differences of x along an axis at all nodes, right to second order; one-sided at the walls. */
+static void slopes_along(hb_tensor *s, int axis, const double *x)
+{
+    const hb_mesh *mesh = &s->mesh;
+    const size_t stride = hb_mesh_stride(mesh, axis), n = (size_t)mesh->nodes[axis];
+    double *out = s->slope[axis];
+    for (size_t first = 0; first < mesh->size; first += stride * n)
+        for (size_t k = 0; k < n; k++) {
+            const double below = s->below[axis][k], above = s->above[axis][k];
+            const size_t i = first + k * stride, down = k > 0 ? stride : 0,
+                         up = k + 1 < n ? stride : 0;
+            for (size_t r = i; r < i + stride; r++)
+                out[r] = below * (x[r] - x[r - down]) + above * (x[r + up] - x[r]);
+        }
+}
+
+static void all_slopes(hb_tensor *s, const double *x)
+{
+    for (int a = 0; a < s->mesh.dim; a++) slopes_along(s, a, x);
+}
+
+/* sums[r] = sum over c != axis of D_ac s_c on the edges of a run. */
+static void cross_sums(const hb_tensor *s, int axis, const edge_run *run, double *restrict sums)
+{
+    const size_t stride = hb_mesh_stride(&s->mesh, axis);
+    memset(sums, 0, run->count * sizeof *sums);
+    if (!s->coupled) return;
+    for (int c = 0; c < s->mesh.dim; c++) {
+        if (c == axis) continue;
+        const double *D = s->cross[axis][c] + run->first, *slope = s->slope[c] + run->first;
+        for (size_t r = 0; r < run->count; r++) sums[r] += D[r] * (slope[r] + slope[r + stride]);
+    }
+}
+
+/* flux/(A u) at both ends, and the derivatives by Delta. */
+typedef struct edge_factors {
+    double out_of, into, out_slope, in_slope;
+} edge_factors;
+
+/* Where v rises steeply along the flow: exp(g) with g = Delta/2 up to STEEP, and bounded by STEEP + 1. */
+static edge_factors steep_factors(double A, double rise)
+{
+    const double along = A >= 0 ? rise : -rise, over = 0.5 * along - STEEP;
+    const double g = over > 0 ? STEEP - expm1(-over) : 0.5 * along;
+    const double slope = over > 0 ? 0.5 * exp(-over) : 0.5; /* of g */
+    const double from = exp(g), to = exp(g - along);
+    edge_factors e = {from, to, slope * from, (slope - 1) * to};
+    if (A < 0) e = (edge_factors){to, from, (1 - slope) * to, -slope * from};
+    return e;
+}
+
+/* 0 in all that is claimed, 1 near the floor; and its derivative. */
+static double depth_part(double above_floor, double *slope)
+{
+    const double part = (CALM - above_floor) / (CALM - WINDY);
+    *slope = 0;
+    if (part <= 0 || part >= 1) return part >= 1;
+    *slope = -6 * part * (1 - part) / (CALM - WINDY);
+    return part * part * (3 - 2 * part);
+}
+
+static void rate_run(hb_tensor *s, int axis, const edge_run *run, const double *v, double *rate)
+{
+    const size_t stride = hb_mesh_stride(&s->mesh, axis), first = run->first;
+    const double *cell = s->inverse_cell[axis] + run->k;
+    const size_t step = (size_t)run->step;
+    cross_sums(s, axis, run, s->velocity);
+    s->kernels->roots(run->count, v + first, v + first + stride, s->root);
+    for (size_t r = 0; r < run->count; r++) {
+        const size_t i = first + r;
+        const double rise = v[i + stride] - v[i], drive = s->drive[axis][i];
+        double turn;
+        const double deep = depth_part(0.5 * (v[i] + v[i + stride]) - s->floor, &turn);
+        const double spread = s->spread[axis][i] + 0.5 * deep * fabs(drive);
+        const double A = drive - spread * rise - s->velocity[r];
+        const double e = s->root[r], below = cell[r * step], above = cell[r * step + 1];
+        edge_factors w = {e, 1 / e, 0.5 * e, -0.5 / e};
+        if (!(fabs(rise) <= 2 * STEEP)) w = steep_factors(A, rise);
+        rate[i] -= below * A * w.out_of;
+        rate[i + stride] += above * A * w.into;
+        s->upper[axis][i] = below * (spread * w.out_of - A * w.out_slope);
+        s->lower[axis][i] = above * (spread * w.into - A * w.in_slope);
+        s->out_of[axis][i] = below * w.out_of;
+        s->into[axis][i] = above * w.into;
+        s->lean[axis][i] = 0.25 * turn * fabs(drive) * rise;
+    }
+}
+
+/* What the source adds: du/dt += supply e^floor, so that empty corners do not fall without end. */
+static void add_source(hb_tensor *s, const double *v, double *rate)
+{
+    if (isnan(s->floor)) s->floor = floor_of(&s->mesh, v);
+    for (size_t i = 0; i < s->mesh.size; i++) {
+        const double over = v[i] - s->floor;
+        s->source[i] = over < NEAR_FLOOR ? s->supply * exp(-over) : 0;
+        rate[i] += s->source[i];
+    }
+}
+
+hb_status hb_tensor_rate(hb_tensor *s, double t, const double *v, double *rate)
+{
+    HB_TRY(update(s, t));
+    if (s->coupled) all_slopes(s, v);
+    memset(rate, 0, s->mesh.size * sizeof *rate);
+    add_source(s, v, rate);
+    for (int a = 0; a < s->mesh.dim; a++)
+        for (size_t index = 0; index < run_count(&s->mesh, a); index++) {
+            const edge_run run = run_of(&s->mesh, a, index);
+            rate_run(s, a, &run, v, rate);
+        }
+    return HB_OK;
+}
+
+void hb_tensor_add_coupling(hb_tensor *s, const double *x, double *out)
+{
+    for (size_t i = 0; i < s->mesh.size; i++) out[i] -= s->source[i] * x[i];
+    if (s->coupled) all_slopes(s, x);
+    for (int a = 0; a < s->mesh.dim; a++) {
+        const size_t stride = hb_mesh_stride(&s->mesh, a);
+        for (size_t index = 0; index < run_count(&s->mesh, a); index++) {
+            const edge_run run = run_of(&s->mesh, a, index);
+            const double *out_of = s->out_of[a] + run.first, *into = s->into[a] + run.first;
+            const double *lean = s->lean[a] + run.first, *from = x + run.first;
+            double *below = out + run.first, *above = below + stride;
+            cross_sums(s, a, &run, s->velocity);
+            for (size_t r = 0; r < run.count; r++)
+                s->velocity[r] += lean[r] * (from[r] + from[r + stride]);
+            for (size_t r = 0; r < run.count; r++) below[r] += out_of[r] * s->velocity[r];
+            for (size_t r = 0; r < run.count; r++) above[r] -= into[r] * s->velocity[r];
+        }
+    }
+}
+
+const double *hb_tensor_upper(const hb_tensor *s, int axis)
+{
+    return s->upper[axis];
+}
+
+const double *hb_tensor_lower(const hb_tensor *s, int axis)
+{
+    return s->lower[axis];
+}
+
+/* ---- creation --------------------------------------------------------------------------------- */
+
+static size_t tensor_arrays(hb_tensor *s, hb_array arrays[MOST_ARRAYS])
+{
+    const size_t d = (size_t)s->mesh.dim, size = s->mesh.size;
+    size_t longest = 0, n = 0;
+    for (int a = 0; a < s->mesh.dim; a++) {
+        const size_t nodes = (size_t)s->mesh.nodes[a], stride = hb_mesh_stride(&s->mesh, a);
+        const hb_array of_axis[] = {
+            HB_ARRAY(s->drive[a], size),         HB_ARRAY(s->spread[a], size),
+            HB_ARRAY(s->upper[a], size),         HB_ARRAY(s->lower[a], size),
+            HB_ARRAY(s->out_of[a], size),        HB_ARRAY(s->into[a], size),
+            HB_ARRAY(s->lean[a], size),          HB_ARRAY(s->slope[a], size),
+            HB_ARRAY(s->inverse_cell[a], nodes), HB_ARRAY(s->below[a], nodes),
+            HB_ARRAY(s->above[a], nodes)};
+        memcpy(arrays + n, of_axis, sizeof of_axis);
+        n += sizeof of_axis / sizeof *of_axis;
+        for (size_t c = 0; c < d; c++) arrays[n++] = (hb_array)HB_ARRAY(s->cross[a][c], size);
+        longest = longest > stride ? longest : stride;
+        longest = longest > nodes ? longest : nodes;
+    }
+    const hb_array shared[] = {HB_ARRAY(s->source, size),  HB_ARRAY(s->velocity, longest),
+                               HB_ARRAY(s->root, longest), HB_ARRAY(s->points, BATCH * d),
+                               HB_ARRAY(s->f, BATCH * d),  HB_ARRAY(s->D, BATCH * d * d),
+                               HB_ARRAY(s->div, BATCH * d)};
+    memcpy(arrays + n, shared, sizeof shared);
+    return n + sizeof shared / sizeof *shared;
+}
+
+double hb_tensor_bytes(const hb_mesh *mesh)
+{
+    hb_tensor s = {.mesh = *mesh};
+    hb_array arrays[MOST_ARRAYS];
+    const size_t n = tensor_arrays(&s, arrays);
+    return (double)hb_workspace_bytes(n, arrays);
+}
+
+static void set_geometry(hb_tensor *s, int axis)
+{
+    const hb_mesh *mesh = &s->mesh;
+    const int n = mesh->nodes[axis];
+    for (int k = 0; k < n; k++) {
+        const double low = k > 0 ? hb_mesh_spacing(mesh, axis, k - 1) : INFINITY;
+        const double high = k + 1 < n ? hb_mesh_spacing(mesh, axis, k) : INFINITY;
+        s->inverse_cell[axis][k] = 1 / hb_mesh_cell(mesh, axis, k);
+        const int inside = k > 0 && k + 1 < n;
+        s->below[axis][k] = inside ? high / ((low + high) * low) : k > 0 ? 1 / low : 0;
+        s->above[axis][k] = inside ? low / ((low + high) * high) : k > 0 ? 0 : 1 / high;
+    }
+}
+
+hb_status hb_tensor_create(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                           hb_tensor **out)
+{
+    *out = NULL;
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_tensor), &memory));
+    hb_tensor *s = memset(memory, 0, sizeof(hb_tensor));
+    s->context = context;
+    s->problem = problem;
+    s->kernels = hb_tensor_kernels_of(context->isa);
+    s->mesh = *mesh;
+    s->time = s->floor = NAN;
+    s->supply = SUPPLY / hb_problem_time(problem);
+    hb_array arrays[MOST_ARRAYS];
+    const size_t n = tensor_arrays(s, arrays);
+    const hb_status status = hb_workspace_carve(context, n, arrays, &s->work);
+    if (status != HB_OK) {
+        hb_release(context, s);
+        return status;
+    }
+    memset(s->work.memory, 0, s->work.size);
+    for (int a = 0; a < mesh->dim; a++) set_geometry(s, a);
+    *out = s;
+    return HB_OK;
+}
+
+void hb_tensor_destroy(hb_tensor *s)
+{
+    if (!s) return;
+    hb_context *context = s->context;
+    hb_workspace_destroy(&s->work);
+    hb_release(context, s);
+}
