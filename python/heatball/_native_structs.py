@@ -207,6 +207,8 @@ class GridSettings(ctypes.Structure):
         ("tolerance", c_double),
         ("keep_from", c_double),
         ("max_time", c_double),
+        ("n_keep", c_size_t),
+        ("keep", POINTER(c_double)),
     ]
 
 
@@ -222,6 +224,7 @@ class GridInfo(ctypes.Structure):
         ("steps", c_int),
         ("breaks_between", c_int),
         ("unresolved", c_int),
+        ("kept_from", c_double),
     ]
 
 
@@ -276,6 +279,8 @@ class SolveSettings(ctypes.Structure):
         ("mean", POINTER(MeanSettings)),
         ("grid", POINTER(GridSettings)),
         ("sampling", POINTER(SamplingSettings)),
+        ("n_times", c_size_t),
+        ("times", POINTER(c_double)),
     ]
 
 

@@ -83,6 +83,7 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     double sizes = 0;
     for (int k = 0; k < HB_GRID_MESHES; k++) sizes += (double)grid->mesh[k].size;
     if (!hb_problem_is_autonomous(problem)) settings.longest = settings.tau_end / LEAST_STEPS;
+    settings.graded = grid->listed; /* each level as if it were the end */
     run->all = all;
     run->share = (double)mesh->size / sizes;
     run->context = hb_context_child(grid->context, 0);

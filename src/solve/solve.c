@@ -41,8 +41,19 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     HB_SIZED_READ(context, hb_mean_settings, s.mean, &out->mean);
     HB_SIZED_READ(context, hb_grid_settings, s.grid, &out->grid);
     HB_SIZED_READ(context, hb_sampling_settings, s.sampling, &out->sampling);
+    const double *own;
+    const size_t n_own = hb_problem_times(problem, &own);
     out->method = s.method;
-    out->time = isnan(s.time) ? hb_problem_time(problem) : s.time;
+    out->time = s.time;
+    out->n_times = s.times ? s.n_times : 0;
+    out->times = s.times;
+    HB_CHECK(context, out->n_times == 0 || isnan(s.time), HB_ERROR_ARGUMENT,
+             "time and times are both given; give one of them");
+    if (out->n_times == 0 && isnan(s.time)) {
+        out->n_times = n_own;
+        out->times = own;
+    }
+    if (out->n_times > 0) out->time = out->times[out->n_times - 1];
     return HB_OK;
 }
 
@@ -191,6 +202,11 @@ static hb_status (*const METHODS[])(const hb_solve_task *task, hb_solution *out)
     [HB_METHOD_PARTICLES] = hb_solve_by_samples,
     [HB_METHOD_WALK] = hb_solve_by_samples};
 
+hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out)
+{
+    return (task->time == 0 ? solve_initial : METHODS[task->settings->method])(task, out);
+}
+
 hb_status hb_solve(hb_context *context, const hb_problem *problem,
                    const hb_solve_settings *settings, size_t n, const double *points,
                    hb_solution **out)
@@ -203,16 +219,19 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     HB_CHECK(context, plan.method >= HB_METHOD_AUTO && plan.method <= HB_METHOD_WALK,
              HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", plan.method);
+    const int several = plan.n_times > 1;
+    if (several) HB_TRY(hb_solve_check_times(context, &plan));
     HB_TRY(hb_solve_check_problem(context, problem, plan.time));
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
     hb_solution *solution;
-    HB_TRY(hb_solution_create(context, n, dim, &solution));
-    const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};
+    HB_TRY(hb_solution_create_times(context, several ? plan.n_times : 1,
+                                    several ? plan.times : &plan.time, n, dim, &solution));
+    const hb_solve_task task = {context, problem, &plan, plan.time, points, 0, NULL};
     hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
-        status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
+        status = (several ? hb_solve_at_times : hb_solve_at_time)(&task, solution);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;
     return status;

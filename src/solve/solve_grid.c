@@ -47,8 +47,8 @@ static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x
                             "density is nothing; the method walk may answer, or a box of your own");
 }
 
-static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
-                               hb_solution *out)
+hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
+                                 hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     hb_grid_info info;
@@ -72,7 +72,7 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
     return HB_OK;
 }
 
-static void note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
+void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
 {
     hb_grid_info info;
     hb_grid_info_get(grid, sizeof info, &info);
@@ -95,12 +95,12 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
     if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
     HB_TRY(hb_grid_solve(task->context, task->problem, &settings, out->n, task->points, task->time,
                          &out->grid));
-    HB_TRY(evaluate_grid(task->context, out->grid, task->points, out));
+    HB_TRY(hb_solve_evaluate_grid(task->context, out->grid, task->points, out));
     out->method = "grid";
     char opening[120];
     snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
              task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3" : "");
-    note_grid(out->grid, opening, out->note, sizeof out->note);
+    hb_solve_note_grid(out->grid, opening, out->note, sizeof out->note);
     return HB_OK;
 }
 
@@ -273,7 +273,7 @@ static void note_average(const hb_grid *grid, const hb_mean_settings *settings, 
     snprintf(opening, sizeof opening,
              "averages over heat balls of radius %s, lift %d, by %s, on a grid solution", range,
              settings->lift, how);
-    note_grid(grid, opening, out->note, sizeof out->note);
+    hb_solve_note_grid(grid, opening, out->note, sizeof out->note);
 }
 
 hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
@@ -289,7 +289,7 @@ hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
     hb_status status = hb_allocate(context, out->n, sizeof(double), &memory);
     if (status != HB_OK) goto done;
     from_grid->tau = out->tau;
-    status = evaluate_grid(context, out->grid, task->points, from_grid);
+    status = hb_solve_evaluate_grid(context, out->grid, task->points, from_grid);
     if (status == HB_OK)
         status = average_field(context, task->problem, out->grid, mean, task->points, from_grid,
                                memory, out);
