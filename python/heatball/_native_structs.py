@@ -41,6 +41,10 @@ class Writer(ctypes.Structure):
     """hb_writer: opaque."""
 
 
+class Npz(ctypes.Structure):
+    """hb_npz: opaque."""
+
+
 class Figure(ctypes.Structure):
     """hb_figure: opaque."""
 
@@ -154,6 +158,9 @@ class PanelSettings(ctypes.Structure):
         ("key", c_char_p),
         ("equal_axes", c_int),
         ("x_names", c_char_p),
+        ("color_min", c_double),
+        ("color_max", c_double),
+        ("color_label", c_char_p),
     ]
 
 
@@ -518,6 +525,7 @@ OPAQUE = {
     "hb_context": Context,
     "hb_cubature": Cubature,
     "hb_writer": Writer,
+    "hb_npz": Npz,
     "hb_figure": Figure,
     "hb_expression": Expression,
     "hb_problem": Problem,

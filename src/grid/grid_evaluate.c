@@ -130,7 +130,7 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
         w.tau = grid->tau[level];
     }
     level_weights(grid, w.tau, 1, w.all);
-    level_weights(grid, w.tau, grid->n_levels > 1 ? 2 : 1, w.half);
+    level_weights(grid, w.tau, grid->n_levels > 1 && !grid->listed ? 2 : 1, w.half);
     for (size_t i = 0; i < n; i++) {
         for (size_t a = 0; a < d; a++)
             HB_CHECK(context,

@@ -28,8 +28,9 @@ typedef struct hb_solve_task {
     const hb_solve_plan *settings;
     double time;
     const double *points; // (n, dim)
-    size_t stride; /* of several times: numbers from the points of one to those of the next; 0: the same */
     const char *why; /* how the method was chosen, which opens the note; NULL: it was asked for */
+    size_t stride; /* of several times: numbers from the points of one to those of the next; 0: they
+                      are the same */
 } hb_solve_task;
 
 typedef struct hb_sampling_run {
