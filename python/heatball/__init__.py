@@ -36,7 +36,7 @@ from heatball.data import Mixture, dataset
 from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
                             mmd, mmd_floor, nearest, precision_recall)
 from heatball.model import Model, load
-from heatball.sde import Solution, residual, solve
+from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
 __all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",

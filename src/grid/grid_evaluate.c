@@ -82,6 +82,7 @@ static double error_at(const hb_grid *grid, double *const *errors, size_t width,
 }
 
 typedef struct tau_weights {
+    int unresolved;
     double tau, all[HB_GRID_MAX_LEVELS], half[HB_GRID_MAX_LEVELS];
 } tau_weights;
 
@@ -97,7 +98,7 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
     if (gradient) memcpy(gradient, slopes, d * sizeof(double));
     if (!v_error && !gradient_error) return;
     const double shorter = weighted_value(grid, w->half, &place, other);
-    if (grid->info.unresolved) {
+    if (w->unresolved) {
         if (v_error) *v_error = INFINITY;
         for (size_t a = 0; a < d && gradient_error; a++) gradient_error[a] = INFINITY;
         return;
@@ -122,12 +123,14 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
              grid->tau[0], grid->info.tau);
     tau_weights w;
     w.tau = fmin(fmax(tau, grid->tau[0]), grid->info.tau);
+    w.unresolved = grid->info.unresolved;
     if (grid->listed) {
         const int level = listed_level(grid, tau);
         HB_CHECK(context, level >= 0, HB_ERROR_ARGUMENT,
                  "tau is %.12g; the grid is kept at %d values of tau, and this is none of them",
                  tau, grid->n_levels);
         w.tau = grid->tau[level];
+        w.unresolved = level >= grid->doubtful_from; /* what went wrong before goes on */
     }
     level_weights(grid, w.tau, 1, w.all);
     level_weights(grid, w.tau, grid->n_levels > 1 && !grid->listed ? 2 : 1, w.half);

@@ -256,8 +256,11 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
     if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
-    for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
+    grid->doubtful_from = grid->info.unresolved ? 0 : grid->n_levels;
+    for (int k = 0; k < grid->n_levels && status == HB_OK && !grid->info.unresolved; k++) {
         status = hb_grid_check_cells(grid, r->problem, coarse[k]);
+        if (grid->info.unresolved) grid->doubtful_from = k;
+    }
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
         status = hb_grid_combine(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);

@@ -19,38 +19,39 @@
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
                                       "#CC79A7", "#56B4E9", "#000000"};
 static const int MARKERS[] = {7, 5, 9, 13, 11, 15, 4}; /* gnuplot's filled shapes */
-enum { N_COLORS = 7 };
+enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of films, which are many */ };
 #define HEAD_PIXELS 6.0 /* the length of an arrow's head */
 
 /* ---- the numbers ---- */
 
-static hb_status write_field(hb_writer *writer, double value, char end)
+static hb_status write_field(hb_writer *writer, int digits, double value, char end)
 {
     if (isnan(value)) return hb_writer_write(writer, 1, &end);
-    return hb_writer_printf(writer, "%.17g%c", value, end);
+    return hb_writer_printf(writer, "%.*g%c", digits, value, end);
 }
 
-static hb_status write_point(hb_writer *writer, int panel, int number, const hb_series *series,
-                             size_t i)
+static hb_status write_point(hb_writer *writer, int digits, int panel, int number,
+                             const hb_series *series, size_t i)
 {
     HB_TRY(hb_writer_printf(writer, "%d,%d,", panel, number));
     HB_TRY(hb_csv_text(writer, series->label));
     HB_TRY(hb_writer_write(writer, 1, ","));
-    HB_TRY(write_field(writer, series->x[i], ','));
-    HB_TRY(write_field(writer, series->y[i], ','));
-    HB_TRY(write_field(writer, series->low[i], ','));
-    return write_field(writer, series->high[i], '\n');
+    HB_TRY(write_field(writer, digits, series->x[i], ','));
+    HB_TRY(write_field(writer, digits, series->y[i], ','));
+    HB_TRY(write_field(writer, digits, series->low[i], ','));
+    return write_field(writer, digits, series->high[i], '\n');
 }
 
 /* Each row behind this text. */
-static hb_status write_rows(const hb_figure *figure, hb_writer *writer, const char *before)
+static hb_status write_rows(const hb_figure *figure, hb_writer *writer, int digits,
+                            const char *before)
 {
     for (int p = 0; p < figure->n_panels; p++) {
         int number = 1;
         for (const hb_series *s = figure->cells[p].first; s; s = s->next, number++)
             for (size_t i = 0; i < s->n; i++) {
                 HB_TRY(hb_writer_write(writer, strlen(before), before));
-                HB_TRY(write_point(writer, p + 1, number, s, i));
+                HB_TRY(write_point(writer, digits, p + 1, number, s, i));
             }
     }
     return HB_OK;
@@ -60,14 +61,14 @@ static hb_status write_numbers(const hb_figure *figure, hb_writer *writer)
 {
     static const char *const names[] = {"panel", "series", "label", "x", "y", "low", "high"};
     HB_TRY(hb_writer_csv_header(writer, 7, names));
-    return write_rows(figure, writer, "");
+    return write_rows(figure, writer, 17, "");
 }
 
 hb_status hb_figure_csv_frame(const hb_figure *figure, hb_writer *writer, size_t frame, double t)
 {
     char before[64];
     snprintf(before, sizeof before, "%zu,%.17g,", frame, t);
-    return write_rows(figure, writer, before);
+    return write_rows(figure, writer, FRAME_DIGITS, before);
 }
 
 /* ---- the script ---- */

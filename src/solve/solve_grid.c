@@ -63,7 +63,7 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
             context, grid, 1, x, out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
             out->columns[HB_COLUMN_LOG_DENSITY_SE] + i, out->columns[HB_COLUMN_SCORE] + i * d,
             out->columns[HB_COLUMN_SCORE_SE] + i * d));
-        if (info.unresolved)
+        if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]))
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
                                     "their nodes show; more points per axis may follow it"));

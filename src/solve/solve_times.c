@@ -3,8 +3,8 @@
  *     t = 0              the initial density
  *     grid               one integration that keeps its fields at all times, each with errors from its own
  *                        refinement. A time that this grid does not serve (before its first resolved tau, or
- *                        with an error of ln u above WEAK, which a smaller box may better) gets a grid
- *                        that ends there, which serves the earlier ones of its kind too; the better one is kept
+ *                        early and with an error of ln u above WEAK, which a smaller box may better) gets a
+ *                        grid that ends there, which serves the earlier ones of its kind too; the better one is kept
  *     other methods      time by time, each with the same seed: the bits are those of the time alone
  *
  * Where auto finds no grid, the times that are left are solved one by one. Of max_time each time gets an equal
@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GRIDS = 6 };
-static const double WEAK = 1e-3; /* an error of ln u that a grid of its own may better */
+enum { MOST_GRIDS = 4 };
+static const double WEAK = 1e-3; /* an error of ln u that a grid of its own may better, */
+static const double EARLY = 0.5; /* at a tau of this part of the end */
 
 typedef struct time_place {
     double time, tau;
@@ -146,7 +147,8 @@ static hb_status serve_group(times_run *r, size_t first, hb_grid *grid)
         const int resolved = place->tau >= info.kept_from;
         if (resolved) HB_TRY(take_values(r, place, grid));
         const int good = resolved && worst_error(&r->views[place->index]) <= WEAK;
-        if (place->tau < end && !good) r->retry[n++] = *place;
+        const int early = place->tau <= EARLY * end; /* so that its own box is much smaller */
+        if (!resolved || (early && !good)) r->retry[n++] = *place;
     }
     memcpy(r->left, r->retry, n * sizeof *r->left);
     r->n_left = n;
