@@ -69,7 +69,8 @@ static const hb_option solve_options[] = {
               "radius of the heat balls of meanvalue and particles; without it, chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_OPTION_JSON(solve_values, json),
-    HB_OPTION(TEXT, NULL, "FILE", path, "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
+    HB_OPTION(TEXT, NULL, "FILE", path,
+              "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
               .letter = 'o', .rules = HB_OPTION_WRITES),
     HB_OPTION(TEXT, "plot", "FILE", plot,
               "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several "
@@ -212,8 +213,7 @@ static hb_status show_one(hb_session *session, const solve_values *v, solve_task
     task->shown.tau = hb_solution_tau(solution);
     note_unused(session, v, solution);
     if (v->plot)
-        status =
-            hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
+        status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
         const hb_status result = hb_solve_show(session, &task->shown, solution);
         if (result != HB_OK) status = result;
@@ -361,14 +361,15 @@ static hb_status run_solve(hb_session *session, const void *values)
 const hb_command hb_command_solve = {
     .name = "solve",
     .summary = "solve an SDE: density, log-density, score and entropy density at points",
-    .text = "For dx = f(x,t) dt + g(t) dW from an initial density, prints the density u at time T, "
-            "ln u, "
-            "the score grad ln u and u ln u at the given points, each with an error. The problem "
-            "comes from a problem file or from --drift, --noise and --initial. A line that begins "
-            "with # says what was done; columns are x_1 .., density, density_se, log_density, "
-            "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
-            "error that cannot be trusted is inf, and a line below the table says why. With several "
-            "times there is a row for each time and point, and t is the first column.",
+    .text =
+        "For dx = f(x,t) dt + g(t) dW from an initial density, prints the density u at time T, "
+        "ln u, "
+        "the score grad ln u and u ln u at the given points, each with an error. The problem "
+        "comes from a problem file or from --drift, --noise and --initial. A line that begins "
+        "with # says what was done; columns are x_1 .., density, density_se, log_density, "
+        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
+        "error that cannot be trusted is inf, and a line below the table says why. With several "
+        "times there is a row for each time and point, and t is the first column.",
     .example =
         "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
         "--time 1 --at \"-2.5;-1;0;0.5;2.5\"",

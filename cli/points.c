@@ -98,10 +98,11 @@ typedef struct mesh_axis {
 
 static hb_status refuse_axis(hb_session *session, int axis)
 {
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "--at: axis %d of the mesh is no first:last:count and no number; a mesh is "
-                           "as \"-3:3:101, -2:2:81\", with 2 to %d points on an axis and %d in all",
-                           axis + 1, MOST_MESH, MOST_MESH);
+    return hb_session_fail(
+        session, HB_ERROR_ARGUMENT,
+        "--at: axis %d of the mesh is no first:last:count and no number; a mesh is "
+        "as \"-3:3:101, -2:2:81\", with 2 to %d points on an axis and %d in all",
+        axis + 1, MOST_MESH, MOST_MESH);
 }
 
 static int read_axis(const char **text, mesh_axis *out)

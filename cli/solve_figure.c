@@ -58,8 +58,9 @@ hb_status hb_solve_figure_write(hb_session *session, const hb_problem *problem,
                       .n_times = hb_solution_n_times(solution)};
     for (size_t k = 0; points->dim == 2 && k < scene.n_times; k++)
         if (!hb_scene_is_known(&scene, k))
-            return hb_session_fail(session, HB_ERROR_UNAVAILABLE,
-                                   "--plot in two dimensions is drawn from the grid, which refused");
+            return hb_session_fail(
+                session, HB_ERROR_UNAVAILABLE,
+                "--plot in two dimensions is drawn from the grid, which refused");
     const hb_status status = hb_scene_find_window(&scene);
     if (status != HB_OK) return status;
     return (points->dim == 1 ? hb_scene_draw_line : hb_scene_draw_plane)(&scene, path);

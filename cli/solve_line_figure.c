@@ -53,12 +53,10 @@ static hb_status fill_line(const hb_scene *scene, size_t k, line *l)
 {
     l->known = hb_scene_is_known(scene, k);
     if (!l->known) return HB_OK;
-    for (int i = 0; i < N_LINE; i++)
-        hb_scene_lattice_point(&scene->window, 1, N_LINE, i, l->x + i);
+    for (int i = 0; i < N_LINE; i++) hb_scene_lattice_point(&scene->window, 1, N_LINE, i, l->x + i);
     double *v = l->values[HB_COLUMN_LOG_DENSITY], *v_se = l->values[HB_COLUMN_LOG_DENSITY_SE];
-    const hb_status status =
-        hb_scene_evaluate(scene, k, N_LINE, l->x, v, v_se, l->values[HB_COLUMN_SCORE],
-                          l->values[HB_COLUMN_SCORE_SE]);
+    const hb_status status = hb_scene_evaluate(
+        scene, k, N_LINE, l->x, v, v_se, l->values[HB_COLUMN_SCORE], l->values[HB_COLUMN_SCORE_SE]);
     for (int i = 0; i < N_LINE; i++) {
         l->values[HB_COLUMN_DENSITY][i] = exp(v[i]);
         l->values[HB_COLUMN_DENSITY_SE][i] = exp(v[i]) * v_se[i];
@@ -191,8 +189,7 @@ static hb_status draw_time(const hb_scene *scene, size_t k, hb_figure *figure, l
                  hb_solution_time(scene->solution, k));
         const hb_panel_settings panel = panel_of(scene, p, title, ranges ? ranges[p] : free_range);
         status = hb_figure_panel(figure, &panel);
-        if (status == HB_OK)
-            status = draw_quantity(scene, k, figure, PARTS[p].column, l, work);
+        if (status == HB_OK) status = draw_quantity(scene, k, figure, PARTS[p].column, l, work);
     }
     return status;
 }
@@ -251,12 +248,12 @@ static hb_status write_film(const hb_scene *scene, line *lines, double *work, co
     if (!frames) return HB_ERROR_MEMORY;
     for (int p = 0; p < PANELS; p++) ranges[p] = range_of(scene, PARTS[p].column, lines);
     for (size_t k = 0; k < scene->n_times && status == HB_OK; k++) {
-        status =
-            hb_figure_create(scene->context, PANELS, 1, FRAME_HEIGHT, FRAME_WIDTH, &frames[k]);
+        status = hb_figure_create(scene->context, PANELS, 1, FRAME_HEIGHT, FRAME_WIDTH, &frames[k]);
         if (status == HB_OK) status = draw_time(scene, k, frames[k], &lines[k], ranges, work);
     }
     if (status == HB_OK)
-        status = hb_scene_write_film(scene, frames, "Density, log-density and score over time", path);
+        status =
+            hb_scene_write_film(scene, frames, "Density, log-density and score over time", path);
     for (size_t k = 0; k < scene->n_times; k++) hb_figure_destroy(frames[k]);
     free(frames);
     return status;
@@ -264,8 +261,8 @@ static hb_status write_film(const hb_scene *scene, line *lines, double *work, co
 
 hb_status hb_scene_draw_line(const hb_scene *scene, const char *path)
 {
-    line *lines = calloc(scene->n_times, sizeof *lines);            // (n_times)
-    double *work = malloc(3 * scene->points->n * sizeof *work);     // (3, n)
+    line *lines = calloc(scene->n_times, sizeof *lines);        // (n_times)
+    double *work = malloc(3 * scene->points->n * sizeof *work); // (3, n)
     hb_status status = lines && work ? HB_OK : HB_ERROR_MEMORY;
     const int film =
         hb_points_has_extension(path, ".gif") || hb_points_has_extension(path, ".html");

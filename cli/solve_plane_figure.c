@@ -44,8 +44,8 @@ static hb_status fill_plane(const hb_scene *scene, size_t k, plane *p)
     const int count = p->n * p->n;
     for (int i = 0; i < count; i++)
         hb_scene_lattice_point(&scene->window, 2, p->n, i, p->x + 2 * i);
-    const hb_status status = hb_scene_evaluate(scene, k, (size_t)count, p->x, p->v, p->v_se,
-                                               p->score, p->error);
+    const hb_status status =
+        hb_scene_evaluate(scene, k, (size_t)count, p->x, p->v, p->v_se, p->score, p->error);
     p->largest = 0;
     for (int i = 0; status == HB_OK && i < count; i++) {
         const double *s = p->score + 2 * i, *e = p->error + 2 * i;
@@ -141,7 +141,8 @@ static hb_status write_film(const hb_scene *scene, const char *path)
         if (status == HB_OK) status = draw_panel(scene, k, &p, largest, 1, frames[k]);
     }
     if (status == HB_OK)
-        status = hb_scene_write_film(scene, frames, "Density and lines of the score over time", path);
+        status =
+            hb_scene_write_film(scene, frames, "Density and lines of the score over time", path);
     for (size_t k = 0; frames && k < scene->n_times; k++) hb_figure_destroy(frames[k]);
     free(frames);
     free(p.x);

@@ -128,7 +128,8 @@ static hb_status find_bulk(const hb_scene *scene, size_t k, hb_window *box, hb_w
     memcpy(box->high, high, d * sizeof *high);
     *bulk = *box;
     if (!grid) return HB_OK; /* it is one already */
-    double *x = malloc(n * (2 + 3 * d) * sizeof *x); // x, score, its error (n, dim), v, its error (n)
+    double *x =
+        malloc(n * (2 + 3 * d) * sizeof *x); // x, score, its error (n, dim), v, its error (n)
     if (!x) return HB_ERROR_MEMORY;
     double *v = x + n * d, *v_se = v + n, *score = v_se + n, *score_se = score + n * d;
     for (int i = 0; i < count; i++)

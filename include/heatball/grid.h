@@ -27,7 +27,8 @@ typedef struct hb_grid_settings {
                                   NaN (default): keep the end only */
     double max_time; /* seconds that the integration may take, then HB_ERROR_NUMERICAL with how
                                   far it came; 0 (default): no limit */
-    size_t n_keep; /* up to 1000 values of tau, rising and above 0, at which the solution is kept beside
+    size_t
+        n_keep; /* up to 1000 values of tau, rising and above 0, at which the solution is kept beside
                                   the end; instead of keep_from, and then nothing is known in between */
     const double *keep; /* [n_keep]; NULL (default): none */
 } hb_grid_settings;
@@ -42,7 +43,8 @@ typedef struct hb_grid_info {
     int steps;           /* of the time integration, all grids */
     int breaks_between;  /* 1: the drift has jumps or kinks that no node is on; errors say so */
     int unresolved; /* 1: it varies within cells more than the grid follows; errors are infinite */
-    double kept_from; /* the least tau that is kept: the first of `keep` that the mesh can resolve from an
+    double
+        kept_from; /* the least tau that is kept: the first of `keep` that the mesh can resolve from an
                          initial density that is rough */
 } hb_grid_info;
 

@@ -41,7 +41,8 @@ typedef struct hb_panel_settings {
     const char *key;     /* gnuplot's place of the legend: "top left"; NULL: top right */
     int equal_axes;      /* 1: a unit is as long on both axes */
     const char *x_names; /* names instead of numbers at x = 1, 2, ..: "core; tail"; NULL: numbers */
-    double color_min, color_max; /* ends of the colours of an image or of hb_figure_shade; NaN: the data's */
+    double color_min,
+        color_max; /* ends of the colours of an image or of hb_figure_shade; NaN: the data's */
     const char *color_label; /* of the key of hb_figure_shade's colours; NULL: no key */
 } hb_panel_settings;
 

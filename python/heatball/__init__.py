@@ -41,6 +41,6 @@ from heatball.wellposed import budget
 
 __all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
            "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
-           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mmd",
+           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mesh", "mmd",
            "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
            "train"]

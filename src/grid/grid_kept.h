@@ -20,7 +20,7 @@ struct hb_grid {
     int listed;                /* 1: they were asked for one by one; nothing is known in between */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];
     int doubtful_from; /* of listed levels: the first with something unresolved; beyond the last: none */
-    double shift;                            /* place = ln(tau + shift) */
+    double shift;      /* place = ln(tau + shift) */
     double *v[HB_GRID_MAX_LEVELS];           // (mesh[0].size) spline coefficients
     double *v_error[HB_GRID_MAX_LEVELS];     // (mesh[2].size)
     double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)

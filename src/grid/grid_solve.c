@@ -69,8 +69,7 @@ static hb_status check_settings(const request *r, int dim)
     HB_CHECK(r->context, s->n_keep == 0 || isnan(s->keep_from), HB_ERROR_ARGUMENT,
              "keep and keep_from are both given; give one of them");
     for (size_t k = 0; k < s->n_keep; k++)
-        HB_CHECK(r->context,
-                 s->keep[k] > (k ? s->keep[k - 1] : 0) && s->keep[k] < r->tau_end,
+        HB_CHECK(r->context, s->keep[k] > (k ? s->keep[k - 1] : 0) && s->keep[k] < r->tau_end,
                  HB_ERROR_ARGUMENT,
                  "value %zu of keep is tau = %g; they must rise, above 0 and below the end, %g",
                  k + 1, s->keep[k], r->tau_end);

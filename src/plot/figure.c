@@ -21,12 +21,8 @@ enum {
 
 void hb_panel_settings_default(size_t size, hb_panel_settings *settings)
 {
-    const hb_panel_settings defaults = {.x_min = NAN,
-                                        .x_max = NAN,
-                                        .y_min = NAN,
-                                        .y_max = NAN,
-                                        .color_min = NAN,
-                                        .color_max = NAN};
+    const hb_panel_settings defaults = {
+        .x_min = NAN, .x_max = NAN, .y_min = NAN, .y_max = NAN, .color_min = NAN, .color_max = NAN};
     hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
@@ -69,7 +65,7 @@ static void release_series(hb_context *context, hb_series *series)
 static void release_cell(hb_context *context, hb_figure_cell *cell)
 {
     const char *texts[] = {cell->panel.title, cell->panel.x_label, cell->panel.y_label,
-                           cell->panel.key, cell->panel.x_names, cell->panel.color_label};
+                           cell->panel.key,   cell->panel.x_names, cell->panel.color_label};
     for (int i = 0; i < 6; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
     for (hb_series *series = cell->first, *next; series; series = next) {
         next = series->next;
@@ -114,8 +110,8 @@ void hb_figure_plain(const char *text, size_t size, char *out)
 
 static hb_status own_panel(hb_context *context, hb_panel_settings *panel)
 {
-    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label, &panel->key,
-                            &panel->x_names, &panel->color_label};
+    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label,
+                            &panel->key,   &panel->x_names, &panel->color_label};
     hb_status status = HB_OK;
     for (int i = 0; i < 6; i++) {
         if (status == HB_OK)

@@ -9,7 +9,7 @@
  * of markers differ in shape as well. */
 #include "base/context.h"
 #include "file/csv.h"
-#include "plot/figure.h"
+#include "plot/film.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -128,8 +128,11 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "if (format eq 'pdf') set terminal pdfcairo enhanced size %.3fin,%.3fin font "
         "'Helvetica,16' fontscale 0.62 linewidth 2 pointscale 0.75 dashlength 0.8\n"
         "if (format eq 'frame') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
-        "fontscale 0.75 linewidth 1 dashlength 1 background '#ffffff'\n",
-        name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height));
+        "fontscale 0.75 linewidth 1 dashlength 1 background '#ffffff'\n"
+        "if (format eq 'page') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
+        "fontscale 1.05 linewidth 1.4 pointscale 1.4 dashlength 1 background '#ffffff'\n",
+        name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height,
+        (int)(HB_FILM_PAGE_SCALE * width), (int)(HB_FILM_PAGE_SCALE * height)));
     /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things; ./ keeps
      * every name a name */
     HB_TRY(hb_writer_printf(writer, "data = "));
@@ -274,12 +277,12 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
     case HB_STYLE_LINE:
         return hb_writer_printf(writer, " with lines linewidth 2.5 linecolor %s", color);
     case HB_STYLE_DASHED:
-        return hb_writer_printf(
-            writer, " with lines linewidth 2.5 dashtype (10,6) linecolor %s", color);
+        return hb_writer_printf(writer, " with lines linewidth 2.5 dashtype (10,6) linecolor %s",
+                                color);
     case HB_STYLE_POINTS:
-        return hb_writer_printf(
-            writer, " with %s linewidth 2 pointtype %d pointsize 0.9 linecolor %s",
-            series->has_bounds ? "yerrorbars" : "points", marker, color);
+        return hb_writer_printf(writer,
+                                " with %s linewidth 2 pointtype %d pointsize 0.9 linecolor %s",
+                                series->has_bounds ? "yerrorbars" : "points", marker, color);
     case HB_STYLE_HISTOGRAM:
         return hb_writer_printf(writer,
                                 ":(%.17g) with boxes linewidth 0.8 linecolor %s "
@@ -287,12 +290,11 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
                                 width, color, color);
     case HB_STYLE_BAND:
         return hb_writer_printf(
-            writer,
-            " with filledcurves fillstyle transparent solid 0.2 noborder linecolor %s",
+            writer, " with filledcurves fillstyle transparent solid 0.2 noborder linecolor %s",
             color);
     case HB_STYLE_DOTS:
-        return hb_writer_printf(
-            writer, " with points pointtype 7 pointsize 0.25 linecolor %s", color);
+        return hb_writer_printf(writer, " with points pointtype 7 pointsize 0.25 linecolor %s",
+                                color);
     case HB_STYLE_THIN:
     case HB_STYLE_ARROWS:
     case HB_STYLE_IMAGE: break;
@@ -330,8 +332,7 @@ static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
                    "4 '#539ecd', 5 '#2b7bba', 6 '#0b559f', 7 '#08306b'"
                  : "0 '#440154', 1 '#414487', 2 '#2a788e', 3 '#22a884', 4 '#7ad151'"));
     HB_TRY(write_color_range(writer, &cell->panel));
-    if (!is_image && !label)
-        return hb_writer_printf(writer, "unset colorbox\nset rmargin 2\n");
+    if (!is_image && !label) return hb_writer_printf(writer, "unset colorbox\nset rmargin 2\n");
     HB_TRY(hb_writer_printf(
         writer, "set rmargin 13\n"
                 "set colorbox user origin graph 1.03,graph 0 size graph 0.035,graph 1 noborder\n"

@@ -14,7 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_FRAMES = 1000, SECONDS = 6, LEAST_DELAY = 4, MOST_DELAY = 50, PATH = 4096, INSIDE = PATH + 20 };
+enum {
+    MOST_FRAMES = 1000,
+    SECONDS = 6,
+    LEAST_DELAY = 4,
+    MOST_DELAY = 50,
+    PATH = 4096,
+    INSIDE = PATH + 20
+};
 
 /* ---- what is asked for ---- */
 
@@ -35,8 +42,8 @@ static hb_status check(hb_context *context, size_t n, hb_figure *const *frames, 
              "the name of a film is too long or has a line break: %.100s", path);
     for (size_t k = 0; k < n; k++)
         HB_CHECK(context,
-                 frames[k] && frames[k]->rows * frames[k]->height ==
-                                  frames[0]->rows * frames[0]->height &&
+                 frames[k] &&
+                     frames[k]->rows * frames[k]->height == frames[0]->rows * frames[0]->height &&
                      frames[k]->columns * frames[k]->width == frames[0]->columns * frames[0]->width,
                  HB_ERROR_ARGUMENT, "frame %zu of a film is NULL or of another size", k + 1);
     return HB_OK;
@@ -50,8 +57,7 @@ static hb_status write_numbers(size_t n, hb_figure *const *frames, const double 
     static const char *const names[] = {"frame", "t", "panel", "series", "label",
                                         "x",     "y", "low",   "high"};
     HB_TRY(hb_writer_csv_header(writer, 9, names));
-    for (size_t k = 0; k < n; k++)
-        HB_TRY(hb_figure_csv_frame(frames[k], writer, k + 1, times[k]));
+    for (size_t k = 0; k < n; k++) HB_TRY(hb_figure_csv_frame(frames[k], writer, k + 1, times[k]));
     return HB_OK;
 }
 
@@ -99,7 +105,7 @@ hb_status hb_film_read_png(hb_context *context, const char *path, int *width, in
 }
 
 /* The frame's picture: directory/frame.png; its numbers and script go again at once. */
-static hb_status draw_frame(const hb_figure *figure, const char *directory)
+static hb_status draw_frame(const hb_figure *figure, const char *format, const char *directory)
 {
     char csv[INSIDE], script[INSIDE], picture[INSIDE];
     snprintf(csv, sizeof csv, "%s/frame.plot.csv", directory);
@@ -108,7 +114,7 @@ static hb_status draw_frame(const hb_figure *figure, const char *directory)
     hb_status status = hb_figure_write_csv(figure, csv);
     if (status == HB_OK) status = hb_figure_write_script(figure, script, "frame.plot.csv");
     if (status == HB_OK)
-        status = hb_gnuplot_run(figure->context, directory, "frame.gp", "frame", picture);
+        status = hb_gnuplot_run(figure->context, directory, "frame.gp", format, picture);
     unlink(csv);
     unlink(script);
     return status;
@@ -148,7 +154,7 @@ static hb_status draw_frames(hb_film *film, hb_figure *const *frames, const char
                              unsigned char **all, uint32_t *count)
 {
     for (size_t k = 0; k < film->n; k++) {
-        HB_TRY(draw_frame(frames[k], directory));
+        HB_TRY(draw_frame(frames[k], film->format, directory));
         HB_TRY(read_frame(film, directory, k, all, count));
         HB_TRY(hb_progress(film->context, "frames", (double)(k + 1), (double)film->n));
     }
@@ -199,7 +205,10 @@ static hb_status make_film(hb_context *context, size_t n, hb_figure *const *fram
                            const double *times, const char *title, const char *path)
 {
     char directory[PATH];
-    hb_film film = {.context = context, .n = n, .times = times};
+    hb_film film = {.context = context,
+                    .n = n,
+                    .times = times,
+                    .format = ends_in(path, ".gif") ? "frame" : "page"};
     HB_TRY(keep_numbers(context, n, frames, times, path));
     snprintf(directory, sizeof directory, "%s.frames-XXXXXX", path);
     HB_CHECK(context, mkdtemp(directory), HB_ERROR_PATH,

@@ -1,15 +1,15 @@
-/* 256 colours for all frames of a film, by median cut, on colours of 5 bits per channel.
+/* 256 colours for all frames of a film, by median cut, on colours of 7 bits per channel.
  *
  * The box of all colours that occur is cut, again and again the box whose colours vary the most, at the mean of its
  * longest side; sum of squares = n (E c^2 - (E c)^2). Each box becomes the mean of its colours, and a colour goes
  * to the nearest of these. P. Heckbert, Color image quantization for frame buffer display, SIGGRAPH 1982. A picture
- * of at most 256 such colours loses nothing beyond the 5 bits; white stays white, 255. */
+ * of at most 256 such colours loses nothing beyond the 7 bits; white stays white, 255. */
 #include "plot/film.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SIDE = 32 };
+enum { SIDE = 1 << HB_FILM_BITS };
 
 typedef struct color_box {
     int low[3], high[3]; /* both inclusive */
@@ -18,7 +18,8 @@ typedef struct color_box {
 
 static int bin_of(const unsigned char *rgb)
 {
-    return (rgb[0] >> 3) << 10 | (rgb[1] >> 3) << 5 | rgb[2] >> 3;
+    const int cut = 8 - HB_FILM_BITS;
+    return ((rgb[0] >> cut) << HB_FILM_BITS | rgb[1] >> cut) << HB_FILM_BITS | rgb[2] >> cut;
 }
 
 void hb_film_count(size_t n_pixels, const unsigned char *rgb, uint32_t *count)
@@ -32,7 +33,7 @@ void hb_film_count(size_t n_pixels, const unsigned char *rgb, uint32_t *count)
 /* Common colours count less than they are many: lines are thin, and the background is not. */
 static double weight_of(uint32_t count)
 {
-    return count ? pow(count, 0.35) : 0;
+    return count ? pow(count, 0.7) : 0;
 }
 
 static void measure(const uint32_t *count, color_box *box)
@@ -42,7 +43,7 @@ static void measure(const uint32_t *count, color_box *box)
     for (int r = box->low[0]; r <= box->high[0]; r++)
         for (int g = box->low[1]; g <= box->high[1]; g++)
             for (int b = box->low[2]; b <= box->high[2]; b++) {
-                const double w = weight_of(count[r << 10 | g << 5 | b]);
+                const double w = weight_of(count[(r << HB_FILM_BITS | g) << HB_FILM_BITS | b]);
                 const int c[3] = {r, g, b};
                 box->weight += w;
                 for (int k = 0; k < 3; k++) {
@@ -77,7 +78,7 @@ static void cut(const uint32_t *count, color_box *box, color_box *other)
     measure(count, other);
 }
 
-/* 5 bits as 8: 31 is 255. */
+/* 7 bits as 8: 127 is 255. */
 static double as_byte(double value)
 {
     return value * 255 / (SIDE - 1);
@@ -111,10 +112,10 @@ void hb_film_choose(const uint32_t *count, unsigned char colors[HB_FILM_COLORS][
     }
     memset(colors, 0, HB_FILM_COLORS * 3);
     for (int k = 0; k < n; k++)
-        for (int a = 0; a < 3; a++)
-            colors[k][a] = (unsigned char)lround(as_byte(boxes[k].mean[a]));
+        for (int a = 0; a < 3; a++) colors[k][a] = (unsigned char)lround(as_byte(boxes[k].mean[a]));
     for (int i = 0; i < HB_FILM_BINS; i++) {
-        const double c[3] = {as_byte(i >> 10), as_byte(i >> 5 & 31), as_byte(i & 31)};
+        const double c[3] = {as_byte(i >> 2 * HB_FILM_BITS),
+                             as_byte(i >> HB_FILM_BITS & (SIDE - 1)), as_byte(i & (SIDE - 1))};
         if (count[i]) nearest[i] = (unsigned char)nearest_color(n, colors, c);
     }
 }

@@ -13,10 +13,11 @@
 static const char HEAD[] =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<style>\n"
-    "body { margin: 0 auto; max-width: 1180px; padding: 0.6em; font: 16px/1.4 sans-serif; color: #202020; "
+    "body { margin: 0 auto; max-width: 1180px; padding: 0.6em; font: 16px/1.4 sans-serif; color: "
+    "#202020; "
     "background: #ffffff; }\n"
     "h1 { font-size: 1.1em; margin: 0.2em 0; }\n"
-    "img { display: block; width: 100%; height: auto; margin: 0 auto; }\n"
+    "img { display: block; height: auto; max-height: calc(100vh - 7.5em); margin: 0 auto; }\n"
     ".row { display: flex; align-items: center; gap: 0.8em; margin: 0.4em auto; }\n"
     "button { font: inherit; min-width: 5.2em; min-height: 44px; }\n"
     "input { flex: 1; min-width: 0; height: 44px; }\n"
@@ -31,7 +32,8 @@ static const char CONTROLS[] =
     "</div>\n";
 
 static const char SCRIPT[] =
-    "const pictures = frames.map(f => { const i = new Image(); i.src = 'data:image/png;base64,' + f; return i; });\n"
+    "const pictures = frames.map(f => { const i = new Image(); i.src = 'data:image/png;base64,' + "
+    "f; return i; });\n"
     "const film = document.getElementById('film'), place = document.getElementById('place');\n"
     "const button = document.getElementById('play'), time = document.getElementById('time');\n"
     "let at = 0, timer = null;\n"
@@ -84,8 +86,7 @@ static hb_status write_base64(hb_writer *writer, size_t n, const unsigned char *
 /* One frame as a PNG of indices, then base64. */
 static hb_status write_picture(const hb_film *film, size_t k, hb_writer *writer)
 {
-    const unsigned char *pixels =
-        film->pixels + k * (size_t)film->width * (size_t)film->height;
+    const unsigned char *pixels = film->pixels + k * (size_t)film->width * (size_t)film->height;
     png_image image = {.version = PNG_IMAGE_VERSION,
                        .width = (png_uint_32)film->width,
                        .height = (png_uint_32)film->height,
@@ -129,14 +130,15 @@ static hb_status write_frames(const hb_film *film, int delay, hb_writer *writer)
 
 hb_status hb_film_write_html(const hb_film *film, const char *title, int delay, hb_writer *writer)
 {
-    HB_TRY(hb_writer_printf(writer,
-                            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"));
+    HB_TRY(hb_writer_printf(
+        writer, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"));
     HB_TRY(write_text(writer, title));
     HB_TRY(hb_writer_printf(writer, "</title>\n%s</head>\n<body>\n<h1>", HEAD));
     HB_TRY(write_text(writer, title));
     HB_TRY(hb_writer_printf(writer,
-                            "</h1>\n<img id=\"film\" width=\"%d\" height=\"%d\" alt=\"frame\">\n",
-                            film->width, film->height));
+                            "</h1>\n<img id=\"film\" style=\"max-width: min(100%%, %dpx)\" "
+                            "alt=\"frame\">\n",
+                            (int)(film->width / HB_FILM_PAGE_SCALE)));
     HB_TRY(hb_writer_printf(writer, "%s", CONTROLS));
     HB_TRY(write_frames(film, delay, writer));
     return hb_writer_printf(writer, "</body>\n</html>\n");

@@ -89,10 +89,11 @@ hb_status hb_times_read(hb_context *context, const char *text, size_t *n, double
     locale_t locale = hb_locale_enter();
     const int good = read_list(text, &list);
     hb_locale_leave(locale);
-    HB_CHECK(context, good, HB_ERROR_ARGUMENT,
-             "time is %.60s; it must be a number of at least 0 or inf, or up to %d numbers separated "
-             "by commas or as first:last:step",
-             text, HB_MOST_TIMES);
+    HB_CHECK(
+        context, good, HB_ERROR_ARGUMENT,
+        "time is %.60s; it must be a number of at least 0 or inf, or up to %d numbers separated "
+        "by commas or as first:last:step",
+        text, HB_MOST_TIMES);
     void *memory;
     HB_TRY(hb_allocate(context, list.n, sizeof(double), &memory));
     *times = memcpy(memory, list.values, list.n * sizeof(double));

@@ -22,9 +22,9 @@ static hb_status create_arrays(hb_solution *s)
 {
     const size_t rows = s->n_times * s->n;
     hb_array arrays[HB_N_COLUMNS + 6] = {
-        HB_ARRAY(s->samples, rows), HB_ARRAY(s->point_methods, rows), HB_ARRAY(s->warnings, rows),
-        HB_ARRAY(s->times, s->n_times), HB_ARRAY(s->taus, s->n_times),
-        HB_ARRAY(s->grids, s->n_times)};
+        HB_ARRAY(s->samples, rows),    HB_ARRAY(s->point_methods, rows),
+        HB_ARRAY(s->warnings, rows),   HB_ARRAY(s->times, s->n_times),
+        HB_ARRAY(s->taus, s->n_times), HB_ARRAY(s->grids, s->n_times)};
     for (int c = 0; c < HB_N_COLUMNS; c++)
         arrays[6 + c] = (hb_array)HB_ARRAY(s->columns[c], rows * width_of((hb_column)c, s->dim));
     HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 6, arrays, &s->work));
@@ -85,8 +85,7 @@ hb_solution hb_solution_view(const hb_solution *solution, size_t time_index)
                         .samples = solution->samples + first,
                         .warnings = solution->warnings + first};
     for (int c = 0; c < HB_N_COLUMNS; c++)
-        view.columns[c] =
-            solution->columns[c] + first * width_of((hb_column)c, solution->dim);
+        view.columns[c] = solution->columns[c] + first * width_of((hb_column)c, solution->dim);
     return view;
 }
 

@@ -14,7 +14,7 @@ struct hb_solution {
     double tau; /* of the last time */
     size_t n_times;
     double *times, *taus; // (n_times)
-    const char *method; /* a literal */
+    const char *method;   /* a literal */
     char note[HB_NOTE];
     double *columns[HB_N_COLUMNS]; // (n_times, n), scores (n_times, n, dim)
     const char **point_methods;    // (n_times, n), literals; NULL: method

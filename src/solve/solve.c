@@ -230,8 +230,7 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
                                     several ? plan.times : &plan.time, n, dim, &solution));
     const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL, 0};
     hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
-    if (status == HB_OK)
-        status = (several ? hb_solve_at_times : hb_solve_at_time)(&task, solution);
+    if (status == HB_OK) status = (several ? hb_solve_at_times : hb_solve_at_time)(&task, solution);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;
     return status;

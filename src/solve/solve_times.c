@@ -281,8 +281,8 @@ static hb_status prepare(times_run *r)
                         HB_ARRAY(r->retry, m), HB_ARRAY(r->keep, m),
                         HB_ARRAY(r->points, n_points * out->n * (size_t)out->dim)));
     for (size_t k = 0; k < m; k++) {
-        HB_TRY(hb_problem_tau_of_t(r->task->context, r->task->problem, out->times[k],
-                                   &out->taus[k]));
+        HB_TRY(
+            hb_problem_tau_of_t(r->task->context, r->task->problem, out->times[k], &out->taus[k]));
         r->views[k] = hb_solution_view(out, k);
         if (out->times[k] == 0) continue;
         r->left[r->n_left++] = (time_place){out->times[k], out->taus[k], k};
