@@ -175,10 +175,12 @@ static void note_first(times_run *r, size_t n, const hb_grid *grid)
 
 static hb_status solve_on_grids(times_run *r, double max_time)
 {
+    const double start = hb_seconds();
     while (r->n_left > 0 && r->grids < MOST_GRIDS) {
         hb_grid *grid;
         size_t first;
-        const hb_status status = solve_group_that_fits(r, max_time, &first, &grid);
+        const double time = max_time > 0 ? fmax(start + max_time - hb_seconds(), 1e-3) : 0;
+        const hb_status status = solve_group_that_fits(r, time, &first, &grid);
         if (status != HB_OK) {
             const int refused = status == HB_ERROR_NUMERICAL || status == HB_ERROR_MEMORY;
             drop_answered(r);
