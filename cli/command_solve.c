@@ -5,9 +5,9 @@
  * bistable drift x - x^3 from N(0,1) to t = 1 has ln u(0) = -1.396345. */
 #include "commands.h"
 #include "problem_options.h"
-#include "rows.h"
 #include "solve_figure.h"
 #include "solve_output.h"
+#include "times.h"
 #include "user_paths.h"
 
 #include <heatball/guide.h>
@@ -36,7 +36,7 @@ static const int method_codes[] = {HB_METHOD_AUTO,
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
-    HB_PROBLEM_OPTIONS(solve_values, problem),
+    HB_PROBLEM_OPTIONS_TIMES(solve_values, problem),
     HB_OPTION(
         CHOICE, "method", NULL, method,
         "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), by "
@@ -69,11 +69,13 @@ static const hb_option solve_options[] = {
               "radius of the heat balls of meanvalue and particles; without it, chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_OPTION_JSON(solve_values, json),
-    HB_OPTION(TEXT, NULL, "FILE", path, "write the rows to this file, .csv or .npy by its name",
+    HB_OPTION(TEXT, NULL, "FILE", path,
+              "write the rows to this file, .csv or .npy by its name, or named arrays to a .npz",
               .letter = 'o', .rules = HB_OPTION_WRITES),
     HB_OPTION(TEXT, "plot", "FILE", plot,
-              "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file; the numbers "
-              "behind it stay beside it as .plot.csv",
+              "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several "
+              "times also as a film, .gif or .html; the numbers behind it stay beside it as "
+              ".plot.csv",
               .rules = HB_OPTION_FIGURE),
     {0}};
 
@@ -191,6 +193,7 @@ static void fill_sampling(const solve_values *v, hb_solve_parts *settings)
 typedef struct solve_task {
     hb_problem *problem;
     hb_points points;
+    hb_times_given times;
     hb_user_paths paths;
     hb_solve_parts settings;
     hb_solve_shown shown;
@@ -210,8 +213,7 @@ static hb_status show_one(hb_session *session, const solve_values *v, solve_task
     task->shown.tau = hb_solution_tau(solution);
     note_unused(session, v, solution);
     if (v->plot)
-        status = hb_solve_figure_write(session, task->problem, task->shown.time, &task->points,
-                                       solution, v->plot);
+        status = hb_solve_figure_write(session, task->problem, &task->points, solution, v->plot);
     if (status == HB_OK || status == HB_ERROR_UNAVAILABLE) {
         const hb_status result = hb_solve_show(session, &task->shown, solution);
         if (result != HB_OK) status = result;
@@ -259,20 +261,42 @@ static hb_status solve_all(hb_session *session, solve_task *task)
     return status;
 }
 
+/* A network is trained for one time, and trajectories of the user end at one. */
+static hb_status check_times(hb_session *session, const solve_values *v, const solve_task *task)
+{
+    if (task->times.n == 1) return HB_OK;
+    if (method_codes[v->method] == NETWORK)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--method network is for one time, and there are %zu; give one",
+                               task->times.n);
+    if (v->paths || v->state)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "%s is for one time, and there are %zu; give one",
+                               v->paths ? "--paths" : "--state", task->times.n);
+    return HB_OK;
+}
+
 static hb_status read_task(hb_session *session, const solve_values *v, solve_task *task)
 {
-    HB_TRY(hb_rows_check_path(session, v->path));
+    hb_problem_values own = v->problem;
+    HB_TRY(hb_solve_check_path(session, v->path));
     HB_TRY(check_options(session, v));
-    HB_TRY(hb_problem_from_options(session, &v->problem, &task->problem));
+    HB_TRY(hb_times_option(session, v->problem.times, &task->times));
+    own.time = task->times.span;
+    HB_TRY(hb_problem_from_options(session, &own, &task->problem));
+    hb_times_of_problem(task->problem, &task->times);
     const int dim = hb_problem_dim(task->problem), method = method_codes[v->method];
-    HB_TRY(hb_solve_figure_check(session, v->plot, dim, method));
+    HB_TRY(check_times(session, v, task));
+    HB_TRY(hb_solve_figure_check(session, v->plot, dim, method, task->times.n));
     HB_TRY(hb_points_read(session, v->problem.at, dim, &task->points));
-    HB_TRY(hb_problem_fill_settings(session, &v->problem, task->problem, &task->settings));
+    HB_TRY(hb_problem_fill_settings(session, &own, task->problem, &task->settings));
+    hb_times_settings(&task->times, &task->settings.all);
     fill_sampling(v, &task->settings);
     task->settings.all.method = method;
     task->shown = (hb_solve_shown){.points = &task->points,
-                                   .time = isnan(v->problem.time) ? hb_problem_time(task->problem)
-                                                                  : v->problem.time,
+                                   .n_times = task->times.n,
+                                   .times = task->times.values,
+                                   .time = task->times.values[task->times.n - 1],
                                    .seed = v->problem.seed,
                                    .path = v->path,
                                    .json = v->json};
@@ -329,6 +353,7 @@ static hb_status run_solve(hb_session *session, const void *values)
     }
     hb_user_paths_destroy(session, &task.paths);
     hb_points_destroy(&task.points);
+    hb_times_release(session, &task.times);
     hb_problem_destroy(task.problem);
     return status;
 }
@@ -336,13 +361,15 @@ static hb_status run_solve(hb_session *session, const void *values)
 const hb_command hb_command_solve = {
     .name = "solve",
     .summary = "solve an SDE: density, log-density, score and entropy density at points",
-    .text = "For dx = f(x,t) dt + g(t) dW from an initial density, prints the density u at time T, "
-            "ln u, "
-            "the score grad ln u and u ln u at the given points, each with an error. The problem "
-            "comes from a problem file or from --drift, --noise and --initial. A line that begins "
-            "with # says what was done; columns are x_1 .., density, density_se, log_density, "
-            "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
-            "error that cannot be trusted is inf, and a line below the table says why.",
+    .text =
+        "For dx = f(x,t) dt + g(t) dW from an initial density, prints the density u at time T, "
+        "ln u, "
+        "the score grad ln u and u ln u at the given points, each with an error. The problem "
+        "comes from a problem file or from --drift, --noise and --initial. A line that begins "
+        "with # says what was done; columns are x_1 .., density, density_se, log_density, "
+        "log_density_se, score_1 .., score_1_se .., entropy_density, entropy_density_se. An "
+        "error that cannot be trusted is inf, and a line below the table says why. With several "
+        "times there is a row for each time and point, and t is the first column.",
     .example =
         "heatball solve --drift \"x1 - x1^3\" --noise 1 --initial \"gaussian(mean=0,var=1)\" "
         "--time 1 --at \"-2.5;-1;0;0.5;2.5\"",

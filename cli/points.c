@@ -2,7 +2,7 @@
  *
  * A text is read number by number: after each, a comma goes on with the point, a semicolon ends it, and
  * the end of the text ends the last one; blanks may stand anywhere between. So "-2.5;-1;0" is three
- * points of one coordinate and "1,2; 0,1" two points of two. A number that does not follow this form is
+ * points of one coordinate and "1,2; 0,1" two points of two. A text with a colon is a mesh. A number that does not follow this form is
  * quoted in the refusal together with the point that it belongs to. */
 #include "points.h"
 
@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_MESH = 100000000 };
 
 int hb_points_has_extension(const char *path, const char *extension)
 {
@@ -87,6 +89,83 @@ static hb_status read_text(hb_session *session, const char *text, hb_points *out
     return HB_OK;
 }
 
+/* ---- meshes ---- */
+
+typedef struct mesh_axis {
+    double first, last;
+    size_t count;
+} mesh_axis;
+
+static hb_status refuse_axis(hb_session *session, int axis)
+{
+    return hb_session_fail(
+        session, HB_ERROR_ARGUMENT,
+        "--at: axis %d of the mesh is no first:last:count and no number; a mesh is "
+        "as \"-3:3:101, -2:2:81\", with 2 to %d points on an axis and %d in all",
+        axis + 1, MOST_MESH, MOST_MESH);
+}
+
+static int read_axis(const char **text, mesh_axis *out)
+{
+    double count;
+    *out = (mesh_axis){.count = 1};
+    if (!read_number(text, &out->first)) return 0;
+    out->last = out->first;
+    if (**text != ':') return 1;
+    ++*text;
+    if (!read_number(text, &out->last) || *(*text)++ != ':' || !read_number(text, &count)) return 0;
+    if (!(count >= 2 && count <= MOST_MESH && count == floor(count))) return 0;
+    out->count = (size_t)count;
+    return out->first != out->last;
+}
+
+/* The coordinates of all points, the last axis fastest. */
+static hb_status fill_mesh(const mesh_axis *axes, hb_points *out)
+{
+    const size_t d = (size_t)out->dim;
+    out->x = malloc(out->n * d * sizeof *out->x);
+    if (!out->x) return HB_ERROR_MEMORY;
+    for (size_t i = 0; i < out->n; i++) {
+        size_t rest = i;
+        for (size_t a = d; a-- > 0; rest /= axes[a].count) {
+            const size_t k = rest % axes[a].count;
+            const double part = axes[a].count > 1 ? (double)k / (double)(axes[a].count - 1) : 0;
+            out->x[i * d + a] = k + 1 == axes[a].count
+                                    ? axes[a].last
+                                    : axes[a].first + part * (axes[a].last - axes[a].first);
+        }
+    }
+    return HB_OK;
+}
+
+static hb_status read_axes(hb_session *session, const char *text, mesh_axis *axes, hb_points *out)
+{
+    out->n = 1;
+    for (int a = 0; a < out->dim; a++) {
+        if (!read_axis(&text, &axes[a])) return refuse_axis(session, a);
+        const int more = a + 1 < out->dim;
+        if (*text == 0 && more) return refuse_dimension(session, 1, (uint64_t)a + 1, out->dim);
+        if (*text != (more ? ',' : 0))
+            return *text == ',' ? refuse_dimension(session, 1, (uint64_t)out->dim + 1, out->dim)
+                                : refuse_axis(session, a);
+        text += more;
+        if (out->n > MOST_MESH / axes[a].count) return refuse_axis(session, a);
+        out->n *= axes[a].count;
+        out->mesh[a] = axes[a].count;
+    }
+    return fill_mesh(axes, out);
+}
+
+static hb_status read_mesh(hb_session *session, const char *text, hb_points *out)
+{
+    mesh_axis *axes = malloc((size_t)out->dim * sizeof *axes); // (dim)
+    out->mesh = malloc((size_t)out->dim * sizeof *out->mesh);
+    const hb_status status =
+        axes && out->mesh ? read_axes(session, text, axes, out) : HB_ERROR_MEMORY;
+    free(axes);
+    return status;
+}
+
 /* A table of numbers as points: [n][dim], or [n] and [n][1] for dim = 1. */
 static hb_status take_table(hb_session *session, const char *path, int n_axes,
                             const uint64_t *shape, const double *values, hb_points *out)
@@ -129,7 +208,7 @@ hb_status hb_points_read(hb_session *session, const char *text, int dim, hb_poin
     *out = (hb_points){.dim = dim};
     if (hb_points_has_extension(text, ".npy") || hb_points_has_extension(text, ".csv"))
         return read_file(session, text, out);
-    return read_text(session, text, out);
+    return (strchr(text, ':') ? read_mesh : read_text)(session, text, out);
 }
 
 static hb_status refuse_list(hb_session *session, const char *option, const char *text)
@@ -179,6 +258,7 @@ hb_status hb_points_list(hb_session *session, const char *option, const char *te
 void hb_points_destroy(hb_points *points)
 {
     free(points->x);
+    free(points->mesh);
     *points = (hb_points){0};
 }
 

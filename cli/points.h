@@ -1,6 +1,7 @@
 /* cli/points.h: points and boxes as one types them.
  *
  *     --at "1,2; 0,1"        coordinates by commas, points by semicolons
+ *     --at "-3:3:101, 0.5"   a mesh: each axis first:last:count or one number, the last axis fastest
  *     --at points.npy        an array [n][dim], or [n] for dim = 1; .csv likewise
  *     --box "-4 4, -2 2"     low and high of each axis by a blank, axes by commas; one pair for all */
 #ifndef HB_CLI_POINTS_H
@@ -11,7 +12,8 @@
 typedef struct hb_points {
     size_t n;
     int dim;
-    double *x; // (n, dim)
+    double *x;    // (n, dim)
+    size_t *mesh; // (dim), points of each axis of a mesh; NULL: it is none
 } hb_points;
 
 /* HB_ERROR_ARGUMENT, with the point that is wrong: a number that is none or not finite, another count of

@@ -10,6 +10,7 @@
 
 typedef struct hb_problem_values {
     const char *problem, *drift, *potential, *noise, *initial, *at, *box;
+    const char *times; /* of a command that takes several; then `time` is none */
     hb_texts params;
     int dim, points;
     int convention; /* an index into hb_convention_names; -1: not given */
@@ -23,8 +24,21 @@ extern const char *const hb_convention_names[];
 #define HB_OPTION_OF(type, member, field)                                                          \
     offsetof(type, member) + offsetof(hb_problem_values, field)
 
-/* The entries for a struct `type` that has an hb_problem_values called `member`. */
+#define HB_PROBLEM_TIME(type, member)                                                              \
+    HB_OPTION_AT(REAL, "time", "T", HB_OPTION_OF(type, member, time),                              \
+                 "time t at which to solve; required unless the problem file has one",             \
+                 .max = INFINITY)
+#define HB_PROBLEM_TIMES(type, member)                                                             \
+    HB_OPTION_AT(TEXT, "time", "TIMES", HB_OPTION_OF(type, member, times),                         \
+                 "time t at which to solve, or several, as 0.1,0.5,1 or first:last:step, or inf; " \
+                 "required unless the problem file has one")
+
+/* The entries for a struct `type` that has an hb_problem_values called `member`: with one time, or with several. */
 #define HB_PROBLEM_OPTIONS(type, member)                                                           \
+    HB_PROBLEM_OPTIONS_AT(type, member, HB_PROBLEM_TIME(type, member))
+#define HB_PROBLEM_OPTIONS_TIMES(type, member)                                                     \
+    HB_PROBLEM_OPTIONS_AT(type, member, HB_PROBLEM_TIMES(type, member))
+#define HB_PROBLEM_OPTIONS_AT(type, member, timing)                                                \
     HB_OPTION_AT(TEXT, "problem", "FILE.ini", HB_OPTION_OF(type, member, problem),                 \
                  "problem file; instead of --drift, --noise and --initial"),                       \
         HB_OPTION_AT(                                                                              \
@@ -47,12 +61,10 @@ extern const char *const hb_convention_names[];
                      "a named number of the expressions, as a=2; may be given several times"),     \
         HB_OPTION_AT(INTEGER, "dim", "D", HB_OPTION_OF(type, member, dim),                         \
                      "dimension, where the drift does not tell it", .min = 1, .max = 1000000),     \
-        HB_OPTION_AT(REAL, "time", "T", HB_OPTION_OF(type, member, time),                          \
-                     "time t at which to solve; required unless the problem file has one",         \
-                     .max = INFINITY),                                                             \
+        timing,                                                                                    \
         HB_OPTION_AT(TEXT, "at", "X|FILE", HB_OPTION_OF(type, member, at),                         \
-                     "points: coordinates separated by commas, points by semicolons, or a .npy "   \
-                     "or .csv file of rows",                                                       \
+                     "points: coordinates separated by commas, points by semicolons; a mesh, "     \
+                     "first:last:count for each axis; or a .npy or .csv file of rows",             \
                      .rules = HB_OPTION_REQUIRED),                                                 \
         HB_OPTION_AT(UNSIGNED, "samples", "N", HB_OPTION_OF(type, member, samples),                \
                      "walks per point, trajectories, or antithetic pairs per point and average; "  \

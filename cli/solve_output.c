@@ -6,8 +6,10 @@
  * method. */
 #include "solve_output.h"
 #include "rows.h"
+#include "solve_arrays.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,41 +28,83 @@ static const struct {
                       {"entropy_density", NULL, HB_COLUMN_ENTROPY_DENSITY, 0},
                       {"entropy_density", "_se", HB_COLUMN_ENTROPY_DENSITY_SE, 0}};
 
-static hb_rows rows_of(const hb_points *points, const hb_solution *solution,
-                       hb_rows_column columns[N_COLUMNS + 1])
+/* The rows of a solution: t where there are several times, x, and its columns. */
+typedef struct shown_rows {
+    hb_rows rows;
+    hb_rows_column columns[N_COLUMNS + 2];
+    double *repeated; /* t (rows), x (rows, dim), of several times; owned */
+} shown_rows;
+
+/* t and x of every row. */
+static hb_status repeat_points(const hb_points *points, const hb_solution *solution,
+                               shown_rows *out)
 {
-    columns[0] = (hb_rows_column){"x", NULL, points->dim, points->x, NULL};
+    const size_t d = (size_t)points->dim, n_times = hb_solution_n_times(solution);
+    const size_t size = points->n * d, n = n_times * points->n;
+    double *t = out->repeated = malloc(n * (1 + d) * sizeof *t);
+    if (!t) return HB_ERROR_MEMORY;
+    for (size_t k = 0; k < n_times; k++) {
+        for (size_t i = 0; i < points->n; i++) t[k * points->n + i] = hb_solution_time(solution, k);
+        memcpy(t + n + k * size, points->x, size * sizeof *t);
+    }
+    out->columns[0] = (hb_rows_column){"t", NULL, 0, t, NULL};
+    out->columns[1] = (hb_rows_column){"x", NULL, points->dim, t + n, NULL};
+    return HB_OK;
+}
+
+/* Released with free(out->repeated). */
+static hb_status rows_of(const hb_points *points, const hb_solution *solution, shown_rows *out)
+{
+    const int several = hb_solution_n_times(solution) > 1;
+    *out = (shown_rows){
+        .rows = {points->n * hb_solution_n_times(solution), N_COLUMNS + 1 + several, out->columns}};
+    out->columns[0] = (hb_rows_column){"x", NULL, points->dim, points->x, NULL};
     for (int c = 0; c < N_COLUMNS; c++)
-        columns[c + 1] =
+        out->columns[c + 1 + several] =
             (hb_rows_column){parts[c].name, parts[c].suffix, parts[c].is_vector ? points->dim : 0,
                              hb_solution_values(solution, parts[c].column), NULL};
-    return (hb_rows){points->n, N_COLUMNS + 1, columns};
+    return several ? repeat_points(points, solution, out) : HB_OK;
+}
+
+static size_t count_rows(const hb_solution *solution)
+{
+    return hb_solution_n_times(solution) * hb_solution_size(solution);
 }
 
 /* ---- what goes with the numbers ---- */
 
 static void print_warnings(const hb_solution *solution)
 {
-    for (size_t i = 0; i < hb_solution_size(solution); i++)
-        if (hb_solution_warning(solution, i))
-            printf("# point %zu, %s: %s\n", i + 1, hb_solution_point_method(solution, i),
-                   hb_solution_warning(solution, i));
+    const size_t n = hb_solution_size(solution);
+    const int several = hb_solution_n_times(solution) > 1;
+    for (size_t i = 0; i < count_rows(solution); i++) {
+        if (!hb_solution_warning(solution, i)) continue;
+        printf("# ");
+        if (several) printf("time %.9g, ", hb_solution_time(solution, i / n));
+        printf("point %zu, %s: %s\n", i % n + 1, hb_solution_point_method(solution, i),
+               hb_solution_warning(solution, i));
+    }
 }
 
 static json_t *json_warnings(const hb_solution *solution)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < hb_solution_size(solution); i++)
-        if (hb_solution_warning(solution, i))
-            json_array_append_new(list, json_pack("{s:I, s:s}", "point", (json_int_t)i + 1, "text",
-                                                  hb_solution_warning(solution, i)));
+    const size_t n = hb_solution_size(solution);
+    for (size_t i = 0; list && i < count_rows(solution); i++) {
+        if (!hb_solution_warning(solution, i)) continue;
+        json_t *one = json_pack("{s:I, s:s}", "point", (json_int_t)(i % n) + 1, "text",
+                                hb_solution_warning(solution, i));
+        if (one && hb_solution_n_times(solution) > 1)
+            json_object_set_new(one, "t", json_real(hb_solution_time(solution, i / n)));
+        json_array_append_new(list, one);
+    }
     return list;
 }
 
 /* Adds "warnings", and "methods" and "samples" of the points where sampling gave them. */
 static void add_marks(json_t *object, const hb_solution *solution)
 {
-    const size_t n = hb_solution_size(solution);
+    const size_t n = count_rows(solution);
     int sampled = 0;
     for (size_t i = 0; i < n; i++) sampled |= hb_solution_samples(solution, i) > 0;
     json_object_set_new(object, "warnings", json_warnings(solution));
@@ -76,42 +120,104 @@ static void add_marks(json_t *object, const hb_solution *solution)
 
 /* ---- one method ---- */
 
+/* One number, or null, as JSON has no infinity. */
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : isinf(value) ? json_string("inf") : json_null();
+}
+
+/* "time" and "tau": numbers, or lists of them. */
+static void add_times(json_t *object, const hb_solve_shown *shown, const hb_solution *solution)
+{
+    json_t *times = number(shown->time), *taus = number(shown->tau);
+    if (solution && hb_solution_n_times(solution) > 1) {
+        json_decref(times);
+        json_decref(taus);
+        times = json_array();
+        taus = json_array();
+        for (size_t k = 0; k < hb_solution_n_times(solution); k++) {
+            json_array_append_new(times, number(hb_solution_time(solution, k)));
+            json_array_append_new(taus, number(hb_solution_time_tau(solution, k)));
+        }
+    }
+    json_object_set_new(object, "time", times);
+    json_object_set_new(object, "tau", taus);
+}
+
 static hb_status print_json(const hb_solve_shown *shown, const hb_rows *rows,
                             const hb_solution *solution)
 {
-    json_t *object =
-        json_pack("{s:s, s:s, s:f, s:f, s:I, s:i}", "method", hb_solution_method(solution), "note",
-                  hb_solution_note(solution), "time", shown->time, "tau", shown->tau, "seed",
-                  (json_int_t)shown->seed, "dim", shown->points->dim);
+    json_t *object = json_pack("{s:s, s:s}", "method", hb_solution_method(solution), "note",
+                               hb_solution_note(solution));
+    if (object) add_times(object, shown, solution);
+    if (object) json_object_set_new(object, "seed", json_integer((json_int_t)shown->seed));
+    if (object) json_object_set_new(object, "dim", json_integer(shown->points->dim));
     if (object) add_marks(object, solution);
     if (object && shown->path) json_object_set_new(object, "file", json_string(shown->path));
     if (object && !shown->path) json_object_set_new(object, "points", hb_rows_json(rows));
     return hb_rows_print_json(object, stdout);
 }
 
-hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
-                        const hb_solution *solution)
+/* "time 1, tau 0.5", or "5 times from 0 to 1, tau 0 to 0.5" in the order in which they were asked for. */
+static void print_times(const hb_solve_shown *shown, const hb_solution *solution)
 {
-    hb_rows_column columns[N_COLUMNS + 1];
-    const hb_rows rows = rows_of(shown->points, solution, columns);
+    const size_t n = solution ? hb_solution_n_times(solution) : 1;
+    if (n == 1)
+        printf("time %.9g, tau %.9g", shown->time, shown->tau);
+    else
+        printf("%zu times from %.9g to %.9g, tau %.9g to %.9g", n, hb_solution_time(solution, 0),
+               hb_solution_time(solution, n - 1), hb_solution_time_tau(solution, 0),
+               hb_solution_time_tau(solution, n - 1));
+}
+
+static hb_status show(hb_session *session, const hb_solve_shown *shown, const hb_rows *rows,
+                      const hb_solution *solution)
+{
     const int quiet = hb_session_quiet(session);
+    const size_t n_times = hb_solution_n_times(solution);
     hb_session_clear(session);
-    if (shown->path) HB_TRY(hb_rows_write(session, &rows, shown->path));
-    if (shown->json) return print_json(shown, &rows, solution);
+    if (shown->path && hb_points_has_extension(shown->path, ".npz"))
+        HB_TRY(hb_solve_write_npz(session, shown->points, solution, shown->path));
+    else if (shown->path)
+        HB_TRY(hb_rows_write(session, rows, shown->path));
+    if (shown->json) return print_json(shown, rows, solution);
     if (shown->path && quiet) return HB_OK;
-    if (shown->path) printf("%s: %zu points\n", shown->path, shown->points->n);
-    if (!quiet)
-        printf("# %s, time %.9g, tau %.9g, seed %" PRIu64 ": %s\n", hb_solution_method(solution),
-               shown->time, shown->tau, shown->seed, hb_solution_note(solution));
-    if (!shown->path) hb_rows_print(&rows, stdout);
+    if (shown->path) printf("%s: %zu points", shown->path, shown->points->n);
+    if (shown->path && n_times > 1) printf(" at %zu times", n_times);
+    if (shown->path) printf("\n");
+    if (!quiet) {
+        printf("# %s, ", hb_solution_method(solution));
+        print_times(shown, solution);
+        printf(", seed %" PRIu64 ": %s\n", shown->seed, hb_solution_note(solution));
+    }
+    if (!shown->path) hb_rows_print(rows, stdout);
     print_warnings(solution);
     return HB_OK;
 }
 
+hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
+                        const hb_solution *solution)
+{
+    shown_rows rows;
+    hb_status status = rows_of(shown->points, solution, &rows);
+    if (status == HB_OK) status = show(session, shown, &rows.rows, solution);
+    free(rows.repeated);
+    return status;
+}
+
+hb_status hb_solve_check_path(hb_session *session, const char *path)
+{
+    if (!path || hb_points_has_extension(path, ".npz")) return HB_OK;
+    if (hb_points_has_extension(path, ".npy") || hb_points_has_extension(path, ".csv"))
+        return HB_OK;
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "-o is %.200s; the name must end in .csv, .npy or .npz", path);
+}
+
 /* ---- several methods ---- */
 
-/* The values of point i of all methods that apply: one column per part, (n, width). */
-static hb_status gather(size_t point, int dim, int n, const hb_solve_try *tries, double **out)
+/* The values of a row of all methods that apply: one column per part, (n, width). */
+static hb_status gather(size_t row, int dim, int n, const hb_solve_try *tries, double **out)
 {
     const size_t d = (size_t)dim, rows = (size_t)n;
     double *at = *out = malloc(rows * (6 + 2 * d) * sizeof *at);
@@ -119,20 +225,20 @@ static hb_status gather(size_t point, int dim, int n, const hb_solve_try *tries,
     for (int c = 0; c < N_COLUMNS; c++)
         for (size_t k = 0; k < rows; k++) {
             const size_t width = parts[c].is_vector ? d : 1;
-            memcpy(at, hb_solution_values(tries[k].solution, parts[c].column) + point * width,
+            memcpy(at, hb_solution_values(tries[k].solution, parts[c].column) + row * width,
                    width * sizeof *at);
             at += width;
         }
     return HB_OK;
 }
 
-static hb_status print_block(const hb_points *points, size_t point, int n,
-                             const hb_solve_try *tries)
+static hb_status print_block(const hb_points *points, size_t row, int n, const hb_solve_try *tries)
 {
+    const size_t point = row % points->n;
     double *values, seconds[MOST_TRIES];
     const char *names[MOST_TRIES];
     hb_rows_column columns[N_COLUMNS + 2] = {{"method", NULL, 0, NULL, names}};
-    if (gather(point, points->dim, n, tries, &values) != HB_OK) return HB_ERROR_MEMORY;
+    if (gather(row, points->dim, n, tries, &values) != HB_OK) return HB_ERROR_MEMORY;
     const double *at = values;
     for (int c = 0; c < N_COLUMNS; c++) {
         const int width = parts[c].is_vector ? points->dim : 0;
@@ -144,6 +250,8 @@ static hb_status print_block(const hb_points *points, size_t point, int n,
         seconds[k] = (double)(long)(1000 * tries[k].seconds + 0.5) / 1000;
     }
     columns[N_COLUMNS + 1] = (hb_rows_column){"seconds", NULL, 0, seconds, NULL};
+    if (hb_solution_n_times(tries[0].solution) > 1)
+        printf("time %.9g, ", hb_solution_time(tries[0].solution, row / points->n));
     printf("point %zu: x =", point + 1);
     for (int k = 0; k < points->dim; k++)
         printf("%s %.9g", k ? "," : "", points->x[point * (size_t)points->dim + (size_t)k]);
@@ -157,14 +265,22 @@ static hb_status print_block(const hb_points *points, size_t point, int n,
 static json_t *json_try(const hb_points *points, const hb_solve_try *t)
 {
     if (!t->solution) return json_pack("{s:s, s:s}", "method", t->name, "reason", t->reason);
-    hb_rows_column columns[N_COLUMNS + 1];
-    const hb_rows rows = rows_of(points, t->solution, columns);
+    shown_rows rows;
     json_t *object = json_pack("{s:s, s:s, s:f}", "method", t->name, "note",
                                hb_solution_note(t->solution), "seconds", t->seconds);
     if (!object) return NULL;
     add_marks(object, t->solution);
-    json_object_set_new(object, "points", hb_rows_json(&rows));
+    if (rows_of(points, t->solution, &rows) == HB_OK)
+        json_object_set_new(object, "points", hb_rows_json(&rows.rows));
+    free(rows.repeated);
     return object;
+}
+
+static const hb_solution *any_solution(int n, const hb_solve_try *tries)
+{
+    for (int k = 0; k < n; k++)
+        if (tries[k].solution) return tries[k].solution;
+    return NULL;
 }
 
 static hb_status print_tries_json(const hb_solve_shown *shown, int n, const hb_solve_try *tries)
@@ -172,11 +288,12 @@ static hb_status print_tries_json(const hb_solve_shown *shown, int n, const hb_s
     json_t *list = json_array();
     for (int k = 0; list && k < n; k++)
         json_array_append_new(list, json_try(shown->points, &tries[k]));
-    return hb_rows_print_json(json_pack("{s:s, s:f, s:f, s:I, s:i, s:o}", "method", "all", "time",
-                                        shown->time, "tau", shown->tau, "seed",
-                                        (json_int_t)shown->seed, "dim", shown->points->dim, "tried",
-                                        list),
-                              stdout);
+    json_t *object = json_pack("{s:s}", "method", "all");
+    if (object) add_times(object, shown, any_solution(n, tries));
+    if (object) json_object_set_new(object, "seed", json_integer((json_int_t)shown->seed));
+    if (object) json_object_set_new(object, "dim", json_integer(shown->points->dim));
+    if (object) json_object_set_new(object, "tried", list);
+    return hb_rows_print_json(object, stdout);
 }
 
 hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, int n,
@@ -186,9 +303,11 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
     int n_good = 0;
     hb_session_clear(session);
     if (shown->json) return print_tries_json(shown, n, tries);
-    if (!hb_session_quiet(session))
-        printf("# all, time %.9g, tau %.9g, seed %" PRIu64 "\n", shown->time, shown->tau,
-               shown->seed);
+    if (!hb_session_quiet(session)) {
+        printf("# all, ");
+        print_times(shown, any_solution(n, tries));
+        printf(", seed %" PRIu64 "\n", shown->seed);
+    }
     for (int k = 0; k < n; k++) {
         if (tries[k].solution) good[n_good++] = tries[k];
         if (hb_session_quiet(session)) continue;
@@ -196,7 +315,7 @@ hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, 
                tries[k].solution ? hb_solution_note(tries[k].solution) : tries[k].reason);
     }
     hb_status status = HB_OK;
-    for (size_t i = 0; i < shown->points->n && status == HB_OK; i++)
+    for (size_t i = 0; i < shown->points->n * shown->n_times && status == HB_OK; i++)
         status = print_block(shown->points, i, n_good, good);
     for (int k = 0; k < n_good; k++) print_warnings(good[k].solution);
     return status;

@@ -8,12 +8,16 @@
 
 typedef struct hb_solve_shown {
     const hb_points *points;
-    double time, tau;
+    size_t n_times;
+    const double *times; // (n_times)
+    double time, tau;    /* of the last */
     uint64_t seed;
     const char *path; /* of -o; NULL: none */
     int json;
 } hb_solve_shown;
 
+/* HB_ERROR_ARGUMENT unless path (NULL is fine) ends in .csv, .npy or .npz. */
+hb_status hb_solve_check_path(hb_session *session, const char *path);
 hb_status hb_solve_show(hb_session *session, const hb_solve_shown *shown,
                         const hb_solution *solution);
 

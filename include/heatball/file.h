@@ -41,6 +41,15 @@ typedef enum hb_dtype { HB_DTYPE_F64, HB_DTYPE_F32 } hb_dtype;
 HB_API hb_status hb_writer_npy_begin(hb_writer *writer, hb_dtype dtype, int n_axes,
                                      const uint64_t *shape);
 
+/* A .npz file: float64 arrays by name, C order, which numpy.load reads. The values of an array are written at once and need
+ * not live longer. Commit and abort free the handle, whatever they return; both accept NULL. */
+typedef struct hb_npz hb_npz;
+HB_API hb_status hb_npz_create(hb_context *context, const char *path, hb_npz **out);
+HB_API hb_status hb_npz_add(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
+                            const double *values);
+HB_API hb_status hb_npz_commit(hb_npz *npz);
+HB_API void hb_npz_abort(hb_npz *npz);
+
 /* Announces n rows of n_columns numbers as text with all their digits: HB_ERROR_FILE when the file system
  * has not room for so many (hb_writer_reserve). */
 HB_API hb_status hb_writer_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns);

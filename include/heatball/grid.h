@@ -27,6 +27,10 @@ typedef struct hb_grid_settings {
                                   NaN (default): keep the end only */
     double max_time; /* seconds that the integration may take, then HB_ERROR_NUMERICAL with how
                                   far it came; 0 (default): no limit */
+    size_t
+        n_keep; /* up to 1000 values of tau, rising and above 0, at which the solution is kept beside
+                                  the end; instead of keep_from, and then nothing is known in between */
+    const double *keep; /* [n_keep]; NULL (default): none */
 } hb_grid_settings;
 
 typedef struct hb_grid_info {
@@ -39,6 +43,9 @@ typedef struct hb_grid_info {
     int steps;           /* of the time integration, all grids */
     int breaks_between;  /* 1: the drift has jumps or kinks that no node is on; errors say so */
     int unresolved; /* 1: it varies within cells more than the grid follows; errors are infinite */
+    double
+        kept_from; /* the least tau that is kept: the first of `keep` that the mesh can resolve from an
+                         initial density that is rough */
 } hb_grid_info;
 
 HB_API void hb_grid_settings_default(size_t size, hb_grid_settings *settings);
@@ -52,8 +59,8 @@ HB_API void hb_grid_destroy(hb_grid *grid);
 /* HB_ERROR_ARGUMENT for a grid that is NULL. */
 HB_API hb_status hb_grid_info_get(const hb_grid *grid, size_t size, hb_grid_info *out);
 
-/* v = ln u and its gradient at n points and one tau (the end, or any tau >= keep_from), each with an
- * error estimate from refinement; any output may be NULL. */
+/* v = ln u and its gradient at n points and one tau (the end, any tau >= keep_from, or one of keep), each
+ * with an error estimate from refinement; any output may be NULL. */
 HB_API hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n,
                                   const double *x, double tau, double *v, double *v_error,
                                   double *gradient, double *gradient_error);

@@ -41,6 +41,9 @@ typedef struct hb_panel_settings {
     const char *key;     /* gnuplot's place of the legend: "top left"; NULL: top right */
     int equal_axes;      /* 1: a unit is as long on both axes */
     const char *x_names; /* names instead of numbers at x = 1, 2, ..: "core; tail"; NULL: numbers */
+    double color_min,
+        color_max; /* ends of the colours of an image or of hb_figure_shade; NaN: the data's */
+    const char *color_label; /* of the key of hb_figure_shade's colours; NULL: no key */
 } hb_panel_settings;
 
 HB_API void hb_panel_settings_default(size_t size, hb_panel_settings *settings);
@@ -56,6 +59,9 @@ HB_API hb_status hb_figure_panel(hb_figure *figure, const hb_panel_settings *set
 HB_API hb_status hb_figure_series(hb_figure *figure, hb_style style, int color, size_t n,
                                   const char *label, const double *x, const double *y,
                                   const double *low, const double *high);
+
+/* The colour of the last series is that of this value between the panel's color_min and color_max. */
+HB_API hb_status hb_figure_shade(hb_figure *figure, double value);
 
 /* A function of the plane, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i (x1 -
  * x0)/(nx - 1), y_j likewise; nx, ny >= 2. */
@@ -83,6 +89,14 @@ HB_API void hb_figure_plain(const char *text, size_t size, char *out);
 
 /* formats: an OR of HB_FORMAT_SVG, HB_FORMAT_PNG, HB_FORMAT_PDF. stem: path without extension. */
 HB_API hb_status hb_figure_write(hb_figure *figure, int formats, const char *stem);
+
+/* A film of n figures of one size, frame k at times[k], by the end of path:
+ *     .gif    runs for ever
+ *     .html   one page without anything from elsewhere: a slider, a button, keys; the time of each frame
+ * The numbers of all frames stay beside it as .plot.csv, which has the columns frame and t before those of a figure.
+ * `title` heads the page. HB_ERROR_UNAVAILABLE without gnuplot; the .plot.csv stays. */
+HB_API hb_status hb_film_write(hb_context *context, size_t n, hb_figure *const *frames,
+                               const double *times, const char *title, const char *path);
 
 #ifdef __cplusplus
 }

@@ -57,11 +57,16 @@ typedef struct hb_solve_settings {
         *mean; /* of meanvalue; NULL (default): its defaults, and likewise below */
     const hb_grid_settings *grid;
     const hb_sampling_settings *sampling;
+    /* Several times in one solve, in any order, at most HB_MOST_TIMES, instead of `time`; then `time` is NaN. The grid
+     * integrates once and keeps its solution at each of them; methods that sample do so for each time. */
+    size_t n_times;      /* default 0 */
+    const double *times; /* [n_times]; NULL (default): the one `time` */
 } hb_solve_settings;
 
 typedef struct hb_solution hb_solution;
 
-/* Columns of a solution; score and score_se have dim values per point. */
+/* Columns of a solution; score and score_se have dim values per point. A solution has a row for each time and point, the
+ * rows of a time together: row = time * size + point. With one time, rows are points. */
 typedef enum hb_column {
     HB_COLUMN_DENSITY,
     HB_COLUMN_DENSITY_SE,
@@ -83,23 +88,39 @@ HB_API hb_status hb_solve(hb_context *context, const hb_problem *problem,
                           const hb_solve_settings *settings, size_t n, const double *points,
                           hb_solution **out);
 HB_API void hb_solution_destroy(hb_solution *solution);
-HB_API size_t hb_solution_size(const hb_solution *solution);
+HB_API size_t hb_solution_size(const hb_solution *solution); /* the number of points */
 HB_API int hb_solution_dim(const hb_solution *solution);
-HB_API double hb_solution_tau(const hb_solution *solution);
-/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "particles and walk" when auto took both */
+HB_API double hb_solution_tau(const hb_solution *solution); /* at the last of the times */
+/* The times in the order in which they were asked for, and tau at each; NaN beyond their number. */
+HB_API size_t hb_solution_n_times(const hb_solution *solution);
+HB_API double hb_solution_time(const hb_solution *solution, size_t index);
+HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
+/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "particles and walk" when auto took both. Of several
+ * times that of those above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */
-/* The same for one point. */
-HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t point);
-/* Why the errors of this point (or of its score alone) cannot be trusted, in one sentence; NULL when they
+/* The same for one row: one point, at one of the times. */
+HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t row);
+/* Why the errors of this row (or of its score alone) cannot be trusted, in one sentence; NULL when they
  * can. Such errors are infinite. */
-HB_API const char *hb_solution_warning(const hb_solution *solution, size_t point);
-/* Walks or trajectories behind this point; 0 for grid and meanvalue; 1 where a linear drift needs no draw. */
-HB_API uint64_t hb_solution_samples(const hb_solution *solution, size_t point);
-/* The grid behind "grid" and "meanvalue", to evaluate it elsewhere; NULL for other methods. It lives
- * as long as the solution. */
+HB_API const char *hb_solution_warning(const hb_solution *solution, size_t row);
+/* Walks or trajectories behind this row; 0 for grid and meanvalue; 1 where a linear drift needs no draw. */
+HB_API uint64_t hb_solution_samples(const hb_solution *solution, size_t row);
+/* The grid behind "grid" and "meanvalue" at the last of the times; NULL for other methods. It lives as long as the
+ * solution. */
 HB_API const hb_grid *hb_solution_grid(const hb_solution *solution);
-/* [size] or, for scores, [size][dim]; valid while the solution lives; NULL for an unknown column. */
+/* Evaluates the grid behind the solution at other points, points[n][dim] inside its box, at the time of this index; any
+ * output may be NULL. HB_ERROR_ARGUMENT where there is no grid. */
+HB_API hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution,
+                                      size_t time_index, size_t n, const double *points,
+                                      double *log_density, double *log_density_se, double *score,
+                                      double *score_se);
+/* The box of that grid, low[dim] and high[dim]; HB_ERROR_ARGUMENT where there is none. Where the problem has a frame
+ * (hb_problem_frame), the box of x in which the density is above e^-14 of its maximum; both functions then need the
+ * problem, which must still be there. */
+HB_API hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double *low,
+                                 double *high);
+/* [n_times][size] or, for scores, [n_times][size][dim]; valid while the solution lives; NULL for an unknown column. */
 HB_API const double *hb_solution_values(const hb_solution *solution, hb_column column);
 
 /* hb_mean_residual of the grid solution at the settings' time. */

@@ -16,6 +16,7 @@ _words = POINTER(c_uint32)
 _context = POINTER(Context)
 _cubature = POINTER(Cubature)
 _writer = POINTER(Writer)
+_npz = POINTER(Npz)
 _figure = POINTER(Figure)
 _expression = POINTER(Expression)
 _problem = POINTER(Problem)
@@ -87,6 +88,10 @@ SIGNATURES = {
     "hb_writer_commit": (_status, (_writer,)),
     "hb_writer_abort": (None, (_writer,)),
     "hb_writer_npy_begin": (_status, (_writer, c_int, c_int, POINTER(c_uint64))),
+    "hb_npz_create": (_status, (_context, c_char_p, POINTER(_npz))),
+    "hb_npz_add": (_status, (_npz, c_char_p, c_int, POINTER(c_uint64), _doubles)),
+    "hb_npz_commit": (_status, (_npz,)),
+    "hb_npz_abort": (None, (_npz,)),
     "hb_writer_csv_begin": (_status, (_writer, c_int, c_uint64, c_int)),
     "hb_writer_csv_header": (_status, (_writer, c_int, POINTER(c_char_p))),
     "hb_writer_csv_rows": (_status, (_writer, c_int, c_size_t, c_int, c_void_p)),
@@ -119,6 +124,8 @@ SIGNATURES = {
                                         _doubles)),
     "hb_figure_plain": (None, (c_char_p, c_size_t, _text)),
     "hb_figure_write": (_status, (_figure, c_int, c_char_p)),
+    "hb_figure_shade": (_status, (_figure, c_double)),
+    "hb_film_write": (_status, (_context, c_size_t, POINTER(_figure), _doubles, c_char_p, c_char_p)),
     # problem.h
     "hb_expression_parse": (_status, (_context, c_int, c_int, c_char_p, POINTER(c_char_p), _doubles,
                                       POINTER(_expression))),
@@ -133,6 +140,8 @@ SIGNATURES = {
     "hb_problem_destroy": (None, (_problem,)),
     "hb_problem_dim": (c_int, (_problem,)),
     "hb_problem_time": (c_double, (_problem,)),
+    "hb_problem_times": (c_size_t, (_problem, POINTER(_doubles))),
+    "hb_times_read": (_status, (_context, c_char_p, POINTER(c_size_t), POINTER(_doubles))),
     "hb_problem_initial_kind": (c_int, (_problem,)),
     "hb_problem_is_gradient": (c_int, (_problem,)),
     "hb_problem_is_autonomous": (c_int, (_problem,)),
@@ -246,12 +255,18 @@ SIGNATURES = {
     "hb_solution_size": (c_size_t, (_solution,)),
     "hb_solution_dim": (c_int, (_solution,)),
     "hb_solution_tau": (c_double, (_solution,)),
+    "hb_solution_n_times": (c_size_t, (_solution,)),
+    "hb_solution_time": (c_double, (_solution, c_size_t)),
+    "hb_solution_time_tau": (c_double, (_solution, c_size_t)),
     "hb_solution_method": (c_char_p, (_solution,)),
     "hb_solution_note": (c_char_p, (_solution,)),
     "hb_solution_point_method": (c_char_p, (_solution, c_size_t)),
     "hb_solution_warning": (c_char_p, (_solution, c_size_t)),
     "hb_solution_samples": (c_uint64, (_solution, c_size_t)),
     "hb_solution_grid": (_grid, (_solution,)),
+    "hb_solution_evaluate": (_status, (_context, _solution, c_size_t, c_size_t, _doubles, _doubles, _doubles,
+                                       _doubles, _doubles)),
+    "hb_solution_box": (_status, (_solution, c_size_t, _doubles, _doubles)),
     "hb_solution_values": (_doubles, (_solution, c_int)),
     "hb_solve_residual": (_status, (_context, _problem, POINTER(SolveSettings), c_size_t, c_int,
                                     _doubles, _doubles, POINTER(ResidualValues))),

@@ -41,6 +41,10 @@ class Writer(ctypes.Structure):
     """hb_writer: opaque."""
 
 
+class Npz(ctypes.Structure):
+    """hb_npz: opaque."""
+
+
 class Figure(ctypes.Structure):
     """hb_figure: opaque."""
 
@@ -154,6 +158,9 @@ class PanelSettings(ctypes.Structure):
         ("key", c_char_p),
         ("equal_axes", c_int),
         ("x_names", c_char_p),
+        ("color_min", c_double),
+        ("color_max", c_double),
+        ("color_label", c_char_p),
     ]
 
 
@@ -208,6 +215,8 @@ class GridSettings(ctypes.Structure):
         ("tolerance", c_double),
         ("keep_from", c_double),
         ("max_time", c_double),
+        ("n_keep", c_size_t),
+        ("keep", POINTER(c_double)),
     ]
 
 
@@ -223,6 +232,7 @@ class GridInfo(ctypes.Structure):
         ("steps", c_int),
         ("breaks_between", c_int),
         ("unresolved", c_int),
+        ("kept_from", c_double),
     ]
 
 
@@ -277,6 +287,8 @@ class SolveSettings(ctypes.Structure):
         ("mean", POINTER(MeanSettings)),
         ("grid", POINTER(GridSettings)),
         ("sampling", POINTER(SamplingSettings)),
+        ("n_times", c_size_t),
+        ("times", POINTER(c_double)),
     ]
 
 
@@ -514,6 +526,7 @@ OPAQUE = {
     "hb_context": Context,
     "hb_cubature": Cubature,
     "hb_writer": Writer,
+    "hb_npz": Npz,
     "hb_figure": Figure,
     "hb_expression": Expression,
     "hb_problem": Problem,

@@ -17,7 +17,7 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               library)
 from heatball.model import interruptible
 
-__all__ = ["Solution", "residual", "solve"]
+__all__ = ["Solution", "mesh", "residual", "solve"]
 
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
 NETWORK = -1  # beside them: hb_solve_guided
@@ -40,6 +40,8 @@ class Solution:
         u ln u.
     time, tau : float
         The time, and the cumulative variance (integral of g^2/2) up to it.
+    t : ndarray of shape (times,)
+        The time, or the times.
     method, note : str
         What was done, and why.
     methods : list of str
@@ -48,6 +50,10 @@ class Solution:
         Walks or trajectories behind each point; 0 for methods that do not sample.
     warnings : dict of int to str
         Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
+
+    Of several times all of these but `x`, `t`, `method` and `note` have an axis of the times before their own: density has
+    shape (times, n) and score (times, n, dim); time and tau are arrays of shape (times,), `methods` is a list for each time, and
+    the keys of `warnings` are (time index, point index).
 
     Examples
     --------
@@ -60,14 +66,18 @@ class Solution:
 
     def __init__(self, x, columns, time, tau, method, note, methods, samples, warnings):
         self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
+        self.t = np.atleast_1d(np.array(time, np.float64))
         self.methods, self.samples, self.warnings = methods, samples, warnings
         for name, values in columns.items():
             setattr(self, name, values)
 
     def __repr__(self):
         n, dim = self.x.shape
-        head = (f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at time {self.time:g} "
-                f"(tau {self.tau:g}), {self.method}")
+        head = f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at "
+        if np.ndim(self.time):
+            return (f"{head}{len(self.t)} times from {self.t[0]:g} to {self.t[-1]:g}, {self.method}, "
+                    f"{len(self.warnings)} warnings")
+        head += f"time {self.time:g} (tau {self.tau:g}), {self.method}"
         lines = [f"{'x':>24} {'density':>14} {'log_density':>14} {'score':>24}"]
         for i in range(min(n, 6)):
             lines.append(f"{_row(self.x[i]):>24} {self.density[i]:>14.6g} "
@@ -138,10 +148,12 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
         "uniform(low high, ...)"; or a function of x with shape (n, dim) that returns the n
         log-densities, up to a constant.
-    time : float
-        The time t; with `problem`, default the file's.
+    time : float, or array_like of shape (times,)
+        The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once
+        and keeps its solution at each time; methods that sample do so for each time. Not several with "network", `paths`
+        or `state`.
     at : array_like of shape (n, dim), or (n,) for dim = 1
-        The points.
+        The points; `mesh` makes those of a mesh.
     dim : int
         Default: the number of drift components; for a callable drift the last axis of `at`.
     params : dict
@@ -212,6 +224,16 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     >>> bool(np.allclose(s.score, -s.x, rtol=1e-3))
     True
 
+    Several times in one solve, at the points of a mesh:
+
+    >>> t = np.linspace(0, 1, 5)
+    >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", t, heatball.mesh((-1, 2, 31)))
+    >>> s.density.shape, s.score.shape
+    ((5, 31), (5, 31, 1))
+    >>> mean, var = np.exp(-t[:, None]), 1 - 0.6 * np.exp(-2 * t[:, None])
+    >>> bool(np.allclose(s.score[..., 0], -(s.x[:, 0] - mean) / var, rtol=1e-4, atol=1e-6))
+    True
+
     Ten dimensions, by walks until the error is at most 1 %:
 
     >>> s = heatball.solve("sin(x[i])", 1.2, "gaussian(mean=0, var=0.3)", 0.2, np.full((1, 10), 0.1),
@@ -225,9 +247,11 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         if choice("method", method, {**METHODS, "network": NETWORK}) == NETWORK:
             _unused("network", stderr=stderr, stderr_score=stderr_score, max_time=max_time, paths=paths, state=state,
                     radius=radius, lift=lift)
+            run.refuse_times("method 'network'")
             return run.solve(_guide(run.time, samples, training, seed), library.hb_solve_guided)
         _unused(method, training=training)
         settings = _settings(run.time, samples, radius, lift, degree, seed)
+        run.take_times(settings)
         settings.method = METHODS[method]
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
@@ -270,9 +294,59 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
                   facts, convention) as run:
         if samples is not None and degree == 0:
             degree = -1  # draws, where a rule would be the default
+        run.refuse_times("residual")
         settings = _settings(run.time, samples, None, lift, degree, seed)
         return run.residual(settings, choice("quantity", quantity, QUANTITIES),
                             array("radii", radii, 1))
+
+
+def mesh(*axes):
+    """Return the points of a mesh, the last axis fastest, as `solve` takes them.
+
+    Parameters
+    ----------
+    *axes : (low, high, n), float, or array_like of shape (n,)
+        For each axis n places evenly from low to high, both included, as a tuple; one number; or an array (no
+        tuple) of the places themselves.
+
+    Returns
+    -------
+    ndarray of shape (points, axes)
+        A solution at them has values.reshape(n_1, n_2, ...), of several times values.reshape(times, n_1, n_2, ...).
+
+    Examples
+    --------
+    >>> import heatball
+    >>> heatball.mesh((-1, 1, 3), 0.5).tolist()
+    [[-1.0, 0.5], [0.0, 0.5], [1.0, 0.5]]
+    """
+    if not axes:
+        raise TypeError("mesh has no axis; give (low, high, n) for each")
+    return np.stack([part.ravel() for part in np.meshgrid(*map(_axis, axes), indexing="ij")], axis=-1)
+
+
+mesh.__module__ = "heatball"
+
+
+def _axis(axis):
+    if not isinstance(axis, tuple):
+        return array("axis", np.atleast_1d(real_array("axis", axis)), 1)
+    if len(axis) != 3:
+        raise ArgumentError(f"an axis is a tuple of {len(axis)}; it must be (low, high, n)")
+    return np.linspace(real("low", axis[0]), real("high", axis[1]), c_int("n", axis[2], 1, INT_MAX))
+
+
+def _times(time):
+    """Return the one time, NaN for none, and an array of several or None."""
+    if time is None:
+        return math.nan, None
+    if np.ndim(time) == 0:
+        return real("time", time), None
+    times = array("time", real_array("time", time), 1)
+    if len(times) == 0:
+        raise ArgumentError("time has no value; it must be a number or an array of at least one")
+    finite = times[np.isfinite(times)]
+    return float(finite.max()) if len(finite) else math.inf, times
 
 
 def _points(at):
@@ -350,7 +424,7 @@ class _Call:
     def __init__(self, owner, drift, noise, initial, time, at, dim, params, problem, facts=(), convention=None):
         self.context, self.failures, self.keep = owner.owner.pointer, owner.failures, []
         self.x = _points(at)
-        self.time = math.nan if time is None else real("time", time)
+        self.time, self.times = _times(time)
         if time is None and problem is None:
             raise TypeError("time is missing; it must be a number of at least 0")
         if (drift is None) == (problem is None):
@@ -411,7 +485,7 @@ class _Call:
             settings.initial_callback = self._initial_callback(initial)
         elif initial is not None:
             settings.initial = _text("initial", initial)
-        if self.time > 0:
+        if 0 < self.time < math.inf:
             settings.time = self.time
         self.keep.append(fill_parameters(settings, params or {}))
         return settings
@@ -506,33 +580,55 @@ class _Call:
         sampling.paths, sampling.path_times = pointer(paths), pointer(times)
         self.keep += [paths, times]
 
+    def refuse_times(self, what):
+        """Refuse several times where there is one only."""
+        if self.times is not None:
+            raise ArgumentError(f"time has {len(self.times)} values; {what} takes one number")
+
+    def take_times(self, settings):
+        """Put several times into the settings."""
+        if self.times is None:
+            return
+        if len(self.times) == 1:
+            settings.time = self.times[0]
+            return
+        settings.time = math.nan
+        settings.n_times, settings.times = len(self.times), pointer(self.times)
+
     def solve(self, settings, call=library.hb_solve):
         handle = ctypes.POINTER(NativeSolution)()
         self._check(call(self.context, self.problem, ctypes.byref(settings),
                          len(self.x), pointer(self.x), ctypes.byref(handle)))
         try:
-            columns = {column.name.removeprefix("COLUMN_").lower(): self._column(handle, column)
+            n_times = library.hb_solution_n_times(handle)
+            several = n_times > 1 or self.times is not None
+            lead = (n_times,) if several else ()
+            columns = {column.name.removeprefix("COLUMN_").lower(): self._column(handle, column, lead)
                        for column in Column}
-            tau = library.hb_solution_tau(handle)
+            time, tau = (np.array([value(handle, k) for k in range(n_times)]) if several else value(handle, 0)
+                         for value in (library.hb_solution_time, library.hb_solution_time_tau))
             method = library.hb_solution_method(handle).decode()
             note = library.hb_solution_note(handle).decode(errors="replace")
-            marks = self._marks(handle)
+            marks = self._marks(handle, lead)
         finally:
             library.hb_solution_destroy(handle)
-        time = library.hb_problem_time(self.problem) if math.isnan(self.time) else self.time
         return Solution(self.x.copy(), columns, time, tau, method, note, *marks)
 
-    def _marks(self, handle):
-        """Return methods, samples and warnings of the points."""
-        points = range(len(self.x))
-        methods = [library.hb_solution_point_method(handle, i).decode() for i in points]
-        samples = np.array([library.hb_solution_samples(handle, i) for i in points], np.uint64)
-        texts = {i: library.hb_solution_warning(handle, i) for i in points}
-        return methods, samples, {i: text.decode() for i, text in texts.items() if text}
+    def _marks(self, handle, lead):
+        """Return methods, samples and warnings of the points, or of times and points."""
+        n = len(self.x)
+        rows = range(n * math.prod(lead))
+        methods = [library.hb_solution_point_method(handle, i).decode() for i in rows]
+        samples = np.array([library.hb_solution_samples(handle, i) for i in rows], np.uint64)
+        texts = {i: library.hb_solution_warning(handle, i) for i in rows}
+        warnings = {divmod(i, n) if lead else i: text.decode() for i, text in texts.items() if text}
+        if lead:
+            methods = [methods[k * n:(k + 1) * n] for k in range(lead[0])]
+        return methods, samples.reshape(*lead, n), warnings
 
-    def _column(self, handle, column):
+    def _column(self, handle, column, lead):
         scores = (Column.COLUMN_SCORE, Column.COLUMN_SCORE_SE)
-        shape = self.x.shape if column in scores else (len(self.x),)
+        shape = lead + (self.x.shape if column in scores else (len(self.x),))
         return np.ctypeslib.as_array(library.hb_solution_values(handle, column), shape).copy()
 
     def residual(self, settings, quantity, radii):

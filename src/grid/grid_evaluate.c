@@ -33,6 +33,14 @@ static void level_weights(const hb_grid *grid, double tau, int skip, double *wei
     for (int k = 0; k < n; k += skip) weights[k] /= sum;
 }
 
+/* The level of a grid whose levels were asked for one by one; -1: this tau was not. */
+static int listed_level(const hb_grid *grid, double tau)
+{
+    for (int k = 0; k < grid->n_levels; k++)
+        if (fabs(tau - grid->tau[k]) <= 1e-12 * grid->tau[k]) return k;
+    return -1;
+}
+
 static double weighted_value(const hb_grid *grid, const double *weights,
                              const hb_spline_place *place, double *gradient)
 {
@@ -75,6 +83,7 @@ static double error_at(const hb_grid *grid, double *const *errors, size_t width,
 }
 
 typedef struct tau_weights {
+    int unresolved;
     double tau, all[HB_GRID_MAX_LEVELS], half[HB_GRID_MAX_LEVELS];
 } tau_weights;
 
@@ -90,7 +99,7 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
     if (gradient) memcpy(gradient, slopes, d * sizeof(double));
     if (!v_error && !gradient_error) return;
     const double shorter = weighted_value(grid, w->half, &place, other);
-    if (grid->info.unresolved) {
+    if (w->unresolved) {
         if (v_error) *v_error = INFINITY;
         for (size_t a = 0; a < d && gradient_error; a++) gradient_error[a] = INFINITY;
         return;
@@ -113,9 +122,19 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
     HB_CHECK(context, tau >= grid->tau[0] - slack && tau <= grid->info.tau + slack,
              HB_ERROR_ARGUMENT, "tau is %.12g; the grid is kept on [%.12g, %.12g]", tau,
              grid->tau[0], grid->info.tau);
-    tau_weights w = {.tau = fmin(fmax(tau, grid->tau[0]), grid->info.tau)};
+    tau_weights w;
+    w.tau = fmin(fmax(tau, grid->tau[0]), grid->info.tau);
+    w.unresolved = grid->info.unresolved;
+    if (grid->listed) {
+        const int level = listed_level(grid, tau);
+        HB_CHECK(context, level >= 0, HB_ERROR_ARGUMENT,
+                 "tau is %.12g; the grid is kept at %d values of tau, and this is none of them",
+                 tau, grid->n_levels);
+        w.tau = grid->tau[level];
+        w.unresolved = level >= grid->doubtful_from; /* what went wrong before goes on */
+    }
     level_weights(grid, w.tau, 1, w.all);
-    level_weights(grid, w.tau, grid->n_levels > 1 ? 2 : 1, w.half);
+    level_weights(grid, w.tau, grid->n_levels > 1 && !grid->listed ? 2 : 1, w.half);
     for (size_t i = 0; i < n; i++) {
         for (size_t a = 0; a < d; a++)
             HB_CHECK(context,
@@ -154,9 +173,12 @@ static int evaluate_field(void *user, size_t n, const double *x, const double *t
     const double slack = 1e-12 * grid->info.tau;
     double weights[HB_GRID_MAX_LEVELS];
     for (size_t i = 0; i < n; i++) {
-        if (!(tau[i] >= grid->tau[0] - slack && tau[i] <= grid->info.tau + slack)) return 1;
-        if (i == 0 || tau[i] != tau[i - 1])
-            level_weights(grid, fmin(fmax(tau[i], grid->tau[0]), grid->info.tau), 1, weights);
+        const int level = grid->listed ? listed_level(grid, tau[i]) : 0;
+        if (!(tau[i] >= grid->tau[0] - slack && tau[i] <= grid->info.tau + slack) || level < 0)
+            return 1;
+        const double at =
+            grid->listed ? grid->tau[level] : fmin(fmax(tau[i], grid->tau[0]), grid->info.tau);
+        if (i == 0 || tau[i] != tau[i - 1]) level_weights(grid, at, 1, weights);
         field_point(grid, weights, x + i * d, v + i, gradient ? gradient + i * d : NULL);
     }
     return 0;

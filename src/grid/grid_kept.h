@@ -7,7 +7,7 @@
 
 #include <heatball/grid.h>
 
-enum { HB_GRID_MESHES = 3, HB_GRID_MAX_LEVELS = 25 };
+enum { HB_GRID_MESHES = 3, HB_GRID_MAX_LEVELS = 1001 };
 
 struct hb_grid {
     hb_context *context;
@@ -18,8 +18,10 @@ struct hb_grid {
     double tolerance;
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
+    int listed;                /* 1: they were asked for one by one; nothing is known in between */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];
-    double shift;                            /* place = ln(tau + shift) */
+    int doubtful_from; /* of listed levels: the first with something unresolved; beyond the last: none */
+    double shift;      /* place = ln(tau + shift) */
     double *v[HB_GRID_MAX_LEVELS];           // (mesh[0].size) spline coefficients
     double *v_error[HB_GRID_MAX_LEVELS];     // (mesh[2].size)
     double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)

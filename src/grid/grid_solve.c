@@ -69,6 +69,16 @@ static hb_status check_settings(const request *r, int dim)
              HB_ERROR_ARGUMENT,
              "keep_from is tau = %g; it must be at least 0 and below the end, %g", s->keep_from,
              r->tau_end);
+    HB_CHECK(r->context, s->n_keep < HB_GRID_MAX_LEVELS && (s->n_keep == 0 || s->keep),
+             HB_ERROR_ARGUMENT, "keep has %zu values of tau; it must have at most %d", s->n_keep,
+             HB_GRID_MAX_LEVELS - 1);
+    HB_CHECK(r->context, s->n_keep == 0 || isnan(s->keep_from), HB_ERROR_ARGUMENT,
+             "keep and keep_from are both given; give one of them");
+    for (size_t k = 0; k < s->n_keep; k++)
+        HB_CHECK(r->context, s->keep[k] > (k ? s->keep[k - 1] : 0) && s->keep[k] < r->tau_end,
+                 HB_ERROR_ARGUMENT,
+                 "value %zu of keep is tau = %g; they must rise, above 0 and below the end, %g",
+                 k + 1, s->keep[k], r->tau_end);
     for (int a = 0; a < dim; a++) {
         HB_CHECK(r->context,
                  s->points[a] == 0 || (s->points[a] >= LEAST_CELLS && s->points[a] <= MOST_CELLS),
@@ -158,6 +168,27 @@ static void set_levels(hb_grid *grid, double keep_from, double tau_end, double s
     }
 }
 
+static void list_levels(hb_grid *grid, const hb_grid_settings *s, double tau_end, double shift)
+{
+    grid->shift = shift;
+    grid->listed = 1;
+    grid->n_levels = (int)s->n_keep + 1;
+    for (int k = 0; k < grid->n_levels; k++) {
+        grid->tau[k] = k + 1 == grid->n_levels ? tau_end : s->keep[k];
+        grid->place[k] = log(grid->tau[k] + shift);
+    }
+}
+
+/* Levels before tau are left out, but not the end. */
+static void drop_levels(hb_grid *grid, double tau)
+{
+    int n = 0;
+    while (n + 1 < grid->n_levels && grid->tau[n] < tau) n++;
+    grid->n_levels -= n;
+    memmove(grid->tau, grid->tau + n, (size_t)grid->n_levels * sizeof *grid->tau);
+    memmove(grid->place, grid->place + n, (size_t)grid->n_levels * sizeof *grid->place);
+}
+
 /* ---- the three runs --------------------------------------------------------------------------- */
 
 /* Arrays [level][size] of one mesh carved from one block. */
@@ -183,6 +214,7 @@ static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, 
     const hb_mesh *coarse = &grid->mesh[2];
     HB_TRY(hb_grid_start_decide(r->context, r->problem, coarse, scratch, plan));
     const double start = plan->rough && !grid->tensor ? hb_grid_start_tau(coarse) : 0;
+    if (grid->listed) drop_levels(grid, start);
     if (start <= grid->tau[0]) return HB_OK;
     const double more = sqrt(start / grid->tau[0]) * grid->info.points[0];
     char enough[64] = "more points";
@@ -230,13 +262,17 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
     if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
-    for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
+    grid->doubtful_from = grid->info.unresolved ? 0 : grid->n_levels;
+    for (int k = 0; k < grid->n_levels && status == HB_OK && !grid->info.unresolved; k++) {
         status = hb_grid_check_cells(grid, r->problem, coarse[k]);
+        if (grid->info.unresolved) grid->doubtful_from = k;
+    }
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
         status =
             (grid->tensor ? hb_tensor_combine : hb_grid_combine)(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
     }
+    grid->info.kept_from = grid->tau[0];
     hb_release(r->context, middle[0]);
     hb_release(r->context, coarse[0]);
     return status;
@@ -271,7 +307,10 @@ static hb_status build(const request *r, hb_grid *grid)
     for (int m = 0; m < HB_GRID_MESHES; m++) {
         hb_mesh_set_axes(&grid->mesh[m], dim, axes, 1 << m);
     }
-    set_levels(grid, r->settings.keep_from, r->tau_end, 0.5 * width * width);
+    if (r->settings.n_keep > 0)
+        list_levels(grid, &r->settings, r->tau_end, 0.5 * width * width);
+    else
+        set_levels(grid, r->settings.keep_from, r->tau_end, 0.5 * width * width);
     HB_TRY(check_memory(r->context, grid));
     return solve_all(r, grid);
 }

@@ -86,6 +86,7 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     const int tensor = hb_tensor_is_needed(problem);
     if (!(tensor ? hb_tensor_is_steady : hb_problem_is_autonomous)(problem))
         settings.longest = settings.tau_end / LEAST_STEPS;
+    settings.graded = grid->listed; /* each level as if it were the end */
     run->all = all;
     run->share = (double)mesh->size / sizes;
     run->context = hb_context_child(grid->context, 0);

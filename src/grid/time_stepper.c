@@ -183,6 +183,9 @@ hb_status hb_stepper_march(hb_stepper *s, int n_levels, const double *levels, do
 {
     for (int k = 0; k < n_levels; k++) {
         double tau = levels[k];
+        const double share = levels[k] / s->settings.tau_end;
+        if (s->settings.graded && s->settings.longest > 0)
+            CVodeSetMaxStep(s->cvode, share * s->settings.longest);
         if (levels[k] > s->settings.tau_start) {
             const int code = CVode(s->cvode, levels[k], s->v, &tau, CV_NORMAL);
             if (code < 0) return explain(s, code);

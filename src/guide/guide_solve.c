@@ -259,7 +259,7 @@ hb_status hb_solve_guided(hb_context *context, const hb_problem *problem,
              "time is 0; walks need a time above 0, and at 0 the answer is the initial density");
     HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));
     hb_solution *solution;
-    HB_TRY(hb_solution_create(context, n, hb_problem_dim(problem), &solution));
+    HB_TRY(hb_solution_create_times(context, 1, &s.time, n, hb_problem_dim(problem), &solution));
     const hb_status status = solve(context, problem, &s, points, solution);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;

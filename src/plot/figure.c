@@ -21,7 +21,8 @@ enum {
 
 void hb_panel_settings_default(size_t size, hb_panel_settings *settings)
 {
-    const hb_panel_settings defaults = {.x_min = NAN, .x_max = NAN, .y_min = NAN, .y_max = NAN};
+    const hb_panel_settings defaults = {
+        .x_min = NAN, .x_max = NAN, .y_min = NAN, .y_max = NAN, .color_min = NAN, .color_max = NAN};
     hb_sized_default(sizeof defaults, &defaults, size, settings);
 }
 
@@ -64,8 +65,8 @@ static void release_series(hb_context *context, hb_series *series)
 static void release_cell(hb_context *context, hb_figure_cell *cell)
 {
     const char *texts[] = {cell->panel.title, cell->panel.x_label, cell->panel.y_label,
-                           cell->panel.key, cell->panel.x_names};
-    for (int i = 0; i < 5; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
+                           cell->panel.key,   cell->panel.x_names, cell->panel.color_label};
+    for (int i = 0; i < 6; i++) hb_release(context, (void *)(uintptr_t)texts[i]);
     for (hb_series *series = cell->first, *next; series; series = next) {
         next = series->next;
         release_series(context, series);
@@ -109,10 +110,10 @@ void hb_figure_plain(const char *text, size_t size, char *out)
 
 static hb_status own_panel(hb_context *context, hb_panel_settings *panel)
 {
-    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label, &panel->key,
-                            &panel->x_names};
+    const char **texts[] = {&panel->title, &panel->x_label, &panel->y_label,
+                            &panel->key,   &panel->x_names, &panel->color_label};
     hb_status status = HB_OK;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         if (status == HB_OK)
             status = own_text(context, texts[i]);
         else
@@ -166,6 +167,7 @@ static hb_status create_series(hb_context *context, const char *label, size_t n,
         return status;
     }
     series->n = n;
+    series->shade = NAN;
     series->x = memory;
     series->y = series->x + n;
     series->low = series->y + n;
@@ -217,6 +219,17 @@ hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, in
     else
         cell->first = series;
     cell->last = series;
+    return HB_OK;
+}
+
+hb_status hb_figure_shade(hb_figure *figure, double value)
+{
+    hb_context *context = figure ? figure->context : NULL;
+    hb_series *last =
+        figure && figure->n_panels > 0 ? figure->cells[figure->n_panels - 1].last : NULL;
+    HB_CHECK(context, last && isfinite(value), HB_ERROR_ARGUMENT,
+             "a shade is a finite value for a series; add one first");
+    last->shade = value;
     return HB_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef HB_PLOT_FIGURE_H
 #define HB_PLOT_FIGURE_H
 
+#include <heatball/file.h>
 #include <heatball/plot.h>
 
 typedef struct hb_series {
@@ -12,6 +13,7 @@ typedef struct hb_series {
     size_t n;
     double *x, *y, *low, *high; // (n) each, NaN where not given; one block, owned by x
     int has_bounds;
+    double shade; /* its place among the panel's colours; NaN: color of the palette */
 } hb_series;
 
 typedef struct hb_figure_cell {
@@ -34,6 +36,8 @@ hb_status hb_figure_add(hb_figure *figure, const char *label, hb_style style, in
 
 /* The numbers, and the script that draws them from the file `csv_name` beside it. */
 hb_status hb_figure_write_csv(const hb_figure *figure, const char *path);
+/* The rows of one figure of a film, each behind frame and t. */
+hb_status hb_figure_csv_frame(const hb_figure *figure, hb_writer *writer, size_t frame, double t);
 hb_status hb_figure_write_script(const hb_figure *figure, const char *path, const char *csv_name);
 
 /* Runs `gnuplot -d -e "format='FORMAT'" SCRIPT` in DIRECTORY and writes its output to PATH. */

@@ -9,7 +9,7 @@
  * of markers differ in shape as well. */
 #include "base/context.h"
 #include "file/csv.h"
-#include "plot/figure.h"
+#include "plot/film.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -19,39 +19,56 @@
 static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
                                       "#CC79A7", "#56B4E9", "#000000"};
 static const int MARKERS[] = {7, 5, 9, 13, 11, 15, 4}; /* gnuplot's filled shapes */
-enum { N_COLORS = 7 };
+enum { N_COLORS = 7, FRAME_DIGITS = 7 /* of the numbers of films, which are many */ };
 #define HEAD_PIXELS 6.0 /* the length of an arrow's head */
 
 /* ---- the numbers ---- */
 
-static hb_status write_field(hb_writer *writer, double value, char end)
+static hb_status write_field(hb_writer *writer, int digits, double value, char end)
 {
     if (isnan(value)) return hb_writer_write(writer, 1, &end);
-    return hb_writer_printf(writer, "%.17g%c", value, end);
+    return hb_writer_printf(writer, "%.*g%c", digits, value, end);
 }
 
-static hb_status write_point(hb_writer *writer, int panel, int number, const hb_series *series,
-                             size_t i)
+static hb_status write_point(hb_writer *writer, int digits, int panel, int number,
+                             const hb_series *series, size_t i)
 {
     HB_TRY(hb_writer_printf(writer, "%d,%d,", panel, number));
     HB_TRY(hb_csv_text(writer, series->label));
     HB_TRY(hb_writer_write(writer, 1, ","));
-    HB_TRY(write_field(writer, series->x[i], ','));
-    HB_TRY(write_field(writer, series->y[i], ','));
-    HB_TRY(write_field(writer, series->low[i], ','));
-    return write_field(writer, series->high[i], '\n');
+    HB_TRY(write_field(writer, digits, series->x[i], ','));
+    HB_TRY(write_field(writer, digits, series->y[i], ','));
+    HB_TRY(write_field(writer, digits, series->low[i], ','));
+    return write_field(writer, digits, series->high[i], '\n');
+}
+
+/* Each row behind this text. */
+static hb_status write_rows(const hb_figure *figure, hb_writer *writer, int digits,
+                            const char *before)
+{
+    for (int p = 0; p < figure->n_panels; p++) {
+        int number = 1;
+        for (const hb_series *s = figure->cells[p].first; s; s = s->next, number++)
+            for (size_t i = 0; i < s->n; i++) {
+                HB_TRY(hb_writer_write(writer, strlen(before), before));
+                HB_TRY(write_point(writer, digits, p + 1, number, s, i));
+            }
+    }
+    return HB_OK;
 }
 
 static hb_status write_numbers(const hb_figure *figure, hb_writer *writer)
 {
     static const char *const names[] = {"panel", "series", "label", "x", "y", "low", "high"};
     HB_TRY(hb_writer_csv_header(writer, 7, names));
-    for (int p = 0; p < figure->n_panels; p++) {
-        int number = 1;
-        for (const hb_series *s = figure->cells[p].first; s; s = s->next, number++)
-            for (size_t i = 0; i < s->n; i++) HB_TRY(write_point(writer, p + 1, number, s, i));
-    }
-    return HB_OK;
+    return write_rows(figure, writer, 17, "");
+}
+
+hb_status hb_figure_csv_frame(const hb_figure *figure, hb_writer *writer, size_t frame, double t)
+{
+    char before[64];
+    snprintf(before, sizeof before, "%zu,%.17g,", frame, t);
+    return write_rows(figure, writer, FRAME_DIGITS, before);
 }
 
 /* ---- the script ---- */
@@ -109,8 +126,13 @@ static hb_status write_prologue(const hb_figure *figure, hb_writer *writer, cons
         "if (format eq 'png') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
         "fontscale 1.5 linewidth 2 pointscale 2 dashlength 1 background '#ffffff'\n"
         "if (format eq 'pdf') set terminal pdfcairo enhanced size %.3fin,%.3fin font "
-        "'Helvetica,16' fontscale 0.62 linewidth 2 pointscale 0.75 dashlength 0.8\n",
-        name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0));
+        "'Helvetica,16' fontscale 0.62 linewidth 2 pointscale 0.75 dashlength 0.8\n"
+        "if (format eq 'frame') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
+        "fontscale 0.75 linewidth 1 dashlength 1 background '#ffffff'\n"
+        "if (format eq 'page') set terminal pngcairo enhanced size %d,%d font 'Helvetica,16' "
+        "fontscale 1.05 linewidth 1.4 pointscale 1.4 dashlength 1 background '#ffffff'\n",
+        name, width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, width, height,
+        (int)(HB_FILM_PAGE_SCALE * width), (int)(HB_FILM_PAGE_SCALE * height)));
     /* gnuplot would run a name that begins with <, and take -, + and $NAME for other things; ./ keeps
      * every name a name */
     HB_TRY(hb_writer_printf(writer, "data = "));
@@ -212,12 +234,22 @@ static hb_status write_axis(hb_writer *writer, const hb_figure_cell *cell, int v
                         : hb_writer_printf(writer, "*]\n");
 }
 
+/* gnuplot's words for the colour of a series. */
+static void write_color(const hb_series *series, size_t size, char *out)
+{
+    if (isfinite(series->shade))
+        snprintf(out, size, "palette cb %.9g", series->shade);
+    else
+        snprintf(out, size, "rgb '%s'", PALETTE[series->color % N_COLORS]);
+}
+
 /* gnuplot's words for one series, after the data file: columns and look. A point without bounds
  * keeps its marker among points with error bars. An image is taken by its rows alone, since
  * gnuplot wants nothing but its points. */
 static hb_status write_look(hb_writer *writer, const hb_series *series, int panel, int number)
 {
-    const char *color = PALETTE[series->color % N_COLORS];
+    char color[64];
+    write_color(series, sizeof color, color);
     const int marker = MARKERS[series->color % N_COLORS];
     const double width = series->n > 1 ? series->x[1] - series->x[0] : 1;
     if (series->style == HB_STYLE_IMAGE) return hb_writer_printf(writer, " using 4:5:6 with image");
@@ -226,12 +258,12 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
             writer,
             " using (pick(%d,%d,4)):(pick(%d,%d,5)):(pick(%d,%d,6)):"
             "(pick(%d,%d,7)) with vectors head filled size screen head,20 fixed "
-            "linewidth 1 linecolor rgb '%s'",
+            "linewidth 1 linecolor %s",
             panel, number, panel, number, panel, number, panel, number, color);
     if (series->style == HB_STYLE_THIN)
         return hb_writer_printf(writer,
                                 " using (piece(%d,%d,4)):(piece(%d,%d,5)) with lines "
-                                "linewidth 1 linecolor rgb '%s'",
+                                "linewidth 1 linecolor %s",
                                 panel, number, panel, number, color);
     HB_TRY(hb_writer_printf(writer, " using (pick(%d,%d,4))", panel, number));
     for (int column = 5; column <= 7; column++) {
@@ -243,27 +275,26 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
     }
     switch (series->style) {
     case HB_STYLE_LINE:
-        return hb_writer_printf(writer, " with lines linewidth 2.5 linecolor rgb '%s'", color);
+        return hb_writer_printf(writer, " with lines linewidth 2.5 linecolor %s", color);
     case HB_STYLE_DASHED:
-        return hb_writer_printf(
-            writer, " with lines linewidth 2.5 dashtype (10,6) linecolor rgb '%s'", color);
+        return hb_writer_printf(writer, " with lines linewidth 2.5 dashtype (10,6) linecolor %s",
+                                color);
     case HB_STYLE_POINTS:
-        return hb_writer_printf(
-            writer, " with %s linewidth 2 pointtype %d pointsize 0.9 linecolor rgb '%s'",
-            series->has_bounds ? "yerrorbars" : "points", marker, color);
+        return hb_writer_printf(writer,
+                                " with %s linewidth 2 pointtype %d pointsize 0.9 linecolor %s",
+                                series->has_bounds ? "yerrorbars" : "points", marker, color);
     case HB_STYLE_HISTOGRAM:
         return hb_writer_printf(writer,
-                                ":(%.17g) with boxes linewidth 0.8 linecolor rgb '%s' "
-                                "fillstyle solid 0.3 border linecolor rgb '%s'",
+                                ":(%.17g) with boxes linewidth 0.8 linecolor %s "
+                                "fillstyle solid 0.3 border linecolor %s",
                                 width, color, color);
     case HB_STYLE_BAND:
         return hb_writer_printf(
-            writer,
-            " with filledcurves fillstyle transparent solid 0.2 noborder linecolor rgb '%s'",
+            writer, " with filledcurves fillstyle transparent solid 0.2 noborder linecolor %s",
             color);
     case HB_STYLE_DOTS:
-        return hb_writer_printf(
-            writer, " with points pointtype 7 pointsize 0.25 linecolor rgb '%s'", color);
+        return hb_writer_printf(writer, " with points pointtype 7 pointsize 0.25 linecolor %s",
+                                color);
     case HB_STYLE_THIN:
     case HB_STYLE_ARROWS:
     case HB_STYLE_IMAGE: break;
@@ -271,19 +302,42 @@ static hb_status write_look(hb_writer *writer, const hb_series *series, int pane
     return HB_OK;
 }
 
-/* The key of colours: light where little is, dark where much is, readable when printed in grey. */
+static hb_status write_color_range(hb_writer *writer, const hb_panel_settings *panel)
+{
+    HB_TRY(hb_writer_printf(writer, "set cbrange ["));
+    HB_TRY(isfinite(panel->color_min) ? hb_writer_printf(writer, "%.17g:", panel->color_min)
+                                      : hb_writer_printf(writer, "*:"));
+    return isfinite(panel->color_max) ? hb_writer_printf(writer, "%.17g]\n", panel->color_max)
+                                      : hb_writer_printf(writer, "*]\n");
+}
+
+static int has_shades(const hb_figure_cell *cell)
+{
+    for (const hb_series *s = cell->first; s; s = s->next)
+        if (isfinite(s->shade)) return 1;
+    return 0;
+}
+
+/* The colours of an image: light where little is, dark where much is, readable when printed in grey. Those of
+ * shades: all of them dark enough to be seen on white, and different in grey too. */
 static hb_status write_colors(hb_writer *writer, const hb_figure_cell *cell)
 {
     const hb_series *image = cell->first;
-    if (!image || image->style != HB_STYLE_IMAGE)
-        return hb_writer_printf(writer, "set rmargin 2\n");
+    const int is_image = image && image->style == HB_STYLE_IMAGE, shades = has_shades(cell);
+    const char *label = is_image ? image->label : cell->panel.color_label;
+    if (!is_image && !shades) return hb_writer_printf(writer, "set rmargin 2\n");
     HB_TRY(hb_writer_printf(
-        writer, "set rmargin 13\nset tics front\n"
-                "set palette defined (0 '#ffffff', 1 '#dbe9f6', 2 '#bad6eb', 3 '#89bedc', "
-                "4 '#539ecd', 5 '#2b7bba', 6 '#0b559f', 7 '#08306b')\n"
+        writer, "set tics front\nset palette defined (%s)\n",
+        is_image ? "0 '#ffffff', 1 '#dbe9f6', 2 '#bad6eb', 3 '#89bedc', "
+                   "4 '#539ecd', 5 '#2b7bba', 6 '#0b559f', 7 '#08306b'"
+                 : "0 '#440154', 1 '#414487', 2 '#2a788e', 3 '#22a884', 4 '#7ad151'"));
+    HB_TRY(write_color_range(writer, &cell->panel));
+    if (!is_image && !label) return hb_writer_printf(writer, "unset colorbox\nset rmargin 2\n");
+    HB_TRY(hb_writer_printf(
+        writer, "set rmargin 13\n"
                 "set colorbox user origin graph 1.03,graph 0 size graph 0.035,graph 1 noborder\n"
-                "set cbtics scale 0.4 autofreq\nset cbrange [*:*]\n"));
-    return write_setting(writer, "cblabel", image->label[0] ? image->label : NULL, " offset 0.5,0");
+                "set cbtics scale 0.4 autofreq\n"));
+    return write_setting(writer, "cblabel", label[0] ? label : NULL, " offset 0.5,0");
 }
 
 /* *row: how many rows of the .csv stand before this panel's; on return, before the next one's. */

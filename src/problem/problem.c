@@ -211,6 +211,7 @@ void hb_problem_destroy(hb_problem *problem)
     hb_frame_destroy(context, problem->frame);
     hb_drift_destroy(context, &problem->drift);
     hb_time_change_destroy(context, problem->change);
+    hb_release(context, problem->times);
     hb_program_destroy(problem->noise);
     hb_range_tape_destroy(context, problem->noise_ranges);
     hb_graph_destroy(problem->noise_graph);

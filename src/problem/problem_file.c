@@ -5,7 +5,7 @@
  *     noise   = 0.5                       one formula, one for each axis, or rows of a matrix by semicolons
  *     convention = ito                    or stratonovich
  *     initial = gaussian(mean=1 0, var=0.2)
- *     time    = 2
+ *     time    = 2                         or  0.5, 1, 2  or  0:2:0.1  or  inf
  *     [parameters]
  *     mu      = 1.5
  * inih reads the lines; the reader in front of it counts them, refuses a line that inih would cut, and
@@ -50,6 +50,9 @@ typedef struct file_reader {
     size_t n_parameters, capacity;
     char **names;   // (capacity)
     double *values; // (capacity)
+    size_t n_times;
+    double *times; // (n_times)
+    int time_line;
 } file_reader;
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -121,7 +124,7 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
         if (strcmp(name, key_names[key])) continue;
         HB_CHECK(r->context, value[0], HB_ERROR_FORMAT, "%s, line %d: %s has no value", r->path,
                  r->line, name);
-        if (key >= KEY_DIM) HB_TRY(read_number(r, name, value, &number));
+        if (key == KEY_DIM) HB_TRY(read_number(r, name, value, &number));
         HB_CHECK(r->context,
                  key != KEY_DIM || (number >= 1 && number <= 1e6 && number == floor(number)),
                  HB_ERROR_FORMAT, "%s, line %d: dim is %s; it must be 1 to 1000000", r->path,
@@ -131,6 +134,7 @@ static hb_status set_key(file_reader *r, const char *name, const char *value)
                  HB_ERROR_FORMAT,
                  "%s, line %d: convention is '%.40s'; it must be ito or stratonovich", r->path,
                  r->line, value);
+        if (key == KEY_TIME) r->time_line = r->line;
         return set_text(r, (file_key)key, value);
     }
     return hb_fail(r->context, HB_ERROR_FORMAT,
@@ -214,6 +218,20 @@ static hb_status read_all(file_reader *r)
     return HB_OK;
 }
 
+/* The times, and the largest finite one, up to which the noise is checked. */
+static hb_status read_times(file_reader *r, double *last)
+{
+    const hb_status status = hb_times_read(r->context, r->texts[KEY_TIME], &r->n_times, &r->times);
+    if (status == HB_ERROR_ARGUMENT)
+        return hb_fail(r->context, HB_ERROR_FORMAT, "%s, line %d: %s", r->path, r->time_line,
+                       hb_context_message(r->context));
+    HB_TRY(status);
+    for (size_t k = 0; k < r->n_times; k++)
+        if (isfinite(r->times[k])) *last = isnan(*last) ? r->times[k] : fmax(*last, r->times[k]);
+    if (!(*last > 0)) *last = NAN;
+    return HB_OK;
+}
+
 /* The settings of the file, and over them what is set in `over`. */
 static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_problem_settings *s)
 {
@@ -234,8 +252,7 @@ static hb_status merge(file_reader *r, const hb_problem_settings *over, hb_probl
         HB_TRY(read_number(r, "dim", r->texts[KEY_DIM], &dim));
         s->dim = (int)dim;
     }
-    if (isnan(s->time) && r->texts[KEY_TIME])
-        HB_TRY(read_number(r, "time", r->texts[KEY_TIME], &s->time));
+    if (isnan(s->time) && r->texts[KEY_TIME]) HB_TRY(read_times(r, &s->time));
     for (int i = 0; i < over->n_parameters; i++)
         HB_TRY(set_parameter(r, over->parameter_names[i], over->parameter_values[i], 1));
     s->n_parameters = (int)r->n_parameters;
@@ -264,7 +281,11 @@ static hb_status load(file_reader *r, const hb_problem_settings *over, hb_proble
     if (!over->initial) s.directory = directory;
     const hb_status status = hb_problem_create(r->context, &s, out);
     hb_release(r->context, directory);
-    return status;
+    if (status != HB_OK) return status;
+    (*out)->n_times = r->n_times;
+    (*out)->times = r->times; /* the problem's from now on */
+    r->times = NULL;
+    return HB_OK;
 }
 
 hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overrides,
@@ -281,5 +302,6 @@ hb_status hb_problem_load(hb_context *context, const hb_problem_settings *overri
     for (size_t i = 0; i < r.n_parameters; i++) hb_release(context, r.names[i]);
     hb_release(context, r.names);
     hb_release(context, r.values);
+    hb_release(context, r.times);
     return status;
 }

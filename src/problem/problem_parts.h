@@ -105,6 +105,8 @@ struct hb_problem {
     hb_context *context;
     int dim;
     double time;
+    size_t n_times;
+    double *times; // (n_times) of a problem file; NULL: time
     hb_graph *noise_graph;
     hb_program *noise;
     hb_range_tape *noise_ranges;

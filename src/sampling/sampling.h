@@ -13,7 +13,9 @@ enum { HB_MOST_RUNS = 2 };
 /* The settings of a solution with all their parts. */
 typedef struct hb_solve_plan {
     int method;
-    double time;
+    double time; /* the last, of several */
+    size_t n_times;
+    const double *times; // (n_times), of several times; NULL: time
     hb_mean_settings mean;
     hb_grid_settings grid;
     hb_sampling_settings sampling;
@@ -27,6 +29,8 @@ typedef struct hb_solve_task {
     double time;
     const double *points; // (n, dim)
     const char *why; /* how the method was chosen, which opens the note; NULL: it was asked for */
+    size_t stride; /* of several times: numbers from the points of one to those of the next; 0: they
+                      are the same */
 } hb_solve_task;
 
 typedef struct hb_sampling_run {

@@ -1,4 +1,4 @@
-/* A solution: eight columns over n points in one block, the method, a note on what was chosen, and for
+/* A solution: eight columns over times and points in one block, the method, a note on what was chosen, and for
  * each point its own method, its samples and a warning.
  *
  * Columns are density u, log-density v = ln u, score grad v and entropy density w = u ln u, each followed
@@ -7,7 +7,9 @@
 #include "solve/solution.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "solve/solve_frame.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,23 +21,35 @@ static size_t width_of(hb_column column, int dim)
 
 static hb_status create_arrays(hb_solution *s)
 {
-    hb_array arrays[HB_N_COLUMNS + 3] = {
-        HB_ARRAY(s->samples, s->n), HB_ARRAY(s->point_methods, s->n), HB_ARRAY(s->warnings, s->n)};
+    const size_t rows = s->n_times * s->n;
+    hb_array arrays[HB_N_COLUMNS + 6] = {
+        HB_ARRAY(s->samples, rows),    HB_ARRAY(s->point_methods, rows),
+        HB_ARRAY(s->warnings, rows),   HB_ARRAY(s->times, s->n_times),
+        HB_ARRAY(s->taus, s->n_times), HB_ARRAY(s->grids, s->n_times)};
     for (int c = 0; c < HB_N_COLUMNS; c++)
-        arrays[3 + c] = (hb_array)HB_ARRAY(s->columns[c], s->n * width_of((hb_column)c, s->dim));
-    HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 3, arrays, &s->work));
+        arrays[6 + c] = (hb_array)HB_ARRAY(s->columns[c], rows * width_of((hb_column)c, s->dim));
+    HB_TRY(hb_workspace_carve(s->context, HB_N_COLUMNS + 6, arrays, &s->work));
     memset(s->work.memory, 0, s->work.size);
     return HB_OK;
 }
 
 hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution **out)
 {
+    const double unknown = NAN; /* hb_solve sets it */
+    return hb_solution_create_times(context, 1, &unknown, n, dim, out);
+}
+
+hb_status hb_solution_create_times(hb_context *context, size_t n_times, const double *times,
+                                   size_t n, int dim, hb_solution **out)
+{
     void *memory;
     *out = NULL;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_solution), &memory));
     hb_solution *solution = memory;
-    *solution = (hb_solution){.context = context, .n = n, .dim = dim, .method = ""};
+    *solution =
+        (hb_solution){.context = context, .n = n, .dim = dim, .n_times = n_times, .method = ""};
     const hb_status status = create_arrays(solution);
+    if (status == HB_OK) memcpy(solution->times, times, n_times * sizeof *times);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;
     return status;
@@ -44,11 +58,36 @@ hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution
 void hb_solution_destroy(hb_solution *solution)
 {
     if (!solution) return;
-    for (size_t i = 0; solution->samples && i < solution->n; i++)
+    for (size_t i = 0; solution->samples && i < solution->n_times * solution->n; i++)
         hb_release(solution->context, solution->warnings[i]);
+    for (size_t k = 0; solution->grids && k < solution->n_times; k++) {
+        hb_grid *grid = solution->grids[k];
+        for (size_t j = k; j < solution->n_times; j++)
+            if (solution->grids[j] == grid) solution->grids[j] = NULL;
+        if (grid != solution->grid) hb_grid_destroy(grid);
+    }
     hb_grid_destroy(solution->grid);
     hb_workspace_destroy(&solution->work);
     hb_release(solution->context, solution);
+}
+
+hb_solution hb_solution_view(const hb_solution *solution, size_t time_index)
+{
+    const size_t first = time_index * solution->n;
+    hb_solution view = {.context = solution->context,
+                        .n = solution->n,
+                        .dim = solution->dim,
+                        .tau = solution->taus[time_index],
+                        .n_times = 1,
+                        .times = solution->times + time_index,
+                        .taus = solution->taus + time_index,
+                        .method = "",
+                        .point_methods = solution->point_methods + first,
+                        .samples = solution->samples + first,
+                        .warnings = solution->warnings + first};
+    for (int c = 0; c < HB_N_COLUMNS; c++)
+        view.columns[c] = solution->columns[c] + first * width_of((hb_column)c, solution->dim);
+    return view;
 }
 
 hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)
@@ -78,6 +117,22 @@ double hb_solution_tau(const hb_solution *solution)
     return solution ? solution->tau : 0;
 }
 
+size_t hb_solution_n_times(const hb_solution *solution)
+{
+    return solution ? solution->n_times : 0;
+}
+
+double hb_solution_time(const hb_solution *solution, size_t index)
+{
+    return solution && index < solution->n_times ? solution->times[index] : NAN;
+}
+
+double hb_solution_time_tau(const hb_solution *solution, size_t index)
+{
+    if (!solution || index >= solution->n_times) return NAN;
+    return solution->n_times == 1 ? solution->tau : solution->taus[index];
+}
+
 const char *hb_solution_method(const hb_solution *solution)
 {
     return solution ? solution->method : "";
@@ -88,26 +143,67 @@ const char *hb_solution_note(const hb_solution *solution)
     return solution ? solution->note : "";
 }
 
-const char *hb_solution_point_method(const hb_solution *solution, size_t point)
+const char *hb_solution_point_method(const hb_solution *solution, size_t row)
 {
-    if (!solution || point >= solution->n) return NULL;
-    const char *own = solution->point_methods[point];
+    if (!solution || row >= solution->n_times * solution->n) return NULL;
+    const char *own = solution->point_methods[row];
     return own ? own : solution->method;
 }
 
-const char *hb_solution_warning(const hb_solution *solution, size_t point)
+const char *hb_solution_warning(const hb_solution *solution, size_t row)
 {
-    return solution && point < solution->n ? solution->warnings[point] : NULL;
+    return solution && row < solution->n_times * solution->n ? solution->warnings[row] : NULL;
 }
 
-uint64_t hb_solution_samples(const hb_solution *solution, size_t point)
+uint64_t hb_solution_samples(const hb_solution *solution, size_t row)
 {
-    return solution && point < solution->n ? solution->samples[point] : 0;
+    return solution && row < solution->n_times * solution->n ? solution->samples[row] : 0;
 }
 
 const hb_grid *hb_solution_grid(const hb_solution *solution)
 {
     return solution ? solution->grid : NULL;
+}
+
+/* The grid of one time; NULL: none. */
+static const hb_grid *grid_of(const hb_solution *solution, size_t index)
+{
+    if (!solution || index >= solution->n_times) return NULL;
+    return solution->n_times == 1 ? solution->grid : solution->grids[index];
+}
+
+hb_status hb_solution_evaluate(hb_context *context, const hb_solution *solution, size_t time_index,
+                               size_t n, const double *points, double *log_density,
+                               double *log_density_se, double *score, double *score_se)
+{
+    const hb_grid *grid = grid_of(solution, time_index);
+    HB_CHECK(context, grid, HB_ERROR_ARGUMENT,
+             "the solution has no grid at time %zu; the methods grid and meanvalue leave one",
+             time_index);
+    if (solution->problem)
+        return hb_frame_evaluate_grid(context, solution->problem, grid,
+                                      hb_solution_time(solution, time_index),
+                                      hb_solution_time_tau(solution, time_index), n, points,
+                                      log_density, log_density_se, score, score_se);
+    return hb_grid_evaluate(context, grid, n, points, hb_solution_time_tau(solution, time_index),
+                            log_density, log_density_se, score, score_se);
+}
+
+hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double *low, double *high)
+{
+    const hb_grid *grid = grid_of(solution, time_index);
+    hb_grid_info info;
+    if (!grid || !low || !high) return HB_ERROR_ARGUMENT;
+    if (solution->problem)
+        return hb_frame_grid_box(solution->context, solution->problem, grid,
+                                 hb_solution_time(solution, time_index),
+                                 hb_solution_time_tau(solution, time_index), low, high);
+    HB_TRY(hb_grid_info_get(grid, sizeof info, &info));
+    for (int a = 0; a < info.dim; a++) {
+        low[a] = info.low[a];
+        high[a] = info.high[a];
+    }
+    return HB_OK;
 }
 
 const double *hb_solution_values(const hb_solution *solution, hb_column column)

@@ -9,20 +9,28 @@ enum { HB_N_COLUMNS = HB_COLUMN_ENTROPY_DENSITY_SE + 1, HB_NOTE = 2000 };
 
 struct hb_solution {
     hb_context *context;
-    size_t n;
+    size_t n;                  /* points */
+    const hb_problem *problem; /* where it has a frame, which the grids need; else NULL */
     int dim;
-    double tau;
-    const char *method; /* a literal */
+    double tau; /* of the last time */
+    size_t n_times;
+    double *times, *taus; // (n_times)
+    const char *method;   /* a literal */
     char note[HB_NOTE];
-    double *columns[HB_N_COLUMNS]; // (n), scores (n, dim)
-    const char **point_methods;    // (n), literals; NULL: method
-    uint64_t *samples;             // (n)
-    char **warnings;               // (n), each owned, or NULL
+    double *columns[HB_N_COLUMNS]; // (n_times, n), scores (n_times, n, dim)
+    const char **point_methods;    // (n_times, n), literals; NULL: method
+    uint64_t *samples;             // (n_times, n)
+    char **warnings;               // (n_times, n), each owned, or NULL
     hb_workspace work;
-    hb_grid *grid; /* owned; NULL when there is none */
+    hb_grid *grid;   /* owned; that of the last time; NULL when there is none */
+    hb_grid **grids; // (n_times), owned but the last one, neighbours may be one; NULL: none
 };
 
 hb_status hb_solution_create(hb_context *context, size_t n, int dim, hb_solution **out);
+hb_status hb_solution_create_times(hb_context *context, size_t n_times, const double *times,
+                                   size_t n, int dim, hb_solution **out);
+/* The rows of one time as a solution of their own, which owns nothing but its grid and must not be destroyed. */
+hb_solution hb_solution_view(const hb_solution *solution, size_t time_index);
 /* Replaces the warning of a point. */
 hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)
     HB_PRINTF(3, 4);

@@ -43,8 +43,19 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     HB_SIZED_READ(context, hb_mean_settings, s.mean, &out->mean);
     HB_SIZED_READ(context, hb_grid_settings, s.grid, &out->grid);
     HB_SIZED_READ(context, hb_sampling_settings, s.sampling, &out->sampling);
+    const double *own;
+    const size_t n_own = hb_problem_times(problem, &own);
     out->method = s.method;
-    out->time = isnan(s.time) ? hb_problem_time(problem) : s.time;
+    out->time = s.time;
+    out->n_times = s.times ? s.n_times : 0;
+    out->times = s.times;
+    HB_CHECK(context, out->n_times == 0 || isnan(s.time), HB_ERROR_ARGUMENT,
+             "time and times are both given; give one of them");
+    if (out->n_times == 0 && isnan(s.time)) {
+        out->n_times = n_own;
+        out->times = own;
+    }
+    if (out->n_times > 0) out->time = out->times[out->n_times - 1];
     return HB_OK;
 }
 
@@ -202,19 +213,22 @@ static hb_status (*const METHODS[])(const hb_solve_task *task, hb_solution *out)
     [HB_METHOD_PARTICLES] = hb_solve_by_samples,
     [HB_METHOD_WALK] = hb_solve_by_samples};
 
+hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out)
+{
+    return (task->time == 0 ? solve_initial : METHODS[task->settings->method])(task, out);
+}
+
 /* In the coordinates of the problem's frame, and back. */
 static hb_status solve_in_frame(hb_context *context, const hb_problem *problem,
                                 const hb_solve_plan *plan, const double *points, hb_solution *out)
 {
     hb_framed_points framed;
-    HB_TRY(hb_solve_enter_frame(context, problem, plan->time, out->n, points, &framed));
-    const hb_solve_task task = {context, problem, plan, plan->time, framed.y, NULL};
-    hb_status status = (plan->time == 0 ? solve_initial : METHODS[plan->method])(&task, out);
-    if (status == HB_OK)
-        status =
-            hb_solve_leave_frame(context, problem, plan->time, out->n, points, &framed, 0, out);
+    HB_TRY(
+        hb_solve_enter_frame(context, problem, out->n_times, out->times, out->n, points, &framed));
+    const hb_solve_task task = {context, problem, plan, plan->time, framed.y, NULL, framed.stride};
+    hb_status status = (plan->n_times > 0 ? hb_solve_at_times : hb_solve_at_time)(&task, out);
+    if (status == HB_OK) status = hb_solve_leave_frame(context, problem, points, &framed, out);
     hb_framed_points_destroy(&framed);
-    if (status == HB_OK) hb_solve_note_frame(problem, out);
     return status;
 }
 
@@ -230,16 +244,19 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     HB_CHECK(context, plan.method >= HB_METHOD_AUTO && plan.method <= HB_METHOD_WALK,
              HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", plan.method);
+    const int several = plan.n_times > 1;
+    if (several) HB_TRY(hb_solve_check_times(context, &plan));
     HB_TRY(hb_solve_check_problem(context, problem, plan.time));
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
-    const hb_solve_task asked = {context, problem, &plan, plan.time, points, NULL};
+    const hb_solve_task asked = {context, problem, &plan, plan.time, points, NULL, 0};
     HB_TRY(hb_solve_check_noise(&asked));
     hb_workspace work;
     HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
     hb_solution *solution;
-    hb_status status = hb_solution_create(context, n, dim, &solution);
+    hb_status status = hb_solution_create_times(
+        context, several ? plan.n_times : 1, several ? plan.times : &plan.time, n, dim, &solution);
     if (status == HB_OK && isinf(plan.time))
         status = hb_solve_matrix_rest(context, problem, plan.method, &solution->tau);
     if (status == HB_OK && !isinf(plan.time))

@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LATTICE = 61 };
+static const double BULK = 14; /* of ln u below its maximum, where a box of x ends */
+
 /* Points that are not in the domain are replaced by one that is: the first, or y = 0. */
 static void replace_outside(size_t n, size_t d, double *y, unsigned char *outside)
 {
@@ -23,23 +26,28 @@ static void replace_outside(size_t n, size_t d, double *y, unsigned char *outsid
     }
 }
 
-hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
-                               const double *points, hb_framed_points *out)
+hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, size_t n_times,
+                               const double *times, size_t n, const double *points,
+                               hb_framed_points *out)
 {
     const hb_frame *frame = hb_problem_frame_of(problem);
     const size_t d = (size_t)hb_problem_dim(problem);
     *out = (hb_framed_points){.y = points};
     if (!frame) return HB_OK;
+    const size_t sets = frame->moves ? n_times : 1;
     double *y;
     unsigned char *outside;
-    HB_TRY(HB_WORKSPACE(context, &out->work, HB_ARRAY(y, n * d), HB_ARRAY(outside, n)));
+    HB_TRY(
+        HB_WORKSPACE(context, &out->work, HB_ARRAY(y, sets * n * d), HB_ARRAY(outside, sets * n)));
     out->y = y;
     out->outside = outside;
-    const hb_status status = hb_frame_to_y(context, frame, t, n, points, y);
-    if (status == HB_OK)
-        replace_outside(n, d, y, outside);
-    else
-        hb_framed_points_destroy(out);
+    out->stride = frame->moves && n_times > 1 ? n * d : 0;
+    hb_status status = HB_OK;
+    for (size_t k = 0; k < sets && status == HB_OK; k++) {
+        status = hb_frame_to_y(context, frame, times[k], n, points, y + k * n * d);
+        if (status == HB_OK) replace_outside(n, d, y + k * n * d, outside + k * n);
+    }
+    if (status != HB_OK) hb_framed_points_destroy(out);
     return status;
 }
 
@@ -81,17 +89,25 @@ static void carry_density(hb_solution *s, size_t i, double volume)
     if (!(*u > 0)) s->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = isinf(*e) ? *e : 0;
 }
 
-hb_status hb_solve_leave_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
-                               const double *points, const hb_framed_points *framed, size_t first,
-                               hb_solution *out)
+/* Before what the method says. */
+static void note_frame(const hb_frame *frame, hb_solution *out)
 {
-    const hb_frame *frame = hb_problem_frame_of(problem);
-    const size_t d = (size_t)out->dim;
+    char rest[HB_NOTE];
+    memcpy(rest, out->note, sizeof rest);
+    const int used = snprintf(out->note, sizeof out->note, "%s; ", frame->text);
+    snprintf(out->note + used, sizeof out->note - (size_t)used, "%.*s", HB_NOTE - used - 1, rest);
+}
+
+/* One time: its rows begin at `first`. */
+static hb_status leave_at(hb_context *context, const hb_frame *frame, double t,
+                          const double *points, const double *y, const unsigned char *outside,
+                          size_t first, hb_solution *out)
+{
+    const size_t d = (size_t)out->dim, n = out->n;
     void *memory;
-    if (!frame) return HB_OK;
     HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
     const double *volume = memory; // (n)
-    hb_status status = hb_frame_volume(context, frame, t, n, framed->y, memory);
+    hb_status status = hb_frame_volume(context, frame, t, n, y, memory);
     for (size_t i = 0; i < n && status == HB_OK; i++) carry_density(out, first + i, volume[i]);
     hb_release(context, memory);
     if (status == HB_OK)
@@ -99,18 +115,23 @@ hb_status hb_solve_leave_frame(hb_context *context, const hb_problem *problem, d
             hb_frame_score(context, frame, t, n, points, out->columns[HB_COLUMN_SCORE] + first * d,
                            out->columns[HB_COLUMN_SCORE_SE] + first * d);
     for (size_t i = 0; i < n && status == HB_OK; i++)
-        if (framed->outside[i]) status = fill_outside(out, first + i);
+        if (outside[i]) status = fill_outside(out, first + i);
     return status;
 }
 
-void hb_solve_note_frame(const hb_problem *problem, hb_solution *out)
+hb_status hb_solve_leave_frame(hb_context *context, const hb_problem *problem, const double *points,
+                               const hb_framed_points *framed, hb_solution *out)
 {
     const hb_frame *frame = hb_problem_frame_of(problem);
-    if (!frame) return;
-    char rest[HB_NOTE];
-    memcpy(rest, out->note, sizeof rest);
-    const int used = snprintf(out->note, sizeof out->note, "%s; ", frame->text);
-    snprintf(out->note + used, sizeof out->note - (size_t)used, "%.*s", HB_NOTE - used - 1, rest);
+    if (!frame) return HB_OK;
+    out->problem = problem;
+    for (size_t k = 0; k < out->n_times; k++) {
+        const size_t set = framed->stride ? k : 0;
+        HB_TRY(leave_at(context, frame, out->times[k], points, framed->y + set * framed->stride,
+                        framed->outside + set * out->n, k * out->n, out));
+    }
+    note_frame(frame, out);
+    return HB_OK;
 }
 
 /* ---- settings ---- */
@@ -164,5 +185,101 @@ hb_status hb_solve_plan_frame(hb_context *context, const hb_problem *problem, hb
     const hb_status status = paths_to_y(context, frame, s, y);
     s->paths = y;
     if (status != HB_OK) hb_workspace_destroy(work);
+    return status;
+}
+
+/* ---- the grid elsewhere ---- */
+
+static int is_inside(const hb_grid_info *info, const double *y)
+{
+    for (int a = 0; a < info->dim; a++)
+        if (!(y[a] >= info->low[a] && y[a] <= info->high[a])) return 0;
+    return 1;
+}
+
+/* One point in y; beyond the box ln u goes on from the wall, and nothing is claimed. */
+static hb_status evaluate_point(hb_context *context, const hb_grid *grid, double tau,
+                                const double *y, double *v, double *v_se, double *s, double *s_se)
+{
+    hb_grid_info info;
+    HB_TRY(hb_grid_info_get(grid, sizeof info, &info));
+    if (is_inside(&info, y)) return hb_grid_evaluate(context, grid, 1, y, tau, v, v_se, s, s_se);
+    hb_field field;
+    hb_grid_field(grid, &field);
+    field.evaluate(field.user, 1, y, &tau, v, s);
+    *v_se = INFINITY;
+    for (int a = 0; a < info.dim; a++) s_se[a] = INFINITY;
+    return HB_OK;
+}
+
+hb_status hb_frame_evaluate_grid(hb_context *context, const hb_problem *problem,
+                                 const hb_grid *grid, double t, double tau, size_t n,
+                                 const double *points, double *log_density, double *log_density_se,
+                                 double *score, double *score_se)
+{
+    const hb_frame *frame = hb_problem_frame_of(problem);
+    const size_t d = (size_t)hb_problem_dim(problem);
+    for (size_t i = 0; i < n; i++) {
+        const double *x = points + i * d;
+        double y[3], v = -INFINITY, v_se = 0, s[3] = {NAN, NAN, NAN}, volume,
+                     s_se[3] = {INFINITY, INFINITY, INFINITY};
+        HB_TRY(hb_frame_to_y(context, frame, t, 1, x, y));
+        if (!isnan(y[0])) {
+            HB_TRY(evaluate_point(context, grid, tau, y, &v, &v_se, s, s_se));
+            HB_TRY(hb_frame_volume(context, frame, t, 1, y, &volume));
+            HB_TRY(hb_frame_score(context, frame, t, 1, x, s, s_se));
+            v -= volume;
+        }
+        if (log_density) log_density[i] = v;
+        if (log_density_se) log_density_se[i] = v_se;
+        if (score) memcpy(score + i * d, s, d * sizeof *s);
+        if (score_se) memcpy(score_se + i * d, s_se, d * sizeof *s);
+    }
+    return HB_OK;
+}
+
+/* Point k of a lattice of LATTICE points per axis in the box. */
+static void lattice_point(const hb_grid_info *info, size_t k, double *y)
+{
+    for (int a = 0; a < info->dim; a++, k /= LATTICE)
+        y[a] =
+            info->low[a] + (info->high[a] - info->low[a]) * (double)(k % LATTICE) / (LATTICE - 1);
+}
+
+/* ln u_x over the lattice, v[count], and its x[count][dim]. */
+static hb_status look_over(hb_context *context, const hb_frame *frame, const hb_grid *grid,
+                           const hb_grid_info *info, double t, double tau, size_t count, double *x,
+                           double *v)
+{
+    const size_t d = (size_t)info->dim;
+    for (size_t k = 0; k < count; k++) {
+        double volume, *y = x + k * d;
+        lattice_point(info, k, y);
+        HB_TRY(hb_grid_evaluate(context, grid, 1, y, tau, v + k, NULL, NULL, NULL));
+        HB_TRY(hb_frame_volume(context, frame, t, 1, y, &volume));
+        v[k] -= volume;
+    }
+    return hb_frame_to_x(context, frame, t, count, x, x);
+}
+
+hb_status hb_frame_grid_box(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                            double t, double tau, double *low, double *high)
+{
+    const hb_frame *frame = hb_problem_frame_of(problem);
+    hb_grid_info info;
+    hb_workspace work;
+    double *x, *v, top = -INFINITY;
+    HB_TRY(hb_grid_info_get(grid, sizeof info, &info));
+    const size_t d = (size_t)info.dim, count = (size_t)lround(pow(LATTICE, info.dim));
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(x, count * d), HB_ARRAY(v, count)));
+    const hb_status status = look_over(context, frame, grid, &info, t, tau, count, x, v);
+    for (size_t k = 0; k < count && status == HB_OK; k++) top = fmax(top, v[k]);
+    for (size_t a = 0; a < d; a++) low[a] = INFINITY, high[a] = -INFINITY;
+    for (size_t k = 0; k < count * d && status == HB_OK; k++) {
+        if (!(v[k / d] > top - BULK)) continue;
+        low[k % d] = fmin(low[k % d], x[k]);
+        high[k % d] = fmax(high[k % d], x[k]);
+    }
+    hb_workspace_destroy(&work);
     return status;
 }

@@ -5,24 +5,32 @@
 #include "sampling/sampling.h"
 #include "solve/solution.h"
 
-/* Points in y at one time. */
+/* Points in y, at several times where the frame moves. */
 typedef struct hb_framed_points {
-    const double *y; // (n, dim); the points themselves where there is no frame
+    const double *y; // (sets, n, dim); the points themselves where there is no frame
+    size_t stride;   /* from one time's to the next's; 0: the same at all times */
     const unsigned char
-        *outside; // (n), 1: not in the domain of the process, y is another point; NULL: none
+        *outside; // (sets, n), 1: not in the domain of the process, y is another point; NULL: none
     hb_workspace work;
 } hb_framed_points;
 
-hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
-                               const double *points, hb_framed_points *out);
-/* The columns of points first .. first+n-1 of a solution from y to x, and what the note says of the frame. */
-hb_status hb_solve_leave_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
-                               const double *points, const hb_framed_points *framed, size_t first,
-                               hb_solution *out);
-void hb_solve_note_frame(const hb_problem *problem, hb_solution *out);
+hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, size_t n_times,
+                               const double *times, size_t n, const double *points,
+                               hb_framed_points *out);
+/* The columns of a solution from y to x, and what the note says of the frame. */
+hb_status hb_solve_leave_frame(hb_context *context, const hb_problem *problem, const double *points,
+                               const hb_framed_points *framed, hb_solution *out);
 void hb_framed_points_destroy(hb_framed_points *points);
 /* The box of the grid and the trajectories of the user in y: plan's own are replaced, work is to be destroyed. */
 hb_status hb_solve_plan_frame(hb_context *context, const hb_problem *problem, hb_solve_plan *plan,
                               hb_workspace *work);
+
+/* hb_solution_evaluate and hb_solution_box where there is a frame. */
+hb_status hb_frame_evaluate_grid(hb_context *context, const hb_problem *problem,
+                                 const hb_grid *grid, double t, double tau, size_t n,
+                                 const double *points, double *log_density, double *log_density_se,
+                                 double *score, double *score_se);
+hb_status hb_frame_grid_box(hb_context *context, const hb_problem *problem, const hb_grid *grid,
+                            double t, double tau, double *low, double *high);
 
 #endif

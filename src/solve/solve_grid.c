@@ -48,8 +48,8 @@ static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x
                             "density is nothing; the method walk may answer, or a box of your own");
 }
 
-static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
-                               hb_solution *out)
+hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
+                                 hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     hb_grid_info info;
@@ -64,11 +64,12 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
             context, grid, 1, x, out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
             out->columns[HB_COLUMN_LOG_DENSITY_SE] + i, out->columns[HB_COLUMN_SCORE] + i * d,
             out->columns[HB_COLUMN_SCORE_SE] + i * d));
-        if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]) && !info.unresolved)
+        const int infinite = isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]);
+        if (infinite && !info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
                                     "the point is at a wall of the grid or so far out that its "
                                     "density is nothing; a larger box may hold it"));
-        if (info.unresolved)
+        if (infinite && info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
                                     "their nodes show; more points per axis may follow it"));
@@ -77,7 +78,7 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
     return HB_OK;
 }
 
-static void note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
+void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
 {
     hb_grid_info info;
     hb_grid_info_get(grid, sizeof info, &info);
@@ -100,12 +101,12 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
     if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
     HB_TRY(hb_grid_solve(task->context, task->problem, &settings, out->n, task->points, task->time,
                          &out->grid));
-    HB_TRY(evaluate_grid(task->context, out->grid, task->points, out));
+    HB_TRY(hb_solve_evaluate_grid(task->context, out->grid, task->points, out));
     out->method = "grid";
     char opening[120];
     snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
              task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3" : "");
-    note_grid(out->grid, opening, out->note, sizeof out->note);
+    hb_solve_note_grid(out->grid, opening, out->note, sizeof out->note);
     return HB_OK;
 }
 
@@ -278,7 +279,7 @@ static void note_average(const hb_grid *grid, const hb_mean_settings *settings, 
     snprintf(opening, sizeof opening,
              "averages over heat balls of radius %s, lift %d, by %s, on a grid solution", range,
              settings->lift, how);
-    note_grid(grid, opening, out->note, sizeof out->note);
+    hb_solve_note_grid(grid, opening, out->note, sizeof out->note);
 }
 
 hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
@@ -294,7 +295,7 @@ hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
     hb_status status = hb_allocate(context, out->n, sizeof(double), &memory);
     if (status != HB_OK) goto done;
     from_grid->tau = out->tau;
-    status = evaluate_grid(context, out->grid, task->points, from_grid);
+    status = hb_solve_evaluate_grid(context, out->grid, task->points, from_grid);
     if (status == HB_OK)
         status = average_field(context, task->problem, out->grid, mean, task->points, from_grid,
                                memory, out);
@@ -349,7 +350,7 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_check_problem(context, problem, time));
     HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
     plan.method = HB_METHOD_MEANVALUE;
-    const hb_solve_task asked = {context, problem, &plan, time, points, NULL};
+    const hb_solve_task asked = {context, problem, &plan, time, points, NULL, 0};
     HB_TRY(hb_solve_check_noise(&asked));
     HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
              "time is 0; a residual needs a time above 0, since its balls reach back");
@@ -363,7 +364,7 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     hb_workspace work;
     hb_framed_points framed;
     HB_TRY(hb_solve_plan_frame(context, problem, &plan, &work));
-    hb_status status = hb_solve_enter_frame(context, problem, time, n, points, &framed);
+    hb_status status = hb_solve_enter_frame(context, problem, 1, &time, n, points, &framed);
     for (size_t i = 0; i < n && status == HB_OK && framed.outside; i++)
         if (framed.outside[i])
             status = hb_fail(context, HB_ERROR_ARGUMENT,

@@ -25,6 +25,17 @@ hb_status hb_solve_matrix_rest(hb_context *context, const hb_problem *problem, i
 /* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
 void hb_solve_fill_from_log(hb_solution *out);
 
+/* The parts of hb_solve_by_grid: values of the grid at out->tau, and what is said of it. */
+hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
+                                 hb_solution *out);
+void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size);
+
+/* Several times: what is refused, and the solution, whose times are set. */
+hb_status hb_solve_check_times(hb_context *context, const hb_solve_plan *plan);
+hb_status hb_solve_at_times(const hb_solve_task *task, hb_solution *out);
+/* One time, by the method of the settings; out->tau is set. */
+hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out);
+
 /* Each fills the columns, method and note of out, whose n, dim and tau are set. */
 hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out);

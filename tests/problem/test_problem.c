@@ -260,7 +260,7 @@ static void wrong_files_name_the_line(void **state)
         {"[problem]\ndrift\n", "line 2: 'key = value' or [section] was expected"},
         {"[problem]\ndrift = x\ndrift = 2*x\n", "line 3: drift is given twice"},
         {"[problem]\ndim = 2.5\n", "line 2: dim is 2.5; it must be 1 to 1000000"},
-        {"[problem]\ntime = soon\n", "line 2: time is 'soon'; it must be a number"},
+        {"[problem]\ntime = soon\n", "line 2: time is soon; it must be a number"},
         {"[problem]\ndrift =\n", "line 2: drift has no value"},
         {"[parameters]\na = 2*3\n", "line 2: a is '2*3'; it must be a number"},
         {"[parameters]\na = 1\na = 2\n", "line 3: parameter a is given twice"},

@@ -319,7 +319,7 @@ static void print_of(hb_sampling *s, const char *drift, const double *points)
 {
     hb_problem *problem = make_problem(s->context, drift);
     const hb_solve_plan settings = {.sampling = *s->settings};
-    const hb_solve_task task = {s->context, problem, &settings, 1, points, NULL};
+    const hb_solve_task task = {s->context, problem, &settings, 1, points, NULL, 0};
     assert_ok(s->context, hb_sampling_fingerprint(&task, 0.5, s));
     hb_problem_destroy(problem);
 }

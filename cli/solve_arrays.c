@@ -1,0 +1,95 @@
+/* `heatball solve -o FILE.npz`: named arrays.
+ *
+ *     t                             (times)
+ *     points                        (points, d)       or, of a mesh, x_1 (n_1), x_2 (n_2), ..
+ *     density, log_density, entropy_density and their _se
+ *                                   (times, points)   or (times, n_1, n_2, ..)
+ *     score, score_se               the same with a last axis d
+ * An axis of a mesh that is one number has n = 1. */
+#include "solve_arrays.h"
+
+#include <heatball/file.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_AXES = 30 };
+
+/* The coordinates of one axis of a mesh: those of the points that differ in nothing else from the first. */
+static hb_status add_axis(hb_npz *npz, const hb_points *points, int axis)
+{
+    const uint64_t n = points->mesh[axis];
+    size_t stride = (size_t)points->dim;
+    for (int a = axis + 1; a < points->dim; a++) stride *= points->mesh[a];
+    double *values = malloc((size_t)n * sizeof *values); // (n)
+    if (!values) return HB_ERROR_MEMORY;
+    for (size_t k = 0; k < n; k++) values[k] = points->x[k * stride + (size_t)axis];
+    char name[32];
+    snprintf(name, sizeof name, "x_%d", axis + 1);
+    const hb_status status = hb_npz_add(npz, name, 1, &n, values);
+    free(values);
+    return status;
+}
+
+static hb_status add_points(hb_npz *npz, const hb_points *points, int is_mesh)
+{
+    const uint64_t shape[] = {points->n, (uint64_t)points->dim};
+    if (!is_mesh) return hb_npz_add(npz, "points", 2, shape, points->x);
+    for (int axis = 0; axis < points->dim; axis++) HB_TRY(add_axis(npz, points, axis));
+    return HB_OK;
+}
+
+static hb_status add_times(hb_npz *npz, const hb_solution *solution)
+{
+    const uint64_t n = hb_solution_n_times(solution);
+    double *t = malloc((size_t)n * sizeof *t); // (n)
+    if (!t) return HB_ERROR_MEMORY;
+    for (size_t k = 0; k < n; k++) t[k] = hb_solution_time(solution, k);
+    const hb_status status = hb_npz_add(npz, "t", 1, &n, t);
+    free(t);
+    return status;
+}
+
+static hb_status add_columns(hb_npz *npz, const hb_points *points, const hb_solution *solution,
+                             int is_mesh)
+{
+    static const struct {
+        const char *name;
+        hb_column column;
+    } names[] = {{"density", HB_COLUMN_DENSITY},
+                 {"density_se", HB_COLUMN_DENSITY_SE},
+                 {"log_density", HB_COLUMN_LOG_DENSITY},
+                 {"log_density_se", HB_COLUMN_LOG_DENSITY_SE},
+                 {"score", HB_COLUMN_SCORE},
+                 {"score_se", HB_COLUMN_SCORE_SE},
+                 {"entropy_density", HB_COLUMN_ENTROPY_DENSITY},
+                 {"entropy_density_se", HB_COLUMN_ENTROPY_DENSITY_SE}};
+    uint64_t shape[MOST_AXES + 2] = {hb_solution_n_times(solution), points->n};
+    int axes = 2;
+    if (is_mesh) {
+        for (int a = 0; a < points->dim; a++) shape[1 + a] = points->mesh[a];
+        axes = 1 + points->dim;
+    }
+    shape[axes] = (uint64_t)points->dim;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const int vector =
+            names[k].column == HB_COLUMN_SCORE || names[k].column == HB_COLUMN_SCORE_SE;
+        HB_TRY(hb_npz_add(npz, names[k].name, axes + vector, shape,
+                          hb_solution_values(solution, names[k].column)));
+    }
+    return HB_OK;
+}
+
+hb_status hb_solve_write_npz(hb_session *session, const hb_points *points,
+                             const hb_solution *solution, const char *path)
+{
+    const int is_mesh = points->mesh && points->dim <= MOST_AXES;
+    hb_npz *npz;
+    HB_TRY(hb_npz_create(hb_session_context(session), path, &npz));
+    hb_status status = add_times(npz, solution);
+    if (status == HB_OK) status = add_points(npz, points, is_mesh);
+    if (status == HB_OK) status = add_columns(npz, points, solution, is_mesh);
+    if (status == HB_OK) return hb_npz_commit(npz);
+    hb_npz_abort(npz);
+    return status;
+}

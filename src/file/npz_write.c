@@ -1,0 +1,243 @@
+/* NumPy's .npz: a ZIP file (APPNOTE.TXT of PKWARE, 6.3) of .npy files, stored as they are.
+ *
+ *     for each array   PK 3 4, its CRC-32, its name "t.npy", then the .npy itself
+ *     at the end       PK 1 2 for each array: the same once more, with the offset of the first
+ *                      PK 6 6, PK 6 7, PK 5 6: how many there are, and where
+ * All sizes and offsets stand in the 64-bit fields (zip64, extra field 1), whatever they are, so that there is one
+ * form and no limit. The date is 1 January 1980, the first that a ZIP knows: the same numbers are the same bytes.
+ * A number to reproduce: the CRC-32 of "123456789" is cbf43926. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "file/table.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+    MOST_ARRAYS = 4096,
+    NAME = 64,
+    VERSION = 45,    /* of the format, for zip64 */
+    DAY_ONE = 0x0021 /* 1980-01-01 */
+};
+static const uint32_t IN_EXTRA = 0xffffffff;
+
+typedef struct npz_entry {
+    char name[NAME];
+    uint32_t crc;
+    uint64_t bytes, offset;
+} npz_entry;
+
+struct hb_npz {
+    hb_context *context;
+    hb_writer *writer;
+    uint64_t place; /* bytes written */
+    int n, capacity;
+    npz_entry *entries; // (capacity)
+};
+
+hb_status hb_npz_create(hb_context *context, const char *path, hb_npz **out)
+{
+    void *memory;
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of hb_npz_create is NULL");
+    *out = NULL;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_npz), &memory));
+    hb_npz *npz = memset(memory, 0, sizeof(hb_npz));
+    npz->context = context;
+    const hb_status status = hb_writer_create(context, path, &npz->writer);
+    if (status != HB_OK) hb_release(context, npz);
+    *out = status == HB_OK ? npz : NULL;
+    return status;
+}
+
+/* ---- records: little-endian numbers one after the other ---- */
+
+typedef struct record {
+    size_t used;
+    unsigned char bytes[128 + NAME];
+} record;
+
+static void put(record *r, int width, uint64_t value)
+{
+    for (int k = 0; k < width; k++) r->bytes[r->used++] = (unsigned char)(value >> 8 * k);
+}
+
+static void put_text(record *r, const char *text)
+{
+    memcpy(r->bytes + r->used, text, strlen(text));
+    r->used += strlen(text);
+}
+
+static hb_status write_bytes(hb_npz *npz, size_t bytes, const void *data)
+{
+    npz->place += bytes;
+    return hb_writer_write(npz->writer, bytes, data);
+}
+
+/* What the two headers of an array share, from the version to the length of the name. */
+static void put_entry(record *r, const npz_entry *entry)
+{
+    put(r, 2, VERSION);
+    put(r, 2, 0); /* flags */
+    put(r, 2, 0); /* stored */
+    put(r, 2, 0);
+    put(r, 2, DAY_ONE);
+    put(r, 4, entry->crc);
+    put(r, 4, IN_EXTRA);
+    put(r, 4, IN_EXTRA);
+    put(r, 2, strlen(entry->name));
+}
+
+static hb_status write_local(hb_npz *npz, const npz_entry *entry)
+{
+    record r = {0};
+    put(&r, 4, 0x04034b50);
+    put_entry(&r, entry);
+    put(&r, 2, 20); /* of the extra field */
+    put_text(&r, entry->name);
+    put(&r, 2, 1);
+    put(&r, 2, 16);
+    put(&r, 8, entry->bytes);
+    put(&r, 8, entry->bytes);
+    return write_bytes(npz, r.used, r.bytes);
+}
+
+static hb_status write_central(hb_npz *npz, const npz_entry *entry)
+{
+    record r = {0};
+    put(&r, 4, 0x02014b50);
+    put(&r, 2, VERSION);
+    put_entry(&r, entry);
+    put(&r, 2, 28);
+    put(&r, 2, 0); /* comment */
+    put(&r, 2, 0); /* disk */
+    put(&r, 2, 0);
+    put(&r, 4, 0);
+    put(&r, 4, IN_EXTRA);
+    put_text(&r, entry->name);
+    put(&r, 2, 1);
+    put(&r, 2, 24);
+    put(&r, 8, entry->bytes);
+    put(&r, 8, entry->bytes);
+    put(&r, 8, entry->offset);
+    return write_bytes(npz, r.used, r.bytes);
+}
+
+static hb_status write_end(hb_npz *npz, uint64_t start)
+{
+    const uint64_t end = npz->place, n = (uint64_t)npz->n;
+    record r = {0};
+    put(&r, 4, 0x06064b50);
+    put(&r, 8, 44);
+    put(&r, 2, VERSION);
+    put(&r, 2, VERSION);
+    put(&r, 4, 0);
+    put(&r, 4, 0);
+    put(&r, 8, n);
+    put(&r, 8, n);
+    put(&r, 8, end - start);
+    put(&r, 8, start);
+    put(&r, 4, 0x07064b50);
+    put(&r, 4, 0);
+    put(&r, 8, end);
+    put(&r, 4, 1);
+    put(&r, 4, 0x06054b50);
+    put(&r, 2, 0);
+    put(&r, 2, 0);
+    put(&r, 2, n);
+    put(&r, 2, n);
+    put(&r, 4, IN_EXTRA);
+    put(&r, 4, IN_EXTRA);
+    put(&r, 2, 0);
+    return write_bytes(npz, r.used, r.bytes);
+}
+
+/* ---- arrays ---- */
+
+static hb_status check_array(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
+                             const double *values, uint64_t *count)
+{
+    HB_CHECK(npz->context, name && name[0] && strlen(name) + 5 <= NAME, HB_ERROR_ARGUMENT,
+             "the name of an array is missing or longer than %d letters", NAME - 5);
+    HB_CHECK(npz->context, n_axes >= 0 && n_axes <= 32 && (shape || n_axes == 0), HB_ERROR_ARGUMENT,
+             "n_axes is %d; it must be 0 to 32", n_axes);
+    *count = 1;
+    for (int a = 0; a < n_axes; a++) {
+        HB_CHECK(npz->context, shape[a] == 0 || *count <= INT64_MAX / 8 / shape[a],
+                 HB_ERROR_ARGUMENT, "the array %s needs more than 2^63 bytes", name);
+        *count *= shape[a];
+    }
+    HB_CHECK(npz->context, values || *count == 0, HB_ERROR_ARGUMENT, "the array %s is NULL", name);
+    return HB_OK;
+}
+
+static hb_status next_entry(hb_npz *npz, npz_entry **out)
+{
+    HB_CHECK(npz->context, npz->n < MOST_ARRAYS, HB_ERROR_ARGUMENT,
+             "a .npz file has at most %d arrays here", MOST_ARRAYS);
+    if (npz->n == npz->capacity) {
+        const int capacity = npz->capacity ? 2 * npz->capacity : 16;
+        void *memory;
+        HB_TRY(hb_allocate(npz->context, (size_t)capacity, sizeof(npz_entry), &memory));
+        if (npz->n > 0) memcpy(memory, npz->entries, (size_t)npz->n * sizeof(npz_entry));
+        hb_release(npz->context, npz->entries);
+        npz->entries = memory;
+        npz->capacity = capacity;
+    }
+    *out = &npz->entries[npz->n++];
+    return HB_OK;
+}
+
+hb_status hb_npz_add(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
+                     const double *values)
+{
+    if (!npz) return HB_ERROR_ARGUMENT;
+    char header[HB_NPY_HEADER];
+    uint64_t count;
+    npz_entry *entry;
+    HB_TRY(check_array(npz, name, n_axes, shape, values, &count));
+    HB_TRY(next_entry(npz, &entry));
+    const size_t head = hb_npy_header(HB_DTYPE_F64, n_axes, shape, header);
+    const size_t body = (size_t)count * sizeof(double);
+    *entry = (npz_entry){.bytes = head + body, .offset = npz->place};
+    snprintf(entry->name, sizeof entry->name, "%s.npy", name);
+    uLong crc = crc32_z(0, (const Bytef *)header, head);
+    if (body > 0) crc = crc32_z(crc, (const Bytef *)values, body);
+    entry->crc = (uint32_t)crc;
+    HB_TRY(hb_writer_reserve(npz->writer, entry->bytes));
+    HB_TRY(write_local(npz, entry));
+    HB_TRY(write_bytes(npz, head, header));
+    return body > 0 ? write_bytes(npz, body, values) : HB_OK;
+}
+
+/* ---- the end ---- */
+
+static void release(hb_npz *npz)
+{
+    hb_context *context = npz->context;
+    hb_release(context, npz->entries);
+    hb_release(context, npz);
+}
+
+hb_status hb_npz_commit(hb_npz *npz)
+{
+    if (!npz) return HB_OK;
+    const uint64_t start = npz->place;
+    hb_status status = HB_OK;
+    for (int k = 0; k < npz->n && status == HB_OK; k++)
+        status = write_central(npz, &npz->entries[k]);
+    if (status == HB_OK) status = write_end(npz, start);
+    if (status == HB_OK)
+        status = hb_writer_commit(npz->writer);
+    else
+        hb_writer_abort(npz->writer);
+    release(npz);
+    return status;
+}
+
+void hb_npz_abort(hb_npz *npz)
+{
+    if (!npz) return;
+    hb_writer_abort(npz->writer);
+    release(npz);
+}

@@ -1,0 +1,175 @@
+/* Animated GIF (GIF89a; the loop by Netscape's extension).
+ *
+ *     header, size, table of 256 colours, loop for ever
+ *     for each frame   its delay, its place, then the indices by LZW in blocks of up to 255 bytes
+ * A frame after the first holds only the rectangle that differs from the one before. LZW begins with codes of 9 bits, clear
+ * is 256 and end 257; codes grow to 12 bits, and then the table begins anew. A number to reproduce: the file
+ * begins with "GIF89a" and ends with 3b. */
+#include "base/context.h"
+#include "base/memory.h"
+#include "plot/film.h"
+
+#include <string.h>
+
+enum { CLEAR = 256, END = 257, FIRST = 258, MOST_CODES = 4096, HASH = 1 << 14, HOLD = 120 };
+
+/* ---- LZW ---- */
+
+typedef struct lzw {
+    hb_writer *writer;
+    hb_status status;
+    uint32_t bits;
+    int n_bits, width, next;
+    unsigned char block[256]; /* its length first */
+    int32_t keys[HASH];       /* prefix << 8 | byte; -1: free */
+    int16_t codes[HASH];
+} lzw;
+
+static void flush_block(lzw *z)
+{
+    if (z->block[0] == 0 || z->status != HB_OK) return;
+    z->status = hb_writer_write(z->writer, (size_t)z->block[0] + 1, z->block);
+    z->block[0] = 0;
+}
+
+static void put_code(lzw *z, int code)
+{
+    z->bits |= (uint32_t)code << z->n_bits;
+    for (z->n_bits += z->width; z->n_bits >= 8; z->n_bits -= 8, z->bits >>= 8) {
+        z->block[++z->block[0]] = (unsigned char)z->bits;
+        if (z->block[0] == 255) flush_block(z);
+    }
+}
+
+static void clear_table(lzw *z)
+{
+    put_code(z, CLEAR);
+    memset(z->keys, 0xff, sizeof z->keys);
+    z->width = 9;
+    z->next = FIRST;
+}
+
+/* The place of a key in the table, or where it would be. */
+static int find(const lzw *z, int32_t key)
+{
+    uint32_t at = (uint32_t)key * 2654435761U >> 18;
+    while (z->keys[at] >= 0 && z->keys[at] != key) at = (at + 1) % HASH;
+    return (int)at;
+}
+
+static void learn(lzw *z, int at, int32_t key)
+{
+    if (z->next == MOST_CODES) {
+        clear_table(z);
+        return;
+    }
+    z->keys[at] = key;
+    z->codes[at] = (int16_t)z->next;
+    if (z->next == 1 << z->width) z->width++;
+    z->next++;
+}
+
+typedef struct rectangle {
+    int left, top, width, height;
+} rectangle;
+
+static hb_status compress(lzw *z, const hb_film *film, const unsigned char *frame,
+                          const rectangle *r)
+{
+    int prefix = -1;
+    z->width = 9;
+    clear_table(z);
+    for (int y = r->top; y < r->top + r->height; y++)
+        for (int x = r->left; x < r->left + r->width; x++) {
+            const int byte = frame[(size_t)y * (size_t)film->width + (size_t)x];
+            if (prefix < 0) {
+                prefix = byte;
+                continue;
+            }
+            const int32_t key = prefix << 8 | byte;
+            const int at = find(z, key);
+            if (z->keys[at] == key) {
+                prefix = z->codes[at];
+                continue;
+            }
+            put_code(z, prefix);
+            learn(z, at, key);
+            prefix = byte;
+        }
+    put_code(z, prefix);
+    if (z->next < MOST_CODES && z->next == 1 << z->width) z->width++;
+    put_code(z, END);
+    if (z->n_bits > 0) { /* what is left of the last byte */
+        z->block[++z->block[0]] = (unsigned char)z->bits;
+    }
+    flush_block(z);
+    return z->status;
+}
+
+/* ---- the file ---- */
+
+static void put_short(unsigned char *out, int value)
+{
+    out[0] = (unsigned char)value;
+    out[1] = (unsigned char)(value >> 8);
+}
+
+static hb_status write_head(const hb_film *film, hb_writer *writer)
+{
+    static const unsigned char loop[] = "\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0";
+    unsigned char head[13] = "GIF89a";
+    put_short(head + 6, film->width);
+    put_short(head + 8, film->height);
+    head[10] = 0xf7; /* a table of 256 colours */
+    HB_TRY(hb_writer_write(writer, sizeof head, head));
+    HB_TRY(hb_writer_write(writer, sizeof film->colors, film->colors));
+    return hb_writer_write(writer, sizeof loop, loop); /* its last byte 0 ends it */
+}
+
+/* Where the frame differs from the one before; one pixel when it does not. */
+static rectangle changed(const hb_film *film, size_t k)
+{
+    const size_t w = (size_t)film->width, size = w * (size_t)film->height;
+    const unsigned char *now = film->pixels + k * size, *before = now - size;
+    if (k == 0) return (rectangle){0, 0, film->width, film->height};
+    int left = film->width, right = -1, top = film->height, bottom = -1;
+    for (int y = 0; y < film->height; y++)
+        for (int x = 0; x < film->width; x++) {
+            const size_t i = (size_t)y * w + (size_t)x;
+            if (now[i] == before[i]) continue;
+            left = x < left ? x : left;
+            right = x > right ? x : right;
+            top = y < top ? y : top;
+            bottom = y;
+        }
+    if (right < 0) return (rectangle){0, 0, 1, 1};
+    return (rectangle){left, top, right - left + 1, bottom - top + 1};
+}
+
+static hb_status write_frame(const hb_film *film, size_t k, int delay, hb_writer *writer, lzw *z)
+{
+    const size_t size = (size_t)film->width * (size_t)film->height;
+    const rectangle r = changed(film, k);
+    unsigned char head[19] = {0x21, 0xf9, 4, 4, 0, 0, 0, 0, 0x2c};
+    put_short(head + 4, k + 1 == film->n ? delay + HOLD : delay);
+    put_short(head + 9, r.left);
+    put_short(head + 11, r.top);
+    put_short(head + 13, r.width);
+    put_short(head + 15, r.height);
+    head[18] = 8; /* bits of an index */
+    HB_TRY(hb_writer_write(writer, sizeof head, head));
+    *z = (lzw){.writer = writer};
+    HB_TRY(compress(z, film, film->pixels + k * size, &r));
+    return hb_writer_write(writer, 1, "");
+}
+
+hb_status hb_film_write_gif(const hb_film *film, int delay, hb_writer *writer)
+{
+    void *memory;
+    HB_TRY(hb_allocate(film->context, 1, sizeof(lzw), &memory));
+    hb_status status = write_head(film, writer);
+    for (size_t k = 0; k < film->n && status == HB_OK; k++)
+        status = write_frame(film, k, delay, writer, memory);
+    hb_release(film->context, memory);
+    return status == HB_OK ? hb_writer_write(writer, 1, "\x3b") : status;
+}
