@@ -14,6 +14,7 @@
 #include "grid/grid_layout.h"
 #include "grid/grid_start.h"
 #include "grid/mesh_runs.h"
+#include "problem/initial_average.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ typedef struct request {
     double tau_end;
     size_t n_at;
     const double *at;
+    const hb_grid_zoom *zoom; /* the problem is one in its coordinates; NULL: as it is */
 } request;
 
 static hb_status check_settings(const request *r, int dim)
@@ -224,7 +226,8 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++)
-        status = hb_grid_check_cells(grid, r->problem, coarse[k]);
+        status = r->zoom ? hb_grid_check_zoomed(grid, r->zoom, coarse[k])
+                         : hb_grid_check_cells(grid, r->problem, coarse[k]);
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
         status = hb_grid_combine(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
@@ -244,6 +247,7 @@ static hb_status build(const request *r, hb_grid *grid)
     HB_TRY(choose_mesh(r, dim, &box, cells));
     HB_TRY(hb_grid_layout(r->context, r->problem, r->tau_end, box.low, box.high, cells, axes,
                           &grid->flaws));
+    if (r->zoom) HB_TRY(hb_zoom_flaws(r->context, r->zoom, box.low, box.high, &grid->flaws));
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =
@@ -267,6 +271,35 @@ static hb_status build(const request *r, hb_grid *grid)
     return solve_all(r, grid);
 }
 
+/* r is checked but for its settings. */
+static hb_status solve(request *r, hb_grid **out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(r->context, 1, sizeof(hb_grid), &memory));
+    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
+    grid->context = r->context;
+    grid->max_time = r->settings.max_time;
+    grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
+    const hb_status status = build(r, grid);
+    if (status != HB_OK) hb_grid_destroy(grid);
+    *out = status == HB_OK ? grid : NULL;
+    return status;
+}
+
+hb_status hb_grid_solve_within(hb_context *context, const hb_problem *problem,
+                               const hb_grid_settings *settings, size_t n_at, const double *at,
+                               double time, const hb_grid_zoom *zoom, hb_grid **out)
+{
+    request r = {.context = context,
+                 .problem = problem,
+                 .settings = *settings,
+                 .n_at = at ? n_at : 0,
+                 .at = at,
+                 .zoom = zoom};
+    HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
+    return solve(&r, out);
+}
+
 hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
                         const hb_grid_settings *settings, size_t n_at, const double *at,
                         double time, hb_grid **out)
@@ -284,21 +317,15 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     request r = {.context = context, .problem = problem, .n_at = at ? n_at : 0, .at = at};
     HB_SIZED_READ(context, hb_grid_settings, settings, &r.settings);
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_grid), &memory));
-    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
-    grid->context = context;
-    grid->max_time = r.settings.max_time;
-    grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
-    const hb_status status = build(&r, grid);
-    if (status != HB_OK) hb_grid_destroy(grid);
-    *out = status == HB_OK ? grid : NULL;
-    return status;
+    if (!hb_problem_initial_facts(problem)->point) return solve(&r, out);
+    HB_TRY(check_settings(&r, dim));
+    return hb_grid_solve_zoom(context, problem, &r.settings, r.n_at, at, r.tau_end, out);
 }
 
 void hb_grid_destroy(hb_grid *grid)
 {
     if (!grid) return;
+    hb_grid_destroy(grid->inner);
     hb_release(grid->context, grid->v[0]);
     hb_release(grid->context, grid->v_error[0]);
     hb_release(grid->context, grid->slope_error[0]);

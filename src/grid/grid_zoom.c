@@ -1,0 +1,321 @@
+/* A start that is a single point: the grid of coordinates that grow with the density.
+ *
+ * With x = x0 + s(tau) xi and the clock dsigma = dtau/s^2 the density U = s^d u of xi solves the same equation,
+ *     dU/dsigma = Lap U - div(F' U),     F' = s F(x0 + s xi, tau) - s s' xi,
+ * for any s. Two choices, with k = infinity the first:
+ *     s^2 = 2 tau,                     s s' = 1,              sigma = ln(tau/tau_0)/2
+ *     s^2 = 2k (1 - e^(-tau/k)),       s s' = e^(-tau/k),     sigma = ln[(e^(tau/k) - 1)/(e^(tau_0/k) - 1)]/2
+ * Near tau = 0 F' is -xi, whose stationary density N(0,1) is the heat kernel; so the grid starts at tau_0 = 1e-12 tau
+ * from N(s_0 F(x0)/2, 1), the kernel moved by the drift, and nothing happens until the drift is felt. What is left out
+ * at tau_0 is of relative order tau_0 dF/dx in the variance and moves ln u by less than 1e-10. k is chosen such that s
+ * follows the width of the density, which 512 trajectories tell.
+ * In xi all breaks of the drift move: kinks make the grid claim more (grid_extrapolate.c), jumps are refused.
+ * A number to reproduce: Brownian motion, t = 1e-4, has ln u = -ln(2 pi t)/2 in x0. */
+#include "grid/grid_zoom.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "grid/grid_kept.h"
+#include "problem/drift_facts.h"
+#include "problem/initial_average.h"
+#include "random/streams.h"
+
+#include <heatball/random.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PARTICLES = 512, STEPS = 128 };
+
+static const double FIRST = 1e-12; /* tau_0, of the end */
+static const double GROWS =
+    0.8; /* of the variance without a drift, from which on s does not stop */
+
+/* ---- size and clock ---- */
+
+double hb_zoom_size(const hb_grid_zoom *z, double tau)
+{
+    return sqrt(isinf(z->knee) ? 2 * tau : -2 * z->knee * expm1(-tau / z->knee));
+}
+
+/* s s' */
+static double growth(const hb_grid_zoom *z, double tau)
+{
+    return isinf(z->knee) ? 1 : exp(-tau / z->knee);
+}
+
+/* ln(e^y - 1) */
+static double log_expm1(double y)
+{
+    return y + log(-expm1(-y));
+}
+
+double hb_zoom_sigma(const hb_grid_zoom *z, double tau)
+{
+    if (tau == z->tau_end && z->sigma_end > 0) return z->sigma_end;
+    if (isinf(z->knee)) return 0.5 * log(tau / z->tau_start);
+    return 0.5 * (log_expm1(tau / z->knee) - log_expm1(z->tau_start / z->knee));
+}
+
+double hb_zoom_tau(const hb_grid_zoom *z, double sigma)
+{
+    if (sigma >= z->sigma_end) return z->tau_end;
+    if (isinf(z->knee)) return fmin(z->tau_start * exp(2 * sigma), z->tau_end);
+    const double q = 2 * sigma + log_expm1(z->tau_start / z->knee);
+    const double y = q > 30 ? q + log1p(exp(-q)) : log1p(exp(q));
+    return fmin(z->knee * y, z->tau_end);
+}
+
+/* ---- how wide the density becomes ---- */
+
+/* The geometric mean over the axes of the variance at the end, of a cloud that starts in x0. */
+static hb_status spread(hb_context *context, const hb_grid_zoom *z, double *variance)
+{
+    const size_t d = z->d, n = PARTICLES * d;
+    const double dt = z->tau_end / STEPS;
+    void *memory;
+    HB_TRY(hb_allocate(context, 3 * n + PARTICLES, sizeof(double), &memory));
+    double *x = memory, *F = x + n, *normals = F + n, *tau = normals + n;
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < n; i++) x[i] = z->place[i % d];
+    for (int step = 0; step < STEPS && status == HB_OK; step++) {
+        for (size_t i = 0; i < PARTICLES; i++) tau[i] = step * dt;
+        status = hb_problem_drift_each(context, z->problem, PARTICLES, x, tau, F, NULL, NULL, NULL);
+        if (status == HB_OK)
+            status =
+                hb_random_normal(context, 1, HB_STREAM_GRID_BOX, (uint64_t)step * n, n, normals);
+        for (size_t i = 0; i < n && status == HB_OK; i++)
+            x[i] += F[i] * dt / (1 + fabs(F[i]) * dt) + sqrt(2 * dt) * normals[i];
+    }
+    double sum = 0;
+    for (size_t a = 0; a < d; a++) {
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < PARTICLES; i++) mean += x[i * d + a] / PARTICLES;
+        for (size_t i = 0; i < PARTICLES; i++)
+            squares += (x[i * d + a] - mean) * (x[i * d + a] - mean) / PARTICLES;
+        sum += log(squares) / (double)d;
+    }
+    *variance = exp(sum);
+    hb_release(context, memory);
+    return status;
+}
+
+/* k with 2k (1 - e^(-tau/k)) = variance. */
+static hb_status choose_knee(hb_context *context, hb_grid_zoom *z)
+{
+    double variance;
+    HB_TRY(spread(context, z, &variance));
+    z->knee = INFINITY;
+    if (!(variance < GROWS * 2 * z->tau_end)) return HB_OK;
+    double low = 0.1 * variance, high = 10 * z->tau_end;
+    for (int step = 0; step < 60; step++) {
+        z->knee = sqrt(low * high);
+        const double size = hb_zoom_size(z, z->tau_end);
+        *(size * size < variance ? &low : &high) = z->knee;
+    }
+    return HB_OK;
+}
+
+/* ---- the problem in xi ---- */
+
+typedef struct zoomed_drift {
+    const hb_grid_zoom *zoom;
+    hb_context context; /* the callback is called by one thread at a time */
+} zoomed_drift;
+
+/* F' and its Jacobian, in the place of F and J; tau[n]. */
+static void scale_drift(const hb_grid_zoom *z, size_t n, const double *xi, const double *tau,
+                        double *F, double *jacobian)
+{
+    const size_t d = z->d;
+    for (size_t i = 0; i < n; i++) {
+        const double s = hb_zoom_size(z, tau[i]), g = growth(z, tau[i]);
+        for (size_t a = 0; a < d; a++) F[i * d + a] = s * F[i * d + a] - g * xi[i * d + a];
+        for (size_t k = 0; jacobian && k < d * d; k++) {
+            double *entry = jacobian + i * d * d + k;
+            *entry = s * s * *entry - (k / d == k % d ? g : 0);
+        }
+    }
+}
+
+static int drift_in_xi(void *user, size_t n, const double *xi, const double *sigma, double *F,
+                       double *jacobian)
+{
+    enum { BLOCK = 256 };
+    zoomed_drift *own = user;
+    const hb_grid_zoom *z = own->zoom;
+    const size_t d = z->d;
+    double x[BLOCK * 3], tau[BLOCK];
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t count = n - first < BLOCK ? n - first : BLOCK;
+        double *J = jacobian ? jacobian + first * d * d : NULL;
+        for (size_t i = 0; i < count; i++) {
+            const double same = i > 0 && sigma[first + i] == sigma[first + i - 1];
+            tau[i] = same ? tau[i - 1] : hb_zoom_tau(z, sigma[first + i]);
+            const double s = hb_zoom_size(z, tau[i]);
+            for (size_t a = 0; a < d; a++) x[i * d + a] = z->place[a] + s * xi[(first + i) * d + a];
+        }
+        if (hb_problem_drift_each(&own->context, z->problem, count, x, tau, F + first * d, NULL,
+                                  NULL, J) != HB_OK)
+            return 1;
+        scale_drift(z, count, xi + first * d, tau, F + first * d, J);
+    }
+    return 0;
+}
+
+static hb_status create_problem(hb_context *context, zoomed_drift *own, hb_problem **out)
+{
+    const hb_grid_zoom *z = own->zoom;
+    const double size = hb_zoom_size(z, z->tau_start), tau = 0;
+    double F[3];
+    char initial[160];
+    hb_problem_settings settings;
+    HB_TRY(hb_problem_drift(context, z->problem, 1, z->place, tau, F, NULL, NULL, NULL));
+    size_t used = (size_t)snprintf(initial, sizeof initial, "gaussian(var=1, mean=");
+    for (size_t a = 0; a < z->d; a++)
+        used +=
+            (size_t)snprintf(initial + used, sizeof initial - used, "%.17g ", 0.5 * size * F[a]);
+    snprintf(initial + used, sizeof initial - used, ")");
+    hb_problem_settings_default(sizeof settings, &settings);
+    settings.dim = (int)z->d;
+    settings.drift_callback = drift_in_xi;
+    settings.drift_has_jacobian = 1;
+    settings.drift_user = own;
+    settings.noise = "1.4142135623730951"; /* so that sigma is its own time */
+    settings.initial = initial;
+    settings.time = z->sigma_end;
+    return hb_problem_create(context, &settings, out);
+}
+
+/* ---- what breaks ---- */
+
+hb_status hb_zoom_flaws(hb_context *context, const hb_grid_zoom *z, const double *low,
+                        const double *high, hb_layout_flaws *flaws)
+{
+    const hb_drift_facts *facts = hb_problem_facts(z->problem);
+    const double size = hb_zoom_size(z, z->tau_end);
+    hb_interval box[3];
+    void *memory;
+    if (facts->n_breaks == 0) return HB_OK;
+    for (size_t a = 0; a < z->d; a++)
+        box[a] = (hb_interval){z->place[a] + size * low[a], z->place[a] + size * high[a]};
+    HB_TRY(hb_allocate(context, (size_t)facts->n_breaks, sizeof(hb_interval), &memory));
+    const hb_interval *arguments = memory;
+    hb_status status =
+        hb_problem_ranges(context, z->problem, box, (hb_interval){0, z->tau_end}, NULL, memory);
+    for (int k = 0; k < facts->n_breaks && status == HB_OK; k++) {
+        if (arguments[k].low > 0 || arguments[k].high < 0) continue;
+        if (facts->breaks[k].kind == HB_BREAK_JUMP)
+            status =
+                hb_fail(context, HB_ERROR_NUMERICAL,
+                        "the start is a point and the drift jumps, which no node of a grid that "
+                        "grows from a point can follow; the methods particles and walk answer");
+        flaws->kinks |= facts->breaks[k].kind == HB_BREAK_KINK;
+    }
+    hb_release(context, memory);
+    return status;
+}
+
+/* ---- the grid ---- */
+
+typedef struct asked {
+    hb_grid_settings settings;
+    size_t n;
+    double *at; // (n, d): in xi
+} asked;
+
+/* What is asked in x and tau, in xi and sigma. */
+static hb_status ask(hb_context *context, const hb_grid_zoom *z, const hb_grid_settings *settings,
+                     size_t n_at, const double *at, asked *out)
+{
+    const size_t d = z->d;
+    const int kept = !isnan(settings->keep_from);
+    const double size = hb_zoom_size(z, z->tau_end);
+    out->settings = *settings;
+    HB_CHECK(context, !kept || settings->keep_from > z->tau_start, HB_ERROR_ARGUMENT,
+             "keep_from is tau = %g; a start that is a point has no density at tau = 0, so it must "
+             "be above %.3g",
+             settings->keep_from, z->tau_start);
+    if (kept) out->settings.keep_from = hb_zoom_sigma(z, settings->keep_from);
+    for (size_t a = 0; a < d; a++) {
+        out->settings.low[a] = (settings->low[a] - z->place[a]) / size;
+        out->settings.high[a] = (settings->high[a] - z->place[a]) / size;
+        HB_CHECK(context, !(out->settings.low[a] > -7) && !(out->settings.high[a] < 7),
+                 HB_ERROR_ARGUMENT,
+                 "the box of axis %zu is [%g, %g]; a grid that grows from the point %g must reach "
+                 "from %g to %g",
+                 a + 1, settings->low[a], settings->high[a], z->place[a], z->place[a] - 7 * size,
+                 z->place[a] + 7 * size);
+    }
+    void *memory;
+    HB_TRY(hb_allocate(context, 2 * n_at * d + 1, sizeof(double), &memory));
+    out->at = memory;
+    out->n = kept ? 2 * n_at : n_at;
+    const double before = kept ? hb_zoom_size(z, settings->keep_from) : size;
+    for (size_t i = 0; i < out->n * d; i++)
+        out->at[i] = (at[i % (n_at * d)] - z->place[i % d]) / (i < n_at * d ? size : before);
+    return HB_OK;
+}
+
+/* The grid in xi as one in x; it becomes the inner one's owner. */
+static hb_status wrap(hb_context *context, const hb_grid_zoom *z, hb_grid *inner, hb_grid **out)
+{
+    void *memory;
+    const hb_status status =
+        hb_allocate(context, 1, sizeof(hb_grid) + sizeof(hb_grid_zoom), &memory);
+    if (status != HB_OK) {
+        hb_grid_destroy(inner);
+        return status;
+    }
+    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
+    hb_grid_zoom *kept = (hb_grid_zoom *)(grid + 1);
+    const double size = hb_zoom_size(z, z->tau_end);
+    *kept = *z;
+    kept->problem = NULL; /* it need not live as long */
+    grid->context = context;
+    grid->inner = inner;
+    grid->zoom = kept;
+    grid->info = inner->info;
+    grid->info.tau = z->tau_end;
+    grid->n_levels = inner->n_levels;
+    grid->tau[0] = inner->n_levels > 1 ? hb_zoom_tau(z, inner->tau[0]) : z->tau_end;
+    for (size_t a = 0; a < z->d; a++) {
+        grid->info.low[a] = z->place[a] + size * inner->info.low[a];
+        grid->info.high[a] = z->place[a] + size * inner->info.high[a];
+    }
+    *out = grid;
+    return HB_OK;
+}
+
+static hb_status solve(hb_context *context, const hb_grid_zoom *z, const asked *what, hb_grid **out)
+{
+    hb_problem *problem = NULL;
+    hb_grid *inner = NULL;
+    zoomed_drift own = {.zoom = z, .context = hb_context_child(context, 1)};
+    HB_TRY(create_problem(context, &own, &problem));
+    hb_status status = hb_grid_solve_within(context, problem, &what->settings, what->n, what->at,
+                                            z->sigma_end, z, &inner);
+    hb_problem_destroy(problem);
+    if (status == HB_ERROR_DOMAIN || status == HB_ERROR_CALLBACK)
+        status = hb_fail(context, HB_ERROR_NUMERICAL,
+                         "the drift has no value somewhere in the box that a grid needs around the "
+                         "start; the methods particles and walk may answer");
+    return status == HB_OK ? wrap(context, z, inner, out) : status;
+}
+
+hb_status hb_grid_solve_zoom(hb_context *context, const hb_problem *problem,
+                             const hb_grid_settings *settings, size_t n_at, const double *at,
+                             double tau_end, hb_grid **out)
+{
+    hb_grid_zoom z = {.problem = problem,
+                      .d = (size_t)hb_problem_dim(problem),
+                      .tau_start = FIRST * tau_end,
+                      .tau_end = tau_end};
+    asked what = {0};
+    memcpy(z.place, hb_problem_initial_place(problem), z.d * sizeof(double));
+    HB_TRY(choose_knee(context, &z));
+    z.sigma_end = hb_zoom_sigma(&z, tau_end);
+    hb_status status = ask(context, &z, settings, n_at, at, &what);
+    if (status == HB_OK) status = solve(context, &z, &what, out);
+    hb_release(context, what.at);
+    return status;
+}
