@@ -27,12 +27,14 @@ enum { PARTICLES = 2000, STEPS = 256 };
 static const double INFLATION[] = {2.75, 2.45, 2.1}; /* by dimension */
 static const double FAR_SPANS = 2;                   /* of the box without points */
 static const double FAR_DRIFT = 20;                  /* of the largest drift in that box */
+static const double REACH = 7.5;                     /* of a start's box, in its widths */
 static const double MARGIN = 0.5;                    /* beyond an asked point, in deviations */
 
 typedef struct cloud {
     hb_context *context;
     const hb_problem *problem;
     size_t d;
+    const hb_grid_from *from; /* NULL: the initial density, at tau = 0 */
     double tau_end;
     double *x;                                    // (PARTICLES, d)
     double *F;                                    // (PARTICLES, d)
@@ -72,9 +74,9 @@ static hb_status draw(cloud *c, int step)
 
 static hb_status move(cloud *c, int step, double inflation)
 {
-    const double dt = c->tau_end / STEPS;
-    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, step * dt, c->F, NULL, NULL,
-                            NULL));
+    const double begin = c->from ? c->from->tau : 0, dt = (c->tau_end - begin) / STEPS;
+    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, begin + step * dt, c->F, NULL,
+                            NULL, NULL));
     HB_TRY(draw(c, step));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
         c->x[i] +=
@@ -89,12 +91,18 @@ static hb_status start(cloud *c)
         c->least[a] = c->least_deviation[a] = INFINITY;
         c->most[a] = c->most_deviation[a] = -INFINITY;
     }
-    return hb_problem_initial_sample(c->context, c->problem, 1, 0, PARTICLES, c->x);
+    if (!c->from) return hb_problem_initial_sample(c->context, c->problem, 1, 0, PARTICLES, c->x);
+    HB_TRY(draw(c, STEPS));
+    for (size_t i = 0; i < PARTICLES * c->d; i++)
+        c->x[i] = c->from->place[i % c->d] + c->from->width * c->normals[i];
+    return HB_OK;
 }
 
 /* The Fisher length of the initial density at the particles' start, or the deviation without one. */
 static hb_status initial_widths(cloud *c, double *width)
 {
+    for (size_t a = 0; a < c->d && c->from; a++) width[a] = c->from->width;
+    if (c->from) return HB_OK;
     HB_TRY(hb_problem_initial(c->context, c->problem, PARTICLES, c->x, c->normals, c->F));
     for (size_t a = 0; a < c->d; a++) {
         double fisher = 0;
@@ -188,7 +196,11 @@ static hb_status hold_points(const cloud *c, size_t n_at, const double *at, cons
 static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *box)
 {
     double low[3], high[3], widths[3] = {0}, margin[3] = {0};
-    HB_TRY(hb_problem_initial_box(c->context, c->problem, low, high));
+    if (!c->from) HB_TRY(hb_problem_initial_box(c->context, c->problem, low, high));
+    for (size_t a = 0; a < c->d && c->from; a++) {
+        low[a] = c->from->place[a] - REACH * c->from->width;
+        high[a] = c->from->place[a] + REACH * c->from->width;
+    }
     HB_TRY(follow(c, widths, box));
     for (size_t a = 0; a < c->d; a++) {
         margin[a] = MARGIN * c->most_deviation[a];
@@ -203,12 +215,13 @@ static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *bo
     return hold_points(c, n_at, at, margin, box);
 }
 
-hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem, double tau_end,
-                             size_t n_at, const double *at, hb_grid_box *out)
+hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
+                             const hb_grid_from *from, double tau_end, size_t n_at,
+                             const double *at, hb_grid_box *out)
 {
     memset(out, 0, sizeof *out);
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
-    cloud c = {.context = context, .problem = problem, .d = d, .tau_end = tau_end};
+    cloud c = {.context = context, .problem = problem, .d = d, .from = from, .tau_end = tau_end};
     hb_workspace work;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n), HB_ARRAY(c.normals, n),
                         HB_ARRAY(c.jacobian, n * d)));

@@ -25,7 +25,9 @@ enum { LEAST_CELLS = 32, MOST_CELLS = 1 << 20 };
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
-    1e-6;                             /* with breaks between nodes, whose errors are larger */
+    1e-6; /* with breaks between nodes, whose errors are larger */
+static const double STRICT =
+    1.0 / 3; /* of the tolerance, in coordinates that grow: many steps add up */
 static const double WALL_DEPTH = -20; /* a note is given when v on the walls is above this */
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
@@ -51,6 +53,7 @@ typedef struct request {
     double tau_end;
     size_t n_at;
     const double *at;
+    const hb_grid_from *from; /* NULL: the initial density */
     const hb_grid_zoom *zoom; /* the problem is one in its coordinates; NULL: as it is */
 } request;
 
@@ -98,7 +101,8 @@ static int all_is_given(const request *r, int dim, hb_grid_box *box)
 static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *cells)
 {
     if (!all_is_given(r, dim, box))
-        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->tau_end, r->n_at, r->at, box));
+        HB_TRY(
+            hb_grid_box_choose(r->context, r->problem, r->from, r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
         if (!isnan(r->settings.low[a])) box->low[a] = r->settings.low[a];
         if (!isnan(r->settings.high[a])) box->high[a] = r->settings.high[a];
@@ -133,6 +137,17 @@ static hb_status check_memory(hb_context *context, const hb_grid *grid)
              "the grid of %zu points needs %.3g GB and this machine has %.3g GB; give fewer points",
              grid->mesh[0].size, bytes * 1e-9, there * 1e-9);
     return HB_OK;
+}
+
+int hb_grid_fits(int dim, const int *points, const hb_grid_box *box)
+{
+    int fits = 1;
+    for (int a = 0; a < dim; a++) {
+        const double wanted =
+            DEFAULTS[dim - 1].per_width * (box->high[a] - box->low[a]) / box->width[a];
+        fits &= wanted <= (points[a] ? points[a] : DEFAULTS[dim - 1].most);
+    }
+    return fits;
 }
 
 /* ---- the levels of tau ------------------------------------------------------------------------ */
@@ -176,7 +191,7 @@ static hb_status allocate_answer(hb_grid *grid)
 static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, hb_start_plan *plan)
 {
     const hb_mesh *coarse = &grid->mesh[2];
-    HB_TRY(hb_grid_start_decide(r->context, r->problem, coarse, scratch, plan));
+    HB_TRY(hb_grid_start_decide(r->context, r->problem, r->from, coarse, scratch, plan));
     const double start = plan->rough ? hb_grid_start_tau(coarse) : 0;
     if (start <= grid->tau[0]) return HB_OK;
     const double more = sqrt(start / grid->tau[0]) * grid->info.points[0];
@@ -254,6 +269,7 @@ static hb_status build(const request *r, hb_grid *grid)
         r->settings.tolerance > 0 ? r->settings.tolerance : DEFAULTS[dim - 1].tolerance;
     if (r->settings.tolerance == 0 && (grid->flaws.jumps || grid->flaws.kinks))
         grid->tolerance = fmax(grid->tolerance, BROKEN_TOLERANCE);
+    grid->strict = r->zoom ? STRICT : 1;
     grid->info.unresolved = grid->flaws.unresolved;
     grid->info.breaks_between = grid->flaws.jumps || grid->flaws.kinks;
     double width = INFINITY;
@@ -288,15 +304,17 @@ static hb_status solve(request *r, hb_grid **out)
 
 hb_status hb_grid_solve_within(hb_context *context, const hb_problem *problem,
                                const hb_grid_settings *settings, size_t n_at, const double *at,
-                               double time, const hb_grid_zoom *zoom, hb_grid **out)
+                               double tau_end, const hb_grid_from *from, const hb_grid_zoom *zoom,
+                               hb_grid **out)
 {
     request r = {.context = context,
                  .problem = problem,
                  .settings = *settings,
                  .n_at = at ? n_at : 0,
                  .at = at,
+                 .tau_end = tau_end,
+                 .from = from,
                  .zoom = zoom};
-    HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
     return solve(&r, out);
 }
 

@@ -44,15 +44,22 @@ double hb_grid_start_tau(const hb_mesh *mesh)
     return 0.5 * WIDTH * WIDTH * sum / mesh->dim;
 }
 
-static hb_status node_values(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                             double *v)
+static hb_status node_values(hb_context *context, const hb_problem *problem,
+                             const hb_grid_from *from, const hb_mesh *mesh, double *v)
 {
-    double x[BATCH * 3]; // (BATCH, dim)
+    double x[BATCH * 3], tau[BATCH]; // (BATCH, dim), (BATCH)
+    for (size_t i = 0; i < BATCH; i++) tau[i] = from ? from->tau : 0;
     const size_t d = (size_t)mesh->dim;
     for (size_t first = 0; first < mesh->size; first += BATCH) {
         const size_t count = mesh->size - first < BATCH ? mesh->size - first : BATCH;
         for (size_t i = 0; i < count; i++) hb_mesh_point(mesh, first + i, x + d * i);
-        HB_TRY(hb_problem_initial(context, problem, count, x, v + first, NULL));
+        if (!from)
+            HB_TRY(hb_problem_initial(context, problem, count, x, v + first, NULL));
+        else
+            HB_CHECK(context,
+                     !from->field->evaluate(from->field->user, count, x, tau, v + first, NULL),
+                     HB_ERROR_NUMERICAL, "the solution to start from is not known at tau = %g",
+                     from->tau);
     }
     return HB_OK;
 }
@@ -79,10 +86,16 @@ static int is_rough(const hb_mesh *mesh, const double *v)
 }
 
 hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
-                               const hb_mesh *coarsest, double *v, hb_start_plan *out)
+                               const hb_grid_from *from, const hb_mesh *coarsest, double *v,
+                               hb_start_plan *out)
 {
-    HB_TRY(node_values(context, problem, coarsest, v));
+    HB_TRY(node_values(context, problem, from, coarsest, v));
+    out->from = from;
     out->rough = is_rough(coarsest, v);
+    HB_CHECK(context, !from || !out->rough, HB_ERROR_NUMERICAL,
+             "a grid of %d points per axis cannot follow the density from a point on; give more "
+             "points",
+             4 * (coarsest->nodes[0] - 1));
     for (int a = 0; a < coarsest->dim; a++) out->steepest[a] = MAX_RISE / coarsest->h[a];
     return HB_OK;
 }
@@ -241,11 +254,11 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
                         const hb_start_plan *plan, double *log_mass, double *v, double *tau)
 {
     const int rough = plan->rough;
-    *tau = rough ? hb_grid_start_tau(mesh) : 0;
+    *tau = plan->from ? plan->from->tau : rough ? hb_grid_start_tau(mesh) : 0;
     if (rough) {
         HB_TRY(rough_start(context, problem, mesh, v));
     } else {
-        HB_TRY(node_values(context, problem, mesh, v));
+        HB_TRY(node_values(context, problem, plan->from, mesh, v));
         limit_slopes(mesh, plan->steepest, v);
     }
     const double found = hb_mesh_log_mass(mesh, v);

@@ -9,7 +9,10 @@
  * from N(s_0 F(x0)/2, 1), the kernel moved by the drift, and nothing happens until the drift is felt. What is left out
  * at tau_0 is of relative order tau_0 dF/dx in the variance and moves ln u by less than 1e-10. k is chosen such that s
  * follows the width of the density, which 512 trajectories tell.
- * In xi all breaks of the drift move: kinks make the grid claim more (grid_extrapolate.c), jumps are refused.
+ * In xi all breaks of the drift move: kinks make the grid claim more (grid_extrapolate.c), jumps are refused. And a
+ * drift that holds the density together makes a box in xi, which is wide at first, far too wide in the end. In both cases
+ * the way in xi ends at tau/64, tau/16 or tau/4, the first at which a grid in x has cells small enough for the density
+ * there, and such a grid goes on; the errors of the first are added to its own.
  * A number to reproduce: Brownian motion, t = 1e-4, has ln u = -ln(2 pi t)/2 in x0. */
 #include "grid/grid_zoom.h"
 #include "base/context.h"
@@ -29,6 +32,11 @@ enum { PARTICLES = 512, STEPS = 128 };
 static const double FIRST = 1e-12; /* tau_0, of the end */
 static const double GROWS =
     0.8; /* of the variance without a drift, from which on s does not stop */
+
+static const double SECOND[] = {1.0 / 64, 1.0 / 16, 1.0 / 4}; /* tau of a second grid, of the end */
+static const double XI_REACH = 10;                            /* of a box in xi */
+static const double SMALLER = 0.6; /* of that box, which a second grid is worth */
+static const double BULK = 6;      /* of xi, where errors of the first grid count */
 
 /* ---- size and clock ---- */
 
@@ -292,8 +300,11 @@ static hb_status solve(hb_context *context, const hb_grid_zoom *z, const asked *
     hb_grid *inner = NULL;
     zoomed_drift own = {.zoom = z, .context = hb_context_child(context, 1)};
     HB_TRY(create_problem(context, &own, &problem));
-    hb_status status = hb_grid_solve_within(context, problem, &what->settings, what->n, what->at,
-                                            z->sigma_end, z, &inner);
+    double sigma_end;
+    hb_status status = hb_problem_tau_of_t(context, problem, z->sigma_end, &sigma_end);
+    if (status == HB_OK)
+        status = hb_grid_solve_within(context, problem, &what->settings, what->n, what->at,
+                                      sigma_end, NULL, z, &inner);
     hb_problem_destroy(problem);
     if (status == HB_ERROR_DOMAIN || status == HB_ERROR_CALLBACK)
         status = hb_fail(context, HB_ERROR_NUMERICAL,
@@ -302,7 +313,8 @@ static hb_status solve(hb_context *context, const hb_grid_zoom *z, const asked *
     return status == HB_OK ? wrap(context, z, inner, out) : status;
 }
 
-hb_status hb_grid_solve_zoom(hb_context *context, const hb_problem *problem,
+/* The whole way in xi. */
+static hb_status solve_in_xi(hb_context *context, const hb_problem *problem,
                              const hb_grid_settings *settings, size_t n_at, const double *at,
                              double tau_end, hb_grid **out)
 {
@@ -318,4 +330,115 @@ hb_status hb_grid_solve_zoom(hb_context *context, const hb_problem *problem,
     if (status == HB_OK) status = solve(context, &z, &what, out);
     hb_release(context, what.at);
     return status;
+}
+
+/* ---- two grids ---- */
+
+/* About where the density is at a tau that is small. */
+static hb_status describe(hb_context *context, const hb_problem *problem, double tau,
+                          hb_grid_from *out)
+{
+    const size_t d = (size_t)hb_problem_dim(problem);
+    const double *place = hb_problem_initial_place(problem);
+    double F[3];
+    HB_TRY(hb_problem_drift(context, problem, 1, place, 0, F, NULL, NULL, NULL));
+    *out = (hb_grid_from){.tau = tau, .width = sqrt(2 * tau)};
+    for (size_t a = 0; a < d; a++) out->place[a] = place[a] + tau * F[a];
+    return HB_OK;
+}
+
+/* Whether a grid in x is to go on from a tau; *tau: from which. It is where the drift breaks, or holds the density in a
+ * box much smaller than that of xi, and a grid can follow what is there at that tau. */
+static hb_status choose_second(hb_context *context, const hb_problem *problem,
+                               const hb_grid_settings *settings, size_t n_at, const double *at,
+                               double tau_end, hb_grid_from *from, int *yes)
+{
+    const int dim = hb_problem_dim(problem);
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    *yes = 0;
+    for (size_t k = 0; k < sizeof SECOND / sizeof *SECOND; k++) {
+        hb_grid_box box;
+        double small = 0;
+        if (!isnan(settings->keep_from) && settings->keep_from <= SECOND[k] * tau_end) break;
+        HB_TRY(describe(context, problem, SECOND[k] * tau_end, from));
+        HB_TRY(hb_grid_box_choose(context, problem, from, tau_end, n_at, at, &box));
+        for (int a = 0; a < dim; a++)
+            small = fmax(small, (box.high[a] - box.low[a]) / (2 * XI_REACH * sqrt(2 * tau_end)));
+        if (facts->n_breaks == 0 && small > SMALLER) return HB_OK;
+        *yes = hb_grid_fits(dim, settings->points, &box);
+        if (*yes) return HB_OK;
+    }
+    return HB_OK;
+}
+
+/* The largest errors of the first grid where its density is not deep. */
+static hb_status first_errors(hb_context *context, const hb_grid *first, double *v_error,
+                              double *slope_error)
+{
+    enum { PER_AXIS = 33 };
+    const int d = first->info.dim, n = d == 1   ? PER_AXIS
+                                       : d == 2 ? PER_AXIS * PER_AXIS
+                                                : PER_AXIS * PER_AXIS * PER_AXIS;
+    double x[3], v, e, slopes[3];
+    *v_error = *slope_error = 0;
+    for (int i = 0; i < n; i++) {
+        double depth = 0;
+        for (int a = 0, rest = i; a < d; a++, rest /= PER_AXIS) {
+            const double xi = BULK * (2.0 * (rest % PER_AXIS) / (PER_AXIS - 1) - 1);
+            x[a] = first->zoom->place[a] + hb_zoom_size(first->zoom, first->info.tau) * xi;
+            depth += xi * xi / 2;
+        }
+        if (depth > BULK * BULK / 2) continue;
+        HB_TRY(hb_grid_evaluate(context, first, 1, x, first->info.tau, &v, &e, NULL, slopes));
+        *v_error = fmax(*v_error, e);
+        for (int a = 0; a < d; a++) *slope_error = fmax(*slope_error, slopes[a]);
+    }
+    return HB_OK;
+}
+
+/* The equation is linear and keeps signs: a relative error of u that is nowhere above e stays so. */
+static void add_first_errors(hb_grid *grid, double v_error, double slope_error)
+{
+    const size_t size = grid->mesh[2].size, d = (size_t)grid->info.dim;
+    for (int k = 0; k < grid->n_levels; k++) {
+        for (size_t i = 0; i < size; i++) grid->v_error[k][i] += v_error;
+        for (size_t i = 0; i < size * d; i++) grid->slope_error[k][i] += slope_error;
+    }
+}
+
+static hb_status solve_twice(hb_context *context, const hb_problem *problem,
+                             const hb_grid_settings *settings, size_t n_at, const double *at,
+                             double tau_end, hb_grid_from *from, hb_grid **out)
+{
+    hb_grid_settings early;
+    hb_grid *first = NULL;
+    hb_field field;
+    double v_error, slope_error;
+    hb_grid_settings_default(sizeof early, &early);
+    early.tolerance = settings->tolerance;
+    early.max_time = settings->max_time;
+    HB_TRY(solve_in_xi(context, problem, &early, 0, NULL, from->tau, &first));
+    hb_grid_field(first, &field);
+    from->field = &field;
+    hb_status status = first_errors(context, first, &v_error, &slope_error);
+    if (status == HB_OK)
+        status =
+            hb_grid_solve_within(context, problem, settings, n_at, at, tau_end, from, NULL, out);
+    if (status == HB_OK) {
+        add_first_errors(*out, v_error, slope_error);
+        (*out)->info.steps += first->info.steps;
+    }
+    hb_grid_destroy(first);
+    return status;
+}
+
+hb_status hb_grid_solve_zoom(hb_context *context, const hb_problem *problem,
+                             const hb_grid_settings *settings, size_t n_at, const double *at,
+                             double tau_end, hb_grid **out)
+{
+    hb_grid_from from;
+    int twice = 0;
+    HB_TRY(choose_second(context, problem, settings, n_at, at, tau_end, &from, &twice));
+    if (twice) return solve_twice(context, problem, settings, n_at, at, tau_end, &from, out);
+    return solve_in_xi(context, problem, settings, n_at, at, tau_end, out);
 }

@@ -24,10 +24,13 @@ double hb_zoom_tau(const hb_grid_zoom *zoom, double sigma);
 hb_status hb_grid_solve_zoom(hb_context *context, const hb_problem *problem,
                              const hb_grid_settings *settings, size_t n_at, const double *at,
                              double tau_end, hb_grid **out);
-/* hb_grid_solve with what the zoom knows about the drift; zoom NULL: as it is. */
+/* hb_grid_solve from a solution (NULL: the initial density), with what the zoom knows about the drift (NULL: as it is). */
 hb_status hb_grid_solve_within(hb_context *context, const hb_problem *problem,
                                const hb_grid_settings *settings, size_t n_at, const double *at,
-                               double time, const hb_grid_zoom *zoom, hb_grid **out);
+                               double tau_end, const hb_grid_from *from, const hb_grid_zoom *zoom,
+                               hb_grid **out);
+/* Whether the cells that such a box wants are as many as a grid takes, or the user has asked for. */
+int hb_grid_fits(int dim, const int *points, const hb_grid_box *box);
 /* Breaks of the drift that cross the box low .. high of xi at some time: kinks are told, jumps are refused. */
 hb_status hb_zoom_flaws(hb_context *context, const hb_grid_zoom *zoom, const double *low,
                         const double *high, hb_layout_flaws *flaws);

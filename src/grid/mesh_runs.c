@@ -76,7 +76,7 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     hb_grid *grid = all->grid;
     mesh_run *run = &all->run[m];
     const hb_mesh *mesh = &grid->mesh[m];
-    hb_stepper_settings settings = {.tolerance = grid->tolerance,
+    hb_stepper_settings settings = {.tolerance = grid->strict * grid->tolerance,
                                     .tau_end = grid->tau[grid->n_levels - 1],
                                     .report = report,
                                     .user = run};
