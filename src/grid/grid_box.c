@@ -35,6 +35,7 @@ typedef struct cloud {
     const hb_problem *problem;
     size_t d;
     const hb_grid_from *from; /* NULL: the initial density, at tau = 0 */
+    double late;              /* part of the way after which the far cloud counts */
     double tau_end;
     double *x;                                    // (PARTICLES, d)
     double *F;                                    // (PARTICLES, d)
@@ -151,7 +152,7 @@ static hb_status follow_inflated(cloud *c, const double *widths)
         HB_TRY(status);
         for (size_t i = 0; i < PARTICLES * c->d; i++)
             c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
-        if (2 * step >= STEPS) observe(c);
+        if (step >= c->late * STEPS) observe(c);
     }
     return HB_OK;
 }
@@ -216,12 +217,17 @@ static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *bo
 }
 
 hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
-                             const hb_grid_from *from, double tau_end, size_t n_at,
+                             const hb_grid_from *from, double late, double tau_end, size_t n_at,
                              const double *at, hb_grid_box *out)
 {
     memset(out, 0, sizeof *out);
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
-    cloud c = {.context = context, .problem = problem, .d = d, .from = from, .tau_end = tau_end};
+    cloud c = {.context = context,
+               .problem = problem,
+               .d = d,
+               .from = from,
+               .late = late,
+               .tau_end = tau_end};
     hb_workspace work;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n), HB_ARRAY(c.normals, n),
                         HB_ARRAY(c.jacobian, n * d)));

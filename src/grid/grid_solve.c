@@ -100,9 +100,11 @@ static int all_is_given(const request *r, int dim, hb_grid_box *box)
 /* The box and the cells per axis; what the user gives wins. */
 static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *cells)
 {
+    const hb_grid_zoom *zoom = r->zoom;
+    const double late = zoom ? hb_zoom_sigma(zoom, zoom->tau_end / 2) / zoom->sigma_end : 0.5;
     if (!all_is_given(r, dim, box))
-        HB_TRY(
-            hb_grid_box_choose(r->context, r->problem, r->from, r->tau_end, r->n_at, r->at, box));
+        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, r->tau_end, r->n_at, r->at,
+                                  box));
     for (int a = 0; a < dim; a++) {
         if (!isnan(r->settings.low[a])) box->low[a] = r->settings.low[a];
         if (!isnan(r->settings.high[a])) box->high[a] = r->settings.high[a];

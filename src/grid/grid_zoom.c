@@ -130,19 +130,13 @@ typedef struct zoomed_drift {
     hb_context context; /* the callback is called by one thread at a time */
 } zoomed_drift;
 
-/* F' and its Jacobian, in the place of F and J; tau[n]. */
-static void scale_drift(const hb_grid_zoom *z, size_t n, const double *xi, const double *tau,
-                        double *F, double *jacobian)
+/* F' and its Jacobian of one point, in the place of F and J. */
+static void scale_drift(size_t d, double size, double grows, const double *xi, double *F,
+                        double *jacobian)
 {
-    const size_t d = z->d;
-    for (size_t i = 0; i < n; i++) {
-        const double s = hb_zoom_size(z, tau[i]), g = growth(z, tau[i]);
-        for (size_t a = 0; a < d; a++) F[i * d + a] = s * F[i * d + a] - g * xi[i * d + a];
-        for (size_t k = 0; jacobian && k < d * d; k++) {
-            double *entry = jacobian + i * d * d + k;
-            *entry = s * s * *entry - (k / d == k % d ? g : 0);
-        }
-    }
+    for (size_t a = 0; a < d; a++) F[a] = size * F[a] - grows * xi[a];
+    for (size_t k = 0; jacobian && k < d * d; k++)
+        jacobian[k] = size * size * jacobian[k] - (k / d == k % d ? grows : 0);
 }
 
 static int drift_in_xi(void *user, size_t n, const double *xi, const double *sigma, double *F,
@@ -152,20 +146,23 @@ static int drift_in_xi(void *user, size_t n, const double *xi, const double *sig
     zoomed_drift *own = user;
     const hb_grid_zoom *z = own->zoom;
     const size_t d = z->d;
-    double x[BLOCK * 3], tau[BLOCK];
+    double x[BLOCK * 3], tau[BLOCK], size[BLOCK], grows[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t count = n - first < BLOCK ? n - first : BLOCK;
-        double *J = jacobian ? jacobian + first * d * d : NULL;
         for (size_t i = 0; i < count; i++) {
-            const double same = i > 0 && sigma[first + i] == sigma[first + i - 1];
+            const int same = i > 0 && sigma[first + i] == sigma[first + i - 1];
             tau[i] = same ? tau[i - 1] : hb_zoom_tau(z, sigma[first + i]);
-            const double s = hb_zoom_size(z, tau[i]);
-            for (size_t a = 0; a < d; a++) x[i * d + a] = z->place[a] + s * xi[(first + i) * d + a];
+            size[i] = same ? size[i - 1] : hb_zoom_size(z, tau[i]);
+            grows[i] = same ? grows[i - 1] : growth(z, tau[i]);
+            for (size_t a = 0; a < d; a++)
+                x[i * d + a] = z->place[a] + size[i] * xi[(first + i) * d + a];
         }
         if (hb_problem_drift_each(&own->context, z->problem, count, x, tau, F + first * d, NULL,
-                                  NULL, J) != HB_OK)
+                                  NULL, jacobian ? jacobian + first * d * d : NULL) != HB_OK)
             return 1;
-        scale_drift(z, count, xi + first * d, tau, F + first * d, J);
+        for (size_t i = 0; i < count; i++)
+            scale_drift(d, size[i], grows[i], xi + (first + i) * d, F + (first + i) * d,
+                        jacobian ? jacobian + (first + i) * d * d : NULL);
     }
     return 0;
 }
@@ -361,7 +358,7 @@ static hb_status choose_second(hb_context *context, const hb_problem *problem,
         double small = 0;
         if (!isnan(settings->keep_from) && settings->keep_from <= SECOND[k] * tau_end) break;
         HB_TRY(describe(context, problem, SECOND[k] * tau_end, from));
-        HB_TRY(hb_grid_box_choose(context, problem, from, tau_end, n_at, at, &box));
+        HB_TRY(hb_grid_box_choose(context, problem, from, 0.5, tau_end, n_at, at, &box));
         for (int a = 0; a < dim; a++)
             small = fmax(small, (box.high[a] - box.low[a]) / (2 * XI_REACH * sqrt(2 * tau_end)));
         if (facts->n_breaks == 0 && small > SMALLER) return HB_OK;

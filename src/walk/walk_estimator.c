@@ -40,9 +40,10 @@ enum {
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
-static const double STEEPEST = 150;   /* |dF/dx| tau of a drift with kinks, for walks */
-static const double ROUND_PART = 0.2; /* of the time that is left, for one round */
-static const double FEW_PART = 0.2;   /* of the pilot's time, for a few walks where nothing ended */
+static const double STEEPEST = 150;            /* |dF/dx| tau of a drift with kinks, for walks */
+static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
+static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
+static const double FEW_PART = 0.2; /* of the pilot's time, for a few walks where nothing ended */
 static const double REST = 0.4; /* of the whole time, that is left for rounds after all trials */
 static const double MOST_GROWTH = 1e6; /* of a linear drift, over the way, where ends are drawn */
 static const double LARGEST = 300;     /* ln of the largest value that is counted, over the scale */
@@ -403,6 +404,29 @@ static hb_status steepest(const walk_estimator *w, const double *x0, double *scr
     return HB_OK;
 }
 
+/* Walks that are led to a point hardly leave the way there: what the drift does beyond a kink beside it may be seen by
+ * none of them. 1: a break may be within BESIDE deviations of the way from x0. */
+static hb_status is_beside(const walk_estimator *w, const double *x0, int *yes)
+{
+    const hb_problem *problem = w->shared.problem;
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    const size_t d = w->shared.d, n = (size_t)facts->n_breaks;
+    const double *place = w->shared.place, reach = BESIDE * sqrt(2 * w->shared.tau);
+    void *memory;
+    *yes = 0;
+    if (!place || n == 0) return HB_OK;
+    HB_TRY(hb_allocate(w->context, d + n, sizeof(hb_interval), &memory));
+    hb_interval *box = memory, *arguments = box + d;
+    for (size_t k = 0; k < d; k++)
+        box[k] = (hb_interval){fmin(x0[k], place[k]) - reach, fmax(x0[k], place[k]) + reach};
+    const hb_status status = hb_problem_ranges(w->context, problem, box,
+                                               (hb_interval){0, w->shared.tau}, NULL, arguments);
+    for (size_t k = 0; k < n && status == HB_OK; k++)
+        *yes |= arguments[k].low <= 0 && arguments[k].high >= 0;
+    hb_release(w->context, memory);
+    return status;
+}
+
 /* Near kinks that are steep, what counts may sit in walks that are too rare to be seen. */
 static hb_status doubt_breaks(walk_estimator *w)
 {
@@ -413,10 +437,13 @@ static hb_status doubt_breaks(walk_estimator *w)
     hb_status status = HB_OK;
     for (size_t i = 0; i < w->n && status == HB_OK; i++) {
         double most, *error = w->errors + i * (1 + d);
+        int beside = 0;
         status = steepest(w, w->points + i * d, memory, &most);
+        if (status == HB_OK) status = is_beside(w, w->points + i * d, &beside);
         const int steep = most * w->shared.tau > STEEPEST;
-        error[0] = steep ? INFINITY : 0;
-        for (size_t k = 0; k < d; k++) error[1 + k] = steep || no_score ? INFINITY : 0;
+        error[0] = steep ? INFINITY : beside ? UNSEEN : 0;
+        for (size_t k = 0; k < d; k++)
+            error[1 + k] = steep || no_score ? INFINITY : error[0] / sqrt(2 * w->shared.tau);
     }
     hb_release(w->context, memory);
     return status;
