@@ -16,6 +16,7 @@ struct hb_grid {
     hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
     hb_layout_flaws flaws;
     double tolerance;
+    int least_steps;           /* of the integration; 0: any */
     double strict;             /* part of the tolerance that the integration has */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */

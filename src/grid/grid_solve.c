@@ -21,7 +21,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_CELLS = 32, MOST_CELLS = 1 << 20 };
+enum {
+    LEAST_CELLS = 32,
+    MOST_CELLS = 1 << 20,
+    /* Of a drift that depends on time: a pulse between two steps of a solution at rest would not be seen. */
+    LEAST_STEPS = 256,
+    ZOOM_STEPS = 48 /* where the drift is only seen from closer and closer */
+};
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
@@ -272,6 +278,11 @@ static hb_status build(const request *r, hb_grid *grid)
     if (r->settings.tolerance == 0 && (grid->flaws.jumps || grid->flaws.kinks))
         grid->tolerance = fmax(grid->tolerance, BROKEN_TOLERANCE);
     grid->strict = r->zoom ? STRICT : 1;
+    if (!hb_problem_is_autonomous(r->zoom ? r->zoom->problem : r->problem))
+        grid->least_steps = LEAST_STEPS;
+    else if (r->zoom)
+        grid->least_steps = ZOOM_STEPS;
+    if (hb_problem_initial_facts(r->problem)->broken > 1) grid->flaws.kinks = 1;
     grid->info.unresolved = grid->flaws.unresolved;
     grid->info.breaks_between = grid->flaws.jumps || grid->flaws.kinks;
     double width = INFINITY;

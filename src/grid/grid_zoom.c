@@ -27,7 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PARTICLES = 512, STEPS = 128 };
+enum { PARTICLES = 512, STEPS = 128, RINGS = 9 };
 
 static const double FIRST = 1e-12; /* tau_0, of the end */
 static const double GROWS =
@@ -36,7 +36,8 @@ static const double GROWS =
 static const double SECOND[] = {1.0 / 64, 1.0 / 16, 1.0 / 4}; /* tau of a second grid, of the end */
 static const double XI_REACH = 10;                            /* of a box in xi */
 static const double SMALLER = 0.6; /* of that box, which a second grid is worth */
-static const double BULK = 6;      /* of xi, where errors of the first grid count */
+static const double RING = 2; /* of depth, in which the errors of the first grid are gathered */
+static const double CLOSE = 8;
 
 /* ---- size and clock ---- */
 
@@ -368,38 +369,62 @@ static hb_status choose_second(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-/* The largest errors of the first grid where its density is not deep. */
-static hb_status first_errors(hb_context *context, const hb_grid *first, double *v_error,
-                              double *slope_error)
+/* The largest errors of the first grid in rings of depth RING each, |xi|^2/2 being the depth. */
+typedef struct ring_errors {
+    double v[RINGS], slope[RINGS];
+} ring_errors;
+
+static hb_status first_errors(hb_context *context, const hb_grid *first, ring_errors *out)
 {
     enum { PER_AXIS = 33 };
-    const int d = first->info.dim, n = d == 1   ? PER_AXIS
-                                       : d == 2 ? PER_AXIS * PER_AXIS
-                                                : PER_AXIS * PER_AXIS * PER_AXIS;
-    double x[3], v, e, slopes[3];
-    *v_error = *slope_error = 0;
+    const int d = first->info.dim, line = PER_AXIS,
+              n = d == 1   ? line
+                  : d == 2 ? line * line
+                           : line * line * line;
+    const double reach = sqrt(2 * RING * RINGS) * 0.999,
+                 size = hb_zoom_size(first->zoom, first->info.tau);
+    memset(out, 0, sizeof *out);
     for (int i = 0; i < n; i++) {
-        double depth = 0;
-        for (int a = 0, rest = i; a < d; a++, rest /= PER_AXIS) {
-            const double xi = BULK * (2.0 * (rest % PER_AXIS) / (PER_AXIS - 1) - 1);
-            x[a] = first->zoom->place[a] + hb_zoom_size(first->zoom, first->info.tau) * xi;
+        double x[3], slopes[3], depth = 0, v, e;
+        for (int a = 0, rest = i; a < d; a++, rest /= line) {
+            const double xi = reach * (2.0 * (rest % line) / (line - 1) - 1);
+            x[a] = first->zoom->place[a] + size * xi;
             depth += xi * xi / 2;
         }
-        if (depth > BULK * BULK / 2) continue;
+        const int ring = (int)(depth / RING);
+        if (ring >= RINGS) continue;
         HB_TRY(hb_grid_evaluate(context, first, 1, x, first->info.tau, &v, &e, NULL, slopes));
-        *v_error = fmax(*v_error, e);
-        for (int a = 0; a < d; a++) *slope_error = fmax(*slope_error, slopes[a]);
+        out->v[ring] = fmax(out->v[ring], e);
+        for (int a = 0; a < d; a++) out->slope[ring] = fmax(out->slope[ring], slopes[a]);
     }
     return HB_OK;
 }
 
-/* The equation is linear and keeps signs: a relative error of u that is nowhere above e stays so. */
-static void add_first_errors(hb_grid *grid, double v_error, double slope_error)
+/* The equation is linear and keeps signs: a relative error e of u in one ring moves u by no more than e times what comes
+ * from there. That is at most all of u, and at most the mass of the ring, e^-depth, times CLOSE times the top of u. */
+static void add_first_errors(hb_grid *grid, const ring_errors *errors)
 {
-    const size_t size = grid->mesh[2].size, d = (size_t)grid->info.dim;
+    const hb_mesh *mesh = &grid->mesh[2];
+    const size_t d = (size_t)grid->info.dim;
     for (int k = 0; k < grid->n_levels; k++) {
-        for (size_t i = 0; i < size; i++) grid->v_error[k][i] += v_error;
-        for (size_t i = 0; i < size * d; i++) grid->slope_error[k][i] += slope_error;
+        double top = -INFINITY;
+        for (size_t i = 0; i < 2 * mesh->size; i++) {
+            double x[3], v = 0, more = 0, steeper = 0;
+            const size_t node = i % mesh->size;
+            hb_spline_place place;
+            hb_mesh_point(mesh, node, x);
+            hb_spline_locate(&grid->mesh[0], x, &place);
+            v = hb_spline_value(&grid->mesh[0], grid->v[k], &place, NULL);
+            if (i < mesh->size) top = fmax(top, v); /* the first time round */
+            if (i < mesh->size) continue;
+            for (int r = 0; r < RINGS; r++) {
+                const double share = fmin(1, CLOSE * exp(top - v - r * RING));
+                more += share * errors->v[r];
+                steeper += share * errors->slope[r];
+            }
+            grid->v_error[k][node] += more;
+            for (size_t a = 0; a < d; a++) grid->slope_error[k][node * d + a] += steeper;
+        }
     }
 }
 
@@ -410,19 +435,19 @@ static hb_status solve_twice(hb_context *context, const hb_problem *problem,
     hb_grid_settings early;
     hb_grid *first = NULL;
     hb_field field;
-    double v_error, slope_error;
+    ring_errors errors;
     hb_grid_settings_default(sizeof early, &early);
     early.tolerance = settings->tolerance;
     early.max_time = settings->max_time;
     HB_TRY(solve_in_xi(context, problem, &early, 0, NULL, from->tau, &first));
     hb_grid_field(first, &field);
     from->field = &field;
-    hb_status status = first_errors(context, first, &v_error, &slope_error);
+    hb_status status = first_errors(context, first, &errors);
     if (status == HB_OK)
         status =
             hb_grid_solve_within(context, problem, settings, n_at, at, tau_end, from, NULL, out);
     if (status == HB_OK) {
-        add_first_errors(*out, v_error, slope_error);
+        add_first_errors(*out, &errors);
         (*out)->info.steps += first->info.steps;
     }
     hb_grid_destroy(first);

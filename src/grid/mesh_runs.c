@@ -17,9 +17,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Of a drift that depends on time: a pulse between two steps of a solution at rest would not be seen. */
-enum { LEAST_STEPS = 256 };
-
 typedef struct mesh_runs mesh_runs;
 
 typedef struct mesh_run {
@@ -82,7 +79,7 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
                                     .user = run};
     double sizes = 0;
     for (int k = 0; k < HB_GRID_MESHES; k++) sizes += (double)grid->mesh[k].size;
-    if (!hb_problem_is_autonomous(problem)) settings.longest = settings.tau_end / LEAST_STEPS;
+    if (grid->least_steps > 0) settings.longest = settings.tau_end / grid->least_steps;
     run->all = all;
     run->share = (double)mesh->size / sizes;
     run->context = hb_context_child(grid->context, 0);

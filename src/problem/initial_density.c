@@ -72,7 +72,7 @@ static void destroy(hb_context *context, void *data)
     .kind = HB_INITIAL_KIND_DENSITY, .destroy = destroy, .formula = formula, HB_BOX_DENSITY_LAW
 
 static const hb_initial_law smooth = {.facts = {.smooth = 1}, JOINT_LAW};
-static const hb_initial_law rough = {JOINT_LAW};
+static const hb_initial_law rough = {.facts = {.broken = 1}, JOINT_LAW};
 
 static hb_status count_breaks(joint *j, hb_node node)
 {

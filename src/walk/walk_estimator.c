@@ -53,7 +53,7 @@ typedef struct walk_estimator {
     hb_context *context;
     hb_walk_problem shared;
     hb_walk_linear linear;
-    int breaks;     /* the drift has kinks or jumps, and nothing is in closed form */
+    int breaks;     /* the drift or the start has kinks or jumps, and nothing is in closed form */
     int closed;     /* nothing is drawn: values and errors are these */
     double *values; // (n, 1 + d): ln u, score
     double *errors; // (n, 1 + d)
@@ -413,7 +413,6 @@ static hb_status is_beside(const walk_estimator *w, const double *x0, int *yes)
     const size_t d = w->shared.d, n = (size_t)facts->n_breaks;
     const double *place = w->shared.place, reach = BESIDE * sqrt(2 * w->shared.tau);
     void *memory;
-    *yes = 0;
     if (!place || n == 0) return HB_OK;
     HB_TRY(hb_allocate(w->context, d + n, sizeof(hb_interval), &memory));
     hb_interval *box = memory, *arguments = box + d;
@@ -437,7 +436,7 @@ static hb_status doubt_breaks(walk_estimator *w)
     hb_status status = HB_OK;
     for (size_t i = 0; i < w->n && status == HB_OK; i++) {
         double most, *error = w->errors + i * (1 + d);
-        int beside = 0;
+        int beside = hb_problem_initial_facts(w->shared.problem)->broken;
         status = steepest(w, w->points + i * d, memory, &most);
         if (status == HB_OK) status = is_beside(w, w->points + i * d, &beside);
         const int steep = most * w->shared.tau > STEEPEST;
@@ -488,7 +487,8 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&
                        hb_problem_is_autonomous(problem) &&
                        hb_problem_facts(problem)->n_breaks == 0;
-    w->breaks = !w->closed && hb_problem_facts(problem)->n_breaks > 0;
+    w->breaks = !w->closed && (hb_problem_facts(problem)->n_breaks > 0 ||
+                               hb_problem_initial_facts(problem)->broken);
     const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
     shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
