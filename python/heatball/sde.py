@@ -130,7 +130,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         g(t) > 0; default 1.
     initial : str or callable
         "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
-        "uniform(low high, ...)"; or a function of x with shape (n, dim) that returns the n
+        "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)", "point(1 -0.5)"
+        (docs/problem-files.md); or a function of x with shape (n, dim) that returns the n
         log-densities, up to a constant.
     time : float
         The time t; with `problem`, default the file's.

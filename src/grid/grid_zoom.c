@@ -11,7 +11,7 @@
  * follows the width of the density, which 512 trajectories tell.
  * In xi all breaks of the drift move: kinks make the grid claim more (grid_extrapolate.c), jumps are refused. And a
  * drift that holds the density together makes a box in xi, which is wide at first, far too wide in the end. In both cases
- * the way in xi ends at tau/64, tau/16 or tau/4, the first at which a grid in x has cells small enough for the density
+ * the way in xi ends at tau/64, tau/32, .. or tau/4, the first at which a grid in x has cells small enough for the density
  * there, and such a grid goes on; the errors of the first are added to its own.
  * A number to reproduce: Brownian motion, t = 1e-4, has ln u = -ln(2 pi t)/2 in x0. */
 #include "grid/grid_zoom.h"
@@ -33,7 +33,7 @@ static const double FIRST = 1e-12; /* tau_0, of the end */
 static const double GROWS =
     0.8; /* of the variance without a drift, from which on s does not stop */
 
-static const double SECOND[] = {1.0 / 64, 1.0 / 16, 1.0 / 4}; /* tau of a second grid, of the end */
+static const double SECOND[] = {1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4}; /* tau of a second grid, of the end */
 static const double XI_REACH = 10;                            /* of a box in xi */
 static const double SMALLER = 0.6; /* of that box, which a second grid is worth */
 static const double RING = 2; /* of depth, in which the errors of the first grid are gathered */
