@@ -181,7 +181,7 @@ static void test_refusals(void **state)
                  {"product(exp(-d*x^2))", "has d in it"},
                  {"product()", "needs a density"},
                  {"product(exp(-x^2), 1/(1+x^2))", "there are 2 densities"},
-                 {"product(exp(-y^2))", "unknown name"},
+                 {"product(exp(-y^2))", "no variable"},
                  {"density(exp(-t-x^2))", "depends on t"},
                  {"point()", "needs its coordinates"},
                  {"point(1 2)", "there are 2 numbers"},
