@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARTICLES = 2000, STEPS = 256 };
+enum { PARTICLES = 2000, STEPS = 256, MOST_STEPS = 4096 };
 
 static const double INFLATION[] = {2.75, 2.45, 2.1}; /* by dimension */
 static const double FAR_SPANS = 2;                   /* of the box without points */
@@ -35,7 +35,8 @@ typedef struct cloud {
     const hb_problem *problem;
     size_t d;
     const hb_grid_from *from; /* NULL: the initial density, at tau = 0 */
-    double late;              /* part of the way after which the far cloud counts */
+    int steps;
+    double late; /* part of the way after which the far cloud counts */
     double tau_end;
     double *x;                                    // (PARTICLES, d)
     double *F;                                    // (PARTICLES, d)
@@ -75,7 +76,7 @@ static hb_status draw(cloud *c, int step)
 
 static hb_status move(cloud *c, int step, double inflation)
 {
-    const double begin = c->from ? c->from->tau : 0, dt = (c->tau_end - begin) / STEPS;
+    const double begin = c->from ? c->from->tau : 0, dt = (c->tau_end - begin) / c->steps;
     HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, begin + step * dt, c->F, NULL,
                             NULL, NULL));
     HB_TRY(draw(c, step));
@@ -93,7 +94,7 @@ static hb_status start(cloud *c)
         c->most[a] = c->most_deviation[a] = -INFINITY;
     }
     if (!c->from) return hb_problem_initial_sample(c->context, c->problem, 1, 0, PARTICLES, c->x);
-    HB_TRY(draw(c, STEPS));
+    HB_TRY(draw(c, c->steps));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
         c->x[i] = c->from->place[i % c->d] + c->from->width * c->normals[i];
     return HB_OK;
@@ -120,7 +121,7 @@ static hb_status follow(cloud *c, double *widths, hb_grid_box *box)
     HB_TRY(start(c));
     observe(c);
     HB_TRY(initial_widths(c, widths));
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < c->steps; step++) {
         HB_TRY(move(c, step, 1));
         observe(c);
     }
@@ -146,13 +147,13 @@ static hb_status follow_inflated(cloud *c, const double *widths)
     HB_TRY(draw(c, -1));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
         c->x[i] += added * widths[i % c->d] * c->normals[i];
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < c->steps; step++) {
         const hb_status status = move(c, step, inflation);
         if (status == HB_ERROR_DOMAIN) return HB_OK;
         HB_TRY(status);
         for (size_t i = 0; i < PARTICLES * c->d; i++)
             c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
-        if (step >= c->late * STEPS) observe(c);
+        if (step >= c->late * c->steps) observe(c);
     }
     return HB_OK;
 }
@@ -217,8 +218,8 @@ static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *bo
 }
 
 hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
-                             const hb_grid_from *from, double late, double tau_end, size_t n_at,
-                             const double *at, hb_grid_box *out)
+                             const hb_grid_from *from, double late, double step, double tau_end,
+                             size_t n_at, const double *at, hb_grid_box *out)
 {
     memset(out, 0, sizeof *out);
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
@@ -226,8 +227,10 @@ hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
                .problem = problem,
                .d = d,
                .from = from,
+               .steps = STEPS,
                .late = late,
                .tau_end = tau_end};
+    if (step > 0) c.steps = (int)fmin(fmax(ceil(tau_end / step), STEPS), MOST_STEPS);
     hb_workspace work;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n), HB_ARRAY(c.normals, n),
                         HB_ARRAY(c.jacobian, n * d)));

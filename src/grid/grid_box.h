@@ -19,9 +19,10 @@ typedef struct hb_grid_from {
 } hb_grid_from;
 
 /* From a cloud of particles between 0 and tau_end, and the points at[n_at][dim]. from NULL: the initial density. late: the
- * part of the way after which tails count, 1/2 where tau is the clock itself. */
+ * part of the way after which tails count, 1/2 where tau is the clock itself. step: the longest of the cloud; 0: 1/256 of the
+ * way. */
 hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
-                             const hb_grid_from *from, double late, double tau_end, size_t n_at,
-                             const double *at, hb_grid_box *out);
+                             const hb_grid_from *from, double late, double step, double tau_end,
+                             size_t n_at, const double *at, hb_grid_box *out);
 
 #endif

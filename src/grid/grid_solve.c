@@ -31,7 +31,9 @@ enum {
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
-    1e-6; /* with breaks between nodes, whose errors are larger */
+    1e-6;                              /* with breaks between nodes, whose errors are larger */
+static const double ZOOM_FINER = 1.25; /* cells, where tails keep their shape for long */
+static const double ZOOM_STEP = 0.025; /* of particles in coordinates that grow */
 static const double STRICT =
     1.0 / 3; /* of the tolerance, in coordinates that grow: many steps add up */
 static const double WALL_DEPTH = -20; /* a note is given when v on the walls is above this */
@@ -109,8 +111,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
     const hb_grid_zoom *zoom = r->zoom;
     const double late = zoom ? hb_zoom_sigma(zoom, zoom->tau_end / 2) / zoom->sigma_end : 0.5;
     if (!all_is_given(r, dim, box))
-        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, r->tau_end, r->n_at, r->at,
-                                  box));
+        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, zoom ? ZOOM_STEP : 0,
+                                  r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
         if (!isnan(r->settings.low[a])) box->low[a] = r->settings.low[a];
         if (!isnan(r->settings.high[a])) box->high[a] = r->settings.high[a];
@@ -118,7 +120,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
                  "the box of axis %d is [%g, %g]; low must be below high", a + 1, box->low[a],
                  box->high[a]);
         const double span = box->high[a] - box->low[a];
-        double wanted = ceil(DEFAULTS[dim - 1].per_width * span / box->width[a]);
+        const double finer = zoom && dim > 1 ? ZOOM_FINER : 1;
+        double wanted = ceil(finer * DEFAULTS[dim - 1].per_width * span / box->width[a]);
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most);
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;

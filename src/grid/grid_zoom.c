@@ -33,9 +33,10 @@ static const double FIRST = 1e-12; /* tau_0, of the end */
 static const double GROWS =
     0.8; /* of the variance without a drift, from which on s does not stop */
 
-static const double SECOND[] = {1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4}; /* tau of a second grid, of the end */
-static const double XI_REACH = 10;                            /* of a box in xi */
-static const double SMALLER = 0.6; /* of that box, which a second grid is worth */
+static const double SECOND[] = {1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8,
+                                1.0 / 4}; /* tau of a second grid, of the end */
+static const double XI_REACH = 10;        /* of a box in xi */
+static const double SMALLER = 0.6;        /* of that box, which a second grid is worth */
 static const double RING = 2; /* of depth, in which the errors of the first grid are gathered */
 static const double CLOSE = 8;
 
@@ -359,7 +360,7 @@ static hb_status choose_second(hb_context *context, const hb_problem *problem,
         double small = 0;
         if (!isnan(settings->keep_from) && settings->keep_from <= SECOND[k] * tau_end) break;
         HB_TRY(describe(context, problem, SECOND[k] * tau_end, from));
-        HB_TRY(hb_grid_box_choose(context, problem, from, 0.5, tau_end, n_at, at, &box));
+        HB_TRY(hb_grid_box_choose(context, problem, from, 0.5, 0, tau_end, n_at, at, &box));
         for (int a = 0; a < dim; a++)
             small = fmax(small, (box.high[a] - box.low[a]) / (2 * XI_REACH * sqrt(2 * tau_end)));
         if (facts->n_breaks == 0 && small > SMALLER) return HB_OK;
