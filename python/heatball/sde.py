@@ -146,7 +146,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         shape (n, dim) that returns (n, dim, m). Default 1. docs/which-sdes.md says what each needs.
     initial : str or callable
         "gaussian(mean=1 -0.5, var=0.4)", "mixture(FILE.csv)", "stationary", "samples(FILE.npy)",
-        "uniform(low high, ...)"; or a function of x with shape (n, dim) that returns the n
+        "uniform(low high, ...)", "product(1/(1+x^2))", "density(EXPR)", "point(1 -0.5)"
+        (docs/problem-files.md); or a function of x with shape (n, dim) that returns the n
         log-densities, up to a constant.
     time : float, or array_like of shape (times,)
         The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once

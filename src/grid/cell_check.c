@@ -33,7 +33,7 @@ typedef struct cell_check {
 /* The hull of F over the 3^d points of a box and so many times. */
 static hb_status sample(const cell_check *c, const hb_interval *box, int times, hb_interval *hull)
 {
-    const int points = c->dim == 2 ? 9 : 27;
+    const int points = c->dim == 1 ? 3 : c->dim == 2 ? 9 : 27;
     const size_t d = (size_t)c->dim;
     const hb_interval time = box[c->dim];
     double x[27 * 3], F[27 * 3], tau[27];
@@ -112,7 +112,7 @@ static int box_above(const hb_mesh *mesh, size_t node, hb_interval *box)
 
 static hb_status check_cell(cell_check *c, const hb_interval *box, int *bad)
 {
-    HB_TRY(sample(c, box, c->dim == 2 ? HULL_TIMES : HULL_TIMES / 2 + 1, c->hull));
+    HB_TRY(sample(c, box, c->dim <= 2 ? HULL_TIMES : HULL_TIMES / 2 + 1, c->hull));
     for (int a = 0; a < c->dim; a++)
         c->slack[a] = SLACK / (box[a].high - box[a].low) +
                       (c->dim == 3 ? HULL_SHARE * (c->hull[a].high - c->hull[a].low) : 0);
@@ -120,11 +120,11 @@ static hb_status check_cell(cell_check *c, const hb_interval *box, int *bad)
                        bad);
 }
 
-hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v)
+static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_problem *problem,
+                             double tau_end, const double *v)
 {
-    const hb_mesh *mesh = &grid->mesh[2];
     const hb_drift_facts *facts = hb_problem_facts(problem);
-    if (mesh->dim == 1 || !facts->is_formula) return HB_OK;
+    if (!facts->is_formula) return HB_OK;
     cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
     void *memory;
     double top = -INFINITY;
@@ -136,10 +136,30 @@ hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const do
     for (size_t i = 0; i < mesh->size && status == HB_OK && !bad; i++) {
         hb_interval box[4];
         if (v[i] < top - MASS_DEPTH || !box_above(mesh, i, box)) continue;
-        box[mesh->dim] = (hb_interval){0, grid->info.tau};
+        box[mesh->dim] = (hb_interval){0, tau_end};
         status = check_cell(&c, box, &bad);
     }
     hb_release(grid->context, memory);
     grid->info.unresolved |= bad;
     return status;
+}
+
+hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v)
+{
+    if (grid->info.dim == 1) return HB_OK;
+    return check_cells(grid, &grid->mesh[2], problem, grid->info.tau, v);
+}
+
+hb_status hb_grid_check_zoomed(hb_grid *grid, const hb_grid_zoom *zoom, const double *v)
+{
+    hb_axis axes[3];
+    hb_mesh mesh;
+    const double size = hb_zoom_size(zoom, zoom->tau_end);
+    for (int a = 0; a < grid->info.dim; a++) {
+        axes[a] = grid->mesh[2].axis[a];
+        for (int p = 0; p <= axes[a].pieces; p++)
+            axes[a].joint[p] = zoom->place[a] + size * axes[a].joint[p];
+    }
+    hb_mesh_set_axes(&mesh, grid->info.dim, axes, 1);
+    return check_cells(grid, &mesh, zoom->problem, zoom->tau_end, v);
 }

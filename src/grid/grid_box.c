@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARTICLES = 2000, STEPS = 256 };
+enum { PARTICLES = 2000, STEPS = 256, MOST_STEPS = 4096 };
 
 static const double INFLATION[] = {2.75, 2.45, 2.1};       /* by dimension */
 static const double TENSOR_INFLATION[] = {2.75, 2.1, 1.9}; /* whose corners cost more */
@@ -32,12 +32,16 @@ static const double SHRINK = 0.85;                         /* of the inflation, 
 static const double MOST_WIDTHS[] = {1024, 51, 24};        /* of a box, under tensor noise */
 static const double FAR_SPANS = 2;                         /* of the box without points */
 static const double FAR_DRIFT = 20;                        /* of the largest drift in that box */
+static const double REACH = 7.5;                           /* of a start's box, in its widths */
 static const double MARGIN = 0.5; /* beyond an asked point, in deviations */
 
 typedef struct cloud {
     hb_context *context;
     const hb_problem *problem;
     size_t d;
+    const hb_grid_from *from; /* NULL: the initial density, at tau = 0 */
+    int steps;
+    double late; /* part of the way after which the far cloud counts */
     double tau_end;
     double *x;                                    // (PARTICLES, d)
     double *F;                                    // (PARTICLES, d)
@@ -89,9 +93,9 @@ static hb_status draw(cloud *c, int step)
 
 static hb_status move(cloud *c, int step, double inflation)
 {
-    const double dt = c->tau_end / STEPS;
-    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, step * dt, c->F, NULL, NULL,
-                            NULL));
+    const double begin = c->from ? c->from->tau : 0, dt = (c->tau_end - begin) / c->steps;
+    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, begin + step * dt, c->F, NULL,
+                            NULL, NULL));
     HB_TRY(draw(c, step));
     const double kick = c->tensor ? 0 : inflation * sqrt(2 * dt);
     if (c->tensor)
@@ -109,12 +113,18 @@ static hb_status start(cloud *c)
         c->least[a] = c->least_deviation[a] = INFINITY;
         c->most[a] = c->most_deviation[a] = -INFINITY;
     }
-    return hb_problem_initial_sample(c->context, c->problem, 1, 0, PARTICLES, c->x);
+    if (!c->from) return hb_problem_initial_sample(c->context, c->problem, 1, 0, PARTICLES, c->x);
+    HB_TRY(draw(c, c->steps));
+    for (size_t i = 0; i < PARTICLES * c->d; i++)
+        c->x[i] = c->from->place[i % c->d] + c->from->width * c->normals[i];
+    return HB_OK;
 }
 
 /* The Fisher length of the initial density at the particles' start, or the deviation without one. */
 static hb_status initial_widths(cloud *c, double *width)
 {
+    for (size_t a = 0; a < c->d && c->from; a++) width[a] = c->from->width;
+    if (c->from) return HB_OK;
     HB_TRY(hb_problem_initial(c->context, c->problem, PARTICLES, c->x, c->normals, c->F));
     for (size_t a = 0; a < c->d; a++) {
         double fisher = 0;
@@ -131,7 +141,7 @@ static hb_status follow(cloud *c, double *widths, hb_grid_box *box)
     HB_TRY(start(c));
     observe(c);
     HB_TRY(initial_widths(c, widths));
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < c->steps; step++) {
         HB_TRY(move(c, step, 1));
         observe(c);
         if (c->tensor) observe_lengths(c);
@@ -158,13 +168,13 @@ static hb_status follow_inflated(cloud *c, double inflation, const double *width
     HB_TRY(draw(c, -1));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
         c->x[i] += added * widths[i % c->d] * c->normals[i];
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < c->steps; step++) {
         const hb_status status = move(c, step, inflation);
         if (status == HB_ERROR_DOMAIN) return HB_OK;
         HB_TRY(status);
         for (size_t i = 0; i < PARTICLES * c->d; i++)
             c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
-        if (2 * step >= STEPS) observe(c);
+        if (step >= c->late * c->steps) observe(c);
     }
     return HB_OK;
 }
@@ -225,7 +235,11 @@ static hb_status hold_points(const cloud *c, size_t n_at, const double *at, cons
 static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *box)
 {
     double low[3], high[3], widths[3] = {0}, margin[3] = {0};
-    HB_TRY(hb_problem_initial_box(c->context, c->problem, low, high));
+    if (!c->from) HB_TRY(hb_problem_initial_box(c->context, c->problem, low, high));
+    for (size_t a = 0; a < c->d && c->from; a++) {
+        low[a] = c->from->place[a] - REACH * c->from->width;
+        high[a] = c->from->place[a] + REACH * c->from->width;
+    }
     HB_TRY(follow(c, widths, box));
     for (size_t a = 0; a < c->d; a++) {
         margin[a] = MARGIN * c->most_deviation[a];
@@ -240,12 +254,20 @@ static hb_status choose(cloud *c, size_t n_at, const double *at, hb_grid_box *bo
     return hold_points(c, n_at, at, margin, box);
 }
 
-hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem, double tau_end,
+hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
+                             const hb_grid_from *from, double late, double step, double tau_end,
                              size_t n_at, const double *at, hb_grid_box *out)
 {
     memset(out, 0, sizeof *out);
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
-    cloud c = {.context = context, .problem = problem, .d = d, .tau_end = tau_end};
+    cloud c = {.context = context,
+               .problem = problem,
+               .d = d,
+               .from = from,
+               .steps = STEPS,
+               .late = late,
+               .tau_end = tau_end};
+    if (step > 0) c.steps = (int)fmin(fmax(ceil(tau_end / step), STEPS), MOST_STEPS);
     hb_workspace work;
     const size_t columns = hb_tensor_columns(problem), m = columns > d ? columns : d;
     c.drawn = m;

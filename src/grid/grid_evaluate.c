@@ -112,6 +112,48 @@ static void one_point(const hb_grid *grid, const tau_weights *w, const double *x
                             TIME_SHARE * fabs(slopes[a] - other[a]);
 }
 
+/* From xi and sigma to x and tau: v = V - d ln s, slopes by x are those by xi over s. */
+static void unzoom(size_t d, double size, double *v, double *gradient, double *gradient_error)
+{
+    if (v) *v -= (double)d * log(size);
+    for (size_t a = 0; a < d && gradient; a++) gradient[a] /= size;
+    for (size_t a = 0; a < d && gradient_error; a++) gradient_error[a] /= size;
+}
+
+static void place_in_xi(const hb_grid_zoom *zoom, double size, const double *x, double *xi)
+{
+    for (size_t a = 0; a < zoom->d; a++) xi[a] = (x[a] - zoom->place[a]) / size;
+}
+
+static hb_status evaluate_zoomed(hb_context *context, const hb_grid *grid, size_t n,
+                                 const double *x, double tau, double *v, double *v_error,
+                                 double *gradient, double *gradient_error)
+{
+    const hb_grid_info *inner = &grid->inner->info;
+    const size_t d = (size_t)inner->dim;
+    const double size = hb_zoom_size(grid->zoom, tau), sigma = hb_zoom_sigma(grid->zoom, tau);
+    for (size_t i = 0; i < n; i++) {
+        double xi[3];
+        place_in_xi(grid->zoom, size, x + i * d, xi);
+        for (size_t a = 0; a < d; a++) {
+            const double slack = 1e-12 * (inner->high[a] - inner->low[a]);
+            HB_CHECK(context, xi[a] >= inner->low[a] - slack && xi[a] <= inner->high[a] + slack,
+                     HB_ERROR_ARGUMENT,
+                     "point %zu has coordinate %zu = %g outside the grid's box, which at tau = %g "
+                     "is [%g, %g]",
+                     i + 1, a + 1, x[i * d + a], tau, grid->zoom->place[a] + size * inner->low[a],
+                     grid->zoom->place[a] + size * inner->high[a]);
+            xi[a] = fmin(fmax(xi[a], inner->low[a]), inner->high[a]);
+        }
+        double *slope = gradient ? gradient + i * d : NULL,
+               *slope_error = gradient_error ? gradient_error + i * d : NULL;
+        HB_TRY(hb_grid_evaluate(context, grid->inner, 1, xi, sigma, v ? v + i : NULL,
+                                v_error ? v_error + i : NULL, slope, slope_error));
+        unzoom(d, size, v ? v + i : NULL, slope, slope_error);
+    }
+    return HB_OK;
+}
+
 hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, const double *x,
                            double tau, double *v, double *v_error, double *gradient,
                            double *gradient_error)
@@ -122,6 +164,9 @@ hb_status hb_grid_evaluate(hb_context *context, const hb_grid *grid, size_t n, c
     HB_CHECK(context, tau >= grid->tau[0] - slack && tau <= grid->info.tau + slack,
              HB_ERROR_ARGUMENT, "tau is %.12g; the grid is kept on [%.12g, %.12g]", tau,
              grid->tau[0], grid->info.tau);
+    if (grid->inner)
+        return evaluate_zoomed(context, grid, n, x, fmin(fmax(tau, grid->tau[0]), grid->info.tau),
+                               v, v_error, gradient, gradient_error);
     tau_weights w;
     w.tau = fmin(fmax(tau, grid->tau[0]), grid->info.tau);
     w.unresolved = grid->info.unresolved;
@@ -184,12 +229,30 @@ static int evaluate_field(void *user, size_t n, const double *x, const double *t
     return 0;
 }
 
+static int evaluate_zoomed_field(void *user, size_t n, const double *x, const double *tau,
+                                 double *v, double *gradient)
+{
+    const hb_grid *grid = user;
+    const size_t d = (size_t)grid->info.dim;
+    const double slack = 1e-12 * grid->info.tau;
+    for (size_t i = 0; i < n; i++) {
+        if (!(tau[i] >= grid->tau[0] - slack && tau[i] <= grid->info.tau + slack)) return 1;
+        const double now = fmin(fmax(tau[i], grid->tau[0]), grid->info.tau);
+        const double size = hb_zoom_size(grid->zoom, now), sigma = hb_zoom_sigma(grid->zoom, now);
+        double xi[3], *slope = gradient ? gradient + i * d : NULL;
+        place_in_xi(grid->zoom, size, x + i * d, xi);
+        if (evaluate_field(grid->inner, 1, xi, &sigma, v + i, slope)) return 1;
+        unzoom(d, size, v + i, slope, NULL);
+    }
+    return 0;
+}
+
 void hb_grid_field(const hb_grid *grid, hb_field *out)
 {
     if (!grid || !out) return;
     out->dim = grid->info.dim;
     out->tau_min = grid->tau[0];
     out->tau_max = grid->info.tau;
-    out->evaluate = evaluate_field;
+    out->evaluate = grid->inner ? evaluate_zoomed_field : evaluate_field;
     out->user = (void *)(uintptr_t)grid; /* the callback only reads */
 }

@@ -3,6 +3,7 @@
 #define HB_GRID_GRID_KEPT_H
 
 #include "grid/grid_layout.h"
+#include "grid/grid_zoom.h"
 #include "grid/quintic_spline.h"
 
 #include <heatball/grid.h>
@@ -16,6 +17,8 @@ struct hb_grid {
     hb_layout_flaws flaws;
     int tensor; /* the noise is a tensor */
     double tolerance;
+    int least_steps;           /* of the integration; 0: any */
+    double strict;             /* part of the tolerance that the integration has */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
     int listed;                /* 1: they were asked for one by one; nothing is known in between */
@@ -25,11 +28,18 @@ struct hb_grid {
     double *v[HB_GRID_MAX_LEVELS];           // (mesh[0].size) spline coefficients
     double *v_error[HB_GRID_MAX_LEVELS];     // (mesh[2].size)
     double *slope_error[HB_GRID_MAX_LEVELS]; // (mesh[2].size, dim)
+    /* A start that is a point: the solution is that of inner, in the coordinates of zoom; of the fields above only info,
+     * n_levels and tau[0] are set. NULL: as it is. */
+    hb_grid *inner;
+    const hb_grid_zoom *zoom;
 };
 
 /* Sets info.unresolved when the drift does something within cells of the coarsest mesh, where v[its size]
  * has mass, that no node sees; d > 1. */
 hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v);
+
+/* The same in the coordinates of a zoom, at the size of its end; d = 1 too. */
+hb_status hb_grid_check_zoomed(hb_grid *grid, const hb_grid_zoom *zoom, const double *v);
 
 /* Combines v on the three meshes at one level: the coefficients of the extrapolated v replace v[0], and
  * the error estimates are filled. mass and boundary of `info` are set from the finest mesh. */

@@ -16,6 +16,8 @@
 #include "grid/mesh_runs.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
+#include "problem/initial_average.h"
+#include "problem/noise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,12 +27,19 @@
 enum {
     LEAST_CELLS = 32,
     MOST_CELLS = 1 << 20,
-    LONG_TAILS = 4 /* times as many cells on a line of tensor noise */
+    LONG_TAILS = 4, /* times as many cells on a line of tensor noise */
+    /* Of a drift that depends on time: a pulse between two steps of a solution at rest would not be seen. */
+    LEAST_STEPS = 256,
+    ZOOM_STEPS = 48 /* where the drift is only seen from closer and closer */
 };
 
 static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
-    1e-6;                             /* with breaks between nodes, whose errors are larger */
+    1e-6;                              /* with breaks between nodes, whose errors are larger */
+static const double ZOOM_FINER = 1.25; /* cells, where tails keep their shape for long */
+static const double ZOOM_STEP = 0.025; /* of particles in coordinates that grow */
+static const double STRICT =
+    1.0 / 3; /* of the tolerance, in coordinates that grow: many steps add up */
 static const double WALL_DEPTH = -20; /* a note is given when v on the walls is above this */
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
@@ -56,6 +65,8 @@ typedef struct request {
     double tau_end;
     size_t n_at;
     const double *at;
+    const hb_grid_from *from; /* NULL: the initial density */
+    const hb_grid_zoom *zoom; /* the problem is one in its coordinates; NULL: as it is */
 } request;
 
 static hb_status check_settings(const request *r, int dim)
@@ -111,8 +122,11 @@ static int all_is_given(const request *r, int dim, hb_grid_box *box)
 /* The box and the cells per axis; what the user gives wins. */
 static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *cells)
 {
+    const hb_grid_zoom *zoom = r->zoom;
+    const double late = zoom ? hb_zoom_sigma(zoom, zoom->tau_end / 2) / zoom->sigma_end : 0.5;
     if (!all_is_given(r, dim, box))
-        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->tau_end, r->n_at, r->at, box));
+        HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, zoom ? ZOOM_STEP : 0,
+                                  r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
         if (!isnan(r->settings.low[a])) box->low[a] = r->settings.low[a];
         if (!isnan(r->settings.high[a])) box->high[a] = r->settings.high[a];
@@ -120,7 +134,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
                  "the box of axis %d is [%g, %g]; low must be below high", a + 1, box->low[a],
                  box->high[a]);
         const double span = box->high[a] - box->low[a];
-        double wanted = ceil(DEFAULTS[dim - 1].per_width * span / box->width[a]);
+        const double finer = zoom && dim > 1 ? ZOOM_FINER : 1;
+        double wanted = ceil(finer * DEFAULTS[dim - 1].per_width * span / box->width[a]);
         const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
@@ -148,6 +163,17 @@ static hb_status check_memory(hb_context *context, const hb_grid *grid)
              "the grid of %zu points needs %.3g GB and this machine has %.3g GB; give fewer points",
              grid->mesh[0].size, bytes * 1e-9, there * 1e-9);
     return HB_OK;
+}
+
+int hb_grid_fits(int dim, const int *points, const hb_grid_box *box)
+{
+    int fits = 1;
+    for (int a = 0; a < dim; a++) {
+        const double wanted =
+            DEFAULTS[dim - 1].per_width * (box->high[a] - box->low[a]) / box->width[a];
+        fits &= wanted <= (points[a] ? points[a] : DEFAULTS[dim - 1].most);
+    }
+    return fits;
 }
 
 /* ---- the levels of tau ------------------------------------------------------------------------ */
@@ -212,7 +238,7 @@ static hb_status allocate_answer(hb_grid *grid)
 static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, hb_start_plan *plan)
 {
     const hb_mesh *coarse = &grid->mesh[2];
-    HB_TRY(hb_grid_start_decide(r->context, r->problem, coarse, scratch, plan));
+    HB_TRY(hb_grid_start_decide(r->context, r->problem, r->from, coarse, scratch, plan));
     const double start = plan->rough && !grid->tensor ? hb_grid_start_tau(coarse) : 0;
     if (grid->listed) drop_levels(grid, start);
     if (start <= grid->tau[0]) return HB_OK;
@@ -264,7 +290,8 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
     grid->doubtful_from = grid->info.unresolved ? 0 : grid->n_levels;
     for (int k = 0; k < grid->n_levels && status == HB_OK && !grid->info.unresolved; k++) {
-        status = hb_grid_check_cells(grid, r->problem, coarse[k]);
+        status = r->zoom ? hb_grid_check_zoomed(grid, r->zoom, coarse[k])
+                         : hb_grid_check_cells(grid, r->problem, coarse[k]);
         if (grid->info.unresolved) grid->doubtful_from = k;
     }
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
@@ -289,12 +316,22 @@ static hb_status build(const request *r, hb_grid *grid)
     HB_TRY(hb_grid_layout(r->context, r->problem, r->tau_end, box.low, box.high, cells, axes,
                           &grid->flaws));
     grid->tensor = hb_tensor_is_needed(r->problem);
+    if (r->zoom) HB_TRY(hb_zoom_flaws(r->context, r->zoom, box.low, box.high, &grid->flaws));
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =
         r->settings.tolerance > 0 ? r->settings.tolerance : DEFAULTS[dim - 1].tolerance;
     if (r->settings.tolerance == 0 && (grid->flaws.jumps || grid->flaws.kinks))
         grid->tolerance = fmax(grid->tolerance, BROKEN_TOLERANCE);
+    grid->strict = r->zoom ? STRICT : 1;
+    const int steady = grid->tensor
+                           ? hb_tensor_is_steady(r->problem)
+                           : hb_problem_is_autonomous(r->zoom ? r->zoom->problem : r->problem);
+    if (!steady)
+        grid->least_steps = LEAST_STEPS;
+    else if (r->zoom)
+        grid->least_steps = ZOOM_STEPS;
+    if (hb_problem_initial_facts(r->problem)->broken > 1) grid->flaws.kinks = 1;
     grid->info.unresolved = grid->flaws.unresolved;
     grid->info.breaks_between = grid->flaws.jumps || grid->flaws.kinks;
     double width = INFINITY;
@@ -315,6 +352,37 @@ static hb_status build(const request *r, hb_grid *grid)
     return solve_all(r, grid);
 }
 
+/* r is checked but for its settings. */
+static hb_status solve(request *r, hb_grid **out)
+{
+    void *memory;
+    HB_TRY(hb_allocate(r->context, 1, sizeof(hb_grid), &memory));
+    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
+    grid->context = r->context;
+    grid->max_time = r->settings.max_time;
+    grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
+    const hb_status status = build(r, grid);
+    if (status != HB_OK) hb_grid_destroy(grid);
+    *out = status == HB_OK ? grid : NULL;
+    return status;
+}
+
+hb_status hb_grid_solve_within(hb_context *context, const hb_problem *problem,
+                               const hb_grid_settings *settings, size_t n_at, const double *at,
+                               double tau_end, const hb_grid_from *from, const hb_grid_zoom *zoom,
+                               hb_grid **out)
+{
+    request r = {.context = context,
+                 .problem = problem,
+                 .settings = *settings,
+                 .n_at = at ? n_at : 0,
+                 .at = at,
+                 .tau_end = tau_end,
+                 .from = from,
+                 .zoom = zoom};
+    return solve(&r, out);
+}
+
 hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
                         const hb_grid_settings *settings, size_t n_at, const double *at,
                         double time, hb_grid **out)
@@ -332,21 +400,21 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     request r = {.context = context, .problem = problem, .n_at = at ? n_at : 0, .at = at};
     HB_SIZED_READ(context, hb_grid_settings, settings, &r.settings);
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_grid), &memory));
-    hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
-    grid->context = context;
-    grid->max_time = r.settings.max_time;
-    grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
-    const hb_status status = build(&r, grid);
-    if (status != HB_OK) hb_grid_destroy(grid);
-    *out = status == HB_OK ? grid : NULL;
-    return status;
+    if (!hb_problem_initial_facts(problem)->point) return solve(&r, out);
+    HB_TRY(check_settings(&r, dim));
+    HB_CHECK(context, !hb_tensor_is_needed(problem), HB_ERROR_ARGUMENT,
+             "the start is a point, which the grid takes where a change of coordinates makes the "
+             "noise a number; %s",
+             hb_problem_noise_kind(problem) == HB_NOISE_MATRIX
+                 ? "take the method particles, or walk where the drift is linear"
+                 : "give a narrow density instead, as gaussian(mean=..., var=1e-4)");
+    return hb_grid_solve_zoom(context, problem, &r.settings, r.n_at, at, r.tau_end, out);
 }
 
 void hb_grid_destroy(hb_grid *grid)
 {
     if (!grid) return;
+    hb_grid_destroy(grid->inner);
     hb_release(grid->context, grid->v[0]);
     hb_release(grid->context, grid->v_error[0]);
     hb_release(grid->context, grid->slope_error[0]);

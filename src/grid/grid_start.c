@@ -35,6 +35,8 @@ static const double MAX_RISE = 20;      /* of v from node to node of the coarses
 static const double SHALLOW = 45;       /* below the top: where data must be resolved */
 static const double MAX_BEND = 4;       /* second difference of v */
 static const double MASS_SLACK = 1e-3;  /* of smooth data that are taken as they are */
+static const double UNEVEN = 0.1;       /* halves of a part of an edge, against their sum */
+static const double NO_MASS = 1e-15;    /* of a part that is not looked at closer */
 static const double ROUGH_SLACK = 2e-2; /* of averages, which are normalised */
 
 double hb_grid_start_tau(const hb_mesh *mesh)
@@ -44,15 +46,22 @@ double hb_grid_start_tau(const hb_mesh *mesh)
     return 0.5 * WIDTH * WIDTH * sum / mesh->dim;
 }
 
-static hb_status node_values(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                             double *v)
+static hb_status node_values(hb_context *context, const hb_problem *problem,
+                             const hb_grid_from *from, const hb_mesh *mesh, double *v)
 {
-    double x[BATCH * 3]; // (BATCH, dim)
+    double x[BATCH * 3], tau[BATCH]; // (BATCH, dim), (BATCH)
+    for (size_t i = 0; i < BATCH; i++) tau[i] = from ? from->tau : 0;
     const size_t d = (size_t)mesh->dim;
     for (size_t first = 0; first < mesh->size; first += BATCH) {
         const size_t count = mesh->size - first < BATCH ? mesh->size - first : BATCH;
         for (size_t i = 0; i < count; i++) hb_mesh_point(mesh, first + i, x + d * i);
-        HB_TRY(hb_problem_initial(context, problem, count, x, v + first, NULL));
+        if (!from)
+            HB_TRY(hb_problem_initial(context, problem, count, x, v + first, NULL));
+        else
+            HB_CHECK(context,
+                     !from->field->evaluate(from->field->user, count, x, tau, v + first, NULL),
+                     HB_ERROR_NUMERICAL, "the solution to start from is not known at tau = %g",
+                     from->tau);
     }
     return HB_OK;
 }
@@ -79,10 +88,16 @@ static int is_rough(const hb_mesh *mesh, const double *v)
 }
 
 hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
-                               const hb_mesh *coarsest, double *v, hb_start_plan *out)
+                               const hb_grid_from *from, const hb_mesh *coarsest, double *v,
+                               hb_start_plan *out)
 {
-    HB_TRY(node_values(context, problem, coarsest, v));
-    out->rough = is_rough(coarsest, v);
+    HB_TRY(node_values(context, problem, from, coarsest, v));
+    out->from = from;
+    out->rough = is_rough(coarsest, v) || hb_problem_initial_facts(problem)->broken;
+    HB_CHECK(context, !from || !out->rough, HB_ERROR_NUMERICAL,
+             "a grid of %d points per axis cannot follow the density from a point on; give more "
+             "points",
+             4 * (coarsest->nodes[0] - 1));
     for (int a = 0; a < coarsest->dim; a++) out->steepest[a] = MAX_RISE / coarsest->h[a];
     return HB_OK;
 }
@@ -151,6 +166,75 @@ static double part_of_cell(const hb_mesh *mesh, int axis, size_t node, double pa
     return 0.5 * (part * (below + above) - below);
 }
 
+/* Adds the mass between low and high, which are on the edge from x[0] to x[1], to its ends, such that its mean stays where
+ * it is. Parts whose halves differ by much are halved, so that jumps and poles are where they are. */
+static hb_status share_part(hb_context *context, const hb_problem *problem, int axis,
+                            const double *x, double low, double high, int depth, double *ends)
+{
+    const double middle = 0.5 * (low + high);
+    double mass[2];
+    int known;
+    HB_TRY(hb_problem_initial_axis_mass(context, problem, axis, low, middle, &known, mass));
+    HB_TRY(hb_problem_initial_axis_mass(context, problem, axis, middle, high, &known, mass + 1));
+    for (int half = 0; half < 2; half++) mass[half] = exp(mass[half]);
+    const double sum = mass[0] + mass[1];
+    if (depth > 0 && sum > NO_MASS && fabs(mass[0] - mass[1]) > UNEVEN * sum) {
+        HB_TRY(share_part(context, problem, axis, x, low, middle, depth - 1, ends));
+        return share_part(context, problem, axis, x, middle, high, depth - 1, ends);
+    }
+    for (int half = 0; half < 2; half++) {
+        const double at = half ? 0.5 * (middle + high) : 0.5 * (low + middle);
+        const double part = (at - x[0]) / (x[1] - x[0]);
+        ends[0] += (1 - part) * mass[half];
+        ends[1] += part * mass[half];
+    }
+    return HB_OK;
+}
+
+/* What an axis of independent ones gives to its nodes. density[n]: ln of it over the cells. */
+static hb_status share_masses(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                              int axis, double *density)
+{
+    enum { PARTS = 4, DEPTH = 24 };
+    const int n = mesh->nodes[axis];
+    for (int k = 0; k < n; k++) density[k] = 0;
+    for (int k = 0; k + 1 < n; k++) {
+        const double x[2] = {hb_mesh_coordinate(mesh, axis, k),
+                             hb_mesh_coordinate(mesh, axis, k + 1)};
+        for (int p = 0; p < PARTS; p++)
+            HB_TRY(share_part(context, problem, axis, x, x[0] + (x[1] - x[0]) * p / PARTS,
+                              x[0] + (x[1] - x[0]) * (p + 1) / PARTS, DEPTH, density + k));
+    }
+    for (int k = 0; k < n; k++)
+        density[k] = log(density[k] / hb_mesh_cell(mesh, axis, k) / (k == 0 || k + 1 == n ? 2 : 1));
+    return HB_OK;
+}
+
+/* ln of the mean of u0 over each node's cell, where the axes are independent; *known: 0 when that is not so. A density
+ * with kinks or jumps between the nodes must be such: points in the cells would see them by chance. */
+static hb_status cell_masses(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                             double *v, int *known)
+{
+    double mass;
+    void *memory;
+    HB_TRY(hb_problem_initial_axis_mass(context, problem, 0, 0, 1, known, &mass));
+    HB_CHECK(context, *known || !hb_problem_initial_facts(problem)->broken, HB_ERROR_NUMERICAL,
+             "the initial density has kinks or jumps that no node of a grid is on; the methods "
+             "particles and walk answer");
+    if (!*known) return HB_OK;
+    memset(v, 0, mesh->size * sizeof *v);
+    hb_status status = HB_OK;
+    for (int a = 0; a < mesh->dim && status == HB_OK; a++) {
+        const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
+        HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
+        const double *density = memory; // (n)
+        status = share_masses(context, problem, mesh, a, memory);
+        for (size_t i = 0; i < mesh->size && status == HB_OK; i++) v[i] += density[i / stride % n];
+        hb_release(context, memory);
+    }
+    return status;
+}
+
 /* ln of the mean of u0 over each node's cell, from q^dim points in it. */
 static hb_status cell_averages(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                                double *v)
@@ -217,7 +301,7 @@ static hb_status flow_along(hb_context *context, const hb_mesh *mesh, int axis, 
 /* ---- both ------------------------------------------------------------------------------------- */
 
 static hb_status rough_start(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
-                             double *v)
+                             const double *steepest, double *v)
 {
     double low[3], high[3];
     if (hb_problem_initial_facts(problem)->box) {
@@ -225,8 +309,11 @@ static hb_status rough_start(hb_context *context, const hb_problem *problem, con
         flow_of_box(mesh, low, high, v);
         return HB_OK;
     }
-    HB_TRY(cell_averages(context, problem, mesh, v));
+    int known;
+    HB_TRY(cell_masses(context, problem, mesh, v, &known));
+    if (!known) HB_TRY(cell_averages(context, problem, mesh, v));
     for (int a = 0; a < mesh->dim; a++) HB_TRY(flow_along(context, mesh, a, v));
+    if (known) limit_slopes(mesh, steepest, v);
     return HB_OK;
 }
 
@@ -241,11 +328,11 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
                         const hb_start_plan *plan, double *log_mass, double *v, double *tau)
 {
     const int rough = plan->rough;
-    *tau = rough ? hb_grid_start_tau(mesh) : 0;
+    *tau = plan->from ? plan->from->tau : rough ? hb_grid_start_tau(mesh) : 0;
     if (rough) {
-        HB_TRY(rough_start(context, problem, mesh, v));
+        HB_TRY(rough_start(context, problem, mesh, plan->steepest, v));
     } else {
-        HB_TRY(node_values(context, problem, mesh, v));
+        HB_TRY(node_values(context, problem, plan->from, mesh, v));
         limit_slopes(mesh, plan->steepest, v);
     }
     const double found = hb_mesh_log_mass(mesh, v);

@@ -18,9 +18,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Of a drift that depends on time: a pulse between two steps of a solution at rest would not be seen. */
-enum { LEAST_STEPS = 256 };
-
 typedef struct mesh_runs mesh_runs;
 
 typedef struct mesh_run {
@@ -77,15 +74,13 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     hb_grid *grid = all->grid;
     mesh_run *run = &all->run[m];
     const hb_mesh *mesh = &grid->mesh[m];
-    hb_stepper_settings settings = {.tolerance = grid->tolerance,
+    hb_stepper_settings settings = {.tolerance = grid->strict * grid->tolerance,
                                     .tau_end = grid->tau[grid->n_levels - 1],
                                     .report = report,
                                     .user = run};
     double sizes = 0;
     for (int k = 0; k < HB_GRID_MESHES; k++) sizes += (double)grid->mesh[k].size;
-    const int tensor = hb_tensor_is_needed(problem);
-    if (!(tensor ? hb_tensor_is_steady : hb_problem_is_autonomous)(problem))
-        settings.longest = settings.tau_end / LEAST_STEPS;
+    if (grid->least_steps > 0) settings.longest = settings.tau_end / grid->least_steps;
     settings.graded = grid->listed; /* each level as if it were the end */
     run->all = all;
     run->share = (double)mesh->size / sizes;
@@ -94,8 +89,8 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     HB_TRY(hb_allocate(&run->context, mesh->size, sizeof(double), &run->start));
     HB_TRY(hb_grid_start(&run->context, problem, mesh, plan, log_mass, run->start,
                          &settings.tau_start));
-    if (tensor) hb_tensor_floor(mesh, run->start);
-    if (tensor) settings.tau_start = 0; /* the flow of rough data is no flow of this noise */
+    if (grid->tensor) hb_tensor_floor(mesh, run->start);
+    if (grid->tensor) settings.tau_start = 0; /* the flow of rough data is no flow of this noise */
     HB_TRY(hb_scheme_create(&run->context, problem, mesh, &run->scheme));
     if (grid->flaws.jumps || grid->flaws.kinks) HB_TRY(hb_scheme_mind_breaks(run->scheme));
     return hb_stepper_create(&run->context, run->scheme, &settings, run->start, &run->stepper);

@@ -22,6 +22,9 @@ static hb_status check(hb_context *context, const hb_problem *problem, const hb_
              "walks is %" PRIu64 "; it must be 64 to 1000000", s->walks);
     HB_CHECK(context, s->walk_steps >= 8 && s->walk_steps <= 10000 && s->walk_steps % 2 == 0,
              HB_ERROR_ARGUMENT, "walk_steps is %d; it must be even, 8 to 10000", s->walk_steps);
+    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_POINT, HB_ERROR_ARGUMENT,
+             "the start is a point, which guided walks have no density of to end in; the methods "
+             "grid, walk and particles answer");
     HB_CHECK(context, s->probes >= 20 && s->probes <= 100000, HB_ERROR_ARGUMENT,
              "probes is %d; it must be 20 to 100000", s->probes);
     return HB_OK;

@@ -104,6 +104,15 @@ const double *hb_problem_initial_place(const hb_problem *problem)
     return law && law->place ? law->place(problem) : NULL;
 }
 
+hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *problem, int axis,
+                                       double low, double high, int *known, double *log_mass)
+{
+    HB_TRY(check_given(context, problem, "the mass of an initial density"));
+    const hb_initial_law *law = problem->initial.law;
+    *known = law->axis_mass != NULL;
+    return *known ? law->axis_mass(context, problem, axis, low, high, log_mass) : HB_OK;
+}
+
 hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,
                                      hb_graph *graph, int *has, hb_node *log_density)
 {

@@ -11,6 +11,7 @@ typedef struct hb_initial_facts {
     int smooth; /* quadratures over it converge fast */
     int box;    /* constant on the box of its mass, 0 elsewhere: no slope shows the walls */
     int serial; /* it and its draws may be asked by one thread at a time */
+    int broken; /* its formula has kinks or jumps, 1, or poles, 2 */
     int point; /* all mass in one place (hb_problem_initial_place): there is no density at time 0 */
     const char *note; /* for the note of a result; NULL: nothing */
 } hb_initial_facts;
@@ -19,6 +20,10 @@ const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
 
 /* x0[d] of a start that is a point; NULL: it is none. */
 const double *hb_problem_initial_place(const hb_problem *problem);
+/* ln of the mass that an axis, 0 .. d-1, has between low and high, where the axes are independent; *known: 0 when that
+ * is not known. */
+hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *problem, int axis,
+                                       double low, double high, int *known, double *log_mass);
 /* ln u(x,0), normalised, as a node of a graph whose variables are x1 .. xd; it has no value (NaN) or is -inf where u is 0.
  * *has: 0 when the start has no formula. */
 hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,

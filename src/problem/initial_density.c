@@ -72,7 +72,7 @@ static void destroy(hb_context *context, void *data)
     .kind = HB_INITIAL_KIND_DENSITY, .destroy = destroy, .formula = formula, HB_BOX_DENSITY_LAW
 
 static const hb_initial_law smooth = {.facts = {.smooth = 1}, JOINT_LAW};
-static const hb_initial_law rough = {JOINT_LAW};
+static const hb_initial_law rough = {.facts = {.broken = 1}, JOINT_LAW};
 
 static hb_status count_breaks(joint *j, hb_node node)
 {
@@ -133,8 +133,8 @@ static hb_status create_product(const hb_initial_text *text, hb_problem *problem
     hb_line_product *product;
     double sign = 1;
     hb_graph_is_constant(graph, axis[0], &sign);
-    HB_TRY(hb_line_product_begin(text, problem, &product));
     problem->initial.law = &hb_initial_product; /* its destroy, should this fail */
+    HB_TRY(hb_line_product_begin(text, problem, &product));
     for (int j = 0; j < text->dim; j++) {
         hb_node node;
         HB_TRY(hb_log_form_copy(graph, axis[j + 1], -j, product->graph, &node));

@@ -46,6 +46,9 @@ struct hb_initial_law {
     /* Adds ln u(x,0), normalised, as a node of a graph with the variables x1 .. xd; NULL: it has no formula. It has no
      * value where u is 0. */
     hb_status (*formula)(const hb_problem *problem, hb_graph *graph, hb_node *log_density);
+    /* ln of the mass that axis 0 .. d-1 has between low and high, for independent axes; NULL: not known. */
+    hb_status (*axis_mass)(hb_context *context, const hb_problem *problem, int axis, double low,
+                           double high, double *log_mass);
     /* The place of a start that is a single point, x0[d]; NULL: it is none. */
     const double *(*place)(const hb_problem *problem);
     int average_is_diagonal; /* only where the covariance is */

@@ -154,6 +154,14 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
     return HB_OK;
 }
 
+static hb_status axis_mass(hb_context *context, const hb_problem *problem, int axis, double low,
+                           double high, double *log_mass)
+{
+    const hb_line_product *product = problem->initial.data;
+    return hb_line_density_log_mass(context, product->lines[product->of_axis[axis]], low, high,
+                                    log_mass);
+}
+
 static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
 {
     const hb_line_product *product = problem->initial.data;
@@ -172,17 +180,21 @@ static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *lo
 
 #define PRODUCT_LAW                                                                                \
     .kind = HB_INITIAL_KIND_DENSITY, .destroy = hb_line_product_destroy, .evaluate = evaluate,     \
-    .box = box, .draw = draw, .formula = formula
+    .box = box, .draw = draw, .formula = formula, .axis_mass = axis_mass
 
-static const hb_initial_law smooth = {.facts = {.smooth = 1}, PRODUCT_LAW};
-static const hb_initial_law rough = {PRODUCT_LAW};
+static const hb_initial_law laws[] = {{.facts = {.smooth = 1}, PRODUCT_LAW},
+                                      {.facts = {.broken = 1}, PRODUCT_LAW},
+                                      {.facts = {.broken = 2}, PRODUCT_LAW}};
 
 void hb_line_product_end(hb_problem *problem)
 {
     const hb_line_product *product = problem->initial.data;
-    int all = 1;
-    for (int k = 0; k < product->n_lines; k++) all &= hb_line_density_is_smooth(product->lines[k]);
-    problem->initial.law = all ? &smooth : &rough;
+    int worst = 0;
+    for (int k = 0; k < product->n_lines; k++) {
+        const int breaks = hb_line_density_breaks(product->lines[k]);
+        worst = breaks > worst ? breaks : worst;
+    }
+    problem->initial.law = laws + worst;
 }
 
 const hb_initial_law hb_initial_product = {HB_INITIAL_TEXT("product", "product(EXPR)"),

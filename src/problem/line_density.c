@@ -11,6 +11,7 @@
  * that it has there. What does not fall has no finite mass and is refused.
  * A number to reproduce: 1/(1 + x^2) has the mass pi. */
 #include "problem/line_density.h"
+#include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
@@ -33,7 +34,8 @@ static const double RESOLVED[N_RESOLVED] = {1e-13, 1e-10, 1e-8};
 typedef struct ray {
     double e;        /* its end */
     double sign;     /* of x - e */
-    double low, top; /* of v */
+    double whole;    /* ln of its length */
+    double low, top; /* of v, where there is mass */
     double before;   /* mass left of the ray */
     double mass;     /* of the whole */
     double tail;     /* mass below low */
@@ -49,7 +51,7 @@ struct hb_line_density {
     hb_program *value;     // ln u, u
     hb_program *gradient;  // ln u, u, their slopes
     hb_program *arguments; // of the breaks, NULL: none
-    int n_breaks, n_places, n_rays;
+    int n_breaks, n_places, n_rays, has_pole;
     double place[MAX_PLACES]; /* in order once all are found */
     ray rays[2 * MAX_PLACES + 2];
     double peak; /* of ln of all integrands */
@@ -97,6 +99,7 @@ static hb_status find_breaks(hb_line_density *line)
         HB_CHECK(line->context, line->n_breaks < MAX_BREAKS, HB_ERROR_ARGUMENT,
                  "%s: the density has more than %d kinks, jumps and poles", line->what, MAX_BREAKS);
         found[line->n_breaks++] = argument;
+        line->has_pole |= kind == HB_BREAK_POLE || graph->nodes[i].op == HB_OP_POW;
     }
     if (line->n_breaks == 0) return HB_OK;
     return hb_program_compile(graph, line->n_breaks, found, &line->arguments);
@@ -252,8 +255,8 @@ static void cut_rays(hb_line_density *line)
     for (int k = 0; k < n; k++) {
         const double left = k > 0 ? log(0.5 * (p[k] - p[k - 1])) : LAST;
         const double right = k + 1 < n ? log(0.5 * (p[k + 1] - p[k])) : LAST;
-        line->rays[line->n_rays++] = (ray){.e = p[k], .sign = -1, .top = left};
-        line->rays[line->n_rays++] = (ray){.e = p[k], .sign = 1, .top = right};
+        line->rays[line->n_rays++] = (ray){.e = p[k], .sign = -1, .whole = left, .top = left};
+        line->rays[line->n_rays++] = (ray){.e = p[k], .sign = 1, .whole = right, .top = right};
     }
     for (int k = 0; k < line->n_rays; k++)
         line->rays[k].low = fmin(first_v(line->rays[k].e), line->rays[k].top - 1);
@@ -458,15 +461,67 @@ hb_status hb_line_density_quantile(hb_context *context, const hb_line_density *l
     return HB_OK;
 }
 
+/* The mass between distances a < b of a ray's end; 0 <= a. Without the ray's sides it is a Gauss rule in ln of the
+ * distance, in pieces of PIECE at most, so that deep tails keep their digits. */
+static hb_status mass_on(hb_context *context, const hb_line_density *line, const ray *r, double a,
+                         double b, double *mass)
+{
+    enum { GAUSS = 16 };
+    static const double PIECE = 0.5;
+    double nodes[GAUSS], weights[GAUSS], x[GAUSS], pairs[2 * GAUSS], l[GAUSS];
+    *mass = 0;
+    if (!(b > a)) return HB_OK;
+    if (a < exp(r->low)) { // from the end itself: what the panels know
+        const double top = fmin(log(b), r->top);
+        if (!r->panels) return HB_OK;
+        if (top <= r->low)
+            *mass = r->tail > 0 ? r->tail * exp(r->slope * (top - r->low)) : 0;
+        else
+            HB_TRY(hb_panels_integral(context, r->panels, top, mass));
+        if (top > r->low) *mass += r->tail;
+        if (a > 0 && r->tail > 0) *mass -= r->tail * exp(r->slope * (log(a) - r->low));
+        return HB_OK;
+    }
+    HB_TRY(hb_quadrature_beta(context, 1, 1, GAUSS, nodes, weights));
+    const double low = log(a), high = log(b);
+    const int pieces = (int)ceil((high - low) / PIECE);
+    for (int p = 0; p < pieces; p++) {
+        const double from = low + (high - low) * p / pieces, width = (high - low) / pieces;
+        for (int k = 0; k < GAUSS; k++) x[k] = x_on(r->e, r->sign, from + width * nodes[k]);
+        HB_TRY(look(context, line, GAUSS, x, pairs, l));
+        for (int k = 0; k < GAUSS; k++)
+            *mass += width * weights[k] * exp(l[k] + from + width * nodes[k] - line->peak);
+    }
+    return HB_OK;
+}
+
+hb_status hb_line_density_log_mass(hb_context *context, const hb_line_density *line, double a,
+                                   double b, double *log_mass)
+{
+    double sum = 0;
+    for (int k = 0; k < line->n_rays; k++) {
+        const ray *r = line->rays + k;
+        const double reach = r->whole < LAST ? exp(r->whole) : INFINITY;
+        const double first = r->sign > 0 ? a - r->e : r->e - b,
+                     last = r->sign > 0 ? b - r->e : r->e - a;
+        double mass;
+        HB_TRY(mass_on(context, line, r, fmin(fmax(first, 0), reach), fmin(fmax(last, 0), reach),
+                       &mass));
+        sum += fmax(mass, 0);
+    }
+    *log_mass = log(sum / line->total);
+    return HB_OK;
+}
+
 void hb_line_density_box(const hb_line_density *line, double *low, double *high)
 {
     *low = line->low;
     *high = line->high;
 }
 
-int hb_line_density_is_smooth(const hb_line_density *line)
+int hb_line_density_breaks(const hb_line_density *line)
 {
-    return line->n_breaks == 0;
+    return line->n_breaks == 0 ? 0 : line->has_pole ? 2 : 1;
 }
 
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total)

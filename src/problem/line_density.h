@@ -18,8 +18,11 @@ hb_status hb_line_density_evaluate(hb_context *context, const hb_line_density *l
 /* x with u of the mass below it, 0 < u < 1. */
 hb_status hb_line_density_quantile(hb_context *context, const hb_line_density *line, double u,
                                    double *x);
+/* ln of the mass between a and b, a < b. */
+hb_status hb_line_density_log_mass(hb_context *context, const hb_line_density *line, double a,
+                                   double b, double *log_mass);
 void hb_line_density_box(const hb_line_density *line, double *low, double *high);
-int hb_line_density_is_smooth(const hb_line_density *line);
+int hb_line_density_breaks(const hb_line_density *line); /* 0: smooth; 1: kinks, jumps; 2: poles */
 /* ln u as a node of the graph that it was made in, and what has to be subtracted to normalise it. */
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total);
 

@@ -41,9 +41,10 @@ enum {
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
-static const double STEEPEST = 150;   /* |dF/dx| tau of a drift with kinks, for walks */
-static const double ROUND_PART = 0.2; /* of the time that is left, for one round */
-static const double FEW_PART = 0.2;   /* of the pilot's time, for a few walks where nothing ended */
+static const double STEEPEST = 150;            /* |dF/dx| tau of a drift with kinks, for walks */
+static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
+static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
+static const double FEW_PART = 0.2; /* of the pilot's time, for a few walks where nothing ended */
 static const double REST = 0.4; /* of the whole time, that is left for rounds after all trials */
 static const double MOST_GROWTH = 1e6; /* of a linear drift, over the way, where ends are drawn */
 static const double LARGEST = 300;     /* ln of the largest value that is counted, over the scale */
@@ -53,7 +54,7 @@ typedef struct walk_estimator {
     hb_context *context;
     hb_walk_problem shared;
     hb_walk_linear linear;
-    int breaks;     /* the drift has kinks or jumps, and nothing is in closed form */
+    int breaks;     /* the drift or the start has kinks or jumps, and nothing is in closed form */
     int closed;     /* nothing is drawn: values and errors are these */
     double *values; // (n, 1 + d): ln u, score
     double *errors; // (n, 1 + d)
@@ -404,6 +405,28 @@ static hb_status steepest(const walk_estimator *w, const double *x0, double *scr
     return HB_OK;
 }
 
+/* Walks that are led to a point hardly leave the way there: what the drift does beyond a kink beside it may be seen by
+ * none of them. 1: a break may be within BESIDE deviations of the way from x0. */
+static hb_status is_beside(const walk_estimator *w, const double *x0, int *yes)
+{
+    const hb_problem *problem = w->shared.problem;
+    const hb_drift_facts *facts = hb_problem_facts(problem);
+    const size_t d = w->shared.d, n = (size_t)facts->n_breaks;
+    const double *place = w->shared.place, reach = BESIDE * sqrt(2 * w->shared.tau);
+    void *memory;
+    if (!place || n == 0) return HB_OK;
+    HB_TRY(hb_allocate(w->context, d + n, sizeof(hb_interval), &memory));
+    hb_interval *box = memory, *arguments = box + d;
+    for (size_t k = 0; k < d; k++)
+        box[k] = (hb_interval){fmin(x0[k], place[k]) - reach, fmax(x0[k], place[k]) + reach};
+    const hb_status status = hb_problem_ranges(w->context, problem, box,
+                                               (hb_interval){0, w->shared.tau}, NULL, arguments);
+    for (size_t k = 0; k < n && status == HB_OK; k++)
+        *yes |= arguments[k].low <= 0 && arguments[k].high >= 0;
+    hb_release(w->context, memory);
+    return status;
+}
+
 /* Near kinks that are steep, what counts may sit in walks that are too rare to be seen. */
 static hb_status doubt_breaks(walk_estimator *w)
 {
@@ -414,10 +437,13 @@ static hb_status doubt_breaks(walk_estimator *w)
     hb_status status = HB_OK;
     for (size_t i = 0; i < w->n && status == HB_OK; i++) {
         double most, *error = w->errors + i * (1 + d);
+        int beside = hb_problem_initial_facts(w->shared.problem)->broken;
         status = steepest(w, w->points + i * d, memory, &most);
+        if (status == HB_OK) status = is_beside(w, w->points + i * d, &beside);
         const int steep = most * w->shared.tau > STEEPEST;
-        error[0] = steep ? INFINITY : 0;
-        for (size_t k = 0; k < d; k++) error[1 + k] = steep || no_score ? INFINITY : 0;
+        error[0] = steep ? INFINITY : beside ? UNSEEN : 0;
+        for (size_t k = 0; k < d; k++)
+            error[1 + k] = steep || no_score ? INFINITY : error[0] / sqrt(2 * w->shared.tau);
     }
     hb_release(w->context, memory);
     return status;
@@ -475,7 +501,8 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&
                        hb_problem_is_autonomous(problem) &&
                        hb_problem_facts(problem)->n_breaks == 0;
-    w->breaks = !w->closed && hb_problem_facts(problem)->n_breaks > 0;
+    w->breaks = !w->closed && (hb_problem_facts(problem)->n_breaks > 0 ||
+                               hb_problem_initial_facts(problem)->broken);
     const size_t most = shared->gradient ? GRADIENT_FRAME_DIM : FULL_FRAME_DIM;
     shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);

@@ -313,6 +313,8 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--initial": "stationary", "--drift": "x"}, "normalise"),
     ({"--initial": "stationary", "--drift": "y, -2*x", "--at": "0,0"}, "gradient"),
     ({"--initial": "uniform(1 0)"}, "uniform"),
+    ({"--initial": "point()"}, "coordinates by blanks"),
+    ({"--initial": "product(-exp(-x^2))"}, "must not be negative"),
     ({"--initial": None}, "--initial is missing"),
     ({"--drift": None}, "--drift is missing"),
     ({"--time": None}, "--time is missing"),

@@ -48,8 +48,8 @@ static void wrong_problems_are_refused(void **state)
         {0, "1/(x-x)", NULL, "1", "uniform(0 1)", 1, "it must be finite"},
         {0, "x", NULL, "1", "cauchy(1)", 1,
          "'cauchy' is not known; it must be gaussian(...), mixture(FILE), stationary, "
-         "samples(FILE) "
-         "or uniform(...)"},
+         "samples(FILE)"
+         ", uniform(...), product(EXPR), density(EXPR) or point(...)"},
         {0, "x", NULL, "1", "gaussian(mean=0", 1, "does not end with the parenthesis"},
         {0, "x", NULL, "1", "gaussian(0, 1)", 1, "'0' is not known; write mean="},
         {0, "x", NULL, "1", "gaussian(sd=1)", 1, "'sd' is not known"},
