@@ -111,6 +111,21 @@ def test_the_stationary_density_of_a_double_well():
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
 
 
+@pytest.mark.parametrize("seed", [2, 6])
+def test_a_short_time_is_no_rest(seed):
+    """In a short time nothing changes; what counts is that trajectories have forgotten where they were."""
+    x = np.array([[0, 0], [2, 0.3]])
+    s = heatball.solve(time=np.inf, at=x, samples=128, seed=seed, **LANGEVIN)
+    rest = float(s.note.split("at rest from the time ")[1].split()[0])
+    assert rest > 2
+
+
+def test_wells_that_are_never_left_are_refused():
+    with pytest.raises(heatball.Error, match="rest"):
+        heatball.solve(drift="y, x - x^3 - y", noise="0, 0.3", initial="gaussian(mean=1 0, var=0.02)", time=np.inf,
+                       at=[[1, 0]], samples=128)
+
+
 def test_the_stationary_density_of_a_spring_is_exact():
     """dq = p, dp = -q - p/2 + 0.7 dW: N(0, 0.49) in both, whatever the start."""
     s = heatball.solve(drift="y, -x - y/2", noise="0, 0.7", initial="gaussian(mean=3 1, var=2)", time=np.inf,
