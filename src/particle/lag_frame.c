@@ -20,6 +20,7 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
+#include "problem/initial_average.h"
 #include "problem/noise.h"
 
 #include <math.h>
@@ -190,6 +191,33 @@ static hb_status cross(builder *b, double r, double h, int *fits)
     return HB_OK;
 }
 
+/* ---- the start ------------------------------------------------------------------------------------ */
+
+/* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of h over it,
+ *     int u0(y) N(x; x + Phi (y - phi), S) dy,
+ * and its gradient by x. Draws of samples(...) have no kernel, so they are left out. */
+static hb_status average_start(builder *b, hb_lag_frame *out)
+{
+    const size_t d = b->d;
+    const hb_initial_kind kind = hb_problem_initial_kind(b->problem);
+    void *memory;
+    out->start[0] = NAN;
+    if (!(out->lag == b->end) || !hb_initial_moves(b->problem)) return HB_OK;
+    if (kind != HB_INITIAL_KIND_GAUSSIAN && kind != HB_INITIAL_KIND_MIXTURE) return HB_OK;
+    HB_TRY(hb_allocate(b->context, d + hb_initial_moved_work(b->problem), sizeof(double), &memory));
+    double *shift = memory;
+    for (size_t i = 0; i < d; i++) shift[i] = b->x[i] - hb_dot(d, b->Phi + i * d, out->place);
+    hb_initial_moved(b->problem, b->Phi, shift, b->S, b->x, shift + d, out->start, out->start + 1);
+    if (!hb_all_finite(1 + d, out->start)) out->start[0] = NAN;
+    hb_release(b->context, memory);
+    return HB_OK;
+}
+
+int hb_lag_knows_start(const hb_lag_frame *frame)
+{
+    return isfinite(frame->start[0]);
+}
+
 /* ---- a frame ------------------------------------------------------------------------------------- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
@@ -241,7 +269,7 @@ static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
         HB_TRY(keep(b, r, k % HB_LAG_NODES, out, found));
         *singular = !*found;
     }
-    return HB_OK;
+    return *found ? average_start(b, out) : HB_OK;
 }
 
 /* The integral of every node's Lagrange polynomial from 0 to every node. */
@@ -284,10 +312,10 @@ hb_status hb_lag_frame_create(hb_context *context, const hb_problem *problem, co
     b.x = x;
     *out = (hb_lag_frame){.d = d, .lag = lag};
     *found = *singular = 0;
-    hb_status status =
-        HB_WORKSPACE(context, &out->work, HB_ARRAY(out->place, n * d), HB_ARRAY(out->drift, n * d),
-                     HB_ARRAY(out->jacobian, n * d * d), HB_ARRAY(out->white, n * d * d),
-                     HB_ARRAY(out->root, n * d * d), HB_ARRAY(out->log_top, n));
+    hb_status status = HB_WORKSPACE(context, &out->work, HB_ARRAY(out->place, n * d),
+                                    HB_ARRAY(out->drift, n * d), HB_ARRAY(out->jacobian, n * d * d),
+                                    HB_ARRAY(out->white, n * d * d), HB_ARRAY(out->root, n * d * d),
+                                    HB_ARRAY(out->log_top, n), HB_ARRAY(out->start, 1 + d));
     if (status == HB_OK) status = create_builder(&b);
     if (status == HB_OK) status = build(&b, out, found, singular);
     hb_workspace_destroy(&b.work);
@@ -357,7 +385,12 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
     double *gap = work, *w = gap + d, *g = w + d, *q = g + d;
     memset(out->a, 0, sizeof out->a);
     memset(out->b, 0, HB_LAG_RULES * d * sizeof *out->b);
-    for (size_t j = 0; j < HB_LAG_NODES; j++) {
+    if (f->from_start) {
+        const double h = exp(f->start[0] - log_scale);
+        for (size_t i = 0; i < d; i++) q[i] = h * f->start[1 + i];
+        add_value(f, 0, h, q, out);
+    }
+    for (size_t j = f->from_start ? 1 : 0; j < HB_LAG_NODES; j++) {
         const double exponent = log_kernel(f, j, y[j], gap, w) - log_scale;
         if (!(exponent > -NEGLIGIBLE)) continue;
         const double h = exp(exponent);

@@ -23,6 +23,7 @@ typedef struct hb_lag_task {
 typedef struct hb_lag_choice {
     double lag;
     int rule;
+    int from_start;   /* see lag_frame.h */
     int found;        /* 0: no lag has a frame */
     int singular;     /* then: because the noise does not reach every direction */
     double log_scale; /* ln of the mean */
