@@ -264,9 +264,13 @@ static hb_status make_frame(void *user, size_t i, int thread)
                                p->task.end, p->choices[i].lag, p->task.frozen, p->frames + i,
                                &found, &singular));
     p->frames[i].from_start = p->choices[i].from_start;
-    for (size_t k = 0; k <= d && p->choices[i].from_start;
-         k++) // of the frame, where nothing else is left
-        p->known[i * (1 + d) + k] = ROUNDING * (k == 0 ? 1 : 1 + fabs(p->frames[i].start[k]));
+    if (!p->choices[i].from_start) return HB_OK;
+    double *known = p->known + i * (1 + d);
+    if (p->choices[i].unseen)
+        HB_TRY(
+            hb_lag_correction(p->task.context, p->task.problem, p->task.end, p->frames + i, known));
+    for (size_t k = 0; k <= d; k++) /* of the frame, where nothing else is left */
+        known[k] += ROUNDING * (k == 0 ? 1 : 1 + fabs(p->frames[i].start[k]));
     return HB_OK;
 }
 

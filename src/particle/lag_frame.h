@@ -44,6 +44,9 @@ void hb_lag_frame_destroy(hb_lag_frame *frame);
 size_t hb_lag_work(size_t d); /* doubles */
 /* The mean of the kernel over the start in closed form, where there is one and the lag is the whole time. */
 int hb_lag_knows_start(const hb_lag_frame *frame);
+/* How large the correction may be where too few paths show it: rest[0] relative to u, rest[1 + k] for the score. */
+hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, double end,
+                            const hb_lag_frame *frame, double *rest);
 /* ln of the kernel at the whole lag, for a path that is at y there. */
 double hb_lag_log_kernel(const hb_lag_frame *frame, const double *y, double *work);
 /* The value of one path, which is at y[j] with the drift f[j] at each of the lags, over e^log_scale. */

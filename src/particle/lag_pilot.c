@@ -31,8 +31,9 @@ enum {
 };
 
 static const double FEW = 30, PART = 0.5;
-static const double HIDDEN = 0.25; /* of the variance with which a bias is seen */
-static const double SURE = 3;      /* errors of what the step changes, to count */
+static const double HIDDEN = 0.25;      /* of the variance with which a bias is seen */
+static const double MOST_UNSEEN = 0.05; /* of a correction that too few paths show, relative */
+static const double SURE = 3;           /* errors of what the step changes, to count */
 static const double ENOUGH = 4, TOO_FEW = 16,
                     HOPELESS = 1e9; /* a spread of so few paths says nothing */
 
@@ -191,6 +192,22 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
     return m[0].square > 0 ? m[0].absolute * m[0].absolute / m[0].square : 0;
 }
 
+/* The same lag with the mean over the start. Where too few paths show the correction, its bound must be small, and is
+ * claimed. */
+static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *frame, size_t lag,
+                           double effective, double *scratch, double *best, hb_lag_choice *out)
+{
+    const int seen = effective >= TOO_FEW || hb_problem_is_linear(p->task->problem);
+    frame->from_start = 1;
+    if (!seen) {
+        HB_TRY(hb_lag_correction(alone, p->task->problem, p->task->end, frame, scratch));
+        if (!(scratch[0] < MOST_UNSEEN)) return HB_OK;
+    }
+    try_lag(p, frame, lag, scratch, best, out);
+    if (out->from_start) out->unseen = !seen;
+    return HB_OK;
+}
+
 static hb_status choose(void *user, size_t i, int thread)
 {
     pilot *p = user;
@@ -210,8 +227,10 @@ static hb_status choose(void *user, size_t i, int thread)
         if (!found) continue;
         double *scratch = p->scratch + (size_t)thread * p->width;
         const double effective = try_lag(p, &frame, k, scratch, &best, out);
-        frame.from_start = hb_lag_knows_start(&frame);
-        if (frame.from_start) try_lag(p, &frame, k, scratch, &best, out);
+        if (hb_lag_knows_start(&frame))
+            HB_TRY(
+                hb_context_adopt(task->context, alone,
+                                 try_start(p, alone, &frame, k, effective, scratch, &best, out)));
         hb_lag_frame_destroy(&frame);
         if (effective < ENOUGH && best < HOPELESS / TOO_FEW) break; // shorter ones see fewer still
     }
