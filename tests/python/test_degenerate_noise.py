@@ -44,6 +44,22 @@ def test_a_force_with_inertia_and_a_swimmer(problem, truth):
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
 
 
+SOON = {  # at t = 0.1, as above
+    (0.2, 0.3): (0.3444504914, 1.1583180267, -0.8001022828),
+    (1, -0.5): (0.2042132716, -1.5549034123, 1.3748387341),
+}
+
+
+def test_short_times_need_hardly_a_path():
+    """The mean over the start is in closed form, and the correction that no path shows is bounded and claimed."""
+    s = heatball.solve(time=0.1, at=np.array(list(SOON)), samples=2048, **LANGEVIN)
+    assert np.all(s.density_se < 1e-3 * s.density)
+    z, z_score = deviations(s, SOON)
+    assert len(z) == 2 and np.all(np.abs(z) < 3) and np.all(np.abs(z_score) < 3)
+    s = heatball.solve(time=1e-5, at=np.array(list(SOON)), samples=2048, **LANGEVIN)
+    assert np.all(s.density_se < 1e-8 * s.density)
+
+
 def test_a_kink_in_the_force():
     """The same well with |x| instead of x^2: the kernel's frame is frozen, and nothing is known in closed form but the
     symmetry and the mass."""
