@@ -30,7 +30,9 @@ enum {
 
 static const double FIRST_STEP = 1.0 / 64; /* of the time */
 static const double LEAST_RATE = 1e-3, MOST_RATE = 1e3;
-static const double CALM = 4; /* errors, of a difference that may be chance */
+static const double STEP = 0.25;     /* the longest first step, over the largest |A| */
+static const double ROUNDING = 1e-9; /* of a kernel's mean over the start */
+static const double CALM = 4;        /* errors, of a difference that may be chance */
 
 /* What one thread works with. */
 typedef struct bench {
@@ -255,11 +257,21 @@ static hb_status check_choices(const lag_estimator *p)
 static hb_status make_frame(void *user, size_t i, int thread)
 {
     lag_estimator *p = user;
+    const size_t d = p->task.d;
     int found, singular;
     (void)thread;
-    return hb_lag_frame_create(p->task.context, p->task.problem, p->task.points + i * p->task.d,
+    HB_TRY(hb_lag_frame_create(p->task.context, p->task.problem, p->task.points + i * d,
                                p->task.end, p->choices[i].lag, p->task.frozen, p->frames + i,
-                               &found, &singular);
+                               &found, &singular));
+    p->frames[i].from_start = p->choices[i].from_start;
+    if (!p->choices[i].from_start) return HB_OK;
+    double *known = p->known + i * (1 + d);
+    if (p->choices[i].unseen)
+        HB_TRY(
+            hb_lag_correction(p->task.context, p->task.problem, p->task.end, p->frames + i, known));
+    for (size_t k = 0; k <= d; k++) /* of the frame, where nothing else is left */
+        known[k] += ROUNDING * (k == 0 ? 1 : 1 + fabs(p->frames[i].start[k]));
+    return HB_OK;
 }
 
 /* The lags that are in use, and their times before all ends. */
@@ -438,7 +450,9 @@ hb_status hb_lag_estimator(hb_context *context, const hb_problem *problem, doubl
     task.end = T;
     HB_TRY(hb_lag_rates(&task, rates));
     task.reach = hb_problem_is_linear(problem) ? T : fmin(T, HB_LAG_REACH / rates[0]);
-    const hb_lag_horizon horizon = {
-        .n_ends = 1, .end = {T}, .step = FIRST_STEP * T, .round = USUAL_ROUND};
+    const hb_lag_horizon horizon = {.n_ends = 1,
+                                    .end = {T},
+                                    .step = fmin(FIRST_STEP * T, STEP / rates[1]),
+                                    .round = USUAL_ROUND};
     return hb_lag_estimator_over(&task, &horizon, settings, out);
 }

@@ -20,12 +20,16 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
+#include "problem/initial_average.h"
 #include "problem/noise.h"
+#include "random/streams.h"
 
+#include <heatball/random.h>
+#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-enum { COLLOCATION = 6, MOST_ROUNDS = 60, MOST_PIECES = 64 };
+enum { COLLOCATION = 6, MOST_ROUNDS = 60, MOST_PIECES = 64, TRIALS = 64 };
 
 static const double REACH = 1;           /* largest |A| h of a piece */
 static const double SETTLED = 1e-15;     /* of Picard's rounds */
@@ -190,6 +194,33 @@ static hb_status cross(builder *b, double r, double h, int *fits)
     return HB_OK;
 }
 
+/* ---- the start ------------------------------------------------------------------------------------ */
+
+/* Where the lag goes back to the start, and trajectories start from a sum of Gaussians: the mean of h over it,
+ *     int u0(y) N(x; x + Phi (y - phi), S) dy,
+ * and its gradient by x. Draws of samples(...) have no kernel, so they are left out. */
+static hb_status average_start(builder *b, hb_lag_frame *out)
+{
+    const size_t d = b->d;
+    const hb_initial_kind kind = hb_problem_initial_kind(b->problem);
+    void *memory;
+    out->start[0] = NAN;
+    if (!(out->lag == b->end) || !hb_initial_moves(b->problem)) return HB_OK;
+    if (kind != HB_INITIAL_KIND_GAUSSIAN && kind != HB_INITIAL_KIND_MIXTURE) return HB_OK;
+    HB_TRY(hb_allocate(b->context, d + hb_initial_moved_work(b->problem), sizeof(double), &memory));
+    double *shift = memory;
+    for (size_t i = 0; i < d; i++) shift[i] = b->x[i] - hb_dot(d, b->Phi + i * d, out->place);
+    hb_initial_moved(b->problem, b->Phi, shift, b->S, b->x, shift + d, out->start, out->start + 1);
+    if (!hb_all_finite(1 + d, out->start)) out->start[0] = NAN;
+    hb_release(b->context, memory);
+    return HB_OK;
+}
+
+int hb_lag_knows_start(const hb_lag_frame *frame)
+{
+    return isfinite(frame->start[0]);
+}
+
 /* ---- a frame ------------------------------------------------------------------------------------- */
 
 /* The root of S, W and the top of the kernel at one of the lags; 0 where S has none. */
@@ -241,7 +272,7 @@ static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
         HB_TRY(keep(b, r, k % HB_LAG_NODES, out, found));
         *singular = !*found;
     }
-    return HB_OK;
+    return *found ? average_start(b, out) : HB_OK;
 }
 
 /* The integral of every node's Lagrange polynomial from 0 to every node. */
@@ -284,10 +315,10 @@ hb_status hb_lag_frame_create(hb_context *context, const hb_problem *problem, co
     b.x = x;
     *out = (hb_lag_frame){.d = d, .lag = lag};
     *found = *singular = 0;
-    hb_status status =
-        HB_WORKSPACE(context, &out->work, HB_ARRAY(out->place, n * d), HB_ARRAY(out->drift, n * d),
-                     HB_ARRAY(out->jacobian, n * d * d), HB_ARRAY(out->white, n * d * d),
-                     HB_ARRAY(out->root, n * d * d), HB_ARRAY(out->log_top, n));
+    hb_status status = HB_WORKSPACE(context, &out->work, HB_ARRAY(out->place, n * d),
+                                    HB_ARRAY(out->drift, n * d), HB_ARRAY(out->jacobian, n * d * d),
+                                    HB_ARRAY(out->white, n * d * d), HB_ARRAY(out->root, n * d * d),
+                                    HB_ARRAY(out->log_top, n), HB_ARRAY(out->start, 1 + d));
     if (status == HB_OK) status = create_builder(&b);
     if (status == HB_OK) status = build(&b, out, found, singular);
     hb_workspace_destroy(&b.work);
@@ -357,7 +388,12 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
     double *gap = work, *w = gap + d, *g = w + d, *q = g + d;
     memset(out->a, 0, sizeof out->a);
     memset(out->b, 0, HB_LAG_RULES * d * sizeof *out->b);
-    for (size_t j = 0; j < HB_LAG_NODES; j++) {
+    if (f->from_start) {
+        const double h = exp(f->start[0] - log_scale);
+        for (size_t i = 0; i < d; i++) q[i] = h * f->start[1 + i];
+        add_value(f, 0, h, q, out);
+    }
+    for (size_t j = f->from_start ? 1 : 0; j < HB_LAG_NODES; j++) {
         const double exponent = log_kernel(f, j, y[j], gap, w) - log_scale;
         if (!(exponent > -NEGLIGIBLE)) continue;
         const double h = exp(exponent);
@@ -375,4 +411,59 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
         turn_back(d, f->root + j * d * d, q);
         add_value(f, j, a, q, out);
     }
+}
+
+/* ---- a correction that is not seen --------------------------------------------------------------- */
+
+/* Over lags that are so short that no path comes near, u hardly changes within the kernel, and
+ *     int u R dy = u |det Phi|^-1 E[q.w],    y = phi - W^-1 w,   w ~ N(0, 1):
+ * so the mean of |q.w| at each lag bounds the correction, and that of |L'^-1 (q - w (q.w))| its gradient. */
+static hb_status add_lag(hb_context *context, const hb_problem *problem, double t,
+                         const hb_lag_frame *f, size_t j, double share, const double *normals,
+                         double *rest, double *work)
+{
+    const size_t d = f->d, dd = d * d;
+    double *W = work, *y = W + dd, *F = y + d, *g = F + d, *q = g + d, determinant = 1;
+    int *pivots = (int *)(void *)(q + d);
+    memcpy(W, f->white + j * dd, dd * sizeof *W);
+    if (LAPACKE_dgetrf(LAPACK_ROW_MAJOR, (int)d, (int)d, W, (int)d, pivots) != 0)
+        return hb_fail(context, HB_ERROR_NUMERICAL, "a flow that cannot be followed back");
+    for (size_t i = 0; i < d; i++) determinant *= W[i * d + i] * f->root[j * dd + i * d + i];
+    for (size_t n = 0; n < TRIALS; n++) {
+        const double *w = normals + n * d;
+        memcpy(g, w, d * sizeof *g);
+        LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'N', (int)d, 1, W, (int)d, pivots, g, 1);
+        for (size_t i = 0; i < d; i++) y[i] = f->place[j * d + i] - g[i];
+        HB_TRY(hb_problem_drift_each(context, problem, 1, y, &t, F, NULL, NULL, NULL));
+        for (size_t i = 0; i < d; i++)
+            F[i] += hb_dot(d, f->jacobian + (j * d + i) * d, g) - f->drift[j * d + i];
+        multiply(d, f->white + j * dd, F, q);
+        const double along = hb_dot(d, q, w), part = share / fabs(determinant) / TRIALS;
+        for (size_t i = 0; i < d; i++) q[i] -= along * w[i];
+        turn_back(d, f->root + j * dd, q);
+        rest[0] += part * fabs(along);
+        for (size_t i = 0; i < d; i++) rest[1 + i] += part * fabs(q[i]);
+    }
+    return HB_OK;
+}
+
+hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, double end,
+                            const hb_lag_frame *frame, double *rest)
+{
+    const size_t d = frame->d;
+    void *memory;
+    HB_TRY(hb_allocate(context, TRIALS * d + d * d + 5 * d, sizeof(double), &memory));
+    double *normals = memory;
+    hb_status status = hb_random_normal(context, 1, HB_STREAM_UNSEEN, 0, TRIALS * d, normals);
+    memset(rest, 0, (1 + d) * sizeof *rest);
+    for (size_t j = 1; j < HB_LAG_NODES && status == HB_OK; j++) {
+        const double share = 0.5 * frame->lag * WEIGHTS[0][(j - 1) % HALF_NODES];
+        status = add_lag(context, problem, fmax(end - frame->lag * hb_lag_parts[j], 0), frame, j,
+                         share, normals, rest, normals + TRIALS * d);
+    }
+    for (size_t i = 0; i < d; i++) rest[1 + i] += rest[0] * fabs(frame->start[1 + i]);
+    for (size_t i = 0; i <= d; i++)
+        if (!isfinite(rest[i])) rest[i] = INFINITY;
+    hb_release(context, memory);
+    return status;
 }

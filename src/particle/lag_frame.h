@@ -24,6 +24,9 @@ typedef struct hb_lag_frame {
     double *white;    // (HB_LAG_NODES, d, d): W = L^-1 Phi
     double *root;     // (HB_LAG_NODES, d, d): L
     double *log_top;  // (HB_LAG_NODES): ln of the kernel's largest value
+    double
+        *start; // (1 + d): ln of the kernel's mean over the start, and the gradient; NaN: not known
+    int from_start; /* it takes the place of the kernel at the whole lag, which goes back to the start */
     hb_workspace work;
 } hb_lag_frame;
 
@@ -39,6 +42,11 @@ hb_status hb_lag_frame_create(hb_context *context, const hb_problem *problem, co
 void hb_lag_frame_destroy(hb_lag_frame *frame);
 
 size_t hb_lag_work(size_t d); /* doubles */
+/* The mean of the kernel over the start in closed form, where there is one and the lag is the whole time. */
+int hb_lag_knows_start(const hb_lag_frame *frame);
+/* How large the correction may be where too few paths show it: rest[0] relative to u, rest[1 + k] for the score. */
+hb_status hb_lag_correction(hb_context *context, const hb_problem *problem, double end,
+                            const hb_lag_frame *frame, double *rest);
 /* ln of the kernel at the whole lag, for a path that is at y there. */
 double hb_lag_log_kernel(const hb_lag_frame *frame, const double *y, double *work);
 /* The value of one path, which is at y[j] with the drift f[j] at each of the lags, over e^log_scale. */

@@ -1,7 +1,8 @@
 /* The pilot of short lags.
  *
  * Lags reach/2^k, k = 0 .. HB_MOST_LAGS-1, and for each the rules of 2x7 nodes (checked by 2x3) and of 2x3 (checked by 2x1). All are
- * exact but for the rule in time; they differ in their spread. A long lag has a wide kernel, and a correction that grows
+ * exact but for the rule in time; they differ in their spread. The lag that goes back to the start is tried with the drawn
+ * start and, where there is a closed form, with the mean over it. A long lag has a wide kernel, and a correction that grows
  * with it; a short one sees few paths; nodes that are very near to the end see rare large values in many dimensions.
  * From up to MOST_PATHS trajectories of its own seed the pilot tells, for N samples that are asked for,
  *     cost = (var a/(N A^2) + bias^2) + mean_k spread_k^2 (var S_k/N + bias_k^2),   times 1 + FEW/effective,
@@ -30,8 +31,9 @@ enum {
 };
 
 static const double FEW = 30, PART = 0.5;
-static const double HIDDEN = 0.25; /* of the variance with which a bias is seen */
-static const double SURE = 3;      /* errors of what the step changes, to count */
+static const double HIDDEN = 0.25;      /* of the variance with which a bias is seen */
+static const double MOST_UNSEEN = 0.05; /* of a correction that too few paths show, relative */
+static const double SURE = 3;           /* errors of what the step changes, to count */
 static const double ENOUGH = 4, TOO_FEW = 16,
                     HOPELESS = 1e9; /* a spread of so few paths says nothing */
 
@@ -166,7 +168,7 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
     const size_t d = p->task->d, own = hb_spread_size(d) + hb_bias_size(d);
     double *rows = scratch + RULES * own, *work = rows + RULES * hb_lag_row(d);
     moments m[RULES] = {{0}};
-    const double top = find_top(p, frame, lag, work);
+    const double top = frame->from_start ? frame->start[0] : find_top(p, frame, lag, work);
     if (!isfinite(top)) return 0;
     memset(scratch, 0, RULES * own * sizeof *scratch);
     for (size_t r = 0; r < RULES; r++) {
@@ -182,11 +184,28 @@ static double try_lag(const pilot *p, const hb_lag_frame *frame, size_t lag, dou
     }
     for (int r = 0; r < RULES; r++) {
         hb_lag_choice choice = {.lag = p->times.lag[lag], .rule = r, .found = 1};
+        choice.from_start = frame->from_start;
         const double cost = m[r].n > 1 ? judge(p, m + r, top, &choice) : INFINITY;
         if (cost < *best || !out->found) *out = choice;
         *best = fmin(*best, cost);
     }
     return m[0].square > 0 ? m[0].absolute * m[0].absolute / m[0].square : 0;
+}
+
+/* The same lag with the mean over the start. Where too few paths show the correction, its bound must be small, and is
+ * claimed. */
+static hb_status try_start(const pilot *p, hb_context *alone, hb_lag_frame *frame, size_t lag,
+                           double effective, double *scratch, double *best, hb_lag_choice *out)
+{
+    const int seen = effective >= TOO_FEW || hb_problem_is_linear(p->task->problem);
+    frame->from_start = 1;
+    if (!seen) {
+        HB_TRY(hb_lag_correction(alone, p->task->problem, p->task->end, frame, scratch));
+        if (!(scratch[0] < MOST_UNSEEN)) return HB_OK;
+    }
+    try_lag(p, frame, lag, scratch, best, out);
+    if (out->from_start) out->unseen = !seen;
+    return HB_OK;
 }
 
 static hb_status choose(void *user, size_t i, int thread)
@@ -206,8 +225,12 @@ static hb_status choose(void *user, size_t i, int thread)
                                 p->times.lag[k], task->frozen, &frame, &found, &singular)));
         out->singular |= singular;
         if (!found) continue;
-        const double effective =
-            try_lag(p, &frame, k, p->scratch + (size_t)thread * p->width, &best, out);
+        double *scratch = p->scratch + (size_t)thread * p->width;
+        const double effective = try_lag(p, &frame, k, scratch, &best, out);
+        if (hb_lag_knows_start(&frame))
+            HB_TRY(
+                hb_context_adopt(task->context, alone,
+                                 try_start(p, alone, &frame, k, effective, scratch, &best, out)));
         hb_lag_frame_destroy(&frame);
         if (effective < ENOUGH && best < HOPELESS / TOO_FEW) break; // shorter ones see fewer still
     }

@@ -23,8 +23,10 @@ typedef struct hb_lag_task {
 typedef struct hb_lag_choice {
     double lag;
     int rule;
-    int found;        /* 0: no lag has a frame */
-    int singular;     /* then: because the noise does not reach every direction */
+    int from_start; /* see lag_frame.h */
+    int unseen;   /* then: too few paths show the correction; hb_lag_correction is to be claimed */
+    int found;    /* 0: no lag has a frame */
+    int singular; /* then: because the noise does not reach every direction */
     double log_scale; /* ln of the mean */
     double error;     /* relative, by chance, that is expected of the density */
     double step_bias; /* relative, of the step */

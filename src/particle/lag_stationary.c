@@ -6,12 +6,14 @@
  * Each trajectory is averaged over ENDS ends; the error is that of whole trajectories, which are independent, so no
  * correlation time enters it.
  *
- * When is a trajectory at rest? PROBES trajectories are looked at at t_k = t_0 2^k. Means of test functions of the
- * coordinates (themselves, squares, tanh, cosines, products of neighbours) are compared from one time to the next, path by path; where
- * QUIET comparisons after one another stay within CALM of their errors, the first of them is the time of rest t_k. A
- * deviation that has fallen from 1 to CALM/sqrt(PROBES) by t_k is below 1e-4 at WAIT t_k, where averages begin. They
- * go on for as long; the estimator compares the first half of the ends with the second (lag_estimator.c) and says
- * so where they differ. Trajectories that still drift apart after MOST_DOUBLINGS, or are lost, have no stationary density.
+ * When is a trajectory at rest? PROBES trajectories are looked at at t_k = t_0 2^k. Test functions of the coordinates
+ * (themselves, squares, tanh, cosines, products of neighbours) are compared from one time to the next. It is quiet where
+ * their means stay within CALM errors of the change, and the correlation of each, over the paths, between both times is
+ * below FORGOTTEN: in a short time nothing changes either, and paths that do not leave their wells never forget. The first of
+ * QUIET quiet times after one another is the time of rest t_k. A slow mode that falls to 0.1 between t_k and 2 t_k and changes by
+ * less than CALM/sqrt(PROBES) is below 1e-4 at WAIT t_k, where averages begin. They go on for as long; the
+ * estimator compares the first half of the ends with the second (lag_estimator.c) and claims what differs. Trajectories
+ * that are not quiet after MOST_DOUBLINGS, or are lost, have no stationary density that could be told.
  * A number to reproduce: f = (p, -q - p/2), noise 0.7 on p: exp(-H/0.49)/Z, H = (p^2 + q^2)/2. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -33,6 +35,7 @@ enum {
     ROUND = 1024
 };
 
+static const double FORGOTTEN = 0.1;  /* correlation */
 static const double CALM = 4;         /* errors */
 static const double FIRST = 0.25;     /* t_0, in units of 1/|A| */
 static const double MOST_LOST = 1e-3; /* of the trajectories */
@@ -104,22 +107,33 @@ static int measure(probe *p, size_t k)
     return 1;
 }
 
-/* The largest change from time k to the next, in errors. */
-static double largest_change(const probe *p, size_t k)
+/* What one function does from time k to the next: its change in errors, and the correlation of both over the paths. */
+static void follow_function(const probe *p, size_t k, size_t q, double *change, double *correlation)
 {
-    double most = 0;
-    for (size_t q = 0; q < n_functions(p->task->d); q++) {
-        double sum = 0, squares = 0;
-        for (size_t i = 0; i < PROBES; i++) {
-            const double gap =
-                test_function(p, place(p, k + 1, i), q) - test_function(p, place(p, k, i), q);
-            if (!isfinite(gap)) continue;
-            sum += gap;
-            squares += gap * gap;
-        }
-        if (squares > 0) most = fmax(most, fabs(sum) / sqrt(squares));
+    double n = 0, sum = 0, squares = 0, a1 = 0, b1 = 0, aa = 0, bb = 0, ab = 0;
+    for (size_t i = 0; i < PROBES; i++) {
+        const double a = test_function(p, place(p, k, i), q),
+                     b = test_function(p, place(p, k + 1, i), q);
+        if (!isfinite(a) || !isfinite(b)) continue;
+        n++;
+        sum += b - a;
+        squares += (b - a) * (b - a);
+        a1 += a, b1 += b, aa += a * a, bb += b * b, ab += a * b;
     }
-    return most;
+    const double both = (aa - a1 * a1 / n) * (bb - b1 * b1 / n);
+    *change = squares > 0 ? fabs(sum) / sqrt(squares) : 0;
+    *correlation = both > 0 ? fabs(ab - a1 * b1 / n) / sqrt(both) : 1;
+}
+
+/* Nothing changes from time k to the next, and each path has forgotten where it was. */
+static int is_quiet(const probe *p, size_t k)
+{
+    for (size_t q = 0; q < n_functions(p->task->d); q++) {
+        double change, correlation;
+        follow_function(p, k, q, &change, &correlation);
+        if (!(change < CALM && correlation < FORGOTTEN)) return 0;
+    }
+    return 1;
 }
 
 static hb_status create(const hb_lag_task *task, double first, probe *p)
@@ -145,7 +159,7 @@ static int find_rest(probe *p, size_t n, double *rest)
     *rest = 0;
     if (!measure(p, n - 1)) return 0;
     for (size_t k = 0; k + 1 < n && quiet < QUIET; k++) {
-        quiet = largest_change(p, k) < CALM ? quiet + 1 : 0;
+        quiet = is_quiet(p, k) ? quiet + 1 : 0;
         if (quiet == QUIET) *rest = p->times[k + 1 - QUIET];
     }
     return 1;

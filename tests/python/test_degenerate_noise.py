@@ -44,6 +44,22 @@ def test_a_force_with_inertia_and_a_swimmer(problem, truth):
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
 
 
+SOON = {  # at t = 0.1, as above
+    (0.2, 0.3): (0.3444504914, 1.1583180267, -0.8001022828),
+    (1, -0.5): (0.2042132716, -1.5549034123, 1.3748387341),
+}
+
+
+def test_short_times_need_hardly_a_path():
+    """The mean over the start is in closed form, and the correction that no path shows is bounded and claimed."""
+    s = heatball.solve(time=0.1, at=np.array(list(SOON)), samples=2048, **LANGEVIN)
+    assert np.all(s.density_se < 1e-3 * s.density)
+    z, z_score = deviations(s, SOON)
+    assert len(z) == 2 and np.all(np.abs(z) < 3) and np.all(np.abs(z_score) < 3)
+    s = heatball.solve(time=1e-5, at=np.array(list(SOON)), samples=2048, **LANGEVIN)
+    assert np.all(s.density_se < 1e-8 * s.density)
+
+
 def test_a_kink_in_the_force():
     """The same well with |x| instead of x^2: the kernel's frame is frozen, and nothing is known in closed form but the
     symmetry and the mass."""
@@ -109,6 +125,21 @@ def test_the_stationary_density_of_a_double_well():
     assert np.all(s.density_se < 0.12 * s.density)
     z, z_score = deviations(s, well(x))
     assert np.all(np.abs(z) < 4.5) and np.all(np.abs(z_score) < 4.5)
+
+
+@pytest.mark.parametrize("seed", [2, 6])
+def test_a_short_time_is_no_rest(seed):
+    """In a short time nothing changes; what counts is that trajectories have forgotten where they were."""
+    x = np.array([[0, 0], [2, 0.3]])
+    s = heatball.solve(time=np.inf, at=x, samples=128, seed=seed, **LANGEVIN)
+    rest = float(s.note.split("at rest from the time ")[1].split()[0])
+    assert rest > 2
+
+
+def test_wells_that_are_never_left_are_refused():
+    with pytest.raises(heatball.Error, match="rest"):
+        heatball.solve(drift="y, x - x^3 - y", noise="0, 0.3", initial="gaussian(mean=1 0, var=0.02)", time=np.inf,
+                       at=[[1, 0]], samples=128)
 
 
 def test_the_stationary_density_of_a_spring_is_exact():
