@@ -64,9 +64,10 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
             out->columns[HB_COLUMN_LOG_DENSITY_SE] + i, out->columns[HB_COLUMN_SCORE] + i * d,
             out->columns[HB_COLUMN_SCORE_SE] + i * d));
         if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]) && !info.unresolved)
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the point is at a wall of the grid or so far out that its "
-                                    "density is nothing; a larger box may hold it"));
+            HB_TRY(hb_solution_warn(
+                out, i,
+                "the grid does not resolve the density at this point, or it is at a "
+                "wall of the box; more points or another box may help"));
         if (info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
