@@ -95,7 +95,7 @@ static void jacobian_is_that_of_the_rate(void **state)
         x[i] = jitter((int)(3 * i + 1));
     }
     p.v[40] = -7;
-    p.v[60] = -42;
+    for (size_t i = p.mesh.size / 2; i < p.mesh.size; i++) p.v[i] -= 46; /* near the floor */
     for (size_t i = 0; i < p.mesh.size; i++) other[i] = p.v[i] + step * x[i];
     assert_ok(p.context, hb_tensor_rate(tensor, 0, p.v, p.rate)); /* the floor is that of v */
     assert_ok(p.context, hb_tensor_rate(tensor, 0, other, product));
