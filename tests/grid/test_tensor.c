@@ -196,6 +196,35 @@ static void gaussians_under_degenerate_noise(void **state)
     check_linear("x2, -x1 - 0.5*x2", "0, 0.7", A, Q, 3e-4);
 }
 
+/* Between the start and the end, from the levels that are kept. */
+static void kept_times(void **state)
+{
+    (void)state;
+    const double A[2][2] = {{-1, 0.5}, {-0.5, -1}};
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *problem = make_problem(context, "-x1 + 0.5*x2, -0.5*x1 - x2", TURNED,
+                                       "gaussian(mean=0.3 0, var=0.3)");
+    hb_grid_settings settings;
+    hb_grid_settings_default(sizeof settings, &settings);
+    settings.points[0] = settings.points[1] = 96;
+    settings.tolerance = 1e-6;
+    settings.keep_from = 0.2;
+    hb_grid *grid;
+    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 0.7, &grid));
+    for (int k = 0; k < 20; k++) {
+        const double t = 0.21 + 0.48 * k / 19;
+        double y[12] = {0.3, 0, 0.3, 0, 0, 0.3}, L[3][3], S[3], v, v_error;
+        const double x[2] = {0.8 * jitter(k), 0.8 * jitter(k + 31)};
+        linear_law(A, D, t, y);
+        const double exact = gaussian(2, y, x, S, L);
+        assert_ok(context, hb_grid_evaluate(context, grid, 1, x, t, &v, &v_error, NULL, NULL));
+        assert_true(fabs(v - exact) <= v_error && v_error < 0.01);
+    }
+    hb_grid_destroy(grid);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +234,7 @@ int main(void)
         cmocka_unit_test(correlated_clouds_are_thin),
         cmocka_unit_test(gaussians_under_a_field),
         cmocka_unit_test(gaussians_under_degenerate_noise),
+        cmocka_unit_test(kept_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
