@@ -53,6 +53,7 @@ typedef struct cloud {
     double least[3], most[3];                     /* of the particles, over time */
     double least_deviation[3], most_deviation[3]; /* over time */
     double most_drift;                            /* of the inflated cloud */
+    int stopped;                                  /* it came where drift or noise is not finite */
 } cloud;
 
 static void observe(cloud *c)
@@ -170,7 +171,8 @@ static hb_status follow_inflated(cloud *c, double inflation, const double *width
         c->x[i] += added * widths[i % c->d] * c->normals[i];
     for (int step = 0; step < c->steps; step++) {
         const hb_status status = move(c, step, inflation);
-        if (status == HB_ERROR_DOMAIN) return HB_OK;
+        c->stopped = status == HB_ERROR_DOMAIN;
+        if (c->stopped) return HB_OK;
         HB_TRY(status);
         for (size_t i = 0; i < PARTICLES * c->d; i++)
             c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
@@ -180,7 +182,7 @@ static hb_status follow_inflated(cloud *c, double inflation, const double *width
 }
 
 /* Noise that grows with x has heavy tails, and the larger cloud goes where no even mesh can follow: it is made
- * smaller until the hull is at most MOST_WIDTHS of its widths long. What the walls then do is counted among
+ * smaller until the hull is at most MOST_WIDTHS of its widths long, and drift and noise are finite on it. What the walls then do is counted among
  * the errors (tensor_doubt.c). */
 static hb_status follow_tails(cloud *c, const double *widths, const hb_grid_box *box)
 {
@@ -188,7 +190,7 @@ static hb_status follow_tails(cloud *c, const double *widths, const hb_grid_box 
     double inflation = (c->tensor ? TENSOR_INFLATION : INFLATION)[c->d - 1];
     for (int wide = 1; wide && inflation > 1; inflation *= SHRINK) {
         HB_TRY(follow_inflated(c, inflation, widths));
-        wide = 0;
+        wide = c->tensor && c->stopped;
         for (size_t a = 0; a < c->d; a++)
             wide |= c->tensor && c->most[a] - c->least[a] > MOST_WIDTHS[c->d - 1] * box->width[a];
     }

@@ -16,6 +16,7 @@
 #include "grid/mesh_runs.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
+#include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
 
@@ -305,6 +306,20 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     return status;
 }
 
+/* The scheme for tensors takes the drift at nodes: no jumps, and kinks with the claims for those between nodes. */
+static hb_status mind_tensor(const request *r, hb_grid *grid)
+{
+    const hb_drift_facts *facts = hb_problem_facts(r->problem);
+    grid->tensor = hb_tensor_is_needed(r->problem);
+    for (int k = 0; k < facts->n_breaks && grid->tensor; k++) {
+        HB_CHECK(r->context, facts->breaks[k].kind != HB_BREAK_JUMP, HB_ERROR_ARGUMENT,
+                 "the drift jumps and the noise is a tensor; the grid does not take both: make the "
+                 "jump smooth, as tanh(20*x) for sign(x)");
+        grid->flaws.kinks = 1;
+    }
+    return HB_OK;
+}
+
 static hb_status build(const request *r, hb_grid *grid)
 {
     const int dim = hb_problem_dim(r->problem);
@@ -315,7 +330,7 @@ static hb_status build(const request *r, hb_grid *grid)
     HB_TRY(choose_mesh(r, dim, &box, cells));
     HB_TRY(hb_grid_layout(r->context, r->problem, r->tau_end, box.low, box.high, cells, axes,
                           &grid->flaws));
-    grid->tensor = hb_tensor_is_needed(r->problem);
+    HB_TRY(mind_tensor(r, grid));
     if (r->zoom) HB_TRY(hb_zoom_flaws(r->context, r->zoom, box.low, box.high, &grid->flaws));
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;

@@ -66,9 +66,10 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
             out->columns[HB_COLUMN_SCORE_SE] + i * d));
         const int infinite = isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]);
         if (infinite && !info.unresolved)
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the point is at a wall of the grid or so far out that its "
-                                    "density is nothing; a larger box may hold it"));
+            HB_TRY(hb_solution_warn(
+                out, i,
+                "the grid does not resolve the density at this point, or it is at a "
+                "wall of the box; more points or another box may help"));
         if (infinite && info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
