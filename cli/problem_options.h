@@ -40,8 +40,9 @@ typedef struct hb_problem_values {
         HB_OPTION_AT(INTEGER, "dim", "D", HB_OPTION_OF(type, member, dim),                         \
                      "dimension, where the drift does not tell it", .min = 1, .max = 1000000),     \
         HB_OPTION_AT(REAL, "time", "T", HB_OPTION_OF(type, member, time),                          \
-                     "time t at which to solve; required unless the problem file has one",         \
-                     .max = INFINITY),                                                             \
+                     "time t at which to solve, or inf for the stationary density; required "      \
+                     "unless the problem file has one",                                            \
+                     .max = INFINITY, .rules = HB_OPTION_INFINITE),                                \
         HB_OPTION_AT(TEXT, "at", "X|FILE", HB_OPTION_OF(type, member, at),                         \
                      "points: coordinates separated by commas, points by semicolons, or a .npy "   \
                      "or .csv file of rows",                                                       \

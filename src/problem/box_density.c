@@ -208,6 +208,7 @@ static hb_status total_in_box(hb_context *context, hb_box_density *box)
         "it must be smooth",
         LAST[d], change);
     box->log_total = box->peak + log(sum);
+    box->log_total_error = change;
     return HB_OK;
 }
 

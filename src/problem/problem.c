@@ -55,6 +55,12 @@ static hb_status noise_at(void *user, size_t n, const double *t, double *g)
     return hb_program_run_times(problem->context, problem->noise, n, NULL, t, 1, g);
 }
 
+/* Times that are looked at when the time that is asked for is inf: there nothing may depend on t. */
+static double finite_span(const hb_problem *problem)
+{
+    return problem->time == INFINITY ? 1 : problem->time;
+}
+
 static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
                               hb_problem *problem)
 {
@@ -68,8 +74,8 @@ static hb_status create_noise(hb_context *context, const hb_problem_settings *s,
     HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
     HB_TRY(hb_range_tape_create(context, problem->noise_graph, 1, &g, &problem->noise_ranges));
     return hb_time_change_create(context, noise_at, problem,
-                                 !hb_graph_depends(problem->noise_graph, g, 0), problem->time,
-                                 &problem->change);
+                                 !hb_graph_depends(problem->noise_graph, g, 0),
+                                 finite_span(problem), &problem->change);
 }
 
 static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
@@ -103,7 +109,8 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(create_noise(context, s, problem));
     HB_TRY((s->drift_callback ? hb_drift_from_callback
                               : hb_drift_from_text)(context, s, problem->dim, &problem->drift));
-    if (s->drift_callback) HB_TRY(hb_drift_check_facts(context, &problem->drift, problem->time));
+    if (s->drift_callback)
+        HB_TRY(hb_drift_check_facts(context, &problem->drift, finite_span(problem)));
     HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
     HB_TRY(create_initial(context, s, problem));
     return check_drift(context, problem);

@@ -203,16 +203,22 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     HB_CHECK(context, plan.method >= HB_METHOD_AUTO && plan.method <= HB_METHOD_WALK,
              HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", plan.method);
-    HB_TRY(hb_solve_check_problem(context, problem, plan.time));
+    const int stationary = plan.time == INFINITY;
+    HB_TRY((stationary ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,
+                                                                             plan.time));
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
     hb_solution *solution;
     HB_TRY(hb_solution_create(context, n, dim, &solution));
     const hb_solve_task task = {context, problem, &plan, plan.time, points, NULL};
-    hb_status status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
+    solution->tau = INFINITY;
+    hb_status status =
+        stationary ? HB_OK : hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK)
-        status = (plan.time == 0 ? solve_initial : METHODS[plan.method])(&task, solution);
+        status = (stationary       ? hb_solve_stationary
+                  : plan.time == 0 ? solve_initial
+                                   : METHODS[plan.method])(&task, solution);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;
     return status;
