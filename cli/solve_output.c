@@ -8,6 +8,7 @@
 #include "rows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -222,6 +222,7 @@ class GridInfo(ctypes.Structure):
         ("steps", c_int),
         ("breaks_between", c_int),
         ("unresolved", c_int),
+        ("relaxation", c_double),
     ]
 
 

@@ -15,6 +15,8 @@ struct hb_grid {
     hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
     hb_layout_flaws flaws;
     double tolerance;
+    int stationary;            /* nothing depends on tau */
+    double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];

@@ -9,7 +9,7 @@
  * each line: a piece where F may leave the hull of three samples by more than NARROW times its width
  * counts with that excess times its length, and a sum above MISSED is a doubt.
  *
- * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.256. */
+ * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
 #include "base/context.h"
 #include "base/memory.h"

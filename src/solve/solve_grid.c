@@ -83,9 +83,27 @@ static void note_grid(const hb_grid *grid, const char *opening, char *out, size_
     if (used < size && info.breaks_between)
         used += (size_t)snprintf(out + used, size - used,
                                  "; the drift breaks between nodes: no extrapolation");
-    if (used < size)
+    if (used < size && isinf(info.tau))
+        snprintf(out + used, size - used, "; the density on the walls is e^%.0f of its maximum",
+                 info.boundary_log);
+    else if (used < size)
         snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,
                  info.steps);
+}
+
+/* The relaxation time is given as t. */
+static hb_status open_stationary(const hb_solve_task *task, const hb_grid *grid, size_t size,
+                                 char *out)
+{
+    hb_grid_info info;
+    double relaxation = NAN;
+    hb_grid_info_get(grid, sizeof info, &info);
+    if (isfinite(info.relaxation))
+        HB_TRY(hb_problem_t_of_tau(task->context, task->problem, info.relaxation, &relaxation));
+    snprintf(out, size,
+             "stationary: the null vector of Fokker-Planck on a grid; relaxation time about %.3g",
+             relaxation);
+    return HB_OK;
 }
 
 hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
@@ -97,9 +115,13 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
                          &out->grid));
     HB_TRY(evaluate_grid(task->context, out->grid, task->points, out));
     out->method = "grid";
-    char opening[120];
-    snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
-             task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3" : "");
+    char opening[240];
+    if (isinf(task->time))
+        HB_TRY(open_stationary(task, out->grid, sizeof opening, opening));
+    else
+        snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
+                 task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3"
+                                                          : "");
     note_grid(out->grid, opening, out->note, sizeof out->note);
     return HB_OK;
 }
