@@ -16,6 +16,7 @@ struct hb_grid {
     hb_layout_flaws flaws;
     double tolerance;
     int stationary;            /* nothing depends on tau */
+    double bulk[3];            /* of a stationary density: a point where it is not too small */
     double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */

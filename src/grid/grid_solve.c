@@ -31,6 +31,8 @@ static const double WALL_DEPTH = -20; /* a note is given when v on the walls is 
 
 /* Of the inner box of a stationary density in the plane, which needs no time steps. */
 enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
+/* And in space, where elimination takes time like the seventh power. */
+enum { SPACE_CELLS = 32 };
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
 static const struct {
@@ -116,6 +118,7 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         const double span = box->high[a] - box->low[a];
         double wanted = ceil(DEFAULTS[dim - 1].per_width * span / box->width[a]);
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most);
+        if (r->stationary && dim == 3) wanted = SPACE_CELLS;
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
     }
@@ -283,6 +286,9 @@ static hb_status build(const request *r, hb_grid *grid)
         grid->info.low[a] = box.low[a];
         grid->info.high[a] = box.high[a];
         width = fmin(width, box.width[a]);
+        grid->bulk[a] = r->stationary && box.inner_low[a] < box.inner_high[a]
+                            ? 0.5 * (box.inner_low[a] + box.inner_high[a])
+                            : 0.5 * (box.low[a] + box.high[a]);
     }
     for (int m = 0; m < HB_GRID_MESHES; m++) {
         hb_mesh_set_axes(&grid->mesh[m], dim, axes, 1 << m);

@@ -1,7 +1,7 @@
 /* The stationary state of the fitted scheme, by elimination of its nodes.
  *
  * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk with rates q_ij >= 0 between neighbours
- * (fitted_scheme.c): a Markov chain. Node after node, from the last, is taken out of it,
+ * (fitted_scheme.c): a Markov chain. Node after node is taken out of it, here from the last,
  *     s_k = sum_{j<k} q_kj,    f_ik = q_ik/s_k,    q_ij += f_ik q_kj    (i, j < k),
  * which leaves the chain that is seen when it is in the others, and in the end p_k = sum_{i<k} p_i f_ik puts them back
  * (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33, 1985). There are only sums of positive numbers: every
@@ -27,6 +27,7 @@
 
 enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
 
+static const double LEAST_SHARE = 1e-280; /* of the rate of an edge that goes back: none is 0 */
 static const double LOSS =
     1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
 static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
@@ -107,8 +108,10 @@ static void read_strand(chain *c, const hb_scheme *s, int axis, const hb_strand 
             const size_t entry = strand->offset + k * strand->pad + r;
             const size_t i = place_of(c, strand->node + k * strand->step + r * strand->apart);
             const size_t j = i + c->place[axis];
-            *rate_from(c, i, j) = s->gain_down[axis][entry] * above / below;
-            *rate_from(c, j, i) = s->gain_up[axis][entry] * below / above;
+            const double up = s->gain_down[axis][entry] * above / below,
+                         down = s->gain_up[axis][entry] * below / above;
+            *rate_from(c, i, j) = fmax(up, LEAST_SHARE * down);
+            *rate_from(c, j, i) = fmax(down, LEAST_SHARE * up);
         }
     }
 }
@@ -184,26 +187,33 @@ static hb_status eliminate_block(chain *c, size_t last, size_t count)
     return HB_OK;
 }
 
-static hb_status eliminate(chain *c)
+/* The nodes from `last` down to those above `root`. */
+static hb_status eliminate(chain *c, size_t last, size_t root)
 {
-    for (size_t last = c->n - 1; last >= 1;) {
-        const size_t count = last < BLOCK ? last : BLOCK;
+    while (last > root) {
+        const size_t count = last - root < BLOCK ? last - root : BLOCK;
         if (last % REPORT_EVERY < BLOCK)
             HB_TRY(hb_progress(c->context, "null vector of the grid", (double)(c->n - last),
                                (double)c->n));
         HB_TRY(eliminate_block(c, last, count));
         last -= count;
     }
-    c->out[0] = c->loss ? c->loss[0] : 0;
     return HB_OK;
 }
 
-/* p_k = sum p_i f_ik, with exponents. */
-static void put_back(chain *c)
+static void reverse(size_t n, double *x)
 {
-    c->p[0] = 0.5;
-    c->exponent[0] = 1;
-    for (size_t k = 1; k < c->n; k++) {
+    for (size_t i = 0; i < n / 2; i++) {
+        const double other = x[i];
+        x[i] = x[n - 1 - i];
+        x[n - 1 - i] = other;
+    }
+}
+
+/* p_k = sum_{i<k} p_i f_ik of the nodes from `first` to `last`, with exponents. */
+static void put_back(chain *c, size_t first, size_t last)
+{
+    for (size_t k = first; k <= last; k++) {
         const size_t from = k > c->band ? k - c->band : 0;
         int top = c->exponent[from], shift;
         double sum = 0;
@@ -212,10 +222,31 @@ static void put_back(chain *c)
             const double f = *rate_from(c, i, k);
             if (f > 0) sum += ldexp(c->p[i], c->exponent[i] - top) * f;
         }
-        /* from f that underflow with the exponent's help: none is below 1e-308 of the largest */
         c->p[k] = frexp(sum, &shift);
         c->exponent[k] = sum > 0 ? top + shift : top - 1022;
     }
+}
+
+/* All nodes but the root, which is where mass is, so that the others find to it: those after it from the last down, those
+ * before it from the first up. For these the order is turned around, which in memory is what is read backward. */
+static hb_status eliminate_all(chain *c, size_t root)
+{
+    const size_t before = (root + 1) * c->width;
+    HB_TRY(eliminate(c, c->n - 1, root));
+    reverse(before, c->q);
+    HB_TRY(eliminate(c, root, 0));
+    c->p[0] = 0.5;
+    c->exponent[0] = 1;
+    put_back(c, 1, root);
+    reverse(before, c->q);
+    reverse(root + 1, c->p);
+    for (size_t i = 0; i < (root + 1) / 2; i++) {
+        const int other = c->exponent[i];
+        c->exponent[i] = c->exponent[root - i];
+        c->exponent[root - i] = other;
+    }
+    put_back(c, root + 1, c->n - 1);
+    return HB_OK;
 }
 
 /* v of the masses, and the masses themselves with sum 1. */
@@ -244,15 +275,22 @@ static void read_masses(chain *c, double *v)
     }
 }
 
+static size_t node_near(const hb_mesh *mesh, const double *x)
+{
+    size_t node = 0;
+    for (int a = 0; a < mesh->dim; a++)
+        node += (size_t)(hb_mesh_position(mesh, a, x[a]) + 0.5) * hb_mesh_stride(mesh, a);
+    return node;
+}
+
 /* One rate is asked for, at any v, so that the scheme has its coefficients. */
-static hb_status find_vector(chain *c, hb_scheme *scheme, double *v)
+static hb_status find_vector(chain *c, hb_scheme *scheme, const double *bulk, double *v)
 {
     int finite;
     memset(v, 0, c->n * sizeof *v);
     HB_TRY(hb_scheme_rate(scheme, 0, v, c->p, &finite));
     read_rates(c, scheme);
-    HB_TRY(eliminate(c));
-    put_back(c);
+    HB_TRY(eliminate_all(c, place_of(c, node_near(c->mesh, bulk))));
     read_masses(c, v);
     return HB_OK;
 }
@@ -371,14 +409,16 @@ static hb_status find_relaxation(chain *c, hb_scheme *scheme, double *relaxation
     const double loss = LOSS / spread;
     read_rates(c, scheme);
     for (size_t k = 0; k < c->n; k++) c->loss[k] = loss;
-    HB_TRY(eliminate(c));
+    HB_TRY(eliminate(c, c->n - 1, 0));
+    c->out[0] = c->loss[0];
     *relaxation = iterate(c, loss);
     return HB_OK;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, double *v, double *relaxation)
+hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, const double *bulk, double *v,
+                         double *relaxation)
 {
     chain c = {.context = context, .mesh = hb_scheme_mesh(scheme)};
     c.n = c.mesh->size;
@@ -392,7 +432,7 @@ hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, double *v, doub
                                   HB_ARRAY(c.b, extra),         HB_ARRAY(loss, extra)};
     for (int m = 0; m <= SPACE; m++) arrays[6 + m] = (hb_array)HB_ARRAY(c.w[m], extra);
     HB_TRY(hb_workspace_carve(context, SPACE + 7, arrays, &c.work));
-    hb_status status = find_vector(&c, scheme, v);
+    hb_status status = find_vector(&c, scheme, bulk, v);
     c.loss = relaxation ? loss : NULL;
     if (status == HB_OK && relaxation) status = find_relaxation(&c, scheme, relaxation);
     hb_workspace_destroy(&c.work);

@@ -3,8 +3,8 @@
  * PARTICLES paths dX = F dtau + sqrt(2) dW (Euler-Maruyama, tamed as in grid_box.c) start from N(0, s^2) about the origin
  * with s = 0.1, 0.3, 1, 3 and, where the problem has one, from its initial density. They go in phases, each twice as
  * long as the one before, until mean and spread settle; the step follows the drift's Jacobian. Paths that go on
- * spreading say that the mass escapes. The hull of the last phase is the inner box. Then the noise is made INFLATION
- * times larger: where these paths come, the density is down by 45 or so, as grid_box.c explains. Wells that no path
+ * spreading say that the mass escapes. Nearly all of them at the end, and a little more, are the inner box. Then the noise is made INFLATION
+ * times larger: where these paths come, the density is down by 55 (d = 1), 40, 25 (d = 3) or so, as grid_box.c explains. Wells that no path
  * reached are not seen.
  *
  * The width along an axis, which sets the number of points, is the least of the deviation and
@@ -22,16 +22,18 @@
 enum {
     PIECE = 32, /* cells of a piece at least: its coarsest mesh has a spline */
     PARTICLES = 1024,
+    RARE = 2, /* particles at each end that the inner box may leave out */
     FIRST_STEPS = 128,
     PHASES = 7,
     LEAST_STEPS = 1024
 };
 
-static const double SETTLED = 0.1;                   /* change of mean and spread, in spreads */
-static const double STEP = 0.1;                      /* of 1/|Jacobian| */
-static const double FAR = 1e9;                       /* |x| that no path should reach */
-static const double INFLATION[] = {2.75, 2.45, 2.1}; /* of the noise, by dimension */
-static const double MOST_OUT = 4; /* spans of the inner box that the walls may lie out */
+static const double SETTLED = 0.1;                  /* change of mean and spread, in spreads */
+static const double STEP = 0.1;                     /* of 1/|Jacobian| */
+static const double FAR = 1e9;                      /* |x| that no path should reach */
+static const double INFLATION[] = {2.2, 1.8, 1.35}; /* of the noise, by dimension */
+static const double MOST_OUT = 6; /* spans of the inner box that the walls may lie out */
+static const double BEYOND = 0.1; /* of the span between them, added at each end */
 static const double COARSER = 4;  /* cells outside the inner box, against those in it */
 static const double MARGIN = 0.5; /* beyond an asked point, in deviations */
 static const double FAR_SPANS = 2, FAR_DRIFT = 20; /* as in grid_box.c */
@@ -163,15 +165,18 @@ static hb_status find_widths(cloud *c, hb_grid_box *box)
         for (size_t i = 0; i < PARTICLES; i++)
             squeeze += fmax(0, -c->jacobian[(i * c->d + a) * c->d + a]) / PARTICLES;
         box->width[a] = fmin(c->deviation[a], 1 / sqrt(fmax(squeeze, 1e-300)));
-        box->inner_low[a] = fmin(c->least[a], c->mean[a] - 3 * c->deviation[a]);
-        box->inner_high[a] = fmax(c->most[a], c->mean[a] + 3 * c->deviation[a]);
+        for (size_t i = 0; i < PARTICLES; i++) c->sizes[i] = c->x[i * c->d + a];
+        hb_sort(PARTICLES, c->sizes);
+        const double low = c->sizes[RARE], high = c->sizes[PARTICLES - 1 - RARE];
+        box->inner_low[a] = low - BEYOND * (high - low);
+        box->inner_high[a] = high + BEYOND * (high - low);
     }
     return HB_OK;
 }
 
 /* ---- the inflated cloud ----------------------------------------------------------------------- */
 
-/* Where paths with more noise come, as in grid_box.c: there the density is down by 45 or so. Where the drift is not finite
+/* Where paths with more noise come, as in grid_box.c. Where the drift is not finite
  * that far out, the hull so far stays; so it does at MOST_OUT spans of the inner box. */
 static hb_status inflate(cloud *c, hb_grid_box *box)
 {
@@ -261,8 +266,11 @@ hb_axis hb_grid_graded_axis(const hb_grid_box *box, int axis, int cells)
     const double from = box->inner_low[axis], to = box->inner_high[axis], h = (to - from) / cells;
     if (!(from > low + PIECE * h && to < high - PIECE * h)) return hb_axis_even(cells, low, high);
     hb_axis out = {.joint = {low}};
-    add_piece(&out, outer_cells(from - low, h), from);
+    const double step = PIECE * COARSER * h;
+    if (from - low > 2 * step) add_piece(&out, PIECE, from - step);
+    add_piece(&out, outer_cells(from - out.joint[out.pieces], h), from);
     add_piece(&out, cells, to);
-    add_piece(&out, outer_cells(high - to, h), high);
+    if (high - to > 2 * step) add_piece(&out, PIECE, to + step);
+    add_piece(&out, outer_cells(high - out.joint[out.pieces], h), high);
     return out;
 }
