@@ -32,7 +32,7 @@ static const double WALL_DEPTH = -20; /* a note is given when v on the walls is 
 /* Of the inner box of a stationary density in the plane, which needs no time steps. */
 enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
 /* And in space, where elimination takes time like the seventh power. */
-enum { SPACE_CELLS = 32 };
+enum { SPACE_CELLS = 48 };
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
 static const struct {

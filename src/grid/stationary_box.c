@@ -4,7 +4,7 @@
  * with s = 0.1, 0.3, 1, 3 and, where the problem has one, from its initial density. They go in phases, each twice as
  * long as the one before, until mean and spread settle; the step follows the drift's Jacobian. Paths that go on
  * spreading say that the mass escapes. Nearly all of them at the end, and a little more, are the inner box. Then the noise is made INFLATION
- * times larger: where these paths come, the density is down by 55 (d = 1), 40, 25 (d = 3) or so, as grid_box.c explains. Wells that no path
+ * times larger: where these paths come, the density is down by 55 (d = 1), 40, 20 (d = 3) or so, as grid_box.c explains. Wells that no path
  * reached are not seen.
  *
  * The width along an axis, which sets the number of points, is the least of the deviation and
@@ -28,10 +28,10 @@ enum {
     LEAST_STEPS = 1024
 };
 
-static const double SETTLED = 0.1;                  /* change of mean and spread, in spreads */
-static const double STEP = 0.1;                     /* of 1/|Jacobian| */
-static const double FAR = 1e9;                      /* |x| that no path should reach */
-static const double INFLATION[] = {2.2, 1.8, 1.35}; /* of the noise, by dimension */
+static const double SETTLED = 0.1;                 /* change of mean and spread, in spreads */
+static const double STEP = 0.1;                    /* of 1/|Jacobian| */
+static const double FAR = 1e9;                     /* |x| that no path should reach */
+static const double INFLATION[] = {2.2, 1.8, 1.2}; /* of the noise, by dimension */
 static const double MOST_OUT = 6; /* spans of the inner box that the walls may lie out */
 static const double BEYOND = 0.1; /* of the span between them, added at each end */
 static const double COARSER = 4;  /* cells outside the inner box, against those in it */
