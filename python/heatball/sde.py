@@ -133,7 +133,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         "uniform(low high, ...)"; or a function of x with shape (n, dim) that returns the n
         log-densities, up to a constant.
     time : float
-        The time t; with `problem`, default the file's.
+        The time t; with `problem`, default the file's. inf: the stationary density, which needs no
+        `initial` (docs/stationary.md).
     at : array_like of shape (n, dim), or (n,) for dim = 1
         The points.
     dim : int
@@ -348,7 +349,7 @@ class _Call:
         if (drift is None) == (problem is None):
             raise TypeError("drift and problem are both " + ("missing" if drift is None else "given")
                             + "; give either drift or problem")
-        if initial is None and problem is None:
+        if initial is None and problem is None and self.time != math.inf:
             raise TypeError("initial is missing; it must be an initial density")
         settings = self._problem_settings(drift, noise, initial, dim, params, problem)
         settings.drift_facts = _facts(drift, facts)

@@ -113,8 +113,12 @@ static hb_status solve(const hb_solve_task *task, hb_solution *out)
              "infinitely far away: leave --method to auto");
     if (choose && hb_stationary_is_known(task->problem)) return solve_gradient(task, out);
     if (method == HB_METHOD_MEANVALUE) return solve_means(task, out);
-    if (method == HB_METHOD_GRID || (choose && out->dim <= HB_MOST_GRID_DIM))
-        return hb_solve_by_grid(task, out);
+    if (method == HB_METHOD_GRID) return hb_solve_by_grid(task, out);
+    if (!choose || out->dim > HB_MOST_GRID_DIM) return hb_solve_stationary_samples(task, out);
+    const hb_status status = hb_solve_by_grid(task, out);
+    if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
+    hb_grid_destroy(out->grid);
+    out->grid = NULL;
     return hb_solve_stationary_samples(task, out);
 }
 
