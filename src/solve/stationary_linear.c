@@ -1,7 +1,7 @@
 /* The stationary density of a linear drift F = A x + c: a Gaussian.
  *
  *     mean m = -A^-1 c,      covariance A C + C A' + 2 D = 0 (lyapunov.c),      score -C^-1 (x - m)
- * D is the identity in the time tau, or G G'/2 where the noise is a matrix; then C may be singular, and
+ * D is g^2/2 times the identity, or G G'/2 where the noise is a matrix; then C may be singular, and
  * there is a density only where the noise reaches every direction through the drift.
  * Errors: an error e of all entries of C moves ln u by at most e (sum |C^-1| + (sum |s|)^2)/2 and the score by
  * e sum |C^-1| sum |s|, s = C^-1 (x - m); an error of m moves them by |s| |dm| and |C^-1| |dm|.
@@ -37,7 +37,12 @@ static hb_status read_drift(linear *l, const hb_problem *problem)
     HB_TRY(hb_problem_drift(l->context, problem, 1, l->mean, 0, l->c, NULL, NULL, l->A));
     if (hb_problem_noise_kind(problem) == HB_NOISE_MATRIX)
         return hb_problem_diffusion(l->context, problem, 1, NULL, 0, l->D, NULL);
-    hb_matrix_diagonal(d, 1, l->D);
+    /* as f and t, so that eigenvalues in messages are the user's */
+    double t;
+    HB_TRY(hb_problem_t_of_tau(l->context, problem, 1, &t));
+    for (size_t k = 0; k < d * d; k++) l->A[k] /= t;
+    for (size_t k = 0; k < d; k++) l->c[k] /= t;
+    hb_matrix_diagonal(d, 1 / t, l->D);
     return HB_OK;
 }
 
