@@ -251,11 +251,12 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     return status;
 }
 
-/* Of the plane: cells of the inner box, whose neighbours outside are coarser. */
+/* Of the plane: cells of the inner box, whose neighbours outside are coarser. A cycle turns what is narrow along one axis
+ * into what is narrow along the other. */
 static int inner_cells(const hb_grid_box *box, int a)
 {
     const double span = box->inner_high[a] - box->inner_low[a];
-    const double wanted = INNER_PER_WIDTH * span / box->width[a];
+    const double wanted = INNER_PER_WIDTH * span / fmin(box->width[0], box->width[1]);
     return (int)fmin(fmax(ceil(wanted), LEAST_INNER), MOST_INNER) / 4 * 4;
 }
 

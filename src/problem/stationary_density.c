@@ -7,7 +7,7 @@
  *
  * Panels sample F; whether it does something in between is asked of interval arithmetic on PIECES pieces of
  * each line: a piece where F may leave the hull of three samples by more than NARROW times its width
- * counts with that excess times its length, and a sum above MISSED is a doubt.
+ * is a doubt when that excess times its length, which bounds what is missed of ln u, is above MISSED.
  *
  * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
@@ -109,7 +109,7 @@ static hb_status unseen_on_line(hb_context *context, const line_law *l, hb_inter
         HB_TRY(drift_on_line((void *)(uintptr_t)l, 3, s, F));
         const double least = fmin(F[0], fmin(F[1], F[2])), most = fmax(F[0], fmax(F[1], F[2]));
         const double excess = fmax(least - range[l->axis].low, range[l->axis].high - most);
-        if (!(excess <= NARROW * (most - least))) *unseen += excess * step;
+        if (!(excess <= NARROW * (most - least))) *unseen = fmax(*unseen, excess * step);
     }
     box[l->axis] = (hb_interval){0, 0};
     return HB_OK;
