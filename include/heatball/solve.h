@@ -52,7 +52,8 @@ HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *sett
 typedef struct hb_solve_settings {
     size_t size; /* set by hb_solve_settings_default */
     int method;  /* hb_method; default HB_METHOD_AUTO */
-    double time; /* t at which to solve; NaN (default): the problem's own */
+    double time; /* t at which to solve; NaN (default): the problem's own; INFINITY: the stationary
+                    density, for which the problem needs no initial one (docs/stationary.md) */
     const hb_mean_settings
         *mean; /* of meanvalue; NULL (default): its defaults, and likewise below */
     const hb_grid_settings *grid;
@@ -86,7 +87,7 @@ HB_API void hb_solution_destroy(hb_solution *solution);
 HB_API size_t hb_solution_size(const hb_solution *solution);
 HB_API int hb_solution_dim(const hb_solution *solution);
 HB_API double hb_solution_tau(const hb_solution *solution);
-/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "particles and walk" when auto took both */
+/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "stationary" for a closed form at time inf; "particles and walk" when auto took both */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */
 /* The same for one point. */
