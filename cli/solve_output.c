@@ -8,7 +8,6 @@
 #include "rows.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,21 +74,15 @@ static void add_marks(json_t *object, const hb_solution *solution)
     json_object_set_new(object, "samples", samples);
 }
 
-/* A time; JSON has no infinite numbers. */
-static json_t *time_json(double time)
-{
-    return isfinite(time) ? json_real(time) : json_string("inf");
-}
-
 /* ---- one method ---- */
 
 static hb_status print_json(const hb_solve_shown *shown, const hb_rows *rows,
                             const hb_solution *solution)
 {
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:I, s:i}", "method",
-                               hb_solution_method(solution), "note", hb_solution_note(solution),
-                               "time", time_json(shown->time), "tau", time_json(shown->tau), "seed",
-                               (json_int_t)shown->seed, "dim", shown->points->dim);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:I, s:i}", "method", hb_solution_method(solution), "note",
+        hb_solution_note(solution), "time", hb_rows_time_json(shown->time), "tau",
+        hb_rows_time_json(shown->tau), "seed", (json_int_t)shown->seed, "dim", shown->points->dim);
     if (object) add_marks(object, solution);
     if (object && shown->path) json_object_set_new(object, "file", json_string(shown->path));
     if (object && !shown->path) json_object_set_new(object, "points", hb_rows_json(rows));
@@ -179,11 +172,11 @@ static hb_status print_tries_json(const hb_solve_shown *shown, int n, const hb_s
     json_t *list = json_array();
     for (int k = 0; list && k < n; k++)
         json_array_append_new(list, json_try(shown->points, &tries[k]));
-    return hb_rows_print_json(json_pack("{s:s, s:o, s:o, s:I, s:i, s:o}", "method", "all", "time",
-                                        time_json(shown->time), "tau", time_json(shown->tau),
-                                        "seed", (json_int_t)shown->seed, "dim", shown->points->dim,
-                                        "tried", list),
-                              stdout);
+    return hb_rows_print_json(
+        json_pack("{s:s, s:o, s:o, s:I, s:i, s:o}", "method", "all", "time",
+                  hb_rows_time_json(shown->time), "tau", hb_rows_time_json(shown->tau), "seed",
+                  (json_int_t)shown->seed, "dim", shown->points->dim, "tried", list),
+        stdout);
 }
 
 hb_status hb_solve_show_tries(hb_session *session, const hb_solve_shown *shown, int n,

@@ -336,7 +336,8 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     const double time = plan.time;
     double tau, largest = 0;
-    HB_TRY(hb_solve_check_problem(context, problem, time));
+    HB_TRY((time == INFINITY ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,
+                                                                                   time));
     HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
     HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
              "time is 0; a residual needs a time above 0, since its balls reach back");
@@ -347,7 +348,8 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
                  "radius %d is %g; it must be a number above 0", k + 1, radii[k]);
         largest = fmax(largest, radii[k]);
     }
-    HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
+    tau = HB_STATIONARY_TAU;
+    if (isfinite(time)) HB_TRY(hb_problem_tau_of_t(context, problem, time, &tau));
     for (size_t i = 0; i < n; i++) {
         ball_trouble trouble;
         HB_TRY(look_into_ball(context, problem, &plan.mean, tau, largest,

@@ -24,6 +24,8 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out);
 /* Particles, walks, or for HB_METHOD_AUTO both, each where it is better. */
 hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out);
+/* A stationary field does not change in time, and its drift neither: for averages over heat balls any finite tau serves. */
+#define HB_STATIONARY_TAU 1e6
 /* time = inf, by any method; and its parts: linear drifts, and particles at long times. */
 hb_status hb_solve_stationary(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_stationary_linear(const hb_solve_task *task, hb_solution *out);

@@ -89,10 +89,9 @@ static hb_status solve_gradient(const hb_solve_task *task, hb_solution *out)
 
 /* ---- the choice ---- */
 
-/* The field does not change in time, and the drift neither: any finite tau serves the averages. */
 static hb_status solve_means(const hb_solve_task *task, hb_solution *out)
 {
-    out->tau = 1e6;
+    out->tau = HB_STATIONARY_TAU;
     HB_TRY(hb_solve_by_means(task, out));
     out->tau = INFINITY;
     return HB_OK;
