@@ -67,6 +67,7 @@ static double error_at(const hb_grid *grid, double *const *errors, size_t width,
             weight *= up ? part : 1 - part;
             node += ((size_t)k + (size_t)up) * hb_mesh_stride(mesh, a);
         }
+        if (weight == 0) continue; /* of an infinite error */
         sum[0] += weight * errors[below][node * width + entry];
         sum[1] += weight * errors[above][node * width + entry];
     }
