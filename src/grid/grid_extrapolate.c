@@ -29,9 +29,10 @@
 #include <math.h>
 #include <string.h>
 
-static const double DEEP = 60;       /* below this depth time errors are local */
-static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
-static const double FAST = 0.1;      /* ratio of corrections that raises no doubt */
+static const double DEEP = 60;           /* below this depth time errors are local */
+static const double TIME_FACTOR = 8;     /* global error against tolerance, in the bulk */
+static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
+static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
 static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* of a stationary density: find_slow */
 static const double INTERPOLATION_GAIN = 32;            /* claimed of the 64 */
 
@@ -175,7 +176,7 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     }
 }
 
-/* A stationary density may have no scale in time to be resolved, and where |F| h is large the scheme is of first order
+/* Of a stationary density: where |F| h is large the scheme is of first order
  * only. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
  * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
  * into slow[size], infinite where the meshes do not converge at all. */
@@ -194,7 +195,7 @@ static void find_slow(const hb_grid *grid, const double *v, const double *middle
     }
     for (size_t i = 0; i < m[2].size; i++) {
         const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
-        const double sure = fmin(fmax(q, 0.25), MOST_RATIO);
+        const double sure = q > SECOND_ORDER ? fmin(q, MOST_RATIO) : 0.25;
         slow[i] = first * (sure / (1 - sure) - 1.0 / 3);
         if (q > MOST_RATIO && first > MOST_APART) slow[i] = INFINITY;
     }

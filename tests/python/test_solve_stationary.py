@@ -93,7 +93,24 @@ def test_a_rotating_drift_in_the_plane_has_the_density_of_its_potential():
     s = heatball.solve(turned(x, 2), "sqrt(2)", None, "inf", x)
     assert s.method == "grid" and "relaxation time about 0.8" in s.note
     within(s, -potential(x[:, 0], x[:, 1]) - math.log(total), -grad)
-    assert np.all(s.log_density_se < 1e-3)
+    assert np.all(s.log_density_se < 5e-3)
+    far = np.array([[2, 2], [3, 2], [5, 3], [8, 8], [40, 0]])
+    s = heatball.solve(turned(x, 2), "sqrt(2)", None, "inf", far)
+    v = -potential(far[:, 0], far[:, 1]) - math.log(total)
+    assert np.all(np.abs(s.log_density - v) <= s.log_density_se) and 4 in s.warnings
+
+
+@pytest.mark.parametrize("g", [0.2, 0.1, 0.05])
+def test_narrow_cycles_are_claimed_honestly(g):
+    """Found: at g = 0.05, where the scheme is of first order, off by 3 claimed errors."""
+    x = np.array([[1, 0], [0.9, 0.1], [0.2, 0.1]])
+    squares = np.sum(x**2, axis=1)
+    weight = lambda r: math.exp(-2 * (r**2 - 1)**2 / 4 / g**2)
+    total = quad(lambda r: 2 * math.pi * r * weight(r), 0, 3, epsabs=1e-13, points=(1,))[0]
+    s = heatball.solve("x-y-x*(x^2+y^2), x+y-y*(x^2+y^2)", g, None, INF, x)
+    v = -2 * (squares - 1)**2 / 4 / g**2 - math.log(total)
+    assert np.all(np.abs(s.log_density - v) <= s.log_density_se)
+    assert np.all(np.abs(s.score - 2 * x * (1 - squares[:, None]) / g**2) <= s.score_se)
 
 
 def test_a_noisy_limit_cycle_and_linear_and_bistable_drifts_on_the_grid():
