@@ -78,9 +78,10 @@ static hb_status create_table(const hb_points *points, const hb_reals *radii, re
 static hb_status print_json(const residual_values *v, const hb_rows *rows, double time, double tau,
                             int dim)
 {
-    json_t *object = json_pack("{s:s, s:f, s:I, s:i}", "quantity", quantity_names[v->quantity],
-                               "tau", tau, "seed", (json_int_t)v->problem.seed, "dim", dim);
-    if (object && !v->model) json_object_set_new(object, "time", json_real(time));
+    json_t *object =
+        json_pack("{s:s, s:o, s:I, s:i}", "quantity", quantity_names[v->quantity], "tau",
+                  hb_rows_time_json(tau), "seed", (json_int_t)v->problem.seed, "dim", dim);
+    if (object && !v->model) json_object_set_new(object, "time", hb_rows_time_json(time));
     if (object && v->model) json_object_set_new(object, "model", json_string(v->model));
     if (object && v->path) json_object_set_new(object, "file", json_string(v->path));
     if (object && !v->path) json_object_set_new(object, "points", hb_rows_json(rows));
@@ -121,8 +122,8 @@ static hb_status compute(hb_session *session, const residual_values *v, const hb
     HB_TRY(fill_settings(session, &v->problem, problem, &settings));
     settings.mean.quantity = quantity_codes[v->quantity];
     const double time = isnan(v->problem.time) ? hb_problem_time(problem) : v->problem.time;
-    double tau;
-    hb_status status = hb_problem_tau_of_t(context, problem, time, &tau);
+    double tau = INFINITY;
+    hb_status status = time == INFINITY ? HB_OK : hb_problem_tau_of_t(context, problem, time, &tau);
     if (status == HB_OK)
         status = hb_solve_residual(context, problem, hb_solve_parts_link(&settings), points->n,
                                    (int)v->radii.n, points->x, v->radii.values,

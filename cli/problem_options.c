@@ -65,7 +65,7 @@ static hb_status check_source(hb_session *session, const hb_problem_values *v)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--drift is missing; give --problem FILE.ini, or --drift, --noise "
                                "and --initial");
-    if (own && !v->initial)
+    if (own && !v->initial && v->time != INFINITY)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--initial is missing; it must be an initial density such as "
                                "\"gaussian(mean=0, var=1)\"");
@@ -95,7 +95,8 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
                                   : hb_problem_create(context, &settings, out);
     /* a density that does not normalise is bad input for a command */
     if (status != HB_OK) return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
-    if (hb_problem_initial_kind(*out) != HB_INITIAL_KIND_NONE) return HB_OK;
+    if (hb_problem_initial_kind(*out) != HB_INITIAL_KIND_NONE || hb_problem_time(*out) == INFINITY)
+        return HB_OK;
     hb_problem_destroy(*out);
     *out = NULL;
     return hb_session_fail(session, HB_ERROR_ARGUMENT,

@@ -103,6 +103,11 @@ static json_t *row_object(const hb_rows *rows, size_t row)
     return object;
 }
 
+json_t *hb_rows_time_json(double time)
+{
+    return isfinite(time) ? json_real(time) : json_string("inf");
+}
+
 json_t *hb_rows_json(const hb_rows *rows)
 {
     json_t *list = json_array();

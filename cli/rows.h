@@ -23,6 +23,7 @@ typedef struct hb_rows {
 } hb_rows;
 
 void hb_rows_print(const hb_rows *rows, FILE *out);
+json_t *hb_rows_time_json(double time); /* a number, or "inf": JSON has no infinite ones */
 /* A list of objects, one per row; NULL: no memory. NaN and infinity become null. */
 json_t *hb_rows_json(const hb_rows *rows);
 /* .csv or .npy by the end of the name; HB_ERROR_ARGUMENT for another one. */

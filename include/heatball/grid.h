@@ -46,10 +46,14 @@ typedef struct hb_grid_info {
     double
         kept_from; /* the least tau that is kept: the first of `keep` that the mesh can resolve from an
                          initial density that is rough */
+    double
+        relaxation; /* time inf: the tau in which the slowest part of another start falls by e, on
+                                  the coarsest grid; NaN at finite times */
 } hb_grid_info;
 
 HB_API void hb_grid_settings_default(size_t size, hb_grid_settings *settings);
-/* Solves from tau = 0 to tau(time). at[n_at][dim] (may be NULL) are points that the box must hold.
+/* Solves from tau = 0 to tau(time); for time = INFINITY the stationary density of a drift and a noise that do
+ * not depend on t, which is the same at all tau (docs/stationary.md). at[n_at][dim] (may be NULL) are points that the box must hold.
  * HB_ERROR_ARGUMENT: dim > 3, a box that misses a point or the initial mass; HB_ERROR_MEMORY: the grid
  * does not fit; HB_ERROR_NUMERICAL: the integration failed, with the reason. */
 HB_API hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,

@@ -52,7 +52,8 @@ HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *sett
 typedef struct hb_solve_settings {
     size_t size; /* set by hb_solve_settings_default */
     int method;  /* hb_method; default HB_METHOD_AUTO */
-    double time; /* t at which to solve; NaN (default): the problem's own */
+    double time; /* t at which to solve; NaN (default): the problem's own; INFINITY: the stationary
+                    density, for which the problem needs no initial one (docs/stationary.md) */
     const hb_mean_settings
         *mean; /* of meanvalue; NULL (default): its defaults, and likewise below */
     const hb_grid_settings *grid;
@@ -95,7 +96,7 @@ HB_API double hb_solution_tau(const hb_solution *solution); /* at the last of th
 HB_API size_t hb_solution_n_times(const hb_solution *solution);
 HB_API double hb_solution_time(const hb_solution *solution, size_t index);
 HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
-/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "particles and walk" when auto took both. Of several
+/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "stationary" for a closed form at time inf; "particles and walk" when auto took both. Of several
  * times that of those above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */

@@ -233,6 +233,7 @@ class GridInfo(ctypes.Structure):
         ("breaks_between", c_int),
         ("unresolved", c_int),
         ("kept_from", c_double),
+        ("relaxation", c_double),
     ]
 
 

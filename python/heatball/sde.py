@@ -152,7 +152,8 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
     time : float, or array_like of shape (times,)
         The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once
         and keeps its solution at each time; methods that sample do so for each time. Not several with "network", `paths`
-        or `state`.
+        or `state`. inf: the stationary density, which needs no
+        `initial` (docs/stationary.md).
     at : array_like of shape (n, dim), or (n,) for dim = 1
         The points; `mesh` makes those of a mesh.
     dim : int
@@ -431,7 +432,7 @@ class _Call:
         if (drift is None) == (problem is None):
             raise TypeError("drift and problem are both " + ("missing" if drift is None else "given")
                             + "; give either drift or problem")
-        if initial is None and problem is None:
+        if initial is None and problem is None and self.time != math.inf:
             raise TypeError("initial is missing; it must be an initial density")
         settings = self._problem_settings(drift, noise, initial, dim, params, problem)
         settings.drift_facts = _facts(drift, facts)

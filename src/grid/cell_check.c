@@ -18,13 +18,14 @@
 enum { DEPTH = 12, TIME_DEPTH = 6, TIMES = 5, HULL_TIMES = 33, MOST_LOOKS = 400000 };
 
 static const double SLACK = 0.05;
-static const double HULL_SHARE = 0.25; /* of the hull's width, allowed in addition for d = 3 */
-static const double MASS_DEPTH = 25;   /* of ln u below its maximum, where cells are looked at */
+static const double HULL_SHARE =
+    0.25; /* of the hull's width, allowed in addition for d = 3, and for stationary densities, whose outer cells are large */
+static const double MASS_DEPTH = 25; /* of ln u below its maximum, where cells are looked at */
 
 typedef struct cell_check {
     hb_context *context;
     const hb_problem *problem;
-    int dim, looks;
+    int dim, looks, stationary;
     double slack[3];
     hb_interval hull[3];
     hb_interval *arguments; // (n_breaks)
@@ -114,8 +115,9 @@ static hb_status check_cell(cell_check *c, const hb_interval *box, int *bad)
 {
     HB_TRY(sample(c, box, c->dim <= 2 ? HULL_TIMES : HULL_TIMES / 2 + 1, c->hull));
     for (int a = 0; a < c->dim; a++)
-        c->slack[a] = SLACK / (box[a].high - box[a].low) +
-                      (c->dim == 3 ? HULL_SHARE * (c->hull[a].high - c->hull[a].low) : 0);
+        c->slack[a] =
+            SLACK / (box[a].high - box[a].low) +
+            (c->dim == 3 || c->stationary ? HULL_SHARE * (c->hull[a].high - c->hull[a].low) : 0);
     return look_inside(c, box, DEPTH + (hb_problem_is_autonomous(c->problem) ? 0 : TIME_DEPTH),
                        bad);
 }
@@ -125,7 +127,10 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
     if (!facts->is_formula) return HB_OK;
-    cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
+    cell_check c = {.context = grid->context,
+                    .problem = problem,
+                    .dim = mesh->dim,
+                    .stationary = grid->stationary};
     void *memory;
     double top = -INFINITY;
     int bad = 0;

@@ -7,8 +7,9 @@
 
 typedef struct hb_grid_box {
     double low[3], high[3];
-    double width[3]; /* the finest length of the density along each axis */
-    size_t far;      /* points that are too far out to be held */
+    double width[3];                    /* the finest length of the density along each axis */
+    double inner_low[3], inner_high[3]; /* stationary_box.c: where nearly all mass is */
+    size_t far;                         /* points that are too far out to be held */
 } hb_grid_box;
 
 /* A solution to start from at some tau > 0: about N(place, width^2). */

@@ -29,10 +29,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double DEEP = 60;               /* below this depth time errors are local */
-static const double TIME_FACTOR = 8;         /* global error against tolerance, in the bulk */
-static const double FAST = 0.1;              /* ratio of corrections that raises no doubt */
-static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
+static const double DEEP = 60;           /* below this depth time errors are local */
+static const double TIME_FACTOR = 8;     /* global error against tolerance, in the bulk */
+static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
+static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
+static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* of a stationary density: find_slow */
+static const double INTERPOLATION_GAIN = 32;            /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
 static size_t same_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)
@@ -174,6 +176,42 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     }
 }
 
+/* Of a stationary density: where |F| h is large the scheme is of first order
+ * only. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
+ * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
+ * into slow[size], infinite where the meshes do not converge at all. */
+static void find_slow(const hb_grid *grid, const double *v, const double *middle,
+                      const double *coarse, double *slow, double *before, double *scratch)
+{
+    const hb_mesh *m = grid->mesh;
+    for (size_t i = 0; i < m[2].size; i++) {
+        const double b = middle[same_node(&m[1], &m[2], 2, i)];
+        slow[i] = fabs(v[same_node(&m[0], &m[2], 4, i)] - b);
+        before[i] = fabs(b - coarse[i]);
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        spread_maximum(&m[2], 1, slow, scratch);
+        spread_maximum(&m[2], 1, before, scratch);
+    }
+    for (size_t i = 0; i < m[2].size; i++) {
+        const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
+        const double sure = q > SECOND_ORDER ? fmin(q, MOST_RATIO) : 0.25;
+        slow[i] = first * (sure / (1 - sure) - 1.0 / 3);
+        if (q > MOST_RATIO && first > MOST_APART) slow[i] = INFINITY;
+    }
+}
+
+static void add_slow(hb_grid *grid, int level, const double *slow)
+{
+    const hb_mesh *mesh = &grid->mesh[2];
+    const size_t d = (size_t)mesh->dim;
+    for (size_t i = 0; i < mesh->size; i++) {
+        grid->v_error[level][i] += slow[i];
+        for (size_t a = 0; a < d; a++)
+            grid->slope_error[level][i * d + a] += slow[i] / spacing_at(mesh, (int)a, i);
+    }
+}
+
 /* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c;
  * scratch[mesh[0].size] holds three arrays of the coarsest mesh. */
 static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle, double *coarse,
@@ -285,9 +323,17 @@ hb_status hb_grid_jump_errors(hb_grid *grid, const hb_problem *problem, int leve
 
 hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coarse)
 {
-    void *scratch; // (mesh[0].size), also holds (mesh[2].size, dim)
+    void *scratch, *slow = NULL; // (mesh[0].size), also holds (mesh[2].size, dim)
     HB_TRY(hb_allocate(grid->context, grid->mesh[0].size, sizeof(double), &scratch));
-    hb_status status = combine(grid, level, grid->v[level], middle, coarse, scratch);
+    hb_status status = HB_OK;
+    if (grid->stationary)
+        status = hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &slow);
+    if (slow)
+        find_slow(grid, grid->v[level], middle, coarse, slow, scratch,
+                  (double *)scratch + grid->mesh[2].size);
+    if (status == HB_OK) status = combine(grid, level, grid->v[level], middle, coarse, scratch);
+    if (status == HB_OK && slow) add_slow(grid, level, slow);
+    hb_release(grid->context, slow);
     hb_release(grid->context, scratch);
     return status;
 }

@@ -19,6 +19,9 @@ struct hb_grid {
     double tolerance;
     int least_steps;           /* of the integration; 0: any */
     double strict;             /* part of the tolerance that the integration has */
+    int stationary;            /* nothing depends on tau */
+    double bulk[3];            /* of a stationary density: a point where it is not too small */
+    double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
     int listed;                /* 1: they were asked for one by one; nothing is known in between */

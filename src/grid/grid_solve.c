@@ -13,7 +13,9 @@
 #include "grid/grid_kept.h"
 #include "grid/grid_layout.h"
 #include "grid/grid_start.h"
+#include "grid/grid_stationary.h"
 #include "grid/mesh_runs.h"
+#include "grid/stationary_box.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
 #include "problem/drift_facts.h"
@@ -43,6 +45,11 @@ static const double STRICT =
     1.0 / 3; /* of the tolerance, in coordinates that grow: many steps add up */
 static const double WALL_DEPTH = -20; /* a note is given when v on the walls is above this */
 
+/* Of the inner box of a stationary density in the plane, which needs no time steps. */
+enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
+/* And in space, where elimination takes time like the seventh power. */
+enum { SPACE_CELLS = 48 };
+
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
 static const struct {
     double per_width;
@@ -63,7 +70,8 @@ typedef struct request {
     hb_context *context;
     const hb_problem *problem;
     hb_grid_settings settings;
-    double tau_end;
+    double tau_end; /* 1 for a stationary density, where nothing depends on it */
+    int stationary;
     size_t n_at;
     const double *at;
     const hb_grid_from *from; /* NULL: the initial density */
@@ -125,7 +133,11 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
 {
     const hb_grid_zoom *zoom = r->zoom;
     const double late = zoom ? hb_zoom_sigma(zoom, zoom->tau_end / 2) / zoom->sigma_end : 0.5;
-    if (!all_is_given(r, dim, box))
+    if (all_is_given(r, dim, box)) {
+        /* nothing is left to choose */
+    } else if (r->stationary)
+        HB_TRY(hb_grid_box_stationary(r->context, r->problem, r->n_at, r->at, box));
+    else
         HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, zoom ? ZOOM_STEP : 0,
                                   r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
@@ -139,6 +151,7 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         double wanted = ceil(finer * DEFAULTS[dim - 1].per_width * span / box->width[a]);
         const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
+        if (r->stationary && dim == 3) wanted = SPACE_CELLS;
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
     }
@@ -153,12 +166,12 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
     return HB_OK;
 }
 
-static hb_status check_memory(hb_context *context, const hb_grid *grid)
+static hb_status check_memory(hb_context *context, const hb_grid *grid, int stationary)
 {
     double sizes = 0;
     for (int m = 0; m < HB_GRID_MESHES; m++) sizes += (double)grid->mesh[m].size;
-    const double bytes =
-        sizes * (double)sizeof(double) * (grid->n_levels + 2) + hb_grid_run_bytes(grid);
+    const double bytes = sizes * (double)sizeof(double) * (grid->n_levels + 2) +
+                         (stationary ? hb_grid_stationary_bytes(grid) : hb_grid_run_bytes(grid));
     const double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     HB_CHECK(context, bytes <= MEMORY_SHARE * there, HB_ERROR_MEMORY,
              "the grid of %zu points needs %.3g GB and this machine has %.3g GB; give fewer points",
@@ -283,11 +296,14 @@ static hb_status solve_all(const request *r, hb_grid *grid)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[1].size, middle);
     if (status == HB_OK)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[2].size, coarse);
-    if (status == HB_OK) status = decide_start(r, grid, coarse[0], &plan);
+    if (status == HB_OK && !r->stationary) status = decide_start(r, grid, coarse[0], &plan);
     /* decide_start has left the initial density on the coarsest mesh */
-    if (status == HB_OK) status = hb_grid_check_cells(grid, r->problem, coarse[0]);
+    if (status == HB_OK && !r->stationary)
+        status = hb_grid_check_cells(grid, r->problem, coarse[0]);
     double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
-    if (status == HB_OK) status = hb_grid_run_meshes(grid, r->problem, &plan, out);
+    if (status == HB_OK)
+        status = r->stationary ? hb_grid_stationary_meshes(grid, r->problem, out)
+                               : hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
     grid->doubtful_from = grid->info.unresolved ? 0 : grid->n_levels;
     for (int k = 0; k < grid->n_levels && status == HB_OK && !grid->info.unresolved; k++) {
@@ -301,6 +317,7 @@ static hb_status solve_all(const request *r, hb_grid *grid)
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
     }
     grid->info.kept_from = grid->tau[0];
+    if (status == HB_OK && r->stationary) status = hb_grid_stationary_walls(grid);
     hb_release(r->context, middle[0]);
     hb_release(r->context, coarse[0]);
     return status;
@@ -320,6 +337,15 @@ static hb_status mind_tensor(const request *r, hb_grid *grid)
     return HB_OK;
 }
 
+/* Of the plane: cells of the inner box, whose neighbours outside are coarser. A cycle turns what is narrow along one axis
+ * into what is narrow along the other. */
+static int inner_cells(const hb_grid_box *box, int a)
+{
+    const double span = box->inner_high[a] - box->inner_low[a];
+    const double wanted = INNER_PER_WIDTH * span / fmin(box->width[0], box->width[1]);
+    return (int)fmin(fmax(ceil(wanted), LEAST_INNER), MOST_INNER) / 4 * 4;
+}
+
 static hb_status build(const request *r, hb_grid *grid)
 {
     const int dim = hb_problem_dim(r->problem);
@@ -332,6 +358,9 @@ static hb_status build(const request *r, hb_grid *grid)
                           &grid->flaws));
     HB_TRY(mind_tensor(r, grid));
     if (r->zoom) HB_TRY(hb_zoom_flaws(r->context, r->zoom, box.low, box.high, &grid->flaws));
+    for (int a = 0; a < dim; a++)
+        if (r->stationary && dim == 2 && axes[a].pieces == 1 && !r->settings.points[a])
+            axes[a] = hb_grid_graded_axis(&box, a, inner_cells(&box, a));
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =
@@ -355,6 +384,9 @@ static hb_status build(const request *r, hb_grid *grid)
         grid->info.low[a] = box.low[a];
         grid->info.high[a] = box.high[a];
         width = fmin(width, box.width[a]);
+        grid->bulk[a] = r->stationary && box.inner_low[a] < box.inner_high[a]
+                            ? 0.5 * (box.inner_low[a] + box.inner_high[a])
+                            : 0.5 * (box.low[a] + box.high[a]);
     }
     for (int m = 0; m < HB_GRID_MESHES; m++) {
         hb_mesh_set_axes(&grid->mesh[m], dim, axes, 1 << m);
@@ -363,7 +395,7 @@ static hb_status build(const request *r, hb_grid *grid)
         list_levels(grid, &r->settings, r->tau_end, 0.5 * width * width);
     else
         set_levels(grid, r->settings.keep_from, r->tau_end, 0.5 * width * width);
-    HB_TRY(check_memory(r->context, grid));
+    HB_TRY(check_memory(r->context, grid, r->stationary));
     return solve_all(r, grid);
 }
 
@@ -376,7 +408,13 @@ static hb_status solve(request *r, hb_grid **out)
     grid->context = r->context;
     grid->max_time = r->settings.max_time;
     grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
+    grid->stationary = r->stationary;
+    grid->info.relaxation = NAN;
     const hb_status status = build(r, grid);
+    if (r->stationary) {
+        grid->info.tau = INFINITY;
+        grid->tau[0] = 0; /* it is the same at all times */
+    }
     if (status != HB_OK) hb_grid_destroy(grid);
     *out = status == HB_OK ? grid : NULL;
     return status;
@@ -408,12 +446,23 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     const int dim = hb_problem_dim(problem);
     HB_CHECK(context, dim <= 3, HB_ERROR_ARGUMENT,
              "the problem has %d dimensions; a grid takes 1 to 3", dim);
-    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
-             "the problem has no initial density; a grid needs one");
-    HB_CHECK(context, time > 0 && isfinite(time), HB_ERROR_ARGUMENT,
-             "time is %g; it must be above 0", time);
-    request r = {.context = context, .problem = problem, .n_at = at ? n_at : 0, .at = at};
+    HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT, "time is %g; it must be above 0", time);
+    request r = {.context = context,
+                 .problem = problem,
+                 .tau_end = 1,
+                 .stationary = time == INFINITY,
+                 .n_at = at ? n_at : 0,
+                 .at = at};
+    HB_CHECK(context, r.stationary || hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE,
+             HB_ERROR_ARGUMENT, "the problem has no initial density; a grid needs one");
+    HB_CHECK(context, !r.stationary || hb_problem_is_autonomous(problem), HB_ERROR_ARGUMENT,
+             "time is inf, but drift or noise depend on t; there is no stationary density");
     HB_SIZED_READ(context, hb_grid_settings, settings, &r.settings);
+    if (r.stationary) {
+        r.settings.keep_from = NAN;
+        r.settings.n_keep = 0;
+        return solve(&r, out);
+    }
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
     if (!hb_problem_initial_facts(problem)->point) return solve(&r, out);
     HB_TRY(check_settings(&r, dim));

@@ -213,6 +213,7 @@ static hb_status total_in_box(hb_context *context, hb_box_density *box)
               "tails"
             : "");
     box->log_total = box->peak + log(sum);
+    box->log_total_error = change;
     return HB_OK;
 }
 

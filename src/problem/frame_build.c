@@ -230,7 +230,7 @@ static hb_status find_factor(building *b, int *found)
 static hb_status look_at_factor(building *b, double *t, double *value)
 {
     for (int k = 0; k < 8; k++) {
-        *t = b->problem->time * k / 7;
+        *t = hb_problem_span(b->problem) * k / 7;
         HB_TRY(at_time(b, b->to, 1, &b->g, *t, value));
         if (isfinite(*value) && *value != 0) return HB_OK;
     }
@@ -355,8 +355,8 @@ static hb_status diagonal_stays(const building *b, int *yes)
     *yes = status == HB_OK;
     for (int k = 0; k < TIME_CELLS && *yes; k++) {
         hb_interval *x = memory, *range = x + d;
-        const hb_interval t = {b->problem->time * k / TIME_CELLS,
-                               b->problem->time * (k + 1) / TIME_CELLS};
+        const hb_interval t = {hb_problem_span(b->problem) * k / TIME_CELLS,
+                               hb_problem_span(b->problem) * (k + 1) / TIME_CELLS};
         for (int i = 0; i < d; i++) x[i] = (hb_interval){0, 0};
         hb_range_tape_run(tape, x, t, range + d, range);
         for (int i = 0; i < d; i++)

@@ -124,6 +124,7 @@ typedef struct hb_box_density {
     double steady;          /* to which twice the points must agree in d = 2, 3; 0: 1e-4 */
     double low[3], high[3]; /* holds all but about e^-40 of the peak */
     double log_total;       /* ln of the integral of exp(log-density) */
+    double log_total_error; /* of it, d = 2, 3: what the last doubling of the points changed */
     double peak;            /* largest log-density that was seen */
     hb_panels *cumulative;  /* d = 1: the density on panels */
     int cells;              /* d = 2, 3: cells per axis */

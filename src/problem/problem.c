@@ -58,13 +58,18 @@ static hb_status noise_at(void *user, size_t n, const double *t, double *g)
     return hb_program_run_times(problem->context, problem->noise, n, NULL, t, 1, g);
 }
 
+double hb_problem_span(const hb_problem *problem)
+{
+    return problem->time == INFINITY ? 1 : problem->time;
+}
+
 hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem)
 {
     HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
     HB_TRY(hb_range_tape_create(context, problem->noise_graph, 1, &g, &problem->noise_ranges));
     return hb_time_change_create(context, noise_at, problem,
-                                 !hb_graph_depends(problem->noise_graph, g, 0), problem->time,
-                                 &problem->change);
+                                 !hb_graph_depends(problem->noise_graph, g, 0),
+                                 hb_problem_span(problem), &problem->change);
 }
 
 /* One g(t), as typed. */
@@ -164,7 +169,8 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(check_dim(context, s, &problem->dim));
     HB_TRY(create_outside(context, s, problem));
     HB_TRY(create_motion(context, s, problem));
-    if (s->drift_callback) HB_TRY(hb_drift_check_facts(context, &problem->drift, problem->time));
+    if (s->drift_callback)
+        HB_TRY(hb_drift_check_facts(context, &problem->drift, hb_problem_span(problem)));
     if (!problem->frame && problem->noise_matrix.kind == HB_NOISE_SCALAR)
         HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
     HB_TRY(create_initial(context, s, problem));

@@ -96,8 +96,11 @@ static hb_status read_number(file_reader *r, const char *name, const char *text,
 {
     char *end;
     *value = strtod(text, &end);
-    HB_CHECK(r->context, end != text && *end == '\0' && isfinite(*value), HB_ERROR_FORMAT,
-             "%s, line %d: %s is '%.40s'; it must be a number", r->path, r->line, name, text);
+    HB_CHECK(r->context,
+             end != text && *end == '\0' &&
+                 (isfinite(*value) || (*value > 0 && !strcmp(name, "time"))),
+             HB_ERROR_FORMAT, "%s, line %d: %s is '%.40s'; it must be a number", r->path, r->line,
+             name, text);
     return HB_OK;
 }
 

@@ -121,6 +121,9 @@ struct hb_problem {
         text; /* of the drift, see problem_text.h; NULL: a callback, or not one noise for all axes */
 };
 
+/* Times that are looked at, from 0 on: those up to `time`, or to 1 when that is inf, where nothing may depend on t. */
+double hb_problem_span(const hb_problem *problem);
+
 /* What follows from the node g(t) of problem->noise_graph. */
 hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem);
 

@@ -74,8 +74,6 @@ hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const do
 
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time)
 {
-    /* STAND-IN, to be merged with the branch `stationary` */
-    if (isinf(time) && time > 0 && hb_problem_noise_kind(problem) == HB_NOISE_MATRIX) return HB_OK;
     HB_CHECK(context, time >= 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be a number of at least 0", time);
     HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE, HB_ERROR_ARGUMENT,
@@ -215,6 +213,7 @@ static hb_status (*const METHODS[])(const hb_solve_task *task, hb_solution *out)
 
 hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out)
 {
+    if (task->time == INFINITY) return hb_solve_stationary(task, out);
     return (task->time == 0 ? solve_initial : METHODS[task->settings->method])(task, out);
 }
 
@@ -244,9 +243,10 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     HB_CHECK(context, plan.method >= HB_METHOD_AUTO && plan.method <= HB_METHOD_WALK,
              HB_ERROR_ARGUMENT, "method is %d; it must be one of hb_method", plan.method);
-    const int several = plan.n_times > 1;
+    const int several = plan.n_times > 1, stationary = !several && plan.time == INFINITY;
     if (several) HB_TRY(hb_solve_check_times(context, &plan));
-    HB_TRY(hb_solve_check_problem(context, problem, plan.time));
+    HB_TRY((stationary ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,
+                                                                             plan.time));
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
@@ -257,9 +257,8 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     hb_solution *solution;
     hb_status status = hb_solution_create_times(
         context, several ? plan.n_times : 1, several ? plan.times : &plan.time, n, dim, &solution);
-    if (status == HB_OK && isinf(plan.time))
-        status = hb_solve_matrix_rest(context, problem, plan.method, &solution->tau);
-    if (status == HB_OK && !isinf(plan.time))
+    if (status == HB_OK && stationary) solution->tau = INFINITY;
+    if (status == HB_OK && !stationary)
         status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK) status = solve_in_frame(context, problem, &plan, points, solution);
     hb_workspace_destroy(&work);

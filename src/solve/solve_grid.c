@@ -74,6 +74,10 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
             HB_TRY(hb_solution_warn(out, i,
                                     "the drift varies within the cells of the grid by more than "
                                     "their nodes show; more points per axis may follow it"));
+        else if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]))
+            HB_TRY(hb_solution_warn(out, i,
+                                    "the meshes of the grid do not converge here; more points per "
+                                    "axis or a smaller box may help"));
     }
     hb_solve_fill_from_log(out);
     return HB_OK;
@@ -90,9 +94,27 @@ void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, siz
     if (used < size && info.breaks_between)
         used += (size_t)snprintf(out + used, size - used,
                                  "; the drift breaks between nodes: no extrapolation");
-    if (used < size)
+    if (used < size && isinf(info.tau))
+        snprintf(out + used, size - used, "; the density on the walls is e^%.0f of its maximum",
+                 info.boundary_log);
+    else if (used < size)
         snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,
                  info.steps);
+}
+
+/* The relaxation time is given as t. */
+static hb_status open_stationary(const hb_solve_task *task, const hb_grid *grid, size_t size,
+                                 char *out)
+{
+    hb_grid_info info;
+    double relaxation = NAN;
+    hb_grid_info_get(grid, sizeof info, &info);
+    if (isfinite(info.relaxation))
+        HB_TRY(hb_problem_t_of_tau(task->context, task->problem, info.relaxation, &relaxation));
+    snprintf(out, size,
+             "stationary: the null vector of Fokker-Planck on a grid; relaxation time about %.3g",
+             relaxation);
+    return HB_OK;
 }
 
 hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
@@ -104,9 +126,13 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
                          &out->grid));
     HB_TRY(hb_solve_evaluate_grid(task->context, out->grid, task->points, out));
     out->method = "grid";
-    char opening[120];
-    snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
-             task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3" : "");
+    char opening[240];
+    if (isinf(task->time))
+        HB_TRY(open_stationary(task, out->grid, sizeof opening, opening));
+    else
+        snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
+                 task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3"
+                                                          : "");
     hb_solve_note_grid(out->grid, opening, out->note, sizeof out->note);
     return HB_OK;
 }
@@ -317,8 +343,8 @@ static hb_status residual_in_frame(hb_context *context, const hb_problem *proble
                                    const double *points, const double *radii,
                                    hb_residual_values *out)
 {
-    double tau;
-    HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &tau));
+    double tau = HB_STATIONARY_TAU;
+    if (isfinite(plan->time)) HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &tau));
     for (size_t i = 0; i < n; i++) {
         ball_trouble trouble;
         HB_TRY(look_into_ball(context, problem, &plan->mean, tau, largest,
@@ -348,7 +374,8 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     const double time = plan.time;
     double largest = 0;
-    HB_TRY(hb_solve_check_problem(context, problem, time));
+    HB_TRY((time == INFINITY ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,
+                                                                                   time));
     HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
     plan.method = HB_METHOD_MEANVALUE;
     const hb_solve_task asked = {context, problem, &plan, time, points, NULL, 0};

@@ -11,7 +11,6 @@
 #include "problem/initial_average.h"
 #include "problem/noise.h"
 #include "solve/solve_parts.h"
-#include "walk/linear_way.h"
 
 #include <math.h>
 
@@ -19,24 +18,6 @@ int hb_solve_matrix_method(const hb_problem *problem, double time)
 {
     const int closed = isfinite(time) || hb_initial_moves(problem);
     return hb_problem_is_linear(problem) && closed ? HB_METHOD_WALK : HB_METHOD_PARTICLES;
-}
-
-/* The stationary density of a linear drift is its density at any time by which it is at rest. */
-hb_status hb_solve_matrix_rest(hb_context *context, const hb_problem *problem, int method,
-                               double *tau)
-{
-    int found = 1;
-    *tau = INFINITY;
-    if (method == HB_METHOD_AUTO) method = hb_solve_matrix_method(problem, INFINITY);
-    if (method != HB_METHOD_WALK) return HB_OK;
-    HB_CHECK(context, hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem),
-             HB_ERROR_ARGUMENT,
-             "the drift or the noise depends on time; a stationary density needs both without t");
-    HB_TRY(hb_linear_rest(context, problem, tau, &found));
-    HB_CHECK(context, found, HB_ERROR_ARGUMENT,
-             "the linear drift is not stable, so that there is no stationary density; ask for a "
-             "time");
-    return HB_OK;
 }
 
 /* A drift that is linear, from a start without a closed form, is left to the walks to refuse. */

@@ -12,15 +12,14 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
                              const hb_solve_settings *settings, hb_solve_plan *out);
 hb_status hb_solve_check_points(hb_context *context, int dim, size_t n, const double *points);
 hb_status hb_solve_check_problem(hb_context *context, const hb_problem *problem, double time);
+/* The same for time = inf: drift and noise must not change, and the drift has no poles. */
+hb_status hb_solve_check_stationary(hb_context *context, const hb_problem *problem, double time);
 hb_status hb_solve_check_dim(hb_context *context, int dim); /* of the methods that need a grid */
 
 /* solve_noise.c: refuses a method that is not made for the noise of the problem; and the one that auto takes
  * where the noise is a matrix. */
 hb_status hb_solve_check_noise(const hb_solve_task *task);
 int hb_solve_matrix_method(const hb_problem *problem, double time);
-/* For the time infinity: the tau that the method works with, which is finite where walks are exact. */
-hb_status hb_solve_matrix_rest(hb_context *context, const hb_problem *problem, int method,
-                               double *tau);
 
 /* u, w and their errors from v and its error; u = 0 where v is below the range of exp. */
 void hb_solve_fill_from_log(hb_solution *out);
@@ -41,5 +40,11 @@ hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out);
 /* Particles, walks, or for HB_METHOD_AUTO both, each where it is better. */
 hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out);
+/* A stationary field does not change in time, and its drift neither: for averages over heat balls any finite tau serves. */
+#define HB_STATIONARY_TAU 1e6
+/* time = inf, by any method; and its parts: linear drifts, and particles at long times. */
+hb_status hb_solve_stationary(const hb_solve_task *task, hb_solution *out);
+hb_status hb_solve_stationary_linear(const hb_solve_task *task, hb_solution *out);
+hb_status hb_solve_stationary_samples(const hb_solve_task *task, hb_solution *out);
 
 #endif

@@ -447,3 +447,36 @@ def test_residual_refusals(extra, expected):
     time = [] if "--time" in extra else ["--time", "0.8"]
     done = run("residual", *OU[1:], *time, "--at", "0.1", *extra)
     assert done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1
+
+
+# ---- time inf ----
+
+def test_the_stationary_density_needs_no_start(tmp_path):
+    lines = succeed("solve", "--drift", "-2*x", "--time", "inf", "--at", "0;0.5").splitlines()
+    assert lines[0].startswith("# stationary, time inf, tau inf, seed 1: stationary: the drift is linear")
+    assert float(lines[2].split()[1]) == pytest.approx(math.sqrt(2 / math.pi), rel=1e-8)
+    found = json.loads(succeed("solve", "--drift", "x-x^3", "--time", "inf", "--at", "0", "--json"))
+    assert found["time"] == found["tau"] == "inf" and found["method"] == "stationary"
+    total = integrate.quad(lambda x: math.exp(x * x - x**4 / 2), -9, 9, epsabs=1e-13)[0]
+    assert found["points"][0]["density"] == pytest.approx(1 / total, rel=1e-9)
+    (tmp_path / "p.ini").write_text("[problem]\ndrift = x - x^3\ntime = inf\n")
+    again = json.loads(succeed("solve", "--problem", tmp_path / "p.ini", "--at", "0", "--json"))
+    assert again["points"] == found["points"]
+
+
+def test_the_stationary_residual_is_small():
+    rows = json.loads(succeed("residual", "--drift", "x-y-x*(x^2+y^2)+0.2, x+y-y*(x^2+y^2)", "--noise", "0.9", "--time",
+                              "inf", "--at", "0.8,0.1", "--radii", "0.2", "--degree", "7", "--json"))["points"]
+    assert abs(rows[0]["scaled"]) < 1e-3
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    (["--drift", "x"], "eigenvalue 1, whose real part is not below 0"),
+    (["--drift", "-x*(2+sin(t))"], "time is inf, but the drift depends on t"),
+    (["--drift", "-x", "--noise", "1+t"], "time is inf, but the noise depends on t"),
+    (["--drift", "-x^3", "--method", "walk"], "walks go back to the start"),
+    (["--drift", "-x^3", "--method", "network"], "time is inf; it must be a number of at least 0"),
+])
+def test_stationary_refusals(arguments, expected):
+    done = run("solve", *arguments, "--time", "inf", "--at", "0.1")
+    assert done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1

@@ -1,0 +1,440 @@
+/* The stationary state of the fitted scheme, by elimination of its nodes.
+ *
+ * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk with rates q_ij >= 0 between neighbours
+ * (fitted_scheme.c): a Markov chain. Node after node is taken out of it, here from the last,
+ *     s_k = sum_{j<k} q_kj,    f_ik = q_ik/s_k,    q_ij += f_ik q_kj    (i, j < k),
+ * which leaves the chain that is seen when it is in the others, and in the end p_k = sum_{i<k} p_i f_ik puts them back
+ * (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33, 1985). There are only sums of positive numbers: every
+ * p_k has its digits, however small it is and however rarely the chain goes from one well to another. Nodes are in
+ * the order of lines, so q stays within a band; BLOCK nodes are taken out at once, which spares memory traffic. p
+ * is kept as a mantissa and an exponent of 2.
+ *
+ * How fast other states come to this one: the eigenvalues lambda of q next to 0. Inverse iteration on a chain that loses
+ * mass at a small rate everywhere, which makes it regular,
+ *     sum_j q_kj (w_j - w_k) - loss w_k = b_k:    b_i += f_ik b_k downward,    w_k = (sum_{j<k} q_kj w_j - b_k)/s_k upward,
+ * on the coordinates and their products, orthogonal to constants in the norm of p; the relaxation time is the largest
+ * -1/Re(lambda) of the eigenvalues in that space.
+ *
+ * Must reproduce: F = -x: u = exp(-x^2/2)/sqrt(2 pi) to rounding, relaxation time 1 in tau up to h^2. */
+#include "grid/null_vector.h"
+#include "base/context.h"
+#include "base/linear_algebra.h"
+#include "grid/scheme_body.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
+
+static const double LEAST_SHARE = 1e-280; /* of the rate of an edge that goes back: none is 0 */
+static const double LOSS =
+    1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
+static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
+
+typedef struct chain {
+    hb_context *context;
+    const hb_mesh *mesh;
+    size_t n, band, width;    /* width of a row: 2 (band + BLOCK) + 1 */
+    size_t middle;            /* of a row: its own node */
+    size_t place[3];          /* distance of neighbours along an axis in the order of the chain */
+    double *q;                // (n, width): from i to j at i * width + middle + j - i
+    double *out;              // (n) s_k
+    double *loss;             // (n) what leaves the chain altogether; NULL: nothing
+    double *p;                // (n) mantissas, later masses
+    int *exponent;            // (n)
+    double *w[SPACE + 1], *b; // (n)
+    hb_workspace work;
+} chain;
+
+static double *rate_from(const chain *c, size_t i, size_t j)
+{
+    return c->q + i * c->width + (c->middle + j - i);
+}
+
+/* The place of a node in the order of the chain: the longest axis runs slowest. */
+static size_t place_of(const chain *c, size_t node)
+{
+    size_t place = 0;
+    for (int a = c->mesh->dim - 1; a >= 0; a--) {
+        const size_t n = (size_t)c->mesh->nodes[a];
+        place += node % n * c->place[a];
+        node /= n;
+    }
+    return place;
+}
+
+/* place[dim] and the band of this order. */
+static size_t order_axes(const hb_mesh *mesh, size_t *place)
+{
+    int by_length[3] = {0, 1, 2};
+    for (int k = 0; k < mesh->dim; k++)
+        for (int l = k + 1; l < mesh->dim; l++)
+            if (mesh->nodes[by_length[l]] > mesh->nodes[by_length[k]]) {
+                const int other = by_length[k];
+                by_length[k] = by_length[l];
+                by_length[l] = other;
+            }
+    size_t step = 1;
+    for (int k = mesh->dim - 1; k >= 0; k--) {
+        place[by_length[k]] = step;
+        step *= (size_t)mesh->nodes[by_length[k]];
+    }
+    return place[by_length[0]];
+}
+
+double hb_null_vector_bytes(const hb_mesh *mesh)
+{
+    size_t place[3];
+    const double band = (double)order_axes(mesh, place);
+    return (double)mesh->size * (2 * (band + BLOCK) + 1 + SPACE + 6) * (double)sizeof(double);
+}
+
+double hb_null_vector_work(const hb_mesh *mesh)
+{
+    size_t place[3];
+    const double band = (double)order_axes(mesh, place);
+    return 2 * (double)mesh->size * band * band;
+}
+
+/* ---- the rates -------------------------------------------------------------------------------- */
+
+static void read_strand(chain *c, const hb_scheme *s, int axis, const hb_strand *strand)
+{
+    for (size_t k = 0; k + 1 < strand->n; k++) {
+        const double below = hb_mesh_cell(c->mesh, axis, (int)k),
+                     above = hb_mesh_cell(c->mesh, axis, (int)k + 1);
+        for (size_t r = 0; r < strand->width; r++) {
+            const size_t entry = strand->offset + k * strand->pad + r;
+            const size_t i = place_of(c, strand->node + k * strand->step + r * strand->apart);
+            const size_t j = i + c->place[axis];
+            const double up = s->gain_down[axis][entry] * above / below,
+                         down = s->gain_up[axis][entry] * below / above;
+            *rate_from(c, i, j) = fmax(up, LEAST_SHARE * down);
+            *rate_from(c, j, i) = fmax(down, LEAST_SHARE * up);
+        }
+    }
+}
+
+/* The scheme has its coefficients. */
+static void read_rates(chain *c, const hb_scheme *s)
+{
+    memset(c->q, 0, c->n * c->width * sizeof *c->q);
+    for (int a = 0; a < c->mesh->dim; a++)
+        for (size_t i = 0; i < hb_mesh_strands(c->mesh, a); i++) {
+            const hb_strand strand = hb_mesh_strand(c->mesh, a, i);
+            read_strand(c, s, a, &strand);
+        }
+}
+
+/* ---- elimination ------------------------------------------------------------------------------ */
+
+/* The last of the nodes that are left goes: its row has what it gives to those before it. */
+static void take_out(chain *c, size_t k, size_t first)
+{
+    const double *row = rate_from(c, k, k - first);
+    double sum = c->loss ? c->loss[k] : 0;
+    for (size_t j = 0; j < first; j++) sum += row[j];
+    c->out[k] = sum;
+}
+
+/* Row i, when nodes last - count + 1 .. last go; from is the first node that their rows reach. */
+static void update_row(chain *c, size_t i, size_t last, size_t count, size_t from)
+{
+    double factor[BLOCK] = {0};
+    const double *row[BLOCK];
+    double *mine = rate_from(c, i, from);
+    const size_t kept = last - count + 1 - from;
+    for (size_t b = 0; b < BLOCK; b++) row[b] = rate_from(c, last, from);
+    for (size_t b = 0; b < count; b++) {
+        const size_t k = last - b;
+        row[b] = rate_from(c, k, from);
+        for (size_t a = 0; a < b; a++) mine[k - from] += factor[a] * row[a][k - from];
+        factor[b] = mine[k - from] /= c->out[k];
+        if (c->loss) c->loss[i] += factor[b] * c->loss[k];
+    }
+    const double f0 = factor[0], f1 = factor[1], f2 = factor[2], f3 = factor[3];
+    const double *restrict r0 = row[0], *restrict r1 = row[1], *restrict r2 = row[2],
+                           *restrict r3 = row[3];
+    double *restrict out = mine;
+    for (size_t j = 0; j < kept; j++)
+        out[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j]);
+}
+
+/* Nodes last - count + 1 .. last go out, the rows of the block first. */
+static hb_status eliminate_block(chain *c, size_t last, size_t count)
+{
+    const size_t lowest = last - count + 1;
+    const size_t from = lowest > c->band ? lowest - c->band : 0;
+    for (size_t b = 0; b < count; b++) {
+        const size_t k = last - b;
+        /* what the rows of the block that are out already give to row k */
+        for (size_t a = 0; a < b; a++) {
+            const size_t gone = last - a;
+            const double factor = *rate_from(c, k, gone) /= c->out[gone];
+            const double *row = rate_from(c, gone, from);
+            double *mine = rate_from(c, k, from);
+            if (c->loss) c->loss[k] += factor * c->loss[gone];
+            for (size_t j = 0; j < gone - from; j++)
+                if (j != k - from) mine[j] += factor * row[j];
+        }
+        take_out(c, k, k - from);
+        HB_CHECK(c->context, c->out[k] > 0 && isfinite(c->out[k]), HB_ERROR_NUMERICAL,
+                 "parts of the grid do not meet: the drift is too strong for its cells; give a "
+                 "smaller box or more points");
+    }
+    for (size_t i = from; i < lowest; i++) update_row(c, i, last, count, from);
+    return HB_OK;
+}
+
+/* The nodes from `last` down to those above `root`. */
+static hb_status eliminate(chain *c, size_t last, size_t root)
+{
+    while (last > root) {
+        const size_t count = last - root < BLOCK ? last - root : BLOCK;
+        if (last % REPORT_EVERY < BLOCK)
+            HB_TRY(hb_progress(c->context, "null vector of the grid", (double)(c->n - last),
+                               (double)c->n));
+        HB_TRY(eliminate_block(c, last, count));
+        last -= count;
+    }
+    return HB_OK;
+}
+
+static void reverse(size_t n, double *x)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        const double other = x[i];
+        x[i] = x[n - 1 - i];
+        x[n - 1 - i] = other;
+    }
+}
+
+/* p_k = sum_{i<k} p_i f_ik of the nodes from `first` to `last`, with exponents. */
+static void put_back(chain *c, size_t first, size_t last)
+{
+    for (size_t k = first; k <= last; k++) {
+        const size_t from = k > c->band ? k - c->band : 0;
+        int top = c->exponent[from], shift;
+        double sum = 0;
+        for (size_t i = from; i < k; i++) top = c->exponent[i] > top ? c->exponent[i] : top;
+        for (size_t i = from; i < k; i++) {
+            const double f = *rate_from(c, i, k);
+            if (f > 0) sum += ldexp(c->p[i], c->exponent[i] - top) * f;
+        }
+        c->p[k] = frexp(sum, &shift);
+        c->exponent[k] = sum > 0 ? top + shift : top - 1022;
+    }
+}
+
+/* All nodes but the root, which is where mass is, so that the others find to it: those after it from the last down, those
+ * before it from the first up. For these the order is turned around, which in memory is what is read backward. */
+static hb_status eliminate_all(chain *c, size_t root)
+{
+    const size_t before = (root + 1) * c->width;
+    HB_TRY(eliminate(c, c->n - 1, root));
+    reverse(before, c->q);
+    HB_TRY(eliminate(c, root, 0));
+    c->p[0] = 0.5;
+    c->exponent[0] = 1;
+    put_back(c, 1, root);
+    reverse(before, c->q);
+    reverse(root + 1, c->p);
+    for (size_t i = 0; i < (root + 1) / 2; i++) {
+        const int other = c->exponent[i];
+        c->exponent[i] = c->exponent[root - i];
+        c->exponent[root - i] = other;
+    }
+    put_back(c, root + 1, c->n - 1);
+    return HB_OK;
+}
+
+/* v of the masses, and the masses themselves with sum 1. */
+static void read_masses(chain *c, double *v)
+{
+    double top = -INFINITY, sum = 0;
+    for (size_t node = 0; node < c->n; node++) {
+        const size_t k = place_of(c, node);
+        size_t rest = node;
+        double cell = 1;
+        for (int a = c->mesh->dim - 1; a >= 0; a--) {
+            const size_t n = (size_t)c->mesh->nodes[a];
+            cell *= hb_mesh_cell(c->mesh, a, (int)(rest % n));
+            rest /= n;
+        }
+        v[node] = (c->p[k] > 0 ? log(c->p[k]) : 0) + M_LN2 * c->exponent[k] - log(cell);
+        top = fmax(top, v[node]);
+    }
+    const double mass = hb_mesh_log_mass(c->mesh, v);
+    int most = c->exponent[0];
+    for (size_t k = 0; k < c->n; k++) most = c->exponent[k] > most ? c->exponent[k] : most;
+    for (size_t k = 0; k < c->n; k++) sum += c->p[k] = ldexp(c->p[k], c->exponent[k] - most);
+    for (size_t k = 0; k < c->n; k++) {
+        c->p[k] /= sum;
+        v[k] -= mass;
+    }
+}
+
+static size_t node_near(const hb_mesh *mesh, const double *x)
+{
+    size_t node = 0;
+    for (int a = 0; a < mesh->dim; a++)
+        node += (size_t)(hb_mesh_position(mesh, a, x[a]) + 0.5) * hb_mesh_stride(mesh, a);
+    return node;
+}
+
+/* One rate is asked for, at any v, so that the scheme has its coefficients. */
+static hb_status find_vector(chain *c, hb_scheme *scheme, const double *bulk, double *v)
+{
+    int finite;
+    memset(v, 0, c->n * sizeof *v);
+    HB_TRY(hb_scheme_rate(scheme, 0, v, c->p, &finite));
+    read_rates(c, scheme);
+    HB_TRY(eliminate_all(c, place_of(c, node_near(c->mesh, bulk))));
+    read_masses(c, v);
+    return HB_OK;
+}
+
+/* ---- the relaxation time ---------------------------------------------------------------------- */
+
+static double product(const chain *c, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t k = 0; k < c->n; k++) sum += c->p[k] * a[k] * b[k];
+    return sum;
+}
+
+static void remove_mean(const chain *c, double *w)
+{
+    double mean = 0;
+    for (size_t k = 0; k < c->n; k++) mean += c->p[k] * w[k];
+    for (size_t k = 0; k < c->n; k++) w[k] -= mean;
+}
+
+/* out = (q - loss)^-1 w, without its mean. */
+static void invert(const chain *c, const double *w, double *out)
+{
+    double *b = c->b;
+    memcpy(b, w, c->n * sizeof *b);
+    for (size_t k = c->n - 1; k >= 1; k--)
+        for (size_t i = k > c->band ? k - c->band : 0; i < k; i++)
+            b[i] += *rate_from(c, i, k) * b[k];
+    for (size_t k = 0; k < c->n; k++) {
+        const size_t from = k > c->band ? k - c->band : 0;
+        double sum = -b[k];
+        for (size_t j = from; j < k; j++) sum += *rate_from(c, k, j) * out[j];
+        out[k] = sum / c->out[k];
+    }
+    remove_mean(c, out);
+}
+
+/* Coordinates and products of two of them. */
+static int start_space(const chain *c)
+{
+    static const int first[SPACE] = {0, 1, 2, 0, 1, 0}, second[SPACE] = {-1, -1, -1, 0, 1, 1};
+    int used = 0;
+    for (int m = 0; m < SPACE; m++) {
+        if (first[m] >= c->mesh->dim || second[m] >= c->mesh->dim) continue;
+        for (size_t node = 0; node < c->n; node++) {
+            double x[3];
+            hb_mesh_point(c->mesh, node, x);
+            c->w[used][place_of(c, node)] = x[first[m]] * (second[m] < 0 ? 1 : x[second[m]]);
+        }
+        used++;
+    }
+    return used;
+}
+
+static int orthonormalise(const chain *c, int count)
+{
+    int kept = 0;
+    for (int m = 0; m < count; m++) {
+        double *w = c->w[m], *target = c->w[kept];
+        remove_mean(c, w);
+        const double before = sqrt(product(c, w, w));
+        for (int pass = 0; pass < 2; pass++)
+            for (int l = 0; l < kept; l++) hb_axpy(c->n, -product(c, w, c->w[l]), c->w[l], w);
+        const double length = sqrt(product(c, w, w));
+        if (!(length > 1e-10 * before)) continue;
+        for (size_t k = 0; k < c->n; k++) target[k] = w[k] / length;
+        kept++;
+    }
+    return kept;
+}
+
+/* The largest -1/Re(lambda), where the eigenvalues of H[count][count] are 1/(lambda - loss). */
+static double slowest(int count, double loss, double *H)
+{
+    double real[SPACE], imaginary[SPACE], least = INFINITY;
+    if (LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', count, H, count, real, imaginary, NULL, 1, NULL,
+                      1) != 0)
+        return NAN;
+    for (int m = 0; m < count; m++) {
+        const double square = real[m] * real[m] + imaginary[m] * imaginary[m];
+        least = fmin(least, fmax(-real[m] / square - loss, LEAST_RATE * loss));
+    }
+    return 1 / least;
+}
+
+static double iterate(const chain *c, double loss)
+{
+    double H[SPACE * SPACE];
+    int count = orthonormalise(c, start_space(c));
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (int m = 0; m < count; m++) {
+            invert(c, c->w[m], c->w[SPACE]);
+            if (sweep + 1 == SWEEPS)
+                for (int l = 0; l < count; l++) H[l * count + m] = product(c, c->w[l], c->w[SPACE]);
+            else
+                memcpy(c->w[m], c->w[SPACE], c->n * sizeof(double));
+        }
+        if (sweep + 1 < SWEEPS) count = orthonormalise(c, count);
+    }
+    return count > 0 ? slowest(count, loss, H) : (double)NAN;
+}
+
+/* p and the factors of the chain are there; the factors are made anew, with the loss. */
+static hb_status find_relaxation(chain *c, hb_scheme *scheme, double *relaxation)
+{
+    double spread = 0;
+    for (int a = 0; a < c->mesh->dim; a++) {
+        for (size_t node = 0; node < c->n; node++) {
+            double x[3];
+            hb_mesh_point(c->mesh, node, x);
+            c->w[0][place_of(c, node)] = x[a];
+        }
+        remove_mean(c, c->w[0]);
+        spread += product(c, c->w[0], c->w[0]);
+    }
+    const double loss = LOSS / spread;
+    read_rates(c, scheme);
+    for (size_t k = 0; k < c->n; k++) c->loss[k] = loss;
+    HB_TRY(eliminate(c, c->n - 1, 0));
+    c->out[0] = c->loss[0];
+    *relaxation = iterate(c, loss);
+    return HB_OK;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, const double *bulk, double *v,
+                         double *relaxation)
+{
+    chain c = {.context = context, .mesh = hb_scheme_mesh(scheme)};
+    c.n = c.mesh->size;
+    c.band = order_axes(c.mesh, c.place);
+    c.middle = c.band + BLOCK;
+    c.width = 2 * c.middle + 1;
+    const size_t extra = relaxation ? c.n : 0;
+    double *loss;
+    hb_array arrays[SPACE + 7] = {HB_ARRAY(c.q, c.n * c.width), HB_ARRAY(c.out, c.n),
+                                  HB_ARRAY(c.p, c.n),           HB_ARRAY(c.exponent, c.n),
+                                  HB_ARRAY(c.b, extra),         HB_ARRAY(loss, extra)};
+    for (int m = 0; m <= SPACE; m++) arrays[6 + m] = (hb_array)HB_ARRAY(c.w[m], extra);
+    HB_TRY(hb_workspace_carve(context, SPACE + 7, arrays, &c.work));
+    hb_status status = find_vector(&c, scheme, bulk, v);
+    c.loss = relaxation ? loss : NULL;
+    if (status == HB_OK && relaxation) status = find_relaxation(&c, scheme, relaxation);
+    hb_workspace_destroy(&c.work);
+    return status;
+}

@@ -1,0 +1,248 @@
+/* The stationary density of a gradient drift: u = exp(-V/(g^2/2))/Z, grad ln u = F.
+ *
+ * Where F_i depends on x_i alone (in one dimension always) u is a product of lines, in any dimension:
+ *     ln u = sum_i (int F_i dx_i - ln Z_i),      both integrals on adaptive panels (panels.c)
+ * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c).
+ * H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
+ *
+ * Panels sample F; whether it does something in between is asked of interval arithmetic on PIECES pieces of
+ * each line: a piece where F may leave the hull of three samples by more than NARROW times its width
+ * is a doubt when that excess times its length, which bounds what is missed of ln u, is above MISSED.
+ *
+ * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
+#include "problem/stationary_density.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "problem/initial_law.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { PIECES = 4096, MOST_CHECKED = 64 /* dimensions whose lines are checked */ };
+
+static const double NARROW = 8, MISSED = 1e-3;
+static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
+
+/* One axis of a product. `line` is a problem of one dimension for box_density.c, which asks it for nothing but
+ * its dimension and, through raw, this. */
+typedef struct line_law {
+    hb_box_density box;
+    hb_panels *path; /* int F_axis dx */
+    const hb_problem *whole;
+    int axis;
+    hb_problem line;
+} line_law;
+
+struct hb_stationary {
+    const hb_problem *problem;
+    line_law *lines;     // (d), of a product; NULL: none
+    hb_problem *general; /* whose initial density it is; NULL: a product */
+    double error;        /* of ln Z */
+    int doubtful;
+};
+
+/* ---- lines ------------------------------------------------------------------------------------ */
+
+static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
+{
+    const line_law *l = user;
+    const size_t d = (size_t)l->whole->dim, axis = (size_t)l->axis;
+    hb_context *context = l->whole->context;
+    if (d == 1) return hb_problem_drift(context, l->whole, n, s, 0, F, NULL, NULL, NULL);
+    void *memory;
+    HB_TRY(hb_allocate(context, 2 * n * d, sizeof(double), &memory));
+    double *x = memory, *all = x + n * d; // (n, d) each
+    memset(x, 0, n * d * sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i * d + axis] = s[i];
+    const hb_status status = hb_problem_drift(context, l->whole, n, x, 0, all, NULL, NULL, NULL);
+    for (size_t i = 0; i < n && status == HB_OK; i++) F[i] = all[i * d + axis];
+    hb_release(context, memory);
+    return status;
+}
+
+static hb_status raw_on_line(hb_context *context, const hb_problem *line, size_t n, const double *x,
+                             double *log_density, double *gradient)
+{
+    line_law *l = line->initial.data;
+    for (size_t i = 0; i < n; i++)
+        HB_TRY(hb_panels_integral(context, l->path, x[i], log_density + i));
+    return gradient ? drift_on_line(l, n, x, gradient) : HB_OK;
+}
+
+static hb_status create_path(hb_context *context, line_law *l, double low, double high)
+{
+    const hb_panels_settings settings = {
+        .function = drift_on_line, .user = l, .scale = 1, .name = "the drift", .variable = "x"};
+    hb_panels_destroy(context, l->path);
+    l->path = NULL;
+    return hb_panels_create(context, &settings, low, high, &l->path);
+}
+
+static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_law *l)
+{
+    double shift;
+    l->whole = problem;
+    l->axis = axis;
+    l->line = (hb_problem){.context = context, .dim = 1, .initial = {.data = l}};
+    l->box =
+        (hb_box_density){.problem = &l->line, .raw = raw_on_line, .what = "stationary density"};
+    HB_TRY(create_path(context, l, -1, 1));
+    HB_TRY(hb_box_density_find(context, &l->box));
+    /* From here the path begins in the box: it has no large constant to lose digits to. */
+    HB_TRY(hb_panels_integral(context, l->path, l->box.low[0], &shift));
+    HB_TRY(create_path(context, l, l->box.low[0], l->box.high[0]));
+    l->box.peak -= shift;
+    return hb_box_density_create(context, &l->box);
+}
+
+/* What F may do on the line between three samples of each piece, as a bound on ln u. */
+static hb_status unseen_on_line(hb_context *context, const line_law *l, hb_interval *box,
+                                hb_interval *range, double *unseen)
+{
+    const double low = l->box.low[0], step = (l->box.high[0] - low) / PIECES;
+    for (int k = 0; k < PIECES; k++) {
+        const double s[3] = {low + k * step, low + (k + 0.5) * step, low + (k + 1) * step};
+        double F[3];
+        box[l->axis] = (hb_interval){s[0], s[2]};
+        HB_TRY(hb_problem_ranges(context, l->whole, box, (hb_interval){0, 0}, range, NULL));
+        HB_TRY(drift_on_line((void *)(uintptr_t)l, 3, s, F));
+        const double least = fmin(F[0], fmin(F[1], F[2])), most = fmax(F[0], fmax(F[1], F[2]));
+        const double excess = fmax(least - range[l->axis].low, range[l->axis].high - most);
+        if (!(excess <= NARROW * (most - least))) *unseen = fmax(*unseen, excess * step);
+    }
+    box[l->axis] = (hb_interval){0, 0};
+    return HB_OK;
+}
+
+static hb_status check_lines(hb_context *context, hb_stationary *s)
+{
+    const size_t d = (size_t)s->problem->dim;
+    void *memory;
+    if (!s->problem->drift.facts.is_formula || d > MOST_CHECKED) return HB_OK;
+    HB_TRY(hb_allocate(context, 2 * d, sizeof(hb_interval), &memory));
+    hb_interval *box = memset(memory, 0, 2 * d * sizeof(hb_interval));
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < d && status == HB_OK; i++) {
+        double unseen = 0;
+        status = unseen_on_line(context, s->lines + i, box, box + d, &unseen);
+        s->doubtful |= !(unseen <= MISSED);
+    }
+    hb_release(context, memory);
+    return status;
+}
+
+static hb_status create_product(hb_context *context, hb_stationary *s)
+{
+    const int d = s->problem->dim;
+    void *memory;
+    HB_TRY(hb_allocate(context, (size_t)d, sizeof(line_law), &memory));
+    s->lines = memset(memory, 0, (size_t)d * sizeof(line_law));
+    for (int i = 0; i < d; i++) HB_TRY(create_line(context, s->problem, i, s->lines + i));
+    s->error = LINE_ERROR * d;
+    return check_lines(context, s);
+}
+
+static hb_status product_at(hb_context *context, const hb_stationary *s, const double *x,
+                            double *log_density, double *error)
+{
+    *log_density = 0;
+    *error = s->error;
+    for (int i = 0; i < s->problem->dim; i++) {
+        const line_law *l = s->lines + i;
+        double value;
+        HB_TRY(hb_panels_integral(context, l->path, x[i], &value));
+        *log_density += value - l->box.log_total;
+        *error += LINE_ERROR * (fabs(value) + fabs(l->box.log_total));
+    }
+    return HB_OK;
+}
+
+/* ---- both ------------------------------------------------------------------------------------- */
+
+int hb_stationary_is_known(const hb_problem *problem)
+{
+    const hb_drift_facts *facts = &problem->drift.facts;
+    return (facts->gradient && problem->dim <= 3) || facts->separable;
+}
+
+hb_status hb_stationary_create(hb_context *context, const hb_problem *problem, hb_stationary **out)
+{
+    void *memory;
+    *out = NULL;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_stationary), &memory));
+    hb_stationary *s = memset(memory, 0, sizeof *s);
+    s->problem = problem;
+    hb_status status;
+    if (problem->dim == 1 || problem->drift.facts.separable)
+        status = create_product(context, s);
+    else {
+        status = hb_problem_borrow(context, problem, "stationary", &s->general);
+        if (status == HB_OK)
+            s->error = ((const hb_box_density *)s->general->initial.data)->log_total_error;
+    }
+    if (status == HB_OK)
+        *out = s;
+    else
+        hb_stationary_destroy(context, s);
+    return status;
+}
+
+void hb_stationary_destroy(hb_context *context, hb_stationary *s)
+{
+    if (!s) return;
+    for (int i = 0; s->lines && i < s->problem->dim; i++) {
+        hb_panels_destroy(context, s->lines[i].path);
+        hb_panels_destroy(context, s->lines[i].box.cumulative);
+    }
+    hb_release(context, s->lines);
+    hb_problem_borrowed_destroy(context, s->general);
+    hb_release(context, s);
+}
+
+int hb_stationary_is_doubtful(const hb_stationary *stationary)
+{
+    return stationary->doubtful;
+}
+
+hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, size_t n,
+                                 const double *x, double *log_density, double *error, double *score)
+{
+    const size_t d = (size_t)s->problem->dim;
+    HB_TRY(hb_problem_drift(context, s->problem, n, x, 0, score, NULL, NULL, NULL));
+    for (size_t i = 0; i < n && s->lines; i++)
+        HB_TRY(product_at(context, s, x + i * d, log_density + i, error + i));
+    if (s->lines) return HB_OK;
+    HB_TRY(hb_problem_initial(context, s->general, n, x, log_density, NULL));
+    for (size_t i = 0; i < n; i++) error[i] = s->error + LINE_ERROR * (1 + fabs(log_density[i]));
+    return HB_OK;
+}
+
+/* ---- a problem with another start ------------------------------------------------------------- */
+
+hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
+                            hb_problem **out)
+{
+    void *memory;
+    *out = NULL;
+    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
+    hb_problem *borrowed = memory;
+    *borrowed = *problem;
+    borrowed->initial = (hb_initial){0};
+    hb_problem_settings settings;
+    hb_problem_settings_default(sizeof settings, &settings);
+    settings.initial = initial;
+    const hb_status status = hb_initial_parse(context, &settings, borrowed);
+    if (status == HB_OK)
+        *out = borrowed;
+    else
+        hb_problem_borrowed_destroy(context, borrowed);
+    return status;
+}
+
+void hb_problem_borrowed_destroy(hb_context *context, hb_problem *borrowed)
+{
+    if (!borrowed) return;
+    hb_initial_destroy(context, &borrowed->initial);
+    hb_release(context, borrowed);
+}
