@@ -200,7 +200,7 @@ static void times_are_read_from_text(void **state)
     for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
         size_t n;
         double *times;
-        assert_ok(f->context, hb_times_read(f->context, good[k].text, &n, &times));
+        assert_ok(f->context, hb_problem_times_read(f->context, good[k].text, &n, &times));
         assert_int_equal(n, good[k].n);
         if (isinf(good[k].last))
             assert_true(isinf(times[n - 1]));
@@ -211,8 +211,8 @@ static void times_are_read_from_text(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         size_t n;
         double *times;
-        assert_fails(f->context, hb_times_read(f->context, bad[k], &n, &times), HB_ERROR_ARGUMENT,
-                     "it must be a number of at least 0");
+        assert_fails(f->context, hb_problem_times_read(f->context, bad[k], &n, &times),
+                     HB_ERROR_ARGUMENT, "it must be a number of at least 0");
         assert_null(times);
     }
 }
