@@ -325,7 +325,10 @@ def _axis(axis):
         return array("axis", np.atleast_1d(real_array("axis", axis)), 1)
     if len(axis) != 3:
         raise ArgumentError(f"an axis is a tuple of {len(axis)}; it must be (low, high, n)")
-    return np.linspace(real("low", axis[0]), real("high", axis[1]), c_int("n", axis[2], 1, INT_MAX))
+    n = c_int("n", axis[2], 1, INT_MAX)
+    if n < 1:
+        raise ArgumentError(f"an axis has {n} places; it must have at least 1")
+    return np.linspace(real("low", axis[0]), real("high", axis[1]), n)
 
 
 def _times(time):
