@@ -335,7 +335,7 @@ def _times(time):
     """Return the one time, NaN for none, and an array of several or None."""
     if time is None:
         return math.nan, None
-    if np.ndim(time) == 0:
+    if not isinstance(time, (list, tuple, np.ndarray)) or np.ndim(time) != 1:
         return real("time", time), None
     times = array("time", real_array("time", time), 1)
     if len(times) == 0:
