@@ -87,6 +87,12 @@ static void every_method_answers_all_times(void **state)
         assert_string_equal(hb_solution_point_method(s, 0), names[k]);
         assert_string_equal(hb_solution_point_method(s, 2 * N_POINTS), "initial");
         assert_non_null(strstr(hb_solution_note(s), "at time 0 the initial density"));
+        if (k < 2) { /* one grid serves all times, each with small errors */
+            assert_non_null(strstr(hb_solution_note(s), "integrated once for 4 times"));
+            assert_null(strstr(hb_solution_note(s), "more grid"));
+            for (size_t row = 0; row < (size_t)N_TIMES * N_POINTS; row++)
+                assert_true(hb_solution_values(s, HB_COLUMN_LOG_DENSITY_SE)[row] < 1e-6);
+        }
         for (size_t i = 0; i < N_TIMES; i++) {
             assert_true(hb_solution_time(s, i) == TIMES[i]);
             assert_relative(hb_solution_time_tau(s, i) + 1, TIMES[i] + 1, 1e-14);
