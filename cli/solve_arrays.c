@@ -26,7 +26,7 @@ static hb_status add_axis(hb_npz *npz, const hb_points *points, int axis)
     for (size_t k = 0; k < n; k++) values[k] = points->x[k * stride + (size_t)axis];
     char name[32];
     snprintf(name, sizeof name, "x_%d", axis + 1);
-    const hb_status status = hb_npz_add(npz, name, 1, &n, values);
+    const hb_status status = hb_npz_add(npz, 1, name, &n, values);
     free(values);
     return status;
 }
@@ -34,7 +34,7 @@ static hb_status add_axis(hb_npz *npz, const hb_points *points, int axis)
 static hb_status add_points(hb_npz *npz, const hb_points *points, int is_mesh)
 {
     const uint64_t shape[] = {points->n, (uint64_t)points->dim};
-    if (!is_mesh) return hb_npz_add(npz, "points", 2, shape, points->x);
+    if (!is_mesh) return hb_npz_add(npz, 2, "points", shape, points->x);
     for (int axis = 0; axis < points->dim; axis++) HB_TRY(add_axis(npz, points, axis));
     return HB_OK;
 }
@@ -45,7 +45,7 @@ static hb_status add_times(hb_npz *npz, const hb_solution *solution)
     double *t = malloc((size_t)n * sizeof *t); // (n)
     if (!t) return HB_ERROR_MEMORY;
     for (size_t k = 0; k < n; k++) t[k] = hb_solution_time(solution, k);
-    const hb_status status = hb_npz_add(npz, "t", 1, &n, t);
+    const hb_status status = hb_npz_add(npz, 1, "t", &n, t);
     free(t);
     return status;
 }
@@ -74,7 +74,7 @@ static hb_status add_columns(hb_npz *npz, const hb_points *points, const hb_solu
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         const int vector =
             names[k].column == HB_COLUMN_SCORE || names[k].column == HB_COLUMN_SCORE_SE;
-        HB_TRY(hb_npz_add(npz, names[k].name, axes + vector, shape,
+        HB_TRY(hb_npz_add(npz, axes + vector, names[k].name, shape,
                           hb_solution_values(solution, names[k].column)));
     }
     return HB_OK;

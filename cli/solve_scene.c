@@ -182,14 +182,14 @@ hb_status hb_scene_find_window(hb_scene *scene)
 
 /* ---- films ---- */
 
-hb_status hb_scene_write_film(const hb_scene *scene, hb_figure *const *frames, const char *title,
+hb_status hb_scene_write_film(const hb_scene *scene, hb_figure **frames, const char *title,
                               const char *path)
 {
     double *times = malloc(scene->n_times * sizeof *times); // (n_times)
     if (!times) return HB_ERROR_MEMORY;
     for (size_t k = 0; k < scene->n_times; k++) times[k] = hb_solution_time(scene->solution, k);
     const hb_status status =
-        hb_film_write(scene->context, scene->n_times, frames, times, title, path);
+        hb_figure_write_film(scene->context, scene->n_times, title, path, times, frames);
     free(times);
     return status;
 }

@@ -39,7 +39,7 @@ hb_status hb_scene_draw_line(const hb_scene *scene, const char *path);
 hb_status hb_scene_draw_plane(const hb_scene *scene, const char *path);
 
 /* Writes n figures, one for each time, as a film. */
-hb_status hb_scene_write_film(const hb_scene *scene, hb_figure *const *frames, const char *title,
+hb_status hb_scene_write_film(const hb_scene *scene, hb_figure **frames, const char *title,
                               const char *path);
 
 #endif

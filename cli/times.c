@@ -8,7 +8,7 @@ hb_status hb_times_option(hb_session *session, const char *text, hb_times_given 
     hb_context *context = hb_session_context(session);
     *out = (hb_times_given){.span = NAN};
     if (!text) return HB_OK;
-    const hb_status status = hb_times_read(context, text, &out->n, &out->own);
+    const hb_status status = hb_problem_times_read(context, text, &out->n, &out->own);
     if (status == HB_ERROR_ARGUMENT)
         return hb_session_fail(session, status, "--%s", hb_context_message(context));
     if (status != HB_OK) return status;

@@ -45,7 +45,7 @@ HB_API hb_status hb_writer_npy_begin(hb_writer *writer, hb_dtype dtype, int n_ax
  * not live longer. Commit and abort free the handle, whatever they return; both accept NULL. */
 typedef struct hb_npz hb_npz;
 HB_API hb_status hb_npz_create(hb_context *context, const char *path, hb_npz **out);
-HB_API hb_status hb_npz_add(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
+HB_API hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
                             const double *values);
 HB_API hb_status hb_npz_commit(hb_npz *npz);
 HB_API void hb_npz_abort(hb_npz *npz);

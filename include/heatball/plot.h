@@ -95,8 +95,8 @@ HB_API hb_status hb_figure_write(hb_figure *figure, int formats, const char *ste
  *     .html   one page without anything from elsewhere: a slider, a button, keys; the time of each frame
  * The numbers of all frames stay beside it as .plot.csv, which has the columns frame and t before those of a figure.
  * `title` heads the page. HB_ERROR_UNAVAILABLE without gnuplot; the .plot.csv stays. */
-HB_API hb_status hb_film_write(hb_context *context, size_t n, hb_figure *const *frames,
-                               const double *times, const char *title, const char *path);
+HB_API hb_status hb_figure_write_film(hb_context *context, size_t n, const char *title,
+                                      const char *path, const double *times, hb_figure **frames);
 
 #ifdef __cplusplus
 }

@@ -144,7 +144,8 @@ HB_API size_t hb_problem_times(const hb_problem *problem, const double **times);
 /* Times as text: numbers of at least 0 or inf, separated by commas, and ranges first:last:step, as "0.1, 0.5:2:0.25"; at most
  * HB_MOST_TIMES. times[n] is to be released with hb_context_release. HB_ERROR_ARGUMENT for another text. */
 #define HB_MOST_TIMES 1000
-HB_API hb_status hb_times_read(hb_context *context, const char *text, size_t *n, double **times);
+HB_API hb_status hb_problem_times_read(hb_context *context, const char *text, size_t *n,
+                                       double **times);
 HB_API hb_initial_kind hb_problem_initial_kind(const hb_problem *problem);
 /* 1 when f = -grad V is known: given as a potential, d = 1, a formula whose Jacobian is symmetric as a
  * formula and that has no jump or pole which would hide a part of it, or declared for a callback. */

@@ -335,14 +335,17 @@ def _axis(axis):
         return array("axis", np.atleast_1d(real_array("axis", axis)), 1)
     if len(axis) != 3:
         raise ArgumentError(f"an axis is a tuple of {len(axis)}; it must be (low, high, n)")
-    return np.linspace(real("low", axis[0]), real("high", axis[1]), c_int("n", axis[2], 1, INT_MAX))
+    n = c_int("n", axis[2], 1, INT_MAX)
+    if n < 1:
+        raise ArgumentError(f"an axis has {n} places; it must have at least 1")
+    return np.linspace(real("low", axis[0]), real("high", axis[1]), n)
 
 
 def _times(time):
     """Return the one time, NaN for none, and an array of several or None."""
     if time is None:
         return math.nan, None
-    if np.ndim(time) == 0:
+    if not isinstance(time, (list, tuple, np.ndarray)) or np.ndim(time) != 1:
         return real("time", time), None
     times = array("time", real_array("time", time), 1)
     if len(times) == 0:

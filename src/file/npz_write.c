@@ -188,7 +188,7 @@ static hb_status next_entry(hb_npz *npz, npz_entry **out)
     return HB_OK;
 }
 
-hb_status hb_npz_add(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
+hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
                      const double *values)
 {
     if (!npz) return HB_ERROR_ARGUMENT;

@@ -31,7 +31,7 @@ static int ends_in(const char *path, const char *end)
     return length > tail && strcmp(path + length - tail, end) == 0;
 }
 
-static hb_status check(hb_context *context, size_t n, hb_figure *const *frames, const double *times,
+static hb_status check(hb_context *context, size_t n, hb_figure **frames, const double *times,
                        const char *path)
 {
     HB_CHECK(context, frames && times && path && n >= 1 && n <= MOST_FRAMES, HB_ERROR_ARGUMENT,
@@ -51,8 +51,7 @@ static hb_status check(hb_context *context, size_t n, hb_figure *const *frames, 
 
 /* ---- the numbers ---- */
 
-static hb_status write_numbers(size_t n, hb_figure *const *frames, const double *times,
-                               hb_writer *writer)
+static hb_status write_numbers(size_t n, hb_figure **frames, const double *times, hb_writer *writer)
 {
     static const char *const names[] = {"frame", "t", "panel", "series", "label",
                                         "x",     "y", "low",   "high"};
@@ -68,7 +67,7 @@ static hb_status close_writer(hb_writer *writer, hb_status status)
     return status;
 }
 
-static hb_status keep_numbers(hb_context *context, size_t n, hb_figure *const *frames,
+static hb_status keep_numbers(hb_context *context, size_t n, hb_figure **frames,
                               const double *times, const char *path)
 {
     char beside[PATH];
@@ -150,7 +149,7 @@ static hb_status read_frame(hb_film *film, const char *directory, size_t k, unsi
     return fits;
 }
 
-static hb_status draw_frames(hb_film *film, hb_figure *const *frames, const char *directory,
+static hb_status draw_frames(hb_film *film, hb_figure **frames, const char *directory,
                              unsigned char **all, uint32_t *count)
 {
     for (size_t k = 0; k < film->n; k++) {
@@ -161,7 +160,7 @@ static hb_status draw_frames(hb_film *film, hb_figure *const *frames, const char
     return HB_OK;
 }
 
-static hb_status make_pixels(hb_film *film, hb_figure *const *frames, const char *directory)
+static hb_status make_pixels(hb_film *film, hb_figure **frames, const char *directory)
 {
     unsigned char *all = NULL, *nearest;
     uint32_t *count;
@@ -201,8 +200,8 @@ static hb_status write_film(const hb_film *film, const char *title, const char *
                                     : hb_film_write_html(film, title, delay, writer));
 }
 
-static hb_status make_film(hb_context *context, size_t n, hb_figure *const *frames,
-                           const double *times, const char *title, const char *path)
+static hb_status make_film(hb_context *context, size_t n, hb_figure **frames, const double *times,
+                           const char *title, const char *path)
 {
     char directory[PATH];
     hb_film film = {.context = context,
@@ -220,8 +219,8 @@ static hb_status make_film(hb_context *context, size_t n, hb_figure *const *fram
     return status;
 }
 
-hb_status hb_film_write(hb_context *context, size_t n, hb_figure *const *frames,
-                        const double *times, const char *title, const char *path)
+hb_status hb_figure_write_film(hb_context *context, size_t n, const char *title, const char *path,
+                               const double *times, hb_figure **frames)
 {
     HB_TRY(check(context, n, frames, times, path));
     HB_CHECK(context, hb_context_ranks(context) == 1, HB_ERROR_UNAVAILABLE,

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 enum { HB_FILM_COLORS = 256 };
-#define HB_FILM_PAGE_SCALE                                                                         \
-    1.5 /* pixels of a page's frames for one of the figure: sharp on small screens */
+/* Pixels of a page's frames for one of the figure: sharp on small screens. */
+#define HB_FILM_PAGE_SCALE 1.4
 
 typedef struct hb_film {
     hb_context *context;

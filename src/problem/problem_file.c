@@ -224,7 +224,8 @@ static hb_status read_all(file_reader *r)
 /* The times, and the largest finite one, up to which the noise is checked. */
 static hb_status read_times(file_reader *r, double *last)
 {
-    const hb_status status = hb_times_read(r->context, r->texts[KEY_TIME], &r->n_times, &r->times);
+    const hb_status status =
+        hb_problem_times_read(r->context, r->texts[KEY_TIME], &r->n_times, &r->times);
     if (status == HB_ERROR_ARGUMENT)
         return hb_fail(r->context, HB_ERROR_FORMAT, "%s, line %d: %s", r->path, r->time_line,
                        hb_context_message(r->context));

@@ -79,7 +79,7 @@ static int read_list(const char *text, time_list *list)
     }
 }
 
-hb_status hb_times_read(hb_context *context, const char *text, size_t *n, double **times)
+hb_status hb_problem_times_read(hb_context *context, const char *text, size_t *n, double **times)
 {
     HB_CHECK(context, text && n && times, HB_ERROR_ARGUMENT,
              "the text or an output of times to read is NULL");

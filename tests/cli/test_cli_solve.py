@@ -278,7 +278,7 @@ def test_plot_refusals(tmp_path):
             (["--plot", "a.jpg"], "--plot is a.jpg; the name must end in .svg, .png or .pdf"),
             (["--plot", "a.svg", "-o", "a.plot.csv"], "choose another name"),
             (["--plot", "missing/a.svg"], "missing/a"),
-            (["-o", "a.txt"], "-o is a.txt; the name must end in .csv or .npy"),
+            (["-o", "a.txt"], "-o is a.txt; the name must end in .csv, .npy or .npz"),
             (["-o", "missing/a.csv"], "missing/a.csv")]:
         done = run(*options, *extra, cwd=tmp_path)
         assert done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1
