@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
+#include "grid/tensor_doubt.h"
 #include "problem/drift_facts.h"
 
 #include <math.h>
@@ -122,6 +123,7 @@ hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const do
 {
     const hb_mesh *mesh = &grid->mesh[2];
     const hb_drift_facts *facts = hb_problem_facts(problem);
+    HB_TRY(hb_tensor_check_noise(grid, problem, v));
     if (mesh->dim == 1 || !facts->is_formula) return HB_OK;
     cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
     void *memory;

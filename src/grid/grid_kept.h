@@ -14,7 +14,8 @@ struct hb_grid {
     hb_grid_info info;
     hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
     hb_layout_flaws flaws;
-    int tensor; /* the noise is a tensor */
+    int tensor;      /* the noise is a tensor */
+    int noise_kinks; /* which has kinks */
     double tolerance;
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */

@@ -69,9 +69,10 @@ static hb_status evaluate_grid(hb_context *context, const hb_grid *grid, const d
                 "the grid does not resolve the density at this point, or it is at a "
                 "wall of the box; more points or another box may help"));
         if (info.unresolved)
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the drift varies within the cells of the grid by more than "
-                                    "their nodes show; more points per axis may follow it"));
+            HB_TRY(hb_solution_warn(
+                out, i,
+                "the drift or the noise varies within the cells of the grid by more than "
+                "their nodes show; more points per axis may follow it"));
     }
     hb_solve_fill_from_log(out);
     return HB_OK;
