@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
+#include "grid/tensor_doubt.h"
 #include "problem/drift_facts.h"
 
 #include <math.h>
@@ -126,6 +127,7 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
                              double tau_end, const double *v)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
+    HB_TRY(hb_tensor_check_noise(grid, problem, v));
     if (!facts->is_formula) return HB_OK;
     cell_check c = {.context = grid->context,
                     .problem = problem,

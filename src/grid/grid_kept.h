@@ -15,7 +15,8 @@ struct hb_grid {
     hb_grid_info info;
     hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
     hb_layout_flaws flaws;
-    int tensor; /* the noise is a tensor */
+    int tensor;      /* the noise is a tensor */
+    int noise_kinks; /* which has kinks */
     double tolerance;
     int least_steps;           /* of the integration; 0: any */
     double strict;             /* part of the tolerance that the integration has */

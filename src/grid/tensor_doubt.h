@@ -6,5 +6,7 @@
 
 /* hb_grid_combine, and then the errors of walls and of the floor added to those of refinement. */
 hb_status hb_tensor_combine(hb_grid *grid, int level, double *middle, double *coarse);
+/* Sets info.unresolved when the noise jumps where v[mesh[2].size] has mass, and the flaw of kinks for kinks. */
+hb_status hb_tensor_check_noise(hb_grid *grid, const hb_problem *problem, const double *v);
 
 #endif

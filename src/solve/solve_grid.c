@@ -72,12 +72,8 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
                 "wall of the box; more points or another box may help"));
         if (infinite && info.unresolved)
             HB_TRY(hb_solution_warn(out, i,
-                                    "the drift varies within the cells of the grid by more than "
+                                    "the drift or the noise varies within the cells of the grid by more than "
                                     "their nodes show; more points per axis may follow it"));
-        else if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]))
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the meshes of the grid do not converge here; more points per "
-                                    "axis or a smaller box may help"));
     }
     hb_solve_fill_from_log(out);
     return HB_OK;

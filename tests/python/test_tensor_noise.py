@@ -132,3 +132,16 @@ def test_nothing_is_claimed_far_out():
                               at=[[0, 0], [6, 0]], method="grid")
     assert np.isfinite(solution.log_density_se[0]) and np.isinf(solution.log_density_se[1])
     assert 1 in solution.warnings
+
+
+def test_noise_that_jumps_is_doubted():
+    """div D has a part there that no derivative shows."""
+    solution = heatball.solve(drift="-x1, -x2", noise="1 + 0.3*sign(x1 - 0.3), 0.3*sin(x2); 0, 1",
+                              initial="gaussian(mean=0.2 0, var=0.3)", time=0.3, at=[[0, 0]], method="grid")
+    assert np.isinf(solution.log_density_se[0]) and 0 in solution.warnings
+
+
+def test_drift_that_jumps_is_refused():
+    with pytest.raises(heatball.Error, match="jumps"):
+        heatball.solve(drift="-sign(x1), -x2", noise=TURNED, initial="gaussian(mean=0, var=1)", time=0.3,
+                       at=[[0, 0]], method="grid")
