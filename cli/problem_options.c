@@ -90,7 +90,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
     settings.n_parameters = (int)v->params.n;
     settings.parameter_names = given->names;
     settings.parameter_values = given->values;
-    if (v->time > 0 && isfinite(v->time)) settings.time = v->time;
+    if (v->time > 0) settings.time = v->time;
     hb_status status = v->problem ? hb_problem_load(context, &settings, v->problem, out)
                                   : hb_problem_create(context, &settings, out);
     /* a density that does not normalise is bad input for a command */

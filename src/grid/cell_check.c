@@ -127,7 +127,6 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
                              double tau_end, const double *v)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
-    HB_TRY(hb_tensor_check_noise(grid, problem, v));
     if (!facts->is_formula) return HB_OK;
     cell_check c = {.context = grid->context,
                     .problem = problem,
@@ -153,6 +152,7 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
 
 hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v)
 {
+    HB_TRY(hb_tensor_check_noise(grid, problem, v));
     if (grid->info.dim == 1) return HB_OK;
     return check_cells(grid, &grid->mesh[2], problem, grid->info.tau, v);
 }

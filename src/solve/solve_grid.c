@@ -71,9 +71,10 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
                 "the grid does not resolve the density at this point, or it is at a "
                 "wall of the box; more points or another box may help"));
         if (infinite && info.unresolved)
-            HB_TRY(hb_solution_warn(out, i,
-                                    "the drift or the noise varies within the cells of the grid by more than "
-                                    "their nodes show; more points per axis may follow it"));
+            HB_TRY(hb_solution_warn(
+                out, i,
+                "the drift or the noise varies within the cells of the grid by more than "
+                "their nodes show; more points per axis may follow it"));
     }
     hb_solve_fill_from_log(out);
     return HB_OK;
