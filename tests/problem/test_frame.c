@@ -112,7 +112,7 @@ static const ito_case ITO[] = {
 static double y_at(hb_context *context, const hb_problem *problem, const double *x, double t, int i)
 {
     double y[2];
-    assert_ok(context, hb_problem_to_frame(context, problem, t, 1, x, y));
+    assert_ok(context, hb_problem_to_frame(context, problem, 1, x, t, y));
     return y[i];
 }
 
@@ -146,8 +146,8 @@ static void the_drift_is_that_of_ito(void **state)
         assert_non_null(hb_problem_frame(problem));
         c->f(c->x, c->t, f);
         c->G(c->x, c->t, G);
-        assert_ok(context, hb_problem_to_frame(context, problem, c->t, 1, c->x, y));
-        assert_ok(context, hb_problem_from_frame(context, problem, c->t, 1, y, back));
+        assert_ok(context, hb_problem_to_frame(context, problem, 1, c->x, c->t, y));
+        assert_ok(context, hb_problem_from_frame(context, problem, 1, y, c->t, back));
         assert_near(back[0], c->x[0], 1e-12);
         assert_near(back[1], c->x[1], 1e-12);
         assert_ok(context, hb_problem_tau_of_t(context, problem, c->t, &tau));
@@ -185,7 +185,7 @@ static void volumes_and_scores_are_those_of_the_map(void **state)
     const hb_frame *frame = hb_problem_frame_of(problem);
     double J[4], volume, y[2], score[2] = {0.3, -1.1}, again[2];
     for (int k = 0; k < 4; k++) J[k] = slope(context, problem, c, k / 2, k % 2, -2);
-    assert_ok(context, hb_problem_to_frame(context, problem, c->t, 1, c->x, y));
+    assert_ok(context, hb_problem_to_frame(context, problem, 1, c->x, c->t, y));
     assert_ok(context, hb_frame_volume(context, frame, c->t, 1, y, &volume));
     assert_near(volume, -log(fabs(J[0] * J[3] - J[1] * J[2])), 1e-5);
     memcpy(again, score, sizeof score);
@@ -194,7 +194,7 @@ static void volumes_and_scores_are_those_of_the_map(void **state)
     assert_near(again[0], score[0], 1e-12);
     assert_near(again[1], score[1], 1e-12);
     double outside[2] = {-0.1, 0};
-    assert_ok(context, hb_problem_to_frame(context, problem, c->t, 1, outside, y));
+    assert_ok(context, hb_problem_to_frame(context, problem, 1, outside, c->t, y));
     assert_true(isnan(y[0]) && isnan(y[1]));
     hb_problem_destroy(problem);
     hb_context_destroy(context);
