@@ -29,11 +29,13 @@
 #include <math.h>
 #include <string.h>
 
-static const double DEEP = 60;           /* below this depth time errors are local */
-static const double TIME_FACTOR = 8;     /* global error against tolerance, in the bulk */
+static const double DEEP = 60;       /* below this depth time errors are local */
+static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
+/* Peclet numbers (grid_wind.c): claims are doubled above the first; above the second the order is asked for. */
+static const double BREEZE = 0.8, FAST_WIND = 2;
 static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
 static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
-static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* of a stationary density: find_slow */
+static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
 static const double INTERPOLATION_GAIN = 32;            /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
@@ -176,8 +178,8 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     }
 }
 
-/* Of a stationary density: where |F| h is large the scheme is of first order
- * only. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
+/* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time, the tails of a
+ * stationary density. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
  * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
  * into slow[size], infinite where the meshes do not converge at all. */
 static void find_slow(const hb_grid *grid, const double *v, const double *middle,
@@ -227,6 +229,7 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
         second[i] = fabs(coarse[i]) / 15;
     }
     doubt_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
+    for (size_t i = 0; i < m[2].size && grid->wind > BREEZE; i++) factors[i] *= 2;
     difference_errors(&m[2], coarse, factors, grid->v_error[level], grid->slope_error[level]);
     for (size_t i = 0; i < m[1].size; i++)
         middle[i] = (v[same_node(&m[0], &m[1], 2, i)] - middle[i]) / 3;
@@ -326,7 +329,7 @@ hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coar
     void *scratch, *slow = NULL; // (mesh[0].size), also holds (mesh[2].size, dim)
     HB_TRY(hb_allocate(grid->context, grid->mesh[0].size, sizeof(double), &scratch));
     hb_status status = HB_OK;
-    if (grid->stationary)
+    if (grid->stationary || grid->wind > FAST_WIND)
         status = hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &slow);
     if (slow)
         find_slow(grid, grid->v[level], middle, coarse, slow, scratch,

@@ -25,6 +25,7 @@ struct hb_grid {
     double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
+    double wind;               /* the largest Peclet number where the mass is (grid_wind.c) */
     int listed;                /* 1: they were asked for one by one; nothing is known in between */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];
     int doubtful_from; /* of listed levels: the first with something unresolved; beyond the last: none */
@@ -41,6 +42,8 @@ struct hb_grid {
 /* Sets info.unresolved when the drift does something within cells of the coarsest mesh, where v[its size]
  * has mass, that no node sees; d > 1. */
 hb_status hb_grid_check_cells(hb_grid *grid, const hb_problem *problem, const double *v);
+/* Raises *wind to the largest |F_a| h_a/2 where v, of the coarsest mesh, has mass. */
+hb_status hb_grid_wind(hb_grid *grid, const hb_problem *problem, const double *v, double *wind);
 
 /* The same in the coordinates of a zoom, at the size of its end; d = 1 too. */
 hb_status hb_grid_check_zoomed(hb_grid *grid, const hb_grid_zoom *zoom, const double *v);

@@ -298,6 +298,8 @@ static hb_status solve_all(const request *r, hb_grid *grid)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[2].size, coarse);
     if (status == HB_OK && !r->stationary) status = decide_start(r, grid, coarse[0], &plan);
     /* decide_start has left the initial density on the coarsest mesh */
+    const int plain = !r->stationary && !r->zoom && !grid->tensor;
+    if (status == HB_OK && plain) status = hb_grid_wind(grid, r->problem, coarse[0], &grid->wind);
     if (status == HB_OK && !r->stationary)
         status = hb_grid_check_cells(grid, r->problem, coarse[0]);
     double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
@@ -305,6 +307,8 @@ static hb_status solve_all(const request *r, hb_grid *grid)
         status = r->stationary ? hb_grid_stationary_meshes(grid, r->problem, out)
                                : hb_grid_run_meshes(grid, r->problem, &plan, out);
     if (status == HB_OK) set_info(grid, grid->v[grid->n_levels - 1]);
+    if (status == HB_OK && plain)
+        status = hb_grid_wind(grid, r->problem, coarse[grid->n_levels - 1], &grid->wind);
     grid->doubtful_from = grid->info.unresolved ? 0 : grid->n_levels;
     for (int k = 0; k < grid->n_levels && status == HB_OK && !grid->info.unresolved; k++) {
         status = r->zoom ? hb_grid_check_zoomed(grid, r->zoom, coarse[k])

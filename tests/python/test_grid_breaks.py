@@ -1,5 +1,6 @@
 """Drifts with jumps, kinks and narrow parts on the grid, against an independent solver; what the methods say where they
 cannot answer. dx = f dt + dW from N(0.2, 0.3)."""
+import math
 import time
 
 import numpy as np
@@ -137,3 +138,29 @@ def test_the_grid_keeps_to_its_time():
         heatball.solve(method="grid", **case)
     solution = heatball.solve(**case)  # auto: samples take over
     assert "max_time" in solution.note and solution.method != "grid"
+
+
+@pytest.mark.parametrize("rate", [400, 100, 10])
+def test_a_pulse_in_time_is_claimed(rate):
+    """All the drift in a time of 1/rate: many cells in a step of the time that it lasts."""
+    s = heatball.solve(f"{rate}/sqrt(pi)*exp(-({rate}*(t - 0.02))^2)", 1, "gaussian(mean=0, var=1)", 0.05, [-1, 0, 1, 2], method="grid")
+    mean = 0.5 * (math.erf(rate * 0.03) + math.erf(rate * 0.02))
+    truth = -0.5 * (np.array([-1, 0, 1, 2]) - mean) ** 2 / 1.05 - 0.5 * math.log(2 * math.pi * 1.05)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se)
+
+
+@pytest.mark.parametrize("speed", [10, 50, 200, 1000])
+def test_a_fast_drift_is_claimed(speed):
+    """The mass moves by many of its widths, many cells in the time in which it spreads by one."""
+    x = 0.05 * speed + np.array([-1, 0, 1, 2])
+    s = heatball.solve(f"{speed}", 1, "gaussian(mean=0, var=1)", 0.05, x, method="grid")
+    truth = -0.5 * np.array([-1, 0, 1, 2]) ** 2 / 1.05 - 0.5 * math.log(2 * math.pi * 1.05)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se)
+
+
+@pytest.mark.parametrize("turn", [1, 10, 40])
+def test_a_fast_turn_is_claimed(turn):
+    at = np.array([math.cos(turn / 2), math.sin(turn / 2)]) + np.array([[0, 0], [0.3, -0.2]])
+    s = heatball.solve(f"-{turn}*y, {turn}*x", 0.5, "gaussian(mean=1 0, var=0.1)", 0.5, at, method="grid")
+    truth = -0.5 * np.array([0, 0.13]) / 0.225 - math.log(2 * math.pi * 0.225)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se)
