@@ -98,6 +98,18 @@ static hb_status part_in_x(const building *b, int row, hb_node *out)
     return HB_OK;
 }
 
+/* Whether a/b = const may be read off derivatives: not where one of them has kinks or jumps, unless a = c b. */
+static hb_status may_compare(const building *b, const hb_graph *graph, hb_node a, hb_node part,
+                             hb_formula_break kind, int *yes)
+{
+    int broken, part_broken;
+    HB_TRY(hb_formula_has_breaks(b->context, graph, a, kind, &broken));
+    HB_TRY(hb_formula_has_breaks(b->context, graph, part, kind, &part_broken));
+    *yes = (!broken && !part_broken) ||
+           hb_formula_without_factor(graph, a) == hb_formula_without_factor(graph, part);
+    return HB_OK;
+}
+
 /* Whether all entries of the row are b(x) times something without x. */
 static hb_status has_one_part(const building *b, int row, hb_node part, int *yes)
 {
@@ -109,6 +121,8 @@ static hb_status has_one_part(const building *b, int row, hb_node part, int *yes
         hb_node gap;
         const hb_node entry = b->noise.G[row * b->m + k];
         if (is_zero(graph, entry)) continue;
+        HB_TRY(may_compare(b, graph, entry, part, HB_BREAKS_IN_X, yes));
+        if (!*yes) return HB_OK;
         HB_TRY(hb_graph_derivative(graph, entry, row + 1, &gap));
         gap = hb_build_subtract(graph, hb_build_multiply(graph, gap, part),
                                 hb_build_multiply(graph, entry, slope));
@@ -215,6 +229,8 @@ static hb_status find_factor(building *b, int *found)
     for (int k = 0; k < b->d * b->m; k++) {
         hb_node gap;
         if (is_zero(to, b->M[k])) continue;
+        HB_TRY(may_compare(b, to, b->M[k], g, HB_BREAKS_IN_TIME, found));
+        if (!*found) return HB_OK;
         HB_TRY(hb_graph_derivative(to, b->M[k], 0, &gap));
         gap = hb_build_subtract(to, hb_build_multiply(to, gap, g),
                                 hb_build_multiply(to, b->M[k], slope));
@@ -368,17 +384,27 @@ static hb_status diagonal_stays(const building *b, int *yes)
     return status;
 }
 
+/* A matrix that jumps in time would make y jump. */
+static hb_status matrix_jumps(const building *b, int *yes)
+{
+    *yes = 0;
+    for (int k = 0; k < b->d * b->m && !*yes; k++)
+        HB_TRY(hb_formula_has_breaks(b->context, b->to, b->M[k], HB_JUMPS_IN_TIME, yes));
+    return HB_OK;
+}
+
 /* Fills L and g; *kind says what the noise of y is. */
 static hb_status find_coordinates(building *b, hb_noise_kind *kind)
 {
-    int factored = 0, full = 0;
+    int factored = 0, full = 0, jumps = 0;
     const int moves = matrix_moves(b);
     HB_TRY(hb_graph_constant(b->to, 1, &b->g));
     if (moves) HB_TRY(find_factor(b, &factored));
     if (factored) HB_TRY(divide_factor(b));
     b->frame->moves = moves && !factored;
     *kind = HB_NOISE_MATRIX;
-    if (b->frame->moves && b->d > MOST_MOVING) return HB_OK;
+    if (b->frame->moves) HB_TRY(matrix_jumps(b, &jumps));
+    if (b->frame->moves && (jumps || b->d > MOST_MOVING)) return HB_OK;
     if (b->frame->moves) {
         HB_TRY(factor_formulas(b));
         HB_TRY(diagonal_stays(b, &full));
@@ -490,10 +516,12 @@ static hb_status drift_of_y(building *b, hb_node *f)
 
 /* ---- linear drifts ---- */
 
-/* Whether all second derivatives of the component are 0 as formulas. */
+/* Whether all second derivatives of the component are 0 as formulas, and it has no kinks. */
 static hb_status is_affine(const building *b, hb_node f, int *yes)
 {
-    *yes = 1;
+    int broken;
+    HB_TRY(hb_formula_has_breaks(b->context, b->to, f, HB_BREAKS_IN_X, &broken));
+    *yes = !broken;
     for (int j = 1; j <= b->d && *yes; j++) {
         hb_node slope, second;
         if (!hb_graph_depends(b->to, f, j)) continue;
