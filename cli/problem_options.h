@@ -56,7 +56,8 @@ extern const char *const hb_convention_names[];
                      .choices = hb_convention_names),                                              \
         HB_OPTION_AT(TEXT, "initial", "SPEC", HB_OPTION_OF(type, member, initial),                 \
                      "initial density: gaussian(mean=..., var=...), mixture(FILE.csv), "           \
-                     "stationary, samples(FILE.npy) or uniform(low high, ...)"),                   \
+                     "stationary, samples(FILE.npy), uniform(low high, ...), product(EXPR), "      \
+                     "density(EXPR) or point(x1 x2 ...)"),                                         \
         HB_OPTION_AT(TEXTS, "param", "NAME=VALUE", HB_OPTION_OF(type, member, params),             \
                      "a named number of the expressions, as a=2; may be given several times"),     \
         HB_OPTION_AT(INTEGER, "dim", "D", HB_OPTION_OF(type, member, dim),                         \

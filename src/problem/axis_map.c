@@ -16,6 +16,7 @@
 #include "problem/graph.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- formulas ---- */
 
@@ -31,6 +32,41 @@ hb_status hb_formula_is_zero(hb_context *context, const hb_graph *graph, hb_node
     const uint64_t *fingerprint = memory;
     hb_graph_fingerprints(graph, node, memory);
     *yes = fingerprint[node] == 0;
+    hb_release(context, memory);
+    return HB_OK;
+}
+
+static int breaks(const hb_graph_node *node, hb_formula_break kind)
+{
+    const uint64_t depends = kind == HB_BREAKS_IN_X ? node->depends >> 1 : node->depends & 1;
+    switch (node->op) {
+    case HB_OP_SIGN:
+    case HB_OP_LESS:
+    case HB_OP_SELECT: return depends != 0;
+    case HB_OP_ABS:
+    case HB_OP_MIN:
+    case HB_OP_MAX: return depends != 0 && kind != HB_JUMPS_IN_TIME;
+    default: return 0;
+    }
+}
+
+hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_node node,
+                                hb_formula_break kind, int *yes)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, (size_t)node + 1, 1, &memory));
+    char *below = memset(memory, 0, (size_t)node + 1); // (node + 1)
+    below[node] = 1;
+    *yes = 0;
+    for (hb_node i = node; i >= 0 && !*yes; i--) {
+        const hb_graph_node *p = &graph->nodes[i];
+        if (!below[i]) continue;
+        const int arity = hb_operation_arity(p->op);
+        *yes = breaks(p, kind);
+        if (arity > 0) below[p->a] = 1;
+        if (arity > 1) below[p->b] = 1;
+        if (arity > 2) below[p->c] = 1;
+    }
     hb_release(context, memory);
     return HB_OK;
 }
@@ -58,7 +94,10 @@ static hb_status parabola(hb_context *context, hb_graph *graph, hb_node node, in
                           int *degree)
 {
     hb_node slopes[4] = {node};
+    int broken;
     *degree = 3;
+    HB_TRY(hb_formula_has_breaks(context, graph, node, HB_BREAKS_IN_X, &broken));
+    if (broken) return HB_OK;
     for (int k = 1; k < 4; k++) HB_TRY(hb_graph_derivative(graph, slopes[k - 1], axis, &slopes[k]));
     for (int k = 3; k > 0; k--) {
         int zero;
@@ -118,9 +157,11 @@ static hb_axis_end of_root(const double *a, int degree, hb_axis_map *out)
 static hb_status of_table(hb_context *context, hb_graph *graph, hb_node noise, int axis,
                           double inside, hb_axis_map *out, hb_axis_end *end)
 {
-    int found;
+    int found, breaks;
     hb_axis_table *table;
     const double center = isfinite(inside) ? round(inside) : 0;
+    HB_TRY(hb_formula_has_breaks(context, graph, noise, HB_BREAKS_IN_X, &breaks));
+    if (breaks) return HB_OK;
     HB_TRY(hb_axis_table_create(context, graph, noise, axis, center, &table, &found));
     if (!found) return HB_OK;
     *end = HB_AXIS_FOUND;
@@ -133,8 +174,7 @@ static hb_status of_table(hb_context *context, hb_graph *graph, hb_node noise, i
     return HB_OK;
 }
 
-/* Takes off factors that are numbers. */
-static hb_node without_factor(const hb_graph *graph, hb_node node)
+hb_node hb_formula_without_factor(const hb_graph *graph, hb_node node)
 {
     double number;
     for (;;) {
@@ -153,7 +193,9 @@ static hb_node without_factor(const hb_graph *graph, hb_node node)
 hb_status hb_axis_map_find(hb_context *context, hb_graph *graph, hb_node noise, int axis,
                            double inside, hb_axis_map *out, hb_axis_end *end)
 {
-    const hb_node rest = without_factor(graph, noise);
+    hb_node rest = hb_formula_without_factor(graph, noise);
+    while (graph->nodes[rest].op == HB_OP_ABS) /* the noise -b has the law of b */
+        rest = hb_formula_without_factor(graph, graph->nodes[rest].a);
     const hb_graph_node p = graph->nodes[rest];
     double a[3], half;
     int degree;

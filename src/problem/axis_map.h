@@ -46,5 +46,14 @@ void hb_axis_text(const hb_axis_map *map, const char *name, size_t size, char *t
 
 /* 1: the rules of algebra make the formula 0. */
 hb_status hb_formula_is_zero(hb_context *context, const hb_graph *graph, hb_node node, int *yes);
+/* Kinks and jumps of a formula: derivatives that are 0 say nothing of it then, as those of sign(x). */
+typedef enum hb_formula_break {
+    HB_BREAKS_IN_X,
+    HB_BREAKS_IN_TIME,
+    HB_JUMPS_IN_TIME
+} hb_formula_break;
+hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_node node,
+                                hb_formula_break kind, int *yes);
+hb_node hb_formula_without_factor(const hb_graph *graph, hb_node node); /* that is a number */
 
 #endif

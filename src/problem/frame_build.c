@@ -8,7 +8,8 @@
  *     dy = L^-1 (f_z(L y, t) - L'(t) y) dt + dW
  *     M constant, or M = M_0 g(t)       L from M_0, and the noise g(t)
  *     M(t), d <= MOST_MOVING            L(t) as formulas, where its diagonal is proved not to vanish
- *     else, and where rank M < d        no frame for z: the noise stays a matrix (HB_NOISE_MATRIX)
+ *     else, and where rank M < d, or a linear drift would be far steeper in y:
+ *                                       no frame for z: the noise stays a matrix (HB_NOISE_MATRIX)
  * What cannot be taken apart is a field of matrices (HB_NOISE_FIELD). L is M itself when that is lower triangular,
  * else the factor of Cholesky.
  * A component of the new drift whose second derivatives are 0 as formulas is written as c(t) + A(t) y, so that it
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double STEEP = 5; /* times: a linear drift that y makes so much steeper loses digits */
 enum { MOST_MOVING = 8, TIME_CELLS = 256, MOST_NORMALISED = 200 };
 static const double LEAST_PIVOT =
     1e-12; /* of M M', relative to its diagonal: below, its rank counts as less */
@@ -98,6 +100,18 @@ static hb_status part_in_x(const building *b, int row, hb_node *out)
     return HB_OK;
 }
 
+/* Whether a/b = const may be read off derivatives: not where one of them has kinks or jumps, unless a = c b. */
+static hb_status may_compare(const building *b, const hb_graph *graph, hb_node a, hb_node part,
+                             hb_formula_break kind, int *yes)
+{
+    int broken, part_broken;
+    HB_TRY(hb_formula_has_breaks(b->context, graph, a, kind, &broken));
+    HB_TRY(hb_formula_has_breaks(b->context, graph, part, kind, &part_broken));
+    *yes = (!broken && !part_broken) ||
+           hb_formula_without_factor(graph, a) == hb_formula_without_factor(graph, part);
+    return HB_OK;
+}
+
 /* Whether all entries of the row are b(x) times something without x. */
 static hb_status has_one_part(const building *b, int row, hb_node part, int *yes)
 {
@@ -109,6 +123,8 @@ static hb_status has_one_part(const building *b, int row, hb_node part, int *yes
         hb_node gap;
         const hb_node entry = b->noise.G[row * b->m + k];
         if (is_zero(graph, entry)) continue;
+        HB_TRY(may_compare(b, graph, entry, part, HB_BREAKS_IN_X, yes));
+        if (!*yes) return HB_OK;
         HB_TRY(hb_graph_derivative(graph, entry, row + 1, &gap));
         gap = hb_build_subtract(graph, hb_build_multiply(graph, gap, part),
                                 hb_build_multiply(graph, entry, slope));
@@ -215,6 +231,8 @@ static hb_status find_factor(building *b, int *found)
     for (int k = 0; k < b->d * b->m; k++) {
         hb_node gap;
         if (is_zero(to, b->M[k])) continue;
+        HB_TRY(may_compare(b, to, b->M[k], g, HB_BREAKS_IN_TIME, found));
+        if (!*found) return HB_OK;
         HB_TRY(hb_graph_derivative(to, b->M[k], 0, &gap));
         gap = hb_build_subtract(to, hb_build_multiply(to, gap, g),
                                 hb_build_multiply(to, b->M[k], slope));
@@ -368,23 +386,96 @@ static hb_status diagonal_stays(const building *b, int *yes)
     return status;
 }
 
+/* A matrix that jumps in time would make y jump. */
+static hb_status matrix_jumps(const building *b, int *yes)
+{
+    *yes = 0;
+    for (int k = 0; k < b->d * b->m && !*yes; k++)
+        HB_TRY(hb_formula_has_breaks(b->context, b->to, b->M[k], HB_JUMPS_IN_TIME, yes));
+    return HB_OK;
+}
+
+/* The slopes A[d][d] of a drift that is linear in x at t = 0; *linear 0: it is not. */
+static hb_status typed_slopes(building *b, double *A, int *linear)
+{
+    hb_graph *graph = b->typed.graph;
+    *linear = 1;
+    for (int i = 0; i < b->d; i++)
+        for (int j = 0; j < b->d; j++) {
+            hb_node slope;
+            HB_TRY(hb_graph_derivative(graph, b->f[i], j + 1, &slope));
+            *linear &= graph->nodes[slope].depends >> 1 == 0;
+            if (!*linear) return HB_OK;
+            HB_TRY(at_time(b, graph, 1, &slope, 0, &A[i * b->d + j]));
+        }
+    return HB_OK;
+}
+
+/* Largest entry of L^-1 A L; A is lost. */
+static double turned_size(int d, const double *L, double *A)
+{
+    double size = 0;
+    for (int i = 0; i < d; i++) /* A L */
+        for (int j = 0; j < d; j++) {
+            double sum = 0;
+            for (int k = j; k < d; k++) sum += A[i * d + k] * L[k * d + j];
+            A[i * d + j] = sum;
+        }
+    for (int j = 0; j < d; j++)
+        for (int i = 0; i < d; i++) {
+            for (int k = 0; k < i; k++) A[i * d + j] -= L[i * d + k] * A[k * d + j];
+            A[i * d + j] /= L[i * d + i];
+            size = fmax(size, fabs(A[i * d + j]));
+        }
+    return size;
+}
+
+/* Uneven noise, as 1e-6 and 1, may make a gentle linear drift steep in y: it is solved with its matrix in x then. */
+static hb_status frame_is_steep(building *b, int *yes)
+{
+    const int d = b->d;
+    double *L, *A, least = INFINITY, most = 0, size = 0;
+    hb_workspace work;
+    int linear = 0;
+    *yes = 0;
+    if (!b->f || b->frame->moves || b->frame->bends || d > MOST_NORMALISED) return HB_OK;
+    HB_TRY(HB_WORKSPACE(b->context, &work, HB_ARRAY(L, (size_t)d * (size_t)d),
+                        HB_ARRAY(A, (size_t)d * (size_t)d)));
+    for (int k = 0; k < d * d; k++) {
+        if (!hb_graph_is_constant(b->to, b->L[k], &L[k])) L[k] = NAN;
+        most = fmax(most, fabs(L[k]));
+        if (k % (d + 1) == 0) least = fmin(least, fabs(L[k]));
+    }
+    hb_status status = HB_OK;
+    if (most > STEEP * least) status = typed_slopes(b, A, &linear);
+    if (status == HB_OK && linear) {
+        for (int k = 0; k < d * d; k++) size = fmax(size, fabs(A[k]));
+        *yes = turned_size(d, L, A) > STEEP * size;
+    }
+    hb_workspace_destroy(&work);
+    return status;
+}
+
 /* Fills L and g; *kind says what the noise of y is. */
 static hb_status find_coordinates(building *b, hb_noise_kind *kind)
 {
-    int factored = 0, full = 0;
+    int factored = 0, full = 0, jumps = 0, steep = 0;
     const int moves = matrix_moves(b);
     HB_TRY(hb_graph_constant(b->to, 1, &b->g));
     if (moves) HB_TRY(find_factor(b, &factored));
     if (factored) HB_TRY(divide_factor(b));
     b->frame->moves = moves && !factored;
     *kind = HB_NOISE_MATRIX;
-    if (b->frame->moves && b->d > MOST_MOVING) return HB_OK;
+    if (b->frame->moves) HB_TRY(matrix_jumps(b, &jumps));
+    if (b->frame->moves && (jumps || b->d > MOST_MOVING)) return HB_OK;
     if (b->frame->moves) {
         HB_TRY(factor_formulas(b));
         HB_TRY(diagonal_stays(b, &full));
     } else {
         HB_TRY(factor_numbers(b, &full));
     }
+    if (full) HB_TRY(frame_is_steep(b, &steep));
+    full &= !steep;
     *kind = full ? HB_NOISE_SCALAR : HB_NOISE_MATRIX;
     if (!full && factored) { /* the matrix with its g(t) again */
         for (int k = 0; k < b->d * b->m; k++)
@@ -490,10 +581,12 @@ static hb_status drift_of_y(building *b, hb_node *f)
 
 /* ---- linear drifts ---- */
 
-/* Whether all second derivatives of the component are 0 as formulas. */
+/* Whether all second derivatives of the component are 0 as formulas, and it has no kinks. */
 static hb_status is_affine(const building *b, hb_node f, int *yes)
 {
-    *yes = 1;
+    int broken;
+    HB_TRY(hb_formula_has_breaks(b->context, b->to, f, HB_BREAKS_IN_X, &broken));
+    *yes = !broken;
     for (int j = 1; j <= b->d && *yes; j++) {
         hb_node slope, second;
         if (!hb_graph_depends(b->to, f, j)) continue;

@@ -86,7 +86,9 @@ static hb_status is_constant(hb_context *context, hb_graph *graph, int d, hb_nod
 static hb_status read_quadratic(hb_context *context, hb_graph *graph, int d, hb_node node,
                                 const hb_node *origin, quadratic *q, int *yes)
 {
-    *yes = 1;
+    int broken;
+    HB_TRY(hb_formula_has_breaks(context, graph, node, HB_BREAKS_IN_X, &broken));
+    *yes = !broken;
     HB_TRY(number_at_zero(graph, node, origin, &q->value));
     for (int i = 0; i < d && *yes; i++) {
         hb_node slope, second;

@@ -11,7 +11,9 @@
 #include "base/linear_algebra.h"
 #include "base/lyapunov.h"
 #include "base/memory.h"
+#include "problem/frame.h"
 #include "problem/noise.h"
+#include "problem/problem_parts.h"
 #include "solve/solve_parts.h"
 
 #include <float.h>
@@ -124,7 +126,14 @@ static void fill(linear *l, size_t i, const double *x, hb_solution *out)
 static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
 {
     HB_TRY(read_drift(l, task->problem));
-    HB_TRY(hb_lyapunov(l->context, l->d, l->A, l->D, l->C, &l->C_error));
+    const hb_status status = hb_lyapunov(l->context, l->d, l->A, l->D, l->C, &l->C_error);
+    const hb_frame *frame = task->problem->frame;
+    if (status == HB_ERROR_ARGUMENT && frame && frame->bends) /* its matrix is not the typed one */
+        return hb_fail(l->context, status,
+                       "there is no stationary density: in %s the drift is linear and does not "
+                       "draw the process to a place; a finite time can be asked for",
+                       frame->text);
+    HB_TRY(status);
     HB_TRY(find_mean(l));
     HB_TRY(invert(l));
     for (size_t i = 0; i < out->n; i++) fill(l, i, task->points + i * l->d, out);

@@ -24,6 +24,7 @@ static const kind_case KINDS[] = {
     {1, "x", "x^2 + 1", HB_NOISE_FIELD, 0, 1, 1},
     {1, "x", "1 + 0.3*sin(x)", HB_NOISE_SCALAR, 1, 0, 1},
     {1, "x", "1 + 9*exp(-(x - 3)^2*1e8)", HB_NOISE_FIELD, 0, 1, 1},
+    {1, "x", "1.5 + 0.5*sign(x)", HB_NOISE_FIELD, 0, 1, 1},
     {1, "x", "1 + 0.3*abs(x)/(1 + abs(x))", HB_NOISE_FIELD, 0, 1, 1},
     {2, "-x, -y", "0.5, 0.5", HB_NOISE_SCALAR, 0, 1, 1},
     {2, "-x, -y", "0.6, 0.8; -0.8, 0.6", HB_NOISE_SCALAR, 0, 1, 1},
