@@ -26,8 +26,8 @@ extern const char *const hb_convention_names[];
 
 #define HB_PROBLEM_TIME(type, member)                                                              \
     HB_OPTION_AT(REAL, "time", "T", HB_OPTION_OF(type, member, time),                              \
-                 "time t at which to solve; required unless the problem file has one",             \
-                 .max = INFINITY)
+                 "time t at which to solve, or inf; required unless the problem file has one",     \
+                 .max = INFINITY, .rules = HB_OPTION_INFINITE)
 #define HB_PROBLEM_TIMES(type, member)                                                             \
     HB_OPTION_AT(TEXT, "time", "TIMES", HB_OPTION_OF(type, member, times),                         \
                  "time t at which to solve, or several, as 0.1,0.5,1 or first:last:step, or inf; " \

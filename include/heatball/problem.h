@@ -164,10 +164,10 @@ HB_API int hb_problem_is_linear(const hb_problem *problem);
  * in "Lamperti coordinates y = ln x"; NULL: x and y are the same. */
 HB_API const char *hb_problem_frame(const hb_problem *problem);
 /* y[n][d] of x[n][d] at time t, NaN where the process cannot be, and back. x and y may be the same array. */
-HB_API hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, double t,
-                                     size_t n, const double *x, double *y);
-HB_API hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, double t,
-                                       size_t n, const double *y, double *x);
+HB_API hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, size_t n,
+                                     const double *x, double t, double *y);
+HB_API hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, size_t n,
+                                       const double *y, double t, double *x);
 
 /* tau(t), t in [0, ...), and its inverse, to 1e-12 relative. HB_ERROR_ARGUMENT where g <= 0. */
 HB_API hb_status hb_problem_tau_of_t(hb_context *context, const hb_problem *problem, double t,

@@ -66,10 +66,14 @@ class Solution:
 
     def __init__(self, x, columns, time, tau, method, note, methods, samples, warnings):
         self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
-        self.t = np.atleast_1d(np.array(time, np.float64))
         self.methods, self.samples, self.warnings = methods, samples, warnings
         for name, values in columns.items():
             setattr(self, name, values)
+
+    @property
+    def t(self):
+        """The time, or the times, as an array."""
+        return np.atleast_1d(np.array(self.time, np.float64))
 
     def __repr__(self):
         n, dim = self.x.shape

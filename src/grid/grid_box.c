@@ -186,8 +186,7 @@ static hb_status follow_inflated(cloud *c, double inflation, const double *width
  * the errors (tensor_doubt.c). */
 static hb_status follow_tails(cloud *c, const double *widths, const hb_grid_box *box)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): dim is 1 to 3 here */
-    double inflation = (c->tensor ? TENSOR_INFLATION : INFLATION)[c->d - 1];
+    double inflation = c->tensor ? TENSOR_INFLATION[c->d - 1] : INFLATION[c->d - 1];
     for (int wide = 1; wide && inflation > 1; inflation *= SHRINK) {
         HB_TRY(follow_inflated(c, inflation, widths));
         wide = c->tensor && c->stopped;

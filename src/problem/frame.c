@@ -279,14 +279,14 @@ static hb_status change(hb_context *context, const hb_problem *problem, double t
     return HB_OK;
 }
 
-hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
-                              const double *x, double *y)
+hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, size_t n,
+                              const double *x, double t, double *y)
 {
     return change(context, problem, t, n, x, y, 0);
 }
 
-hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, double t, size_t n,
-                                const double *y, double *x)
+hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, size_t n,
+                                const double *y, double t, double *x)
 {
     return change(context, problem, t, n, y, x, 1);
 }

@@ -30,7 +30,8 @@ static void wrong_problems_are_refused(void **state)
         {0, "x", NULL, "sqrt(x)", NULL, 1, "axis 1 vanishes at a place that the process can reach"},
         {0, "x", NULL, "0.3*sqrt(x*(1 - x))", NULL, 1, "which is a wall"},
         {0, "x, y", NULL, "1, 2, 3", NULL, 1, "3 entries and dim is 2"},
-        {0, "x, y", NULL, "1, 2; 3", NULL, 1, "row 2 of the noise has 1 entries and the first one 2"},
+        {0, "x, y", NULL, "1, 2; 3", NULL, 1,
+         "row 2 of the noise has 1 entries and the first one 2"},
         {0, "x, y", NULL, "1; 2; 3", NULL, 1, "3 rows and dim is 2"},
         {0, "x, y", NULL, "1, q; 3, 4", NULL, 1, "noise, row 1, column 2"},
         {0, "x", NULL, "x", "gaussian(mean=1, var=1)", 1, "lives between 0 and inf"},
@@ -292,8 +293,8 @@ static void no_memory_leaks_nothing(void **state)
                                            "initial = mixture(mix1.csv)\n[parameters]\na = 3\n");
     char own[256];
     strcpy(own, path);
-    const char *initials[] = {NULL, "stationary", "gaussian(mean=1, var=2)", "uniform(0 1)",
-                              "uniform(0.5 1)", "gaussian(mean=9, var=1)"};
+    const char *initials[] = {NULL,           "stationary",     "gaussian(mean=1, var=2)",
+                              "uniform(0 1)", "uniform(0.5 1)", "gaussian(mean=9, var=1)"};
     for (size_t k = 0; k < sizeof initials / sizeof *initials; k++) {
         int finished = 0;
         for (int allowance = 1; allowance < 5000 && !finished; allowance += 1 + allowance / 50) {

@@ -71,7 +71,7 @@ def test_matrices_that_move(noise, G):
     check(heatball.solve(*arguments, method="walk"), *law, x)
     s = heatball.solve(*arguments, method="grid")
     error = np.abs(s.log_density - multivariate_normal(*law).logpdf(x))
-    assert np.all(error <= s.log_density_se) and np.all(s.log_density_se < 1e-4), (error, s.log_density_se)
+    assert np.all(error <= s.log_density_se) and np.all(s.log_density_se < 3e-4), (error, s.log_density_se)
 
 
 @pytest.mark.parametrize("start", ["mixture", "uniform", "samples"])
@@ -207,3 +207,79 @@ def test_trajectories_of_the_user_go_through_the_frame():
     s = heatball.solve("0.08*x", "0.4*x", initial, t, x, method="particles", paths=paths)
     truth = norm.logpdf(np.log(x), 0, np.sqrt(0.04 + 0.16 * t)) - np.log(x)
     assert np.all(np.abs(s.log_density - truth) <= 5 * s.log_density_se) and np.all(s.log_density_se < 0.1)
+
+
+@pytest.mark.parametrize("t", [1e-4, 0.1, 1.0])
+@pytest.mark.parametrize("method", ["grid", "walk"])
+def test_geometric_brownian_motion_from_a_point(t, method):
+    x = 2 * np.exp(0.4 * np.sqrt(t) * np.array([-2, -0.5, 0, 1, 2.5]))
+    s = heatball.solve("0.1*x", "0.4*x", "point(2)", t, x, method=method)
+    truth = norm.logpdf(np.log(x / 2), (0.1 - 0.08) * t, 0.4 * np.sqrt(t)) - np.log(x)
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se + 1e-12) and np.all(s.log_density_se < 1e-6)
+    slope = -(np.log(x / 2) - 0.02 * t) / (0.16 * t * x) - 1 / x
+    assert np.all(np.abs(s.score[:, 0] - slope) <= s.score_se[:, 0] + 1e-12 * np.abs(slope))
+
+
+@pytest.mark.parametrize("d", [2, 50])
+@pytest.mark.parametrize("one_for_all", [False, True])
+def test_geometric_brownian_motion_in_many_dimensions(d, one_for_all):
+    """d ln X_i = -dt + 0.5 dW_i, or the same W for all, from ln X ~ N(0.7, 1/2): Gaussian in ln x, of any rank."""
+    t = 0.8
+    cov = 0.5 * np.eye(d) + 0.25 * t * (np.ones((d, d)) if one_for_all else np.eye(d))
+    mean = np.full(d, 0.7 - t)
+    y = np.random.default_rng(d).multivariate_normal(mean, cov, size=3)
+    s = heatball.solve("(0.125 - 1)*x[i]", "0.5*x[i]" + (";" if one_for_all else ""), "product(exp(-(log(x) - 0.7)^2)/x)",
+                       t, np.exp(y), dim=d, method="walk")
+    law = multivariate_normal(mean, cov)
+    assert "nothing is drawn" in s.note
+    assert np.all(np.abs(s.log_density - (law.logpdf(y) - y.sum(axis=1))) <= s.log_density_se + 1e-11)
+    slope = (-np.linalg.solve(cov, (y - mean).T).T - 1) / np.exp(y)
+    assert np.all(np.abs(s.score - slope) <= s.score_se + 1e-10 * np.abs(slope))
+
+
+def test_several_times_in_a_frame_that_moves():
+    A, times, x = np.array([[-1, 0.3], [0, -2]]), [0.5, 0.0, 0.2], np.array([[0.5, 0.1], [1.2, 0.4]])
+    for method in ("grid", "walk"):
+        s = heatball.solve("-x + 0.3*y, -2*y", "1 + t, 0.3; 0.2*t, 1", "gaussian(mean=1 0, var=0.2)", times, x, method=method)
+        for k, t in enumerate(times):
+            law = gaussian_law(A, np.zeros(2), lambda s: np.array([[1 + s, 0.3], [0.2 * s, 1]]), np.array([1, 0]), 0.2 * np.eye(2), t)
+            error = np.abs(s.log_density[k] - multivariate_normal(*law).logpdf(x))
+            assert np.all(error <= s.log_density_se[k] + 1e-12) and np.all(s.log_density_se[k] < 1e-4)
+            error = np.abs(s.score[k] + np.linalg.solve(law[1], (x - law[0]).T).T)
+            assert np.all(error <= s.score_se[k] + 1e-12)
+
+
+def test_noise_as_a_function():
+    """A matrix that is one in every way but for the library, which solves with a tensor."""
+    G = np.array([[1, 0], [0.3, 0.8]])
+    law = gaussian_law(np.array([[-1, 0.3], [0, -2]]), np.zeros(2), lambda s: G, np.array([1, 0]), 0.2 * np.eye(2), 0.4)
+    x = law[0] + np.array([[0, 0], [1, -0.5]]) @ np.linalg.cholesky(law[1]).T
+    s = heatball.solve("-x + 0.3*y, -2*y", lambda x: np.broadcast_to(G, (len(x), 2, 2)), "gaussian(mean=1 0, var=0.2)", 0.4, x)
+    error = np.abs(s.log_density - multivariate_normal(*law).logpdf(x))
+    assert s.method == "grid" and np.all(error <= s.log_density_se) and np.all(s.log_density_se < 1e-3)
+    s = heatball.solve("0", lambda x, t: np.full((len(x), 1, 2), 1 + t), "gaussian(mean=0, var=1)", 0.5, [0.0, 1.5])
+    truth = norm.logpdf([0, 1.5], 0, np.sqrt(1 + 2 * (1.5 ** 3 - 1) / 3))
+    assert np.all(np.abs(s.log_density - truth) <= s.log_density_se) and np.all(s.log_density_se < 1e-5)
+    with pytest.raises(heatball.ArgumentError, match="use the method grid"):
+        heatball.solve("-x, -y", lambda x: np.broadcast_to(G, (len(x), 2, 2)), "gaussian(mean=0, var=1)", 0.4, x, method="walk")
+    with pytest.raises(heatball.ArgumentError, match=r"shape \(1, 2\) at one point; it must be \(1, 2, m\)"):
+        heatball.solve("-x, -y", lambda x: x, "gaussian(mean=0, var=1)", 0.4, x)
+
+
+def test_stationary_densities_in_frames():
+    x = np.array([0.5, 1.0, 3.0])
+    s = heatball.solve("x*(1 - log(x))", "0.5*x", time=np.inf, at=x)  # ln x is OU: mean 7/8, variance 1/8
+    assert np.allclose(s.log_density, norm.logpdf(np.log(x), 0.875, np.sqrt(0.125)) - np.log(x), atol=1e-10)
+    G, A = np.array([[0.5, 1], [0.2, 0.8]]), np.array([[-1, 0.4], [-0.6, -0.7]])
+    from scipy.linalg import solve_continuous_lyapunov
+    cov = solve_continuous_lyapunov(A, -G @ G.T)
+    at = np.array([[0.3, 0.2], [-0.5, 0.1]])
+    s = heatball.solve(linear_text(A, [0, 0]), G, time=np.inf, at=at)
+    check(s, np.zeros(2), cov, at)
+    with pytest.raises(heatball.Error):
+        heatball.solve("0.1*x", "0.5*x", time=np.inf, at=x)  # a Brownian motion in ln x has none
+
+
+def test_walls_are_refused():
+    with pytest.raises(heatball.ArgumentError, match="wall"):
+        heatball.solve("1 - x", "0.5*sqrt(x)", "point(1)", 0.5, [1.0])
