@@ -246,13 +246,13 @@ NEEDS_MORE = re.compile(r"mnist|IMAGES|safetensors|data list|--plot|--json -o|--
 
 
 def quotations(pages=None):
-    """(page, command line, output) of the pages of commands, where no file of a user is needed."""
+    """(page, command line, output) of the pages of commands, where no file of a user is needed; or all of other `pages`."""
     for page in pages or sorted((ROOT / "docs" / "commands").glob("*.md")):
         for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.M | re.S):
             for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
                 line, _, quoted = part.partition("\n")
                 words = line.split()
-                if words[0] == "heatball" and words[1] in QUOTED and not NEEDS_MORE.search(part):
+                if words[0] == "heatball" and words[1] in QUOTED and (pages or not NEEDS_MORE.search(part)):
                     yield page.name, line, quoted
 
 
