@@ -4,6 +4,7 @@
  *     b = x - c                  y = ln(x - c), or -ln(c - x) below c
  *     b = w^2 - (x - c)^2        y = artanh((x - c)/w)/w
  *     b = sqrt(w^2 + (x-c)^2)    y = arsinh((x - c)/w)
+ * Every other noise that lies between two positive numbers has it as a table (axis_table.c).
  * Of sqrt(x - c), sqrt(x (1 - x)) and the like y ends at a finite value where b vanishes: a wall. Formulas are
  * recognised by their fingerprints: b is a line when b'' is 0, a parabola when b''' is.
  * J. Lamperti, J. Math. Anal. Appl. 9 (1964) 379.
@@ -114,6 +115,24 @@ static hb_axis_end of_root(const double *a, int degree, hb_axis_map *out)
     return HB_AXIS_FOUND;
 }
 
+static hb_status of_table(hb_context *context, hb_graph *graph, hb_node noise, int axis,
+                          double inside, hb_axis_map *out, hb_axis_end *end)
+{
+    int found;
+    hb_axis_table *table;
+    const double center = isfinite(inside) ? round(inside) : 0;
+    HB_TRY(hb_axis_table_create(context, graph, noise, axis, center, &table, &found));
+    if (!found) return HB_OK;
+    *end = HB_AXIS_FOUND;
+    *out = (hb_axis_map){.kind = HB_AXIS_TABLE,
+                         .center = center,
+                         .width = 1,
+                         .low = -INFINITY,
+                         .high = INFINITY,
+                         .table = table};
+    return HB_OK;
+}
+
 /* Takes off factors that are numbers. */
 static hb_node without_factor(const hb_graph *graph, hb_node node)
 {
@@ -147,12 +166,14 @@ hb_status hb_axis_map_find(hb_context *context, hb_graph *graph, hb_node noise, 
            : degree == 2 ? of_parabola(a, inside, out)
                          : HB_AXIS_UNKNOWN;
     if (degree < 3) return HB_OK;
+    *end = HB_AXIS_UNKNOWN;
     const int root = p.op == HB_OP_SQRT ||
                      (p.op == HB_OP_POW && hb_graph_is_constant(graph, p.b, &half) && half == 0.5);
-    if (!root) return HB_OK;
-    HB_TRY(parabola(context, graph, p.a, axis, a, &degree));
-    *end = of_root(a, degree, out);
-    return HB_OK;
+    if (root) {
+        HB_TRY(parabola(context, graph, p.a, axis, a, &degree));
+        *end = of_root(a, degree, out);
+    }
+    return *end == HB_AXIS_UNKNOWN ? of_table(context, graph, rest, axis, inside, out, end) : HB_OK;
 }
 
 /* ---- there and back ---- */
@@ -177,6 +198,7 @@ double hb_axis_to_y(const hb_axis_map *map, double x)
     case HB_AXIS_FALL: return -log(-gap);
     case HB_AXIS_TANH: return atanh(gap / w) / w;
     case HB_AXIS_SINH: return asinh(gap / w);
+    case HB_AXIS_TABLE: return hb_axis_table_y(map->table, x);
     }
     return NAN;
 }
@@ -190,6 +212,7 @@ double hb_axis_to_x(const hb_axis_map *map, double y)
     case HB_AXIS_FALL: return c - exp(-y);
     case HB_AXIS_TANH: return c + w * tanh(w * y);
     case HB_AXIS_SINH: return c + w * sinh(y);
+    case HB_AXIS_TABLE: return hb_axis_table_x(map->table, y);
     }
     return NAN;
 }
@@ -203,6 +226,11 @@ double hb_axis_log_noise(const hb_axis_map *map, double y)
     case HB_AXIS_FALL: return -y;
     case HB_AXIS_TANH: return 2 * (log(w) + M_LN2 - size - log1p(exp(-2 * size)));
     case HB_AXIS_SINH: return log(w) + size - M_LN2 + log1p(exp(-2 * size));
+    case HB_AXIS_TABLE: {
+        double b, slope;
+        hb_axis_table_noise(map->table, hb_axis_table_x(map->table, y), &b, &slope);
+        return log(b);
+    }
     }
     return NAN;
 }
@@ -218,6 +246,7 @@ void hb_axis_noise(const hb_axis_map *map, double x, double *b, double *slope)
     case HB_AXIS_FALL: *b = -gap, *slope = -1; break;
     case HB_AXIS_TANH: *b = (w - gap) * (w + gap), *slope = -2 * gap; break;
     case HB_AXIS_SINH: *b = hypot(w, gap), *slope = gap / *b; break;
+    case HB_AXIS_TABLE: hb_axis_table_noise(map->table, x, b, slope); break;
     }
 }
 
@@ -237,6 +266,7 @@ hb_node hb_axis_x_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
     case HB_AXIS_SINH:
         y = hb_build_unary(graph, HB_OP_SINH, y);
         return hb_build_add(graph, c, hb_build_multiply(graph, w, y));
+    case HB_AXIS_TABLE: return hb_axis_table_x_node(map->table, graph, y);
     }
     return HB_NO_NODE;
 }
@@ -252,6 +282,8 @@ hb_node hb_axis_b_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
         y = hb_build_unary(graph, HB_OP_SECH2, hb_build_multiply(graph, w, y));
         return hb_build_multiply(graph, hb_build_constant(graph, map->width * map->width), y);
     case HB_AXIS_SINH: return hb_build_multiply(graph, w, hb_build_unary(graph, HB_OP_COSH, y));
+    case HB_AXIS_TABLE:
+        return hb_axis_table_b_node(map->table, graph, hb_axis_table_x_node(map->table, graph, y));
     }
     return HB_NO_NODE;
 }
@@ -267,6 +299,9 @@ hb_node hb_axis_slope_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
         return hb_build_multiply(graph, hb_build_constant(graph, -2 * map->width),
                                  hb_build_unary(graph, HB_OP_TANH, y));
     case HB_AXIS_SINH: return hb_build_unary(graph, HB_OP_TANH, y);
+    case HB_AXIS_TABLE:
+        return hb_axis_table_slope_node(map->table, graph,
+                                        hb_axis_table_x_node(map->table, graph, y));
     }
     return HB_NO_NODE;
 }
@@ -286,5 +321,6 @@ void hb_axis_text(const hb_axis_map *map, const char *name, size_t size, char *t
         snprintf(text, size, w == 1 ? "artanh(%s)" : "artanh(%s)/%g", scaled, w);
         break;
     case HB_AXIS_SINH: snprintf(text, size, "arsinh(%s)", scaled); break;
+    case HB_AXIS_TABLE: snprintf(text, size, "int d%s/b(%s)", name, name); break;
     }
 }

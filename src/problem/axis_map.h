@@ -2,14 +2,15 @@
 #ifndef HB_PROBLEM_AXIS_MAP_H
 #define HB_PROBLEM_AXIS_MAP_H
 
-#include "problem/expression.h"
+#include "problem/axis_table.h"
 
 typedef enum hb_axis_kind {
     HB_AXIS_SAME, /* x = y,                    b = 1 */
     HB_AXIS_RISE, /* x = center + exp(y),      b = x - center,          x > center */
     HB_AXIS_FALL, /* x = center - exp(-y),     b = center - x,          x < center */
     HB_AXIS_TANH, /* x = center + w tanh(w y), b = w^2 - (x - center)^2, |x - center| < w */
-    HB_AXIS_SINH  /* x = center + w sinh(y),   b = sqrt(w^2 + (x - center)^2) */
+    HB_AXIS_SINH, /* x = center + w sinh(y),   b = sqrt(w^2 + (x - center)^2) */
+    HB_AXIS_TABLE /* any other b between two positive numbers: axis_table.h */
 } hb_axis_kind;
 
 /* dx/dy = b(x) > 0 in low < x < high, and y takes all numbers. */
@@ -17,6 +18,7 @@ typedef struct hb_axis_map {
     hb_axis_kind kind;
     double center, width;
     double low, high;
+    hb_axis_table *table; /* owned by the frame; NULL: none */
 } hb_axis_map;
 
 typedef enum hb_axis_end {

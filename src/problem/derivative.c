@@ -7,6 +7,7 @@
  *     asin' = asin1 = 1/sqrt((1-a)(1+a)) = -acos'   asin1' = a asin1^3   atan' = 1/(1+a^2)
  *     sinh' = cosh   cosh' = sinh   tanh' = sech2, sech2' = -2 sech2 tanh    abs' = sign   sign' =
  * 0
+ *     x(a)' = b(x) for a coordinate that is a table (axis_table.c)
  *     min(a,b)' = b' where b < a, else a'; max(a,b)' = b' where a < b, else a'
  * so at a kink the derivative is one of the one-sided ones (abs: their mean, 0).
  *
@@ -17,6 +18,7 @@
  * Must reproduce: d/dx mu (1 - x^2) y = -2 mu x y, and d/dy of that -2 mu x. */
 #include "base/context.h"
 #include "base/memory.h"
+#include "problem/axis_table.h"
 #include "problem/graph.h"
 
 #include <string.h>
@@ -115,6 +117,7 @@ static hb_node slope(hb_graph *g, hb_operation op, hb_node a, hb_node self)
     case HB_OP_TANH: return apply(g, HB_OP_SECH2, a);
     case HB_OP_SECH2: return times(g, number(g, -2), times(g, self, apply(g, HB_OP_TANH, a)));
     case HB_OP_ABS: return apply(g, HB_OP_SIGN, a);
+    case HB_OP_MAPPED: return hb_axis_table_b_node(g->tables[g->nodes[self].b], g, self);
     default: return number(g, 0); /* sign */
     }
 }

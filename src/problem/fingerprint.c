@@ -236,6 +236,7 @@ static uint64_t of_node(const hb_graph *graph, const hb_graph_node *node, const 
     case HB_OP_CONSTANT: return number(node->value);
     case HB_OP_VARIABLE: return symbol(1000, (uint64_t)node->a, 0);
     case HB_OP_POWER: return power(f[node->a], node->b);
+    case HB_OP_MAPPED: return symbol(HB_OP_MAPPED, f[node->a], (uint64_t)node->b);
     case HB_OP_SELECT: return select(f[node->a], f[node->b], f[node->c]);
     case HB_OP_POW:
         if (hb_graph_is_constant(graph, node->b, &exponent)) return root(f[node->a], exponent);

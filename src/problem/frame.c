@@ -16,6 +16,8 @@
 void hb_frame_destroy(hb_context *context, hb_frame *frame)
 {
     if (!frame) return;
+    for (int i = 0; frame->axes && i < frame->dim; i++)
+        hb_axis_table_destroy(context, frame->axes[i].table);
     hb_release(context, frame->axes);
     hb_release(context, frame->L);
     hb_program_destroy(frame->moving);

@@ -775,7 +775,7 @@ hb_status hb_problem_build_framed(hb_context *context, const hb_problem_settings
     b.frame->dim = problem->dim;
     hb_status status = hb_allocate(context, (size_t)b.d, sizeof(hb_axis_map), &memory);
     if (status == HB_OK) {
-        b.frame->axes = memory;
+        b.frame->axes = memset(memory, 0, (size_t)b.d * sizeof(hb_axis_map));
         status = HB_WORKSPACE(context, &work, HB_ARRAY(f, (size_t)b.d));
         if (status == HB_OK) {
             status = build(&b, f);

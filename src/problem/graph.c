@@ -10,6 +10,7 @@
 #include "problem/graph.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "problem/axis_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ int hb_operation_arity(hb_operation op)
     switch (op) {
     case HB_OP_CONSTANT:
     case HB_OP_VARIABLE: return 0;
+    case HB_OP_MAPPED:
     case HB_OP_POWER: return 1;
 #define ARITY(operation, name, arity, formula)                                                     \
     case operation: return arity;
@@ -42,6 +44,7 @@ double hb_operation_value(hb_operation op, double a, double b, double c)
     switch (op) {
     case HB_OP_CONSTANT:
     case HB_OP_VARIABLE:
+    case HB_OP_MAPPED:
     case HB_OP_POWER: break;
 #define VALUE(operation, name, arity, formula)                                                     \
     case operation: return formula;
@@ -89,6 +92,7 @@ void hb_graph_destroy(hb_graph *graph)
     hb_release(graph->context, graph->nodes);
     hb_release(graph->context, graph->table);
     hb_release(graph->context, graph->memo.slots);
+    hb_release(graph->context, graph->tables);
     hb_release(graph->context, graph);
 }
 
@@ -183,6 +187,42 @@ hb_status hb_graph_finish(hb_graph *graph, hb_node node, hb_node *out)
     graph->status = HB_OK;
     if (status == HB_OK) *out = node;
     return status;
+}
+
+/* ---- tables ---- */
+
+static hb_status list_table(hb_graph *graph, const hb_axis_table *table, int *index)
+{
+    for (*index = 0; *index < graph->n_tables; ++*index)
+        if (graph->tables[*index] == table) return HB_OK;
+    void *items = graph->tables;
+    HB_TRY(hb_graph_grow(graph->context, &items, graph->n_tables, &graph->table_capacity,
+                         sizeof *graph->tables));
+    graph->tables = items;
+    graph->tables[graph->n_tables++] = table;
+    return HB_OK;
+}
+
+hb_node hb_build_mapped(hb_graph *graph, const hb_axis_table *table, hb_node a)
+{
+    int index;
+    double number;
+    if (a == HB_NO_NODE || graph->status != HB_OK) return HB_NO_NODE;
+    if (hb_graph_is_constant(graph, a, &number))
+        return hb_build_constant(graph, hb_axis_table_x(table, number));
+    graph->status = list_table(graph, table, &index);
+    return hb_graph_intern(graph, HB_OP_MAPPED, a, index, 0, 0);
+}
+
+hb_status hb_graph_copy_tables(hb_context *context, const hb_graph *graph,
+                               const hb_axis_table ***out)
+{
+    void *memory;
+    *out = NULL;
+    if (graph->n_tables == 0) return HB_OK;
+    HB_TRY(hb_allocate(context, (size_t)graph->n_tables, sizeof **out, &memory));
+    *out = memcpy(memory, graph->tables, (size_t)graph->n_tables * sizeof **out);
+    return HB_OK;
 }
 
 /* ---- names ---- */
@@ -333,6 +373,9 @@ hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node n
     void *moved = NULL;
     HB_TRY(hb_graph_create(context, graph->dim, copy));
     hb_status status = hb_allocate(context, (size_t)node + 1, sizeof(int), &moved);
+    if (status == HB_OK) status = hb_graph_copy_tables(context, graph, &(*copy)->tables);
+    if (status == HB_OK && graph->n_tables)
+        (*copy)->n_tables = (*copy)->table_capacity = graph->n_tables;
     if (status == HB_OK) status = copy_nodes(graph, node, moved, *copy);
     if (status == HB_OK) *out = ((int *)moved)[node];
     hb_release(context, moved);

@@ -56,6 +56,7 @@ enum {
 typedef enum hb_operation {
     HB_OP_CONSTANT, /* value */
     HB_OP_VARIABLE, /* a: 1 .. dim for x_a, 0 for t */
+    HB_OP_MAPPED,   /* x(a) of the table number b of the graph (axis_table.h) */
     HB_OP_POWER,    /* (node a)^b for a whole number b, 2 <= |b| <= HB_MAX_POWER, or b = -1 */
 #define HB_OPERATION_ENUM(operation, name, arity, formula) operation,
     HB_FUNCTION_LIST(HB_OPERATION_ENUM) HB_OPERATION_LIST(HB_OPERATION_ENUM)
@@ -91,6 +92,8 @@ struct hb_graph {
     hb_parameter *parameters;
     int n_parameters, parameter_capacity;
     hb_derivative_memo memo;
+    const struct hb_axis_table **tables; // (n_tables), not owned
+    int n_tables, table_capacity;
 };
 
 double hb_sech2(double a); /* 4 e/(1+e)^2, e = exp(-2|a|): no overflow, right in the tails */
@@ -116,6 +119,11 @@ hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node n
 hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes, const hb_node *x,
                               hb_node t, hb_graph *to, hb_node *out);
 
+/* x(a) of a table, which must live as long as the graph and what is compiled from it. */
+hb_node hb_build_mapped(hb_graph *graph, const struct hb_axis_table *table, hb_node a);
+/* A copy of a graph's list of tables, to be released; NULL when there are none. */
+hb_status hb_graph_copy_tables(hb_context *context, const hb_graph *graph,
+                               const struct hb_axis_table ***out);
 hb_node hb_build_log(hb_graph *graph, hb_node a); /* takes ln(c exp(y)) apart */
 hb_node hb_build_constant(hb_graph *graph, double value);
 hb_node hb_build_variable(hb_graph *graph, int variable);

@@ -62,8 +62,8 @@ hb_node hb_build_log(hb_graph *graph, hb_node a)
 
 /* ---- substitution ---- */
 
-static hb_node build(hb_graph *to, const hb_graph_node *p, const hb_node *moved, const hb_node *x,
-                     hb_node t)
+static hb_node build(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
+                     const hb_node *moved, const hb_node *x, hb_node t)
 {
     switch (p->op) {
     case HB_OP_CONSTANT: return hb_build_constant(to, p->value);
@@ -71,6 +71,7 @@ static hb_node build(hb_graph *to, const hb_graph_node *p, const hb_node *moved,
     case HB_OP_POWER: return hb_build_pow(to, moved[p->a], hb_build_constant(to, p->b));
     case HB_OP_SELECT: return hb_build_select(to, moved[p->a], moved[p->b], moved[p->c]);
     case HB_OP_LOG: return hb_build_log(to, moved[p->a]);
+    case HB_OP_MAPPED: return hb_build_mapped(to, from->tables[p->b], moved[p->a]);
     default: break;
     }
     if (hb_operation_arity(p->op) == 1) return hb_build_unary(to, p->op, moved[p->a]);
@@ -104,7 +105,7 @@ hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes,
     for (hb_node i = 0; i <= top; i++) {
         if (!used[i]) continue;
         const hb_graph_node p = from->nodes[i];
-        moved[i] = build(to, &p, moved, x, t);
+        moved[i] = build(from, to, &p, moved, x, t);
     }
     hb_node end = 0;
     const hb_status status = hb_graph_finish(to, end, &end);

@@ -364,6 +364,10 @@ hb_status hb_log_form_copy(const hb_graph *from, hb_node node, int shift, hb_gra
         const hb_graph_node *n = &from->nodes[i];
         const int arity = hb_operation_arity(n->op);
         const int variable = n->op == HB_OP_VARIABLE && n->a > 0;
+        if (n->op == HB_OP_MAPPED) {
+            moved[i] = hb_build_mapped(to, from->tables[n->b], moved[n->a]);
+            continue;
+        }
         moved[i] = hb_graph_intern(to, n->op, arity > 0 ? moved[n->a] : n->a + variable * shift,
                                    arity > 1 ? moved[n->b] : n->b, arity > 2 ? moved[n->c] : n->c,
                                    n->value);

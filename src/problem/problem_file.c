@@ -232,7 +232,7 @@ static hb_status read_times(file_reader *r, double *last)
     HB_TRY(status);
     for (size_t k = 0; k < r->n_times; k++)
         if (isfinite(r->times[k])) *last = isnan(*last) ? r->times[k] : fmax(*last, r->times[k]);
-    if (!(*last > 0)) *last = NAN;
+    if (!(*last > 0)) *last = r->n_times == 1 && r->times[0] > 0 ? r->times[0] : NAN; /* inf */
     return HB_OK;
 }
 

@@ -137,6 +137,7 @@ static hb_status emit(compiler *c, hb_node node, hb_operation op, int arity, con
         return HB_OK;
     }
     hb_instruction in = {.op = (int)op, .out = reference(c, node), .a = p->a};
+    if (op == HB_OP_MAPPED) in.b = p->b;
     if (arity > 0) in.a = reference(c, operand[0]);
     if (arity > 1) in.b = reference(c, operand[1]);
     if (arity > 2) in.c = reference(c, operand[2]);
@@ -312,7 +313,8 @@ static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, in
     program->n_outputs = n_outputs;
     program->time = -1;
     compiler c = {.graph = graph, .program = program, .time_is_column = time_is_column};
-    hb_status status = compile(&c, n_outputs, nodes);
+    hb_status status = hb_graph_copy_tables(graph->context, graph, &program->tables);
+    if (status == HB_OK) status = compile(&c, n_outputs, nodes);
     hb_release(graph->context, c.place);
     hb_release(graph->context, c.stack);
     if (status == HB_OK)
@@ -338,6 +340,7 @@ void hb_program_destroy(hb_program *program)
     if (!program) return;
     hb_program_destroy(program->each);
     hb_release(program->context, program->scalars);
+    hb_release(program->context, program->tables);
     hb_release(program->context, program->once);
     hb_release(program->context, program->code);
     hb_release(program->context, program);

@@ -6,6 +6,7 @@
  * like are SLEEF's to 1 ulp, and give the same bits on AVX2 and AVX-512, and on SSE2 and scalar
  * (random/vector.h). */
 #include "problem/program_kernels.h"
+#include "problem/axis_table.h"
 #include "random/vector.h"
 
 #if defined(HB_VECTOR_avx512)
@@ -196,6 +197,13 @@ static void store_column(const hb_block *block, const hb_instruction *in)
     }
 }
 
+/* A table is looked up point by point, in the same way on every instruction set. */
+static void mapped_loop(const hb_instruction *in, const hb_block *block, size_t n, double *to)
+{
+    const double *a = operand(block, in->a);
+    for (size_t k = 0; k < n; k++) to[k] = hb_axis_table_x(block->tables[in->b], a[k]);
+}
+
 static void execute_function(const hb_instruction *in, const hb_block *block, size_t n, double *to)
 {
     switch (in->op) {
@@ -239,6 +247,7 @@ static void execute(size_t count, const hb_instruction *code, const hb_block *bl
         case HB_OP_MAX: BINARY_LOOP(maximum(a, b)); break;
         case HB_OP_LESS: BINARY_LOOP(where(MASK(a < b), vd_set(1), vd_set(0))); break;
         case HB_OP_SELECT: select_loop(in, block, n, to); break;
+        case HB_OP_MAPPED: mapped_loop(in, block, n, to); break;
         default: execute_function(in, block, n, to);
         }
     }

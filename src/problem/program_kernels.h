@@ -40,17 +40,19 @@ typedef struct hb_block {
     double *registers; // (n_registers, width)
     double *out;       // (n, n_outputs)
     size_t n_outputs;
+    const struct hb_axis_table *const *tables;
 } hb_block;
 
 struct hb_program {
     hb_context *context;
     int dim, n_outputs;
     int n_scalars, n_registers;
-    size_t width;         /* points of a block */
-    double *scalars;      // (n_scalars): numbers; the places of computed ones are 0
-    int time;             /* the scalar that holds t, or -1 */
-    hb_program *each;     /* the same with t a column; NULL when t does not occur */
-    hb_instruction *once; // (n_once): scalars from scalars
+    size_t width;                        /* points of a block */
+    double *scalars;                     // (n_scalars): numbers; the places of computed ones are 0
+    const struct hb_axis_table **tables; // of the graph; NULL: none
+    int time;                            /* the scalar that holds t, or -1 */
+    hb_program *each;                    /* the same with t a column; NULL when t does not occur */
+    hb_instruction *once;                // (n_once): scalars from scalars
     int n_once, once_capacity;
     hb_instruction *code; // (n_code)
     int n_code, code_capacity;

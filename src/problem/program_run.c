@@ -19,14 +19,15 @@ static void compute_scalars(const hb_program *program, hb_program_kernel kernel,
     const hb_block block = {.n = HB_PROGRAM_LANES,
                             .width = HB_PROGRAM_LANES,
                             .scalars = scalars,
-                            .registers = registers[0]};
+                            .registers = registers[0],
+                            .tables = program->tables};
     for (int i = 0; i < program->n_once; i++) {
         const hb_instruction *in = &program->once[i];
         const int use[3] = {in->a, in->b, in->c}, arity = hb_instruction_operands(in);
         for (int k = 0; k < arity; k++)
             for (int lane = 0; lane < HB_PROGRAM_LANES; lane++)
                 registers[k][lane] = scalars[-1 - use[k]];
-        const hb_instruction alone = {in->op, 3, 0, 1, 2};
+        const hb_instruction alone = {in->op, 3, 0, in->op == HB_OP_MAPPED ? in->b : 1, 2};
         kernel(1, &alone, &block);
         scalars[-1 - in->out] = registers[3][0];
     }
@@ -45,7 +46,8 @@ static void run_blocks(const hb_program *program, hb_program_kernel kernel, size
                       .dim = (size_t)program->dim,
                       .scalars = scalars,
                       .registers = scratch,
-                      .n_outputs = (size_t)program->n_outputs};
+                      .n_outputs = (size_t)program->n_outputs,
+                      .tables = program->tables};
     for (size_t done = 0; done < n; done += block.n) {
         block.n = n - done < program->width ? n - done : program->width;
         block.x = x ? x + done * block.dim : NULL;

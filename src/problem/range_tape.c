@@ -11,6 +11,7 @@
 #include "problem/range_tape.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "problem/axis_table.h"
 #include "problem/graph.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ struct hb_range_tape {
     int n_steps, n_outputs;
     hb_graph_node *steps; // (n_steps): operands are earlier steps
     int *outputs;         // (n_outputs): steps
+    const hb_axis_table **tables;
 };
 
 /* ---- one operation ---- */
@@ -216,13 +218,22 @@ static hb_interval select(hb_interval condition, hb_interval yes, hb_interval no
     return (hb_interval){fmin(yes.low, no.low), fmax(yes.high, no.high)};
 }
 
-static hb_interval of_step(const hb_graph_node *step, const hb_interval *x, hb_interval t,
-                           const hb_interval *done)
+/* x(y) rises; the table is right to 1e-14. */
+static hb_interval mapped(const hb_axis_table *table, hb_interval y)
+{
+    const double low = isinf(y.low) ? y.low : hb_axis_table_x(table, y.low),
+                 high = isinf(y.high) ? y.high : hb_axis_table_x(table, y.high);
+    return (hb_interval){low - 1e-12 * (1 + fabs(low)), high + 1e-12 * (1 + fabs(high))};
+}
+
+static hb_interval of_step(const hb_range_tape *tape, const hb_graph_node *step,
+                           const hb_interval *x, hb_interval t, const hb_interval *done)
 {
     switch (step->op) {
     case HB_OP_CONSTANT: return hull(step->value, step->value);
     case HB_OP_VARIABLE: return step->a ? x[step->a - 1] : t;
     case HB_OP_POWER: return whole_power(done[step->a], step->b);
+    case HB_OP_MAPPED: return mapped(tape->tables[step->b], done[step->a]);
     case HB_OP_SELECT: return select(done[step->a], done[step->b], done[step->c]);
     default: break;
     }
@@ -294,8 +305,9 @@ hb_status hb_range_tape_create(hb_context *context, const hb_graph *graph, int n
     hb_status status = hb_allocate(context, (size_t)n_outputs + 1, sizeof(int), &memory);
     if (status == HB_OK) {
         tape->outputs = memory;
-        status = fill(context, graph, nodes, tape);
+        status = hb_graph_copy_tables(context, graph, &tape->tables);
     }
+    if (status == HB_OK) status = fill(context, graph, nodes, tape);
     if (status == HB_OK)
         *out = tape;
     else
@@ -308,6 +320,7 @@ void hb_range_tape_destroy(hb_context *context, hb_range_tape *tape)
     if (!tape) return;
     hb_release(context, tape->steps);
     hb_release(context, tape->outputs);
+    hb_release(context, tape->tables);
     hb_release(context, tape);
 }
 
@@ -319,6 +332,6 @@ size_t hb_range_tape_size(const hb_range_tape *tape)
 void hb_range_tape_run(const hb_range_tape *tape, const hb_interval *x, hb_interval t,
                        hb_interval *work, hb_interval *out)
 {
-    for (int k = 0; k < tape->n_steps; k++) work[k] = of_step(&tape->steps[k], x, t, work);
+    for (int k = 0; k < tape->n_steps; k++) work[k] = of_step(tape, &tape->steps[k], x, t, work);
     for (int k = 0; k < tape->n_outputs; k++) out[k] = work[tape->outputs[k]];
 }

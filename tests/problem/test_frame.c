@@ -22,7 +22,9 @@ static const kind_case KINDS[] = {
     {1, "x*(1 - log(x))", "0.3*x", HB_NOISE_SCALAR, 1, 1, 1},
     {1, "x - x^3", "0.3*x*exp(-t)", HB_NOISE_SCALAR, 1, 0, 0},
     {1, "x", "x^2 + 1", HB_NOISE_FIELD, 0, 1, 1},
-    {1, "x", "1 + 0.3*sin(x)", HB_NOISE_FIELD, 0, 1, 1},
+    {1, "x", "1 + 0.3*sin(x)", HB_NOISE_SCALAR, 1, 0, 1},
+    {1, "x", "1 + 9*exp(-(x - 3)^2*1e8)", HB_NOISE_FIELD, 0, 1, 1},
+    {1, "x", "1 + 0.3*abs(x)/(1 + abs(x))", HB_NOISE_FIELD, 0, 1, 1},
     {2, "-x, -y", "0.5, 0.5", HB_NOISE_SCALAR, 0, 1, 1},
     {2, "-x, -y", "0.6, 0.8; -0.8, 0.6", HB_NOISE_SCALAR, 0, 1, 1},
     {2, "-x, -y", "0.5, 2", HB_NOISE_SCALAR, 1, 1, 1},
@@ -86,6 +88,13 @@ static void G_mixed(const double *x, double t, double *G)
     G[2] = 0.01 * sqrt(4 + x[1] * x[1]), G[3] = 0.5 * sqrt(4 + x[1] * x[1]);
 }
 
+static void G_table(const double *x, double t, double *G)
+{
+    (void)t;
+    G[0] = 1 + 0.3 * sin(x[0]), G[1] = 0;
+    G[2] = 0.2 * (2 + tanh(x[1])), G[3] = 2 + tanh(x[1]);
+}
+
 static void G_bounded(const double *x, double t, double *G)
 {
     (void)t;
@@ -107,6 +116,12 @@ static const ito_case ITO[] = {
      0.6,
      f_cubic,
      G_bounded},
+    {"x - x^3 + t*y, sin(x) - y",
+     "1 + 0.3*sin(x), 0; 0.2*(2 + tanh(y)), 2 + tanh(y)",
+     {1.7, -0.8},
+     0.6,
+     f_cubic,
+     G_table},
 };
 
 static double y_at(hb_context *context, const hb_problem *problem, const double *x, double t, int i)

@@ -107,7 +107,15 @@ def lamperti_gaussian(mean, var):
     return lambda y, slope: norm.logpdf(y, mean, np.sqrt(var)) + np.log(slope)
 
 
+def coordinate(x):
+    """int_0^x ds/(1 + 0.3 sin s)."""
+    w = np.sqrt(1 - 0.09)
+    turns = 2 * np.pi * np.floor((x + np.pi) / (2 * np.pi))
+    return (2 * np.arctan((np.tan(x / 2) + 0.3) / w) + turns - 2 * np.arctan(0.3 / w)) / w
+
+
 @pytest.mark.parametrize("noise, drift, y_of_x, b, x", [
+    ("1 + 0.3*sin(x)", "0.15*cos(x)*(1 + 0.3*sin(x))", coordinate, lambda x: 1 + 0.3 * np.sin(x), [-0.6, 0.1, 1.0]),
     # y is a Brownian motion with these noises and drifts, by Ito's formula
     ("x", "0.5*x", np.log, lambda x: x, [0.4, 1.0, 2.5]),
     ("-(x - 3)", "0.5*(x - 3)", lambda x: -np.log(3 - x), lambda x: 3 - x, [2.7, 2.0, 0.5]),

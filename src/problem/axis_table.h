@@ -1,0 +1,24 @@
+/* problem/axis_table.h: Lamperti's coordinate of a noise that has no closed form, as a table. */
+#ifndef HB_PROBLEM_AXIS_TABLE_H
+#define HB_PROBLEM_AXIS_TABLE_H
+
+#include "problem/expression.h"
+
+typedef struct hb_axis_table hb_axis_table;
+
+/* Of the noise b(x_axis)/b(center), y = 0 at the center. *found 0: b is not proved to lie between two positive numbers
+ * on the whole line, or is not smooth enough for a table. */
+hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noise, int axis,
+                               double center, hb_axis_table **out, int *found);
+void hb_axis_table_destroy(hb_context *context, hb_axis_table *table);
+
+double hb_axis_table_x(const hb_axis_table *table, double y);
+double hb_axis_table_y(const hb_axis_table *table, double x);
+/* b(x), normalised, and its slope. */
+void hb_axis_table_noise(const hb_axis_table *table, double x, double *b, double *slope);
+/* x as a node of y; b and its slope as nodes of x. */
+hb_node hb_axis_table_x_node(const hb_axis_table *table, hb_graph *graph, hb_node y);
+hb_node hb_axis_table_b_node(const hb_axis_table *table, hb_graph *graph, hb_node x);
+hb_node hb_axis_table_slope_node(const hb_axis_table *table, hb_graph *graph, hb_node x);
+
+#endif
