@@ -75,6 +75,15 @@ static hb_status check_source(hb_session *session, const hb_problem_values *v)
     return HB_OK;
 }
 
+/* The time of the options, or the only one of the file, is inf. */
+static int is_stationary(const hb_problem_values *v, const hb_problem *problem)
+{
+    const double *times;
+    if (hb_problem_time(problem) == INFINITY) return 1;
+    return isnan(v->time) && !v->times && hb_problem_times(problem, &times) == 1 &&
+           times[0] == INFINITY;
+}
+
 static hb_status make_problem(hb_session *session, const hb_problem_values *v,
                               const parameters *given, hb_problem **out)
 {
@@ -95,7 +104,7 @@ static hb_status make_problem(hb_session *session, const hb_problem_values *v,
                                   : hb_problem_create(context, &settings, out);
     /* a density that does not normalise is bad input for a command */
     if (status != HB_OK) return status == HB_ERROR_NUMERICAL ? HB_ERROR_ARGUMENT : status;
-    if (hb_problem_initial_kind(*out) != HB_INITIAL_KIND_NONE || hb_problem_time(*out) == INFINITY)
+    if (hb_problem_initial_kind(*out) != HB_INITIAL_KIND_NONE || is_stationary(v, *out))
         return HB_OK;
     hb_problem_destroy(*out);
     *out = NULL;

@@ -2,7 +2,7 @@
 
 _heatball_common='--threads --isa -q --quiet -h --help --version'
 
-_heatball_problem='--problem --drift --potential --noise --initial --param --dim --time --at --samples --lift
+_heatball_problem='--problem --drift --potential --noise --convention --initial --param --dim --time --at --samples --lift
     --degree --seed --points --box'
 
 _heatball_options()
@@ -103,6 +103,7 @@ _heatball()
     --clip) COMPREPLY=($(compgen -W 'yes no' -- "$word")) ;;
     --denoise) COMPREPLY=($(compgen -W 'none mean flow' -- "$word")) ;;
     --real) COMPREPLY=($(compgen -W 'mnist fashion-mnist' -- "$word") $(compgen -f -- "$word")) ;;
+    --convention) COMPREPLY=($(compgen -W 'ito stratonovich' -- "$word")) ;;
     --quantity) COMPREPLY=($(compgen -W 'u v w' -- "$word")) ;;
     --only | study) COMPREPLY=($(compgen -W 'identities sampler bistable planar dimension drift mnist' -- "$word")) ;;
     generate | -o | --labels | --log | --plot | --problem | --at | --paths | --path-times | --state)

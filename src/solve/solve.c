@@ -56,6 +56,7 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
         out->times = own;
     }
     if (out->n_times > 0) out->time = out->times[out->n_times - 1];
+    if (out->n_times == 1 && out->time == INFINITY) out->n_times = 0;
     return HB_OK;
 }
 

@@ -218,3 +218,10 @@ def test_refusals_of_methods_and_settings():
 def test_what_may_hide_between_samples_is_doubted():
     s = heatball.solve("x-x^3+1e5*exp(-((x-0.6)^2)/1e-12)", 1, None, INF, [0.3])
     assert s.warnings and np.isinf(s.log_density_se[0]) and np.isfinite(s.score_se[0, 0])
+
+
+def test_a_problem_file_with_time_inf_needs_no_start(tmp_path):
+    path = tmp_path / "p.ini"
+    path.write_text("[problem]\ndrift = x - x^3\ntime = inf\n")
+    s, typed = heatball.solve(problem=path, at=[[0.3]]), heatball.solve("x - x^3", 1, time=np.inf, at=[[0.3]])
+    assert s.method == "stationary" and s.log_density == typed.log_density

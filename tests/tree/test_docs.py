@@ -245,14 +245,14 @@ QUOTED = ("budget", "constants", "data", "sample", "solve", "study", "reproduce"
 NEEDS_MORE = re.compile(r"mnist|IMAGES|safetensors|data list|--plot|--json -o|--quick|\.\.\.")
 
 
-def quotations():
-    """(page, command line, output) of the pages of commands, where no file of a user is needed."""
-    for page in sorted((ROOT / "docs" / "commands").glob("*.md")):
+def quotations(pages=None):
+    """(page, command line, output) of the pages of commands, where no file of a user is needed; or all of other `pages`."""
+    for page in pages or sorted((ROOT / "docs" / "commands").glob("*.md")):
         for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.M | re.S):
             for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
                 line, _, quoted = part.partition("\n")
                 words = line.split()
-                if words[0] == "heatball" and words[1] in QUOTED and not NEEDS_MORE.search(part):
+                if words[0] == "heatball" and words[1] in QUOTED and (pages or not NEEDS_MORE.search(part)):
                     yield page.name, line, quoted
 
 
@@ -271,6 +271,34 @@ def test_quoted_outputs_are_those_of_the_command(tmp_path):
         assert timeless(done.stderr if refused else done.stdout) == timeless(quoted), (page, line)
         found += 1
     assert found >= 12
+
+
+def alike(found, quoted):
+    """The same words, and numbers to a thousandth or 1e-6: rounding differs between instruction sets."""
+    def words(text):
+        return re.sub(r"; mass error .*?(time steps|$)", "", text, flags=re.M).replace(",", " ").split()
+    ours, theirs = words(found), words(quoted)
+    if len(ours) != len(theirs):
+        return False
+    for one, two in zip(ours, theirs):
+        try:
+            if not (one == two or abs(float(one) - float(two)) <= max(1e-6, 1e-3 * abs(float(two)))):
+                return False
+        except ValueError:
+            return False
+    return True
+
+
+def test_every_example_of_which_sdes_gives_what_is_quoted(tmp_path):
+    examples = list(quotations([ROOT / "docs" / "which-sdes.md"]))
+    for _, line, quoted in examples:
+        refused = quoted.startswith("heatball solve: ")
+        done = subprocess.run([COMMAND, *shlex.split(line)[1:]], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        assert done.returncode == (2 if refused else 0), (line, done.stderr)
+        found = done.stderr if refused else done.stdout
+        assert alike(found, quoted), (line, found, quoted)
+    assert len(examples) >= 26 and sum(quoted.startswith("heatball solve: ") for *_, quoted in examples) >= 10
+    assert alike("a 1.00001 2", "a 1 2") and not alike("a 1.1", "a 1") and not alike("a 1", "b 1")
 
 
 # ---- programs of the README -------------------------------------------------------------------

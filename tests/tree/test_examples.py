@@ -175,3 +175,30 @@ def test_train_nonlinear_drift(tmp_path):
            for line in text.splitlines()}
     assert set(low) == {"dsm", "fp", "hb"} and all(len(v) == 3 for v in low.values()), text
     assert all(hb < dsm for hb, dsm in zip(low["hb"], low["dsm"])), text
+
+
+PROBLEMS = sorted(path.stem for path in (ROOT / "examples/problems").glob("*.ini"))
+
+
+def test_every_problem_file_is_named_in_the_docs():
+    text = (ROOT / "docs/problem-files.md").read_text() + (ROOT / "docs/published-problems.md").read_text()
+    assert len(PROBLEMS) >= 22 and [name for name in PROBLEMS if f"`{name}`" not in text] == []
+
+
+def test_published_problems():
+    """Those with a closed form that take little time: errors are within their claims, else the script ends with 1."""
+    names = ["gbm", "gbm_one_noise", "gbm_many", "gbm_axes", "linear_oscillator", "turning_noise", "brownian_cauchy", "brownian_laplace",
+             "moving_trap", "sine", "ou_point", "ou_matrix"]
+    text = output(sys.executable, ROOT / "bench/published_problems.py", *names)
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()[2:]]
+    exact = [row for row in rows if float(row[7]) < 1e-9]
+    assert len(rows) == 17 and len(exact) >= 8 and "NOT COVERED" not in text
+
+
+@pytest.mark.parametrize("name, at", [
+    ("active_swimmer", "0,0"), ("anharmonic_particles", ",".join(["2", "0.1"] * 5)), ("lorenz", "1,1,20"), ("underdamped_double_well", "0,0")])
+def test_problem_files_of_nonlinear_drifts(name, at):
+    """They load, and particles answer."""
+    text = output(BUILD / "heatball", "solve", "--problem", ROOT / f"examples/problems/{name}.ini", "--at", at,
+                  "--method", "particles", "--samples", 2048, "-q")
+    assert float(text.splitlines()[1].split()[len(at.split(","))]) > 0
