@@ -82,7 +82,7 @@ static int factor_sum(const hb_gaussians *g, size_t d, size_t k, const hb_gaussi
             sum[i * d + j] = entry;
         }
     for (size_t i = 0; i < d * d; i++)
-        if (!isfinite(sum[i]) && i % d <= i / d) return 0;
+        if (i % d <= i / d && !isfinite(sum[i])) return 0;
     const lapack_int n = (lapack_int)d;
     return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, sum, n) == 0;
 }

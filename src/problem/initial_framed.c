@@ -15,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_CHECKED = 16384 }; /* coordinates that are drawn */
+
 typedef struct framed {
     hb_initial_law own; /* what this start can do */
     double *L;          // (d, d), at time 0
@@ -313,12 +315,36 @@ static hb_status wrap(hb_context *context, hb_problem *problem, double *L)
     return HB_OK;
 }
 
+/* A formula may go on beyond the domain, where the process that is solved does not live: draws tell. */
+static hb_status check_draws(hb_context *context, const hb_problem *problem)
+{
+    const size_t d = (size_t)problem->dim, n = 1 + MOST_CHECKED / d;
+    void *memory;
+    if (!problem->frame->bends || !inner_law(problem)->draw) return HB_OK;
+    HB_TRY(hb_allocate(context, n * d, sizeof(double), &memory));
+    const double *x = memory; // (n, d)
+    hb_status status = hb_problem_initial_sample(context, problem->outside, 1, 0, n, memory);
+    for (size_t k = 0; k < n * d && status == HB_OK; k++) {
+        const hb_axis_map *map = &problem->frame->axes[k % d];
+        if (x[k] >= map->low && x[k] <= map->high) continue;
+        status = hb_fail(context, HB_ERROR_ARGUMENT,
+                         "the initial density has mass at %.4g on axis %zu, but the process lives "
+                         "between %g and %g there, where its noise does not vanish; give a density "
+                         "that ends there, such as product(exp(-log(x)^2)/x), uniform(...) or "
+                         "point(...)",
+                         x[k], k % d + 1, map->low, map->high);
+    }
+    hb_release(context, memory);
+    return status;
+}
+
 /* With the frame's L at time 0; *kept: L belongs to the start now. */
 static hb_status enter(hb_context *context, hb_problem *problem, double *L, int *kept)
 {
     const hb_initial_law *law = inner_law(problem);
     const hb_frame *frame = problem->frame;
     int taken, inside;
+    if (law->formula) HB_TRY(check_draws(context, problem));
     HB_TRY(hb_initial_take_formula(context, problem, L, &taken));
     if (taken) return HB_OK;
     const int gaussians = law->destroy == hb_gaussians_destroy && !frame->bends;

@@ -77,3 +77,9 @@ def test_matrix_that_jumps_in_time(jump):
 def test_start_with_a_kink_is_no_gaussian():
     with pytest.raises(heatball.Error, match="normalised"):
         heatball.solve("-x, -y", 1, "density(exp(-x^2 - y^2 - abs(x - y)))", 1, [[1, 0.5]])
+
+
+@pytest.mark.parametrize("start", ["product(exp(-x^4))", "density(exp(-x^4))"])
+def test_start_beyond_the_domain_is_refused(start):
+    with pytest.raises(heatball.Error, match="the process lives between"):
+        heatball.solve("0.1*x", "0.2*x", start, 1, [1.0])
