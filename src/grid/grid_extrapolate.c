@@ -329,7 +329,7 @@ hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coar
     void *scratch, *slow = NULL; // (mesh[0].size), also holds (mesh[2].size, dim)
     HB_TRY(hb_allocate(grid->context, grid->mesh[0].size, sizeof(double), &scratch));
     hb_status status = HB_OK;
-    if (grid->stationary || grid->wind > FAST_WIND)
+    if (grid->asks_order || grid->wind > FAST_WIND)
         status = hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &slow);
     if (slow)
         find_slow(grid, grid->v[level], middle, coarse, slow, scratch,

@@ -25,6 +25,7 @@ struct hb_grid {
     double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
+    int asks_order;            /* how fast the meshes converge is not taken for granted */
     double wind;               /* the largest Peclet number where the mass is (grid_wind.c) */
     int listed;                /* 1: they were asked for one by one; nothing is known in between */
     double tau[HB_GRID_MAX_LEVELS], place[HB_GRID_MAX_LEVELS];

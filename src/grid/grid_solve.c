@@ -413,6 +413,7 @@ static hb_status solve(request *r, hb_grid **out)
     grid->max_time = r->settings.max_time;
     grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
     grid->stationary = r->stationary;
+    grid->asks_order = r->stationary || r->zoom;
     grid->info.relaxation = NAN;
     const hb_status status = build(r, grid);
     if (r->stationary) {

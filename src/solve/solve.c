@@ -11,6 +11,7 @@
  * -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "base/sized.h"
+#include "problem/initial_average.h"
 #include "problem/noise.h"
 #include "sampling/sampling.h"
 #include "solve/solve_frame.h"
@@ -171,6 +172,25 @@ static hb_status solve_initial(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
+/* A linear drift from a start with a closed form, at a point where the grid claims nothing. */
+static int walks_are_better(const hb_problem *problem, const hb_solution *out)
+{
+    if (!hb_problem_is_linear(problem) || !hb_initial_moves(problem)) return 0;
+    for (size_t i = 0; i < out->n; i++)
+        if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i])) return 1;
+    return 0;
+}
+
+static void drop_grid(hb_solution *out)
+{
+    hb_grid_destroy(out->grid);
+    out->grid = NULL;
+    for (size_t i = 0; i < out->n; i++) {
+        hb_release(out->context, out->warnings[i]);
+        out->warnings[i] = NULL;
+    }
+}
+
 /* The grid, and samples where it cannot. */
 static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
 {
@@ -196,12 +216,18 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     const double start = hb_seconds(), limit = settings.sampling.max_time;
     settings.grid.max_time = settings.grid.max_time > 0 ? settings.grid.max_time : limit / 2;
     const hb_status status = hb_solve_by_grid(&part, out);
+    if (status == HB_OK && walks_are_better(task->problem, out)) {
+        settings.method = HB_METHOD_WALK;
+        snprintf(why, sizeof why,
+                 "walks, which are exact here and the grid does not know its errors");
+        drop_grid(out);
+        return hb_solve_by_samples(&part, out);
+    }
     if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
     if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
     snprintf(why, sizeof why, "sampling, because the grid refused (%s)",
              hb_context_message(task->context));
-    hb_grid_destroy(out->grid);
-    out->grid = NULL;
+    drop_grid(out);
     return hb_solve_by_samples(&part, out);
 }
 
