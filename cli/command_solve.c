@@ -1,4 +1,4 @@
-/* heatball solve: density, log-density, score and entropy density of dx = f dt + g dW at points.
+/* heatball solve: density, log-density, score and entropy density of dx = f dt + G dW at points.
  *
  * The options make an hb_problem and settings, hb_solve does the rest, and solve_output.c shows the
  * columns. --method all calls hb_solve once for each method; what refuses is named with its reason. The
@@ -362,7 +362,7 @@ const hb_command hb_command_solve = {
     .name = "solve",
     .summary = "solve an SDE: density, log-density, score and entropy density at points",
     .text =
-        "For dx = f(x,t) dt + g(t) dW from an initial density, prints the density u at time T, "
+        "For dx = f(x,t) dt + G(x,t) dW from an initial density, prints the density u at time T, "
         "ln u, "
         "the score grad ln u and u ln u at the given points, each with an error. The problem "
         "comes from a problem file or from --drift, --noise and --initial. A line that begins "

@@ -147,7 +147,7 @@ static hb_status refuse_wall(const building *b, int row)
 {
     return hb_fail(
         b->context, HB_ERROR_ARGUMENT,
-        "the noise of axis %d vanishes at a place that the process can reach, which is a "
+        "the noise of axis %d vanishes at the end of a finite distance int dx/noise, which is a "
         "wall; walls are not there yet",
         row + 1);
 }

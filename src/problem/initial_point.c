@@ -18,6 +18,8 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     hb_gaussians *g;
     HB_CHECK(text->context, text->arguments && text->arguments[0], HB_ERROR_ARGUMENT,
              "point needs its coordinates by blanks, as in point(1 -0.5)");
+    for (char *c = text->arguments; *c; c++)
+        if (*c == ',') *c = ' '; // commas are as good
     HB_TRY(hb_gaussians_create(text->context, problem, 1, 1, &g));
     HB_TRY(hb_text_numbers(text->context, "point", text->arguments, &count, &values));
     for (size_t j = 0; j < d && (count == 1 || count == d); j++) {

@@ -27,7 +27,7 @@ static void wrong_problems_are_refused(void **state)
         {3, "x, y", NULL, "1", NULL, 1, "2 components and dim is 3"},
         {0, "x +", NULL, "1", NULL, 1, "^"},
         {0, "x", NULL, "t*q", NULL, 1, "noise"},
-        {0, "x", NULL, "sqrt(x)", NULL, 1, "axis 1 vanishes at a place that the process can reach"},
+        {0, "x", NULL, "sqrt(x)", NULL, 1, "axis 1 vanishes at the end of a finite distance"},
         {0, "x", NULL, "0.3*sqrt(x*(1 - x))", NULL, 1, "which is a wall"},
         {0, "x, y", NULL, "1, 2, 3", NULL, 1, "3 entries and dim is 2"},
         {0, "x, y", NULL, "1, 2; 3", NULL, 1,
