@@ -4,7 +4,7 @@
 
 Prints the table of docs/published-problems.md, a row for each problem of examples/problems, and ends with 1 when an error that is claimed does
 not cover the truth: exact methods and grids must be within their claim, samples and Monte Carlo within four errors. One thread; seconds are of
-the processor, of solve alone. Two to four minutes in all.
+the processor, of solve alone. About two minutes of the processor in all.
 """
 import pathlib
 import sys
