@@ -487,13 +487,22 @@ static hb_status find_coordinates(building *b, hb_noise_kind *kind)
 
 /* ---- the drift of y ---- */
 
+/* a/b; an exponential is never 0, and its inverse no pole. */
+static hb_node over(hb_graph *graph, hb_node a, hb_node b)
+{
+    const hb_graph_node p = graph->nodes[b];
+    if (p.op != HB_OP_EXP) return hb_build_divide(graph, a, b);
+    return hb_build_multiply(graph, a,
+                             hb_build_unary(graph, HB_OP_EXP, hb_build_negate(graph, p.a)));
+}
+
 /* a/b, with b taken out of sums, products and powers where it stands there as it is. */
 static hb_node divide_out(hb_graph *graph, hb_node a, hb_node b, int depth)
 {
     const hb_graph_node p = graph->nodes[a];
     double number;
     if (a == b) return hb_build_constant(graph, 1);
-    if (depth > 40) return hb_build_divide(graph, a, b);
+    if (depth > 40) return over(graph, a, b);
     switch (p.op) {
     case HB_OP_NEGATE: return hb_build_negate(graph, divide_out(graph, p.a, b, depth + 1));
     case HB_OP_ADD:
@@ -519,7 +528,7 @@ static hb_node divide_out(hb_graph *graph, hb_node a, hb_node b, int depth)
         break;
     default: break;
     }
-    return hb_build_divide(graph, a, b);
+    return over(graph, a, b);
 }
 
 /* z_i = sum_j L_ij y_j, or y_i where there is no L. */

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import invgamma, multivariate_normal, norm
 
 import heatball
 
@@ -278,6 +278,8 @@ def test_stationary_densities_in_frames():
     x = np.array([0.5, 1.0, 3.0])
     s = heatball.solve("x*(1 - log(x))", "0.5*x", time=np.inf, at=x)  # ln x is OU: mean 7/8, variance 1/8
     assert np.allclose(s.log_density, norm.logpdf(np.log(x), 0.875, np.sqrt(0.125)) - np.log(x), atol=1e-10)
+    s = heatball.solve("1 - x", "0.3*x", time=np.inf, at=x)
+    assert np.allclose(s.log_density, invgamma.logpdf(x, 1 + 2 / 0.09, scale=2 / 0.09), atol=1e-9)
     G, A = np.array([[0.5, 1], [0.2, 0.8]]), np.array([[-1, 0.4], [-0.6, -0.7]])
     from scipy.linalg import solve_continuous_lyapunov
     cov = solve_continuous_lyapunov(A, -G @ G.T)
