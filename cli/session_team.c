@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const double PATIENCE = 5; /* seconds until a rank that fails takes itself to be alone */
 
@@ -84,6 +85,7 @@ hb_status hb_command_team_join(int argc, char **argv, char *message)
                  "cannot be loaded (%.200s); install Open MPI (libopenmpi-dev), build again, or "
                  "start one process",
                  ranks, reason ? reason : "it lacks a function");
+        if (rank > 0) sleep(1); /* the first to end ends all: rank 0 speaks before */
         return HB_ERROR_UNAVAILABLE;
     }
     const hb_status status = own.create(NULL, &own.team);
