@@ -80,12 +80,15 @@ hb_status hb_command_team_join(int argc, char **argv, char *message)
         const char *reason = dlerror();
         const int rank =
             number("OMPI_COMM_WORLD_RANK") + number("PMI_RANK") + number("SLURM_PROCID");
-        snprintf(message, rank > 0 ? 1 : 512,
+        snprintf(message, 512,
                  "this is one of %d processes, and libheatball-mpi.so, which makes them one run, "
                  "cannot be loaded (%.200s); install Open MPI (libopenmpi-dev), build again, or "
                  "start one process",
                  ranks, reason ? reason : "it lacks a function");
-        if (rank > 0) sleep(1); /* the first to end ends all: rank 0 speaks before */
+        if (rank > 0) { /* the first to end ends all: rank 0 speaks before, and alone */
+            message[0] = '\0';
+            sleep(1);
+        }
         return HB_ERROR_UNAVAILABLE;
     }
     const hb_status status = own.create(NULL, &own.team);
