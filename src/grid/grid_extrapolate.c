@@ -14,7 +14,8 @@
  *                    twice the first correction;
  *     interpolation: v is interpolated from every second node to the others; a spline of order 6 on the
  *                    full mesh is 64 times better, half of that gain is claimed;
- *     time:          (TIME_FACTOR + depth) tolerances: what the integration was seen to lose at most. Its
+ *     time:          (TIME_FACTOR + depth) tolerances: what the integration was seen to lose at most (from a point, where
+ *                    steps are many, twice that). Its
  *                    own tolerance grows much faster with the depth (time_stepper.c), but tails follow
  *                    the bulk, and forget their own errors; below DEEP, where v moves fastest, they do
  *                    not, and TIME_FACTOR of the local tolerances are added.
@@ -168,7 +169,7 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
     for (size_t i = 0; i < coarse->size; i++) {
         const double depth = top - v[same_node(fine, coarse, 4, i)];
-        const double error = (TIME_FACTOR + depth) * grid->tolerance;
+        const double error = (TIME_FACTOR + depth) * grid->tolerance * (grid->strict < 1 ? 2 : 1);
         const double deep =
             depth > DEEP ? TIME_FACTOR * hb_stepper_tolerance(grid->tolerance, depth) : 0;
         grid->v_error[level][i] += error + deep;

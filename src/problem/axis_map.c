@@ -72,8 +72,7 @@ hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_n
 }
 
 /* The value of a formula in x_axis at x = 0. */
-static hb_status value_at_zero(hb_context *context, hb_graph *graph, hb_node node, int axis,
-                               double *value)
+static hb_status value_at_zero(hb_context *context, hb_graph *graph, hb_node node, double *value)
 {
     void *memory;
     hb_node zero, out;
@@ -85,7 +84,6 @@ static hb_status value_at_zero(hb_context *context, hb_graph *graph, hb_node nod
     hb_release(context, memory);
     HB_TRY(status);
     if (!hb_graph_is_constant(graph, out, value)) *value = NAN;
-    (void)axis;
     return HB_OK;
 }
 
@@ -108,7 +106,7 @@ static hb_status parabola(hb_context *context, hb_graph *graph, hb_node node, in
     if (*degree == 3) return HB_OK;
     for (int k = 0; k < 3; k++) {
         a[k] = 0;
-        if (k <= *degree) HB_TRY(value_at_zero(context, graph, slopes[k], axis, a + k));
+        if (k <= *degree) HB_TRY(value_at_zero(context, graph, slopes[k], a + k));
         if (!isfinite(a[k])) *degree = 3;
     }
     a[2] /= 2;
@@ -154,15 +152,15 @@ static hb_axis_end of_root(const double *a, int degree, hb_axis_map *out)
     return HB_AXIS_FOUND;
 }
 
-static hb_status of_table(hb_context *context, hb_graph *graph, hb_node noise, int axis,
-                          double inside, hb_axis_map *out, hb_axis_end *end)
+static hb_status of_table(hb_context *context, hb_graph *graph, hb_node noise, double inside,
+                          hb_axis_map *out, hb_axis_end *end)
 {
     int found, breaks;
     hb_axis_table *table;
     const double center = isfinite(inside) ? round(inside) : 0;
     HB_TRY(hb_formula_has_breaks(context, graph, noise, HB_BREAKS_IN_X, &breaks));
     if (breaks) return HB_OK;
-    HB_TRY(hb_axis_table_create(context, graph, noise, axis, center, &table, &found));
+    HB_TRY(hb_axis_table_create(context, graph, noise, center, &table, &found));
     if (!found) return HB_OK;
     *end = HB_AXIS_FOUND;
     *out = (hb_axis_map){.kind = HB_AXIS_TABLE,
@@ -215,7 +213,7 @@ hb_status hb_axis_map_find(hb_context *context, hb_graph *graph, hb_node noise, 
         HB_TRY(parabola(context, graph, p.a, axis, a, &degree));
         *end = of_root(a, degree, out);
     }
-    return *end == HB_AXIS_UNKNOWN ? of_table(context, graph, rest, axis, inside, out, end) : HB_OK;
+    return *end == HB_AXIS_UNKNOWN ? of_table(context, graph, rest, inside, out, end) : HB_OK;
 }
 
 /* ---- there and back ---- */

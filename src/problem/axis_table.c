@@ -214,8 +214,8 @@ static hb_status prove_and_tabulate(hb_axis_table *t, int *found)
     return status;
 }
 
-/* b(x_axis)/b(center) in a graph of its own. */
-static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise, int axis)
+/* b(x)/b(center), with x in the place of the one variable that b has, in a graph of its own. */
+static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise)
 {
     void *memory;
     double here;
@@ -228,7 +228,6 @@ static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise, in
                                            t->graph, &nodes[0]);
     hb_release(t->context, memory);
     HB_TRY(status);
-    (void)axis;
     HB_TRY(hb_program_compile(t->graph, 1, nodes, &t->program));
     HB_TRY(hb_program_run(t->context, t->program, 1, &t->center, 0, &here));
     hb_program_destroy(t->program);
@@ -242,8 +241,8 @@ static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise, in
     return hb_program_compile(t->graph, 3, nodes, &t->program);
 }
 
-hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noise, int axis,
-                               double center, hb_axis_table **out, int *found)
+hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noise, double center,
+                               hb_axis_table **out, int *found)
 {
     void *memory;
     *out = NULL;
@@ -253,7 +252,7 @@ hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noi
     t->context = context;
     t->center = center;
     hb_status status = hb_quadrature_beta(context, 1, 1, GAUSS, t->nodes, t->weights);
-    if (status == HB_OK) status = take_noise(t, graph, noise, axis);
+    if (status == HB_OK) status = take_noise(t, graph, noise);
     if (status == HB_OK) status = prove_and_tabulate(t, found);
     if (status == HB_OK && *found)
         *out = t;

@@ -43,7 +43,6 @@ enum {
 
 static const double AGREEMENT = 2e-14; /* of whole and halves */
 static const double REACH = 0.5;       /* largest |B| h of a panel */
-static const double FORGOTTEN = 1e-20; /* what is left of a place, at rest */
 
 size_t hb_linear_way_size(size_t d)
 {
@@ -440,40 +439,5 @@ hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double t
     *found = status == HB_OK && !w.broken;
     for (int k = 0; k <= LEVELS; k++) hb_release(context, w.powers[k].P);
     hb_workspace_destroy(&work);
-    return status;
-}
-
-/* ---- rest ---------------------------------------------------------------------------------------- */
-
-/* e^(A T) for T = 2^k/(8 |A|), by squares, until it is small; work: (4, d, d) and (2, d). */
-static void square_until_small(size_t d, double *A, double *work, double *T, int *found)
-{
-    const size_t dd = d * d;
-    double *E = work, *K = E + dd, *C = K + dd, *scratch = C + dd;
-    const double size = hb_matrix_norm(d, A);
-    *found = 0;
-    if (!(size > 0 && isfinite(size))) return;
-    *T = 0.125 / size;
-    for (size_t k = 0; k < dd; k++) A[k] = -A[k];
-    hb_linear_functions(d, A, *T, E, K, C, scratch);
-    for (int k = 0; k < MOST_SQUARES && !*found && isfinite(largest(dd, E)); k++) {
-        hb_matrix_multiply(d, 1, E, E, K);
-        memcpy(E, K, dd * sizeof *E);
-        *T *= 2;
-        *found = largest(dd, E) < FORGOTTEN;
-    }
-}
-
-hb_status hb_linear_rest(hb_context *context, const hb_problem *problem, double *T, int *found)
-{
-    const size_t d = (size_t)hb_problem_dim(problem), dd = d * d;
-    void *memory;
-    HB_TRY(hb_allocate(context, 4 * dd + 3 * d + HB_LINEAR_WORK(d) + 1, sizeof(double), &memory));
-    double *A = memory, *origin = A + dd, *f = origin + d, *rate = f + d, *work = rate + 1;
-    memset(origin, 0, d * sizeof *origin);
-    *T = 0;
-    hb_status status = hb_problem_raw_drift(context, problem, 1, origin, T, f, A, rate);
-    if (status == HB_OK) square_until_small(d, A, work, T, found);
-    hb_release(context, memory);
     return status;
 }

@@ -13,8 +13,5 @@ size_t hb_linear_way_size(size_t d);
  * error of fine. *found is 0 when the rule would need too many steps or the frame leaves the doubles. */
 hb_status hb_linear_way(hb_context *context, const hb_problem *problem, double tau, double flow,
                         double *fine, double *rough, int *found);
-/* The time by which a linear drift without t has forgotten where it began, to less than rounding; *found 0: it never
- * does, because it is not stable. */
-hb_status hb_linear_rest(hb_context *context, const hb_problem *problem, double *T, int *found);
 
 #endif

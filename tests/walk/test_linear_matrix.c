@@ -74,31 +74,12 @@ static void singular_matrices_have_roots(void **state)
     assert_false(hb_cholesky_semidefinite(2, none));
 }
 
-static void a_stable_drift_comes_to_rest(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *drift;
-        int found;
-    } cases[] = {{"y, -x - y/2", 1}, {"y, -x", 0}, {"y, x", 0}, {"0, 0", 0}, {"-x/1000, -y", 1}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        hb_problem *problem = problem_of(cases[k].drift, "0, 0.7");
-        double T;
-        int found;
-        assert_ok(CTX, hb_linear_rest(CTX, problem, &T, &found));
-        assert_int_equal(found, cases[k].found);
-        if (k == 4) assert_true(T > 46000 && T < 1e6); // e^(-T/1000) < 1e-20
-        hb_problem_destroy(problem);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kolmogorov_has_no_cancellation),
         cmocka_unit_test(a_noise_that_grows_has_polynomials),
         cmocka_unit_test(singular_matrices_have_roots),
-        cmocka_unit_test(a_stable_drift_comes_to_rest),
     };
     return cmocka_run_group_tests_name("linear_matrix", tests, create_shared, destroy_shared);
 }
