@@ -238,12 +238,13 @@ hb_status hb_frame_evaluate_grid(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-/* Point k of a lattice of LATTICE points per axis in the box. */
+/* Point k of a lattice of LATTICE points per axis in the box; the last one on the wall exactly. */
 static void lattice_point(const hb_grid_info *info, size_t k, double *y)
 {
-    for (int a = 0; a < info->dim; a++, k /= LATTICE)
-        y[a] =
-            info->low[a] + (info->high[a] - info->low[a]) * (double)(k % LATTICE) / (LATTICE - 1);
+    for (int a = 0; a < info->dim; a++, k /= LATTICE) {
+        const double share = (double)(k % LATTICE) / (LATTICE - 1);
+        y[a] = fmin(info->low[a] + (info->high[a] - info->low[a]) * share, info->high[a]);
+    }
 }
 
 /* ln u_x over the lattice, v[count], and its x[count][dim]. */

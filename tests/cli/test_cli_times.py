@@ -242,3 +242,12 @@ def test_film_as_a_page(tmp_path):
     assert 'name="viewport"' in page and 'type="range"' in page
     refused("in dimension 2 the name must end in .gif or .html", *TURN, "--time", "0,1", "--at", "0,0", "--plot",
             tmp_path / "b.svg")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_films_of_correlated_noise(tmp_path, seed):
+    """The window is found in the coordinates of the frame, whatever its box is."""
+    start = f"gaussian(mean=0.{seed} 0.1, var=0.2{seed})"
+    succeed("solve", "--drift", "-x+0.3*y, -y", "--noise", f"0.6, 0.2; 0.3, 0.7{seed}", "--initial", start, "--time", "0.1,0.3", "--at", "0,0",
+            "--points", "64", "--method", "grid", "--plot", tmp_path / "film.html")
+    assert (tmp_path / "film.html").exists()
