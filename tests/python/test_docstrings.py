@@ -1,6 +1,10 @@
-"""Every public function has a docstring with an example, and every example is true."""
+"""Every public function has a docstring with an example, and every example is true.
+
+The tests share one run of the examples of each module.
+"""
 
 import doctest
+import functools
 import importlib
 import inspect
 import os
@@ -29,10 +33,15 @@ def test_has_docstring_with_example(name):
     assert "Examples\n--------" in text and ">>> " in text
 
 
+@functools.cache
+def examples(name):
+    """What came of the examples of a module, which are run once."""
+    return doctest.testmod(importlib.import_module(name))
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
-    result = doctest.testmod(importlib.import_module(name))
-    assert result.failed == 0
+    assert examples(name).failed == 0
 
 
 def test_examples_of_mpi():
@@ -47,7 +56,7 @@ def test_examples_of_mpi():
 
 
 def test_examples_were_run():
-    tried = sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES)
+    tried = sum(examples(name).attempted for name in MODULES)
     assert tried >= 2 * len(CALLABLE)
 
 
