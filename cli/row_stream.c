@@ -10,7 +10,7 @@
  * third that wrote took 2.5 times the processor time of one on two cores, and longer.
  *
  * At most `threads` workers draw at once; when there is one core more, one worker more lets writing overlap with
- * drawing. Memory: workers x PIECE_BYTES, whatever n is. */
+ * drawing. Memory: workers x PIECE_BYTES (or one row), whatever n is. */
 #include "row_stream.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PIECE_BYTES = 1 << 20, LEAST_ROWS = 2, MESSAGE = 512 };
+enum { PIECE_BYTES = 1 << 20, MESSAGE = 512 };
 
 typedef struct stream_state {
     hb_session *session;
@@ -150,7 +150,7 @@ hb_status hb_row_stream_run(hb_session *session, const hb_row_stream *stream, ui
                           .threads = hb_context_threads(hb_session_context(session)),
                           .lock = PTHREAD_MUTEX_INITIALIZER,
                           .changed = PTHREAD_COND_INITIALIZER};
-    if (state.piece < LEAST_ROWS) state.piece = LEAST_ROWS;
+    if (state.piece < 1) state.piece = 1;
     *done = 0;
     if (stream->n == 0) return HB_OK;
     if (state.piece > stream->n) state.piece = (size_t)stream->n;
