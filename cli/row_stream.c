@@ -7,7 +7,7 @@
  *
  * A piece stays in the core's own cache between drawing and writing. No thread waits for the others by turning
  * round, as the threads of a parallel loop do, and none takes a core from another: a loop of two threads beside a
- * third that wrote took 2.5 times the processor time of one on two cores, and longer.
+ * third that wrote took two to three times the processor time of one on two cores, and longer.
  *
  * At most `threads` workers draw at once; when there is one core more, one worker more lets writing overlap with
  * drawing. Memory: workers x PIECE_BYTES (or one row), whatever n is. */

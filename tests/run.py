@@ -118,7 +118,7 @@ def configure(preset):
 
 
 def build(preset, targets=()):
-    make = ["cmake", "--build", "--preset", preset]
+    make = ["cmake", "--build", "--preset", preset, "--parallel", str(os.cpu_count())]
     if targets:
         make += ["--target", *targets]
     script = " ".join(configure(preset)) + " > /dev/null && " + " ".join(make)
@@ -220,8 +220,13 @@ def main():
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # several tests share the cores
     if build("release"):
         with concurrent.futures.ThreadPoolExecutor(2) as lanes:
-            for end in [lanes.submit(lane, arguments.long) for lane in (python_lane, c_lane)]:
-                end.result()
+            ends = [lanes.submit(lane, arguments.long) for lane in (python_lane, c_lane)]
+            try:
+                for end in ends:
+                    end.result()
+            except KeyboardInterrupt:  # what runs has heard it too; the lanes would go on with the next step
+                print("interrupted", flush=True)
+                os._exit(130)
     print("seconds of processors:", ", ".join(f"{kind} {seconds:.0f}" for kind, seconds in processor.items()),
           f"; all {sum(processor.values()):.0f}")
     for name in failures:
