@@ -99,6 +99,11 @@ class InitialKind(enum.IntEnum):
     INITIAL_KIND_POINT = 9
 
 
+class BallsKind(enum.IntEnum):
+    BALLS_KIND_LOG_DENSITY = 0
+    BALLS_KIND_SCORE = 1
+
+
 class Quantity(enum.IntEnum):
     QUANTITY_U = 0
     QUANTITY_V = 1
