@@ -208,6 +208,7 @@ ENUMS = {
     "hb_convention": Convention,
     "hb_drift_fact": DriftFact,
     "hb_initial_kind": InitialKind,
+    "hb_balls_kind": BallsKind,
     "hb_quantity": Quantity,
     "hb_method": Method,
     "hb_column": Column,

@@ -532,6 +532,8 @@ STRUCTS = {
     "hb_field": Field,
     "hb_grid_settings": GridSettings,
     "hb_grid_info": GridInfo,
+    "hb_balls_settings": BallsSettings,
+    "hb_balls_values": BallsValues,
     "hb_mean_settings": MeanSettings,
     "hb_mean_values": MeanValues,
     "hb_residual_values": ResidualValues,
@@ -563,4 +565,5 @@ OPAQUE = {
     "hb_mixture": Mixture,
     "hb_model": Model,
     "hb_classifier": Classifier,
+    "hb_balls": Balls,
 }

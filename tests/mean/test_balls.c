@@ -141,7 +141,7 @@ static void residuals_vanish_at_solutions(void **state)
                 hb_balls_settings s = settings_of(kind, 3, NAN);
                 s.process = drift ? HB_PROCESS_DRIFT : HB_PROCESS_OU;
                 s.drift = problem;
-                assert_true(worst_residual(&f, &s) < 0.03);
+                assert_true(worst_residual(&f, &s) < 0.05);
                 s.share = dims[k] > 2 ? 0.002 : 0.1; /* small balls, or good nodes */
                 s.degree = dims[k] > 2 ? 3 : 10;
                 assert_true(worst_residual(&f, &s) < (dims[k] > 2 ? 0.005 : 1e-5));
