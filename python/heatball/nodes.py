@@ -316,7 +316,7 @@ class _Rule:
         status = library.hb_balls_create(owner.pointer, ctypes.byref(settings), dim, ctypes.byref(balls))
         weakref.finalize(self, _destroy, balls, problem, owner).atexit = False
         check(owner.pointer, status)
-        self.balls, self.directions = balls, rule[2]
+        self.balls, self.problem, self.directions = balls, problem, rule[2]
         self.nodes, self.share = library.hb_balls_nodes(balls), library.hb_balls_share(balls)
         self.has_reference = mean is not None
 
@@ -351,6 +351,17 @@ class _Rule:
             None if slope is None else pointer(slope),
             None if reference_slope is None else pointer(reference_slope), ctypes.byref(values)))
         return arrays
+
+
+def drift_terms(x, tau, drift, params=None, threads=0):
+    """Return F, div F, grad div F and the Jacobian dF_i/dx_j of a drift as `balls` takes it, at x (n, dim), tau (n,)."""
+    x, owner = array("x", x, 2), handle(threads)
+    (n, dim), tau = x.shape, _times(tau, len(x))
+    rule = _rule(owner, dim, "log_density", "drift", drift, params, None, 1, None, None, None, None, 1)
+    F, divergence, gradient, jacobian = np.empty((n, dim)), np.empty(n), np.empty((n, dim)), np.empty((n, dim, dim))
+    check(owner.pointer, library.hb_problem_drift_each(
+        owner.pointer, rule.problem, n, pointer(x), pointer(tau), *map(pointer, (F, divergence, gradient, jacobian))))
+    return F, divergence, gradient, jacobian
 
 
 def _destroy(balls, problem, owner):  # owner: its context must outlive both

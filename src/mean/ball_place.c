@@ -43,17 +43,18 @@ typedef struct linear_frame {
 static void place_cloud(const linear_frame *f, const hb_cloud *cloud, size_t d, const double *x0,
                         size_t row, hb_balls_values *out)
 {
-    double a = f->a0, tau = 0;
+    double a = f->a0, tau = 0, shift = 0;
     for (size_t j = 0; j < cloud->n; j++, row++) {
         double b;
         if (j == 0 || cloud->s[j] != cloud->s[j - 1]) {
             tau = hb_ball_tau(f->process, f->s0 - f->r * f->r * cloud->s[j]);
             hb_ball_level(f->process, tau, &a, &b);
+            shift = (double)d * log(a / f->a0);
         }
         for (size_t k = 0; k < d; k++)
             out->x[row * d + k] = a * (x0[k] / f->a0 + f->r * cloud->y[j * d + k]);
         out->tau[row] = tau;
-        out->shift[row] = (double)d * log(a / f->a0);
+        out->shift[row] = shift;
         if (out->factor) out->factor[row] = a;
     }
 }
