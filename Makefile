@@ -35,11 +35,11 @@ demo: deps-build
 
 test: deps
 	@$(MAKE) --no-print-directory all
-	@cmake --build build --target net_driver
+	@cmake --build build --target net_driver loss_driver
 	@$(PYTHON) tests/run.py
 test-long: deps
 	@$(MAKE) --no-print-directory all
-	@cmake --build build --target net_driver
+	@cmake --build build --target net_driver loss_driver
 	@$(PYTHON) tests/run.py --long
 
 bench: deps

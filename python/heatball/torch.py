@@ -503,7 +503,7 @@ def _table_clock(alphas_cumprod, whole):
         if not bool(inside.all()):
             raise ArgumentError(f"tau is {float(at[~inside][0]):g}; the times of the network have tau from {low:g} to "
                                 f"{high:g}")
-        k = torch.clamp(torch.searchsorted(known, at.detach(), right=True) - 1, 0, len(levels) - 2)
+        k = torch.clamp(torch.searchsorted(known, at.detach().contiguous(), right=True) - 1, 0, len(levels) - 2)
         t = k + (at - known[k]) / (known[k + 1] - known[k])
         return torch.round(t).long() if whole else t.to(tau.dtype)
 
