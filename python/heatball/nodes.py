@@ -1,11 +1,15 @@
 """Heat balls behind anchors: nodes, weights and reference terms for a function that lives anywhere."""
 
+from __future__ import annotations
+
 import collections
 import ctypes
 import threading
 import weakref
+from typing import Any, Dict, Optional, Sequence, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, float_dtype, pointer, real, real_array,
                                  shown, uint64)
@@ -23,9 +27,12 @@ KEPT = 16  # rules of a thread
 LEAST, MOST_EXPONENT = 0.2, 60.0  # of the logarithm under a drift, as in the losses
 
 
-def balls(x, tau, *, kind="log_density", process="ou", drift=None, params=None, degree=None, pairs=None,
-          directions=None, share=None, mean=None, covariance=None, slope=None, reference_slope=None,
-          seed=1, first=0, dtype=np.float64, threads=0):
+def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: Any = "ou",
+          drift: Optional[Union[str, Sequence[str], ArrayLike]] = None, params: Optional[Dict[str, float]] = None,
+          degree: Optional[int] = None, pairs: Optional[int] = None, directions: Optional[int] = None,
+          share: Optional[float] = None, mean: Optional[ArrayLike] = None, covariance: Optional[ArrayLike] = None,
+          slope: Optional[ArrayLike] = None, reference_slope: Optional[ArrayLike] = None, seed: int = 1,
+          first: int = 0, dtype: DTypeLike = np.float64, threads: int = 0) -> Balls:
     """Return the heat balls behind anchors, as nodes for the values of a function of yours.
 
     Under dx = F dtau + sqrt(2) dW the density at an anchor (x, tau) is a weighted mean of itself over
@@ -42,7 +49,8 @@ def balls(x, tau, *, kind="log_density", process="ou", drift=None, params=None, 
         "log_density": for ln p, by its values at anchors and nodes; "score": for its gradient, by its
         values.
     process : str
-        "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or "drift", which `drift` implies.
+        "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; "drift", which `drift` implies; or the
+        drift itself.
     drift : str, list of str, or array_like of shape (dim, dim)
         F of dx = F(x, t) dtau + sqrt(2) dW, t = tau, as in `solve`; a matrix A: F = A x.
     params : dict
@@ -131,6 +139,13 @@ class Balls:
     anchors, anchor_tau : ndarray of shape (n, dim), (n,)
     kind, process : str
     share : float
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> b = heatball.balls(np.zeros((10, 3)), 0.5, process="ve")
+    >>> b, len(b), bool(np.all(b.tau < 0.5))
+    (Balls behind 10 anchors in dimension 3: 6 nodes each, process ve, log_density, 10, True)
     """
 
     def __init__(self, rule, arrays, x, tau, dtype):
@@ -156,7 +171,7 @@ class Balls:
     def __len__(self):
         return len(self.x)
 
-    def residual(self, w0, w):
+    def residual(self, w0: ArrayLike, w: ArrayLike) -> NDArray[np.float64]:
         """Return R of shape (n,) from values of ln p at the anchors and at the nodes.
 
         w0 has n values, w has n m in the order of the nodes. With a reference both are ln p minus
@@ -164,6 +179,18 @@ class Balls:
         equation of the process; b.scale * R is the scaled residual.
 
         Under a drift, whose weights may be negative, the logarithm goes on below 0.2 as its tangent.
+
+        Examples
+        --------
+        The stationary density of ou, up to its constant, and one that is too wide:
+
+        >>> import heatball
+        >>> b = heatball.balls([[0.5, 1.0]], 0.4)
+        >>> v = lambda x, wide=1.0: -0.5 * (x**2).sum(-1) / wide
+        >>> (b.scale * b.residual(v(b.anchors), v(b.x))).round(2) + 0.0
+        array([0.])
+        >>> (b.scale * b.residual(v(b.anchors, 2), v(b.x, 2))).round(1)
+        array([-0.2])
         """
         self._must_be("log_density", "residual", "score_residual")
         w0, w = _values("w0", w0, self.x.shape[:1]), _values("w", w, self.x.shape[:2])
@@ -176,10 +203,17 @@ class Balls:
         with np.errstate(invalid="ignore", divide="ignore"):
             return -most - np.log(np.sum(weights * np.exp(away - most[:, None]), axis=1))
 
-    def score_residual(self, s0, s):
+    def score_residual(self, s0: ArrayLike, s: ArrayLike) -> NDArray[np.float64]:
         """Return R of shape (n, dim) from scores at the anchors (n, dim) and at the nodes (n m, dim).
 
         With a reference both are what is beyond `reference0` and `reference`.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> b = heatball.balls([[0.5, 1.0]], 0.4, kind="score")
+        >>> (b.scale * b.score_residual(-b.anchors, -b.x)).round(2) + 0.0  # of N(0, 1), stationary under ou
+        array([[0., 0.]])
         """
         self._must_be("score", "score_residual", "residual")
         n, m, dim = self.x.shape
@@ -240,6 +274,8 @@ def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, s
     code = choice("kind", kind, KINDS)
     if drift is not None and isinstance(process, str) and process == "ou":  # its default
         process = "drift"
+    if drift is None and _is_drift(process):
+        process, drift = "drift", process
     process_code = choice("process", process, PROCESSES)
     if (process_code == Process.PROCESS_DRIFT) != (drift is not None):
         raise ArgumentError(f"process is {shown(process)}; drift goes with process \"drift\" and with no other")
@@ -268,6 +304,13 @@ def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, s
     while len(_kept.rules) > KEPT:
         _kept.rules.popitem(last=False)
     return found
+
+
+def _is_drift(process):
+    """True when `process` is no name but a drift."""
+    if isinstance(process, str):
+        return process in ("x", "y", "z") or not process.isidentifier()
+    return isinstance(process, (list, tuple, np.ndarray))
 
 
 def _moments(mean, covariance, dim):

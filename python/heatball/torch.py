@@ -13,10 +13,14 @@ tensors, so that all is differentiable by PyTorch. docs/own-network.md has the f
 This module needs PyTorch; the rest of the package does not.
 """
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 try:
     import torch
@@ -26,17 +30,23 @@ except ImportError as error:
 
 from heatball._arguments import choice, function, shown
 from heatball._errors import ArgumentError
-from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, balls, drift_terms
+from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, _is_drift, balls, drift_terms
 
-__all__ = ["Adapter", "fokker_planck_residual", "from_denoiser", "from_edm", "from_eps", "from_log_density",
+__all__ = ["Adapter", "LogDensity", "fokker_planck_residual", "from_denoiser", "from_edm", "from_eps", "from_log_density",
            "from_score", "heat_ball_loss", "heat_ball_residual"]
+
+
+Network = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+Time = Optional[Union[str, Callable[["torch.Tensor"], "torch.Tensor"], Tuple[float, float]]]
 
 
 # ---- heat balls ------------------------------------------------------------------------------------
 
 
-def heat_ball_residual(f, x, tau, *, kind="log_density", scaled=True, beyond=False, directions=None, mean=None,
-                       covariance=None, **rule):
+def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+                       scaled: bool = True, beyond: bool = False, directions: Optional[int] = None,
+                       mean: Optional[ArrayLike] = None, covariance: Optional[ArrayLike] = None,
+                       **rule: Any) -> torch.Tensor:
     """Return the heat-ball residual of a network at anchors.
 
     Parameters
@@ -76,12 +86,14 @@ def heat_ball_residual(f, x, tau, *, kind="log_density", scaled=True, beyond=Fal
     return _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, rule)[0]
 
 
-def heat_ball_loss(f, x, tau, *, kind="log_density", **options):
+def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+                   **options: Any) -> torch.Tensor:
     """Return the heat-ball loss of a network: the mean of b h(rho) over the anchors, a tensor with one number.
 
     rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the
     process's noise at the anchor (with `directions` a b); of scores the mean over coordinates too. It is the
-    loss of ``heatball.train(method="hb")`` without its weight. Arguments as `heat_ball_residual`.
+    loss of ``heatball.train(method="hb")`` without its weight. f, x, tau, kind and the options are those of
+    `heat_ball_residual` but for `scaled`.
 
     Examples
     --------
@@ -196,13 +208,15 @@ def _slope(f, x, tau, beyond, mean, covariance, rule):
 # ---- the pointwise residual ------------------------------------------------------------------------
 
 
-def fokker_planck_residual(f, x, tau, *, kind="log_density", process="ou", drift=None, params=None, scaled=True):
+def fokker_planck_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+                           process: Any = "ou", drift: Any = None, params: Optional[Dict[str, float]] = None,
+                           scaled: bool = True) -> torch.Tensor:
     """Return the residual of the Fokker-Planck equation at points, by autograd.
 
     For v = ln p: d_tau v - Lap v - |grad v|^2 + F.grad v + div F; for a score its gradient,
     d_tau s - grad(div s + |s|^2 - F.s - div F). It takes dim + 1 backward passes through f, and is what the
-    heat-ball residual tends to as its balls shrink. Arguments as `heat_ball_residual`; f must be twice differentiable
-    by x. scaled: times b/2, of scores b^1.5/2.
+    heat-ball residual tends to as its balls shrink. f, x, tau, kind, process, drift and params are as in
+    `heat_ball_residual`; f must be twice differentiable by x. scaled: times b/2, of scores b^1.5/2.
 
     Returns
     -------
@@ -219,8 +233,9 @@ def fokker_planck_residual(f, x, tau, *, kind="log_density", process="ou", drift
     function("f", f)
     choice("kind", kind, KINDS)
     x, tau = _anchors(x, tau)
-    if drift is not None and process == "ou":
-        process = "drift"
+    if drift is None and _is_drift(process):
+        drift = process
+    process = "drift" if drift is not None else _known(process)
     noise = torch.from_numpy(_noise(x, tau, process, drift, params)).to(x)
     F, divergence, gradient, jacobian = _drift(x, tau, process, drift, params)
     with torch.enable_grad():
@@ -323,6 +338,13 @@ class Adapter:
     dtype : torch.dtype
         That in which NumPy arrays are handed to the network: by default that of its parameters, of a plain function
         float64.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_edm(lambda x, sigma: 0 * x)  # all rows are 0: the score is -x/(2 tau)
+    >>> f(np.array([[1.0]]), 0.5), f.kind, f.process
+    (array([[-1.]]), 'score', 've')
     """
 
     def __init__(self, evaluate, model, kind, process, shape=None, dtype=None):
@@ -331,7 +353,7 @@ class Adapter:
         like = next(iter(model.parameters()), None) if isinstance(model, torch.nn.Module) else None
         self.dtype = dtype or (torch.float64 if like is None else like.dtype)
 
-    def __call__(self, x, tau):
+    def __call__(self, x: Any, tau: Any) -> Any:
         """Return ln p (n,) or the score (n, dim) at x (n, dim) and tau (n,), or one tau for all."""
         if torch.is_tensor(x):
             x, tau = _anchors(x, tau)
@@ -349,10 +371,28 @@ class Adapter:
         return _checked(values.reshape(x.shape) if self.kind == "score" and values.numel() == x.numel() else values,
                         len(x), x.shape[1] if self.kind == "score" else None)
 
-    def score(self, x, tau):
-        """Return the score at x and tau: of a log-density its gradient, by autograd."""
-        if self.kind == "score":
-            return self(x, tau)
+    def score(self, x: Any, tau: Any) -> Any:
+        """Return the score, as calling the adapter does."""
+        return self(x, tau)
+
+
+class LogDensity(Adapter):
+    """The `Adapter` of a log-density; `score` is its gradient, by autograd.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+    >>> f(np.array([[1.0, 2.0]]), 0.3), f.score(np.array([[1.0, 2.0]]), 0.3)
+    (array([-2.5]), array([[-1., -2.]]))
+    """
+
+    def log_density(self, x: Any, tau: Any) -> Any:
+        """Return ln p, as calling the adapter does."""
+        return self(x, tau)
+
+    def score(self, x: Any, tau: Any) -> Any:
+        """Return grad ln p at x and tau; of tensors with its graph."""
         if not torch.is_tensor(x):
             slope = Adapter(lambda points, times: self.score(points, times).detach(), self.model, "score", self.process,
                             dtype=self.dtype)
@@ -362,27 +402,44 @@ class Adapter:
             return torch.autograd.grad(self(at, tau).sum(), at, create_graph=True)[0]
 
 
-def from_log_density(model, *, process="ou", shape=None, dtype=None):
+def from_log_density(model: Network, *, process: str = "ou", shape: Optional[Sequence[int]] = None,
+                     dtype: Optional[torch.dtype] = None) -> LogDensity:
     """Return a network model(x, tau) of ln p as an `Adapter`; its gradient is ``adapter.score``.
 
-    shape: that of one row as the model takes it, (3, 32, 32) for images; default (dim,). dtype: that of NumPy arrays handed to
+    process: "ou" or "ve". shape: that of one row as the model takes it, (3, 32, 32) for images; default (dim,). dtype: that of NumPy arrays handed to
     a model that is a plain function; default float64.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+    >>> f(np.ones((2, 3)), 0.1)
+    array([-1.5, -1.5])
     """
-    return Adapter(model, model, "log_density", _known(process), shape, dtype)
+    return LogDensity(model, model, "log_density", _known(process), shape, dtype)
 
 
-def from_score(model, *, process="ou", time=None, shape=None, dtype=None):
+def from_score(model: Network, *, process: str = "ou", time: Time = None, shape: Optional[Sequence[int]] = None,
+               dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return a score network as an `Adapter`.
 
     model(x, t) gives grad ln p of the process at tau; time(tau) = t: its own time, default tau itself; "sigma": the
     deviation of the noise, sqrt(2 tau) for "ve"; (beta_min, beta_max): t in [0, 1] of the VP process dx = -beta x/2 dt +
     sqrt(beta) dW with beta = beta_min + t (beta_max - beta_min). shape, dtype: as in `from_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_score(lambda x, t: -x, time=(0.1, 20.0))  # of N(0, 1), which stays
+    >>> f(np.array([[2.0]]), 0.3)
+    array([[-2.]])
     """
     clock = _clock(time, process)
     return Adapter(lambda x, tau: model(x, clock(tau)), model, "score", _known(process), shape, dtype)
 
 
-def from_eps(model, alphas_cumprod=None, *, betas=None, whole=False, shape=None, dtype=None):
+def from_eps(model: Network, alphas_cumprod: Optional[ArrayLike] = None, *, betas: Optional[Tuple[float, float]] = None,
+             whole: bool = False, shape: Optional[Sequence[int]] = None, dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return a network that predicts noise under a VP process as the score of "ou".
 
     x = sqrt(alpha) x_0 + sqrt(1 - alpha) e is our x at exp(-2 tau) = alpha, and the score is -e(x, t)/sqrt(1 - alpha).
@@ -418,11 +475,19 @@ def from_eps(model, alphas_cumprod=None, *, betas=None, whole=False, shape=None,
                    "ou", shape, dtype)
 
 
-def from_denoiser(model, *, process="ve", time=None, shape=None, dtype=None):
+def from_denoiser(model: Network, *, process: str = "ve", time: Time = None, shape: Optional[Sequence[int]] = None,
+                  dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return a network that gives E[x_0 | x] as the score of the process, (a D - x)/b.
 
     model(x, t); time as in `from_score`, default "sigma" for "ve" and tau for "ou". shape, dtype: as in
     `from_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_denoiser(lambda x, sigma: 0 * x + 3)  # all rows are 3
+    >>> f(np.array([[1.0]]), 0.5)
+    array([[2.]])
     """
     _known(process)
     clock = _clock("sigma" if time is None and process == "ve" else time, process)
@@ -434,12 +499,20 @@ def from_denoiser(model, *, process="ve", time=None, shape=None, dtype=None):
     return Adapter(evaluate, model, "score", process, shape, dtype)
 
 
-def from_edm(model, *, sigma_data=None, shape=None, dtype=None):
+def from_edm(model: Network, *, sigma_data: Optional[float] = None, shape: Optional[Sequence[int]] = None,
+             dtype: Optional[torch.dtype] = None) -> Adapter:
     """Return an EDM network as the score of "ve", tau = sigma^2/2.
 
     model(x, sigma) is the denoiser D. With `sigma_data` it is the network inside, F(c_in x, ln(sigma)/4), and
     D = c_skip x + c_out F with c_skip = sigma_data^2/(sigma^2 + sigma_data^2), c_out = sigma sigma_data/sqrt(sigma^2 +
     sigma_data^2), c_in = 1/sqrt(sigma^2 + sigma_data^2). shape, dtype: as in `from_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_edm(lambda x, noise: 0 * x, sigma_data=0.5)  # D = c_skip x: rows of N(0, 0.25)
+    >>> f(np.array([[1.0]]), 0.375)
+    array([[-1.]])
     """
     if sigma_data is None:
         return from_denoiser(model, shape=shape, dtype=dtype)
