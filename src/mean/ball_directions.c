@@ -11,7 +11,7 @@
  *                                              xi = +-sqrt(2(d-1)),   weight 1/(4K) each
  *     xi = 0                                                          weight 1/6
  * The mean of xi xi' over the random directions is 1. What is left of noise is that of K probes of Lap w, as in fp. Where no
- * slope is known e is random. Must reproduce: weights 1, e.E[xi xi']e = 1 (tests/train/test_losses.c). */
+ * slope is known e is random. Must reproduce: weights 1, e.E[xi xi']e = 1 (tests/mean/test_balls.c). */
 #include "base/linear_algebra.h"
 #include "mean/ball_rule.h"
 #include "random/streams.h"

@@ -363,7 +363,7 @@ static void few_directions_have_the_squares_of_all(void **state)
                                       &values));
         for (size_t i = 0; i < N; i++) {
             const double h = r[i] * r[i] * constants.C1 / 4, a0 = exp(-tau[i]);
-            double total = 0, first = 0, along = 0, other = 0, norm = 0;
+            double total = 0, first = 0, along = 0, other = 0, norm = 0, trace = 0;
             for (size_t k = 0; k < D; k++) norm += slope[i * D + k] * slope[i * D + k];
             for (size_t j = i * NODES; j < (i + 1) * NODES; j++) {
                 double by_slope = 0, by_u = 0;
@@ -372,6 +372,7 @@ static void few_directions_have_the_squares_of_all(void **state)
                                       2 * h * a0 * reference[i * D + k];
                     by_slope += xi * slope[i * D + k] / sqrt(norm);
                     by_u += xi * u[k];
+                    trace += w[j] * xi * xi / (2 * h);
                 }
                 total += w[j];
                 first += w[j] * by_u;
@@ -380,6 +381,7 @@ static void few_directions_have_the_squares_of_all(void **state)
             }
             assert_near(total, 1, 1e-12);
             assert_near(first, 0, 1e-10);
+            assert_near(trace, D, 1e-8);
             if (known) assert_near(along, 1, 1e-9);
             sum += other / N;
             squares += other * other / N;

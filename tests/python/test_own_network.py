@@ -155,6 +155,17 @@ def test_numpy_and_torch_agree(name, dim):
             assert np.allclose(scaled, (b.scale if kind == "log_density" else b.scale[:, None]) * ours, rtol=1e-9, atol=1e-9)
 
 
+def test_a_reference_under_an_affine_drift():
+    """dx = (0.5 - 2 x) dtau + sqrt(2) dW from N(1, 0.3): mean 0.25 + 0.75 e^-2tau, variance 0.5 - 0.2 e^-4tau."""
+    x, tau = anchors(1)
+    b = heatball.balls(x, tau, drift="0.5 - 2*x", mean=[1.0], covariance=[[0.3]], share=0.3)
+    for y, t, v in ((b.x[:, :, 0], b.tau, b.reference), (x.numpy()[:, 0], tau.numpy(), b.reference0)):
+        variance = 0.5 - 0.2 * np.exp(-4 * t)
+        exact = -0.5 * ((y - 0.25 - 0.75 * np.exp(-2 * t))**2 / variance + np.log(2 * np.pi * variance))
+        assert np.max(np.abs(v - exact)) < 1e-12
+    assert np.max(np.abs(b.residual(np.zeros(7), np.zeros(b.tau.shape)))) < 1e-12
+
+
 def random_network(dim, outputs=1):
     torch.manual_seed(5)
     net = torch.nn.Sequential(torch.nn.Linear(dim + 1, 24), torch.nn.SiLU(), torch.nn.Linear(24, 24), torch.nn.SiLU(),
