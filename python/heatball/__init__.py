@@ -12,6 +12,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     solve       an SDE: density, log-density, score and entropy density at points
     dataset     the planar sets with exact densities and scores; Mixture for your own
     images, image_grid     sets of grey images such as MNIST, and pictures of many
+    balls       nodes and weights behind anchors, for a network of your own; heatball.torch: its loss
     train, load a score model: score, log-density, samples and likelihoods
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model
     Classifier  which class a row is of
@@ -36,11 +37,12 @@ from heatball.data import Mixture, dataset
 from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
                             mmd, mmd_floor, nearest, precision_recall)
 from heatball.model import Model, load
+from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
-           "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
+__all__ = ["ArgumentError", "Balls", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
+           "artifact_threshold", "artifacts", "balls", "budget", "constants", "cubature", "curl", "dataset",
            "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mesh", "mmd",
            "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
            "train"]
