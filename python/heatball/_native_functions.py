@@ -174,6 +174,8 @@ SIGNATURES = {
                                        c_double, _doubles, _ints)),
     "hb_mixture_score": (_status, (_context, _mixture, c_int, c_size_t, _doubles, c_double,
                                    _doubles, _doubles)),
+    "hb_mixture_score_each": (_status, (_context, _mixture, c_int, c_size_t, _doubles, _doubles,
+                                        _doubles, _doubles)),
     "hb_mixture_modes": (c_int, (_mixture, _ints)),
     "hb_data_names": (POINTER(c_char_p), ()),
     "hb_loss_names": (POINTER(c_char_p), ()),
