@@ -14,9 +14,9 @@ from heatball._arguments import array, real, real_array, shown
 from heatball._errors import ArgumentError, Error
 from heatball._native import DIVERGENCE, FIELD, LOG_DENSITY, SCORE, Status
 
-STEP = 2e-3  # of the differences of a log-density, in deviations of the noise
-LARGEST_STEP = 2e-3  # and in units of x
-GOOD = 1e-5  # of such a difference, relative to 1/deviation + |difference|
+STEPS = (2e-3, 2e-4, 2e-5)  # of the differences of a log-density, in deviations of the noise
+LARGEST = 1.0  # such a deviation, in units of x
+GOOD = 1e-4  # two differences agree, relative to 1/deviation + |difference|
 
 WHAT = ("a function f(x, tau) that returns a score of shape (n, dim) or a log-density of shape (n,), or an object "
         "with a method score or log_density")
@@ -156,24 +156,30 @@ class Field:
                     Status.ERROR_NUMERICAL)
 
     def _differences(self, x, tau):
-        """The gradient of a log-density, by differences of order 4 that are refused when they are not good."""
+        """The gradient of a log-density by differences; rows where it is sharp get smaller steps."""
+        scale = np.minimum(noise_deviation(tau, self.process), LARGEST)
+        scale = np.where(scale > 0, scale, LARGEST)
+        out, rows = np.empty(x.shape), np.arange(len(x))
+        for step in STEPS:
+            out[rows], doubt = self._gradient(x[rows], tau[rows], step * scale[rows])
+            rows = rows[(doubt > GOOD * (1 / scale[rows, None] + np.abs(out[rows]))).any(axis=1)]
+            if len(rows) == 0:
+                return out
+        raise Error(f"the log-density {self.name} is too rough for differences, which would give its score; give "
+                    "an object with a method score, or compute it in float64", Status.ERROR_NUMERICAL)
+
+    def _gradient(self, x, tau, step):
+        """Differences of order 4, and how far those of order 2 are from one another."""
         n, dim = x.shape
-        scale = np.minimum(noise_deviation(tau, self.process), LARGEST_STEP / STEP)
-        scale = np.where(scale > 0, scale, 1.0)
-        out = np.empty((n, dim))
-        offsets = np.array([1.0, -1, 2, -2])
+        out, doubt = np.empty((2, n, dim))
         for axis in range(dim):
             points = np.repeat(x[None], 4, axis=0)
-            points[:, :, axis] += offsets[:, None] * STEP * scale
+            points[:, :, axis] += np.multiply.outer([1.0, -1, 2, -2], step)
             moved = points[:, :, axis].copy()
             values = self.log_density(points.reshape(4 * n, dim), np.tile(tau, 4)).reshape(4, n)
-            near = (values[0] - values[1]) / (moved[0] - moved[1])
-            far = (values[2] - values[3]) / (moved[2] - moved[3])
-            out[:, axis] = (4 * near - far) / 3
-            if np.any(np.abs(near - far) > 3e3 * GOOD * (1 / scale + np.abs(near))):
-                raise Error(f"the gradient of the log-density {self.name} is too rough for differences; give an "
-                            "object with a method score, or compute it in float64", Status.ERROR_NUMERICAL)
-        return out
+            near, far = ((values[i] - values[i + 1]) / (moved[i] - moved[i + 1]) for i in (0, 2))
+            out[:, axis], doubt[:, axis] = (4 * near - far) / 3, np.abs(near - far)
+        return out, doubt
 
 
 def as_field(f, process="ou", name="f"):
