@@ -243,7 +243,7 @@ class Model:
         with interruptible(threads) as run:
             run("hb_model_likelihood", self._model, ctypes.byref(settings),
                 c_int("probes", probes, 0, INT_MAX), len(x), pointer(x), _ints(labels),
-                pointer(out))
+                pointer(out), None)
         return out
 
     def log_normaliser(self, *, seed=1, threads=0):
