@@ -28,6 +28,7 @@ from heatball import mpi, random
 from heatball._errors import ArgumentError, Error
 from heatball._evaluation import evaluate
 from heatball._images import image_grid, images
+from heatball._likelihood import LogLikelihood, log_likelihood
 from heatball._training import train
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
@@ -39,8 +40,8 @@ from heatball.model import Model, load
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
+__all__ = ["ArgumentError", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Solution", "__version__",
            "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
-           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mesh", "mmd",
+           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "log_likelihood", "memorisation", "mesh", "mmd",
            "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
            "train"]

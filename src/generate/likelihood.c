@@ -9,7 +9,8 @@
  *              97.5 % quantile over the normal one, so that 1.96 errors are 95 % for small P too; infinite for P = 1
  *     flow     what steps and differences leave (probability_flow.c)
  *     start    the Gaussian p_prior is not the law at tau_max. With g the logarithm of their ratio, s - grad ln p_prior
- *              = grad g is known at the end of the path, and g varies over the deviation of the prior: |grad g| times that
+ *              = grad g; by Poincare's inequality g varies by |grad g| times the deviation of the prior, with the larger of
+ *              |grad g| at the end of the path and its root mean square over DRAWS draws of the prior
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
@@ -18,16 +19,20 @@
 #include <math.h>
 #include <string.h>
 
+enum { DRAWS = 64 };
+static const uint64_t DRAWS_SEED = 1;
 static const double NORMAL = 1.959963984540054;
 
 typedef struct carrier {
     hb_reverse *run;
     const hb_prior *prior;
     double deviation; /* of the prior along its widest coordinate */
+    double slope;     /* root mean square of grad g */
     double *x;        // (rows, dim)
     double *sum;      // (rows, sums)
     double *score;    // (rows, dim): at the end
     double *bound;    // (rows): of flow and start
+    double *square;   // (rows): |grad g|^2
     hb_workspace work;
 } carrier;
 
@@ -64,22 +69,47 @@ static double widest(const hb_prior *prior)
     return sqrt(most);
 }
 
+/* |grad g|^2 of the rows into square; x (rows, dim), which becomes grad ln p_prior. */
+static hb_status squares_of_slope(carrier *c, size_t rows, double *square)
+{
+    const size_t d = c->run->dim;
+    HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
+    for (size_t i = 0; i < rows; i++) {
+        square[i] = 0;
+        for (size_t e = i * d; e < (i + 1) * d; e++)
+            square[i] += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
+    }
+    return HB_OK;
+}
+
+/* The score at the ends of the paths, or at draws of the prior. */
+static hb_status ask_end(carrier *c, size_t rows)
+{
+    return hb_reverse_ask(c->run, rows, c->x, c->run->settings->tau_max, c->score, c->sum);
+}
+
+static hb_status measure_slope(carrier *c)
+{
+    double unused[DRAWS] = {0}, square[DRAWS];
+    c->run->row_labels = NULL;
+    HB_TRY(hb_prior_draw(c->prior, c->run->quiet, DRAWS_SEED, 0, DRAWS, c->x));
+    HB_TRY(ask_end(c, DRAWS));
+    HB_TRY(hb_prior_add_log_density(c->prior, DRAWS, c->x, unused));
+    HB_TRY(squares_of_slope(c, DRAWS, square));
+    for (size_t i = 0; i < DRAWS; i++) c->slope += square[i] / DRAWS;
+    c->slope = sqrt(c->slope);
+    return HB_OK;
+}
+
 /* Adds the logarithm of the law at tau_max to out, and what it may be off by to bound, unless NULL. */
 static hb_status add_start(carrier *c, size_t rows, double *out, double *bound)
 {
-    hb_reverse *run = c->run;
-    const size_t d = run->dim;
-    const int checked = bound && !run->settings->end_density;
-    if (checked) HB_TRY(hb_reverse_ask(run, rows, c->x, run->settings->tau_max, c->score, c->sum));
-    HB_TRY(hb_ends_add_log_density(run, c->prior, rows, c->x, out));
+    const int checked = bound && !c->run->settings->end_density;
+    if (checked) HB_TRY(ask_end(c, rows));
+    HB_TRY(hb_ends_add_log_density(c->run, c->prior, rows, c->x, out));
     if (!checked) return HB_OK;
-    HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
-    for (size_t i = 0; i < rows; i++) {
-        double squares = 0;
-        for (size_t e = i * d; e < (i + 1) * d; e++)
-            squares += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
-        bound[i] += sqrt(squares) * c->deviation;
-    }
+    HB_TRY(squares_of_slope(c, rows, c->square));
+    for (size_t i = 0; i < rows; i++) bound[i] += fmax(sqrt(c->square[i]), c->slope) * c->deviation;
     return HB_OK;
 }
 
@@ -121,11 +151,14 @@ static hb_status carry_blocks(carrier *c, size_t most, const double *x, double *
 static hb_status carry_all(carrier *c, const double *x, double *out, double *error)
 {
     hb_reverse *run = c->run;
-    const size_t fits = hb_flow_rows(run), most = run->n < fits ? run->n : fits;
+    const size_t fits = hb_flow_rows(run), rows = run->n < fits ? run->n : fits;
+    const size_t most = rows < DRAWS ? DRAWS : rows;
     HB_TRY(HB_WORKSPACE(run->context, &c->work, HB_ARRAY(c->x, most * run->dim),
                         HB_ARRAY(c->sum, most * run->sums), HB_ARRAY(c->score, most * run->dim),
-                        HB_ARRAY(c->bound, most)));
-    const hb_status status = carry_blocks(c, most, x, out, error);
+                        HB_ARRAY(c->bound, most), HB_ARRAY(c->square, most)));
+    hb_status status = HB_OK;
+    if (error && !run->settings->end_density) status = measure_slope(c);
+    if (status == HB_OK) status = carry_blocks(c, rows, x, out, error);
     hb_workspace_destroy(&c->work);
     return status;
 }

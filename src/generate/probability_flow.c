@@ -130,14 +130,14 @@ static double error_of_row(const flow *f, const double *state, size_t i, double 
     for (size_t j = 0; j < d; j++) {
         const double error = step_error(f, i * f->width + j, h);
         most = fmax(most, fabs(error) / (1 + fabs(state[j])));
-        *of_ln_p += f->slope[i * d + j] * error;
+        *of_ln_p += fabs(f->slope[i * d + j] * error);
     }
     for (size_t m = 0; m < f->sums; m++) {
         sum += step_error(f, i * f->width + d + m, h) / (double)f->sums;
         integral += state[d + m] / (double)f->sums;
     }
     if (f->sums > 0) most = fmax(most, fabs(sum) / (1 + fabs(integral)));
-    *of_ln_p = fabs(*of_ln_p + sum);
+    *of_ln_p += fabs(sum);
     return most / (PART * f->run->settings->tolerance);
 }
 
