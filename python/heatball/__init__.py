@@ -26,7 +26,8 @@ to the last bit, for every number of threads. docs/python.md is the guide.
 
 from heatball import mpi, random
 from heatball._errors import ArgumentError, Error
-from heatball._evaluation import evaluate
+from heatball._evaluation import evaluate, score_error
+from heatball._generation import generate
 from heatball._images import image_grid, images
 from heatball._likelihood import LogLikelihood, log_likelihood
 from heatball._training import train
@@ -42,6 +43,6 @@ from heatball.wellposed import budget
 
 __all__ = ["ArgumentError", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Solution", "__version__",
            "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
-           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "log_likelihood", "memorisation", "mesh", "mmd",
-           "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
+           "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "log_likelihood", "memorisation", "mesh", "mmd",
+           "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "score_error", "solve",
            "train"]

@@ -26,6 +26,8 @@ WHAT = ("a function f(x, tau) that returns a score of shape (n, dim) or a log-de
 
 def plain(name, values):
     """Return what a user's function returned as an array of float64: NumPy, lists, tensors on any device."""
+    if values is None:
+        raise TypeError(f"{name} is None; it must be an array of real numbers")
     if type(values) is not np.ndarray:
         for method in ("detach", "cpu"):  # of a tensor: off the graph, off the device
             if callable(getattr(values, method, None)):
@@ -86,9 +88,8 @@ class Field:
 
     def learn(self, x, tau):
         """Find out by one row what a plain function is; return self."""
-        if self.f is not None:
-            x = x[:1]
-            self._sort(self._ask(self.f, x, times(x, tau)), x.shape)
+        if self.f is not None and len(x):
+            self._sort(self._ask(self.f, x[:1].copy(), times(x, tau)[:1].copy()), x[:1].shape)
         return self
 
     @property
@@ -243,6 +244,16 @@ class Callbacks:
             _write(v, field.log_density(points.copy(), taus.copy()))
             if gradient:
                 _write(gradient, field.score(points, taus))
+
+        return self._make(_FIELD, FIELD, lambda user, n, x, tau, v, gradient: self.run.of_user(
+            lambda: fill(n, x, tau, v, gradient)))
+
+    def vector_field(self, field):
+        """hb_field_callback of a score alone: 0 in the place of the log-density."""
+        def fill(n, x, tau, v, gradient):
+            ctypes.memset(v, 0, 8 * n)
+            if gradient:
+                _write(gradient, field.score(_read(x, n, self.dim), _read(tau, n)))
 
         return self._make(_FIELD, FIELD, lambda user, n, x, tau, v, gradient: self.run.of_user(
             lambda: fill(n, x, tau, v, gradient)))

@@ -10,7 +10,7 @@ from heatball._callables import Callbacks, as_field
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import DIVERGENCE, GenerateSettings, library
-from heatball._process import drift_problem, fill_process, moments, process_name
+from heatball._process import drift_problem, fill_process, moments, split_process
 from heatball.data import Mixture, dataset
 from heatball.model import Model, _ints, rows
 
@@ -77,7 +77,7 @@ class LogLikelihood:
 LogLikelihood.__module__ = "heatball"
 
 
-def log_likelihood(f, x, *, process="ou", drift=None, params=None, divergence=None, probes=None, mean=None,
+def log_likelihood(f, x, *, process="ou", params=None, divergence=None, probes=None, mean=None,
                    covariance=None, end_density=None, tau_min=None, tau_max=None, tolerance=None, label=None,
                    seed=1, threads=0):
     """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
@@ -93,9 +93,8 @@ def log_likelihood(f, x, *, process="ou", drift=None, params=None, divergence=No
         or log_density; the name of a planar set.
     x : array_like of shape (n, dim)
     process : str
-        "ou", dx = -x dtau + sqrt(2) dW, or "ve", dx = sqrt(2) dW. A Model has its own.
-    drift : str or list of str
-        Another process, dx = F(x) dtau + sqrt(2) dW; with `params`, its named numbers.
+        "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F (or a list of its components),
+        dx = F(x) dtau + sqrt(2) dW, with named numbers `params`. A Model has its own.
     divergence : callable or str
         A function (x, tau) that returns the divergence of the score, (n,); "exact": along all axes, by differences, or of
         a Model by its network; "hutchinson": by random probes. None: "exact" up to dimension 16.
@@ -134,13 +133,13 @@ def log_likelihood(f, x, *, process="ou", drift=None, params=None, divergence=No
     if isinstance(f, str):
         f = dataset(f)
     if isinstance(f, Model):
-        for name, value in (("drift", drift), ("mean", mean), ("covariance", covariance), ("end_density", end_density)):
+        for name, value in (("params", params), ("mean", mean), ("covariance", covariance), ("end_density", end_density)):
             if value is not None:
                 raise ArgumentError(f"{name} is given, but f is a Model, which has its own")
         return _of_model(f, x, divergence, probes, tau_min, tau_max, tolerance, label, seed, threads)
     if label is not None:
         raise ArgumentError("label is given, but f is not a Model")
-    name = process_name(process, drift)
+    name, drift = split_process(process, params)
     if isinstance(f, Mixture) and mean is None and covariance is None:
         mean, covariance = f.mean(), f.covariance()
     field = as_field(f, name)

@@ -5,14 +5,14 @@ import ctypes
 
 import numpy as np
 
-from heatball._arguments import array, choice, pointer, shown
+from heatball._arguments import array, pointer, shown
 from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._native import Problem, ProblemSettings, Process, library
 from heatball.sde import drift_text, fill_parameters
 
 PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
-FORMULAS = {"ou": b"-x[i]", "ve": b"0"}  # of the drifts, in any dimension
+FORMULAS = {"ou": "-x[i]", "ve": "0"}  # of the drifts, in any dimension
 
 
 @contextlib.contextmanager
@@ -40,22 +40,24 @@ def drift_problem(drift, params, dim):
         del keep
 
 
-def process_name(process, drift):
-    """Return "ou", "ve" or "drift"."""
-    if drift is None:
-        choice("process", process, PROCESSES)
-        return process
-    if process not in ("ou", "drift"):  # ou: nothing was said
-        raise ArgumentError(f"process is {shown(process)}, and there is a drift; give one of them")
-    return "drift"
+def split_process(process, params=None):
+    """Return ("ou", None), ("ve", None) or ("drift", its text)."""
+    if isinstance(process, str) and process in PROCESSES:
+        if params:
+            raise ArgumentError("params is given, but the process is not a drift as text")
+        return process, None
+    if isinstance(process, str) and process.strip() and not (process.isidentifier() and process not in ("x", "y", "z")):
+        return "drift", process
+    if isinstance(process, (list, tuple)) and process:
+        return "drift", process
+    raise ArgumentError(f"process is {shown(process)}; it must be ou, ve, or a drift as text, such as \"x - x^3, -y\"")
 
 
 @contextlib.contextmanager
-def process_problem(process, drift, params, dim):
+def process_problem(process, params, dim):
     """Yield the problem of any process."""
-    name = process_name(process, drift)
-    with drift_problem(FORMULAS[name].decode() if drift is None else drift, params if drift is not None else None,
-                       dim) as problem:
+    name, drift = split_process(process, params)
+    with drift_problem(FORMULAS[name] if drift is None else drift, params, dim) as problem:
         yield problem
 
 

@@ -21,7 +21,7 @@
 
 enum { DRAWS = 64 };
 static const uint64_t DRAWS_SEED = 1;
-static const double NORMAL = 1.959963984540054;
+static const double NORMAL = 1.959963984540054, ROUNDING = 1e-12;
 
 typedef struct carrier {
     hb_reverse *run;
@@ -127,7 +127,8 @@ static hb_status carry_block(carrier *c, size_t rows, double *out, double *error
         if (error) error[2 * i] = of_probes;
     }
     HB_TRY(add_start(c, rows, out, bound));
-    for (size_t i = 0; error && i < rows; i++) error[2 * i + 1] = bound[i];
+    for (size_t i = 0; error && i < rows; i++)
+        error[2 * i + 1] = bound[i] + ROUNDING * (1 + fabs(out[i]));
     return HB_OK;
 }
 
@@ -174,6 +175,10 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
              HB_ERROR_ARGUMENT,
              "a likelihood needs the density of the law at tau_max; give it (end_density), or its "
              "mean and covariance without ends");
+    for (size_t i = 0; i < run->n * run->dim; i++)
+        HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
+                 "row %zu, column %zu of x is %g; it must be finite", i / run->dim + 1,
+                 i % run->dim + 1, x[i]);
     hb_prior prior = {0};
     carrier c = {.run = run, .prior = &prior};
     hb_status status = hb_prior_create(context, s, (int)run->dim, &prior);
