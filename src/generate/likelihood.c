@@ -10,7 +10,8 @@
  *     flow     what steps and differences leave (probability_flow.c)
  *     start    the Gaussian p_prior is not the law at tau_max. With g the logarithm of their ratio, s - grad ln p_prior
  *              = grad g; by Poincare's inequality g varies by |grad g| times the deviation of the prior, with the larger of
- *              |grad g| at the end of the path and its root mean square over DRAWS draws of the prior
+ *              |grad g| at the end of the path and its root mean square over DRAWS draws of the prior; a path that ends k
+ *              times farther out than is typical counts k times
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
@@ -69,15 +70,19 @@ static double widest(const hb_prior *prior)
     return sqrt(most);
 }
 
-/* |grad g|^2 of the rows into square; x (rows, dim), which becomes grad ln p_prior. */
+/* |grad g|^2 of the rows into square, times the square of their distance where that is above a typical one; x is what
+ * hb_prior_add_log_density leaves, in deviations of the prior. */
 static hb_status squares_of_slope(carrier *c, size_t rows, double *square)
 {
     const size_t d = c->run->dim;
+    for (size_t i = 0; i < rows; i++)
+        square[i] = fmax(1, hb_dot(d, c->x + i * d, c->x + i * d) / (double)d);
     HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
     for (size_t i = 0; i < rows; i++) {
-        square[i] = 0;
+        double sum = 0;
         for (size_t e = i * d; e < (i + 1) * d; e++)
-            square[i] += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
+            sum += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
+        square[i] *= sum;
     }
     return HB_OK;
 }

@@ -10,7 +10,7 @@
  * (4 D_h - D_2h)/3, which is of order 4, and c^5 = 11 eta. eta is measured at DRAWS draws of the Gaussian law, on
  * ORDER + 1 points in a line: in differences of order ORDER a smooth score leaves nothing, and its rounding is
  * multiplied by sqrt(binomial(2 ORDER, ORDER)) (J. J. More, S. M. Wild, SIAM J. Sci. Comput. 33, 2011).
- * The doubt of a divergence is |D_h - D_2h|: three times the error of D_h where that is smooth, and about its rounding.
+ * The doubt of a divergence is |D_h - D_2h|, three times the error of D_h where that is smooth, and its rounding.
  * A number to reproduce: data N(0, 1) under OU: div s = -dim, with any probes. */
 #include "base/linear_algebra.h"
 #include "generate/reverse.h"
@@ -95,6 +95,7 @@ hb_status hb_trace_begin(hb_reverse *run, hb_level level)
     HB_TRY(place_reference(run, level));
     HB_TRY(hb_reverse_ask(run, DRAWS * (ORDER + 1), trace->x, level.tau, trace->s, NULL));
     const double eta = rounding_of(trace, run->dim, length_of(run, level));
+    trace->eta = eta;
     trace->wide = trace->probes == 0 && eta > ROUGH;
     trace->step =
         fmin(fmax(trace->wide ? pow(11 * eta, 0.2) : cbrt(3 * eta), LEAST_STEP), LONGEST_STEP);
@@ -220,8 +221,9 @@ static hb_status differences(const hb_reverse *run, size_t n, const double *x, h
     for (size_t first = 0; first < total; first += trace->points)
         HB_TRY(ask_points(&call, first,
                           total - first < trace->points ? total - first : trace->points));
+    const double rounding = sqrt((double)run->dim) * trace->eta / (length_of(run, level) * call.h);
     for (size_t i = 0; doubt && i < n; i++)
-        doubt[i] = fabs(doubt[i]) / (trace->probes > 0 ? (double)far : 1);
+        doubt[i] = fabs(doubt[i]) / (trace->probes > 0 ? (double)far : 1) + rounding;
     return HB_OK;
 }
 
