@@ -13,10 +13,12 @@ is its value at the anchor; with a second measure the same holds for equations w
     dataset     the planar sets with exact densities and scores; Mixture for your own
     images, image_grid     sets of grey images such as MNIST, and pictures of many
     train, load a score model: score, log-density, samples and likelihoods
-    mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model
+    log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
+    mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
+    score_error the error of a score against a law that is known
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
-    residual    how well a solution satisfies the mean-value identity
+    residual    how well a solution, a log-density or a score satisfies the mean-value identity
     random      counter-based uniforms and normals
     mpi         several processes, also on several machines, do all of this together
 
