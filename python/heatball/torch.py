@@ -130,6 +130,9 @@ def _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, ru
     function("f", f)
     choice("kind", kind, KINDS)
     x, tau = _anchors(x, tau)
+    if x.dtype not in (torch.float32, torch.float64):
+        raise ArgumentError(f"x is {x.dtype}; the nodes of a ball are too near to each other for it: pass float32 or float64, "
+                            "and let f cast")
     if "dtype" in rule:
         raise TypeError("the dtype of f is that of x; nodes and weights are in float64")
     if beyond and mean is None:
