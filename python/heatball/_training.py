@@ -16,7 +16,7 @@ from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSet
                               SettingKind, Standardise, TrainSettings, library)
 from heatball.data import Mixture, dataset
 from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
-from heatball.sde import drift_text, fill_parameters
+from heatball.sde import CONVENTIONS, drift_text, fill_parameters, noise_text
 
 __all__ = ["train"]
 
@@ -24,11 +24,12 @@ METHODS = {name: value for value, name in enumerate(texts(library.hb_loss_names(
 SETTINGS = {row.name.decode(): row for row in setting_rows(library.hb_train_setting)}
 STANDARDISE = {name: value for value, name in enumerate(texts(SETTINGS["standardise"].names()))}
 NUMBERS = {name for name, row in SETTINGS.items()
-           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume"}
+           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume", "as_typed"}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-def train(data, method="hb", *, head="energy", process="ou", drift=None, params=None, labels=None,
+def train(data, method="hb", *, head="energy", process="ou", drift=None, noise=None, convention=None,
+          params=None, labels=None,
           epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
           time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None,
           tau_focus=None, weight=None,
@@ -54,8 +55,14 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         What adds the noise: "ou", "ve", or "drift", which `drift` implies.
     drift : str or list of str
         F of dx = F(x) dtau + sqrt(2) dW: components separated by commas, or one each, as in `solve`.
+    noise : str, float, array_like, or list
+        With `drift`: G of dx = F(x) dt + G(x) dW instead of sqrt(2), as in `solve`: one number or text for all axes,
+        one for each, or a matrix; tau is then the time t. What a change of coordinates makes one number is taken,
+        such as constant matrices of full rank and "0.2*x[i]"; everything that the model gives stays in x.
+    convention : str
+        "ito" or "stratonovich": how noise that depends on x is meant; "ito".
     params : dict
-        Named numbers of `drift`.
+        Named numbers of `drift` and `noise`.
     labels : array_like of shape (n,)
         Classes 0, 1, ...; the model then knows the whole and each class.
     epochs, batch, steps, max_time : int, int, int, float
@@ -130,7 +137,9 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     settings.log = None if log is None else path_bytes("log", log)
     settings.resume = bool(resume)
     labels, classes = _classes(labels, len(x))
-    with interruptible(threads, _reporter(progress)) as run, _drift(drift, params, x.shape[1]) as problem:
+    settings.as_typed = noise is not None
+    with (interruptible(threads, _reporter(progress)) as run,
+          _drift(drift, noise, convention, params, x.shape[1]) as problem):
         settings.drift = problem
         _watch(settings, watch, run, len(x))
         handle = ctypes.POINTER(_CModel)()
@@ -221,11 +230,13 @@ def _classes(labels, n):
 
 
 @contextlib.contextmanager
-def _drift(drift, params, dim):
+def _drift(drift, noise, convention, params, dim):
     """Yield the problem of a drift, or None; with noise sqrt(2) its t is tau."""
+    if convention is not None and noise is None:
+        raise ArgumentError("convention is given without noise")
     if drift is None:
-        if params:
-            raise ArgumentError("params is given without drift")
+        if params or noise is not None:
+            raise ArgumentError(f"{'params' if params else 'noise'} is given without drift")
         yield None
         return
     settings = ProblemSettings()
@@ -234,6 +245,13 @@ def _drift(drift, params, dim):
     if callable(drift):
         raise TypeError("drift is a function; a model keeps its drift as text, so it must be text, as "
                         "\"x - x^3, -y\"")
+    if callable(noise):
+        raise TypeError("noise is a function; a model keeps its noise as text, so it must be text, a number or an "
+                        "array, as \"0.2*x[i]\"")
+    if noise is not None:
+        settings.noise = noise_text(noise)
+    if convention is not None:
+        settings.convention = choice("convention", convention, CONVENTIONS)
     settings.drift = drift_text(drift)
     keep = fill_parameters(settings, params or {})
     problem = ctypes.POINTER(Problem)()
