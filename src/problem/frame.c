@@ -84,13 +84,6 @@ static void times_lower(size_t d, int turns, const double *L, double *y)
     }
 }
 
-size_t hb_frame_outside(const hb_frame *frame, const double *x)
-{
-    for (size_t a = 0; a < (size_t)frame->dim; a++)
-        if (!hb_axis_holds(&frame->axes[a], x[a])) return a;
-    return 0;
-}
-
 hb_status hb_frame_to_y(hb_context *context, const hb_frame *frame, double t, size_t n,
                         const double *x, double *y)
 {

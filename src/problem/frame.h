@@ -33,8 +33,6 @@ void hb_frame_callback_destroy(hb_context *context, struct hb_framed_drift *wrap
 const hb_frame *hb_problem_frame_of(const hb_problem *problem);
 /* L(t) into L[dim][dim]. */
 hb_status hb_frame_matrix(hb_context *context, const hb_frame *frame, double t, double *L);
-/* The first axis on which x[dim] is outside of the domain; 0 when it is inside. */
-size_t hb_frame_outside(const hb_frame *frame, const double *x);
 /* y[n][dim] of x[n][dim] at time t; rows of NaN where x is outside of the domain. */
 hb_status hb_frame_to_y(hb_context *context, const hb_frame *frame, double t, size_t n,
                         const double *x, double *y);

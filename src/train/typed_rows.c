@@ -25,19 +25,27 @@ static int is_plain(hb_context *context, const hb_problem *problem)
            hb_problem_tau_of_t(context, problem, 1, &tau) == HB_OK && fabs(tau - 1) < 1e-15;
 }
 
-/* Of one row; one that is not finite is the model's to refuse. */
-static hb_status check_row(const hb_trainer *t, size_t d, size_t i, const double *x,
-                           const double *y)
+/* Row i, x (dim), is finite and in the domain. */
+static hb_status check_domain(const hb_trainer *t, size_t d, size_t i, const double *x)
+{
+    for (size_t j = 0; j < d; j++) {
+        const hb_axis_map *axis = &hb_problem_frame_of(t->own)->axes[j];
+        HB_CHECK(t->context, isfinite(x[j]), HB_ERROR_ARGUMENT,
+                 "row %zu, column %zu of the data is %g; it must be finite", i + 1, j + 1, x[j]);
+        HB_CHECK(
+            t->context, hb_axis_holds(axis, x[j]), HB_ERROR_ARGUMENT,
+            "column %zu of row %zu of the data is %g, outside of the domain of the process: the "
+            "noise vanishes at its ends, and by the first row it is from %g to %g",
+            j + 1, i + 1, x[j], axis->low, axis->high);
+    }
+    return HB_OK;
+}
+
+/* Its y (dim) is not too large. */
+static hb_status check_size(const hb_trainer *t, size_t d, size_t i, const double *y)
 {
     const double least = sqrt(2 * t->settings.tau_min);
-    for (size_t j = 0; j < d; j++)
-        if (!isfinite(x[j])) return HB_OK;
     for (size_t j = 0; j < d; j++) {
-        HB_CHECK(t->context, isfinite(y[j]), HB_ERROR_ARGUMENT,
-                 "row %zu of the data is outside of the domain of the process, where its noise "
-                 "vanishes: column %zu is %g",
-                 i + 1, hb_frame_outside(hb_problem_frame_of(t->own), x) + 1,
-                 x[hb_frame_outside(hb_problem_frame_of(t->own), x)]);
         const double grain = fabs(y[j]) * (double)FLT_EPSILON / GRAIN;
         HB_CHECK(t->context, grain <= least, HB_ERROR_ARGUMENT,
                  "row %zu of the data is at %g in the coordinates in which the noise is sqrt(2), "
@@ -70,6 +78,9 @@ hb_status hb_typed_rows(hb_trainer *t, int dim, const double *data, double **y)
     HB_TRY(hb_allocate(t->context, t->n * d, sizeof(double), &memory));
     *y = memory;
     HB_TRY(hb_frame_to_y(t->context, frame, 0, t->n, data, *y));
-    for (size_t i = 0; i < t->n; i++) HB_TRY(check_row(t, d, i, data + i * d, *y + i * d));
+    for (size_t i = 0; i < t->n; i++) {
+        HB_TRY(check_domain(t, d, i, data + i * d));
+        HB_TRY(check_size(t, d, i, *y + i * d));
+    }
     return HB_OK;
 }
