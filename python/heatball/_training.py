@@ -1,6 +1,5 @@
 """Training of score models on the user's rows or on a set with known scores."""
 
-import contextlib
 import ctypes
 import os
 import sys
@@ -12,11 +11,11 @@ from heatball._arguments import (choice, filled, function, pair, path_bytes, poi
                                  setting_rows, shown, texts)
 from heatball._context import call, context, team_rank
 from heatball._errors import ArgumentError
-from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
-                              SettingKind, Standardise, TrainSettings, library)
+from heatball._interrupt import interruptible
+from heatball._native import TRAIN_WATCH, Model as _CModel, SettingKind, Standardise, TrainSettings, library
+from heatball._process import drift_problem
 from heatball.data import Mixture, dataset
-from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
-from heatball.sde import CONVENTIONS, drift_text, fill_parameters, noise_text
+from heatball.model import HEADS, PROCESSES, Model, integers, rows
 
 __all__ = ["train"]
 
@@ -139,7 +138,7 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, noise=N
     labels, classes = _classes(labels, len(x))
     settings.as_typed = noise is not None
     with (interruptible(threads, _reporter(progress)) as run,
-          _drift(drift, noise, convention, params, x.shape[1]) as problem):
+          drift_problem(drift, params, x.shape[1], noise, convention) as problem):
         settings.drift = problem
         _watch(settings, watch, run, len(x))
         handle = ctypes.POINTER(_CModel)()
@@ -227,40 +226,6 @@ def _classes(labels, n):
         row = int(labels.argmin())
         raise ArgumentError(f"the label of row {row + 1} is {labels[row]}; it must be 0 or more")
     return labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)), int(labels.max(initial=0)) + 1
-
-
-@contextlib.contextmanager
-def _drift(drift, noise, convention, params, dim):
-    """Yield the problem of a drift, or None; with noise sqrt(2) its t is tau."""
-    if convention is not None and noise is None:
-        raise ArgumentError("convention is given without noise")
-    if drift is None:
-        if params or noise is not None:
-            raise ArgumentError(f"{'params' if params else 'noise'} is given without drift")
-        yield None
-        return
-    settings = ProblemSettings()
-    library.hb_problem_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    settings.dim, settings.noise = dim, b"sqrt(2)"
-    if callable(drift):
-        raise TypeError("drift is a function; a model keeps its drift as text, so it must be text, as "
-                        "\"x - x^3, -y\"")
-    if callable(noise):
-        raise TypeError("noise is a function; a model keeps its noise as text, so it must be text, a number or an "
-                        "array, as \"0.2*x[i]\"")
-    if noise is not None:
-        settings.noise = noise_text(noise)
-    if convention is not None:
-        settings.convention = choice("convention", convention, CONVENTIONS)
-    settings.drift = drift_text(drift)
-    keep = fill_parameters(settings, params or {})
-    problem = ctypes.POINTER(Problem)()
-    call("hb_problem_create", 1, ctypes.byref(settings), ctypes.byref(problem))
-    try:
-        yield problem
-    finally:
-        library.hb_problem_destroy(problem)
-        del keep
 
 
 # ---- callbacks ----------------------------------------------------------------------------------

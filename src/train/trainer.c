@@ -3,7 +3,7 @@
  * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread, anchor_tau_min,
  * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. Rows under
  * an SDE as typed go into the coordinates of its frame first (typed_rows.c); nothing else here knows of them. */
-#include "train/balls.h"
+#include "mean/ball_rule.h"
 #include "train/shard.h"
 
 #include <math.h>
