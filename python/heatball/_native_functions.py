@@ -155,6 +155,7 @@ SIGNATURES = {
     "hb_problem_is_gradient": (c_int, (_problem,)),
     "hb_problem_is_autonomous": (c_int, (_problem,)),
     "hb_problem_is_linear": (c_int, (_problem,)),
+    "hb_problem_text": (c_char_p, (_problem,)),
     "hb_problem_frame": (c_char_p, (_problem,)),
     "hb_problem_to_frame": (_status, (_context, _problem, c_size_t, _doubles, c_double, _doubles)),
     "hb_problem_from_frame": (_status, (_context, _problem, c_size_t, _doubles, c_double, _doubles)),
@@ -294,6 +295,7 @@ SIGNATURES = {
     "hb_model_field": (_status, (_context, _model, POINTER(Field))),
     "hb_model_standardise": (None, (_model, c_size_t, _doubles, _doubles)),
     "hb_model_scales": (None, (_model, _doubles, _doubles)),
+    "hb_model_problem": (_problem, (_model,)),
     "hb_model_column_name": (c_char_p, (_model, c_int)),
     "hb_model_view_score": (c_int, (c_void_p, c_size_t, _doubles, c_double, _doubles)),
     # train.h

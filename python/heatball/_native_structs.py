@@ -489,6 +489,7 @@ class TrainSettings(ctypes.Structure):
         ("watch_every", c_uint64),
         ("anchor_tau_min", c_double),
         ("constraint_every", c_int),
+        ("as_typed", c_int),
     ]
 
 
