@@ -48,7 +48,7 @@ static const double WALL_DEPTH = -20; /* a note is given when v on the walls is 
 /* Of the inner box of a stationary density in the plane, which needs no time steps. */
 enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
 /* And in space, where elimination takes time like the seventh power. */
-enum { SPACE_CELLS = 48 };
+enum { SPACE_CELLS = 48, TENSOR_SPACE_CELLS = 32 };
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
 static const struct {
@@ -151,7 +151,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         double wanted = ceil(finer * DEFAULTS[dim - 1].per_width * span / box->width[a]);
         const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
-        if (r->stationary && dim == 3) wanted = SPACE_CELLS;
+        if (r->stationary && dim == 3)
+            wanted = hb_tensor_is_needed(r->problem) ? TENSOR_SPACE_CELLS : SPACE_CELLS;
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
     }
@@ -362,9 +363,12 @@ static hb_status build(const request *r, hb_grid *grid)
                           &grid->flaws));
     HB_TRY(mind_tensor(r, grid));
     if (r->zoom) HB_TRY(hb_zoom_flaws(r->context, r->zoom, box.low, box.high, &grid->flaws));
-    for (int a = 0; a < dim; a++)
-        if (r->stationary && dim == 2 && axes[a].pieces == 1 && !r->settings.points[a])
+    for (int a = 0; a < dim && r->stationary; a++) {
+        if (grid->tensor && dim > 1) /* whose chain goes along diagonals */
+            axes[a] = hb_axis_even(cells[a], box.low[a], box.high[a]);
+        else if (dim == 2 && axes[a].pieces == 1 && !r->settings.points[a])
             axes[a] = hb_grid_graded_axis(&box, a, inner_cells(&box, a));
+    }
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =
@@ -460,7 +464,7 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
                  .at = at};
     HB_CHECK(context, r.stationary || hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE,
              HB_ERROR_ARGUMENT, "the problem has no initial density; a grid needs one");
-    HB_CHECK(context, !r.stationary || hb_problem_is_autonomous(problem), HB_ERROR_ARGUMENT,
+    HB_CHECK(context, !r.stationary || hb_tensor_is_steady(problem), HB_ERROR_ARGUMENT,
              "time is inf, but drift or noise depend on t; there is no stationary density");
     HB_SIZED_READ(context, hb_grid_settings, settings, &r.settings);
     if (r.stationary) {

@@ -6,6 +6,9 @@
  * and of its slope that times |grad D|. With a margin of W - D = 20 that is 6e-9. Of the layer at a wall, LAYER cells of the coarsest mesh, nothing is
  * known: its errors are infinite.
  *
+ * A stationary density has one more such place: where the noise had to be raised so that the grid's chain follows it
+ * (tensor_chain.c); what that changes goes the same way. It has no floor.
+ *
  * Floor. The start is lifted to, and held up at, e^-DEEPEST of its maximum (tensor_scheme.c). Nothing is
  * claimed within FLOOR_MARGIN of it.
  *
@@ -76,7 +79,8 @@ static void add_doubts(hb_grid *grid, int level, double wall, const double *dept
     const hb_mesh *mesh = &grid->mesh[2];
     const size_t d = (size_t)mesh->dim;
     const double kinks = grid->noise_kinks ? KINK_FACTOR : 1;
-    const double deepest = hb_tensor_deepest(mesh->dim) - FLOOR_MARGIN;
+    const double deepest = grid->stationary ? (double)INFINITY /* the chain has no floor */
+                                            : hb_tensor_deepest(mesh->dim) - FLOOR_MARGIN;
     for (size_t i = 0; i < mesh->size; i++) {
         double *v_error = &grid->v_error[level][i];
         const double part = WALL_FACTOR * exp(depth[i] - wall);
@@ -96,7 +100,8 @@ hb_status hb_tensor_combine(hb_grid *grid, int level, double *middle, double *co
 {
     void *memory;
     HB_TRY(hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &memory));
-    const double wall = find_depths(&grid->mesh[2], coarse, memory);
+    double wall = find_depths(&grid->mesh[2], coarse, memory);
+    if (grid->stationary) wall = fmin(wall, grid->raised);
     const hb_status status = hb_grid_combine(grid, level, middle, coarse);
     if (status == HB_OK) add_doubts(grid, level, wall, memory);
     hb_release(grid->context, memory);

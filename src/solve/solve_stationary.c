@@ -40,15 +40,6 @@ hb_status hb_solve_check_stationary(hb_context *context, const hb_problem *probl
     return HB_OK;
 }
 
-static hb_status check_noise(const hb_solve_task *task)
-{
-    const hb_noise_kind kind = hb_problem_noise_kind(task->problem);
-    HB_CHECK(task->context, kind != HB_NOISE_FIELD, HB_ERROR_ARGUMENT,
-             "time is inf and the noise depends on x in a way that no change of variables removes; "
-             "give a long finite time, with --method grid");
-    return HB_OK;
-}
-
 /* ---- gradients ---- */
 
 static hb_status doubt(hb_solution *out)
@@ -107,14 +98,20 @@ static hb_status solve_matrix(const hb_solve_task *task, hb_solution *out)
     return hb_solve_by_samples(&part, out);
 }
 
+/* Noise that depends on x: the methods auto and grid are all that solve_noise.c lets through. */
+static hb_status solve_field(const hb_solve_task *task, hb_solution *out)
+{
+    return hb_solve_by_grid(task, out);
+}
+
 static hb_status solve(const hb_solve_task *task, hb_solution *out)
 {
     const int method = task->settings->method, linear = hb_problem_is_linear(task->problem);
     const int choose = method == HB_METHOD_AUTO;
     HB_CHECK(task->context, !task->settings->sampling.paths, HB_ERROR_ARGUMENT,
              "paths are given and time is inf; trajectories end at a finite time");
-    HB_TRY(check_noise(task));
     out->method = "stationary";
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_FIELD) return solve_field(task, out);
     if (linear && (choose || method == HB_METHOD_WALK || out->dim > HB_MOST_GRID_DIM))
         return hb_solve_stationary_linear(task, out);
     if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) return solve_matrix(task, out);
