@@ -16,6 +16,7 @@
 #include "grid/grid_stationary.h"
 #include "grid/mesh_runs.h"
 #include "grid/stationary_box.h"
+#include "grid/stationary_trim.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
 #include "problem/drift_facts.h"
@@ -47,6 +48,8 @@ static const double WALL_DEPTH = -20; /* a note is given when v on the walls is 
 
 /* Of the inner box of a stationary density in the plane, which needs no time steps. */
 enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
+/* The same where the noise is a tensor, whose cells are even. */
+enum { TENSOR_LEAST = 144, TENSOR_MOST = 208 };
 /* And in space, where elimination takes time like the seventh power. */
 enum { SPACE_CELLS = 48, TENSOR_SPACE_CELLS = 32 };
 
@@ -135,9 +138,11 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
     const double late = zoom ? hb_zoom_sigma(zoom, zoom->tau_end / 2) / zoom->sigma_end : 0.5;
     if (all_is_given(r, dim, box)) {
         /* nothing is left to choose */
-    } else if (r->stationary)
+    } else if (r->stationary) {
         HB_TRY(hb_grid_box_stationary(r->context, r->problem, r->n_at, r->at, box));
-    else
+        if (hb_tensor_is_needed(r->problem))
+            HB_TRY(hb_grid_box_trim(r->context, r->problem, r->n_at, r->at, box));
+    } else
         HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, zoom ? ZOOM_STEP : 0,
                                   r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
@@ -151,6 +156,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         double wanted = ceil(finer * DEFAULTS[dim - 1].per_width * span / box->width[a]);
         const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
+        if (r->stationary && dim == 2 && hb_tensor_is_needed(r->problem))
+            wanted = fmin(fmax(INNER_PER_WIDTH * span / box->width[a], TENSOR_LEAST), TENSOR_MOST);
         if (r->stationary && dim == 3)
             wanted = hb_tensor_is_needed(r->problem) ? TENSOR_SPACE_CELLS : SPACE_CELLS;
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;

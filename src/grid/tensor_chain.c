@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 1024, MOST_REACH = 4 };
+enum { BATCH = 1024, MOST_REACH = 3 };
 
 static const double DEEP = 25;      /* of ln u, where neighbours suffice */
 static const double DOMINANT = 1.02; /* of the diagonal there, over the rest of its row */

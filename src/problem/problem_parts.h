@@ -85,7 +85,8 @@ typedef struct hb_matrix_noise {
     int constant;               /* no t */
     hb_program *factor;         // G: d m outputs
     hb_program *divergence;     // of D = G G'/2: d outputs; of a field as text
-    hb_noise_callback callback; /* instead of these */
+    struct hb_line_balance *balance; /* of a field as text in one dimension without t; else NULL */
+    hb_noise_callback callback;      /* instead of these */
     void *user;
     omp_lock_t *lock;
 } hb_matrix_noise;

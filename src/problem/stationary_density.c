@@ -200,6 +200,12 @@ void hb_stationary_destroy(hb_context *context, hb_stationary *s)
     hb_release(context, s);
 }
 
+void hb_stationary_box(const hb_stationary *stationary, double *low, double *high)
+{
+    *low = stationary->lines[0].box.low[0];
+    *high = stationary->lines[0].box.high[0];
+}
+
 int hb_stationary_is_doubtful(const hb_stationary *stationary)
 {
     return stationary->doubtful;

@@ -1,6 +1,7 @@
 /* time = inf: the density that an autonomous drift and its noise leave unchanged, div(F u) = Lap u.
  *
  *     linear drift        a Gaussian, any dimension; stationary_linear.c
+ *     noise g(x), d = 1   exp(int (f - D')/D)/Z, D = g^2/2; line_balance.h
  *     gradient drift      exp(-V/(g^2/2))/Z, d <= 3, or any d where F_i has x_i alone; stationary_density.h
  *     d <= 3              the null vector of the grid's operator; grid_stationary.c
  *     above               particles at two long times; stationary_samples.c
@@ -10,6 +11,7 @@
  * A number to reproduce: f = -2 x, g = 1 has u(0) = sqrt(2/pi) = 0.797885. */
 #include "base/context.h"
 #include "problem/drift_facts.h"
+#include "problem/line_balance.h"
 #include "problem/noise.h"
 #include "problem/stationary_density.h"
 #include "solve/solve_parts.h"
@@ -74,6 +76,31 @@ static hb_status solve_gradient(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
+/* ---- noise that depends on x ---- */
+
+static hb_status solve_balance(const hb_solve_task *task, hb_solution *out)
+{
+    int doubtful;
+    HB_TRY(hb_problem_balance(task->context, task->problem, out->n, task->points,
+                              out->columns[HB_COLUMN_LOG_DENSITY],
+                              out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE],
+                              out->columns[HB_COLUMN_SCORE_SE], &doubtful));
+    if (doubtful) HB_TRY(doubt(out));
+    hb_solve_fill_from_log(out);
+    snprintf(out->note, sizeof out->note,
+             "stationary: on a line nothing flows, and the density is exp(int (f - D')/D dx)/Z with "
+             "D = g^2/2, by quadrature; nothing is drawn");
+    return HB_OK;
+}
+
+/* The methods auto and grid are all that solve_noise.c lets through. */
+static hb_status solve_field(const hb_solve_task *task, hb_solution *out)
+{
+    if (task->settings->method == HB_METHOD_AUTO && hb_problem_has_balance(task->problem))
+        return solve_balance(task, out);
+    return hb_solve_by_grid(task, out);
+}
+
 /* ---- the choice ---- */
 
 static hb_status solve_means(const hb_solve_task *task, hb_solution *out)
@@ -96,12 +123,6 @@ static hb_status solve_matrix(const hb_solve_task *task, hb_solution *out)
     plan.method = HB_METHOD_PARTICLES;
     part.settings = &plan;
     return hb_solve_by_samples(&part, out);
-}
-
-/* Noise that depends on x: the methods auto and grid are all that solve_noise.c lets through. */
-static hb_status solve_field(const hb_solve_task *task, hb_solution *out)
-{
-    return hb_solve_by_grid(task, out);
 }
 
 static hb_status solve(const hb_solve_task *task, hb_solution *out)
