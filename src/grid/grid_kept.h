@@ -23,6 +23,7 @@ struct hb_grid {
     int stationary;            /* nothing depends on tau */
     double bulk[3];            /* of a stationary density: a point where it is not too small */
     double raised;             /* the same, of a tensor: the least depth where its chain was changed */
+    int uneven;                /* the same: its chain's directions change with kinks */
     double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */

@@ -218,6 +218,7 @@ static hb_status check_raised(hb_grid *grid, const hb_chain_hints *hints)
 {
     char text[100];
     grid->raised = hints->raised;
+    grid->uneven |= hints->uneven;
     HB_CHECK(grid->context, grid->raised > LEAST_RAISED, HB_ERROR_ARGUMENT,
              "time is inf, but at x = %s, where there is mass, the noise does not reach every "
              "direction or nearly so; give a long finite time, with the method grid",
@@ -229,6 +230,7 @@ static hb_status solve_meshes(hb_grid *grid, const hb_problem *problem, hb_chain
                               double *const *const out[HB_GRID_MESHES])
 {
     for (int m = HB_GRID_MESHES - 1; m >= 0; m--) {
+        hints->fine = m == 0;
         if (m == 0 && !grid->tensor && takes_too_long(&grid->mesh[0]))
             HB_TRY(settle_mesh(grid, problem, out[1][0], out[2][0], out[0][0]));
         else

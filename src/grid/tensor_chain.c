@@ -30,6 +30,7 @@ enum { BATCH = 1024, MOST_REACH = 3 };
 static const double DEEP = 25;      /* of ln u, where neighbours suffice */
 static const double DOMINANT = 1.02; /* of the diagonal there, over the rest of its row */
 static const double LEAST = 1e-8;   /* of the largest M_aa of the mesh */
+static const double VANISHING = 0.4; /* of the noise of a neighbour */
 static const double STEEPEST = 200; /* of ln u along an edge */
 static const double FIRST_RAISE = 1e-4, RAISE = 1.5; /* in parts of the trace, and their growth */
 
@@ -168,6 +169,25 @@ static hb_status scale(const tensor_chain *c, size_t count, const double *x, dou
     return HB_OK;
 }
 
+/* Noise that falls to a part of what its neighbours have vanishes in between. */
+static void look_for_zeros(tensor_chain *c)
+{
+    const size_t d = c->d;
+    for (size_t i = 0; i < c->mesh->size && c->hints->fine; i++)
+        for (int a = 0; a < c->mesh->dim; a++) {
+            const size_t stride = hb_mesh_stride(c->mesh, a), n = (size_t)c->mesh->nodes[a];
+            double here = 0, there = 0, x[3];
+            if (i / stride % n + 1 == n) continue;
+            for (size_t k = 0; k < d * d; k += d + 1) {
+                here += c->M[i * d * d + k];
+                there += c->M[(i + stride) * d * d + k];
+            }
+            if (fmin(here, there) >= VANISHING * fmax(here, there)) continue;
+            hb_mesh_point(c->mesh, i, x);
+            tell(c, x, depth_at(c, x));
+        }
+}
+
 /* M at all nodes. */
 static hb_status read_tensor(tensor_chain *c)
 {
@@ -182,6 +202,7 @@ static hb_status read_tensor(tensor_chain *c)
             c->least[k % d] =
                 fmax(c->least[k % d], LEAST * M[k / d * d * d + k % d * (d + 1)]);
     }
+    look_for_zeros(c);
     for (size_t i = 0; i < size; i++) {
         double x[3];
         hb_mesh_point(c->mesh, i, x);
@@ -232,6 +253,7 @@ static hb_status weigh(tensor_chain *c)
     for (size_t i = 0; i < c->mesh->size; i++) {
         const double *M = c->M + i * c->d * c->d;
         if (c->reduced || !hb_selling_pairs(dim, M, c->share, &s)) {
+            c->hints->uneven = 1;
             if (!hb_selling_reduce(dim, M, &s)) {
                 double x[3];
                 hb_mesh_point(c->mesh, i, x);
