@@ -23,6 +23,8 @@
 #include <string.h>
 
 enum { PIECES = 4096 };
+static const double NEAR = 3;      /* |s| where zeros of the noise are looked for when all else fails */
+static const double ESCAPE = 1e-3; /* of kappa */
 static const double ROUNDING = 64 * DBL_EPSILON;
 
 struct hb_line_balance {
@@ -131,6 +133,21 @@ static hb_status check_size(hb_context *context, const hb_problem *size, double 
     return HB_OK;
 }
 
+/* Where the scale int exp(-int f/D dx) dx ends at a finite value paths run away to infinity and do not come back. In s its
+ * slope grows like e^(kappa s), kappa = tanh s - (f/D) cosh s. */
+static hb_status check_return(hb_context *context, const hb_problem *line, const hb_problem *size,
+                              double s)
+{
+    double slope, D, growth;
+    HB_TRY(hb_problem_drift(context, line, 1, &s, 0, &slope, NULL, NULL, NULL));
+    HB_TRY(hb_problem_drift(context, size, 1, &s, 0, &D, NULL, NULL, &growth));
+    const double kappa = 2 * tanh(s) - slope - growth / D;
+    HB_CHECK(context, (s > 0 ? kappa : -kappa) > -ESCAPE, HB_ERROR_ARGUMENT,
+             "there is no stationary density: the noise carries paths to infinity and none comes "
+             "back; a finite time can be asked for");
+    return HB_OK;
+}
+
 static hb_status evaluate(hb_context *context, const hb_stationary *density, size_t n,
                           const double *x, double *log_density, double *error, double *score,
                           double *score_error)
@@ -159,13 +176,19 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     HB_TRY(hb_problem_drift(context, &size, 1, &none, 0, &at_zero, NULL, NULL, NULL));
     if (!(at_zero > 0)) return refuse_zero(context, 0);
     hb_status status = hb_stationary_create(context, &line, &density);
-    HB_CHECK(context, status != HB_ERROR_DOMAIN, HB_ERROR_ARGUMENT,
-             "there is no stationary density that could be formed: the noise vanishes somewhere, "
-             "or the density falls off so slowly that numbers end before it; give a finite time");
+    if (status == HB_ERROR_DOMAIN || status == HB_ERROR_NUMERICAL) {
+        HB_TRY(check_size(context, &size, -NEAR, NEAR));
+        return hb_fail(context, HB_ERROR_ARGUMENT,
+                       "there is no stationary density that could be formed: the noise vanishes "
+                       "somewhere, or the density falls off so slowly that numbers end before it; "
+                       "give a finite time");
+    }
     HB_TRY(status);
     hb_stationary_box(density, &low, &high);
     *doubtful = hb_stationary_is_doubtful(density);
     status = check_size(context, &size, low, high);
+    if (status == HB_OK) status = check_return(context, &line, &size, low);
+    if (status == HB_OK) status = check_return(context, &line, &size, high);
     if (status == HB_OK)
         status = evaluate(context, density, n, x, log_density, error, score, score_error);
     hb_stationary_destroy(context, density);
