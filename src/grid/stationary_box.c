@@ -53,6 +53,7 @@ typedef struct cloud {
     size_t columns;          /* of the noise */
     double *normals;         // (PARTICLES, columns or d)
     int tensor;              /* the noise is no scalar: tau = t */
+    double *before;          // (PARTICLES, d)
     double *G, *D;           // (PARTICLES, d, columns), (PARTICLES, d, d); of a tensor
     double diffusion[3];     /* the mean of D_aa; 1 for a scalar */
     double *jacobian;        // (PARTICLES, d, d)
@@ -137,14 +138,24 @@ static hb_status escape(const cloud *c)
                    "spreading; a finite time can be asked for");
 }
 
+/* Noise that grows with x would throw particles out: a kick k goes k/(1 + (k/(2 s))^2) far, s the spread. */
+static hb_status kick_gently(cloud *c, double size)
+{
+    memcpy(c->before, c->x, PARTICLES * c->d * sizeof *c->x);
+    HB_TRY(hb_tensor_kick(c->context, c->problem, PARTICLES, 0, size, c->normals, c->G, c->x));
+    for (size_t i = 0; i < PARTICLES * c->d; i++) {
+        const double kick = c->x[i] - c->before[i], part = kick / (2 * c->deviation[i % c->d]);
+        c->x[i] = c->before[i] + kick / (1 + part * part);
+    }
+    return HB_OK;
+}
+
 static hb_status move(cloud *c, double step, double inflation)
 {
     HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, 0, c->F, NULL, NULL, NULL));
     HB_TRY(draw(c));
     const double kick = c->tensor ? 0 : inflation * sqrt(2 * step);
-    if (c->tensor)
-        HB_TRY(hb_tensor_kick(c->context, c->problem, PARTICLES, 0, inflation * sqrt(step),
-                              c->normals, c->G, c->x));
+    if (c->tensor) HB_TRY(kick_gently(c, inflation * sqrt(step)));
     for (size_t i = 0; i < PARTICLES * c->d; i++) {
         c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
         c->x[i] += c->F[i] * step / (1 + fabs(c->F[i]) * step) + kick * c->normals[i];
@@ -283,7 +294,8 @@ hb_status hb_grid_box_stationary(hb_context *context, const hb_problem *problem,
     const size_t m = c.columns > d ? c.columns : d;
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n),
                         HB_ARRAY(c.normals, PARTICLES * m), HB_ARRAY(c.jacobian, n * d),
-                        HB_ARRAY(c.G, n * m), HB_ARRAY(c.D, n * d), HB_ARRAY(c.sizes, PARTICLES)));
+                        HB_ARRAY(c.G, n * m), HB_ARRAY(c.D, n * d), HB_ARRAY(c.before, n),
+                        HB_ARRAY(c.sizes, PARTICLES)));
     const hb_status status = choose(&c, n_at, at, out);
     hb_workspace_destroy(&work);
     return status;

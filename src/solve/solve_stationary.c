@@ -139,7 +139,10 @@ static hb_status solve(const hb_solve_task *task, hb_solution *out)
     HB_CHECK(task->context, method != HB_METHOD_WALK, HB_ERROR_ARGUMENT,
              "time is inf and the drift is not linear; walks go back to the start, which is "
              "infinitely far away: leave --method to auto");
-    if (choose && hb_stationary_is_known(task->problem)) return solve_gradient(task, out);
+    if (choose && hb_stationary_is_known(task->problem)) {
+        const hb_status status = solve_gradient(task, out);
+        if (status != HB_ERROR_NUMERICAL || out->dim > HB_MOST_GRID_DIM) return status;
+    } /* what panels do not resolve a grid may */
     if (method == HB_METHOD_MEANVALUE) return solve_means(task, out);
     if (method == HB_METHOD_GRID) return hb_solve_by_grid(task, out);
     if (!choose || out->dim > HB_MOST_GRID_DIM) return hb_solve_stationary_samples(task, out);

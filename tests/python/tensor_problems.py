@@ -10,10 +10,13 @@ NAMES = ("x", "y", "z")
 
 
 def entry(rng, dim, base, wave):
-    """a + b sin(k.x + phase): its text and those of its derivatives."""
+    """a + b sin(k.x + phase): its text and those of its derivatives. On a line x^2/20 is added: without it there are
+    coordinates."""
     b, k, phase = wave * rng.uniform(0.3, 1), rng.uniform(-1.3, 1.3, dim), rng.uniform(0, 2 * np.pi)
     angle = " + ".join(f"{k[i]:.6f}*{NAMES[i]}" for i in range(dim)) + f" + {phase:.6f}"
-    return f"({base:.6f} + {b:.6f}*sin({angle}))", [f"({b:.6f}*{k[i]:.6f}*cos({angle}))" for i in range(dim)]
+    more, slope = ("", "") if dim > 1 else (" + x^2/20", " + x/10")
+    return (f"({base:.6f} + {b:.6f}*sin({angle}){more})",
+            [f"({b:.6f}*{k[i]:.6f}*cos({angle}){slope})" for i in range(dim)])
 
 
 def quartic(rng, dim):

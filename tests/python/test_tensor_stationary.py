@@ -44,10 +44,10 @@ def test_a_line_is_a_quadrature(drift, noise, log_density, slope):
 
 def test_stratonovichs_line():
     x = np.array([0.3, -1.2])
-    log_density = lambda y: -np.log1p(y**2 / 4) + 4 / (1 + y**2 / 4)
-    total = quad(lambda y: math.exp(log_density(y)), -np.inf, np.inf, epsabs=1e-12, limit=500)[0]
-    s = heatball.solve("-x", "1 + x^2/4", None, INF, x, convention="stratonovich")
-    assert np.allclose(s.log_density, log_density(x) - math.log(total), atol=1e-9)
+    log_density = lambda y: -3 * math.log(0.5 + abs(y)) - 1 / (0.5 + abs(y))
+    total = 2 * quad(lambda y: math.exp(log_density(y)), 0, np.inf, epsabs=1e-12, limit=500)[0]
+    s = heatball.solve("-x", "0.5 + abs(x)", None, INF, x, convention="stratonovich")
+    assert np.allclose(s.log_density, [log_density(y) - math.log(total) for y in x], atol=1e-9)
 
 
 def test_the_grid_on_a_line():
@@ -75,8 +75,8 @@ def check(dim, seeds, **settings):
 
 
 def test_problems_drawn_at_random():
-    check(1, range(3), method="grid")
-    check(2, range(2))
+    check(1, range(2), method="grid")
+    check(2, range(1))
 
 
 @pytest.mark.long
@@ -94,17 +94,25 @@ PLANE = {"drift": "-x, -y", "noise": "1, 0.5*y; 0, 1"}
 
 
 def test_a_function_is_taken_like_its_text():
-    x = np.array([[0.0, 0.0], [1.0, -0.5]])
-    by_text = heatball.solve(**PLANE, initial=None, time=INF, at=x)
+    """On a line a function is taken by the grid, a text by the quadrature."""
+    x = np.array([0.3, -1.2])
+    by_text = heatball.solve("1 - x", "2 + sin(x) + x^2/100", None, INF, x)
+    by_function = heatball.solve("1 - x", lambda x: (2 + np.sin(x) + x**2 / 100)[:, :, None], None, INF, x)
+    assert by_function.method == "grid" and np.all(by_function.log_density_se < 1e-6)
+    assert max(map(np.max, ratios(by_function, by_text.log_density, by_text.score))) <= 1
 
+
+@pytest.mark.long
+def test_a_function_in_the_plane():
     def noise(x):
         out = np.zeros((len(x), 2, 2))
         out[:, 0, 0] = out[:, 1, 1] = 1
         out[:, 0, 1] = 0.5 * x[:, 1]
         return out
-    by_function = heatball.solve("-x, -y", noise, None, INF, x)
-    assert np.allclose(by_text.log_density, by_function.log_density, atol=1e-7)
-    assert np.all(by_text.log_density_se < 0.02)
+    x = np.array([[0.0, 0.0], [1.0, -0.5]])
+    by_text = heatball.solve(**PLANE, initial=None, time=INF, at=x)
+    assert np.all(by_text.log_density_se < 1e-3)
+    assert np.allclose(by_text.log_density, heatball.solve("-x, -y", noise, None, INF, x).log_density, atol=1e-7)
 
 
 @pytest.mark.long
@@ -141,9 +149,9 @@ def test_simulated_paths_agree():
     ("1 - x", "x^2", "vanishes near x = 0"),
     ("-x", "sin(x) + 0.3", "vanishes near x"),
     ("1 - x", "1 + 0.3*sign(x)", "the noise jumps"),
-    ("0.1*x", "sqrt(1 + abs(x))", "does not normalise"),
+    ("0.1*x", "sqrt(1 + abs(x))", "no stationary density|does not normalise"),
     ("2*x*(1 + x^2)", "sqrt(2)*(1 + x^2)", "none comes back"),
-    ("-x, -y", "sin(x), 0; 0.1, 1", "does not reach every direction"),
+    ("-x, -y", "y, 0; 0, 1 + 0.1*sin(x)", "does not reach every direction"),
     ("x, -y", "1, 0.5*y; 0, 1", "paths go on spreading"),
     ("-x, -y", "1 + 0.1*sin(t), 0.5*y; 0, 1", "depends on t"),
     ("-x1, -x2, -x3, -x4", "1, x2/2, 0, 0; 0, 1, 0, 0; 0, 0, 1, 0; 0, 0, 0, 1", "dim is 4")])
