@@ -71,9 +71,10 @@ hb_status hb_chain_rates_create(hb_context *context, hb_scheme *scheme, hb_chain
 {
     memset(out, 0, sizeof *out);
     out->context = context;
-    const hb_status status = scheme->tensor ? hb_tensor_chain_rates(context, scheme->problem,
-                                                                    hb_scheme_mesh(scheme), hints, out)
-                                            : fitted_rates(scheme, out);
+    const hb_status status =
+        scheme->tensor
+            ? hb_tensor_chain_rates(context, scheme->problem, hb_scheme_mesh(scheme), hints, out)
+            : fitted_rates(scheme, out);
     if (status != HB_OK) hb_chain_rates_destroy(out);
     return status;
 }

@@ -19,7 +19,7 @@ typedef struct hb_chain_rates {
 typedef struct hb_chain_hints {
     const hb_mesh *mesh; /* of depth; NULL: nothing is known */
     const double *depth; // (size of that mesh) of ln u below its maximum
-    int fine; /* the finest mesh: its neighbours should have much the same noise */
+    int fine;            /* the finest mesh: its neighbours should have much the same noise */
     int uneven; /* out: the directions are not those of pairs of axes everywhere that matters */
     /* The least depth where the noise was raised, so that the grid's directions follow it; inf: nowhere. */
     double raised;

@@ -33,8 +33,8 @@ static const double EXACT = 1e-13; /* in place of a tolerance in time: rounding 
 /* Of the mass, beyond the walls, by mesh: coarse ones spread it by themselves. */
 static const double MOST_BEYOND[] = {0.01, 0.1, 0.5};
 
-static hb_status mesh_vector(hb_grid *grid, const hb_problem *problem, int m,
-                             hb_chain_hints *hints, double *v)
+static hb_status mesh_vector(hb_grid *grid, const hb_problem *problem, int m, hb_chain_hints *hints,
+                             double *v)
 {
     hb_scheme *scheme;
     HB_TRY(hb_scheme_create(grid->context, problem, &grid->mesh[m], &scheme));

@@ -29,7 +29,7 @@
 enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
 
 static const double LEAST_SHARE = 1e-280; /* of the rate of an edge that goes back: none is 0 */
-static const double MOST_WORK = 1e12; /* operations; where directions reach far */
+static const double MOST_WORK = 1e12;     /* operations; where directions reach far */
 static const double LOSS =
     1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
 static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
@@ -460,8 +460,7 @@ hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, hb_chain_hints 
 {
     hb_chain_rates rates;
     HB_TRY(hb_chain_rates_create(context, scheme, hints, &rates));
-    const hb_status status =
-        find_all(context, hb_scheme_mesh(scheme), &rates, bulk, v, relaxation);
+    const hb_status status = find_all(context, hb_scheme_mesh(scheme), &rates, bulk, v, relaxation);
     hb_chain_rates_destroy(&rates);
     return status;
 }

@@ -46,8 +46,7 @@ static int reduce(int dim, const double *M, int b[4][3])
         int done = 1;
         for (int i = 0; i <= dim && done; i++)
             for (int j = i + 1; j <= dim && done; j++) {
-                const double size =
-                    sqrt(form(dim, M, b[i], b[i])) * sqrt(form(dim, M, b[j], b[j]));
+                const double size = sqrt(form(dim, M, b[i], b[i])) * sqrt(form(dim, M, b[j], b[j]));
                 if (!(form(dim, M, b[i], b[j]) > ROUNDING * size)) continue;
                 flip(dim, b, i, j);
                 done = 0;

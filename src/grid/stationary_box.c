@@ -36,6 +36,8 @@ static const double SETTLED = 0.1;                 /* change of mean and spread,
 static const double STEP = 0.1;                    /* of 1/|Jacobian| */
 static const double FAR = 1e9;                     /* |x| that no path should reach */
 static const double INFLATION[] = {2.2, 1.8, 1.2}; /* of the noise, by dimension */
+/* Spreads, of the kicks of noise that grows: of the cloud itself, and of that with more noise. */
+static const double GENTLE = 2, FREE = 12;
 static const double MOST_OUT = 6; /* spans of the inner box that the walls may lie out */
 static const double BEYOND = 0.1; /* of the span between them, added at each end */
 static const double COARSER = 4;  /* cells outside the inner box, against those in it */
@@ -49,15 +51,15 @@ typedef struct cloud {
     uint64_t drawn; /* normals so far */
     double step;    /* in tau, and how many the last phase had */
     int steps;
-    double *x, *F;           // (PARTICLES, d)
-    size_t columns;          /* of the noise */
-    double *normals;         // (PARTICLES, columns or d)
-    int tensor;              /* the noise is no scalar: tau = t */
-    double *before;          // (PARTICLES, d)
-    double *G, *D;           // (PARTICLES, d, columns), (PARTICLES, d, d); of a tensor
-    double diffusion[3];     /* the mean of D_aa; 1 for a scalar */
-    double *jacobian;        // (PARTICLES, d, d)
-    double *sizes;           // (PARTICLES)
+    double *x, *F;       // (PARTICLES, d)
+    size_t columns;      /* of the noise */
+    double *normals;     // (PARTICLES, columns or d)
+    int tensor;          /* the noise is no scalar: tau = t */
+    double *before;      // (PARTICLES, d)
+    double *G, *D;       // (PARTICLES, d, columns), (PARTICLES, d, d); of a tensor
+    double diffusion[3]; /* the mean of D_aa; 1 for a scalar */
+    double *jacobian;    // (PARTICLES, d, d)
+    double *sizes;       // (PARTICLES)
     double mean[3], deviation[3];
     double least[3], most[3], most_drift; /* since they were reset */
 } cloud;
@@ -138,13 +140,13 @@ static hb_status escape(const cloud *c)
                    "spreading; a finite time can be asked for");
 }
 
-/* Noise that grows with x would throw particles out: a kick k goes k/(1 + (k/(2 s))^2) far, s the spread. */
-static hb_status kick_gently(cloud *c, double size)
+/* Noise that grows with x would throw particles out: a kick k goes k/(1 + (k/(r s))^2) far, s the spread. */
+static hb_status kick_gently(cloud *c, double size, double reach)
 {
     memcpy(c->before, c->x, PARTICLES * c->d * sizeof *c->x);
     HB_TRY(hb_tensor_kick(c->context, c->problem, PARTICLES, 0, size, c->normals, c->G, c->x));
     for (size_t i = 0; i < PARTICLES * c->d; i++) {
-        const double kick = c->x[i] - c->before[i], part = kick / (2 * c->deviation[i % c->d]);
+        const double kick = c->x[i] - c->before[i], part = kick / (reach * c->deviation[i % c->d]);
         c->x[i] = c->before[i] + kick / (1 + part * part);
     }
     return HB_OK;
@@ -155,7 +157,7 @@ static hb_status move(cloud *c, double step, double inflation)
     HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, 0, c->F, NULL, NULL, NULL));
     HB_TRY(draw(c));
     const double kick = c->tensor ? 0 : inflation * sqrt(2 * step);
-    if (c->tensor) HB_TRY(kick_gently(c, inflation * sqrt(step)));
+    if (c->tensor) HB_TRY(kick_gently(c, inflation * sqrt(step), inflation > 1 ? FREE : GENTLE));
     for (size_t i = 0; i < PARTICLES * c->d; i++) {
         c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
         c->x[i] += c->F[i] * step / (1 + fabs(c->F[i]) * step) + kick * c->normals[i];
@@ -213,8 +215,7 @@ static hb_status find_widths(cloud *c, hb_grid_box *box)
         double squeeze = 0;
         for (size_t i = 0; i < PARTICLES; i++)
             squeeze += fmax(0, -c->jacobian[(i * c->d + a) * c->d + a]) / PARTICLES;
-        box->width[a] =
-            fmin(c->deviation[a], sqrt(c->diffusion[a] / fmax(squeeze, 1e-300)));
+        box->width[a] = fmin(c->deviation[a], sqrt(c->diffusion[a] / fmax(squeeze, 1e-300)));
         box->width[a] = fmin(box->width[a], lengths[a]);
         for (size_t i = 0; i < PARTICLES; i++) c->sizes[i] = c->x[i * c->d + a];
         hb_sort(PARTICLES, c->sizes);

@@ -16,10 +16,10 @@
 #include <string.h>
 
 enum { ROUNDS = 5 };
-static const int CELLS[] = {0, 64, 16};        /* by dimension */
-static const double KEPT[] = {0, 50, 30};      /* of ln u, by dimension */
-static const double STEADY = 0.9;              /* of a span, that is not worth another round */
-static const double MARGIN = 0.5;              /* beyond a point, in widths */
+static const int CELLS[] = {0, 64, 16};   /* by dimension */
+static const double KEPT[] = {0, 50, 30}; /* of ln u, by dimension */
+static const double STEADY = 0.9;         /* of a span, that is not worth another round */
+static const double MARGIN = 0.5;         /* beyond a point, in widths */
 
 typedef struct trimming {
     hb_context *context;
@@ -83,7 +83,8 @@ static void move_walls(const trimming *t, const double *low, const double *high,
         }
         t->box->low[a] = fmax(from, before.low[a]);
         t->box->high[a] = fmin(to, before.high[a]);
-        *least = fmin(*least, (t->box->high[a] - t->box->low[a]) / (before.high[a] - before.low[a]));
+        *least =
+            fmin(*least, (t->box->high[a] - t->box->low[a]) / (before.high[a] - before.low[a]));
     }
 }
 

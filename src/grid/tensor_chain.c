@@ -27,11 +27,11 @@
 
 enum { BATCH = 1024, MOST_REACH = 3 };
 
-static const double DEEP = 25;      /* of ln u, where neighbours suffice */
+static const double DEEP = 25;       /* of ln u, where neighbours suffice */
 static const double DOMINANT = 1.02; /* of the diagonal there, over the rest of its row */
-static const double LEAST = 1e-8;   /* of the largest M_aa of the mesh */
+static const double LEAST = 1e-8;    /* of the largest M_aa of the mesh */
 static const double VANISHING = 0.4; /* of the noise of a neighbour */
-static const double STEEPEST = 200; /* of ln u along an edge */
+static const double STEEPEST = 200;  /* of ln u along an edge */
 static const double FIRST_RAISE = 1e-4, RAISE = 1.5; /* in parts of the trace, and their growth */
 
 typedef struct tensor_chain {
@@ -41,16 +41,16 @@ typedef struct tensor_chain {
     hb_chain_rates *out;
     hb_chain_hints *hints;
     size_t d;
-    double least[3];              /* of M_aa */
-    double share[9];              /* selling.h; by pair of axes */
-    int reduced;                  /* in space: all nodes by Selling's reduction */
-    double *M;                    // (size, d, d)
-    double *weight;               // (size, HB_SELLING_MOST)
-    unsigned char *way;           // (size, HB_SELLING_MOST) the direction of a weight
-    unsigned char *ways;          // (size) how many
-    double *along;                // (size) weights of one direction
-    double *x, *D, *f, *div, *z;  // (2 BATCH, ..)
-    size_t *edge;                 // (BATCH) nodes of the edges at hand
+    double least[3];             /* of M_aa */
+    double share[9];             /* selling.h; by pair of axes */
+    int reduced;                 /* in space: all nodes by Selling's reduction */
+    double *M;                   // (size, d, d)
+    double *weight;              // (size, HB_SELLING_MOST)
+    unsigned char *way;          // (size, HB_SELLING_MOST) the direction of a weight
+    unsigned char *ways;         // (size) how many
+    double *along;               // (size) weights of one direction
+    double *x, *D, *f, *div, *z; // (2 BATCH, ..)
+    size_t *edge;                // (BATCH) nodes of the edges at hand
 } tensor_chain;
 
 /* ---- weights at the nodes --------------------------------------------------------------------- */
@@ -199,8 +199,7 @@ static hb_status read_tensor(tensor_chain *c)
         HB_TRY(hb_problem_diffusion(c->context, c->problem, count, c->x, 0, M, NULL));
         HB_TRY(scale(c, count, c->x, M));
         for (size_t k = 0; k < count * d; k++)
-            c->least[k % d] =
-                fmax(c->least[k % d], LEAST * M[k / d * d * d + k % d * (d + 1)]);
+            c->least[k % d] = fmax(c->least[k % d], LEAST * M[k / d * d * d + k % d * (d + 1)]);
     }
     look_for_zeros(c);
     for (size_t i = 0; i < size; i++) {
@@ -278,7 +277,7 @@ static int upper_end(const hb_mesh *mesh, const int *offset, size_t node, size_t
         rest /= (size_t)n;
         if (l < 0 || l >= n) return 0;
         *to += (size_t)l * hb_mesh_stride(mesh, a) - (size_t)k * hb_mesh_stride(mesh, a);
-        *face *= offset[a] == 0 ? hb_mesh_cell(mesh, a, k)
+        *face *= offset[a] == 0   ? hb_mesh_cell(mesh, a, k)
                  : mesh->dim == 1 ? mesh->h[a] * mesh->h[a] / hb_mesh_spacing(mesh, a, k)
                                   : mesh->h[a];
     }
@@ -318,8 +317,7 @@ static hb_status integrate(tensor_chain *c, const int *offset, size_t count)
     for (size_t g = 0; g < 2 * count; g++) {
         double b[3], *M = c->D + g * d * d;
         const double *edge = c->x + g / 2 * 2 * d;
-        for (size_t a = 0; a < d; a++)
-            b[a] = (c->f[g * d + a] - c->div[g * d + a]) / c->mesh->h[a];
+        for (size_t a = 0; a < d; a++) b[a] = (c->f[g * d + a] - c->div[g * d + a]) / c->mesh->h[a];
         raise_tensor(c, c->x + g * d, M);
         if (!divide(d, M, b)) return refuse(c, c->x + g * d);
         for (size_t a = 0; a < d; a++)
@@ -381,20 +379,15 @@ hb_status hb_tensor_chain_rates(hb_context *context, const hb_problem *problem, 
                                 hb_chain_hints *hints, hb_chain_rates *out)
 {
     const size_t d = (size_t)mesh->dim, size = mesh->size;
-    tensor_chain c = {.context = context,
-                      .problem = problem,
-                      .mesh = mesh,
-                      .hints = hints,
-                      .out = out,
-                      .d = d};
+    tensor_chain c = {
+        .context = context, .problem = problem, .mesh = mesh, .hints = hints, .out = out, .d = d};
     hb_workspace work;
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.M, size * d * d),
-                        HB_ARRAY(c.weight, size * HB_SELLING_MOST),
-                        HB_ARRAY(c.way, size * HB_SELLING_MOST), HB_ARRAY(c.ways, size),
-                        HB_ARRAY(c.along, size), HB_ARRAY(c.x, 2 * BATCH * d),
-                        HB_ARRAY(c.D, 2 * BATCH * d * d), HB_ARRAY(c.f, 2 * BATCH * d),
-                        HB_ARRAY(c.div, 2 * BATCH * d), HB_ARRAY(c.z, BATCH),
-                        HB_ARRAY(c.edge, BATCH)));
+    HB_TRY(HB_WORKSPACE(
+        context, &work, HB_ARRAY(c.M, size * d * d), HB_ARRAY(c.weight, size * HB_SELLING_MOST),
+        HB_ARRAY(c.way, size * HB_SELLING_MOST), HB_ARRAY(c.ways, size), HB_ARRAY(c.along, size),
+        HB_ARRAY(c.x, 2 * BATCH * d), HB_ARRAY(c.D, 2 * BATCH * d * d),
+        HB_ARRAY(c.f, 2 * BATCH * d), HB_ARRAY(c.div, 2 * BATCH * d), HB_ARRAY(c.z, BATCH),
+        HB_ARRAY(c.edge, BATCH)));
     const hb_status status = fill(&c);
     hb_workspace_destroy(&work);
     return status;

@@ -81,8 +81,7 @@ static void add_doubts(hb_grid *grid, int level, double wall, const double *dept
 {
     const hb_mesh *mesh = &grid->mesh[2];
     const size_t d = (size_t)mesh->dim;
-    const double kinks = (grid->noise_kinks ? KINK_FACTOR : 1) *
-                         (grid->uneven ? UNEVEN_FACTOR : 1);
+    const double kinks = (grid->noise_kinks ? KINK_FACTOR : 1) * (grid->uneven ? UNEVEN_FACTOR : 1);
     const double chain = grid->stationary ? CHAIN_SLOPE_FACTOR : 1;
     const double deepest = grid->stationary ? (double)INFINITY /* the chain has no floor */
                                             : hb_tensor_deepest(mesh->dim) - FLOOR_MARGIN;

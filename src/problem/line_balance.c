@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum { PIECES = 4096 };
-static const double NEAR = 3;      /* |s| where zeros of the noise are looked for when all else fails */
+static const double NEAR = 3; /* |s| where zeros of the noise are looked for when all else fails */
 static const double ESCAPE = 1e-3; /* of kappa */
 static const double ROUNDING = 64 * DBL_EPSILON;
 

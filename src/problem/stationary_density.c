@@ -19,7 +19,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECES = 4096, PARTS = 8, DEPTH = 3, MOST_CHECKED = 64 /* dimensions whose lines are checked */ };
+enum {
+    PIECES = 4096,
+    PARTS = 8,
+    DEPTH = 3,
+    MOST_CHECKED = 64 /* dimensions whose lines are checked */
+};
 
 static const double NARROW = 8, MISSED = 1e-3;
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */

@@ -81,15 +81,16 @@ static hb_status solve_gradient(const hb_solve_task *task, hb_solution *out)
 static hb_status solve_balance(const hb_solve_task *task, hb_solution *out)
 {
     int doubtful;
-    HB_TRY(hb_problem_balance(
-        task->context, task->problem, out->n, task->points, out->columns[HB_COLUMN_LOG_DENSITY],
-        out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE],
-        out->columns[HB_COLUMN_SCORE_SE], &doubtful));
+    HB_TRY(hb_problem_balance(task->context, task->problem, out->n, task->points,
+                              out->columns[HB_COLUMN_LOG_DENSITY],
+                              out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE],
+                              out->columns[HB_COLUMN_SCORE_SE], &doubtful));
     if (doubtful) HB_TRY(doubt(out));
     hb_solve_fill_from_log(out);
-    snprintf(out->note, sizeof out->note,
-             "stationary: on a line nothing flows, and the density is exp(int (f - D')/D dx)/Z with "
-             "D = g^2/2, by quadrature; nothing is drawn");
+    snprintf(
+        out->note, sizeof out->note,
+        "stationary: on a line nothing flows, and the density is exp(int (f - D')/D dx)/Z with "
+        "D = g^2/2, by quadrature; nothing is drawn");
     return HB_OK;
 }
 

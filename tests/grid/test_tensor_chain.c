@@ -87,7 +87,8 @@ static double error_of(const char *turn, int cells)
     assert_ok(context, hb_null_vector(context, scheme, &hints, bulk, v, &relaxation));
     assert_true(hints.raised == INFINITY && relaxation > 0.1 && relaxation < 3);
     assert_near(hb_mesh_log_mass(&mesh, v), 0, 1e-12);
-    const double top = -log(2 * M_PI / sqrt(4 - 0.25)); /* of the Gaussian with precision (2, 1/2; 1/2, 2) */
+    const double top =
+        -log(2 * M_PI / sqrt(4 - 0.25)); /* of the Gaussian with precision (2, 1/2; 1/2, 2) */
     for (size_t i = 0; i < mesh.size; i++) {
         double x[2];
         hb_mesh_point(&mesh, i, x);
