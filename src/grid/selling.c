@@ -5,7 +5,7 @@
  *     d = 3:  b_i, b_j, b_k, b_l become  -b_i, b_j, b_k + b_i, b_l + b_i
  * after which M = -sum_{i<j} (b_i'M b_j) e_ij e_ij', e_ij orthogonal to the b that are not i, j: three directions
  * in the plane, six in space (E. Selling, J. reine angew. Math. 77, 1874; J. H. Conway, N. J. A. Sloane, Proc. R. Soc. A
- * 436, 1992; J.-M. Mirebeau, Numer. Math. 126, 2014). The weights are continuous in M with kinks.
+ * 436, 1992; J. Fehrenbach, J.-M. Mirebeau, J. Math. Imaging Vision 49, 2014). The weights are continuous in M with kinks.
  *
  * Pairs. Where M is dominated by its diagonal, diagonals of pairs of axes do: with s >= |M_ab|
  *     e_a + e_b: (s + M_ab)/2,   e_a - e_b: (s - M_ab)/2,   e_a: M_aa - sum_b s_ab.
