@@ -25,6 +25,7 @@ _solution = POINTER(Solution)
 _mixture = POINTER(Mixture)
 _model = POINTER(Model)
 _classifier = POINTER(Classifier)
+_balls = POINTER(Balls)
 _sizes = POINTER(c_size_t)
 _ints = POINTER(c_int)
 _status = c_int
@@ -75,6 +76,14 @@ SIGNATURES = {
     "hb_cubature_dim": (c_int, (_cubature,)),
     "hb_cubature_nodes": (_status, (_context, _cubature, c_int, c_uint64, c_uint64, _doubles,
                                     _doubles, _doubles)),
+    # balls.h
+    "hb_balls_settings_default": (None, (c_size_t, POINTER(BallsSettings))),
+    "hb_balls_create": (_status, (_context, POINTER(BallsSettings), c_int, POINTER(_balls))),
+    "hb_balls_destroy": (None, (_balls,)),
+    "hb_balls_nodes": (c_size_t, (_balls,)),
+    "hb_balls_share": (c_double, (_balls,)),
+    "hb_balls_place": (_status, (_context, _balls, c_uint64, c_size_t, _doubles, _doubles, _doubles,
+                                 _doubles, POINTER(BallsValues))),
     # budget.h
     "hb_budget_settings_default": (None, (c_size_t, POINTER(BudgetSettings))),
     "hb_budget_compute": (_status, (_context, POINTER(BudgetSettings), c_size_t, POINTER(Budget))),
@@ -174,6 +183,8 @@ SIGNATURES = {
                                        c_double, _doubles, _ints)),
     "hb_mixture_score": (_status, (_context, _mixture, c_int, c_size_t, _doubles, c_double,
                                    _doubles, _doubles)),
+    "hb_mixture_score_each": (_status, (_context, _mixture, c_int, c_size_t, _doubles, _doubles,
+                                        _doubles, _doubles)),
     "hb_mixture_modes": (c_int, (_mixture, _ints)),
     "hb_data_names": (POINTER(c_char_p), ()),
     "hb_loss_names": (POINTER(c_char_p), ()),
@@ -221,12 +232,12 @@ SIGNATURES = {
     "hb_generate_setting": (POINTER(Setting), (c_size_t,)),
     "hb_generate": (_status, (_context, POINTER(GenerateSettings), c_int, c_uint64, c_size_t, SCORE,
                               c_void_p, _doubles)),
-    "hb_generate_likelihood": (_status, (_context, POINTER(GenerateSettings), c_int, c_size_t,
-                                         _doubles, DIVERGENCE, c_void_p, _doubles)),
+    "hb_generate_likelihood": (_status, (_context, POINTER(GenerateSettings), c_int, c_int, c_size_t,
+                                         _doubles, SCORE, DIVERGENCE, c_void_p, _doubles, _doubles)),
     "hb_model_generate": (_status, (_context, _model, POINTER(GenerateSettings), c_uint64, c_size_t,
                                     _ints, _doubles)),
     "hb_model_likelihood": (_status, (_context, _model, POINTER(GenerateSettings), c_int, c_size_t,
-                                      _doubles, _ints, _doubles)),
+                                      _doubles, _ints, _doubles, _doubles)),
     "hb_model_log_normaliser": (_status, (_context, _model, c_uint64, _doubles, _doubles)),
     # grid.h
     "hb_grid_settings_default": (None, (c_size_t, POINTER(GridSettings))),
