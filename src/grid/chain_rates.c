@@ -9,7 +9,6 @@
 #include "base/context.h"
 #include "grid/scheme_body.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { TENSOR_DIRECTIONS = 13 };
@@ -83,15 +82,6 @@ void hb_chain_rates_destroy(hb_chain_rates *rates)
 {
     for (int k = 0; k < rates->count; k++) hb_release(rates->context, rates->up[k]);
     rates->count = 0;
-}
-
-const char *hb_chain_place(int dim, const double *x, size_t size, char *text)
-{
-    size_t used = 0;
-    for (int a = 0; a < dim; a++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.4g%s", a ? ", " : "(", x[a],
-                                 a + 1 == dim ? ")" : "");
-    return text;
 }
 
 double hb_chain_rates_bytes(const hb_mesh *mesh, int tensor)

@@ -36,8 +36,6 @@ void hb_chain_rates_destroy(hb_chain_rates *rates);
 /* One more direction, whose arrays are 0. */
 hb_status hb_chain_rates_add(hb_chain_rates *rates, const hb_mesh *mesh, const int *offset);
 
-/* "(1, -0.5)" for messages. */
-const char *hb_chain_place(int dim, const double *x, size_t size, char *text);
 /* Bytes of the rates along the axes, and along as many directions as a tensor mostly takes. */
 double hb_chain_rates_bytes(const hb_mesh *mesh, int tensor);
 

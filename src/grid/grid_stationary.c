@@ -222,7 +222,7 @@ static hb_status check_raised(hb_grid *grid, const hb_chain_hints *hints)
     HB_CHECK(grid->context, grid->raised > LEAST_RAISED, HB_ERROR_ARGUMENT,
              "time is inf, but at x = %s, where there is mass, the noise does not reach every "
              "direction or nearly so; give a long finite time, with the method grid",
-             hb_chain_place(grid->info.dim, hints->place, sizeof text, text));
+             hb_mesh_place_text(grid->info.dim, hints->place, sizeof text, text));
     return HB_OK;
 }
 

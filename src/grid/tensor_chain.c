@@ -61,7 +61,7 @@ static hb_status refuse(const tensor_chain *c, const double *x)
     return hb_fail(c->context, HB_ERROR_ARGUMENT,
                    "time is inf, but at x = %s the noise is not finite or there is none; give a "
                    "long finite time, with the method grid",
-                   hb_chain_place(c->mesh->dim, x, sizeof text, text));
+                   hb_mesh_place_text(c->mesh->dim, x, sizeof text, text));
 }
 
 /* b becomes M^-1 b, by elimination; 0: M is not positive. */
