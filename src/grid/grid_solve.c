@@ -51,7 +51,7 @@ enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
 /* The same where the noise is a tensor, whose cells are even. */
 enum { TENSOR_LEAST = 144, TENSOR_MOST = 208 };
 /* And in space, where elimination takes time like the seventh power. */
-enum { SPACE_CELLS = 48, TENSOR_SPACE_CELLS = 32 };
+enum { SPACE_CELLS = 48 };
 
 /* By dimension: points per width of the density, and their limits; kept levels; tolerance. */
 static const struct {
@@ -158,8 +158,7 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
         if (r->stationary && dim == 2 && hb_tensor_is_needed(r->problem))
             wanted = fmin(fmax(INNER_PER_WIDTH * span / box->width[a], TENSOR_LEAST), TENSOR_MOST);
-        if (r->stationary && dim == 3)
-            wanted = hb_tensor_is_needed(r->problem) ? TENSOR_SPACE_CELLS : SPACE_CELLS;
+        if (r->stationary && dim == 3) wanted = SPACE_CELLS;
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
     }

@@ -5,6 +5,7 @@
  * In space elimination on the finest mesh would take too long. There time steps go on from what the other two say about
  * it, one relaxation time, two, four, ..., until the largest rate times the relaxation time is small; that product is
  * part of the error.
+ * Where the noise is a tensor the chain of coarser and coarser blocks does that (chain_levels.c).
  * The box has walls without flux. What lies beyond them is estimated by the integral of u over each wall times half
  * the span across, which is right for u = |x|^-2 and too much for all that falls faster, and is added to the error of
  * ln u.
@@ -13,6 +14,7 @@
 #include "grid/grid_stationary.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/chain_levels.h"
 #include "grid/chain_rates.h"
 #include "grid/null_vector.h"
 #include "grid/time_stepper.h"
@@ -176,6 +178,27 @@ static hb_status settle(settling *s)
     return HB_OK;
 }
 
+/* The same for a tensor, by cycles over coarser chains. */
+static hb_status cycle_mesh(hb_grid *grid, const hb_problem *problem, hb_chain_hints *hints,
+                            const double *middle, const double *coarse, double *v)
+{
+    settling s = {.grid = grid, .v = v};
+    hb_chain_rates rates = {0};
+    hb_workspace work;
+    double left = INFINITY;
+    HB_TRY(HB_WORKSPACE(grid->context, &work, HB_ARRAY(s.middle, grid->mesh[1].size),
+                        HB_ARRAY(s.coarse, grid->mesh[2].size)));
+    hb_status status = hb_scheme_create(grid->context, problem, &grid->mesh[0], &s.scheme);
+    if (status == HB_OK) status = hb_chain_rates_create(grid->context, s.scheme, hints, &rates);
+    if (status == HB_OK) status = guess(&s, middle, coarse);
+    if (status == HB_OK) status = hb_chain_levels(grid->context, &grid->mesh[0], &rates, v, &left);
+    grid->tolerance = left;
+    hb_chain_rates_destroy(&rates);
+    hb_scheme_destroy(s.scheme);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
 static hb_status settle_mesh(hb_grid *grid, const hb_problem *problem, const double *middle,
                              const double *coarse, double *v)
 {
@@ -231,7 +254,10 @@ static hb_status solve_meshes(hb_grid *grid, const hb_problem *problem, hb_chain
 {
     for (int m = HB_GRID_MESHES - 1; m >= 0; m--) {
         hints->fine = m == 0;
-        if (m == 0 && !grid->tensor && takes_too_long(&grid->mesh[0]))
+        const int late = m == 0 && takes_too_long(&grid->mesh[0]);
+        if (late && grid->tensor)
+            HB_TRY(cycle_mesh(grid, problem, hints, out[1][0], out[2][0], out[0][0]));
+        else if (late)
             HB_TRY(settle_mesh(grid, problem, out[1][0], out[2][0], out[0][0]));
         else
             HB_TRY(mesh_vector(grid, problem, m, hints, out[m][0]));
@@ -271,7 +297,7 @@ hb_status hb_grid_stationary_walls(hb_grid *grid)
 double hb_grid_stationary_bytes(const hb_grid *grid)
 {
     double most = 0;
-    const int steps = !grid->tensor && takes_too_long(&grid->mesh[0]);
+    const int steps = takes_too_long(&grid->mesh[0]);
     for (int m = steps; m < HB_GRID_MESHES; m++)
         most = fmax(most, hb_null_vector_bytes(&grid->mesh[m]) + hb_scheme_bytes(&grid->mesh[m]) +
                               hb_chain_rates_bytes(&grid->mesh[m], grid->tensor));

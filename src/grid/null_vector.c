@@ -29,7 +29,7 @@
 enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
 
 static const double LEAST_SHARE = 1e-280; /* of the rate of an edge that goes back: none is 0 */
-static const double MOST_WORK = 1e12;     /* operations; where directions reach far */
+static const double MOST_WORK = 2.5e11;   /* operations; where directions reach far */
 static const double LOSS =
     1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
 static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
@@ -463,4 +463,10 @@ hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, hb_chain_hints 
     const hb_status status = find_all(context, hb_scheme_mesh(scheme), &rates, bulk, v, relaxation);
     hb_chain_rates_destroy(&rates);
     return status;
+}
+
+hb_status hb_null_vector_of(hb_context *context, const hb_mesh *mesh, const hb_chain_rates *rates,
+                            const double *bulk, double *v)
+{
+    return find_all(context, mesh, rates, bulk, v, NULL);
 }

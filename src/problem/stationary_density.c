@@ -101,27 +101,24 @@ static hb_status create_line(hb_context *context, const hb_problem *problem, int
     return hb_box_density_create(context, &l->box);
 }
 
-/* The bound on a piece of the line; where it is not small, that of its parts. */
+/* By how much F may leave the hull of its samples on a piece, times its length; where that is not small, on its parts,
+ * whose ranges are closer: what the samples of the whole did not see stays unseen. */
 static hb_status unseen_on_piece(hb_context *context, const line_law *l, hb_interval piece,
-                                 int depth, hb_interval *box, hb_interval *range, double *unseen)
+                                 hb_interval hull, int depth, hb_interval *box, hb_interval *range,
+                                 double *unseen)
 {
     const double step = piece.high - piece.low;
-    const double s[3] = {piece.low, piece.low + 0.5 * step, piece.high};
-    double F[3];
     box[l->axis] = piece;
     HB_TRY(hb_problem_ranges(context, l->whole, box, (hb_interval){0, 0}, range, NULL));
-    HB_TRY(drift_on_line((void *)(uintptr_t)l, 3, s, F));
-    const double least = fmin(F[0], fmin(F[1], F[2])), most = fmax(F[0], fmax(F[1], F[2]));
-    const double excess = fmax(least - range[l->axis].low, range[l->axis].high - most);
-    if (excess <= NARROW * (most - least)) return HB_OK;
+    const double excess = fmax(hull.low - range[l->axis].low, range[l->axis].high - hull.high);
+    if (excess <= NARROW * (hull.high - hull.low)) return HB_OK;
     if (excess * step <= MISSED || depth == 0) {
         *unseen = fmax(*unseen, excess * step);
         return HB_OK;
     }
-    for (int k = 0; k < PARTS; k++) {
+    for (int k = 0; k < PARTS && *unseen <= MISSED; k++) {
         const hb_interval part = {piece.low + step * k / PARTS, piece.low + step * (k + 1) / PARTS};
-        HB_TRY(unseen_on_piece(context, l, part, depth - 1, box, range, unseen));
-        if (!(*unseen <= MISSED)) break;
+        HB_TRY(unseen_on_piece(context, l, part, hull, depth - 1, box, range, unseen));
     }
     return HB_OK;
 }
@@ -132,8 +129,12 @@ static hb_status unseen_on_line(hb_context *context, const line_law *l, hb_inter
 {
     const double low = l->box.low[0], step = (l->box.high[0] - low) / PIECES;
     for (int k = 0; k < PIECES && *unseen <= MISSED; k++) {
-        const hb_interval piece = {low + k * step, low + (k + 1) * step};
-        HB_TRY(unseen_on_piece(context, l, piece, DEPTH, box, range, unseen));
+        const double s[3] = {low + k * step, low + (k + 0.5) * step, low + (k + 1) * step};
+        double F[3];
+        HB_TRY(drift_on_line((void *)(uintptr_t)l, 3, s, F));
+        const hb_interval hull = {fmin(F[0], fmin(F[1], F[2])), fmax(F[0], fmax(F[1], F[2]))};
+        HB_TRY(unseen_on_piece(context, l, (hb_interval){s[0], s[2]}, hull, DEPTH, box, range,
+                               unseen));
     }
     box[l->axis] = (hb_interval){0, 0};
     return HB_OK;

@@ -2,6 +2,7 @@
  * turning drift is reached with the second order of the mesh. */
 #include "grid_support.h"
 
+#include "grid/chain_levels.h"
 #include "grid/null_vector.h"
 #include "grid/selling.h"
 
@@ -116,12 +117,45 @@ static void turning_drifts_have_second_order(void **state)
     assert_true(coarse / fine > 3.3 && coarse / fine < 5);
 }
 
+/* In space: from a poor guess. */
+static void cycles_come_to_the_null_vector(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const int cells[3] = {15, 18, 16};
+    const double low[3] = {-3, -3.2, -2.8}, high[3] = {3.1, 3, 3}, bulk[3] = {0, 0, 0};
+    hb_problem *problem = make_problem(context, "-x + y - x*z^2, -y - x, -z + 0.3*x - z^3",
+                                       "1, 0.3*sin(y), 0; 0, 1, 0.2; 0.2*cos(x), 0, 0.8", NULL);
+    hb_scheme *scheme;
+    hb_mesh mesh;
+    hb_chain_rates rates;
+    hb_chain_hints hints = {.raised = INFINITY};
+    double left;
+    hb_mesh_set(&mesh, 3, cells, low, high);
+    double *v = malloc(mesh.size * sizeof *v), *w = malloc(mesh.size * sizeof *w);
+    assert_ok(context, hb_scheme_create(context, problem, &mesh, &scheme));
+    assert_ok(context, hb_chain_rates_create(context, scheme, &hints, &rates));
+    assert_ok(context, hb_null_vector_of(context, &mesh, &rates, bulk, v));
+    for (size_t i = 0; i < mesh.size; i++) w[i] = 0.5 * v[i] + 0.1 * jitter((int)i);
+    assert_ok(context, hb_chain_levels(context, &mesh, &rates, w, &left));
+    assert_true(left <= 1e-7);
+    for (size_t i = 0; i < mesh.size; i++)
+        if (v[i] > -14) assert_near(w[i], v[i], 10 * left);
+    free(v);
+    free(w);
+    hb_chain_rates_destroy(&rates);
+    hb_scheme_destroy(scheme);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(directions_add_up),
         cmocka_unit_test(a_density_without_currents_is_kept),
         cmocka_unit_test(turning_drifts_have_second_order),
+        cmocka_unit_test(cycles_come_to_the_null_vector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
