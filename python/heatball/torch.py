@@ -375,7 +375,14 @@ class Adapter:
                         len(x), x.shape[1] if self.kind == "score" else None)
 
     def score(self, x: Any, tau: Any) -> Any:
-        """Return the score, as calling the adapter does."""
+        """Return the score, as calling the adapter does.
+
+        Examples
+        --------
+        >>> import heatball.torch
+        >>> heatball.torch.from_score(lambda x, tau: -x).score([[2.0]], 0.3)
+        array([[-2.]])
+        """
         return self(x, tau)
 
 
@@ -391,11 +398,25 @@ class LogDensity(Adapter):
     """
 
     def log_density(self, x: Any, tau: Any) -> Any:
-        """Return ln p, as calling the adapter does."""
+        """Return ln p, as calling the adapter does.
+
+        Examples
+        --------
+        >>> import heatball.torch
+        >>> heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1)).log_density([[2.0]], 0.3)
+        array([-2.])
+        """
         return self(x, tau)
 
     def score(self, x: Any, tau: Any) -> Any:
-        """Return grad ln p at x and tau; of tensors with its graph."""
+        """Return grad ln p at x and tau; of tensors with its graph.
+
+        Examples
+        --------
+        >>> import heatball.torch
+        >>> heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1)).score([[2.0]], 0.3)
+        array([[-2.]])
+        """
         if not torch.is_tensor(x):
             slope = Adapter(lambda points, times: self.score(points, times).detach(), self.model, "score", self.process,
                             dtype=self.dtype)
