@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 import heatball
 import command_line
