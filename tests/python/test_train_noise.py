@@ -295,6 +295,9 @@ def test_command(tmp_path):
     for arguments, words in ((("--at", "-1,1"), "outside of the domain"), (("--at", "1,1", "--drift", "-x,-y"), "leave out --drift")):
         done = command_line.run("residual", "--model", path, "--tau", 0.5, "--radii", 0.2, *arguments)
         assert done.returncode == 2 and words in done.stderr
+    command_line.succeed("helmholtz", path, "--tau", 0.5, "--points", 17, "-o", tmp_path/"split")
+    done = command_line.run("helmholtz", path, "--tau", 0.5, "--box", "-1 2, 0.5 2", "-o", tmp_path/"other")
+    assert done.returncode == 2 and "reaches out of the domain" in done.stderr
     for more, words in ((["--noise", "1, 0.5*y; 0, 1"], "no change of coordinates"), (["--convention", "ito"], "without --noise")):
         done = command_line.run("train", *options, *more)
         assert done.returncode == 2 and words in done.stderr
