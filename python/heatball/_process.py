@@ -5,22 +5,24 @@ import ctypes
 
 import numpy as np
 
-from heatball._arguments import array, pointer, shown
+from heatball._arguments import array, choice, pointer, shown
 from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._native import Problem, ProblemSettings, Process, library
-from heatball.sde import drift_text, fill_parameters
+from heatball.sde import CONVENTIONS, drift_text, fill_parameters, noise_text
 
 PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
 FORMULAS = {"ou": "-x[i]", "ve": "0"}  # of the drifts, in any dimension
 
 
 @contextlib.contextmanager
-def drift_problem(drift, params, dim):
-    """Yield the problem of a typed drift, or None; with noise sqrt(2) its t is tau."""
+def drift_problem(drift, params, dim, noise=None, convention=None):
+    """Yield the problem of a typed drift, or None; with noise sqrt(2), that of None, its t is tau."""
+    if convention is not None and noise is None:
+        raise ArgumentError("convention is given without noise")
     if drift is None:
-        if params:
-            raise ArgumentError("params is given without drift")
+        if params or noise is not None:
+            raise ArgumentError(f"{'params' if params else 'noise'} is given without drift")
         yield None
         return
     settings = ProblemSettings()
@@ -29,6 +31,13 @@ def drift_problem(drift, params, dim):
     if callable(drift):
         raise TypeError("drift is a function; its derivatives are needed, so it must be text, as "
                         "\"x - x^3, -y\"")
+    if callable(noise):
+        raise TypeError("noise is a function; a model keeps its noise as text, so it must be text, a number or an "
+                        "array, as \"0.2*x[i]\"")
+    if noise is not None:
+        settings.noise = noise_text(noise)
+    if convention is not None:
+        settings.convention = choice("convention", convention, CONVENTIONS)
     settings.drift = drift_text(drift)
     keep = fill_parameters(settings, params or {})
     problem = ctypes.POINTER(Problem)()

@@ -23,11 +23,12 @@ METHODS = {name: value for value, name in enumerate(texts(library.hb_loss_names(
 SETTINGS = {row.name.decode(): row for row in setting_rows(library.hb_train_setting)}
 STANDARDISE = {name: value for value, name in enumerate(texts(SETTINGS["standardise"].names()))}
 NUMBERS = {name for name, row in SETTINGS.items()
-           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume"}
+           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume", "as_typed"}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-def train(data, method="hb", *, head="energy", process="ou", drift=None, params=None, labels=None,
+def train(data, method="hb", *, head="energy", process="ou", drift=None, noise=None, convention=None,
+          params=None, labels=None,
           epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
           time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None,
           tau_focus=None, weight=None,
@@ -53,8 +54,14 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         What adds the noise: "ou", "ve", or "drift", which `drift` implies.
     drift : str or list of str
         F of dx = F(x) dtau + sqrt(2) dW: components separated by commas, or one each, as in `solve`.
+    noise : str, float, array_like, or list
+        With `drift`: G of dx = F(x) dt + G(x) dW instead of sqrt(2), as in `solve`: one number or text for all axes,
+        one for each, or a matrix; tau is then the time t. What a change of coordinates makes one number is taken,
+        such as constant matrices of full rank and "0.2*x[i]"; everything that the model gives stays in x.
+    convention : str
+        "ito" or "stratonovich": how noise that depends on x is meant; "ito".
     params : dict
-        Named numbers of `drift`.
+        Named numbers of `drift` and `noise`.
     labels : array_like of shape (n,)
         Classes 0, 1, ...; the model then knows the whole and each class.
     epochs, batch, steps, max_time : int, int, int, float
@@ -129,7 +136,9 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     settings.log = None if log is None else path_bytes("log", log)
     settings.resume = bool(resume)
     labels, classes = _classes(labels, len(x))
-    with interruptible(threads, _reporter(progress)) as run, drift_problem(drift, params, x.shape[1]) as problem:
+    settings.as_typed = noise is not None
+    with (interruptible(threads, _reporter(progress)) as run,
+          drift_problem(drift, params, x.shape[1], noise, convention) as problem):
         settings.drift = problem
         _watch(settings, watch, run, len(x))
         handle = ctypes.POINTER(_CModel)()

@@ -56,8 +56,8 @@ class Model:
     """A score network with the process that it was trained for; made by `train` and `load`.
 
     The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx =
-    sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW. A model of standardised data has the process in
-    z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those
+    sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW or, trained with `noise`, dx = F(x) dtau + G(x) dW. A
+    model of standardised data has the process in z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those
     of x.
 
     Attributes
@@ -85,6 +85,10 @@ class Model:
         1 when the weights have 16 bits.
     columns : list of str
         The names of the columns, from the header of the .csv file that it was trained on; None without.
+    sde : dict
+        Of a model of a drift, the texts that it was trained with: dim, drift, noise, parameters; None of others.
+    coordinates : str
+        Of a model that was trained with `noise`, those in which it is sqrt(2), where they are not x; None without.
     info : dict
         All of these that are numbers and texts.
 
@@ -123,6 +127,10 @@ class Model:
         library.hb_model_scales(handle, pointer(self.shift), pointer(self.scales))
         names = [library.hb_model_column_name(handle, j) for j in range(raw.dim)]
         self.columns = None if names[0] is None else [name.decode() for name in names]
+        problem = library.hb_model_problem(handle)
+        frame = library.hb_problem_frame(problem)
+        self.coordinates = None if frame is None else frame.decode()
+        self.sde = _lines(library.hb_problem_text(problem)) if problem else None
         return self
 
     def __getattr__(self, name):
@@ -319,6 +327,15 @@ def _from_bytes(data):
         with open(path, "wb") as file:
             file.write(data)
         return load(path)
+
+
+def _lines(text):
+    """The lines NAME=VALUE of a problem as a dict, without those of its coordinates."""
+    lines = text.decode().splitlines()
+    if "time=t" in lines:
+        first = lines.index("time=t")
+        del lines[first:first + 2]
+    return dict(line.split("=", 1) for line in lines)
 
 
 def _name_of(table, code):
