@@ -12,7 +12,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     solve       an SDE: density, log-density, score and entropy density at points
     dataset     the planar sets with exact densities and scores; Mixture for your own
     images, image_grid     sets of grey images such as MNIST, and pictures of many
-    train, load a score model: score, log-density, samples and likelihoods
+    train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
@@ -20,6 +20,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     random      counter-based uniforms and normals
     mpi         several processes, also on several machines, do all of this together
 
+Solutions, models and results print as tables, also in notebooks; .plot(), .to_dict() and .to_pandas() draw and convert them.
 Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone,
 to the last bit, for every number of threads. docs/python.md is the guide.
 """
@@ -28,7 +29,9 @@ from heatball import mpi, random
 from heatball._errors import ArgumentError, Error
 from heatball._evaluation import evaluate
 from heatball._images import image_grid, images
+from heatball._tables import Result
 from heatball._training import train
+from heatball._training_log import training_log
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
 from heatball.classify import Classifier
@@ -39,8 +42,8 @@ from heatball.model import Model, load
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
+__all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Result", "Solution", "__version__",
            "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
            "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mesh", "mmd",
            "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
-           "train"]
+           "train", "training_log"]

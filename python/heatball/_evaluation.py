@@ -4,6 +4,7 @@ import numpy as np
 
 from heatball._arguments import array, real, shown
 from heatball._errors import ArgumentError
+from heatball._tables import Result
 from heatball.data import Mixture, dataset
 from heatball.judge import curl, kolmogorov, mmd
 from heatball.model import Model
@@ -72,7 +73,7 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
         modes = truth.modes(made)
         out.update(modes=modes["found"], modes_true=int(truth.mode_of.max()) + 1,
                    outliers=modes["outliers"])
-    return out
+    return Result(out, f"Judgement of a model at {len(out['tau'])} tau", rows="tau")
 
 
 def _judge_score(model, truth, rows, tau, n, seed):

@@ -9,6 +9,7 @@ from heatball._arguments import (INT_MAX, c_int, choice, draws, float_dtype, pai
 from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure, library)
+from heatball._tables import Result
 
 __all__ = ["constants", "cubature", "kernel", "sample"]
 
@@ -52,7 +53,8 @@ def constants(dim, lift=0):
     out = BallConstants()
     call("hb_ball_constants_get", 0, _dim(dim), _lift(lift), ctypes.sizeof(out), ctypes.byref(out))
     rename = {"r_max": "R_max"}
-    return {rename.get(name, name): getattr(out, name) for name, _ in out._fields_}
+    return Result({rename.get(name, name): getattr(out, name) for name, _ in out._fields_},
+                  f"Constants of the unit heat ball in dimension {out.dim + out.lift}")
 
 
 def sample(measure, dim, n, *, lift=0, radius=1.0, seed=1, first=0, dtype=np.float64, threads=0):

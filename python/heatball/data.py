@@ -9,6 +9,7 @@ from heatball._arguments import array, choice, draws, function, pointer, real, t
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import SCORE, Mixture as _CMixture, Process, ScoreError, library
+from heatball._tables import Result
 
 __all__ = ["Mixture", "dataset"]
 
@@ -178,7 +179,8 @@ class Mixture:
             call("hb_judge_modes", 0, handle, len(x), pointer(x),
                  counts.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t)), ctypes.byref(outliers),
                  ctypes.byref(found))
-        return {"counts": counts.astype(int), "outliers": outliers.value, "found": found.value}
+        return Result({"counts": counts.astype(int), "outliers": outliers.value, "found": found.value}, "Rows by mode",
+                      ("mode",))
 
     def score_error(self, score, tau, *, process="ou", n=20000, seed=42):
         """Return the mean squared error of ``score(x, tau)`` over draws of the law at tau.
@@ -198,7 +200,7 @@ class Mixture:
                     raise
         if failures:
             raise failures[0]
-        return {name: getattr(out, name) for name, _ in out._fields_}
+        return Result({name: getattr(out, name) for name, _ in out._fields_}, "Mean squared error of the score")
 
 
 def field_callback(field, dim, failures):

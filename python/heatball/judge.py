@@ -8,6 +8,7 @@ from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer,
 from heatball._context import call
 from heatball._errors import ArgumentError, Error
 from heatball._native import Memorisation, Mmd, MmdFloor, Speck
+from heatball._tables import Result
 from heatball.data import field_callback
 
 __all__ = ["artifact_threshold", "artifacts", "curl", "helmholtz", "kolmogorov", "memorisation", "mmd",
@@ -50,7 +51,7 @@ def mmd(x, y, *, single=False, threads=0):
     out = Mmd()
     call("hb_judge_mmd", threads, x.shape[1], int(single), len(x), len(y), pointer(x), pointer(y),
          ctypes.sizeof(out), ctypes.byref(out))
-    return _dict(out)
+    return _result(out, "Maximum mean discrepancy")
 
 
 def kolmogorov(x, y, *, threads=0):
@@ -82,7 +83,7 @@ def kolmogorov(x, y, *, threads=0):
     distance, floor = np.empty(x.shape[1]), ctypes.c_double()
     call("hb_judge_kolmogorov", threads, x.shape[1], len(x), len(y), pointer(x), pointer(y),
          pointer(distance), ctypes.byref(floor))
-    return {"distance": distance, "floor": floor.value}
+    return Result({"distance": distance, "floor": floor.value}, "Kolmogorov's distance by column", ("column",))
 
 
 def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
@@ -124,7 +125,7 @@ def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
          uint64("seed", seed), len(a), len(b), integer("n", n, 0, SIZE_MAX),
          integer("m", m, 0, SIZE_MAX), pointer(a), pointer(b), ctypes.sizeof(out),
          ctypes.byref(out))
-    return _dict(out)
+    return _result(out, "Maximum mean discrepancy of equal laws")
 
 
 def nearest(x, y, *, threads=0):
@@ -215,7 +216,7 @@ def memorisation(x, held_out, training, *, threads=0):
     out = Memorisation()
     call("hb_judge_memorisation", threads, x.shape[1], len(x), len(held_out), len(training),
          pointer(x), pointer(held_out), pointer(training), ctypes.sizeof(out), ctypes.byref(out))
-    return _dict(out)
+    return _result(out, "Nearness to training rows")
 
 
 def artifacts(images, theta, *, kind="median", least=1, threads=0):
@@ -364,8 +365,8 @@ def helmholtz(field, hx, hy):
     gradient, rotation, masses = np.empty(field.shape), np.empty(field.shape), np.empty(2)
     call("hb_judge_helmholtz", 0, field.shape[1], field.shape[0], real("hx", hx), real("hy", hy),
          pointer(field), pointer(gradient), pointer(rotation), pointer(masses), pointer(masses[1:]))
-    return {"gradient": gradient, "rotation": rotation, "gradient_mass": float(masses[0]),
-            "rotation_mass": float(masses[1])}
+    return Result({"gradient": gradient, "rotation": rotation, "gradient_mass": float(masses[0]),
+                   "rotation_mass": float(masses[1])}, "Helmholtz split of a field")
 
 
 def _same_columns(**arrays):
@@ -383,5 +384,5 @@ def _sizes(values):
     return values.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t))
 
 
-def _dict(struct):
-    return {name: getattr(struct, name) for name, _ in struct._fields_}
+def _result(struct, title):
+    return Result({name: getattr(struct, name) for name, _ in struct._fields_}, title)

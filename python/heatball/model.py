@@ -17,6 +17,7 @@ from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
 from heatball._native import (PROGRESS, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo,
                               Process, Solver, library)
+from heatball._tables import Shown
 
 __all__ = ["Model", "load"]
 
@@ -54,7 +55,7 @@ def load(path):
     return Model._own(owner, handle)
 
 
-class Model:
+class Model(Shown):
     """A score network with the process that it was trained for; made by `train` and `load`.
 
     The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx =
@@ -96,6 +97,10 @@ class Model:
     >>> model = heatball.train(heatball.dataset("two_moon"), n=500, steps=20, width=16, depth=2)
     >>> model
     Model in dimension 2: energy head, method hb, process ou, width 16, depth 2, 20 steps
+         name            value
+      network   627 parameters
+          tau       0.001 to 3
+         seed               42
     >>> x = np.array([[0.3, -0.2], [1.4, 0.5]])
     >>> model.score(x, 0.2).shape, model.log_density(x, [0.2, 0.7]).shape
     ((2, 2), (2,))
@@ -135,10 +140,59 @@ class Model:
     def __dir__(self):
         return [*super().__dir__(), *self.info]
 
-    def __repr__(self):
+    def _title(self):
         return (f"Model in dimension {self.dim}: {self.head} head, method {self.method}, process "
                 f"{self.process}, width {self.width}, depth {self.depth}, {self.steps} steps"
                 + f", {self.classes} classes" * (self.classes > 0))
+
+    def _columns(self):
+        """What the title lacks, in words."""
+        said = {"network": f"{self.parameters} parameters", "tau": f"{self.tau_min:g} to {self.tau_max:g}",
+                "seed": self.seed}
+        if self.columns:
+            said["columns"] = ", ".join(self.columns[:6]) + ", ..." * (len(self.columns) > 6)
+        if self.image_height:
+            said["images"] = f"{self.image_height} x {self.image_width}, black {self.pixel_low:g}, white {self.pixel_high:g}"
+        if np.any(self.scales != 1) or np.any(self.shift != 0):
+            said["shift"], said["scales"] = self.shift, self.scales
+        return {"name": list(said), "value": list(said.values())}
+
+    def _values(self):
+        return {**self.info, "shift": self.shift, "scales": self.scales, "columns": self.columns}
+
+    def plot(self, x=None, *, tau=None, n=None, label=None, seed=1, ax=None):
+        """Draw generated rows over what the model has learnt, by matplotlib; return the axes.
+
+        On the line and in the plane with the learnt density (of the energy head) or score; above, the first two columns; of a
+        model of images pictures of them.
+
+        Parameters
+        ----------
+        x : array_like of shape (m, dim)
+            Rows to draw instead of generated ones.
+        tau : float
+            Of the density or score; default 0.1.
+        n : int
+            Rows to generate: 500, images 40.
+        label, seed : int
+            As in `generate`.
+        ax : matplotlib.axes.Axes
+            Where to draw; default: a new figure.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> model = heatball.train("ring", "dsm", n=300, steps=20, width=16, depth=2)
+        >>> model.plot(n=50).get_title()
+        'learnt density at tau = 0.1 (blue)'
+        """
+        from heatball._plots import plot_model
+        return plot_model(self, x, tau, n, label, seed, ax)
 
     def __reduce__(self):  # pickle, copy: through the bytes of its file
         with alone(), tempfile.TemporaryDirectory() as directory:

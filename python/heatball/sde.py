@@ -4,7 +4,6 @@ import ctypes
 import inspect
 import math
 import numbers
-import textwrap
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
+from heatball._tables import Result, Shown
 from heatball.model import interruptible
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
@@ -27,7 +27,7 @@ QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
 
 
-class Solution:
+class Solution(Shown):
     """Density, log-density, score and entropy density at points, each with its error.
 
     Attributes
@@ -75,21 +75,82 @@ class Solution:
         """The time, or the times, as an array."""
         return np.atleast_1d(np.array(self.time, np.float64))
 
-    def __repr__(self):
+    def _title(self):
         n, dim = self.x.shape
         head = f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at "
         if np.ndim(self.time):
             return (f"{head}{len(self.t)} times from {self.t[0]:g} to {self.t[-1]:g}, {self.method}, "
                     f"{len(self.warnings)} warnings")
-        head += f"time {self.time:g} (tau {self.tau:g}), {self.method}"
-        lines = [f"{'x':>24} {'density':>14} {'log_density':>14} {'score':>24}"]
-        for i in range(min(n, 6)):
-            lines.append(f"{_row(self.x[i]):>24} {self.density[i]:>14.6g} "
-                         f"{self.log_density[i]:>14.6g} {_row(self.score[i]):>24}")
-        if n > 6:
-            lines.append(f"... and {n - 6} more")
-        lines += [f"point {i}: {text}" for i, text in list(self.warnings.items())[:6]]
-        return head + "\n" + textwrap.indent("\n".join(lines), "  ")
+        return head + f"time {self.time:g} (tau {self.tau:g}), {self.method}"
+
+    def _columns(self):
+        """A row for each time and point, with the names that the command gives its columns."""
+        n, dim = self.x.shape
+        times = len(self.t)
+        out = {"t": np.repeat(self.t, n)} if np.ndim(self.time) else {}
+        out.update((f"x_{j + 1}", np.tile(self.x[:, j], times)) for j in range(dim))
+        for name in ("density", "log_density"):
+            out.update({name: getattr(self, name).ravel(), f"{name}_se": getattr(self, f"{name}_se").ravel()})
+        score, error = self.score.reshape(-1, dim), self.score_se.reshape(-1, dim)
+        for j in range(dim):
+            out.update({f"score_{j + 1}": score[:, j], f"score_{j + 1}_se": error[:, j]})
+        out.update(entropy_density=self.entropy_density.ravel(), entropy_density_se=self.entropy_density_se.ravel())
+        flat = [name for row in self.methods for name in row] if np.ndim(self.time) else self.methods
+        keys = [(k, i) for k in range(times) for i in range(n)] if np.ndim(self.time) else range(n)
+        out.update(method=np.array(flat, object), samples=self.samples.ravel(),
+                   warning=np.array([self.warnings.get(key, "") for key in keys], object))
+        return out
+
+    def _hidden(self):
+        return "entropy_density", "method", "samples", "warning"
+
+    def _notes(self):
+        shown = list(self.warnings.items())[:6]
+        notes = [(f"time {self.t[key[0]]:g}, point {key[1]}" if isinstance(key, tuple) else f"point {key}") + f": {text}"
+                 for key, text in shown]
+        return notes + [f"... and {len(self.warnings) - 6} more warnings"] * (len(self.warnings) > 6)
+
+    def _values(self):
+        names = ["x", "time", "tau", *(column.name.removeprefix("COLUMN_").lower() for column in Column), "method", "note",
+                 "methods", "samples"]
+        warnings = [dict(zip(("time", "point"), key), text=text) if isinstance(key, tuple) else dict(point=key, text=text)
+                    for key, text in self.warnings.items()]
+        return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
+
+    def plot(self, quantity="density", *, time=None, ax=None):
+        """Draw a quantity with its error, by matplotlib; return the axes.
+
+        On the line: a curve with its error, of several times coloured by time. In the plane: a picture if the points are a
+        mesh (`mesh`), else coloured points; of several times up to six pictures. Above: points by their number, or of several
+        times curves over time. Values whose error is not known are marked.
+
+        Parameters
+        ----------
+        quantity : str
+            "density", "log_density", "entropy_density", "score" (in the plane arrows), or one of "score_1", "score_2", ...
+        time : float
+            Of several times the one to draw: the nearest; default: all.
+        ax : matplotlib.axes.Axes
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them for several pictures
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, heatball.mesh((-2, 3, 51)))
+        >>> s.plot().get_ylabel()
+        'density'
+        """
+        from heatball._plots import plot_solution
+        return plot_solution(self, quantity, time, ax)
 
 
 Solution.__module__ = "heatball"
@@ -124,11 +185,6 @@ def _at_times(function, points, times):
             return part  # refused, with its shape, by the caller
         values[chosen] = part
     return values
-
-
-def _row(values):
-    shown = ", ".join(f"{value:.4g}" for value in values[:3])
-    return shown + (", ..." if len(values) > 3 else "")
 
 
 def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
@@ -648,7 +704,7 @@ class _Call:
         self._check(library.hb_solve_residual(
             self.context, self.problem, ctypes.byref(settings), len(self.x), len(radii),
             pointer(self.x), pointer(radii), ctypes.byref(values)))
-        return {"radius": radii.copy(), **out}
+        return Result({"radius": radii.copy(), **out}, "Mean-value residual: 0 for an exact solution", ("point", "radius"))
 
 
 def drift_text(drift):

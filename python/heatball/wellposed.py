@@ -6,6 +6,7 @@ from heatball._arguments import c_int, real
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import MAX_DIM, SUP, Budget, BudgetSettings, library
+from heatball._tables import Result
 
 __all__ = ["budget"]
 
@@ -67,7 +68,7 @@ def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_g
     result.update((name, getattr(out, name)) for name, _ in out._fields_ if name not in left_out)
     for name in ("inside", "inside_paper"):
         result[name] = bool(result[name])
-    return result
+    return Result(result, "Time window of a drift, and bounds in it")
 
 
 def _settings(dim, drift_sup, div_sup, numbers, failures):
