@@ -119,13 +119,18 @@ def stage_libraries(build, package):
 
 
 def relink(target, names, package):
-    """Give a file the new names of what it needs, its own new name, and the way to them from where it is."""
-    change = [word for name in needed(target) if name in names
-              for word in ("--replace-needed", name, names[name])]
-    if target.parent == package / "lib":
-        change += ["--set-soname", target.name]
-    way = {package: "$ORIGIN/lib", package / "lib": "$ORIGIN", package / "bin": "$ORIGIN/..:$ORIGIN/../lib"}
-    run("patchelf", *change, "--set-rpath", way[target.parent], target)
+    """Give a file the new names of what it needs, its own new name, and the way to them from where it is; check all of it."""
+    way = {package: "$ORIGIN/lib", package / "lib": "$ORIGIN", package / "bin": "$ORIGIN/..:$ORIGIN/../lib"}[target.parent]
+    wanted = [names.get(name, name) for name in needed(target)]
+    replace = [word for name in needed(target) if name in names for word in ("--replace-needed", name, names[name])]
+    own = ["--set-soname", target.name] if target.parent == package / "lib" else []
+    for change in (["--set-rpath", way], replace, own):  # one after the other: patchelf 0.14 mixes them up together
+        if change:
+            run("patchelf", *change, target)
+    text = run("readelf", "-d", target)
+    found = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", text)
+    if needed(target) != wanted or found != [way] or (own and f"[{target.name}]" not in text):
+        raise SystemExit(f"make_wheel: patchelf has damaged {target.name}: it needs {needed(target)} by {found}")
 
 
 def newest(files, kind):
@@ -229,6 +234,8 @@ def main():
     arguments = parser.parse_args()
     output = arguments.output or arguments.build / "wheel"
     output.mkdir(parents=True, exist_ok=True)
+    for old in output.glob("heatball-*.whl") if arguments.output is None else ():
+        old.unlink()
     with tempfile.TemporaryDirectory() as directory:
         stage = pathlib.Path(directory)
         package = stage / "heatball"

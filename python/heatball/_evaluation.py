@@ -1,10 +1,13 @@
 """A model judged: its score, its curl and its samples."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from heatball._arguments import array, real, shown
 from heatball._errors import ArgumentError
 from heatball._tables import Result
+from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.judge import curl, kolmogorov, mmd
 from heatball.model import Model
@@ -15,7 +18,8 @@ __all__ = ["evaluate"]
 CURL_POINTS = 500
 
 
-def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, solver="sde", seed=42):
+def evaluate(model: Model, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01, 0.1, 0.3, 1.0), *, n: int = 4000,
+             samples: int = 2000, solver: str = "sde", seed: int = 42) -> Result:
     """Judge a model: its score where the exact one is known, its curl, and its samples.
 
     Parameters

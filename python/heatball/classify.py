@@ -1,5 +1,7 @@
 """A small classifier of rows, to tell which class a generated row is of."""
 
+from __future__ import annotations
+
 import ctypes
 import weakref
 
@@ -10,6 +12,7 @@ from heatball._context import Handle, call
 from heatball._errors import ArgumentError, check
 from heatball._native import (Classifier as _CClassifier, ClassifierInfo, ClassifierSettings,
                               library)
+from heatball._types import ArrayLike, Floats, Path
 from heatball.model import integers, interruptible, rows
 
 __all__ = ["Classifier"]
@@ -53,8 +56,15 @@ class Classifier:
     array([0, 1])
     """
 
-    def __init__(self, x, labels, *, epochs=None, batch=None, width=None, depth=None, rate=None,
-                 ema=None, shift=None, seed=42, threads=0):
+    dim: int
+    classes: int
+    width: int
+    depth: int
+    parameters: int
+
+    def __init__(self, x: ArrayLike, labels: ArrayLike, *, epochs: int | None = None, batch: int | None = None,
+                 width: int | None = None, depth: int | None = None, rate: float | None = None,
+                 ema: float | None = None, shift: float | None = None, seed: int = 42, threads: int = 0) -> None:
         given = dict(epochs=epochs, batch=batch, width=width, depth=depth, rate=rate, ema=ema,
                      shift=shift, seed=seed)
         settings, x = _settings(given), rows("x", x)
@@ -70,7 +80,7 @@ class Classifier:
             self._own(run.owner, handle)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: Path) -> Classifier:
         """Read a classifier from a file that `save` has written."""
         owner, handle = Handle(1), ctypes.POINTER(_CClassifier)()
         check(owner.pointer, library.hb_classifier_load(owner.pointer, path_bytes("path", path),
@@ -88,11 +98,11 @@ class Classifier:
         self._handle = handle
         weakref.finalize(self, _destroy, handle, owner).atexit = False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"Classifier of {self.classes} classes in dimension {self.dim}: width "
                 f"{self.width}, depth {self.depth}")
 
-    def predict(self, x, *, threads=0):
+    def predict(self, x: ArrayLike, *, threads: int = 0) -> Floats:
         """Return the probabilities of the classes, of shape (n, classes)."""
         x = rows("x", x, self.dim)
         if x.shape[1] != self.dim:
@@ -102,7 +112,7 @@ class Classifier:
         call("hb_classifier_predict", threads, self._handle, len(x), pointer(x), pointer(out))
         return out
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write the classifier to a .safetensors file, which is whole or not there."""
         call("hb_classifier_save", 1, self._handle, path_bytes("path", path))
 

@@ -1,22 +1,31 @@
 """Gaussian mixtures with exact densities and scores under noise, and the planar sets among them."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import array, choice, draws, function, pointer, real, texts, uint64
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import SCORE, Mixture as _CMixture, Process, ScoreError, library
 from heatball._tables import Result
+from heatball._types import ArrayLike, Field, Floats
 
 __all__ = ["Mixture", "dataset"]
 
 PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
 
 
-def dataset(name=None):
+@overload
+def dataset(name: None = None) -> list[str]: ...
+@overload
+def dataset(name: str) -> Mixture: ...
+def dataset(name: str | None = None) -> Mixture | list[str]:
     """Return one of the planar sets by its name, or the names.
 
     Parameters
@@ -75,9 +84,14 @@ class Mixture:
     ((1000, 1), (1000, 1))
     """
 
-    name = description = None
+    name: str | None = None
+    description: str | None = None
+    weights: Floats
+    means: Floats
+    covariances: Floats
+    mode_of: NDArray[np.int32]
 
-    def __init__(self, weights, means, covariances):
+    def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
         self.weights = array("weights", weights, 1)
         self.means = array("means", means, 2)
         self.covariances = array("covariances", covariances, 3)
@@ -120,22 +134,23 @@ class Mixture:
         finally:
             library.hb_mixture_destroy(handle)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         k, dim = self.means.shape
         name = f" ({self.name})" if self.name else ""
         return f"Mixture of {k} Gaussian{'s' * (k != 1)} in dimension {dim}{name}"
 
-    def mean(self):
+    def mean(self) -> Floats:
         """Return the mean, of shape (dim,)."""
         return self.weights @ self.means
 
-    def covariance(self):
+    def covariance(self) -> Floats:
         """Return the covariance, of shape (dim, dim)."""
         away = self.means - self.mean()
         return (np.einsum("k,kij->ij", self.weights, self.covariances)
                 + np.einsum("k,ki,kj->ij", self.weights, away, away))
 
-    def sample(self, n, *, seed=42, first=0, tau=0.0, process="ou", threads=0):
+    def sample(self, n: int, *, seed: int = 42, first: int = 0, tau: float = 0.0, process: str = "ou",
+               threads: int = 0) -> Floats:
         """Return draws first .. first+n-1 of the law at tau, of shape (n, dim)."""
         first, n = draws(first, n)
         x = np.empty((n, self.means.shape[1]))
@@ -144,14 +159,14 @@ class Mixture:
                  uint64("seed", seed), first, n, real("tau", tau), pointer(x), None)
         return x
 
-    def log_density(self, x, tau=0.0, *, process="ou", threads=0):
+    def log_density(self, x: ArrayLike, tau: float = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
         """Return ln u(x, tau), of shape (n,); x is (n, dim)."""
         x = self._points(x)
         out = np.empty(len(x))
         self._evaluate(x, tau, process, threads, pointer(out), None)
         return out
 
-    def score(self, x, tau=0.0, *, process="ou", threads=0):
+    def score(self, x: ArrayLike, tau: float = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
         """Return the gradient of ln u at x (n, dim) and tau, of shape (n, dim)."""
         x = self._points(x)
         out = np.empty(x.shape)
@@ -170,7 +185,7 @@ class Mixture:
             call("hb_mixture_score", threads, handle, choice("process", process, PROCESSES), len(x),
                  pointer(x), real("tau", tau), log_density, score)
 
-    def modes(self, x):
+    def modes(self, x: ArrayLike) -> Result:
         """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on."""
         x = self._points(x)
         counts = np.zeros(self.mode_of.max() + 1, np.uintp)
@@ -182,7 +197,7 @@ class Mixture:
         return Result({"counts": counts.astype(int), "outliers": outliers.value, "found": found.value}, "Rows by mode",
                       ("mode",))
 
-    def score_error(self, score, tau, *, process="ou", n=20000, seed=42):
+    def score_error(self, score: Field, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
         """Return the mean squared error of ``score(x, tau)`` over draws of the law at tau.
 
         Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each

@@ -1,5 +1,7 @@
 """How good samples and vector fields are."""
 
+from __future__ import annotations
+
 import ctypes
 
 import numpy as np
@@ -9,6 +11,7 @@ from heatball._context import call
 from heatball._errors import ArgumentError, Error
 from heatball._native import Memorisation, Mmd, MmdFloor, Speck
 from heatball._tables import Result
+from heatball._types import ArrayLike, Field, Floats, Integers
 from heatball.data import field_callback
 
 __all__ = ["artifact_threshold", "artifacts", "curl", "helmholtz", "kolmogorov", "memorisation", "mmd",
@@ -18,7 +21,7 @@ SPECKS = {speck.name.removeprefix("SPECK_").lower(): int(speck) for speck in Spe
 SIZE_MAX = 2**63 - 1
 
 
-def mmd(x, y, *, single=False, threads=0):
+def mmd(x: ArrayLike, y: ArrayLike, *, single: bool = False, threads: int = 0) -> Result:
     """Return the maximum mean discrepancy of two samples.
 
     The kernel is the mean over c = 1/4, 1/2, 1, 2, 4 of exp(-|a-b|^2/(2 c^2 h^2)), h the median
@@ -54,7 +57,7 @@ def mmd(x, y, *, single=False, threads=0):
     return _result(out, "Maximum mean discrepancy")
 
 
-def kolmogorov(x, y, *, threads=0):
+def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
     """Return Kolmogorov's distance of two samples in each column, whatever their units.
 
     Parameters
@@ -86,7 +89,8 @@ def kolmogorov(x, y, *, threads=0):
     return Result({"distance": distance, "floor": floor.value}, "Kolmogorov's distance by column", ("column",))
 
 
-def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
+def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, seed: int = 42, single: bool = False,
+              threads: int = 0) -> Result:
     """Return what `mmd` gives for rows of the same law: the floor for generated rows.
 
     `times` times, n rows of a against m rows of b, drawn without repetition.
@@ -128,7 +132,7 @@ def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
     return _result(out, "Maximum mean discrepancy of equal laws")
 
 
-def nearest(x, y, *, threads=0):
+def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, Floats]:
     """Return (index, distance): the nearest row of y to each row of x.
 
     Parameters
@@ -155,7 +159,7 @@ def nearest(x, y, *, threads=0):
     return index.astype(np.intp), distance
 
 
-def precision_recall(x, y, k=3, *, threads=0):
+def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0) -> tuple[float, float]:
     """Return (precision, recall) of generated rows x against real rows y, by k-th neighbours.
 
     Precision is the share of x within the k-th neighbour's distance of some row of y, that distance
@@ -188,7 +192,7 @@ def precision_recall(x, y, k=3, *, threads=0):
     return float(out[0]), float(out[1])
 
 
-def memorisation(x, held_out, training, *, threads=0):
+def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, threads: int = 0) -> Result:
     """Return how near generated rows x are to training rows, beside held-out real rows.
 
     Parameters
@@ -219,7 +223,8 @@ def memorisation(x, held_out, training, *, threads=0):
     return _result(out, "Nearness to training rows")
 
 
-def artifacts(images, theta, *, kind="median", least=1, threads=0):
+def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: int = 1,
+              threads: int = 0) -> tuple[Integers, int]:
     """Return (specks, affected): salt-and-pepper pixels of each image, and images with them.
 
     Parameters
@@ -257,7 +262,8 @@ def artifacts(images, theta, *, kind="median", least=1, threads=0):
     return specks.astype(np.intp), int(affected[0])
 
 
-def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0):
+def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "median", least: int = 1,
+                       threads: int = 0) -> float:
     """Return the smallest theta of `artifacts` that at most `share` of real images exceeds.
 
     Parameters
@@ -288,7 +294,7 @@ def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0)
     return float(theta[0])
 
 
-def curl(field, x, tau=0.0, *, probes=0, seed=42):
+def curl(field: Field, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42) -> tuple[float, float]:
     """Return (curl, error): the share of the antisymmetric part of a field's Jacobian.
 
     E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
@@ -332,7 +338,7 @@ def curl(field, x, tau=0.0, *, probes=0, seed=42):
     return float(values[0]), float(values[1])
 
 
-def helmholtz(field, hx, hy):
+def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     """Return the curl-free and the divergence-free part of a planar field on a regular grid.
 
     field - mean = gradient + rotation; the gradient is the nearest one in the mean square over the

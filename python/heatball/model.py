@@ -1,5 +1,7 @@
 """Trained score models: score, log-density, samples, likelihoods, files."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import math
@@ -8,6 +10,7 @@ import signal
 import tempfile
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from heatball._errors import ArgumentError, check
 from heatball._native import (PROGRESS, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo,
                               Process, Solver, library)
 from heatball._tables import Shown
+from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["Model", "load"]
 
@@ -28,7 +32,7 @@ DENOISES = {denoise.name.removeprefix("DENOISE_").lower(): int(denoise) for deno
 CHUNK = 1 << 14  # rows between two chances for KeyboardInterrupt; a multiple of the library's 256
 
 
-def load(path):
+def load(path: Path) -> Model:
     """Read a model from a file that `Model.save` or ``heatball train`` has written.
 
     Parameters
@@ -106,7 +110,13 @@ class Model(Shown):
     ((2, 2), (2,))
     """
 
-    def __init__(self):
+    info: dict[str, Any]
+    shift: Floats
+    scales: Floats
+    columns: list[str] | None
+    dim: int
+
+    def __init__(self) -> None:
         raise TypeError("a model is made by heatball.train or heatball.load")
 
     @classmethod
@@ -132,20 +142,20 @@ class Model(Shown):
         self.columns = None if names[0] is None else [name.decode() for name in names]
         return self
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("info", ()):
             return self.info[name]
         raise AttributeError(f"'Model' object has no attribute {name!r}")
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.info]
 
-    def _title(self):
+    def _title(self) -> str:
         return (f"Model in dimension {self.dim}: {self.head} head, method {self.method}, process "
                 f"{self.process}, width {self.width}, depth {self.depth}, {self.steps} steps"
                 + f", {self.classes} classes" * (self.classes > 0))
 
-    def _columns(self):
+    def _columns(self) -> dict[str, Any]:
         """What the title lacks, in words."""
         said = {"network": f"{self.parameters} parameters", "tau": f"{self.tau_min:g} to {self.tau_max:g}",
                 "seed": self.seed}
@@ -157,10 +167,11 @@ class Model(Shown):
             said["shift"], said["scales"] = self.shift, self.scales
         return {"name": list(said), "value": list(said.values())}
 
-    def _values(self):
+    def _values(self) -> dict[str, Any]:
         return {**self.info, "shift": self.shift, "scales": self.scales, "columns": self.columns}
 
-    def plot(self, x=None, *, tau=None, n=None, label=None, seed=1, ax=None):
+    def plot(self, x: ArrayLike | None = None, *, tau: float | None = None, n: int | None = None,
+             label: ArrayLike | None = None, seed: int = 1, ax: Any = None) -> Any:
         """Draw generated rows over what the model has learnt, by matplotlib; return the axes.
 
         On the line and in the plane with the learnt density (of the energy head) or score; above, the first two columns; of a
@@ -208,7 +219,7 @@ class Model(Shown):
                                 "there, or copy it")
         return self._handle
 
-    def score(self, x, tau, label=None, *, threads=0):
+    def score(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, threads: int = 0) -> Floats:
         """Return the gradient of ln u at x and tau, of shape (n, dim).
 
         x is (n, dim), tau a number above 0 or (n,); label, of a model with classes, a number or (n,),
@@ -221,7 +232,8 @@ class Model(Shown):
                  pointer(tau[part]), _ints(labels, part), pointer(out[part]))
         return out
 
-    def log_density(self, x, tau, label=None, *, threads=0):
+    def log_density(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *,
+                    threads: int = 0) -> Floats:
         """Return ln u at x and tau, of shape (n,); of a model with the energy head.
 
         Its gradient is `score`. It is normalised as well as it was learnt.
@@ -233,7 +245,8 @@ class Model(Shown):
                  pointer(tau[part]), _ints(labels, part), pointer(out[part]), None)
         return out
 
-    def divergence(self, x, tau, label=None, *, probes=0, seed=1, threads=0):
+    def divergence(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, probes: int = 0,
+                   seed: int = 1, threads: int = 0) -> Floats:
         """Return the divergence of the score, of shape (n,); exact, or by random probes."""
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(len(x))
@@ -242,9 +255,12 @@ class Model(Shown):
              pointer(out))
         return out
 
-    def generate(self, n, solver="sde", *, label=None, n_steps=None, n_correct=None, snr=None,
-                 det_tau=None, tau_min=None, tau_max=None, rho=None, denoise=None, clip=None,
-                 tolerance=None, ends=None, detail=None, seed=1, first=0, threads=0):
+    def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int | None = None,
+                 n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
+                 tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+                 denoise: str | None = None, clip: bool | None = None, tolerance: float | None = None,
+                 ends: ArrayLike | None = None, detail: float | None = None, seed: int = 1, first: int = 0,
+                 threads: int = 0) -> Floats:
         """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
 
         solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
@@ -281,8 +297,9 @@ class Model(Shown):
                 pointer(out))
         return out
 
-    def log_likelihood(self, x, *, label=None, probes=0, tau_min=None, tau_max=None, tolerance=None,
-                       threads=0):
+    def log_likelihood(self, x: ArrayLike, *, label: ArrayLike | None = None, probes: int = 0,
+                       tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
+                       threads: int = 0) -> Floats:
         """Return ln p(x) in nats, of shape (n,), by the probability-flow ODE.
 
         p is the law at tau_min, by default the smallest trained tau. probes is 0 for the exact
@@ -298,7 +315,7 @@ class Model(Shown):
                 pointer(out))
         return out
 
-    def log_normaliser(self, *, seed=1, threads=0):
+    def log_normaliser(self, *, seed: int = 1, threads: int = 0) -> tuple[float, float]:
         """Return ln of the integral of the model's density at tau_max, and the standard error of it.
 
         Of a model of a drift with the energy head; (0, 0) for "ou" and "ve", which start from a Gaussian.
@@ -309,7 +326,7 @@ class Model(Shown):
              pointer(out[1:]))
         return tuple(out.tolist())
 
-    def noised(self, x, tau, noise):
+    def noised(self, x: ArrayLike, tau: float, noise: ArrayLike) -> Floats:
         """Return rows x after the process has run for tau, with standard normals `noise` like x.
 
         Under "ou" and "ve"; under a drift x itself, whose law at tau has no formula.
@@ -324,7 +341,7 @@ class Model(Shown):
         a, b = (math.exp(-tau), -math.expm1(-2 * tau)) if self.process == "ou" else (1, 2 * tau)
         return x + self.scales * ((a - 1) * z + math.sqrt(b) * noise)
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write the model to a .safetensors file, which is whole or not there."""
         call("hb_model_save", 1, self._model, path_bytes("path", path))
 

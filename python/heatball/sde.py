@@ -1,11 +1,15 @@
 """Stochastic differential equations: solutions at points, and the mean-value residual."""
 
+from __future__ import annotations
+
 import ctypes
 import inspect
 import math
 import numbers
+from typing import Any, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
                                  shown, uint64)
@@ -15,6 +19,7 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._tables import Result, Shown
+from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
 from heatball.model import interruptible
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
@@ -64,18 +69,36 @@ class Solution(Shown):
     ('grid', (2, 1))
     """
 
-    def __init__(self, x, columns, time, tau, method, note, methods, samples, warnings):
+    x: Floats
+    density: Floats
+    density_se: Floats
+    log_density: Floats
+    log_density_se: Floats
+    score: Floats
+    score_se: Floats
+    entropy_density: Floats
+    entropy_density_se: Floats
+    time: Any  # float, or of several times an array
+    tau: Any
+    method: str
+    note: str
+    methods: list[Any]
+    samples: NDArray[Any]
+    warnings: dict[Any, str]
+
+    def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
+                 methods: list[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
         self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
         self.methods, self.samples, self.warnings = methods, samples, warnings
         for name, values in columns.items():
             setattr(self, name, values)
 
     @property
-    def t(self):
+    def t(self) -> Floats:
         """The time, or the times, as an array."""
         return np.atleast_1d(np.array(self.time, np.float64))
 
-    def _title(self):
+    def _title(self) -> str:
         n, dim = self.x.shape
         head = f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at "
         if np.ndim(self.time):
@@ -83,7 +106,7 @@ class Solution(Shown):
                     f"{len(self.warnings)} warnings")
         return head + f"time {self.time:g} (tau {self.tau:g}), {self.method}"
 
-    def _columns(self):
+    def _columns(self) -> dict[str, Any]:
         """A row for each time and point, with the names that the command gives its columns."""
         n, dim = self.x.shape
         times = len(self.t)
@@ -101,23 +124,23 @@ class Solution(Shown):
                    warning=np.array([self.warnings.get(key, "") for key in keys], object))
         return out
 
-    def _hidden(self):
+    def _hidden(self) -> tuple[str, ...]:
         return "entropy_density", "method", "samples", "warning"
 
-    def _notes(self):
+    def _notes(self) -> list[str]:
         shown = list(self.warnings.items())[:6]
         notes = [(f"time {self.t[key[0]]:g}, point {key[1]}" if isinstance(key, tuple) else f"point {key}") + f": {text}"
                  for key, text in shown]
         return notes + [f"... and {len(self.warnings) - 6} more warnings"] * (len(self.warnings) > 6)
 
-    def _values(self):
+    def _values(self) -> dict[str, Any]:
         names = ["x", "time", "tau", *(column.name.removeprefix("COLUMN_").lower() for column in Column), "method", "note",
                  "methods", "samples"]
         warnings = [dict(zip(("time", "point"), key), text=text) if isinstance(key, tuple) else dict(point=key, text=text)
                     for key, text in self.warnings.items()]
         return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
 
-    def plot(self, quantity="density", *, time=None, ax=None):
+    def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
         """Draw a quantity with its error, by matplotlib; return the axes.
 
         On the line: a curve with its error, of several times coloured by time. In the plane: a picture if the points are a
@@ -187,10 +210,14 @@ def _at_times(function, points, times):
     return values
 
 
-def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
-          facts=(), method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
-          path_times=None, state=None, save_every=None, resume=False, radius=None, lift=None, degree=0,
-          training=None, seed=1, threads=0, problem=None, convention=None):
+def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
+          time: ArrayLike | None = None, at: ArrayLike | None = None, *, dim: int | None = None,
+          params: Mapping[str, float] | None = None, facts: str | Sequence[str] = (), method: str = "auto",
+          samples: int | None = None, stderr: float | None = None, stderr_score: float | None = None,
+          max_time: float | None = None, paths: ArrayLike | None = None, path_times: ArrayLike | None = None,
+          state: Path | None = None, save_every: float | None = None, resume: bool = False,
+          radius: float | None = None, lift: int | None = None, degree: int = 0, training: int | None = None,
+          seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Solution:
     """Solve dx = f(x,t) dt + G(x,t) dW from an initial density, at points.
 
     Parameters
@@ -320,9 +347,11 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         return run.solve(settings)
 
 
-def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.1, 0.2, 0.4), *,
-             quantity="v", dim=None, params=None, facts=(), samples=None, lift=None, degree=0, seed=1,
-             threads=0, problem=None, convention=None):
+def residual(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
+             time: ArrayLike | None = None, at: ArrayLike | None = None, radii: ArrayLike = (0.1, 0.2, 0.4), *,
+             quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
+             facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,
+             seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Result:
     """Return the mean-value residual of a problem's solution at points, for several radii.
 
     R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
@@ -362,7 +391,7 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
                             array("radii", radii, 1))
 
 
-def mesh(*axes):
+def mesh(*axes: ArrayLike) -> Floats:
     """Return the points of a mesh, the last axis fastest, as `solve` takes them.
 
     Parameters

@@ -1,6 +1,9 @@
 """How long the mean-value hierarchy is guaranteed, and within what bounds."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Callable
 
 from heatball._arguments import c_int, real
 from heatball._context import call
@@ -15,7 +18,9 @@ WITH_DATA = ("u_lower", "u_upper", "v_bound", "w_bound", "radius", "radius_paper
              "score_bound_paper")
 
 
-def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_grad=None, at=None):
+def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float | Callable[[float], float], *,
+           theta: float = 0.9, u0_min: float | None = None, u0_max: float | None = None, u0_grad: float | None = None,
+           at: float | None = None) -> Result:
     """Return the time window in which a drift of this size is safe, and the bounds in it.
 
     For du/dtau = Lap u - div(F u), A = sup|F|, C = sup|div F| and K = A + C, a unique solution
