@@ -13,3 +13,4 @@ if "HEATBALL_BUILD" in os.environ:
                           str(pathlib.Path(os.environ["HEATBALL_BUILD"]) / "libheatball.so"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.environ.setdefault("MPLBACKEND", "Agg")  # figures without a screen

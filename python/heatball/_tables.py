@@ -132,7 +132,7 @@ class Result(Shown, dict):  # type: ignore[type-arg]
       column  distance
            0       0.5
            1         1
-      floor 1.48
+      floor 1
     """
 
     _name, _axes, _rows = "", (), ""

@@ -81,7 +81,16 @@ class Classifier:
 
     @classmethod
     def load(cls, path: Path) -> Classifier:
-        """Read a classifier from a file that `save` has written."""
+        """Read a classifier from a file that `save` has written.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> heatball.Classifier.load("/nowhere/side.safetensors")
+        Traceback (most recent call last):
+        ...
+        heatball.Error: cannot open /nowhere/side.safetensors: No such file or directory
+        """
         owner, handle = Handle(1), ctypes.POINTER(_CClassifier)()
         check(owner.pointer, library.hb_classifier_load(owner.pointer, path_bytes("path", path),
                                                         ctypes.byref(handle)))
@@ -103,7 +112,16 @@ class Classifier:
                 f"{self.width}, depth {self.depth}")
 
     def predict(self, x: ArrayLike, *, threads: int = 0) -> Floats:
-        """Return the probabilities of the classes, of shape (n, classes)."""
+        """Return the probabilities of the classes, of shape (n, classes).
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> x = np.random.default_rng(3).normal(size=(100, 2))
+        >>> side = heatball.Classifier(x, (x[:, 0] > 0).astype(int), width=8, epochs=2, batch=32)
+        >>> side.predict(x[:5]).sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0]
+        """
         x = rows("x", x, self.dim)
         if x.shape[1] != self.dim:
             raise ArgumentError(f"x has {x.shape[1]} columns; the classifier has dimension "
@@ -113,7 +131,19 @@ class Classifier:
         return out
 
     def save(self, path: Path) -> None:
-        """Write the classifier to a .safetensors file, which is whole or not there."""
+        """Write the classifier to a .safetensors file, which is whole or not there.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np, heatball
+        >>> x = np.random.default_rng(3).normal(size=(100, 2))
+        >>> side = heatball.Classifier(x, (x[:, 0] > 0).astype(int), width=8, epochs=2, batch=32)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     side.save(os.path.join(directory, "side.safetensors"))
+        ...     os.listdir(directory)
+        ['side.safetensors']
+        """
         call("hb_classifier_save", 1, self._handle, path_bytes("path", path))
 
 

@@ -140,18 +140,43 @@ class Mixture:
         return f"Mixture of {k} Gaussian{'s' * (k != 1)} in dimension {dim}{name}"
 
     def mean(self) -> Floats:
-        """Return the mean, of shape (dim,)."""
+        """Return the mean, of shape (dim,).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.mean()
+        array([0.5])
+        """
         return self.weights @ self.means
 
     def covariance(self) -> Floats:
-        """Return the covariance, of shape (dim, dim)."""
+        """Return the covariance, of shape (dim, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.covariance()
+        array([[1.]])
+        """
         away = self.means - self.mean()
         return (np.einsum("k,kij->ij", self.weights, self.covariances)
                 + np.einsum("k,ki,kj->ij", self.weights, away, away))
 
     def sample(self, n: int, *, seed: int = 42, first: int = 0, tau: float = 0.0, process: str = "ou",
                threads: int = 0) -> Floats:
-        """Return draws first .. first+n-1 of the law at tau, of shape (n, dim)."""
+        """Return draws first .. first+n-1 of the law at tau, of shape (n, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> moons = heatball.dataset("two_moon")
+        >>> x = moons.sample(1000, seed=7, tau=0.3)
+        >>> bool((moons.sample(10, seed=7, first=990, tau=0.3) == x[990:]).all())
+        True
+        """
         first, n = draws(first, n)
         x = np.empty((n, self.means.shape[1]))
         with self._open(threads) as handle:
@@ -160,14 +185,30 @@ class Mixture:
         return x
 
     def log_density(self, x: ArrayLike, tau: float = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
-        """Return ln u(x, tau), of shape (n,); x is (n, dim)."""
+        """Return ln u(x, tau), of shape (n,); x is (n, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.log_density([[0.0], [1.0]]).round(6).tolist()
+        [-2.225791, -0.513362]
+        """
         x = self._points(x)
         out = np.empty(len(x))
         self._evaluate(x, tau, process, threads, pointer(out), None)
         return out
 
     def score(self, x: ArrayLike, tau: float = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
-        """Return the gradient of ln u at x (n, dim) and tau, of shape (n, dim)."""
+        """Return the gradient of ln u at x (n, dim) and tau, of shape (n, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.score([[0.0]]).round(6).tolist()
+        [[2.0]]
+        """
         x = self._points(x)
         out = np.empty(x.shape)
         self._evaluate(x, tau, process, threads, None, pointer(out))
@@ -186,7 +227,20 @@ class Mixture:
                  pointer(x), real("tau", tau), log_density, score)
 
     def modes(self, x: ArrayLike) -> Result:
-        """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on."""
+        """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.modes([[-1.2], [0.9], [1.1], [9.0]])
+        Rows by mode
+          mode  counts
+             0       1
+             1       2
+          outliers 1
+          found 2
+        """
         x = self._points(x)
         counts = np.zeros(self.mode_of.max() + 1, np.uintp)
         outliers, found = ctypes.c_size_t(), ctypes.c_int()
@@ -202,6 +256,15 @@ class Mixture:
 
         Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each
         with its error all_se, low_se, high_se; grid (over a lattice where u > 1e-4; 2-D only).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> wrong = lambda x, tau: 1.1 * m.score(x, tau)
+        >>> found = m.score_error(wrong, 0.3, n=2000)
+        >>> abs(found.all - 0.01 * (m.score(m.sample(20000, tau=0.3), 0.3)**2).mean()) < 5 * found.all_se
+        True
         """
         failures, out = [], ScoreError()
         callback = field_callback(function("score", score), self.means.shape[1], failures)

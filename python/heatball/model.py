@@ -101,10 +101,10 @@ class Model(Shown):
     >>> model = heatball.train(heatball.dataset("two_moon"), n=500, steps=20, width=16, depth=2)
     >>> model
     Model in dimension 2: energy head, method hb, process ou, width 16, depth 2, 20 steps
-         name            value
-      network   627 parameters
-          tau       0.001 to 3
-         seed               42
+         name           value
+      network  465 parameters
+          tau      0.001 to 3
+         seed              42
     >>> x = np.array([[0.3, -0.2], [1.4, 0.5]])
     >>> model.score(x, 0.2).shape, model.log_density(x, [0.2, 0.7]).shape
     ((2, 2), (2,))
@@ -224,6 +224,13 @@ class Model(Shown):
 
         x is (n, dim), tau a number above 0 or (n,); label, of a model with classes, a number or (n,),
         -1 for none.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.score([[0.3, -0.2], [1.4, 0.5]], [0.1, 0.7]).shape
+        (2, 2)
         """
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(x.shape)
@@ -237,6 +244,15 @@ class Model(Shown):
         """Return ln u at x and tau, of shape (n,); of a model with the energy head.
 
         Its gradient is `score`. It is normalised as well as it was learnt.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> x, h = np.array([[0.3, -0.2]]), np.array([[0.01, 0.0]])
+        >>> slope = (model.log_density(x + h, 0.5) - model.log_density(x - h, 0.5)) / 0.02
+        >>> bool(abs(slope[0] - model.score(x, 0.5)[0, 0]) < 1e-2)
+        True
         """
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(len(x))
@@ -247,7 +263,15 @@ class Model(Shown):
 
     def divergence(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, probes: int = 0,
                    seed: int = 1, threads: int = 0) -> Floats:
-        """Return the divergence of the score, of shape (n,); exact, or by random probes."""
+        """Return the divergence of the score, of shape (n,); exact, or by random probes.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.divergence([[0.3, -0.2]], 0.5).shape
+        (1,)
+        """
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(len(x))
         call("hb_model_divergence", threads, self._model, c_int("probes", probes, 0, INT_MAX),
@@ -273,6 +297,14 @@ class Model(Shown):
         A model of a drift starts from the rows `ends`, of shape (k, dim), where its process was at tau_max, by
         default from those that it keeps of its training (at most 4096); from sample k on their copies are
         moved first. detail is the variance of the finest details of its law, which steps go by.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> x = model.generate(6, n_steps=20, seed=5)
+        >>> x.shape, np.array_equal(model.generate(2, n_steps=20, seed=5, first=4), x[4:])
+        ((6, 2), True)
         """
         first, n = draws(first, n)
         settings = _settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps, n_correct=n_correct,
@@ -305,6 +337,13 @@ class Model(Shown):
         p is the law at tau_min, by default the smallest trained tau. probes is 0 for the exact
         divergence, else the number of random probes that estimate it, for large dim. Of a model of a drift
         (energy head) all values share the error of `log_normaliser`.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.log_likelihood([[0.3, -0.2], [1.4, 0.5]]).shape
+        (2,)
         """
         x, _, labels = self._points(x, 1.0, label)
         settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
@@ -320,6 +359,13 @@ class Model(Shown):
 
         Of a model of a drift with the energy head; (0, 0) for "ou" and "ve", which start from a Gaussian.
         `log_likelihood` takes the value of seed 1 off.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.log_normaliser()
+        (0.0, 0.0)
         """
         out = np.empty(2)
         call("hb_model_log_normaliser", threads, self._model, uint64("seed", seed), pointer(out),
@@ -330,6 +376,13 @@ class Model(Shown):
         """Return rows x after the process has run for tau, with standard normals `noise` like x.
 
         Under "ou" and "ve"; under a drift x itself, whose law at tau has no formula.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.noised([[1.0, 2.0]], np.log(2), [[0.0, 0.0]]).round(6).tolist()
+        [[0.5, 1.0]]
         """
         x, noise = self._points(x, 1.0, None)[0], rows("noise", noise, self.dim)
         if x.shape != noise.shape:
@@ -342,7 +395,19 @@ class Model(Shown):
         return x + self.scales * ((a - 1) * z + math.sqrt(b) * noise)
 
     def save(self, path: Path) -> None:
-        """Write the model to a .safetensors file, which is whole or not there."""
+        """Write the model to a .safetensors file, which is whole or not there.
+
+        Examples
+        --------
+        >>> import os, tempfile, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = os.path.join(directory, "ring.safetensors")
+        ...     model.save(path)
+        ...     twin = heatball.load(path)
+        >>> twin.info == model.info
+        True
+        """
         call("hb_model_save", 1, self._model, path_bytes("path", path))
 
     def _points(self, x, tau, label):
