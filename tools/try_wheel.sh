@@ -11,10 +11,16 @@ root=${2:-}
 [ -f "$wheel" ] || { echo "try_wheel: $wheel is not there; run make wheel" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "try_wheel: a chroot needs root" >&2; exit 2; }
 command -v debootstrap >/dev/null || { echo "try_wheel: debootstrap is missing: apt-get install debootstrap" >&2; exit 2; }
+temporary=
 if [ -z "$root" ]; then
     root=$(mktemp -d)
-    trap 'rm -rf "$root"' EXIT
+    temporary=$root
 fi
+finish() {
+    umount "$root/proc" 2>/dev/null || :
+    if [ -n "$temporary" ]; then rm -rf --one-file-system "$temporary"; fi
+}
+trap finish EXIT
 if [ ! -x "$root/usr/bin/python3" ]; then
     echo "try_wheel: making a minimal $suite in $root"
     debootstrap --variant=minbase --include=python3,python3-venv,python3-pip,python3-numpy "$suite" "$root" >"$root.log" 2>&1 ||
@@ -23,7 +29,7 @@ if [ ! -x "$root/usr/bin/python3" ]; then
 fi
 rm -rf "$root/try" && mkdir "$root/try" && cp "$wheel" "$root/try"
 cat >"$root/try/try.py" <<'PYTHON'
-import ctypes, os, sys
+import bz2, ctypes, lzma, os, ssl, sys
 import numpy as np
 
 
@@ -77,7 +83,7 @@ venv/bin/python try.py
 export PATH=/try/venv/bin:/usr/bin:/bin
 heatball --version
 heatball solve --drift "x1 - x1^3" --noise 1 --initial "gaussian(mean=0,var=1)" --time 1 --at "-1;0;0.5"
-heatball train --data elongated_gmm --width 32 --epochs 20 -q -o long.safetensors
+heatball train --data elongated_gmm --method dsm --width 32 --epochs 20 -q -o long.safetensors
 heatball generate long.safetensors -n 100 -q -o long.csv
 heatball sample --measure kappa --dim 7 -n 1000 -o k.npy
 echo "a figure without gnuplot:"
@@ -85,6 +91,7 @@ heatball generate long.safetensors -n 100 -q -o long.svg || echo "(exit $?)"
 venv/bin/pip uninstall --quiet --yes heatball
 [ -z "$(find venv -path '*heatball*')" ] || { echo "left behind by pip uninstall:"; find venv -path '*heatball*'; exit 1; }
 SHELL
-unset LD_LIBRARY_PATH PYTHONPATH HEATBALL_LIBRARY
+# The loader finds a command's own libraries by /proc/self/exe.
+[ -e "$root/proc/self" ] || mount -t proc proc "$root/proc"
 chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LC_ALL=C.UTF-8 sh /try/try.sh
 echo "try_wheel: the wheel works in a minimal $suite"

@@ -41,11 +41,10 @@ def plot_solution(s: Any, quantity: str, time: Any, ax: Any) -> Any:
     if quantity not in names:
         raise ArgumentError(f"quantity is {shown(quantity)}; it must be density, log_density, entropy_density, score or score_1 "
                             f".. score_{dim}")
-    if len(s.x) == 0:
-        raise ArgumentError("the solution has no points; there is nothing to draw")
-    times, which = s.t, range(len(s.t))
+    times = s.t
+    which: Sequence[int] = range(len(times))
     if time is not None:
-        which = [_nearest(times, real("time", time))]
+        which = [int(np.argmin(np.abs(times - real("time", time))))]
     if quantity == "score" and dim == 2:
         return _pictures(s, quantity, which, ax)
     values, errors = _values(s, quantity)
@@ -54,15 +53,6 @@ def plot_solution(s: Any, quantity: str, time: Any, ax: Any) -> Any:
     if dim == 2:
         return _pictures(s, quantity, which, ax)
     return _by_number(new_axes(ax), values, errors, times, which, quantity)
-
-
-def _nearest(times: Any, wanted: float) -> int:
-    if np.isinf(wanted):
-        found = np.flatnonzero(times == wanted)
-        if len(found) == 0:
-            raise ArgumentError(f"time is {wanted}; it is none of the solution's")
-        return int(found[0])
-    return int(np.argmin(np.abs(times - wanted)))
 
 
 def _values(s: Any, quantity: str) -> tuple[Any, Any]:
@@ -212,10 +202,8 @@ def _arrows(ax: Any, x: Any, score: Any) -> None:
 def _by_number(ax: Any, values: Any, errors: Any, times: Any, which: Sequence[int], quantity: str) -> Any:
     """Above the plane: points by their number, or of several times curves over time."""
     if len(which) > 1:
-        finite = np.isfinite(times)
-        _curves(ax, times[finite], values[finite].T, errors[finite].T, np.arange(values.shape[1]), range(values.shape[1]), "t",
-                quantity, "point")
-        return ax
+        points = range(values.shape[1])
+        return _curves(ax, times, values.T, errors.T, np.arange(len(points)), points, "t", quantity, "point")
     y, e = values[which[0]], errors[which[0]]
     known, places = np.isfinite(e), np.arange(len(y))
     ax.errorbar(places[known], y[known], e[known], fmt="o", markersize=4, capsize=3)

@@ -54,12 +54,12 @@ class Shown:
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in [heads, *rows]]
         lines = lines if rows else []
         lines += [f"... and {left} more"] * (left > 0) + list(self._notes())
-        return "\n  ".join([self._title(), *lines])
+        return "\n  ".join([self._title(), *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
         heads, rows, left = _cells(self._columns(), set(self._hidden()))
         def line(cells: Sequence[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell.strip())}</{tag}>" for cell in cells) + "</tr>"
 
         body = "".join(line(row, "td") for row in rows)
         table = f"<table><thead>{line(heads, 'th')}</thead><tbody>{body}</tbody></table>" if rows else ""
@@ -256,6 +256,12 @@ def _with_error(value: Any, error: Any) -> str:
     return number(value) if error is None else f"{number(value)} ± {number(error, 2)}"
 
 
+def _aligned(values: list[str], errors: list[str]) -> list[str]:
+    """Values with their errors, one ± below the other; a value without an error stands alone."""
+    left, right = max(map(len, values), default=0), max(map(len, errors), default=0)
+    return [f"{value:>{left}} " + (f"± {error:<{right}}" if error else " " * (right + 2)) for value, error in zip(values, errors)]
+
+
 def _cells(columns: Mapping[str, Any], hidden: set[str]) -> tuple[list[str], list[list[str]], int]:
     """Return heads, rows of texts and the number of rows that are left out, with errors beside their values."""
     n, limit = len(next(iter(columns.values()), ())), NAMES if "name" in columns else ROWS
@@ -273,6 +279,7 @@ def _cells(columns: Mapping[str, Any], hidden: set[str]) -> tuple[list[str], lis
             continue
         errors = columns.get(f"{name}_se")
         heads.append(name)
-        texts.append([_with_error(values[i], None if errors is None else errors[i]) for i in some])
+        texts.append([number(values[i]) for i in some] if errors is None else
+                     _aligned([number(values[i]) for i in some], [number(errors[i], 2) for i in some]))
     rows = [list(row) for row in zip(*texts)]
     return heads, rows, n - len(rows)
