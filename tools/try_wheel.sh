@@ -87,7 +87,8 @@ heatball train --data elongated_gmm --method dsm --width 32 --epochs 20 -q -o lo
 heatball generate long.safetensors -n 100 -q -o long.csv
 heatball sample --measure kappa --dim 7 -n 1000 -o k.npy
 echo "a figure without gnuplot:"
-heatball generate long.safetensors -n 100 -q -o long.svg || echo "(exit $?)"
+heatball generate long.safetensors -n 100 -q -o long.png || echo "(exit $?)"
+heatball solve --drift "-x" --noise 1 --initial "gaussian(mean=0,var=1)" --time 1 --at 0 -q --plot ou.png || echo "(exit $?)"
 venv/bin/pip uninstall --quiet --yes heatball
 [ -z "$(find venv -path '*heatball*')" ] || { echo "left behind by pip uninstall:"; find venv -path '*heatball*'; exit 1; }
 SHELL

@@ -115,7 +115,7 @@ def _bar_of_labels(ax: Any, labels: Any, name: str) -> None:
     from matplotlib.colors import ListedColormap, Normalize
     n = len(labels)
     bar = ax.figure.colorbar(ScalarMappable(Normalize(-0.5, n - 0.5), ListedColormap(_colours(n))), ax=ax)
-    places = np.unique(np.linspace(0, n - 1, 6).round().astype(int))
+    places = np.arange(0, n, -(-(n - 1) // 6))
     bar.set_ticks(places)
     bar.set_ticklabels([f"{labels[place]:g}" for place in places])
     bar.set_label(name)
