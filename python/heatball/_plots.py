@@ -39,12 +39,15 @@ def plot_solution(s: Any, quantity: str, time: Any, ax: Any) -> Any:
     dim = s.x.shape[1]
     names = ["density", "log_density", "entropy_density", "score", *(f"score_{j + 1}" for j in range(dim))]
     if quantity not in names:
-        raise ArgumentError(f"quantity is {shown(quantity)}; it must be density, log_density, entropy_density, score or score_1 "
-                            f".. score_{dim}")
+        raise ArgumentError(f"quantity is {shown(quantity)}; it must be {', '.join(names[:4])}"
+                            + (f" or one of score_1 .. score_{dim}" if dim > 1 else " or score_1"))
     times = s.t
     which: Sequence[int] = range(len(times))
     if time is not None:
-        which = [int(np.argmin(np.abs(times - real("time", time))))]
+        time = real("time", time)
+        if np.isnan(time):
+            raise ArgumentError("time is nan; it must be a number")
+        which = [int(np.argmin(np.abs(times - time)))]
     if quantity == "score" and dim == 2:
         return _pictures(s, quantity, which, ax)
     values, errors = _values(s, quantity)
@@ -130,8 +133,10 @@ def _pictures(s: Any, quantity: str, which: Sequence[int], ax: Any) -> Any:
     arrows = quantity == "score"
     values, errors = _values(s, "density" if arrows else quantity)
     finite = values[list(which)][np.isfinite(values[list(which)])]
-    span = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
-    cut = quantity == "log_density" and finite.size > 0 and span["vmin"] < span["vmax"] - LOG_SPAN
+    if finite.size == 0:
+        raise ArgumentError(f"{quantity} is finite at no point; there is nothing to draw")
+    span = {"vmin": finite.min(), "vmax": finite.max()}
+    cut = quantity == "log_density" and span["vmin"] < span["vmax"] - LOG_SPAN
     if cut:
         span["vmin"] = span["vmax"] - LOG_SPAN
     columns = min(len(which), 3)
@@ -228,6 +233,8 @@ def plot_result(result: Any, names: Sequence[str], ax: Any) -> Any:
     axes = list(result._axes) or list(table)[:1]
     drawable = [name for name in table if name not in axes and not name.endswith("_se")
                 and np.issubdtype(table[name].dtype, np.number)]
+    if not drawable:
+        raise ArgumentError(f"this result has no numbers to draw over {axes[-1]}")
     for name in names:
         if name not in drawable:
             raise ArgumentError(f"{shown(name)} cannot be drawn; it must be one of {', '.join(drawable)}")
@@ -268,16 +275,18 @@ def _logarithmic(scale: Any, values: Any) -> None:
 
 # ---- models ---------------------------------------------------------------------------------------
 
-def plot_model(model: Any, x: Any, tau: Any, n: int, label: Any, seed: int, ax: Any) -> Any:
+def plot_model(model: Any, x: Any, tau: Any, n: int | None, label: Any, seed: int, ax: Any) -> Any:
     """`Model.plot`."""
     pyplot()
     made = x is None
     if made:
-        n = 40 if model.image_height and n is None else n or 500
+        n = (40 if model.image_height else 500) if n is None else n
         x = model.generate(n, label=label, seed=seed)
     x = model._points(x, 1.0, None)[0]
     if len(x) == 0:
         raise ArgumentError("there are no rows to draw")
+    if not np.isfinite(x).all():
+        raise ArgumentError("x has values that are not finite; they cannot be drawn")
     ax = new_axes(ax)
     if model.image_height:
         return _images(ax, model, x)

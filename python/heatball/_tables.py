@@ -147,6 +147,9 @@ class Result(Shown, dict):  # type: ignore[type-arg]
         except KeyError:
             raise AttributeError(f"the result has no {name!r}; it has {', '.join(map(str, self))}") from None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *map(str, self)]
 

@@ -110,6 +110,8 @@ def test_a_result_is_the_dict_that_it_was():
     with pytest.raises(KeyError):
         constants["mmd"]
     assert len(cells(repr(constants))) == len(constants) + 1
+    constants.C1 = 3
+    assert constants["C1"] == 3
 
 
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda one: one.copy(), lambda one: pickle.loads(pickle.dumps(one))])
@@ -207,6 +209,9 @@ def test_pictures_in_the_plane(plane, axes):
     assert np.array_equal(again, plane.density[1].reshape(5, 4).T)  # a mesh in any order
     with pytest.raises(heatball.ArgumentError, match="choose it by time="):
         plane.plot(ax=axes)
+    shuffled.density = np.full((2, 20), np.nan)
+    with pytest.raises(heatball.ArgumentError, match="density is finite at no point"):
+        shuffled.plot()
 
 
 def test_points_that_are_no_mesh(axes):
@@ -226,6 +231,8 @@ def test_above_the_plane(axes):
         s.plot("score")
     with pytest.raises(heatball.ArgumentError, match="quantity is 'score_5'; it must be density, log_density"):
         s.plot("score_5")
+    with pytest.raises(heatball.ArgumentError, match="time is nan"):
+        s.plot(time=np.nan)
 
 
 def test_pictures_of_models(model, axes):
@@ -241,6 +248,10 @@ def test_pictures_of_models(model, axes):
     assert np.array_equal(sheet[:5, :4], pixels[0]) and np.array_equal(sheet[:5, 5:9], pixels[1])
     with pytest.raises(heatball.ArgumentError, match="x has 3 columns; the model has dimension 2"):
         model.plot(np.zeros((4, 3)))
+    with pytest.raises(heatball.ArgumentError, match="not finite"):
+        model.plot(np.full((4, 2), np.nan))
+    with pytest.raises(heatball.ArgumentError, match="no rows"):
+        model.plot(n=0)
 
 
 def test_pictures_of_results(judged, tmp_path, axes):
