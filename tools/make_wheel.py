@@ -48,6 +48,8 @@ place = importlib.util.find_spec("heatball")
 if place is None:
     sys.exit("heatball: the Python package heatball is not installed for " + sys.executable)
 command = os.path.join(place.submodule_search_locations[0], "bin", "heatball")
+# Where the command starts python3 itself, it is this one.
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
 try:
     os.execv(command, ["heatball", *sys.argv[1:]])
 except OSError as error:

@@ -40,7 +40,7 @@ def evaluate(model: Model, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.
 
     Returns
     -------
-    dict
+    Result, a dict
         tau: a list of dicts with tau, curl and curl_se (in dim 2 and more; of the model's coordinates
         z), and, of a mixture and a model that is not standardised, of the process "ou" or "ve", the mean
         squared error of the score mse, mse_low (over the fifth of the draws with the lowest density),

@@ -43,7 +43,7 @@ def constants(dim: int, lift: int = 0) -> Result:
 
     Returns
     -------
-    dict
+    Result, a dict
         The keys are those of ``heatball constants --json``: dim, lift, C1, C2, C3, c_g, volume,
         sigma_star, R_max, mean_sigma, one_plus_chi2 (``math.inf`` for D <= 2), C_d, C_sharp,
         source_mass, gradient_mass, cylinder_volume, cylinder_ratio.

@@ -38,7 +38,7 @@ def mmd(x: ArrayLike, y: ArrayLike, *, single: bool = False, threads: int = 0) -
 
     Returns
     -------
-    dict
+    Result, a dict
         mmd (the root of the biased estimate), mmd2 (the unbiased one of the square, which may be
         negative), mmd2_se (its standard error), bandwidth (h).
 
@@ -68,7 +68,7 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
 
     Returns
     -------
-    dict
+    Result, a dict
         distance, of shape (dim,): the largest difference of the shares of rows of x and of y below a
         value; floor: what samples of equal laws exceed in any of the columns with probability 5 % at
         most.
@@ -112,7 +112,7 @@ def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, se
 
     Returns
     -------
-    dict
+    Result, a dict
         mmd, mmd2: means over the times; mmd_upper, mmd2_upper: their 95 % quantiles.
 
     Examples
@@ -203,7 +203,7 @@ def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, thre
 
     Returns
     -------
-    dict
+    Result, a dict
         median, real_median: of the distances to the nearest training row, of x and of held_out;
         ratio of them, 1 when x is as far as real rows are, 0 for copies; near: the 1st percentile
         of the real distances; share of x nearer than that.
@@ -353,7 +353,7 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
 
     Returns
     -------
-    dict
+    Result, a dict
         gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their shares of the
         sum of squares.
 

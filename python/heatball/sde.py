@@ -369,7 +369,7 @@ def residual(drift: Drift | None = None, noise: Noise | None = None, initial: In
 
     Returns
     -------
-    dict
+    Result, a dict
         radius of shape (k,); residual, residual_se, scaled, scaled_se of shape (n, k).
 
     Examples

@@ -41,7 +41,7 @@ def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float
 
     Returns
     -------
-    dict
+    Result, a dict
         The keys are those of ``heatball budget --json``: dim, theta, drift_sup, div_sup (the last
         two only when both are numbers); C_d, C_sharp, T0, T0_paper (Lambda(T0) = theta;
         ``math.inf`` when K = 0), T, K, Lambda, Lambda_paper, inside, inside_paper (bool); with
