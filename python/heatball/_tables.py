@@ -116,8 +116,9 @@ class Result(Shown, dict):  # type: ignore[type-arg]
     title : str
         Its first line.
     axes : sequence of str
-        What the axes of its arrays are, if they make one table: ("point", "radius") for arrays of shape (n, k). An
-        entry with the name of an axis has the values along it; else its places 0, 1, ... are counted.
+        What the axes of its arrays are, if they make one table: ("point", "radius") for arrays of shape (n, k), or
+        (n, k, dim) for vectors, which have a column for each component. An entry with the name of an axis has the values
+        along it; else its places 0, 1, ... are counted.
     rows : str
         The entry, if any, that is a list of dicts: the rows of the table.
 
@@ -164,19 +165,30 @@ class Result(Shown, dict):  # type: ignore[type-arg]
         if self._rows:
             names = list(dict.fromkeys(name for row in self[self._rows] for name in row))
             return {name: [row.get(name, np.nan) for row in self[self._rows]] for name in names}
-        long = {name: value for name, value in self.items()
-                if self._axes and np.ndim(value) == len(self._axes) and name not in self._axes}
-        if not long:
+        depth = len(self._axes)
+        shapes = [np.shape(value)[:depth] for name, value in self.items()
+                  if depth and np.ndim(value) in (depth, depth + 1) and name not in self._axes]
+        if not shapes:
             return {}
-        shape = np.shape(next(iter(long.values())))
-        places = [np.asarray(self[axis]) if axis in self else np.arange(n) for axis, n in zip(self._axes, shape)]
-        mesh = np.meshgrid(*places, indexing="ij")
-        return {**{axis: part.ravel() for axis, part in zip(self._axes, mesh)},
-                **{name: np.ravel(value) for name, value in long.items() if np.shape(value) == shape}}
+        shape = shapes[0]
+        places = [np.asarray(self[axis]) if np.shape(self.get(axis)) == (n,) else np.arange(n)
+                  for axis, n in zip(self._axes, shape)]
+        out = {axis: part.ravel() for axis, part in zip(self._axes, np.meshgrid(*places, indexing="ij"))}
+        for name, value in self.items():
+            if np.shape(value) == shape:
+                out[name] = np.ravel(value)
+            elif np.ndim(value) == depth + 1 and np.shape(value)[:depth] == shape:  # vectors: a column for each component
+                stem, error = (name[:-3], "_se") if name.endswith("_se") else (name, "")
+                for j, part in enumerate(np.reshape(value, (-1, np.shape(value)[-1])).T):
+                    out[f"{stem}_{j + 1}{error}"] = part
+        return out
 
     def _single(self) -> dict[str, Any]:
-        table = {*self._table(), self._rows}
-        return {name: value for name, value in self.items() if name not in table} if len(table) > 1 else {}
+        if not self._table():
+            return {}
+        depth, table = len(self._axes), {*self._table(), self._rows}
+        return {name: value for name, value in self.items()
+                if name not in table and not (depth and np.ndim(value) == depth + 1)}
 
     def _columns(self) -> dict[str, Any]:
         table = self._table()

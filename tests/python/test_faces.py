@@ -131,6 +131,15 @@ def test_results_of_every_kind_have_their_table(judged, model):
     assert model.to_dict()["dim"] == 2 and model.to_dict()["scales"] == [1, 1]
 
 
+def test_vectors_have_a_column_for_each_component():
+    values, errors = np.arange(12.0).reshape(2, 3, 2), np.full((2, 3, 2), 0.5)
+    r = heatball.Result({"radius": np.full((2, 3), 0.1), "scaled": values, "scaled_se": errors, "n": 7}, "t", ("point", "radius"))
+    frame = r.to_pandas()
+    assert list(frame.columns) == ["point", "radius", "scaled_1", "scaled_2", "scaled_1_se", "scaled_2_se"]
+    assert frame["scaled_2"].tolist() == values[..., 1].ravel().tolist() and frame.attrs == {"n": 7}
+    assert "11 ± 0.5" in repr(r) and repr(r).endswith("n 7")
+
+
 # ---- conversions -----------------------------------------------------------------------------------
 
 def test_to_dict_is_json(plane):
