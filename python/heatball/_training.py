@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import sys
@@ -15,12 +14,12 @@ from heatball._arguments import (choice, filled, function, pair, path_bytes, poi
                                  setting_rows, shown, texts)
 from heatball._context import call, context, team_rank
 from heatball._errors import ArgumentError
-from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
-                              SettingKind, Standardise, TrainSettings, library)
+from heatball._interrupt import interruptible
+from heatball._native import TRAIN_WATCH, Model as _CModel, SettingKind, Standardise, TrainSettings, library
+from heatball._process import drift_problem
 from heatball._types import ArrayLike, Path
 from heatball.data import Mixture, dataset
-from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
-from heatball.sde import drift_text, fill_parameters
+from heatball.model import HEADS, PROCESSES, Model, integers, rows
 
 __all__ = ["train"]
 
@@ -141,7 +140,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
     settings.log = None if log is None else path_bytes("log", log)
     settings.resume = bool(resume)
     labels, classes = _classes(labels, len(x))
-    with interruptible(threads, _reporter(progress)) as run, _drift(drift, params, x.shape[1]) as problem:
+    with interruptible(threads, _reporter(progress)) as run, drift_problem(drift, params, x.shape[1]) as problem:
         settings.drift = problem
         _watch(settings, watch, run, len(x))
         handle = ctypes.POINTER(_CModel)()
@@ -229,31 +228,6 @@ def _classes(labels, n):
         row = int(labels.argmin())
         raise ArgumentError(f"the label of row {row + 1} is {labels[row]}; it must be 0 or more")
     return labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)), int(labels.max(initial=0)) + 1
-
-
-@contextlib.contextmanager
-def _drift(drift, params, dim):
-    """Yield the problem of a drift, or None; with noise sqrt(2) its t is tau."""
-    if drift is None:
-        if params:
-            raise ArgumentError("params is given without drift")
-        yield None
-        return
-    settings = ProblemSettings()
-    library.hb_problem_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    settings.dim, settings.noise = dim, b"sqrt(2)"
-    if callable(drift):
-        raise TypeError("drift is a function; a model keeps its drift as text, so it must be text, as "
-                        "\"x - x^3, -y\"")
-    settings.drift = drift_text(drift)
-    keep = fill_parameters(settings, params or {})
-    problem = ctypes.POINTER(Problem)()
-    call("hb_problem_create", 1, ctypes.byref(settings), ctypes.byref(problem))
-    try:
-        yield problem
-    finally:
-        library.hb_problem_destroy(problem)
-        del keep
 
 
 # ---- callbacks ----------------------------------------------------------------------------------

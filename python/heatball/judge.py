@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
 from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, uint64
+from heatball._callables import Callbacks, as_field
 from heatball._context import call
-from heatball._errors import ArgumentError, Error
+from heatball._errors import ArgumentError
+from heatball._interrupt import interruptible
 from heatball._native import Memorisation, Mmd, MmdFloor, Speck
 from heatball._tables import Result
-from heatball._types import ArrayLike, Field, Floats, Integers
-from heatball.data import field_callback
+from heatball._types import ArrayLike, Floats, Integers
 
 __all__ = ["artifact_threshold", "artifacts", "curl", "helmholtz", "kolmogorov", "memorisation", "mmd",
            "mmd_floor", "nearest", "precision_recall"]
@@ -294,7 +296,8 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
     return float(theta[0])
 
 
-def curl(field: Field, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42) -> tuple[float, float]:
+def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42,
+         process: Any = "ou") -> tuple[float, float]:
     """Return (curl, error): the share of the antisymmetric part of a field's Jacobian.
 
     E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
@@ -302,7 +305,7 @@ def curl(field: Field, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed:
     Parameters
     ----------
     field : callable
-        field(x, tau) of shape (n, dim) for x of shape (n, dim).
+        field(x, tau) of shape (n, dim) for x of shape (n, dim) and tau of shape (n,); or a Model or Mixture.
     x : array_like of shape (n, dim)
         Points, dim 2 or more.
     tau : float
@@ -311,6 +314,8 @@ def curl(field: Field, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed:
         0: the whole Jacobian; 2 to dim-1: that many random directions, for large dim.
     seed : int
         Of the directions.
+    process : str
+        Of a Mixture: "ou" or "ve".
 
     Returns
     -------
@@ -323,18 +328,11 @@ def curl(field: Field, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed:
     >>> round(heatball.curl(lambda x, tau: np.stack([x[:, 0] + 2 * x[:, 1], -x[:, 1]], 1), x)[0], 6)
     0.333333
     """
-    x, failures = array("x", x, 2), []
-    values = np.empty(2)
-    callback = field_callback(field, x.shape[1], failures)
-    try:
-        call("hb_judge_curl", 0, x.shape[1], c_int("probes", probes, 0, INT_MAX),
-             uint64("seed", seed), len(x), pointer(x), real("tau", tau), callback, None,
-             pointer(values), pointer(values[1:]))
-    except Error:
-        if not failures:
-            raise
-    if failures:
-        raise failures[0]
+    x, values = array("x", x, 2), np.empty(2)
+    with interruptible() as run:
+        callback = Callbacks(run, x.shape[1]).score(as_field(field, process, "field"))
+        run("hb_judge_curl", x.shape[1], c_int("probes", probes, 0, INT_MAX), uint64("seed", seed), len(x),
+            pointer(x), real("tau", tau), callback, None, pointer(values), pointer(values[1:]))
     return float(values[0]), float(values[1])
 
 

@@ -18,9 +18,9 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
+from heatball._interrupt import interruptible
 from heatball._tables import Result, Shown
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
-from heatball.model import interruptible
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 
@@ -351,14 +351,30 @@ def residual(drift: Drift | None = None, noise: Noise | None = None, initial: In
              time: ArrayLike | None = None, at: ArrayLike | None = None, radii: ArrayLike = (0.1, 0.2, 0.4), *,
              quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
              facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,
-             seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Result:
-    """Return the mean-value residual of a problem's solution at points, for several radii.
+             seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None, process: Any = "ou",
+             share: ArrayLike | None = None, tau_min: float = 0.0) -> Result:
+    """Return the mean-value residual of a problem's solution, or of any log-density or score, for several radii.
 
     R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
     scaled residual, tends to that of the differential equation as r goes to 0.
 
+    ``residual(f, x, tau)`` is that of a log-density f(x, tau) of shape (n,), of x of shape (n, dim) and tau of shape (n,),
+    under a `process`; radii may follow as the fourth argument. Of a score of
+    shape (n, dim) it is the vector S - E_kappa[S] - r E_slope[z h_v], the gradient of the other
+    (docs/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is judged
+    in its own coordinates z.
+
     Parameters
     ----------
+    f, x, tau : callable, array_like of shape (n, dim), float or array_like of shape (n,)
+        By place: the first three arguments of the second form.
+    process : str
+        Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
+        dx = F(x) dtau + sqrt(2) dW.
+    share : array_like of shape (k,)
+        Of the second form, instead of radii: shares of the largest radius, sqrt(4 pi (tau - tau_min)).
+    tau_min : float
+        Of the second form: f is not asked below it.
     drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention
         As in `solve`; the solution is that of the grid. Averages are taken by a cubature rule of this
         degree; without one, by random draws where `samples` is given or dim is above 3.
@@ -370,7 +386,8 @@ def residual(drift: Drift | None = None, noise: Noise | None = None, initial: In
     Returns
     -------
     Result, a dict
-        radius of shape (k,); residual, residual_se, scaled, scaled_se of shape (n, k).
+        radius of shape (k,), with share (n, k); residual, residual_se, scaled, scaled_se of shape (n, k), of a score
+        (n, k, dim).
 
     Examples
     --------
@@ -379,7 +396,30 @@ def residual(drift: Drift | None = None, noise: Noise | None = None, initial: In
     ...                       [0.2, 0.4], degree=7)
     >>> r["scaled"].shape, bool(abs(r["residual"]).max() < 1e-6)
     ((2, 2), True)
+
+    A log-density, and a score that is 5 % too large:
+
+    >>> import numpy as np
+    >>> v = lambda x, tau: -0.5 * (x**2).sum(axis=1)                    # N(0, I) stays under "ou"
+    >>> r = heatball.residual(v, [[0.3, 1.7]], 0.5, [0.2])
+    >>> bool(abs(r["scaled"]).max() < 1e-9)
+    True
+    >>> r = heatball.residual(lambda x, tau: -1.05 * x, [[0.3, 1.7]], 0.5, [0.2])
+    >>> np.round(r["scaled"][0, 0], 2)                                 # -0.105 x
+    array([-0.03, -0.18])
     """
+    if isinstance(initial, (numbers.Real, list, tuple, np.ndarray)) and not isinstance(initial, bool):
+        from heatball._field_residual import field_residual
+        if time is not None:
+            radii = time
+        for name, value in (("at", at), ("problem", problem), ("convention", convention),
+                            ("dim", dim), ("facts", facts or None)):
+            if value is not None:
+                raise TypeError(f"{name} is given; residual(f, x, tau) has none")
+        return field_residual(drift, noise, initial, radii, share, choice("quantity", quantity, QUANTITIES), process,
+                              params, tau_min, samples, lift, degree, seed)
+    if share is not None or process != "ou":
+        raise TypeError("share and process belong to residual(f, x, tau), whose third argument is the number tau")
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
