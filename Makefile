@@ -35,13 +35,10 @@ demo: deps-build
 	@$(MAKE) --no-print-directory all
 	build/heatball reproduce --quick -o $(DEMO)
 
+# run.py makes the release build too, with warnings as errors.
 test: deps
-	@$(MAKE) --no-print-directory all
-	@cmake --build build --target net_driver
 	@$(PYTHON) tests/run.py
 test-long: deps
-	@$(MAKE) --no-print-directory all
-	@cmake --build build --target net_driver
 	@$(PYTHON) tests/run.py --long
 
 bench: deps

@@ -12,6 +12,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     solve       an SDE: density, log-density, score and entropy density at points
     dataset     the planar sets with exact densities and scores; Mixture for your own
     images, image_grid     sets of grey images such as MNIST, and pictures of many
+    balls       nodes and weights behind anchors, for a network of your own; heatball.torch: its loss
     train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
     log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
@@ -43,11 +44,12 @@ from heatball.data import Mixture, dataset
 from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
                             mmd, mmd_floor, nearest, precision_recall)
 from heatball.model import Model, load
+from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Result", "Solution", "__version__",
-           "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
-           "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "log_likelihood", "memorisation", "mesh", "mmd",
-           "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "score_error", "solve",
-           "train", "training_log"]
+__all__ = ["ArgumentError", "Balls", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Result", "Solution",
+           "__version__", "artifact_threshold", "artifacts", "balls", "budget", "constants", "cubature", "curl",
+           "dataset", "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load",
+           "log_likelihood", "memorisation", "mesh", "mmd", "mmd_floor", "mpi", "nearest", "precision_recall",
+           "random", "residual", "sample", "score_error", "solve", "train", "training_log"]

@@ -73,6 +73,8 @@ class Field:
     """
 
     def __init__(self, f, process="ou", name="f"):
+        if isinstance(f, type) or f is None:
+            raise TypeError(f"{name} is {shown(f)}; it must be {WHAT}")
         self.name, self.process, self.f = name, process, None
         self.dim = getattr(f, "dim", None) if isinstance(getattr(f, "dim", None), int) else None
         self._score, self._log_density = getattr(f, "score", None), getattr(f, "log_density", None)
@@ -80,7 +82,7 @@ class Field:
             self._score, self._log_density, self.dim = f._field(process)
         elif not callable(self._score) and not callable(self._log_density):
             self._score = self._log_density = None
-            if not callable(f) or isinstance(f, type):
+            if not callable(f):
                 raise TypeError(f"{name} is {shown(f)}; it must be {WHAT}")
             self.f = f
         self._score = self._score if callable(self._score) else None
@@ -184,7 +186,10 @@ class Field:
 
 
 def as_field(f, process="ou", name="f"):
-    """Return `f` as a Field."""
+    """Return `f` as a Field; a text is the name of a planar set."""
+    if isinstance(f, str):
+        from heatball.data import dataset
+        f = dataset(f)
     return f if isinstance(f, Field) else Field(f, process, name)
 
 

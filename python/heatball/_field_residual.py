@@ -31,7 +31,8 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
         raise ArgumentError(f"x has {x.shape[1]} columns; f has dimension {field.dim}")
     tau, tau_min = times(x, tau), real("tau_min", tau_min)
     field.learn(x, tau)
-    radii = _radii(radii, share, tau, tau_min)
+    given = None if share is not None else array("radii", np.atleast_1d(radii), 1).copy()
+    radii = _radii(given, share, tau, tau_min)
     settings = MeanSettings()
     library.hb_mean_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     settings.samples = settings.samples if samples is None else uint64("samples", samples)
@@ -49,7 +50,7 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
         form = _of_score if vector else _of_log_density
         for one, chosen in _groups(tau, radii):
             form(run, problem, native, settings, field, x[chosen], one, radii[chosen[0]], chosen, out)
-    return Result({"radius": radii if share is not None else radii[0].copy() if len(radii) else radii, **out},
+    return Result({"radius": radii if given is None else given, **out},
                   "Mean-value residual: 0 where the function solves its equation", ("point", "radius"))
 
 
@@ -74,7 +75,6 @@ def _of_model(model, x):
 def _radii(radii, share, tau, tau_min):
     """Return the radii of each row, (n, k)."""
     if share is None:
-        radii = array("radii", np.atleast_1d(radii), 1)
         return np.tile(radii, (len(tau), 1))
     share = array("share", np.atleast_1d(share), 1)
     if not ((share > 0) & (share < 1)).all():

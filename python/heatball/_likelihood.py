@@ -8,7 +8,7 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from heatball._arguments import INT_MAX, c_int, filled, pointer, shown
+from heatball._arguments import INT_MAX, c_int, filled, function, pointer, shown
 from heatball._callables import Callbacks, as_field
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
@@ -175,7 +175,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
         callbacks = Callbacks(run, dim)
         fill_process(settings, name, problem, mean, covariance)
         if end_density is not None:
-            settings.end_density = callbacks.log_density(end_density, "end_density")
+            settings.end_density = callbacks.log_density(function("end_density", end_density), "end_density")
         score = callbacks.score(field)
         known = callbacks.divergence(field, divergence) if callable(divergence) else DIVERGENCE()
         run("hb_generate_likelihood", ctypes.byref(settings), dim, probes, len(x), pointer(x), score,

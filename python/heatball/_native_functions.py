@@ -25,6 +25,7 @@ _solution = POINTER(Solution)
 _mixture = POINTER(Mixture)
 _model = POINTER(Model)
 _classifier = POINTER(Classifier)
+_balls = POINTER(Balls)
 _sizes = POINTER(c_size_t)
 _ints = POINTER(c_int)
 _status = c_int
@@ -75,6 +76,14 @@ SIGNATURES = {
     "hb_cubature_dim": (c_int, (_cubature,)),
     "hb_cubature_nodes": (_status, (_context, _cubature, c_int, c_uint64, c_uint64, _doubles,
                                     _doubles, _doubles)),
+    # balls.h
+    "hb_balls_settings_default": (None, (c_size_t, POINTER(BallsSettings))),
+    "hb_balls_create": (_status, (_context, POINTER(BallsSettings), c_int, POINTER(_balls))),
+    "hb_balls_destroy": (None, (_balls,)),
+    "hb_balls_nodes": (c_size_t, (_balls,)),
+    "hb_balls_share": (c_double, (_balls,)),
+    "hb_balls_place": (_status, (_context, _balls, c_uint64, c_size_t, _doubles, _doubles, _doubles,
+                                 _doubles, POINTER(BallsValues))),
     # budget.h
     "hb_budget_settings_default": (None, (c_size_t, POINTER(BudgetSettings))),
     "hb_budget_compute": (_status, (_context, POINTER(BudgetSettings), c_size_t, POINTER(Budget))),

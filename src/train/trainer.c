@@ -2,7 +2,7 @@
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
  * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread, anchor_tau_min,
  * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. */
-#include "train/balls.h"
+#include "mean/ball_rule.h"
 #include "train/shard.h"
 
 #include <math.h>

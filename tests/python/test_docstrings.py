@@ -1,8 +1,12 @@
-"""Every public function has a docstring with an example, and every example is true."""
+"""Every public function has a docstring with an example, and every example is true.
+
+The tests share one run of the examples of each module.
+"""
 
 import doctest
 import functools
 import importlib
+import importlib.util
 import inspect
 import os
 import pathlib
@@ -20,9 +24,14 @@ PUBLIC = {f"heatball.{name}": getattr(heatball, name) for name in heatball.__all
 PUBLIC.update({f"heatball.random.{name}": getattr(heatball.random, name)
                for name in heatball.random.__all__})
 PUBLIC.update({f"heatball.mpi.{name}": getattr(heatball.mpi, name) for name in heatball.mpi.__all__})
+TORCH = importlib.util.find_spec("torch") is not None
+if TORCH:
+    import heatball.torch
+    PUBLIC.update({f"heatball.torch.{name}": getattr(heatball.torch, name) for name in heatball.torch.__all__})
 CALLABLE = sorted(name for name, thing in PUBLIC.items() if callable(thing))
 MODULES = ["heatball"] + [f"heatball.{module.name}"
-                          for module in pkgutil.iter_modules(heatball.__path__) if module.name != "mpi"]
+                          for module in pkgutil.iter_modules(heatball.__path__)
+                          if module.name != "mpi" and (TORCH or module.name != "torch")]
 
 
 @functools.cache

@@ -1,9 +1,10 @@
 /* Training with a user's drift: the heat-ball identity at known solutions, targets against known
  * scores, residuals against another room's, the same bits on any threads, resumed and from a file,
  * refusals, and a model that learns a bistable process, held against the grid. */
+#include "mean/drift_frame.h"
 #include "problem/problem_text.h"
 #include "support.h"
-#include "train/drift_frame.h"
+#include "train/ball_rows.h"
 #include "train/drift_pool.h"
 #include "train/drift_terms.h"
 #include "train/shard.h"
