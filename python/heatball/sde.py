@@ -347,7 +347,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         return run.solve(settings)
 
 
-def residual(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
+def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
              time: ArrayLike | None = None, at: ArrayLike | None = None, radii: ArrayLike = (0.1, 0.2, 0.4), *,
              quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
              facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,

@@ -52,6 +52,13 @@ constant, constant_error = model.log_normaliser()
 judged = heatball.evaluate(model, "two_moon", [0.1, 0.3])
 print(judged.mmd, judged["tau"][0]["mse"], heatball.training_log("losses.csv").loss[-1])
 
+likelihoods = heatball.log_likelihood(lambda x, tau: -x, x, divergence=lambda x, tau: -2.0 * np.ones(len(x)))
+print(likelihoods.mean, likelihoods.se.max(), likelihoods.to_pandas())
+drawn: NDArray[np.float64] = heatball.generate(model.score, 100, dim=2, mean=[0.0, 0.0])
+print(heatball.residual(model.score, x, 0.3, share=0.3).scaled, heatball.score_error(model.score, "two_moon", 0.3).all)
+nodes_of_mine = heatball.balls(x, 0.3, process="ve")
+print(nodes_of_mine.residual(np.zeros(100), np.zeros((100, 4))))
+
 distance: float = heatball.mmd(made, x)["mmd"]
 share, share_error = heatball.curl(model.score, x, 0.3)
 index, near = heatball.nearest(made, x)
