@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.linalg import solve_continuous_lyapunov
+from scipy.stats import multivariate_normal
 
 import heatball
 import tensor_problems
@@ -87,7 +89,17 @@ def test_many_problems_drawn_at_random(dim, method):
 
 @pytest.mark.long
 def test_space():
-    check(3, range(2))
+    """G = M R(x) with a rotation R has D = M M'/2, and a linear drift the Gaussian of Lyapunov's equation."""
+    A = np.array([[-1, 0.4, 0], [-0.4, -1, 0.2], [0, -0.2, -0.9]])
+    M = np.array([[1, 0, 0], [0.3, 0.9, 0], [0, 0.2, 1]])
+    turned = [[f"{M[i, 0]}*cos(x) + {M[i, 1]}*sin(x)", f"{M[i, 1]}*cos(x) - {M[i, 0]}*sin(x)", f"{M[i, 2]}"]
+              for i in range(3)]
+    drift = ", ".join(" + ".join(f"({A[i, j]})*{'xyz'[j]}" for j in range(3)) for i in range(3))
+    C = solve_continuous_lyapunov(A, -M @ M.T)
+    x = np.array([[0.0, 0, 0], [0.5, -0.4, 0.6], [-0.9, 0.2, 0.3], [1.1, 0.7, -0.8]])
+    s = heatball.solve(drift, turned, None, INF, x)
+    assert s.method == "grid" and np.all(s.log_density_se < 0.05)
+    assert max(map(np.max, ratios(s, multivariate_normal(np.zeros(3), C).logpdf(x), -x @ np.linalg.inv(C)))) <= 1
 
 
 PLANE = {"drift": "-x, -y", "noise": "1, 0.5*y; 0, 1"}
