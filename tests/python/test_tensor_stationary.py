@@ -44,6 +44,16 @@ def test_a_line_is_a_quadrature(drift, noise, log_density, slope):
     assert np.allclose(s.entropy_density, np.exp(v) * v, atol=1e-9)
 
 
+def test_a_line_far_from_the_origin():
+    """-40 (x - 50), 1 + |x|/4: all mass is above 0, where ln p = -2 ln g - 320 (4 ln g + 54/g)."""
+    x = np.array([40.0, 50.0, 60.0])
+    log_density = lambda y: -2 * np.log(1 + y / 4) - 320 * (4 * np.log(1 + y / 4) + 54 / (1 + y / 4))
+    top = log_density(50.0)
+    total = quad(lambda y: math.exp(log_density(y) - top), 0, 200, points=[50], epsabs=1e-13, limit=500)[0]
+    s = heatball.solve("-40*(x - 50)", "1 + abs(x)/4", None, INF, x)
+    assert np.allclose(s.log_density, log_density(x) - top - math.log(total), atol=1e-9)
+
+
 def test_stratonovichs_line():
     x = np.array([0.3, -1.2])
     log_density = lambda y: -3 * math.log(0.5 + abs(y)) - 1 / (0.5 + abs(y))
