@@ -74,10 +74,11 @@ def main():
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--depth", type=int, default=3)
+    parser.add_argument("--dims", type=lambda text: [int(one) for one in text.split(",")], default=[2, 16, 64])
     options = parser.parse_args()
     n, make = options.rows, torch_network if options.torch else numpy_network
     print("call                  dim  calls  mean batch  total s  f alone s  overhead")
-    for dim in (2, 16, 64):
+    for dim in options.dims:
         f = make(dim, options.width, options.depth)
         x = np.random.default_rng(2).normal(size=(n, dim))
         few = x[:n // 4 if dim < 16 else n // 16]  # each row is several points of a batch

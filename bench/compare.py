@@ -56,11 +56,11 @@ def timed(function, *arguments):
     return time.perf_counter() - start
 
 
-def ours(program):
+def ours(program, *words):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     if program == "bench_digits":  # it counts processor time, and waiting threads must not
         environment["OMP_WAIT_POLICY"] = "passive"
-    output = subprocess.run([os.path.join(ROOT, "build", "bench", program)], env=environment,
+    output = subprocess.run([os.path.join(ROOT, "build", "bench", program), *words], env=environment,
                             capture_output=True, text=True, check=True).stdout
     for line in output.splitlines():
         row = json.loads(line)
@@ -246,7 +246,7 @@ def measure():
         ours("bench_expression")
         grid_peer()
         ours("bench_net")
-        ours("bench_digits")
+        ours("bench_digits", "table")
 
 
 def estimates():

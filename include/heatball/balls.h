@@ -71,7 +71,7 @@ typedef struct hb_balls_values {
     double *reference, *reference0; /* v_ref: [n][m], [n]; of scores s_ref: [n][m][dim], [n][dim] */
 } hb_balls_values;
 
-/* The balls behind the anchors x[n][dim], tau[n] > 0. What is random follows from the seed and first + i for anchor i
+/* The balls behind the anchors x[n][dim], tau[n] > 0 (OU: at most 300). What is random follows from the seed and first + i for anchor i
  * alone. slope[n][dim] (may be NULL: a random direction): that of grad w at the anchors, any length, which few
  * directions hold exactly. reference_slope[n][dim] (may be NULL: that of the settings, or 0): grad v_ref of a reference of the
  * caller's, of which few directions need no more. */

@@ -1,7 +1,10 @@
 """Samples from any score."""
 
+from __future__ import annotations
+
 import ctypes
 import math
+from typing import Any, Mapping
 
 import numpy as np
 
@@ -11,22 +14,28 @@ from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import GenerateSettings, library
 from heatball._process import drift_problem, fill_process, moments, split_process
+from heatball._types import ArrayLike, Floats
 from heatball.data import Mixture, dataset
 from heatball.model import DENOISES, SOLVERS, Model, rows
 
 __all__ = ["generate"]
 
 
-def generate(f, n, solver="sde", *, dim=None, process="ou", params=None, mean=None, covariance=None,
-             ends=None, n_steps=None, n_correct=None, snr=None, det_tau=None, tau_min=None, tau_max=None, rho=None,
-             denoise=None, within=None, tolerance=None, detail=None, seed=1, first=0, threads=0, **of_model):
+def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, process: Any = "ou",
+             params: Mapping[str, float] | None = None, mean: ArrayLike | None = None,
+             covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int | None = None,
+             n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
+             tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+             denoise: str | None = None, within: tuple[float, float] | None = None, tolerance: float | None = None,
+             detail: float | None = None, seed: int = 1, first: int = 0, label: ArrayLike | None = None,
+             clip: bool | None = None, threads: int = 0) -> Floats:
     """Return samples first .. first+n-1 of the data whose score f is, of shape (n, dim).
 
     Parameters
     ----------
     f : callable, Model, Mixture, or str
         As in `log_likelihood`: f(x, tau) with x of shape (n, dim) and tau of shape (n,). The rows of a Model are those of
-        `Model.generate`, whose further keywords it takes.
+        `Model.generate`.
     n : int
     solver : str
         "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or "heun".
@@ -42,6 +51,8 @@ def generate(f, n, solver="sde", *, dim=None, process="ou", params=None, mean=No
         Every coordinate of the data is known to lie between the two.
     seed, first : int
         Sample i is a function of the settings and i alone, if f's value of a row depends on that row alone.
+    label, clip
+        Of a Model, as in `Model.generate`.
     threads : int
         0: one per core. f is called from the calling thread.
 
@@ -65,9 +76,10 @@ def generate(f, n, solver="sde", *, dim=None, process="ou", params=None, mean=No
                 raise ArgumentError(f"{name} is given, but f is a Model, which has its own")
         return f.generate(n, solver, ends=ends, n_steps=n_steps, n_correct=n_correct, snr=snr, det_tau=det_tau,
                           tau_min=tau_min, tau_max=tau_max, rho=rho, denoise=denoise, tolerance=tolerance,
-                          detail=detail, seed=seed, first=first, threads=threads, **of_model)
-    if of_model:
-        raise TypeError(f"generate() got an unexpected keyword argument {next(iter(of_model))!r}")
+                          detail=detail, seed=seed, first=first, label=label, clip=clip, threads=threads)
+    for name, value in (("label", label), ("clip", clip)):
+        if value is not None:
+            raise ArgumentError(f"{name} is given, but f is not a Model")
     first, n = draws(first, n)
     name, drift = split_process(process, params)
     if isinstance(f, Mixture) and mean is None and covariance is None:

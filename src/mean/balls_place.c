@@ -15,6 +15,8 @@
 
 enum { BLOCK_DOUBLES = 1 << 15 }; /* coordinates of the nodes of a task's anchors */
 
+static const double MOST_TAU = 300; /* of OU: e^(2 tau) is a number */
+
 typedef struct place_run {
     hb_context *context;
     const hb_balls *balls;
@@ -24,13 +26,17 @@ typedef struct place_run {
     hb_balls_values out;
 } place_run;
 
-static hb_status check_anchors(hb_context *context, size_t n, size_t d, const double *x,
-                               const double *tau)
+static hb_status check_anchors(hb_context *context, const hb_balls *balls, size_t n,
+                               const double *x, const double *tau)
 {
+    const size_t d = balls->dim;
     HB_CHECK(context, n == 0 || (x && tau), HB_ERROR_ARGUMENT, "%s is NULL", x ? "tau" : "x");
     for (size_t i = 0; i < n; i++) {
         HB_CHECK(context, tau[i] > 0 && isfinite(tau[i]), HB_ERROR_ARGUMENT,
                  "tau of anchor %zu is %g; it must be above 0", i + 1, tau[i]);
+        HB_CHECK(context, balls->settings.process != HB_PROCESS_OU || tau[i] <= MOST_TAU,
+                 HB_ERROR_ARGUMENT, "tau of anchor %zu is %g; under ou it must be at most %g",
+                 i + 1, tau[i], MOST_TAU);
         HB_CHECK(context, hb_all_finite(d, x + i * d), HB_ERROR_ARGUMENT,
                  "anchor %zu has a coordinate that is not finite", i + 1);
     }
@@ -197,7 +203,7 @@ hb_status hb_balls_place(hb_context *context, const hb_balls *balls, uint64_t fi
                      .reference_slope = reference_slope};
     HB_TRY(
         hb_sized_read(context, "hb_balls_values", sizeof run.out, sizeof run.out, out, &run.out));
-    HB_TRY(check_anchors(context, n, balls->dim, x, tau));
+    HB_TRY(check_anchors(context, balls, n, x, tau));
     const size_t doubles = balls->nodes * balls->dim;
     run.block = doubles < BLOCK_DOUBLES ? BLOCK_DOUBLES / doubles : 1;
     return hb_parallel_for(context, NULL, (n + run.block - 1) / run.block, place_block, &run);

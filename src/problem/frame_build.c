@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/frame_parts.h"
+#include "problem/line_balance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,10 +166,20 @@ static hb_status build_matrix(hb_frame_building *b, hb_node *x, hb_node *f)
     return take_drift(b, &b->to, f);
 }
 
+/* On a line without t the stationary density is known. */
+static hb_status take_balance(hb_frame_building *b)
+{
+    hb_matrix_noise *noise = &b->problem->noise_matrix;
+    hb_graph *graph = b->typed.graph;
+    if (b->d != 1 || !b->f || !noise->constant || hb_graph_depends(graph, b->f[0], 0)) return HB_OK;
+    return hb_line_balance_create(b->context, graph, b->f[0], b->m, b->noise.G, &noise->balance);
+}
+
 static hb_status build_field(hb_frame_building *b)
 {
     HB_TRY(take_matrix(b, b->typed.graph, b->noise.G, HB_NOISE_FIELD));
     HB_TRY(take_noise(b, M_SQRT2));
+    HB_TRY(take_balance(b));
     if (!b->f) return hb_drift_from_callback(b->context, b->s, b->d, &b->problem->drift);
     return take_drift(b, &b->typed.graph, b->f);
 }

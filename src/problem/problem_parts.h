@@ -80,12 +80,13 @@ typedef struct hb_initial {
 /* ---- the noise that no frame makes one g(t) ---- */
 
 typedef struct hb_matrix_noise {
-    hb_noise_kind kind;         /* HB_NOISE_SCALAR: there is none */
-    int columns;                /* m */
-    int constant;               /* no t */
-    hb_program *factor;         // G: d m outputs
-    hb_program *divergence;     // of D = G G'/2: d outputs; of a field as text
-    hb_noise_callback callback; /* instead of these */
+    hb_noise_kind kind;              /* HB_NOISE_SCALAR: there is none */
+    int columns;                     /* m */
+    int constant;                    /* no t */
+    hb_program *factor;              // G: d m outputs
+    hb_program *divergence;          // of D = G G'/2: d outputs; of a field as text
+    struct hb_line_balance *balance; /* of a field as text in one dimension without t; else NULL */
+    hb_noise_callback callback;      /* instead of these */
     void *user;
     omp_lock_t *lock;
 } hb_matrix_noise;

@@ -469,6 +469,9 @@ static void what_cannot_be_is_refused(void **state)
     x[1] = 0, tau = 0;
     assert_int_equal(hb_balls_place(CTX, balls, 0, 1, x, &tau, NULL, NULL, &values),
                      HB_ERROR_ARGUMENT);
+    tau = 301;
+    assert_int_equal(hb_balls_place(CTX, balls, 0, 1, x, &tau, NULL, NULL, &values),
+                     HB_ERROR_ARGUMENT);
     tau = 0.1;
     assert_ok(CTX, hb_balls_place(CTX, balls, 0, 1, x, &tau, NULL, NULL, &values));
     hb_balls_destroy(balls);

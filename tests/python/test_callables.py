@@ -221,7 +221,7 @@ def test_samples_of_objects_are_those_of_their_scores():
         heatball.generate(model, 20, mean=[0, 0])
     with pytest.raises(TypeError, match="dim is missing"):
         heatball.generate(score, 20)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'label'"):
+    with pytest.raises(ValueError, match="label is given, but f is not a Model"):
         heatball.generate(score, 20, dim=2, label=1)
 
 

@@ -423,6 +423,7 @@ def test_refusals():
             (lambda: ht.heat_ball_loss(lambda x, tau: 3, t, 0.1), TypeError, "must return a tensor"),
             (lambda: ht.heat_ball_loss(rotating, x, 0.1), TypeError, "x is an array"),
             (lambda: ht.heat_ball_loss(rotating, t, 0.1, beyond=True), heatball.ArgumentError, "no reference"),
+            (lambda: ht.heat_ball_loss(rotating, t.half(), 0.1), heatball.ArgumentError, "x is torch.float16"),
             (lambda: ht.heat_ball_loss(3, t, 0.1), TypeError, "must be a function"),
             (lambda: ht.from_eps(rotating), TypeError, "either"),
             (lambda: ht.from_score(rotating, process="vp"), heatball.ArgumentError, "process is 'vp'")):
