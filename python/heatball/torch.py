@@ -375,7 +375,15 @@ class Adapter:
                         len(x), x.shape[1] if self.kind == "score" else None)
 
     def score(self, x: Any, tau: Any) -> Any:
-        """Return the score, as calling the adapter does."""
+        """Return the score, as calling the adapter does.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_score(lambda x, tau: -x)
+        >>> f.score(np.ones((1, 2)), 0.3)
+        array([[-1., -1.]])
+        """
         return self(x, tau)
 
 
@@ -391,11 +399,27 @@ class LogDensity(Adapter):
     """
 
     def log_density(self, x: Any, tau: Any) -> Any:
-        """Return ln p, as calling the adapter does."""
+        """Return ln p, as calling the adapter does.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+        >>> f.log_density(np.ones((1, 2)), 0.3)
+        array([-1.])
+        """
         return self(x, tau)
 
     def score(self, x: Any, tau: Any) -> Any:
-        """Return grad ln p at x and tau; of tensors with its graph."""
+        """Return grad ln p at x and tau; of tensors with its graph.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+        >>> f.score(np.ones((1, 2)), 0.3)
+        array([[-1., -1.]])
+        """
         if not torch.is_tensor(x):
             slope = Adapter(lambda points, times: self.score(points, times).detach(), self.model, "score", self.process,
                             dtype=self.dtype)
