@@ -18,6 +18,7 @@ if "HEATBALL_BUILD" in os.environ:
                           str(pathlib.Path(os.environ["HEATBALL_BUILD"]) / "libheatball.so"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.environ.setdefault("MPLBACKEND", "Agg")  # figures without a screen
 
 # From a run of all tests; it only orders them.
 LONGEST = ("python/test_generated_problems.py", "python/test_noise.py", "python/test_starts.py", "cli/test_cluster.py",

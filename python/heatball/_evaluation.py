@@ -1,6 +1,9 @@
 """A model or any score judged: its score, its curl, its samples and its likelihood."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +13,8 @@ from heatball._errors import ArgumentError
 from heatball._generation import generate
 from heatball._likelihood import log_likelihood
 from heatball._process import split_process
+from heatball._tables import Result
+from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.judge import curl, kolmogorov, mmd
 from heatball.model import Model
@@ -20,8 +25,10 @@ __all__ = ["evaluate", "score_error"]
 CURL_POINTS = 500
 
 
-def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, solver="sde", likelihood=0, process="ou",
-             mean=None, covariance=None, tau_min=None, tau_max=None, seed=42):
+def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01, 0.1, 0.3, 1.0), *,
+             n: int = 4000, samples: int = 2000, solver: str = "sde", likelihood: int = 0, process: Any = "ou",
+             mean: Any = None, covariance: Any = None, tau_min: float | None = None, tau_max: float | None = None,
+             seed: int = 42) -> Result:
     """Judge a model or any score: where the exact one is known, its curl, its samples and its likelihood.
 
     Parameters
@@ -49,7 +56,7 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
 
     Returns
     -------
-    dict
+    Result, a dict
         tau: a list of dicts with tau, curl and curl_se (in dim 2 and more; of the model's coordinates
         z), and, of a mixture and a model that is not standardised, of the process "ou" or "ve", the mean
         squared error of the score mse, mse_low (over the fifth of the draws with the lowest density),
@@ -95,7 +102,7 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
             log_likelihood(model, rows[:likelihood])
         out.update(log_likelihood=found.mean, log_likelihood_se=found.mean_se, bits_per_dim=found.mean_bits_per_dim,
                    bits_per_dim_se=found.mean_bits_per_dim_se)
-    return out
+    return Result(out, f"Judgement of a model at {len(out['tau'])} tau", rows="tau")
 
 
 class _Callable:
@@ -125,7 +132,7 @@ class _Callable:
         return a * x + math.sqrt(b) * noise
 
 
-def score_error(f, truth, tau, *, process="ou", n=20000, seed=42):
+def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
     """Return the mean squared error of a score over draws of a known law at tau.
 
     Parameters

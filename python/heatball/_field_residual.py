@@ -1,5 +1,7 @@
 """The mean-value residual of any log-density or score."""
 
+from __future__ import annotations
+
 import ctypes
 import math
 
@@ -11,6 +13,7 @@ from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import Field as NativeField, MeanSettings, MeanValues, ResidualValues, library
 from heatball._process import process_problem, split_process
+from heatball._tables import Result
 from heatball.ball import constants
 from heatball.model import Model
 
@@ -47,7 +50,8 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
         form = _of_score if vector else _of_log_density
         for one, chosen in _groups(tau, radii):
             form(run, problem, native, settings, field, x[chosen], one, radii[chosen[0]], chosen, out)
-    return {"radius": radii if given is None else given, **out}
+    return Result({"radius": radii if given is None else given, **out},
+                  "Mean-value residual: 0 where the function solves its equation", ("point", "radius"))
 
 
 class _OfZ:

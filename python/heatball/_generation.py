@@ -1,7 +1,10 @@
 """Samples from any score."""
 
+from __future__ import annotations
+
 import ctypes
 import math
+from typing import Any, Mapping
 
 import numpy as np
 
@@ -11,16 +14,21 @@ from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import GenerateSettings, library
 from heatball._process import drift_problem, fill_process, moments, split_process
+from heatball._types import ArrayLike, Floats
 from heatball.data import Mixture, dataset
 from heatball.model import DENOISES, SOLVERS, Model, rows
 
 __all__ = ["generate"]
 
 
-def generate(f, n, solver="sde", *, dim=None, process="ou", params=None, mean=None, covariance=None,
-             ends=None, n_steps=None, n_correct=None, snr=None, det_tau=None, tau_min=None, tau_max=None, rho=None,
-             denoise=None, within=None, tolerance=None, detail=None, seed=1, first=0, label=None,
-             clip=None, threads=0):
+def generate(f: Any, n: int, solver: str = "sde", *, dim: int | None = None, process: Any = "ou",
+             params: Mapping[str, float] | None = None, mean: ArrayLike | None = None,
+             covariance: ArrayLike | None = None, ends: ArrayLike | None = None, n_steps: int | None = None,
+             n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
+             tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+             denoise: str | None = None, within: tuple[float, float] | None = None, tolerance: float | None = None,
+             detail: float | None = None, seed: int = 1, first: int = 0, label: ArrayLike | None = None,
+             clip: bool | None = None, threads: int = 0) -> Floats:
     """Return samples first .. first+n-1 of the data whose score f is, of shape (n, dim).
 
     Parameters

@@ -1,7 +1,10 @@
 """The likelihood of rows under any score, by the probability-flow ODE."""
 
+from __future__ import annotations
+
 import ctypes
 import math
+from typing import Any, Callable, Mapping
 
 import numpy as np
 
@@ -11,6 +14,8 @@ from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import DIVERGENCE, GenerateSettings, library
 from heatball._process import drift_problem, fill_process, moments, split_process
+from heatball._tables import Shown
+from heatball._types import ArrayLike, Floats
 from heatball.data import Mixture, dataset
 from heatball.model import Model, _ints, rows
 
@@ -19,7 +24,7 @@ __all__ = ["LogLikelihood", "log_likelihood"]
 EXACT_DIM, PROBES = 16, 16
 
 
-class LogLikelihood:
+class LogLikelihood(Shown):
     """Log-likelihoods of rows, with errors; made by `log_likelihood`.
 
     Attributes
@@ -50,7 +55,7 @@ class LogLikelihood:
     ((3,), True)
     """
 
-    def __init__(self, values, errors, dim, divergence, probes):
+    def __init__(self, values: Floats, errors: Floats, dim: int, divergence: str, probes: int) -> None:
         self.log_likelihood, self.dim, self.divergence, self.probes = values, dim, divergence, probes
         self.probe_se, self.bound = errors[:, 0].copy(), errors[:, 1].copy()
         self.se = np.hypot(self.probe_se, self.bound)
@@ -63,10 +68,24 @@ class LogLikelihood:
         self.mean_bits_per_dim = -self.mean / (dim * math.log(2))
         self.mean_bits_per_dim_se = self.mean_se / (dim * math.log(2))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.log_likelihood)
 
-    def __repr__(self):
+    def _columns(self) -> dict[str, Any]:
+        return {"log_likelihood": self.log_likelihood, "log_likelihood_se": self.se, "probe_se": self.probe_se,
+                "bound": self.bound, "bits_per_dim": self.bits_per_dim}
+
+    def _hidden(self) -> tuple[str, ...]:
+        return "probe_se", "bound"
+
+    def _single(self) -> dict[str, Any]:
+        names = ("mean", "mean_se", "mean_bits_per_dim", "mean_bits_per_dim_se", "divergence", "dim", "probes")
+        return {name: getattr(self, name) for name in names}
+
+    def _values(self) -> dict[str, Any]:
+        return {**self._columns(), **self._single()}
+
+    def _title(self) -> str:
         n = len(self)
         how = self.divergence + f", {self.probes} probes" * (self.probes > 0)
         return (f"LogLikelihood of {n} row{'s' * (n != 1)} in dimension {self.dim} ({how}): mean {self.mean:.6g} +- "
@@ -77,9 +96,11 @@ class LogLikelihood:
 LogLikelihood.__module__ = "heatball"
 
 
-def log_likelihood(f, x, *, process="ou", params=None, divergence=None, probes=None, mean=None,
-                   covariance=None, end_density=None, tau_min=None, tau_max=None, tolerance=None, label=None,
-                   seed=1, threads=0):
+def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping[str, float] | None = None,
+                   divergence: Any = None, probes: int | None = None, mean: ArrayLike | None = None,
+                   covariance: ArrayLike | None = None, end_density: Callable[..., Any] | None = None,
+                   tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
+                   label: ArrayLike | None = None, seed: int = 1, threads: int = 0) -> LogLikelihood:
     """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
 
     The density is the one that the flow of the score carries from the law at tau_max to tau_min: ln p of data with

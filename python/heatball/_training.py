@@ -1,9 +1,12 @@
 """Training of score models on the user's rows or on a set with known scores."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import sys
 import time
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import TRAIN_WATCH, Model as _CModel, SettingKind, Standardise, TrainSettings, library
 from heatball._process import drift_problem
+from heatball._types import ArrayLike, Path
 from heatball.data import Mixture, dataset
 from heatball.model import HEADS, PROCESSES, Model, integers, rows
 
@@ -27,15 +31,22 @@ NUMBERS = {name for name, row in SETTINGS.items()
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-def train(data, method="hb", *, head="energy", process="ou", drift=None, noise=None, convention=None,
-          params=None, labels=None,
-          epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
-          time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None,
-          tau_focus=None, weight=None,
-          warmup=None, ramp=None, ball_share=None, sigma_max=None, anchors=None, anchor_spread=None,
-          nodes=None, target_rows=None, label_dropout=None, standardise=None, pixels=None, half=None,
-          n=2000, seed=42, checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
-          watch_every=None, anchor_tau_min=None, constraint_every=None, progress=None, threads=0):
+def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "energy", process: str = "ou",
+          drift: str | Sequence[str] | None = None, noise: str | float | ArrayLike | None = None,
+          convention: str | None = None, params: Mapping[str, float] | None = None,
+          labels: ArrayLike | None = None, epochs: int | None = None, batch: int | None = None,
+          steps: int | None = None, max_time: float | None = None, width: int | None = None, depth: int | None = None,
+          residual: bool | None = None, time_features: int | None = None, rate: float | None = None,
+          ema: float | None = None, clip: float | None = None, tau_min: float | None = None,
+          tau_max: float | None = None, tau_focus: float | None = None, weight: float | None = None,
+          warmup: int | None = None, ramp: int | None = None, ball_share: float | None = None,
+          sigma_max: float | None = None, anchors: int | None = None, anchor_spread: float | None = None,
+          nodes: int | None = None, target_rows: int | None = None, label_dropout: float | None = None,
+          standardise: str | bool | None = None, pixels: tuple[float, float] | None = None, half: bool | None = None,
+          n: int = 2000, seed: int = 42, checkpoint: Path | None = None, checkpoint_every: int | None = None,
+          resume: bool = False, log: Path | None = None, watch: Callable[[int, Model], Any] | None = None,
+          watch_every: int | None = None, anchor_tau_min: float | None = None, constraint_every: int | None = None,
+          progress: bool | Callable[[int, int], Any] | None = None, threads: int = 0) -> Model:
     """Train a score model on data.
 
     Parameters

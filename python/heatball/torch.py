@@ -379,9 +379,10 @@ class Adapter:
 
         Examples
         --------
-        >>> import heatball.torch
-        >>> heatball.torch.from_score(lambda x, tau: -x).score([[2.0]], 0.3)
-        array([[-2.]])
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_score(lambda x, tau: -x)
+        >>> f.score(np.ones((1, 2)), 0.3)
+        array([[-1., -1.]])
         """
         return self(x, tau)
 
@@ -402,9 +403,10 @@ class LogDensity(Adapter):
 
         Examples
         --------
-        >>> import heatball.torch
-        >>> heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1)).log_density([[2.0]], 0.3)
-        array([-2.])
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+        >>> f.log_density(np.ones((1, 2)), 0.3)
+        array([-1.])
         """
         return self(x, tau)
 
@@ -413,9 +415,10 @@ class LogDensity(Adapter):
 
         Examples
         --------
-        >>> import heatball.torch
-        >>> heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1)).score([[2.0]], 0.3)
-        array([[-2.]])
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+        >>> f.score(np.ones((1, 2)), 0.3)
+        array([[-1., -1.]])
         """
         if not torch.is_tensor(x):
             slope = Adapter(lambda points, times: self.score(points, times).detach(), self.model, "score", self.process,

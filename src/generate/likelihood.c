@@ -172,7 +172,6 @@ static hb_status carry_all(carrier *c, const double *x, double *out, double *err
 hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, double *error)
 {
     hb_context *context = run->context, quiet = hb_context_child(context, 0);
-    run->quiet = &quiet;
     run->what = "likelihood";
     if (run->sums == 0) run->sums = 1;
     const hb_generate_settings *s = run->settings;
@@ -184,6 +183,7 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
         HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
                  "row %zu, column %zu of x is %g; it must be finite", i / run->dim + 1,
                  i % run->dim + 1, x[i]);
+    run->quiet = &quiet;
     hb_prior prior = {0};
     carrier c = {.run = run, .prior = &prior};
     hb_status status = hb_prior_create(context, s, (int)run->dim, &prior);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWS = 16, ORDER = 6, DOUBTED = 4, WORD = 32, CALL_DOUBLES = 1 << 21 };
+enum { DRAWS = 16, ORDER = 6, DOUBTED = 4, WORD = 32, LANES = 8, CALL_DOUBLES = 1 << 21 };
 static const double SPACING = 3e-3, ROUGH = 1e-9, LEAST_STEP = 6e-6, LONGEST_STEP = 0.05;
 static const double DIFFERENCE[ORDER + 1] = {1, -6, 15, -20, 15, -6, 1};
 static const uint64_t REFERENCE_SEED = 1;
@@ -152,10 +152,26 @@ static void place_point(const trace_call *c, size_t row, size_t point, double *x
     const size_t d = c->run->dim;
     size_t k;
     const double away = offset_of(c, point, &k) * c->h;
-    memcpy(x, c->x + row * d, d * sizeof *x);
-    if (away == 0) return;
-    if (c->trace->probes == 0) x[k] += away;
-    for (size_t j = 0; c->trace->probes > 0 && j < d; j++) x[j] += away * c->trace->sign[k * d + j];
+    const double *from = c->x + row * d, *sign = c->trace->sign + k * d;
+    if (away != 0 && c->trace->probes > 0) {
+        for (size_t j = 0; j < d; j++) x[j] = from[j] + away * sign[j];
+        return;
+    }
+    memcpy(x, from, d * sizeof *x);
+    x[k] += away;
+}
+
+/* v.s in LANES sums, which do not wait for one another. */
+static double along_sign(size_t d, const double *sign, const double *s)
+{
+    double sum[LANES] = {0};
+    size_t j = 0;
+    for (; j + LANES <= d; j += LANES)
+        for (size_t k = 0; k < LANES; k++) sum[k] += sign[j + k] * s[j + k];
+    for (; j < d; j++) sum[0] += sign[j] * s[j];
+    double total = 0;
+    for (size_t k = 0; k < LANES; k++) total += sum[k];
+    return total;
 }
 
 static void take_point(const trace_call *c, size_t row, size_t point, const double *s)
@@ -167,7 +183,7 @@ static void take_point(const trace_call *c, size_t row, size_t point, const doub
         memcpy(c->score + row * d, s, d * sizeof *s);
         return;
     }
-    const double along = c->trace->probes > 0 ? hb_dot(d, c->trace->sign + k * d, s) : s[k];
+    const double along = c->trace->probes > 0 ? along_sign(d, c->trace->sign + k * d, s) : s[k];
     const double part = along / (2 * offset * c->h); /* of D_h or D_2h */
     const int is_far = fabs(offset) > 1;
     double *sum = c->sum + row * c->sums + (c->trace->probes > 0 ? k : 0);

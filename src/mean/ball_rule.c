@@ -7,6 +7,7 @@
 #include "mean/ball_rule.h"
 #include "base/context.h"
 #include "base/sized.h"
+#include "problem/problem_text.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -33,7 +34,8 @@ static hb_status check_drift(hb_context *context, const hb_balls_settings *s, in
     if (s->process != HB_PROCESS_DRIFT) return HB_OK;
     HB_CHECK(context, s->drift, HB_ERROR_ARGUMENT, "the process is drift, but drift is NULL");
     const char *frame = hb_problem_frame(s->drift);
-    HB_CHECK(context, !frame, HB_ERROR_ARGUMENT,
+    /* that of a model (hb_model_problem) is in the coordinates of its frame */
+    HB_CHECK(context, !frame || hb_problem_has_unit(s->drift), HB_ERROR_ARGUMENT,
              "the noise of the drift needs %s; balls take a noise that is one g(t)", frame);
     HB_CHECK(context, hb_problem_dim(s->drift) == dim, HB_ERROR_ARGUMENT,
              "the drift has dimension %d, the anchors %d", hb_problem_dim(s->drift), dim);

@@ -136,13 +136,13 @@ static hb_status check_size(hb_context *context, const hb_problem *size, double 
 /* Where the scale int exp(-int f/D dx) dx ends at a finite value paths run away to infinity and do not come back. In s its
  * slope grows like e^(kappa s), kappa = tanh s - (f/D) cosh s. */
 static hb_status check_return(hb_context *context, const hb_problem *line, const hb_problem *size,
-                              double s)
+                              double s, int upper)
 {
     double slope, D, growth;
     HB_TRY(hb_problem_drift(context, line, 1, &s, 0, &slope, NULL, NULL, NULL));
     HB_TRY(hb_problem_drift(context, size, 1, &s, 0, &D, NULL, NULL, &growth));
     const double kappa = 2 * tanh(s) - slope - growth / D;
-    HB_CHECK(context, (s > 0 ? kappa : -kappa) > -ESCAPE, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, (upper ? kappa : -kappa) > -ESCAPE, HB_ERROR_ARGUMENT,
              "there is no stationary density: the noise carries paths to infinity and none comes "
              "back; a finite time can be asked for");
     return HB_OK;
@@ -155,7 +155,12 @@ static hb_status evaluate(hb_context *context, const hb_stationary *density, siz
     for (size_t i = 0; i < n; i++) {
         const double s = asinh(x[i]), stretch = hypot(1, x[i]); /* cosh s */
         double slope;
-        HB_TRY(hb_stationary_evaluate(context, density, 1, &s, log_density + i, error + i, &slope));
+        const hb_status status =
+            hb_stationary_evaluate(context, density, 1, &s, log_density + i, error + i, &slope);
+        HB_CHECK(context, status != HB_ERROR_DOMAIN, HB_ERROR_ARGUMENT,
+                 "point %zu, x = %g, is too far out: numbers end before the density there", i + 1,
+                 x[i]);
+        HB_TRY(status);
         log_density[i] -= log(stretch);
         error[i] += ROUNDING * fabs(slope * s);
         score[i] = (slope - x[i] / stretch) / stretch;
@@ -187,8 +192,8 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     hb_stationary_box(density, &low, &high);
     *doubtful = hb_stationary_is_doubtful(density);
     status = check_size(context, &size, low, high);
-    if (status == HB_OK) status = check_return(context, &line, &size, low);
-    if (status == HB_OK) status = check_return(context, &line, &size, high);
+    if (status == HB_OK) status = check_return(context, &line, &size, low, 0);
+    if (status == HB_OK) status = check_return(context, &line, &size, high, 1);
     if (status == HB_OK)
         status = evaluate(context, density, n, x, log_density, error, score, score_error);
     hb_stationary_destroy(context, density);

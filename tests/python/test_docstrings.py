@@ -13,6 +13,7 @@ import pathlib
 import pkgutil
 import subprocess
 import sys
+import typing
 
 import pytest
 
@@ -33,16 +34,53 @@ MODULES = ["heatball"] + [f"heatball.{module.name}"
                           if module.name != "mpi" and (TORCH or module.name != "torch")]
 
 
+@functools.cache
+def examples(name):
+    """What became of the examples of a module; they are run once."""
+    return doctest.testmod(importlib.import_module(name))
+
+
 @pytest.mark.parametrize("name", CALLABLE)
 def test_has_docstring_with_example(name):
     text = inspect.getdoc(PUBLIC[name]) or ""
     assert "Examples\n--------" in text and ">>> " in text
 
 
-@functools.cache
-def examples(name):
-    """What came of the examples of a module, which are run once."""
-    return doctest.testmod(importlib.import_module(name))
+def methods():
+    """(name, method) of everything public that a user finds on the classes, also what they inherit from each other."""
+    for name, thing in PUBLIC.items():
+        if inspect.isclass(thing) and not issubclass(thing, Exception) and not name.startswith("heatball.mpi"):
+            for member in dir(thing):
+                found = inspect.getattr_static(thing, member)
+                found = found.__func__ if isinstance(found, (classmethod, staticmethod)) else found
+                if not member.startswith("_") and inspect.isfunction(found):
+                    yield f"{name}.{member}", found
+
+
+METHODS = dict(methods())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_examples_of_methods(name):
+    """They are run here: doctest passes over methods of classes that are shown as the package's own."""
+    if name == "heatball.Result.copy":
+        return  # as dict has it
+    runner, (test,) = doctest.DocTestRunner(), doctest.DocTestFinder().find(METHODS[name], name, module=False)
+    assert runner.run(test).failed == 0 and test.examples
+
+
+def public_functions():
+    yield from ((name, PUBLIC[name]) for name in CALLABLE if not inspect.isclass(PUBLIC[name]))
+    yield from METHODS.items()
+    yield from ((f"{name}.__init__", PUBLIC[name].__init__) for name in ("heatball.Classifier", "heatball.Mixture", "heatball.Error"))
+
+
+@pytest.mark.parametrize("name, function", public_functions())
+def test_has_type_hints(name, function):
+    """Every parameter and the result, and every name in them can be looked up."""
+    hints = typing.get_type_hints(function)
+    parameters = [one for one in inspect.signature(function).parameters if one not in ("self", "cls")]
+    assert set(hints) == {*parameters, "return"}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.linalg import solve_continuous_lyapunov
+from scipy.stats import multivariate_normal
 
 import heatball
 import tensor_problems
@@ -40,6 +42,16 @@ def test_a_line_is_a_quadrature(drift, noise, log_density, slope):
     assert np.allclose(s.log_density, v, atol=2e-10) and np.all(s.log_density_se < 1e-8)
     assert np.allclose(s.score[:, 0], slope(x), atol=1e-11) and np.all(s.score_se < 1e-10)
     assert np.allclose(s.entropy_density, np.exp(v) * v, atol=1e-9)
+
+
+def test_a_line_far_from_the_origin():
+    """-40 (x - 50), 1 + |x|/4: all mass is above 0, where ln p = -2 ln g - 320 (4 ln g + 54/g)."""
+    x = np.array([40.0, 50.0, 60.0])
+    log_density = lambda y: -2 * np.log(1 + y / 4) - 320 * (4 * np.log(1 + y / 4) + 54 / (1 + y / 4))
+    top = log_density(50.0)
+    total = quad(lambda y: math.exp(log_density(y) - top), 0, 200, points=[50], epsabs=1e-13, limit=500)[0]
+    s = heatball.solve("-40*(x - 50)", "1 + abs(x)/4", None, INF, x)
+    assert np.allclose(s.log_density, log_density(x) - top - math.log(total), atol=1e-9)
 
 
 def test_stratonovichs_line():
@@ -87,7 +99,17 @@ def test_many_problems_drawn_at_random(dim, method):
 
 @pytest.mark.long
 def test_space():
-    check(3, range(2))
+    """G = M R(x) with a rotation R has D = M M'/2, and a linear drift the Gaussian of Lyapunov's equation."""
+    A = np.array([[-1, 0.4, 0], [-0.4, -1, 0.2], [0, -0.2, -0.9]])
+    M = np.array([[1, 0, 0], [0.3, 0.9, 0], [0, 0.2, 1]])
+    turned = [[f"{M[i, 0]}*cos(x) + {M[i, 1]}*sin(x)", f"{M[i, 1]}*cos(x) - {M[i, 0]}*sin(x)", f"{M[i, 2]}"]
+              for i in range(3)]
+    drift = ", ".join(" + ".join(f"({A[i, j]})*{'xyz'[j]}" for j in range(3)) for i in range(3))
+    C = solve_continuous_lyapunov(A, -M @ M.T)
+    x = np.array([[0.0, 0, 0], [0.5, -0.4, 0.6], [-0.9, 0.2, 0.3], [1.1, 0.7, -0.8]])
+    s = heatball.solve(drift, turned, None, INF, x)
+    assert s.method == "grid" and np.all(s.log_density_se < 0.05)
+    assert max(map(np.max, ratios(s, multivariate_normal(np.zeros(3), C).logpdf(x), -x @ np.linalg.inv(C)))) <= 1
 
 
 PLANE = {"drift": "-x, -y", "noise": "1, 0.5*y; 0, 1"}

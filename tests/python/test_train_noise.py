@@ -2,12 +2,13 @@
 noise is sqrt(2); closed forms of linear SDEs and of geometric Brownian motion in NumPy; central differences; heatball.solve."""
 
 import copy
+import importlib.util
 import json
+import pathlib
 import pickle
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 import heatball
 import command_line
@@ -294,8 +295,38 @@ def test_command(tmp_path):
     for arguments, words in ((("--at", "-1,1"), "outside of the domain"), (("--at", "1,1", "--drift", "-x,-y"), "leave out --drift")):
         done = command_line.run("residual", "--model", path, "--tau", 0.5, "--radii", 0.2, *arguments)
         assert done.returncode == 2 and words in done.stderr
+    command_line.succeed("helmholtz", path, "--tau", 0.5, "--points", 17, "-o", tmp_path/"split")
+    done = command_line.run("helmholtz", path, "--tau", 0.5, "--box", "-1 2, 0.5 2", "-o", tmp_path/"other")
+    assert done.returncode == 2 and "reaches out of the domain" in done.stderr
     for more, words in ((["--noise", "1, 0.5*y; 0, 1"], "no change of coordinates"), (["--convention", "ito"], "without --noise")):
         done = command_line.run("train", *options, *more)
         assert done.returncode == 2 and words in done.stderr
     done = command_line.run("train", "--data", "two_moon", "--method", "dsm", "--noise", "1", "-o", path)
     assert done.returncode == 2 and "--noise is given without --drift" in done.stderr
+
+
+# ---- what is learnt ------------------------------------------------------------------------------
+
+LIMITS = {"Matrix": (0.3, 0.15, 0.08, 0.08), "Prices": (0.3, 0.3, 0.2, 0.12), "Wells": (0.1, 0.06, 0.08)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LIMITS)
+def test_learnt_against_exact_laws(name):
+    """The problems of bench/trained_noise.py: closed forms, and the grid of heatball.solve for the nonlinear one."""
+    path = pathlib.Path(__file__).resolve().parents[2]/"bench/trained_noise.py"
+    spec = importlib.util.spec_from_file_location("trained_noise", path)
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    problem, rng = getattr(bench, name)(), np.random.default_rng(5)
+    model = heatball.train(problem.rows(rng, 4000), drift=problem.drift, noise=problem.noise, steps=3000, width=64,
+                           tau_min=problem.tau[0], tau_max=problem.tau[1], threads=1)
+    for t, limit in zip(problem.times, LIMITS[name]):
+        x = problem.rows(rng, 1000, t)
+        value, score = problem.exact(x, t)
+        assert np.sqrt(((model.score(x, t) - score)**2).sum()/(score**2).sum()) < limit, t
+        assert np.std(model.log_density(x, t) - value) < limit, t
+    x = problem.rows(rng, 200)
+    assert abs(np.mean(model.log_likelihood(x) - problem.exact(x, problem.tau[0])[0])) < 0.15
+    found = heatball.mmd(model.generate(1000, threads=1), problem.rows(rng, 1000))
+    assert found["mmd2"] < 5*found["mmd2_se"]
