@@ -155,6 +155,8 @@ hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drif
     building b = {.context = context, .drift = drift};
     const size_t d = (size_t)drift->dim;
     void *memory;
+    HB_TRY(hb_allocate(context, d, sizeof(hb_node), &memory));
+    drift->components = memcpy(memory, f, d * sizeof *f);
     HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
     b.f = memory;
     b.gradient = b.f + d;
@@ -190,6 +192,7 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
     hb_range_tape_destroy(context, drift->ranges);
     hb_release(context, drift->facts.breaks);
     hb_release(context, drift->entries);
+    hb_release(context, drift->components);
     hb_graph_destroy(drift->graph);
     if (drift->lock) omp_destroy_lock(drift->lock);
     hb_release(context, drift->lock);
