@@ -205,12 +205,11 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
 static void scatter(size_t n, size_t d, size_t width, const double *rows, double *f,
                     double *divergence, double *grad_divergence)
 {
-    for (size_t i = 0; i < n; i++) {
-        const double *row = rows + i * width;
-        if (f) memcpy(f + i * d, row, d * sizeof *row);
-        if (divergence) divergence[i] = row[d];
-        if (grad_divergence) memcpy(grad_divergence + i * d, row + d + 1, d * sizeof *row);
-    }
+    for (size_t k = 0; f && k < d; k++) /* column by column: rows are short */
+        for (size_t i = 0; i < n; i++) f[i * d + k] = rows[i * width + k];
+    for (size_t i = 0; divergence && i < n; i++) divergence[i] = rows[i * width + d];
+    for (size_t k = 0; grad_divergence && k < d; k++)
+        for (size_t i = 0; i < n; i++) grad_divergence[i * d + k] = rows[i * width + d + 1 + k];
 }
 
 static size_t rows_per_block(size_t n, size_t width)
@@ -256,8 +255,9 @@ static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const 
         const size_t count = n - i < block ? n - i : block;
         status = hb_program_run_times(context, drift->jacobian, count, x + i * d, t + i * t_step,
                                       t_step, memory);
-        for (size_t k = 0; k < count * width && status == HB_OK; k++)
-            jacobian[(i + k / width) * d * d + drift->entries[k % width]] = rows[k];
+        for (size_t row = 0; row < count && status == HB_OK; row++)
+            for (size_t k = 0; k < width; k++)
+                jacobian[(i + row) * d * d + drift->entries[k]] = rows[row * width + k];
     }
     hb_release(context, memory);
     return status;

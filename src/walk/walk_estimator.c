@@ -299,37 +299,44 @@ static hb_status try_list(walk_estimator *w, pilot *p, int n, const hb_walk_plan
     return HB_OK;
 }
 
-/* *good: marches have so little variance that other ways for gradients need not be tried. */
-static hb_status try_marches(walk_estimator *w, pilot *p, int *good)
+/* Marches; the best of them is taken, if there is one. */
+static hb_status try_marches(walk_estimator *w, pilot *p)
 {
     hb_walk_plan plans[MOST_PLANS];
     const size_t d = w->shared.d;
     const double *x0 = w->points + p->i * d;
     double *guide = w->guides + p->i * 2 * d;
     int fit;
-    *good = 0;
     if (!w->shared.gauge) return HB_OK;
     p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
     const hb_status status = hb_march_guide(w->blocks[p->thread], &w->shared, x0,
                                             point_seed(w->seed, PILOT_SALT, d, x0), guide, &fit);
     if (status == HB_ERROR_INTERRUPTED) return HB_OK;
     HB_TRY(status);
-    if (!fit) return HB_OK;
-    HB_TRY(try_list(w, p, marches_of(guide, plans), plans));
-    *good = p->best < GOOD_MARCH;
-    return HB_OK;
+    return fit ? try_list(w, p, marches_of(guide, plans), plans) : HB_OK;
 }
 
+/* The other ways are chosen as if there were no marches, and the march is kept where none is better. Where it is good
+ * and better than one of the linear frame, the rest, which costs more than all walks may, is not tried. */
 static hb_status try_plans(walk_estimator *w, size_t i, int thread)
 {
     hb_walk_plan plans[MOST_PLANS];
+    const int n = plans_of(&w->shared, plans);
     pilot p = {.i = i, .thread = thread, .end = pilot_end(w), .best = INFINITY};
-    int good;
     w->unserved[i] = 1;
     w->alone[thread].deadline = &p.until;
-    HB_TRY(try_marches(w, &p, &good));
-    const int n = plans_of(&w->shared, plans), first = good ? n - LINEAR_FRAMES : 0;
-    HB_TRY(try_list(w, &p, n - first, plans + first));
+    HB_TRY(try_marches(w, &p));
+    const int served = !w->unserved[i];
+    const hb_walk_plan march = w->plans[i];
+    const double cost = p.best, scale = w->log_scale[i], seconds = w->seconds[i];
+    if (cost < GOOD_MARCH) {
+        HB_TRY(try_list(w, &p, 1, plans + n - LINEAR_FRAMES + 1));
+        if (w->plans[i].way == HB_WALK_MARCH) return HB_OK;
+    }
+    w->unserved[i] = 1;
+    p.best = INFINITY;
+    HB_TRY(try_list(w, &p, n, plans));
+    if (served && (w->unserved[i] || cost <= p.best)) take_plan(w, i, &march, scale, seconds);
     p.until = p.end + FEW_PART * (p.end - w->begin);
     return w->unserved[i] ? try_few(w, thread, i, n, plans) : HB_OK;
 }

@@ -12,7 +12,7 @@
  * has (e_j: elementary symmetric polynomials): it is the power series of e^{p - int Q} that ends at random. It is averaged
  * over which comb is p. Nearly always K = 0. M. Kettunen, E. d'Eon, J. Pantaleoni, J. Novak, ACM Trans. Graph. 40 (2021).
  * The potential. V(y) - V(x) from its formula; where there is none, -int_0^1 F(x + r (y - x)).(y - x) dr is, up to its
- * share 1/2, a part of the exponent like int Q, and X has a mean of pairs r = (l + 1/2 -+ (U - 1/2))/L that has it as its mean.
+ * share 1/2, a part of the exponent like int Q, and X has the mean over the pairs r = (l + U)/L, (l + 1 - U)/L, l < L, added.
  * The score. The bridge is moved with x: dB_s/dx = k(s) = 1 - (s/T)(1 - k_T), one number for each coordinate. Any k_T is
  * right; k_T = v/2T makes the ends of a Gaussian problem cancel, and 0 asks nothing of u0, which may jump. Then
  *     d ln W/dx = F(x)/2 + (1 - k_T)(y - x)/2T + k_T (grad ln u0(y) - F(y)/2) - int k(s) grad Q(B_s) ds,
@@ -31,7 +31,7 @@
 
 enum { MOST_POINTS = HB_MARCH_POINTS, MOST_COMBS = 24 }; /* 0.22^24 < 2^-52: K is no larger */
 enum { MOST_SEEN = (MOST_COMBS + 1) * MOST_POINTS + 2 };
-enum { USE_END, USE_TIME, USE_LINE, USE_COMBS, USES_MORE = 32 }; /* of uniforms; then 2 a comb */
+enum { USE_END, USE_TIME, USES_MORE = 32 }; /* of uniforms; then one for each further comb */
 
 static const double PLAIN = 0.1; /* of the walks end in N(x, 2T) */
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
@@ -43,7 +43,7 @@ struct hb_march {
     double *time;             // (MOST_POINTS + 2, together)
     double *values;           // (rows, 1 + d): Q and its gradient, or F
     double *normals;          // (rows, d)
-    double *uniforms, *combs; // (together)
+    double *uniforms, *combs; // (together): when it is looked at; how often
     double *log_end, *end_slope, *end_F; // (together), (together, d) each
     double *log_weight;                  // (together)
     double *sum, *slope;                 // (together), (together, d): X_0 and its derivative
@@ -146,10 +146,9 @@ static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t 
     const double wide = 2 * b->shared.tau, root = sqrt(wide);
     double volume = 0;
     draw_normals(b, USE_END, offset, n, d, y);
-    draw_uniforms(b, USE_END, offset, n, m->uniforms);
     for (size_t k = 0; k < d; k++) volume += log(root / m->root[k]);
     for (size_t i = 0; i < n; i++) {
-        const int plain = m->uniforms[i] < PLAIN;
+        const int plain = m->combs[i] < PLAIN;
         double plain2 = 0, fit2 = 0;
         for (size_t k = 0; k < d; k++) {
             double *to = y + i * d + k;
@@ -159,6 +158,7 @@ static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t 
             fit2 += gap * gap;
         }
         m->log_weight[i] = log_share(0.5 * (plain2 / wide - fit2) + volume);
+        m->combs[i] = plain ? m->combs[i] / PLAIN : (m->combs[i] - PLAIN) / (1 - PLAIN);
     }
 }
 
@@ -245,13 +245,11 @@ static void place_on_line(size_t d, const double *x0, const double *y, double r,
 }
 
 /* Adds it to X_0 of all walks. */
-static hb_status add_lines(hb_walk_block *b, const double *x0, size_t offset, size_t n,
-                           const double *y)
+static hb_status add_lines(hb_walk_block *b, const double *x0, size_t n, const double *y)
 {
     struct hb_march *m = b->march;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan);
     if (hb_gauge_formula_has_potential(b->shared.gauge)) return HB_OK;
-    draw_uniforms(b, USE_LINE, offset, n, m->uniforms);
     for (size_t j = 0; j < 2 * pairs; j++) {
         for (size_t i = 0; i < n; i++)
             place_on_line(d, x0, y + i * d, line_place(j, pairs, m->uniforms[i]), m->line + i * d);
@@ -380,7 +378,7 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
     look_back(b, i, y, &s);
     for (size_t c = 0; c < combs; c++) {
         double uniform;
-        draw_uniforms(b, USES_MORE + 2 * c, offset + i, 1, &uniform);
+        draw_uniforms(b, USES_MORE + c, offset + i, 1, &uniform);
         draw_normals(b, USES_MORE + c, offset + i, 1, M * d, m->normals);
         for (size_t k = 0; k < M; k++, at++) {
             m->more_time[at] = ((double)k + uniform) * h;
@@ -398,7 +396,7 @@ static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, s
     if (hb_gauge_formula_has_potential(b->shared.gauge)) return HB_OK;
     for (size_t c = 0; c < combs; c++) {
         double uniform;
-        draw_uniforms(b, USES_MORE + 2 * c + 1, offset + i, 1, &uniform);
+        draw_uniforms(b, USES_MORE + c, offset + i, 1, &uniform);
         for (size_t j = 0; j < all; j++)
             place_on_line(d, x0, y + i * d, line_place(j, pairs, uniform),
                           m->line + (c * all + j) * d);
@@ -489,6 +487,7 @@ static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, 
 /* How many walks of all have so many further combs or more: again^k. */
 static size_t combs_of(double uniform, double again)
 {
+    if (uniform >= again) return 0;
     const double k = floor(log(uniform) / log(again));
     return k < MOST_COMBS ? (size_t)k : MOST_COMBS;
 }
@@ -534,6 +533,7 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     const size_t d = b->shared.d;
     double *y = m->seen + (MOST_POINTS + 1) * b->together * d;
     HB_TRY(prepare(b, x0));
+    draw_uniforms(b, USE_END, offset, n, m->combs);
     if (b->shared.place)
         place_ends(b, x0, n, y);
     else
@@ -542,8 +542,7 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     memset(m->sum, 0, n * sizeof *m->sum);
     memset(m->slope, 0, n * d * sizeof *m->slope);
     HB_TRY(first_comb(b, x0, offset, n, y));
-    HB_TRY(add_lines(b, x0, offset, n, y));
-    draw_uniforms(b, USE_COMBS, offset, n, m->combs);
+    HB_TRY(add_lines(b, x0, n, y));
     for (size_t i = 0; i < n; i++) {
         m->combs[i] = (double)combs_of(m->combs[i], b->plan->again);
         if (m->combs[i] > 0) continue;
