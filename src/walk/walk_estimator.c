@@ -617,7 +617,8 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
                                                : "parametrix in the diagonal frame";
-    int used = snprintf(note, size, "%s", frame);
+    const int all = ways[HB_WALK_MARCH] == w->n && w->n > 0; /* have no steps */
+    int used = snprintf(note, size, "%s", all ? "no drift but a potential" : frame);
     if (ways[HB_WALK_REVERSED] > 0)
         used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
                          ways[HB_WALK_REVERSED], w->n);
@@ -625,11 +626,12 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
         used +=
             snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
     if (ways[HB_WALK_MARCH] > 0)
-        used += snprintf(note + used, size - (size_t)used, ", bridges at %zu of %zu points",
+        used += snprintf(note + used, size - (size_t)used, ", marches at %zu of %zu points",
                          ways[HB_WALK_MARCH], w->n);
-    used += snprintf(note + used, size - (size_t)used, "; %s",
-                     w->closed || w->shared.closed_form ? "the last step in closed form"
-                                                        : "the last step drawn");
+    if (!all)
+        used += snprintf(note + used, size - (size_t)used, "; %s",
+                         w->closed || w->shared.closed_form ? "the last step in closed form"
+                                                            : "the last step drawn");
     const char *about_start = hb_problem_initial_facts(w->shared.problem)->note;
     if (about_start) snprintf(note + used, size - (size_t)used, "; %s", about_start);
 }
