@@ -9,6 +9,9 @@
  *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y),
  * since e^{-int Q} is bounded where Q is bounded from below. So L is looked at on lines through the mean, along the axes
  * and along some diagonals: where it is larger beyond 6 deviations than within 4.5, as for V ~ x^4, there are no marches.
+ * The series of walk_march.c has long tails where Q differs much between the times of a comb, as where it grows as x^6:
+ * there are none either where Q varies, within six deviations of the bridges' middle, by more than MOST_RISE times M/T
+ * for the largest M.
  * A number to reproduce: u0 = N(0, 1), 2T = 1, x = 1 has the mean 1/2 and the variance 1/2. */
 #include "walk/march_guide.h"
 #include "base/context.h"
@@ -26,6 +29,7 @@ enum { N_PLACES = sizeof PLACES / sizeof *PLACES };
 static const double LEAST_EFFECTIVE = 50; /* walks, for a fit */
 static const double WIDER = 1.15;         /* than what was seen */
 static const double MOST_CHANGE = 4;      /* of a variance, in one fit */
+static const double MOST_RISE = 12;       /* of Q T/M, within six deviations */
 static const double STEP = 1e-3;          /* of a difference, in deviations */
 
 /* ---- without a drift ---- */
@@ -179,6 +183,37 @@ static hb_status has_light_tails(hb_context *context, const hb_walk_problem *sha
     return status;
 }
 
+/* ---- the potential beside the way ---- */
+
+static hb_status has_mild_potential(hb_context *context, const hb_walk_problem *shared,
+                                    const double *x0, const double *guide, int *yes)
+{
+    const size_t d = shared->d, directions = 2 * d + (d > 1 ? DIAGONALS : 0);
+    const size_t near = N_PLACES - FAR_PLACES + 1;
+    double low = INFINITY, high = -INFINITY, *x, *Q; // (near, d), (near, 1 + d)
+    hb_workspace work;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(x, near * d), HB_ARRAY(Q, near * (1 + d))));
+    hb_status status = HB_OK;
+    for (size_t e = 0; e < directions && status == HB_OK; e++) {
+        for (size_t j = 0; j < near; j++)
+            for (size_t k = 0; k < d; k++) {
+                const double end = shared->place ? shared->place[k] : guide[k];
+                const double spread = shared->place ? 0 : guide[d + k];
+                x[j * d + k] = 0.5 * (x0[k] + end) + PLACES[j] * direction_of(d, e, k) *
+                                                         sqrt(0.25 * spread + 0.5 * shared->tau);
+            }
+        status = hb_gauge_formula_run(context, shared->gauge, near, x, Q);
+        for (size_t j = 0; j < near && status == HB_OK; j++) {
+            const double value = Q[j * (1 + d)];
+            low = fmin(low, isnan(value) ? -INFINITY : value);
+            high = fmax(high, value);
+        }
+    }
+    hb_workspace_destroy(&work);
+    *yes &= shared->tau * (high - low) < MOST_RISE * HB_MARCH_POINTS;
+    return status;
+}
+
 hb_status hb_march_guide(hb_walk_block *block, const hb_walk_problem *shared, const double *x0,
                          uint64_t seed, double *guide, int *fit)
 {
@@ -190,5 +225,6 @@ hb_status hb_march_guide(hb_walk_block *block, const hb_walk_problem *shared, co
                                  block->together, &steps));
         if (!fit_ends(block, shared, guide)) break;
     }
-    return has_light_tails(block->context, shared, x0, guide, fit);
+    HB_TRY(has_light_tails(block->context, shared, x0, guide, fit));
+    return *fit ? has_mild_potential(block->context, shared, x0, guide, fit) : HB_OK;
 }
