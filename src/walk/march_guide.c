@@ -6,8 +6,9 @@
  *       where w is had in closed form (problem/initial_average.h); else N(x, 2T);
  *     - then twice the weighted means and variances of a block of marches, where enough of them count.
  * The weights have a second moment where exp L(y) is integrable,
- *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y),
- * since e^{-int Q} is bounded where Q is bounded from below. So L is looked at on lines through the mean, along the axes
+ *     L(y) = 2 ln(u0(y) e^{(V(y) - V(x))/2} N(y; x, 2T)) - ln density(y) + ln E[e^{-2 int Q} | y].
+ * The last is at most 0 where Q is not negative, and about max(0, S - |y - x|^2/4T) below, S = int sqrt(2Q) along the way:
+ * the action int |dB/ds|^2/4 + 2Q of a path is at least S. So L is looked at on lines through the mean, along the axes
  * and along some diagonals: where it is larger beyond 6 deviations than within 4.5, as for V ~ x^4, there are no marches.
  * The series of walk_march.c has long tails where Q differs much between the times of a comb, as where it grows as x^6:
  * there are none either where Q varies, within six deviations of the bridges' middle, by more than MOST_RISE times M/T
@@ -126,17 +127,27 @@ static double direction_of(size_t d, size_t j, size_t k)
 
 /* L(y) without its constants; rise: V(y) - V(x). */
 static double tail_size(const hb_walk_problem *shared, const double *x0, const double *guide,
-                        const double *y, double log_start, double rise)
+                        const double *y, double log_start, double rise, double action)
 {
     const size_t d = shared->d;
-    double plain = 0, fit = 0;
+    double plain = 0, fit = 0, squares = 0;
     for (size_t k = 0; k < d; k++) {
         const double far = y[k] - x0[k], gap = y[k] - guide[k], variance = guide[d + k];
+        squares += far * far;
         plain += far * far / (2 * shared->tau) + log(2 * shared->tau);
         fit += gap * gap / variance + log(variance);
     }
     const double density = fmax(log(0.9) - 0.5 * fit, log(0.1) - 0.5 * plain);
-    return 2 * log_start + rise - plain - density;
+    const double sink = fmax(0, action - squares / (4 * shared->tau));
+    return 2 * log_start + rise - plain - density - sink;
+}
+
+/* int sqrt(2Q) from the first of two places to the next, from below. */
+static double piece(size_t d, const double *y, double here, double there)
+{
+    double squares = 0;
+    for (size_t k = 0; k < d; k++) squares += (y[d + k] - y[k]) * (y[d + k] - y[k]);
+    return sqrt(2 * fmax(fmin(here, there), 0) * squares);
 }
 
 static hb_status look_along(hb_context *context, const hb_walk_problem *shared, const double *x0,
@@ -145,7 +156,8 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
 {
     const size_t d = shared->d;
     double *y = work, *from = y + N_PLACES * d, *slope = from + N_PLACES * d,
-           *log_start = slope + N_PLACES * d, *rise = log_start + N_PLACES; // (N_PLACES, d or 1)
+           *log_start = slope + N_PLACES * d, *rise = log_start + N_PLACES,
+           *Q = rise + N_PLACES, action = 0; // (N_PLACES, d, 1 or 1 + d)
     for (size_t j = 0; j < N_PLACES; j++)
         for (size_t k = 0; k < d; k++) {
             const double wide = sqrt(fmax(guide[d + k], shared->tau));
@@ -157,8 +169,10 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
     status = hb_problem_initial(context, shared->problem, N_PLACES, y, log_start, slope);
     HB_TRY(status);
     HB_TRY(hb_potential_rise(context, shared->problem, N_PLACES, from, y, rise));
+    HB_TRY(hb_gauge_formula_run(context, shared->gauge, N_PLACES, y, Q));
     for (size_t j = 0; j < N_PLACES; j++) {
-        const double L = tail_size(shared, x0, guide, y + j * d, log_start[j], rise[j]);
+        if (j > 0) action += piece(d, y + (j - 1) * d, Q[(j - 1) * (1 + d)], Q[j * (1 + d)]);
+        const double L = tail_size(shared, x0, guide, y + j * d, log_start[j], rise[j], action);
         double *most = j + FAR_PLACES < N_PLACES ? inner : outer;
         if (L == -INFINITY || log_start[j] == -INFINITY) continue;
         *most = isnan(L) ? INFINITY : fmax(*most, L);
@@ -174,7 +188,7 @@ static hb_status has_light_tails(hb_context *context, const hb_walk_problem *sha
     void *work;
     *yes = 1;
     if (shared->place) return HB_OK;
-    HB_TRY(hb_allocate(context, N_PLACES * (3 * d + 2), sizeof(double), &work));
+    HB_TRY(hb_allocate(context, N_PLACES * (4 * d + 3), sizeof(double), &work));
     hb_status status = HB_OK;
     for (size_t j = 0; j < directions && status == HB_OK; j++)
         status = look_along(context, shared, x0, guide, j, work, &inner, &outer);
