@@ -156,8 +156,8 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
 {
     const size_t d = shared->d;
     double *y = work, *from = y + N_PLACES * d, *slope = from + N_PLACES * d,
-           *log_start = slope + N_PLACES * d, *rise = log_start + N_PLACES,
-           *Q = rise + N_PLACES, action = 0; // (N_PLACES, d, 1 or 1 + d)
+           *log_start = slope + N_PLACES * d, *rise = log_start + N_PLACES, *Q = rise + N_PLACES,
+           action = 0; // (N_PLACES, d, 1 or 1 + d)
     for (size_t j = 0; j < N_PLACES; j++)
         for (size_t k = 0; k < d; k++) {
             const double wide = sqrt(fmax(guide[d + k], shared->tau));

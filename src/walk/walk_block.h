@@ -37,11 +37,11 @@ typedef enum hb_walk_way {
 /* How to walk from a point; chosen by a pilot. */
 typedef struct hb_walk_plan {
     hb_walk_way way;
-    double part;    /* reversed: of the potential, above 1/2 and at most 1 */
-    double finish;  /* expected rings below which the parametrix takes over; 0: 1 */
-    double finesse; /* rates of the clocks, in units of what the drift's curvature suggests */
-    int points;      /* march: of a comb, at most HB_MARCH_POINTS */
-    double again;    /* march: share of the walks that have one more comb, at most 0.22 */
+    double part;       /* reversed: of the potential, above 1/2 and at most 1 */
+    double finish;     /* expected rings below which the parametrix takes over; 0: 1 */
+    double finesse;    /* rates of the clocks, in units of what the drift's curvature suggests */
+    int points;        /* march: of a comb, at most HB_MARCH_POINTS */
+    double again;      /* march: share of the walks that have one more comb, at most 0.22 */
     const double *end; // (2, d), march: mean and variance of the ends; NULL: those of a free walk
 } hb_walk_plan;
 

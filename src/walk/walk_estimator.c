@@ -38,12 +38,12 @@ enum {
     LEAST_ROUND = 32,       /* walks of a round, where the time is short */
     FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
     GRADIENT_FRAME_DIM = 3, /* the same for gradients, whose steps need it less */
-    LINEAR_FRAMES = 3, /* the last plans of a list */
+    LINEAR_FRAMES = 3,      /* the last plans of a list */
     MOST_PLANS = 12
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
-static const double GOOD_MARCH = 1; /* relative variance times cost */
+static const double GOOD_MARCH = 1;            /* relative variance times cost */
 static const double STEEPEST = 150;            /* |dF/dx| tau of a drift with kinks, for walks */
 static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
 static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
@@ -357,11 +357,13 @@ static hb_status run_pilot(walk_estimator *w)
     w->begin = hb_seconds();
     w->context->deadline = NULL;
     const size_t row = (1 + w->shared.d) * sizeof(double);
-    const hb_left left[] = {
-        {w->plans, sizeof *w->plans, 0},     {w->log_scale, sizeof *w->log_scale, 0},
-        {w->seconds, sizeof *w->seconds, 0}, {w->unserved, sizeof *w->unserved, 0},
-        {w->values, w->closed ? row : 0, 0}, {w->errors, w->closed ? row : 0, 0},
-        {w->guides, w->shared.gauge ? 2 * w->shared.d * sizeof(double) : 0, 0}};
+    const hb_left left[] = {{w->plans, sizeof *w->plans, 0},
+                            {w->log_scale, sizeof *w->log_scale, 0},
+                            {w->seconds, sizeof *w->seconds, 0},
+                            {w->unserved, sizeof *w->unserved, 0},
+                            {w->values, w->closed ? row : 0, 0},
+                            {w->errors, w->closed ? row : 0, 0},
+                            {w->guides, w->shared.gauge ? 2 * w->shared.d * sizeof(double) : 0, 0}};
     const hb_status status = hb_team_for(w->context, "pilot walks", w->n,
                                          w->closed ? closed_task : pilot_task, w, 7, left);
     w->context->deadline = w->deadline;
@@ -589,7 +591,8 @@ static hb_status create_arrays(walk_estimator *w)
     const size_t d = w->shared.d, n = w->n, threads = (size_t)hb_context_threads(w->context);
     HB_TRY(HB_WORKSPACE(w->context, &w->work, HB_ARRAY(w->log_scale, n), HB_ARRAY(w->plans, n),
                         HB_ARRAY(w->values, n * (1 + d)), HB_ARRAY(w->errors, n * (1 + d)),
-                        HB_ARRAY(w->seconds, n), HB_ARRAY(w->unserved, n), HB_ARRAY(w->guides, n * 2 * d),
+                        HB_ARRAY(w->seconds, n), HB_ARRAY(w->unserved, n),
+                        HB_ARRAY(w->guides, n * 2 * d),
                         HB_ARRAY_IF(!w->closed, w->parts, n * BLOCKS * hb_tally_size((int)d)),
                         HB_ARRAY(w->counted, threads * HB_WALK_BLOCK * (1 + d)),
                         HB_ARRAY(w->alone, threads), HB_ARRAY(w->blocks, threads)));
@@ -608,9 +611,11 @@ static hb_status create_arrays(walk_estimator *w)
 
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
-    size_t ways[] = {
-        [HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0, [HB_WALK_BALL] = 0, [HB_WALK_REVERSED] = 0,
-        [HB_WALK_MARCH] = 0};
+    size_t ways[] = {[HB_WALK_PARAMETRIX] = 0,
+                     [HB_WALK_GAUGE] = 0,
+                     [HB_WALK_BALL] = 0,
+                     [HB_WALK_REVERSED] = 0,
+                     [HB_WALK_MARCH] = 0};
     for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
     const size_t gauge = ways[HB_WALK_GAUGE] + ways[HB_WALK_BALL];
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"

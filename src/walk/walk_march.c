@@ -39,11 +39,11 @@ static const double WALK_COST = 0.25, POINT_COST = 0.08;
 
 struct hb_march {
     hb_workspace work;
-    double *seen;             // (MOST_POINTS + 2, together, d): x, the comb, y
-    double *time;             // (MOST_POINTS + 2, together)
-    double *values;           // (rows, 1 + d): Q and its gradient, or F
-    double *normals;          // (rows, d)
-    double *uniforms, *combs; // (together): when it is looked at; how often
+    double *seen;                        // (MOST_POINTS + 2, together, d): x, the comb, y
+    double *time;                        // (MOST_POINTS + 2, together)
+    double *values;                      // (rows, 1 + d): Q and its gradient, or F
+    double *normals;                     // (rows, d)
+    double *uniforms, *combs;            // (together): when it is looked at; how often
     double *log_end, *end_slope, *end_F; // (together), (together, d) each
     double *log_weight;                  // (together)
     double *sum, *slope;                 // (together), (together, d): X_0 and its derivative
@@ -80,8 +80,8 @@ hb_status hb_march_create(hb_walk_block *b)
         HB_ARRAY(m->log_weight, n), HB_ARRAY(m->sum, n), HB_ARRAY(m->slope, n * d),
         HB_ARRAY(m->line, rows * d), HB_ARRAY(m->more, rows * d), HB_ARRAY(m->more_time, rows),
         HB_ARRAY(m->more_sum, MOST_COMBS + 1), HB_ARRAY(m->more_slope, (MOST_COMBS + 1) * d),
-        HB_ARRAY(m->scratch, (MOST_COMBS + 4) * d), HB_ARRAY(m->waiting, n), HB_ARRAY(m->F0, d), HB_ARRAY(m->pull, d), HB_ARRAY(m->mean, d),
-        HB_ARRAY(m->root, d));
+        HB_ARRAY(m->scratch, (MOST_COMBS + 4) * d), HB_ARRAY(m->waiting, n), HB_ARRAY(m->F0, d),
+        HB_ARRAY(m->pull, d), HB_ARRAY(m->mean, d), HB_ARRAY(m->root, d));
 }
 
 void hb_march_destroy(hb_walk_block *b)
@@ -357,8 +357,8 @@ static void look(size_t d, double t, const double *normals, sights *s, double *t
     const double share = wide > 0 ? (t - before) / wide : 0;
     const double root = sqrt(fmax(2 * share * (after - t), 0));
     for (size_t k = 0; k < d; k++)
-        to[k] = s->place[j - 1][k] + share * (s->place[j][k] - s->place[j - 1][k]) +
-                root * normals[k];
+        to[k] =
+            s->place[j - 1][k] + share * (s->place[j][k] - s->place[j - 1][k]) + root * normals[k];
     memmove(s->time + j + 1, s->time + j, (s->n - j) * sizeof *s->time);
     memmove((void *)(s->place + j + 1), (const void *)(s->place + j),
             (s->n - j) * sizeof *s->place);

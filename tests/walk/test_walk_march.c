@@ -95,9 +95,9 @@ static void test_ou(void **state)
     double v, slope;
     ou_answer(x[0], tau, 1, 0.5, &v, &slope);
     for (int k = 0; k < 8; k++) {
-        hb_problem *problem =
-            k / 4 ? with_potential(1, "x^2/2", "gaussian(mean=1,var=0.5)")
-                  : walk_problem_of(1, "-x", "sqrt(2)", "gaussian(mean=1,var=0.5)");
+        hb_problem *problem = k / 4
+                                  ? with_potential(1, "x^2/2", "gaussian(mean=1,var=0.5)")
+                                  : walk_problem_of(1, "-x", "sqrt(2)", "gaussian(mean=1,var=0.5)");
         hb_walk_plan plan = k % 2 ? MORE : FEW;
         if (k / 2 % 2) plan.end = end;
         const walk_answer answer = march(problem, &plan, tau, x, 1 << 17);
@@ -226,10 +226,10 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formula),      cmocka_unit_test(test_no_formula),
-        cmocka_unit_test(test_ou),           cmocka_unit_test(test_other_starts),
-        cmocka_unit_test(test_series),       cmocka_unit_test(test_soft_wells),
-        cmocka_unit_test(test_heavy_ends),   cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_formula),    cmocka_unit_test(test_no_formula),
+        cmocka_unit_test(test_ou),         cmocka_unit_test(test_other_starts),
+        cmocka_unit_test(test_series),     cmocka_unit_test(test_soft_wells),
+        cmocka_unit_test(test_heavy_ends), cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }
