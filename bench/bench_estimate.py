@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Error^2 x time of particles and walks against their peers; ratios above 1 are in our favour.
 
-    python3 bench/bench_estimate.py [--quick] [--rounds 20] [--only particles|walk|growth]
+    python3 bench/bench_estimate.py [--quick] [--rounds 20] [--seconds S] [--only particles|walk|growth]
 
 Both sides run in turns on one thread. Errors are measured against the exact answer over all rounds (root
 mean square, relative); times are those of the processor, and the best round counts. What is compared:
@@ -37,6 +37,7 @@ import numpy as np  # noqa: E402  (after the environment is set)
 
 import estimate_problems as problems  # noqa: E402
 import peer_estimate  # noqa: E402
+from rounds import turns  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("HEATBALL_BUILD", ROOT / "build"))
@@ -78,7 +79,7 @@ class Errors:
         return np.sqrt(np.mean(self.squares, axis=0)[which])
 
 
-def particle_rows(rounds, directory, quick):
+def particle_rows(rounds, directory, quick, seconds):
     cases = [(problems.ou(2), None), (problems.anisotropic(4), None), (problems.rotating(), None),
              (problems.bistable(), problems.BISTABLE_AT)]
     if not quick:
@@ -91,10 +92,10 @@ def particle_rows(rounds, directory, quick):
         arguments = problem.problem(directory)
         ours, theirs = Errors(problem, at), Errors(problem, at)
         rng = np.random.Generator(np.random.SFC64(5))
-        for k in range(rounds):
-            seconds, s = timed(heatball.solve, at=at, method="particles", samples=TRAJECTORIES,
+        for k in turns(rounds, seconds / len(cases), least=2):
+            taken, s = timed(heatball.solve, at=at, method="particles", samples=TRAJECTORIES,
                                seed=100 + k, threads=1, **arguments)
-            ours.add(seconds, s.density, s.score)
+            ours.add(taken, s.density, s.score)
             first, x = timed(peer_estimate.ends, problem, rng, TRAJECTORIES)
             second, (u, score) = timed(peer_estimate.kde, x, at)
             theirs.add(first + second, u, score)
@@ -179,28 +180,28 @@ def walk_cases(quick):
         yield problems.bistable(), x, ["bistable", "gauge"], [0.01] if quick else LEVELS
 
 
-def walk_rows(rounds, directory, quick):
-    for problem, x, kinds, levels in walk_cases(quick):
-        for level in levels:
-            arguments, ours = problem.problem(directory), Errors(problem, x[None])
-            peers, walks = [Peer(problem, x, kind, level) for kind in kinds], LEVELS[level][0]
-            for k in range(rounds):
-                seconds, s = timed(heatball.solve, at=x[None], method="walk", samples=walks, seed=100 + k,
-                                   threads=1, **arguments)
-                ours.add(seconds, s.density, s.score)
-                for peer in peers:
-                    peer.run()
+def walk_rows(rounds, directory, quick, seconds):
+    cases = [(*case, level) for *case, levels in walk_cases(quick) for level in levels]
+    for problem, x, kinds, level in cases:
+        arguments, ours = problem.problem(directory), Errors(problem, x[None])
+        peers, walks = [Peer(problem, x, kind, level) for kind in kinds], LEVELS[level][0]
+        for k in turns(rounds, seconds / len(cases), least=2):
+            taken, s = timed(heatball.solve, at=x[None], method="walk", samples=walks, seed=100 + k,
+                             threads=1, **arguments)
+            ours.add(taken, s.density, s.score)
             for peer in peers:
-                cost, exact = peer.cost(), ours.rms(0) < EXACT
-                name = problem.name + (f" x={x[0]:g}" if problem.name == "bistable" else "")
-                yield {"case": name, "peer": "gauge" if peer.kind == "gauge" else "plain", "level": level,
-                       "samples": walks, "steps": peer.steps, "bias": peer.bias, "exact": exact,
-                       "ours_seconds": ours.seconds / walks, "peer_seconds": cost["seconds"],
-                       "numpy_seconds": peer.numpy_seconds(),
-                       "ours_density": ours.rms(0) * np.sqrt(walks), "peer_density": cost["sd"],
-                       "density_ratio": None if exact else cost["density"] / ours.cost(0),
-                       "score_ratio": None if exact or cost["score"] is None
-                       else cost["score"] / ours.cost(1)}
+                peer.run()
+        for peer in peers:
+            cost, exact = peer.cost(), ours.rms(0) < EXACT
+            name = problem.name + (f" x={x[0]:g}" if problem.name == "bistable" else "")
+            yield {"case": name, "peer": "gauge" if peer.kind == "gauge" else "plain", "level": level,
+                   "samples": walks, "steps": peer.steps, "bias": peer.bias, "exact": exact,
+                   "ours_seconds": ours.seconds / walks, "peer_seconds": cost["seconds"],
+                   "numpy_seconds": peer.numpy_seconds(),
+                   "ours_density": ours.rms(0) * np.sqrt(walks), "peer_density": cost["sd"],
+                   "density_ratio": None if exact else cost["density"] / ours.cost(0),
+                   "score_ratio": None if exact or cost["score"] is None
+                   else cost["score"] / ours.cost(1)}
 
 
 def growth_rows(rounds, directory):
@@ -267,6 +268,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="fewer rounds when they would take longer")
     parser.add_argument("--only", choices=["particles", "walk", "growth"])
     arguments = parser.parse_args()
     rounds, out = 5 if arguments.quick else arguments.rounds, {}
@@ -276,10 +278,10 @@ def main():
 
     with tempfile.TemporaryDirectory() as directory:
         if wanted("particles"):
-            out["particles"] = list(particle_rows(rounds, directory, arguments.quick))
+            out["particles"] = list(particle_rows(rounds, directory, arguments.quick, arguments.seconds / 3))
             print_particles(out["particles"])
         if wanted("walk"):
-            out["walk"] = list(walk_rows(rounds, directory, arguments.quick))
+            out["walk"] = list(walk_rows(rounds, directory, arguments.quick, 2 * arguments.seconds / 3))
             print_walks(out["walk"])
         if wanted("growth"):
             out["growth"] = list(growth_rows(1 if arguments.quick else 3, directory))

@@ -123,8 +123,8 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
     return status;
 }
 
-hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_texts *params,
-                              int dim, hb_problem **out)
+hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
+                              int convention, const hb_texts *params, int dim, hb_problem **out)
 {
     parameters given;
     *out = NULL;
@@ -134,7 +134,8 @@ hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_t
         hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = dim;
         settings.drift = drift;
-        settings.noise = "sqrt(2)";
+        settings.noise = noise ? noise : "sqrt(2)";
+        if (convention >= 0) settings.convention = HB_CONVENTION_ITO + convention;
         settings.n_parameters = (int)params->n;
         settings.parameter_names = given.names;
         settings.parameter_values = given.values;
