@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { MOST_DIM = 256 };
+enum { MOST_DIM = 1024 };
 
 struct hb_gauge_formula {
     hb_context *context;
