@@ -5,6 +5,7 @@
 #include <heatball/ball.h>
 #include <heatball/base.h>
 #include <heatball/budget.h>
+#include <heatball/certify.h>
 #include <heatball/classify.h>
 #include <heatball/data.h>
 #include <heatball/estimate.h>
