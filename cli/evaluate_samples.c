@@ -114,7 +114,7 @@ static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, h
     double constant, of_constant = 0, *value = malloc(c->real * sizeof *value); // (real)
     if (!value) return HB_ERROR_MEMORY;
     hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, c->real,
-                                           c->y, NULL, value);
+                                           c->y, NULL, value, NULL);
     if (status == HB_OK && f->info.process == HB_PROCESS_DRIFT) /* its error is that of all rows */
         status = hb_model_log_normaliser(f->context, f->plan->model, settings.seed, &constant,
                                          &of_constant);

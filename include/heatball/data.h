@@ -48,6 +48,10 @@ HB_API hb_status hb_mixture_sample_at(hb_context *context, const hb_mixture *mix
 HB_API hb_status hb_mixture_score(hb_context *context, const hb_mixture *mixture,
                                   hb_process process, size_t n, const double *x, double tau,
                                   double *log_density, double *score);
+/* The same with a tau[n] for each point. */
+HB_API hb_status hb_mixture_score_each(hb_context *context, const hb_mixture *mixture,
+                                       hb_process process, size_t n, const double *x,
+                                       const double *tau, double *log_density, double *score);
 /* How many parts people would count, and the part of each component, mode_of[count] (may be NULL): the
  * components of the three Gaussian mixtures, the arms, moons and rings of the other sets (1 for ring). */
 HB_API int hb_mixture_modes(const hb_mixture *mixture, int *mode_of);

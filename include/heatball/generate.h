@@ -93,12 +93,17 @@ typedef int (*hb_divergence_callback)(void *user, size_t n, const double *x, dou
                                       double *score, double *divergence);
 
 /* ln p(x, tau_min)[n] in nats, of the density that the probability-flow ODE carries from the law at
- * tau_max (above) to tau_min, at x[n][dim]. Uses process, tau_min, tau_max, tolerance, mean and
- * covariance of the settings. A row is alone: the same bits in any pieces. The callback is called as that of hb_generate. */
+ * tau_max (above) to tau_min, at x[n][dim]. Uses process, tau_min, tau_max, tolerance, mean,
+ * covariance and seed of the settings. A row is alone: the same bits in any pieces. One callback is needed, and is
+ * called as that of hb_generate: `divergence`, which knows it, with probes 0 (score may be NULL); or `score` alone
+ * (divergence NULL), whose divergence is taken by differences along all axes (probes 0: 2 dim evaluations and more) or
+ * along 1 to 16384 random probes.
+ * error[n][2] (NULL: not wanted): the standard error by the probes (0 without, infinite for one), and a bound of what the
+ * steps, the differences and the Gaussian law at tau_max leave, estimated along each path. docs/likelihoods.md. */
 HB_API hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings *settings,
-                                        int dim, size_t n, const double *x,
-                                        hb_divergence_callback score, void *user,
-                                        double *log_likelihood);
+                                        int dim, int probes, size_t n, const double *x,
+                                        hb_score_callback score, hb_divergence_callback divergence,
+                                        void *user, double *log_likelihood, double *error);
 
 /* The same of a model, in the units of its data: process, mean, covariance and drift of the settings are
  * the model's own. labels[n] (NULL: none; -1: no class). A model of a drift starts from the draws at tau_max that
@@ -106,11 +111,13 @@ HB_API hb_status hb_generate_likelihood(hb_context *context, const hb_generate_s
 HB_API hb_status hb_model_generate(hb_context *context, const hb_model *model,
                                    const hb_generate_settings *settings, uint64_t first, size_t n,
                                    const int *labels, double *x);
-/* probes: 0, the exact divergence; else its mean over so many random probes. A model of a drift must have the
+/* probes: 0, the exact divergence; else its mean over so many random probes, with an error in up to 8 equal sets (above 8
+ * rounded up to a multiple). error[n][2] as above, with that of the normaliser in the bound. A model of a drift must have the
  * energy head, whose density at tau_max is normalised by hb_model_log_normaliser with the same seed. */
 HB_API hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
                                      const hb_generate_settings *settings, int probes, size_t n,
-                                     const double *x, const int *labels, double *log_likelihood);
+                                     const double *x, const int *labels, double *log_likelihood,
+                                     double *error);
 
 /* ln of the integral of e^v at the model's tau_max, v the logarithm of its density (energy head): what is
  * taken off its likelihoods, and the standard error of that. One or two dimensions: by a rule on a lattice, error: its

@@ -12,10 +12,11 @@ from heatball._arguments import (choice, filled, function, pair, path_bytes, poi
                                  setting_rows, shown, texts)
 from heatball._context import call, context, team_rank
 from heatball._errors import ArgumentError
+from heatball._interrupt import interruptible
 from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
                               SettingKind, Standardise, TrainSettings, library)
 from heatball.data import Mixture, dataset
-from heatball.model import HEADS, PROCESSES, Model, integers, interruptible, rows
+from heatball.model import HEADS, PROCESSES, Model, integers, rows
 from heatball.sde import drift_text, fill_parameters
 
 __all__ = ["train"]

@@ -8,9 +8,10 @@ import numpy as np
 from heatball._arguments import INT_MAX, c_int, path_bytes, pointer, real, uint64
 from heatball._context import Handle, call
 from heatball._errors import ArgumentError, check
+from heatball._interrupt import interruptible
 from heatball._native import (Classifier as _CClassifier, ClassifierInfo, ClassifierSettings,
                               library)
-from heatball.model import integers, interruptible, rows
+from heatball.model import integers, rows
 
 __all__ = ["Classifier"]
 

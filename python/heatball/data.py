@@ -2,13 +2,16 @@
 
 import contextlib
 import ctypes
+import functools
 
 import numpy as np
 
-from heatball._arguments import array, choice, draws, function, pointer, real, texts, uint64
+from heatball._arguments import array, choice, draws, pointer, real, texts, uint64
+from heatball._callables import Callbacks, as_field, times
 from heatball._context import call
-from heatball._errors import Error
-from heatball._native import SCORE, Mixture as _CMixture, Process, ScoreError, library
+from heatball._errors import ArgumentError
+from heatball._interrupt import interruptible
+from heatball._native import Mixture as _CMixture, Process, ScoreError, library
 
 __all__ = ["Mixture", "dataset"]
 
@@ -144,14 +147,14 @@ class Mixture:
         return x
 
     def log_density(self, x, tau=0.0, *, process="ou", threads=0):
-        """Return ln u(x, tau), of shape (n,); x is (n, dim)."""
+        """Return ln u(x, tau), of shape (n,); x is (n, dim), tau a number or (n,)."""
         x = self._points(x)
         out = np.empty(len(x))
         self._evaluate(x, tau, process, threads, pointer(out), None)
         return out
 
     def score(self, x, tau=0.0, *, process="ou", threads=0):
-        """Return the gradient of ln u at x (n, dim) and tau, of shape (n, dim)."""
+        """Return the gradient of ln u at x (n, dim) and tau, a number or (n,); of shape (n, dim)."""
         x = self._points(x)
         out = np.empty(x.shape)
         self._evaluate(x, tau, process, threads, None, pointer(out))
@@ -165,9 +168,19 @@ class Mixture:
         return x
 
     def _evaluate(self, x, tau, process, threads, log_density, score):
+        name, tau = (("hb_mixture_score", real("tau", tau)) if np.ndim(tau) == 0 else
+                     ("hb_mixture_score_each", pointer(times(x, tau))))
         with self._open(threads) as handle:
-            call("hb_mixture_score", threads, handle, choice("process", process, PROCESSES), len(x),
-                 pointer(x), real("tau", tau), log_density, score)
+            call(name, threads, handle, choice("process", process, PROCESSES), len(x), pointer(x), tau,
+                 log_density, score)
+
+    def _field(self, process):
+        """Its score and log-density under a process, and its dim, for `Field`."""
+        if process not in PROCESSES:
+            raise ArgumentError("a mixture is known under the processes ou and ve; give a function f(x, tau)")
+
+        return (functools.partial(self.score, process=process),
+                functools.partial(self.log_density, process=process), self.means.shape[1])
 
     def modes(self, x):
         """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on."""
@@ -183,39 +196,16 @@ class Mixture:
     def score_error(self, score, tau, *, process="ou", n=20000, seed=42):
         """Return the mean squared error of ``score(x, tau)`` over draws of the law at tau.
 
-        Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each
+        `score` is called with x of shape (n, dim) and tau of shape (n,); it may also be a log-density of shape
+        (n,), a Model, or an object with a method score. Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each
         with its error all_se, low_se, high_se; grid (over a lattice where u > 1e-4; 2-D only).
         """
-        failures, out = [], ScoreError()
-        callback = field_callback(function("score", score), self.means.shape[1], failures)
-        with self._open(0) as handle:
-            try:
-                call("hb_judge_score", 0, handle, choice("process", process, PROCESSES),
-                     uint64("seed", seed), uint64("n", n), real("tau", tau), callback, None,
-                     ctypes.sizeof(out), ctypes.byref(out))
-            except Error:
-                if not failures:
-                    raise
-        if failures:
-            raise failures[0]
+        out, field = ScoreError(), as_field(score, process, "score")
+        with interruptible() as run, self._open(0) as handle:
+            callback = Callbacks(run, self.means.shape[1]).score(field)
+            run("hb_judge_score", handle, choice("process", process, PROCESSES), uint64("seed", seed),
+                uint64("n", n), real("tau", tau), callback, None, ctypes.sizeof(out), ctypes.byref(out))
         return {name: getattr(out, name) for name, _ in out._fields_}
-
-
-def field_callback(field, dim, failures):
-    """Return field(x, tau) as a C callback; what it raises goes to `failures`, and the call stops."""
-    def evaluate(user, n, x, tau, out):
-        try:
-            points = np.ctypeslib.as_array(x, (n, dim)).copy()
-            values = array("the field's value", field(points, tau), 2)
-            if values.shape != (n, dim):
-                raise ValueError(f"the field returned shape {values.shape}; it must be {(n, dim)}")
-            np.ctypeslib.as_array(out, (n, dim))[:] = values
-            return 0
-        except BaseException as error:  # also KeyboardInterrupt: raised again by the caller
-            failures.append(error)
-            return 1
-
-    return SCORE(evaluate)
 
 
 def _ints(values):

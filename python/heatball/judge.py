@@ -5,10 +5,11 @@ import ctypes
 import numpy as np
 
 from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, uint64
+from heatball._callables import Callbacks, as_field
 from heatball._context import call
-from heatball._errors import ArgumentError, Error
+from heatball._errors import ArgumentError
+from heatball._interrupt import interruptible
 from heatball._native import Memorisation, Mmd, MmdFloor, Speck
-from heatball.data import field_callback
 
 __all__ = ["artifact_threshold", "artifacts", "curl", "helmholtz", "kolmogorov", "memorisation", "mmd",
            "mmd_floor", "nearest", "precision_recall"]
@@ -287,7 +288,7 @@ def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0)
     return float(theta[0])
 
 
-def curl(field, x, tau=0.0, *, probes=0, seed=42):
+def curl(field, x, tau=0.0, *, probes=0, seed=42, process="ou"):
     """Return (curl, error): the share of the antisymmetric part of a field's Jacobian.
 
     E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
@@ -295,7 +296,7 @@ def curl(field, x, tau=0.0, *, probes=0, seed=42):
     Parameters
     ----------
     field : callable
-        field(x, tau) of shape (n, dim) for x of shape (n, dim).
+        field(x, tau) of shape (n, dim) for x of shape (n, dim) and tau of shape (n,); or a Model or Mixture.
     x : array_like of shape (n, dim)
         Points, dim 2 or more.
     tau : float
@@ -304,6 +305,8 @@ def curl(field, x, tau=0.0, *, probes=0, seed=42):
         0: the whole Jacobian; 2 to dim-1: that many random directions, for large dim.
     seed : int
         Of the directions.
+    process : str
+        Of a Mixture: "ou" or "ve".
 
     Returns
     -------
@@ -316,18 +319,11 @@ def curl(field, x, tau=0.0, *, probes=0, seed=42):
     >>> round(heatball.curl(lambda x, tau: np.stack([x[:, 0] + 2 * x[:, 1], -x[:, 1]], 1), x)[0], 6)
     0.333333
     """
-    x, failures = array("x", x, 2), []
-    values = np.empty(2)
-    callback = field_callback(field, x.shape[1], failures)
-    try:
-        call("hb_judge_curl", 0, x.shape[1], c_int("probes", probes, 0, INT_MAX),
-             uint64("seed", seed), len(x), pointer(x), real("tau", tau), callback, None,
-             pointer(values), pointer(values[1:]))
-    except Error:
-        if not failures:
-            raise
-    if failures:
-        raise failures[0]
+    x, values = array("x", x, 2), np.empty(2)
+    with interruptible() as run:
+        callback = Callbacks(run, x.shape[1]).score(as_field(field, process, "field"))
+        run("hb_judge_curl", x.shape[1], c_int("probes", probes, 0, INT_MAX), uint64("seed", seed), len(x),
+            pointer(x), real("tau", tau), callback, None, pointer(values), pointer(values[1:]))
     return float(values[0]), float(values[1])
 
 

@@ -1,12 +1,9 @@
 """Trained score models: score, log-density, samples, likelihoods, files."""
 
-import contextlib
 import ctypes
 import math
 import os
-import signal
 import tempfile
-import threading
 import weakref
 
 import numpy as np
@@ -15,8 +12,9 @@ from heatball._arguments import (INT_MAX, array, c_int, choice, draws, filled, p
                                  real_array, uint64)
 from heatball._context import Handle, alone, call
 from heatball._errors import ArgumentError, check
-from heatball._native import (PROGRESS, Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo,
-                              Process, Solver, library)
+from heatball._interrupt import interruptible
+from heatball._native import (Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo, Process, Solver,
+                              library)
 
 __all__ = ["Model", "load"]
 
@@ -179,6 +177,10 @@ class Model:
                  pointer(tau[part]), _ints(labels, part), pointer(out[part]), None)
         return out
 
+    def _field(self, process):
+        """Its score, its log-density if it has one, and its dim, for `Field`."""
+        return self.score, self.log_density if self.head == "energy" else None, self.dim
+
     def divergence(self, x, tau, label=None, *, probes=0, seed=1, threads=0):
         """Return the divergence of the score, of shape (n,); exact, or by random probes."""
         x, tau, labels = self._points(x, tau, label)
@@ -241,7 +243,7 @@ class Model:
         with interruptible(threads) as run:
             run("hb_model_likelihood", self._model, ctypes.byref(settings),
                 c_int("probes", probes, 0, INT_MAX), len(x), pointer(x), _ints(labels),
-                pointer(out))
+                pointer(out), None)
         return out
 
     def log_normaliser(self, *, seed=1, threads=0):
@@ -349,51 +351,3 @@ def integers(name, values):
     if values.size and (values.max() > INT_MAX or values.min() < -INT_MAX):
         raise ArgumentError(f"{name} has {max(values.max(), -values.min())}; it must be -1 or a class")
     return np.asarray(values, np.int32, order="C")
-
-
-class _Run:
-    """Calls on a context of their own that Ctrl-C and callbacks can stop."""
-
-    def __init__(self, threads, report):
-        self.failures, self.report = [], report
-        self.owner = Handle(threads, PROGRESS(self._progress))
-
-    def _progress(self, user, what, done, total):
-        if self.report and what == b"train" and not self.failures:  # not of the work inside a step
-            self.guard(lambda: self.report(done, total))
-        return bool(self.failures)
-
-    def guard(self, action):
-        """Return 1 when `action` or an earlier callback failed; the exception is kept."""
-        try:
-            action()
-        except BaseException as error:  # raised again by `finish`
-            self.failures.append(error)
-        return bool(self.failures)
-
-    def __call__(self, name, *arguments):
-        status = getattr(library, name)(self.owner.pointer, *arguments)
-        if self.failures:
-            raise self.failures[0]
-        check(self.owner.pointer, status)
-
-
-@contextlib.contextmanager
-def interruptible(threads, report=None):
-    """Yield a `_Run`. While it works a signal's handler only leaves its exception behind.
-
-    A handler that raised inside a C callback would be lost there, so the exception is kept, the
-    callback asks the library to stop, and the caller raises it.
-    """
-    run = _Run(threads, report)
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
-        yield run
-        return
-    signal.signal(signal.SIGINT, lambda number, frame: run.guard(lambda: previous(number, frame)))
-    try:
-        yield run
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    if run.failures:  # it came after the last callback
-        raise run.failures[0]

@@ -15,7 +15,7 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
-from heatball.model import interruptible
+from heatball._interrupt import interruptible
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 

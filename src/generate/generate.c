@@ -107,10 +107,11 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
                  score[i], i % d + 1, x[i], tau);
     if (!run->divergence && (isfinite(run->settings->low) || isfinite(run->settings->high)))
         keep_in_range(run, n, x, tau, score);
-    for (size_t i = 0; run->divergence && divergence && i < n; i++)
+    const size_t sums = run->divergence && divergence ? run->sums : 0;
+    for (size_t i = 0; i < n * sums; i++)
         HB_CHECK(run->context, isfinite(divergence[i]), HB_ERROR_NUMERICAL,
                  "the divergence of the score is %g at a point with x1 = %g, tau = %g",
-                 divergence[i], x[i * d], tau);
+                 divergence[i], x[i / sums * d], tau);
     return HB_OK;
 }
 
@@ -147,7 +148,7 @@ static hb_status carry(hb_reverse *run, const hb_prior *prior, uint64_t first, s
     case HB_SOLVER_HEUN: HB_TRY(hb_reverse_heun(run, rows, x)); break;
     default:
         HB_TRY(hb_flow_integrate(run, hb_level_at(process, s->tau_max),
-                                 hb_level_at(process, s->tau_min), rows, x, NULL));
+                                 hb_level_at(process, s->tau_min), rows, x, NULL, NULL));
     }
     hb_reverse_keep(run, rows, s->tau_min, x);
     return denoise(run, rows, x, score);
@@ -172,7 +173,7 @@ static hb_status carry_batches(hb_reverse *run, const hb_prior *prior, size_t ba
 
 static size_t batch_rows(const hb_reverse *run)
 {
-    const size_t most = run->settings->solver == HB_SOLVER_ODE ? HB_FLOW_ROWS : HB_CALL_ROWS;
+    const size_t most = run->settings->solver == HB_SOLVER_ODE ? hb_flow_rows(run) : HB_CALL_ROWS;
     const size_t fits = CALL_DOUBLES / run->dim + 1, rows = fits < most ? fits : most;
     return run->n < rows ? run->n : rows;
 }

@@ -1,68 +1,190 @@
-/* Likelihoods by the probability-flow ODE, in nats.
+/* Likelihoods by the probability-flow ODE, in nats, with their errors.
  *
  * Along dx/dl = v(x, l) a density obeys d ln p(x(l), l)/dl = -div v, so
  *     ln p(x, tau_min) = ln p_prior(x(tau_max)) + int div v dl,
  * the integral forward from ln sigma_min to ln sigma_max on the path through x. (R. T. Q. Chen
  * et al., NeurIPS 2018; Song et al., ICLR 2021, D.2.)
+ * The error of a row has three parts, of which the last two are added up as its bound:
+ *     probes   the standard error of the mean over P sets of probes, whose integrals are kept apart, times Student's
+ *              97.5 % quantile over the normal one, so that 1.96 errors are 95 % for small P too; infinite for P = 1
+ *     flow     what steps and differences leave (probability_flow.c)
+ *     start    the Gaussian p_prior is not the law at tau_max. With g the logarithm of their ratio, s - grad ln p_prior
+ *              = grad g is known at the end of the path, and g varies over the deviation of the prior: |grad g| times that
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
+#include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "generate/reverse.h"
 
+#include <math.h>
 #include <string.h>
 
-static hb_status carry_blocks(hb_reverse *run, const hb_prior *prior, const double *x, double *work,
-                              double *out)
+static const double NORMAL = 1.959963984540054;
+
+typedef struct carrier {
+    hb_reverse *run;
+    const hb_prior *prior;
+    double deviation; /* of the prior along its widest coordinate */
+    double *x;        // (rows, dim)
+    double *sum;      // (rows, sums)
+    double *score;    // (rows, dim): at the end
+    double *bound;    // (rows): of flow and start
+    hb_workspace work;
+} carrier;
+
+/* Student's 97.5 % quantile over the normal one; above two degrees by R. A. Fisher and E. A. Cornish, 1960. */
+static double student(size_t degrees)
 {
+    const double n = (double)degrees, z = NORMAL, z2 = z * z;
+    if (degrees == 1) return 12.706204736432095 / z;
+    if (degrees == 2) return 4.302652729749464 / z;
+    return 1 + (z2 + 1) / (4 * n) + ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
+           (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n) +
+           ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / (92160 * n * n * n * n);
+}
+
+/* The mean of the integrals of a row, and its standard error. */
+static double mean_of_sums(const hb_reverse *run, const double *sum, double *error)
+{
+    const size_t n = run->sums;
+    double mean = 0, squares = 0;
+    for (size_t m = 0; m < n; m++) mean += sum[m] / (double)n;
+    for (size_t m = 0; m < n; m++) squares += (sum[m] - mean) * (sum[m] - mean);
+    *error = 0;
+    if (run->by_probes)
+        *error = n < 2 ? INFINITY : student(n - 1) * sqrt(squares / ((double)n * ((double)n - 1)));
+    return mean;
+}
+
+static double widest(const hb_prior *prior)
+{
+    const size_t d = prior->dim;
+    const double *L = prior->cholesky;
+    double most = L ? 0 : prior->sd * prior->sd;
+    for (size_t i = 0; L && i < d; i++) most = fmax(most, hb_dot(i + 1, L + i * d, L + i * d));
+    return sqrt(most);
+}
+
+/* Adds the logarithm of the law at tau_max to out, and what it may be off by to bound, unless NULL. */
+static hb_status add_start(carrier *c, size_t rows, double *out, double *bound)
+{
+    hb_reverse *run = c->run;
+    const size_t d = run->dim;
+    const int checked = bound && !run->settings->end_density;
+    if (checked) HB_TRY(hb_reverse_ask(run, rows, c->x, run->settings->tau_max, c->score, c->sum));
+    HB_TRY(hb_ends_add_log_density(run, c->prior, rows, c->x, out));
+    if (!checked) return HB_OK;
+    HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
+    for (size_t i = 0; i < rows; i++) {
+        double squares = 0;
+        for (size_t e = i * d; e < (i + 1) * d; e++)
+            squares += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
+        bound[i] += sqrt(squares) * c->deviation;
+    }
+    return HB_OK;
+}
+
+static hb_status carry_block(carrier *c, size_t rows, double *out, double *error)
+{
+    hb_reverse *run = c->run;
     const hb_process process = (hb_process)run->settings->process;
-    const hb_level from = hb_level_at(process, run->settings->tau_min);
-    const hb_level to = hb_level_at(process, run->settings->tau_max);
+    double *bound = error ? c->bound : NULL;
+    HB_TRY(hb_flow_integrate(run, hb_level_at(process, run->settings->tau_min),
+                             hb_level_at(process, run->settings->tau_max), rows, c->x, c->sum,
+                             bound));
+    for (size_t i = 0; i < rows; i++) {
+        double of_probes;
+        out[i] = mean_of_sums(run, c->sum + i * run->sums, &of_probes);
+        if (error) error[2 * i] = of_probes;
+    }
+    HB_TRY(add_start(c, rows, out, bound));
+    for (size_t i = 0; error && i < rows; i++) error[2 * i + 1] = bound[i];
+    return HB_OK;
+}
+
+static hb_status carry_blocks(carrier *c, size_t most, const double *x, double *out, double *error)
+{
+    hb_reverse *run = c->run;
     size_t start, last;
     hb_team_share(run->context, run->n, &start, &last);
-    for (; start < last; start += HB_FLOW_ROWS) {
-        const size_t left = last - start, rows = left < HB_FLOW_ROWS ? left : HB_FLOW_ROWS;
+    for (; start < last; start += most) {
+        const size_t rows = last - start < most ? last - start : most;
         run->start = run->done = start;
         run->wanted = rows;
         run->row_labels = run->labels ? run->labels + start : NULL;
-        memcpy(work, x + start * run->dim, rows * run->dim * sizeof *work);
-        HB_TRY(hb_flow_integrate(run, from, to, rows, work, out + start));
-        HB_TRY(hb_ends_add_log_density(run, prior, rows, work, out + start));
+        memcpy(c->x, x + start * run->dim, rows * run->dim * sizeof *x);
+        HB_TRY(carry_block(c, rows, out + start, error ? error + 2 * start : NULL));
         HB_TRY(hb_reverse_progress(run, 1));
     }
     return HB_OK;
 }
 
-hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out)
+static hb_status carry_all(carrier *c, const double *x, double *out, double *error)
+{
+    hb_reverse *run = c->run;
+    const size_t fits = hb_flow_rows(run), most = run->n < fits ? run->n : fits;
+    HB_TRY(HB_WORKSPACE(run->context, &c->work, HB_ARRAY(c->x, most * run->dim),
+                        HB_ARRAY(c->sum, most * run->sums), HB_ARRAY(c->score, most * run->dim),
+                        HB_ARRAY(c->bound, most)));
+    const hb_status status = carry_blocks(c, most, x, out, error);
+    hb_workspace_destroy(&c->work);
+    return status;
+}
+
+hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, double *error)
 {
     hb_context *context = run->context, quiet = hb_context_child(context, 0);
     run->quiet = &quiet;
     run->what = "likelihood";
+    if (run->sums == 0) run->sums = 1;
     const hb_generate_settings *s = run->settings;
     HB_CHECK(context, s->end_density || (!s->ends && (!hb_reverse_leans(run) || s->covariance)),
              HB_ERROR_ARGUMENT,
              "a likelihood needs the density of the law at tau_max; give it (end_density), or its "
              "mean and covariance without ends");
     hb_prior prior = {0};
-    void *work = NULL; // (HB_FLOW_ROWS, dim)
-    hb_status status = hb_prior_create(context, run->settings, (int)run->dim, &prior);
-    if (status == HB_OK)
-        status = hb_allocate(context, HB_FLOW_ROWS * run->dim, sizeof(double), &work);
-    if (status == HB_OK) status = carry_blocks(run, &prior, x, work, out);
-    const hb_left rows = {out, sizeof *out, 0};
-    status = hb_team_gather(context, status, run->n, 1, &rows);
-    hb_release(context, work);
+    carrier c = {.run = run, .prior = &prior};
+    hb_status status = hb_prior_create(context, s, (int)run->dim, &prior);
+    if (status == HB_OK) {
+        c.deviation = widest(&prior);
+        status = carry_all(&c, x, out, error);
+    }
+    const hb_left rows[2] = {{out, sizeof *out, 0}, {error, 2 * sizeof *out, 0}};
+    status = hb_team_gather(context, status, run->n, error ? 2 : 1, rows);
     hb_prior_destroy(&prior);
     run->quiet = NULL;
     return hb_context_adopt(context, &quiet, status);
 }
 
+/* By differences where there is a score alone. */
+static hb_status likelihood_of_score(hb_reverse *run, int probes, const double *x, double *out,
+                                     double *error)
+{
+    hb_score_trace trace;
+    HB_TRY(hb_trace_create(run, probes, &trace));
+    run->by_probes = probes > 0;
+    const hb_status status = hb_reverse_likelihood(run, x, out, error);
+    hb_trace_destroy(&trace);
+    return status;
+}
+
 hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings *settings, int dim,
-                                 size_t n, const double *x, hb_divergence_callback score,
-                                 void *user, double *log_likelihood)
+                                 int probes, size_t n, const double *x, hb_score_callback score,
+                                 hb_divergence_callback divergence, void *user,
+                                 double *log_likelihood, double *error)
 {
     hb_generate_settings resolved;
-    hb_reverse run = {.n = n, .divergence = score, .user = user};
+    hb_reverse run = {.n = n, .score = score, .divergence = divergence, .user = user};
     HB_TRY(hb_reverse_start(context, settings, dim, &resolved, &run));
-    HB_CHECK(context, score && (n == 0 || (x && log_likelihood)), HB_ERROR_ARGUMENT,
-             "score, x or log_likelihood is NULL");
-    return hb_reverse_likelihood(&run, x, log_likelihood);
+    resolved.low = -INFINITY;
+    resolved.high = INFINITY;
+    HB_CHECK(context, (score || divergence) && (n == 0 || (x && log_likelihood)), HB_ERROR_ARGUMENT,
+             "score and divergence, x or log_likelihood is NULL");
+    HB_CHECK(context, probes >= 0 && probes <= HB_MOST_PROBES, HB_ERROR_ARGUMENT,
+             "probes is %d; it must be 0 (the divergence along all axes) to %d", probes,
+             HB_MOST_PROBES);
+    HB_CHECK(context, !divergence || probes == 0, HB_ERROR_ARGUMENT,
+             "probes is %d, but there is a divergence; it must be 0", probes);
+    if (n == 0) return HB_OK;
+    if (!divergence) return likelihood_of_score(&run, probes, x, log_likelihood, error);
+    return hb_reverse_likelihood(&run, x, log_likelihood, error);
 }

@@ -16,6 +16,8 @@
 
 #include <math.h>
 
+enum { SETS = 8, SET_BITS = 56 }; /* sets of probes; where their number is in the seed */
+
 typedef struct model_run {
     hb_context *context;
     const hb_model *model;
@@ -23,11 +25,12 @@ typedef struct model_run {
     hb_reverse reverse;
     hb_scorer *scorer;
     int probes;
-    double *covariance;    // (dim, dim)
-    double *tau;           // (HB_FLOW_ROWS): likelihoods only
-    double *ends;          // (n_ends, dim) of a drift
-    double *end_tau;       // (HB_CALL_ROWS): tau_max, of a drift
-    double log_normaliser; /* of its density at tau_max */
+    double *covariance;                      // (dim, dim)
+    double *tau;                             // (HB_CALL_ROWS): likelihoods only
+    double *part;                            // (HB_CALL_ROWS): divergences of one set of probes
+    double *ends;                            // (n_ends, dim) of a drift
+    double *end_tau;                         // (HB_CALL_ROWS): tau_max, of a drift
+    double log_normaliser, normaliser_error; /* of its density at tau_max */
     hb_workspace work;
 } model_run;
 
@@ -119,22 +122,23 @@ static void set_ends(model_run *run)
 static hb_status create(model_run *run, int likelihood)
 {
     const hb_model *model = run->model;
-    const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_FLOW_ROWS : 0;
+    const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_CALL_ROWS : 0;
     const size_t ends = model->flow.n_ends * d, drift = model->flow.knots > 0;
     const size_t n = run->reverse.n < HB_CALL_ROWS ? run->reverse.n : HB_CALL_ROWS;
     const int bounded = drift && !likelihood;
-    HB_TRY(HB_WORKSPACE(
-        run->context, &run->work, HB_ARRAY(run->covariance, d * d), HB_ARRAY(run->tau, rows),
-        HB_ARRAY(run->ends, ends), HB_ARRAY(run->end_tau, drift * HB_CALL_ROWS),
-        HB_ARRAY_IF(bounded, run->reverse.inside, n * d), HB_ARRAY_IF(bounded, run->reverse.low, d),
-        HB_ARRAY_IF(bounded, run->reverse.high, d)));
+    HB_TRY(HB_WORKSPACE(run->context, &run->work, HB_ARRAY(run->covariance, d * d),
+                        HB_ARRAY(run->tau, rows), HB_ARRAY(run->part, rows),
+                        HB_ARRAY(run->ends, ends), HB_ARRAY(run->end_tau, drift * HB_CALL_ROWS),
+                        HB_ARRAY_IF(bounded, run->reverse.inside, n * d),
+                        HB_ARRAY_IF(bounded, run->reverse.low, d),
+                        HB_ARRAY_IF(bounded, run->reverse.high, d)));
     fill_covariance(model, run->covariance);
     run->settings.mean = model->mean;
     run->settings.covariance = run->covariance;
     if (drift) set_ends(run);
     if (likelihood && drift)
         return hb_model_log_normaliser(run->context, model, run->settings.seed,
-                                       &run->log_normaliser, NULL);
+                                       &run->log_normaliser, &run->normaliser_error);
     if (likelihood) return HB_OK;
     if (bounded) run->reverse.range = range_of_paths;
     return hb_scorer_create(run->context, model, n, &run->scorer);
@@ -211,26 +215,43 @@ static int divergence_of_rows(void *user, size_t n, const double *z, double tau,
     const model_run *run = user;
     const hb_reverse *rows = &run->reverse;
     for (size_t i = 0; i < n; i++) run->tau[i] = tau;
-    return hb_model_divergence_of_z(run->context, run->model, n, z, run->tau, rows->row_labels,
-                                    rows->row_keys, run->probes, run->settings.seed, score,
-                                    divergence) != HB_OK;
+    for (size_t set = 0; set < rows->sums; set++) {
+        if (hb_model_divergence_of_z(run->context, run->model, n, z, run->tau, rows->row_labels,
+                                     rows->row_keys, run->probes,
+                                     run->settings.seed ^ (uint64_t)set << SET_BITS,
+                                     set == 0 ? score : NULL, run->part) != HB_OK)
+            return 1;
+        for (size_t i = 0; i < n; i++) divergence[i * rows->sums + set] = run->part[i];
+    }
+    return 0;
 }
 
-static hb_status likelihood_of_z(model_run *run, size_t n, const double *x, double *out)
+/* Up to SETS sets of probes, whose spread tells the error; together at least as many as asked for. */
+static void share_probes(model_run *run, int probes, int with_error)
+{
+    const int sets = !with_error || probes == 0 ? 1 : probes < SETS ? probes : SETS;
+    run->probes = (probes + sets - 1) / sets;
+    run->reverse.sums = (size_t)sets;
+    run->reverse.by_probes = probes > 0;
+}
+
+static hb_status likelihood_of_z(model_run *run, size_t n, const double *x, double *out,
+                                 double *error)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim;
     void *z; // (n, dim)
     HB_TRY(hb_allocate(run->context, n * d, sizeof(double), &z));
     hb_model_standardise(model, n, x, z);
-    const hb_status status = hb_reverse_likelihood(&run->reverse, z, out);
+    const hb_status status = hb_reverse_likelihood(&run->reverse, z, out, error);
     hb_release(run->context, z);
     return status;
 }
 
 hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
                               const hb_generate_settings *settings, int probes, size_t n,
-                              const double *x, const int *labels, double *log_likelihood)
+                              const double *x, const int *labels, double *log_likelihood,
+                              double *error)
 {
     model_run run;
     HB_TRY(start(context, model, settings, 1, labels, n, &run));
@@ -239,11 +260,13 @@ hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
     HB_CHECK(context, probes >= 0, HB_ERROR_ARGUMENT,
              "probes is %d; it must be 0 (the exact divergence) or more", probes);
     if (n == 0) return HB_OK;
-    run.probes = probes;
+    share_probes(&run, probes, error != NULL);
     run.reverse.divergence = divergence_of_rows;
     hb_status status = create(&run, 1);
-    if (status == HB_OK) status = likelihood_of_z(&run, n, x, log_likelihood);
+    if (status == HB_OK) status = likelihood_of_z(&run, n, x, log_likelihood, error);
     for (size_t i = 0; status == HB_OK && i < n; i++) log_likelihood[i] -= model->log_scale;
+    for (size_t i = 0; status == HB_OK && error && i < n; i++)
+        error[2 * i + 1] += run.normaliser_error;
     destroy(&run);
     return status;
 }

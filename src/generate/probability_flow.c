@@ -9,6 +9,9 @@
  * steps are thus halves of halves of the pieces whatever the rows do, so that the score is asked for many rows at one
  * time, and a row's steps depend on that row alone. Each row keeps the depth at which it went last and
  * begins there, or one above if its error was EASY times below that.
+ * What ln p may be off by: a step that leaves errors e of x and E of the integral changes it by s.e + E, since s = grad ln p;
+ * e and E are the differences of the two orders, of which the higher one is kept, and their sizes are added up. The doubt of
+ * a divergence by differences (score_trace.c) is asked for at the beginning of each step.
  * A number to reproduce: data N(m, c): x/a - m is multiplied by sqrt((c + sigma'^2)/(c + sigma^2)).
  *
  * J. R. Cash and A. H. Karp, ACM Trans. Math. Software 16, 1990; D. R. Reynolds et al., ARKODE, ACM Trans.
@@ -22,15 +25,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STAGES = 8, DEEPEST = 24 };
+enum { MOST_STAGES = 8, DEEPEST = 24, LEAST_ROWS = 256, FLOW_DOUBLES = 1 << 23 };
 static const double LONGEST = 1, PART = 0.125, EASY = 64;
 
 typedef struct flow {
     hb_reverse *run;
     hb_level from, to;
-    size_t rows, width;       /* dim, and 1 with the divergence */
+    size_t rows, sums, width; /* integrals of the divergence; dim + sums */
     ARKodeButcherTable pair;  /* A, b, d (of the lower order), c */
-    double *state;            // (rows, width): x and the sum of the divergence
+    double *state;            // (rows, width): x and the integrals of the divergence
     int *depth;               // (rows): at which a row went last
     size_t *list;             // (rows): the rows, those of one step beside each other
     size_t *place;            // (rows): those of a step
@@ -39,7 +42,9 @@ typedef struct flow {
     int *labels;              // (rows): theirs
     double *at, *slope;       // (rows, dim): what the score is asked, and its answer
     double *drift;            // (rows, dim): F there
-    double *divergence;       // (rows)
+    double *divergence;       // (rows, sums)
+    double *doubt;            // (rows): of the divergence at the beginning of a step
+    double *error;            // (rows): of ln p, the caller's; NULL: not asked for
     double *drift_divergence; // (rows)
     double *k[MOST_STAGES];   // (rows, width): slopes of the stages
     hb_workspace work;
@@ -63,18 +68,21 @@ static hb_status report(flow *f, double l)
 }
 
 /* dx/dl and its divergence, of n rows at f->at, into k. */
-static hb_status ask_rate(flow *f, size_t n, double l, double *k)
+static hb_status ask_rate(flow *f, size_t n, double l, double *k, double *doubt)
 {
-    const size_t d = f->run->dim, width = f->width;
+    const size_t d = f->run->dim, width = f->width, sums = f->sums;
     const hb_level level = level_at(f, l);
-    HB_TRY(hb_reverse_ask(f->run, n, f->at, level.tau, f->slope, width > d ? f->divergence : NULL));
+    if (sums == 0) HB_TRY(hb_reverse_ask(f->run, n, f->at, level.tau, f->slope, NULL));
+    if (sums > 0) HB_TRY(hb_reverse_trace(f->run, n, f->at, level, f->slope, f->divergence, doubt));
     HB_TRY(hb_reverse_drift(f->run, n, f->at, level.tau, f->drift,
                             width > d ? f->drift_divergence : NULL));
     HB_TRY(report(f, l));
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < d; j++)
             k[i * width + j] = level.b * (f->drift[i * d + j] - f->slope[i * d + j]);
-        if (width > d) k[i * width + d] = level.b * (f->drift_divergence[i] - f->divergence[i]);
+        for (size_t m = 0; m < sums; m++)
+            k[i * width + d + m] = level.b * (f->drift_divergence[i] - f->divergence[i * sums + m]);
+        if (doubt) doubt[i] *= level.b;
     }
     return HB_OK;
 }
@@ -100,21 +108,36 @@ static hb_status ask_stages(flow *f, const size_t *list, size_t n, double l, dou
             for (size_t j = 0; j < d; j++)
                 f->at[i * d + j] =
                     f->state[list[i] * width + j] + h * combine(f, m, f->pair->A[m], i * width + j);
-        HB_TRY(ask_rate(f, n, l + f->pair->c[m] * h, f->k[m]));
+        HB_TRY(
+            ask_rate(f, n, l + f->pair->c[m] * h, f->k[m], f->error && m == 0 ? f->doubt : NULL));
     }
     return HB_OK;
 }
 
-/* The error of the step of the i-th row of the list, against the tolerance. */
-static double error_of_row(const flow *f, const double *state, size_t i, double h)
+/* How far the two orders are apart in coordinate e. */
+static double step_error(const flow *f, size_t e, double h)
 {
-    double most = 0;
-    for (size_t j = 0; j < f->width; j++) {
-        const size_t e = i * f->width + j;
-        const double error = h * (combine(f, f->pair->stages, f->pair->b, e) -
-                                  combine(f, f->pair->stages, f->pair->d, e));
+    return h * (combine(f, f->pair->stages, f->pair->b, e) -
+                combine(f, f->pair->stages, f->pair->d, e));
+}
+
+/* The error of the step of the i-th row of the list, against the tolerance; of ln p: what it may be off by. */
+static double error_of_row(const flow *f, const double *state, size_t i, double h, double *of_ln_p)
+{
+    const size_t d = f->run->dim;
+    double most = 0, sum = 0, integral = 0;
+    *of_ln_p = 0;
+    for (size_t j = 0; j < d; j++) {
+        const double error = step_error(f, i * f->width + j, h);
         most = fmax(most, fabs(error) / (1 + fabs(state[j])));
+        *of_ln_p += f->slope[i * d + j] * error;
     }
+    for (size_t m = 0; m < f->sums; m++) {
+        sum += step_error(f, i * f->width + d + m, h) / (double)f->sums;
+        integral += state[d + m] / (double)f->sums;
+    }
+    if (f->sums > 0) most = fmax(most, fabs(sum) / (1 + fabs(integral)));
+    *of_ln_p = fabs(*of_ln_p + sum);
     return most / (PART * f->run->settings->tolerance);
 }
 
@@ -126,11 +149,13 @@ static size_t accept(flow *f, size_t *list, size_t n, double l, double h, int de
     for (size_t i = 0; i < n; i++) {
         const size_t row = f->place[i];
         double *state = f->state + row * f->width;
-        const double error = error_of_row(f, state, i, h);
+        double of_ln_p;
+        const double error = error_of_row(f, state, i, h, &of_ln_p);
         f->depth[row] = error > 1 ? depth + 1 : error > 1 / EASY ? depth : depth - 1;
         if (!(error <= 1)) continue;
         for (size_t j = 0; j < f->width; j++)
             state[j] += h * combine(f, f->pair->stages, f->pair->b, i * f->width + j);
+        if (f->error) f->error[row] += of_ln_p + fabs(h) * f->doubt[i];
         hb_reverse_keep(f->run, 1, tau, state);
         const size_t other = list[good];
         list[good++] = row;
@@ -173,8 +198,11 @@ static hb_status cross_pieces(flow *f)
 {
     const double start = log(f->from.sigma), way = log(f->to.sigma) - start;
     const int pieces = (int)ceil(fabs(way) / LONGEST);
-    for (int i = 0; i < pieces; i++)
-        HB_TRY(cross(f, f->list, f->rows, start + way * i / pieces, way / pieces, 0));
+    for (int i = 0; i < pieces; i++) {
+        const double l = start + way * i / pieces;
+        if (f->sums > 0 && f->run->trace) HB_TRY(hb_trace_begin(f->run, level_at(f, l)));
+        HB_TRY(cross(f, f->list, f->rows, l, way / pieces, 0));
+    }
     return HB_OK;
 }
 
@@ -182,7 +210,7 @@ static hb_status create(flow *f, const double *x)
 {
     const size_t rows = f->rows, d = f->run->dim, width = f->width;
     const size_t stages = (size_t)f->pair->stages;
-    const size_t numbers = rows * ((stages + 1) * width + 3 * d + 2);
+    const size_t numbers = rows * ((stages + 1) * width + 3 * d + f->sums + 2);
     HB_TRY(HB_WORKSPACE(f->run->context, &f->work, HB_ARRAY(f->list, rows),
                         HB_ARRAY(f->place, rows), HB_ARRAY(f->depth, rows),
                         HB_ARRAY(f->labels, rows), HB_ARRAY(f->key, rows), HB_ARRAY(f->keys, rows),
@@ -191,12 +219,14 @@ static hb_status create(flow *f, const double *x)
     f->slope = f->at + rows * d;
     f->drift = f->slope + rows * d;
     f->divergence = f->drift + rows * d;
-    f->drift_divergence = f->divergence + rows;
+    f->doubt = f->divergence + rows * f->sums;
+    f->drift_divergence = f->doubt + rows;
     for (size_t m = 0; m < stages; m++) f->k[m] = f->drift_divergence + rows + m * rows * width;
     for (size_t i = 0; i < rows; i++) {
         f->list[i] = i;
         f->depth[i] = 0;
-        f->state[i * width + width - 1] = 0;
+        memset(f->state + i * width, 0, width * sizeof *f->state);
+        if (f->error) f->error[i] = 0;
         memcpy(f->state + i * width, x + i * d, d * sizeof *x);
         f->key[i] = hb_checksum(HB_CHECKSUM_START, x + i * d, d * sizeof *x);
     }
@@ -214,16 +244,30 @@ static hb_status carry_rows(flow *f, double *x, double *sum)
     f->run->row_keys = NULL;
     for (size_t i = 0; status == HB_OK && i < f->rows; i++) {
         memcpy(x + i * f->run->dim, f->state + i * f->width, f->run->dim * sizeof *x);
-        if (sum) sum[i] = f->state[i * f->width + f->run->dim];
+        for (size_t m = 0; m < f->sums; m++)
+            sum[i * f->sums + m] = f->state[i * f->width + f->run->dim + m];
     }
     hb_workspace_destroy(&f->work);
     return status;
 }
 
-hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t rows, double *x,
-                            double *sum)
+size_t hb_flow_rows(const hb_reverse *run)
 {
-    flow f = {.run = run, .from = from, .to = to, .rows = rows, .width = run->dim + (sum != NULL)};
+    const size_t width = run->dim + run->sums, fits = FLOW_DOUBLES / (MOST_STAGES + 3) / width;
+    return fits < LEAST_ROWS ? LEAST_ROWS : fits < HB_CALL_ROWS ? fits : HB_CALL_ROWS;
+}
+
+hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t rows, double *x,
+                            double *sum, double *error)
+{
+    const size_t sums = sum ? run->sums : 0;
+    flow f = {.run = run,
+              .from = from,
+              .to = to,
+              .rows = rows,
+              .sums = sums,
+              .width = run->dim + sums,
+              .error = sum ? error : NULL};
     f.pair = ARKodeButcherTable_LoadERK(ARKODE_CASH_KARP_6_4_5);
     HB_CHECK(run->context, f.pair && f.pair->stages <= MOST_STAGES, HB_ERROR_MEMORY,
              "no memory for the flow of %zu rows", rows);

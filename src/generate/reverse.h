@@ -19,7 +19,7 @@
 
 static const double HB_TAU_MIN = 1e-3, HB_TAU_MAX = 3; /* of settings that leave them open */
 
-enum { HB_FLOW_ROWS = 1024, HB_CALL_ROWS = 16384 };
+enum { HB_CALL_ROWS = 16384, HB_MOST_PROBES = 16384 };
 
 /* Streams: the step (0: the start), then the use. */
 #define HB_GENERATE_USES 12 /* bits; use 0: the predictor, k: the k-th corrector step */
@@ -63,6 +63,20 @@ hb_status hb_prior_gradient(const hb_prior *prior, size_t n, double *x);
 
 /* ---- a run (generate.c) ---- */
 
+/* How a run gets the divergence of a score without one (score_trace.c). */
+typedef struct hb_score_trace {
+    int probes;          /* random directions; 0: all axes */
+    int wide;            /* differences of order 4 */
+    double step;         /* of the differences, in lengths of the score */
+    size_t points;       /* of a call */
+    double *x, *s;       // (points, dim)
+    double *sign;        // (probes, dim): those of one row
+    uint32_t *words;     // their bits
+    uint64_t signed_key; /* that row's */
+    int has_signs;
+    hb_workspace work;
+} hb_score_trace;
+
 typedef struct hb_reverse {
     hb_context *context;
     hb_context *quiet; /* the same without progress, for loops inside a step */
@@ -73,6 +87,9 @@ typedef struct hb_reverse {
     size_t done, wanted; /* samples that are finished, and that are being carried */
     hb_score_callback score;
     hb_divergence_callback divergence; /* instead of score, for likelihoods */
+    hb_score_trace *trace;             /* in its place where there is only a score, or NULL */
+    size_t sums;   /* divergences of a row whose mean counts: 1, or one of each set of probes */
+    int by_probes; /* they are estimates */
     void *user;
     const double *shift;      // (dim): the data are shift + scale x; NULL: they are x
     const double *scale;      // (dim), with shift
@@ -86,8 +103,8 @@ typedef struct hb_reverse {
 
 /* The run of checked settings: samples first .. first+n-1 into x(n, dim). */
 hb_status hb_reverse_generate(hb_reverse *run, uint64_t first, double *x);
-/* ln p of x(n, dim) at tau_min into out[n]. */
-hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out);
+/* ln p of x(n, dim) at tau_min into out[n], and error[n][2] unless NULL: standard error of probes, bound. */
+hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, double *error);
 
 /* ---- the drift (drift_field.c) ---- */
 
@@ -148,7 +165,7 @@ hb_status hb_metropolis_move(hb_metropolis *m, uint64_t stream);
 
 /* ---- */
 
-/* score(n, dim), and divergence(n) where the run has that callback, at x(n, dim), checked. */
+/* score(n, dim), and divergence(n, sums) where the run has that callback, at x(n, dim), checked. */
 hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, double tau,
                          double *score, double *divergence);
 /* Progress: this batch is done to `share`. */
@@ -170,10 +187,25 @@ hb_status hb_generate_check_range(hb_context *context, int dim, uint64_t first, 
 hb_status hb_reverse_sde(const hb_reverse *run, uint64_t first, size_t rows, double *x);
 hb_status hb_reverse_heun(const hb_reverse *run, size_t rows, double *x);
 
+/* Rows that are carried together. */
+size_t hb_flow_rows(const hb_reverse *run);
 /* Carries x(rows, dim) along the probability-flow ODE from one level to another, either way;
- * sum(rows), when not NULL, becomes the integral of the divergence of dx/dlevel. Every row by itself. */
+ * sum(rows, sums), when not NULL, becomes the integral of the divergence of dx/dlevel, and error(rows), which may be NULL,
+ * how far ln p may be off by the steps and the differences. Every row by itself. */
 hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t rows, double *x,
-                            double *sum);
+                            double *sum, double *error);
+
+/* ---- the divergence of a score (score_trace.c) ---- */
+
+/* Scratch for so many probes (0: all axes); the run has it from then on. */
+hb_status hb_trace_create(hb_reverse *run, int probes, hb_score_trace *out);
+void hb_trace_destroy(hb_score_trace *trace);
+/* The length of the differences from this level on. */
+hb_status hb_trace_begin(hb_reverse *run, hb_level level);
+/* score(n, dim) and its divergences sum(n, sums) at x(n, dim), however the run gets them; doubt(n), unless NULL: by how
+ * much their mean may be off. */
+hb_status hb_reverse_trace(const hb_reverse *run, size_t n, const double *x, hb_level level,
+                           double *score, double *sum, double *doubt);
 
 /* x = keep x + push other + spread noise, in parallel over rows; noise: the normals of rows first
  * .. of the stream, none with spread 0. */

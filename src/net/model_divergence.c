@@ -302,7 +302,7 @@ hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, s
                      .keys = keys,
                      .divergence = divergence};
     HB_TRY(check(context, &job));
-    HB_TRY(hb_model_score_of_z(context, model, n, z, tau, labels, score));
+    if (score) HB_TRY(hb_model_score_of_z(context, model, n, z, tau, labels, score));
     return n == 0 ? HB_OK : measure(context, &job);
 }
 

@@ -87,7 +87,7 @@ static hb_status judge_likelihood(hb_context *context, const hb_dimension_size *
         status = hb_mixture_score(context, truth, HB_PROCESS_OU, n, x, TAU_MIN, log_density, NULL);
     if (status == HB_OK) {
         cell->value[DIMENSION_LIKELIHOOD_EXACT] = mean_of(n, log_density);
-        status = hb_model_likelihood(context, model, &settings, 0, n, x, NULL, log_density);
+        status = hb_model_likelihood(context, model, &settings, 0, n, x, NULL, log_density, NULL);
         const int failed = status == HB_ERROR_NUMERICAL; /* a field that the ODE cannot follow */
         cell->value[DIMENSION_LIKELIHOOD] = failed ? NAN : mean_of(n, log_density);
         if (failed) status = HB_OK;

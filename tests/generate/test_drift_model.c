@@ -123,7 +123,7 @@ static void likelihoods_have_mass_1(void **state)
     double x[N], value[N], mass = 0;
     hb_model *model = make_model_of(*state, 1, "sin(2*x) - 1.4*x", HB_HEAD_ENERGY, 0.3);
     for (int i = 0; i < N; i++) x[i] = h * (i - (N - 1) / 2);
-    assert_ok(*state, hb_model_likelihood(*state, model, NULL, 0, N, x, NULL, value));
+    assert_ok(*state, hb_model_likelihood(*state, model, NULL, 0, N, x, NULL, value, NULL));
     for (int i = 0; i < N; i++) mass += exp(value[i]) * h;
     assert_near(mass, 1, 2e-4);
     hb_model_destroy(model);
@@ -164,7 +164,7 @@ static void a_learnt_model_has_the_law_of_its_data(void **state)
     }
     exact_draws(*state, model->info.tau_min, 2, FEW, x);
     parts_at(model->info.tau_min, parts);
-    assert_ok(*state, hb_model_likelihood(*state, model, NULL, 0, FEW, x, NULL, found));
+    assert_ok(*state, hb_model_likelihood(*state, model, NULL, 0, FEW, x, NULL, found, NULL));
     for (size_t i = 0; i < FEW; i++) {
         const double off = found[i] - mixture_at(parts, x + 2 * i, NULL, NULL);
         mean += off / FEW;
@@ -225,9 +225,10 @@ static void rows_are_alone(void **state)
             assert_memory_equal(whole, pieces, sizeof whole);
         }
         if (head == HB_HEAD_ENERGY) {
-            assert_ok(*state, hb_model_likelihood(*state, model, NULL, 0, N, whole, NULL, all));
-            assert_ok(threads,
-                      hb_model_likelihood(threads, model, NULL, 0, 1, whole + 14, NULL, &one));
+            assert_ok(*state,
+                      hb_model_likelihood(*state, model, NULL, 0, N, whole, NULL, all, NULL));
+            assert_ok(threads, hb_model_likelihood(threads, model, NULL, 0, 1, whole + 14, NULL,
+                                                   &one, NULL));
             assert_true(one == all[7]);
         }
         hb_model_destroy(model);
@@ -241,7 +242,7 @@ static void what_is_not_known_is_refused(void **state)
     hb_model *energy = make_model(*state, 2, HB_HEAD_ENERGY, 0);
     hb_model *score = make_model(*state, 2, HB_HEAD_SCORE, 0);
     hb_generate_settings s = settings_of_samples(HB_SOLVER_ODE);
-    assert_fails(*state, hb_model_likelihood(*state, score, &s, 0, 2, x, NULL, out),
+    assert_fails(*state, hb_model_likelihood(*state, score, &s, 0, 2, x, NULL, out, NULL),
                  HB_ERROR_ARGUMENT,
                  "needs the density at tau_max, which only the energy head knows");
     assert_fails(*state, hb_model_log_normaliser(*state, score, 1, out, NULL), HB_ERROR_ARGUMENT,

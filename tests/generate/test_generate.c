@@ -76,8 +76,8 @@ static void test_ode_steps_of_a_row_are_its_own(void **state)
     const hb_level from = hb_level_at(HB_PROCESS_VE, 3), to = hb_level_at(HB_PROCESS_VE, 0.1);
     double alone = 6.385, block[256] = {0};
     block[17] = alone;
-    assert_ok(*state, hb_flow_integrate(&run, from, to, 1, &alone, NULL));
-    assert_ok(*state, hb_flow_integrate(&run, from, to, 256, block, NULL));
+    assert_ok(*state, hb_flow_integrate(&run, from, to, 1, &alone, NULL, NULL));
+    assert_ok(*state, hb_flow_integrate(&run, from, to, 256, block, NULL, NULL));
     assert_true(alone != 6.385);
     assert_near(block[17], alone, 0);
 }

@@ -44,7 +44,8 @@ static void test_likelihood_is_exact(void **state)
     s.end_density = exact_end;
     exact_draws(*state, s.tau_min, 2, N, x);
     parts_at(s.tau_min, parts);
-    assert_ok(*state, hb_generate_likelihood(*state, &s, 2, N, x, exact_divergence, NULL, found));
+    assert_ok(*state, hb_generate_likelihood(*state, &s, 2, 0, N, x, NULL, exact_divergence, NULL,
+                                             found, NULL));
     for (size_t i = 0; i < N; i++)
         worst = fmax(worst, fabs(found[i] - mixture_at(parts, x + 2 * i, NULL, NULL)));
     assert_true(worst < 1e-6);
@@ -67,7 +68,8 @@ static void test_likelihood_from_a_gaussian(void **state)
     s.covariance = C;
     exact_draws(*state, s.tau_min, 2, N, x);
     parts_at(s.tau_min, parts);
-    assert_ok(*state, hb_generate_likelihood(*state, &s, 2, N, x, exact_divergence, NULL, found));
+    assert_ok(*state, hb_generate_likelihood(*state, &s, 2, 0, N, x, NULL, exact_divergence, NULL,
+                                             found, NULL));
     for (size_t i = 0; i < N; i++)
         assert_near(found[i], mixture_at(parts, x + 2 * i, NULL, NULL), 1e-4);
     hb_problem_destroy(problem);
@@ -265,13 +267,17 @@ static void test_refusals(void **state)
     assert_fails(*state, hb_generate(*state, &s, 2, 0, 2, exact_score, NULL, x),                   \
                  HB_ERROR_ARGUMENT, words)
     REFUSED("samples start at draws of the law at tau_max; give some (ends)");
-    assert_fails(*state, hb_generate_likelihood(*state, &s, 2, 2, x, exact_divergence, NULL, out),
-                 HB_ERROR_ARGUMENT, "a likelihood needs the density of the law at tau_max");
+    assert_fails(
+        *state,
+        hb_generate_likelihood(*state, &s, 2, 0, 2, x, NULL, exact_divergence, NULL, out, NULL),
+        HB_ERROR_ARGUMENT, "a likelihood needs the density of the law at tau_max");
     s.ends = x;
     REFUSED("n_ends is 0, but ends is given");
     s.n_ends = 2;
-    assert_fails(*state, hb_generate_likelihood(*state, &s, 2, 2, x, exact_divergence, NULL, out),
-                 HB_ERROR_ARGUMENT, "a likelihood needs the density of the law at tau_max");
+    assert_fails(
+        *state,
+        hb_generate_likelihood(*state, &s, 2, 0, 2, x, NULL, exact_divergence, NULL, out, NULL),
+        HB_ERROR_ARGUMENT, "a likelihood needs the density of the law at tau_max");
     s.drift = line;
     REFUSED("the drift has 1 components, but dim is 2");
     s.drift = late;

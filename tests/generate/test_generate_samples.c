@@ -151,8 +151,8 @@ static void test_likelihood_of_mixtures(void **state)
             for (size_t i = 0; i < 10; i++) x[2 * i] += 0.7; // off the data too
             assert_ok(context, hb_mixture_score(context, e.mixture, e.process, N, x, s.tau_min,
                                                 truth, NULL));
-            assert_ok(context,
-                      hb_generate_likelihood(context, &s, 2, N, x, exact_divergence, &e, found));
+            assert_ok(context, hb_generate_likelihood(context, &s, 2, 0, N, x, NULL,
+                                                      exact_divergence, &e, found, NULL));
             for (int i = 0; i < N; i++) assert_near(found[i], truth[i], 1e-5);
             hb_mixture_destroy(e.mixture);
         }
@@ -168,8 +168,8 @@ static void test_likelihood_of_a_gaussian(void **state)
     hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
     s.tolerance = 1e-8;
     assert_ok(context, hb_random_normal(context, 1, 1, 0, 2 * N, x));
-    assert_ok(context,
-              hb_generate_likelihood(context, &s, 2, N, x, gaussian_divergence, &process, found));
+    assert_ok(context, hb_generate_likelihood(context, &s, 2, 0, N, x, NULL, gaussian_divergence,
+                                              &process, found, NULL));
     for (size_t i = 0; i < N; i++) {
         double away[2] = {x[2 * i] - MEAN[0], x[2 * i + 1] - MEAN[1]}, exact_value = -log(2 * M_PI);
         turn(away, 1, away);
@@ -179,10 +179,10 @@ static void test_likelihood_of_a_gaussian(void **state)
         }
         assert_near(found[i], exact_value, 2e-5);
     }
-    assert_ok(context, hb_generate_likelihood(context, &s, 2, 100, x, gaussian_divergence, &process,
-                                              pieces));
-    assert_ok(context, hb_generate_likelihood(context, &s, 2, N - 100, x + 200, gaussian_divergence,
-                                              &process, pieces + 100));
+    assert_ok(context, hb_generate_likelihood(context, &s, 2, 0, 100, x, NULL, gaussian_divergence,
+                                              &process, pieces, NULL));
+    assert_ok(context, hb_generate_likelihood(context, &s, 2, 0, N - 100, x + 200, NULL,
+                                              gaussian_divergence, &process, pieces + 100, NULL));
     assert_memory_equal(found, pieces, sizeof found);
 }
 
@@ -302,8 +302,10 @@ static void test_failures_of_the_score(void **state)
                      HB_ERROR_NUMERICAL, "component 2 of the score is nan");
     }
     hb_generate_settings s = defaults();
-    assert_fails(context, hb_generate_likelihood(context, &s, 2, 10, x, nan_divergence, NULL, out),
-                 HB_ERROR_NUMERICAL, "the divergence of the score is inf");
+    assert_fails(
+        context,
+        hb_generate_likelihood(context, &s, 2, 0, 10, x, NULL, nan_divergence, NULL, out, NULL),
+        HB_ERROR_NUMERICAL, "the divergence of the score is inf");
 }
 
 /* Away from 0 with a force that grows: nothing holds these samples but the range of the data. */
@@ -359,7 +361,8 @@ static void refuse(hb_context *context, hb_generate_settings s, int dim, const c
     assert_fails(context, hb_generate(context, &s, dim, 0, 2, gaussian_score, &process, x),
                  HB_ERROR_ARGUMENT, words);
     assert_fails(context,
-                 hb_generate_likelihood(context, &s, dim, 2, x, gaussian_divergence, &process, out),
+                 hb_generate_likelihood(context, &s, dim, 0, 2, x, NULL, gaussian_divergence,
+                                        &process, out, NULL),
                  HB_ERROR_ARGUMENT, words);
 }
 

@@ -129,8 +129,10 @@ static void likelihood_is_the_gaussians(void **state)
             assert_ok(*state, hb_mixture_score(*state, gaussian, (hb_process)process, N, z, 2e-3,
                                                exact, NULL));
             s.tolerance = 1e-7;
-            assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, data, NULL, found));
-            assert_ok(*state, hb_model_likelihood(*state, model, &s, 2, N, data, NULL, by_probes));
+            assert_ok(*state,
+                      hb_model_likelihood(*state, model, &s, 0, N, data, NULL, found, NULL));
+            assert_ok(*state,
+                      hb_model_likelihood(*state, model, &s, 2, N, data, NULL, by_probes, NULL));
             for (int i = 0; i < N; i++) {
                 double truth = exact[i];
                 for (int j = 0; j < DIM; j++) truth -= log(model->scale[j]);
@@ -151,8 +153,8 @@ static void probes_average_to_the_exact_likelihood(void **state)
     fill_rows(*state, data);
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 1, 0.7});
     hb_generate_settings s = model_settings(HB_SOLVER_ODE);
-    assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, data, NULL, exact));
-    assert_ok(*state, hb_model_likelihood(*state, model, &s, 1, N, data, NULL, found));
+    assert_ok(*state, hb_model_likelihood(*state, model, &s, 0, N, data, NULL, exact, NULL));
+    assert_ok(*state, hb_model_likelihood(*state, model, &s, 1, N, data, NULL, found, NULL));
     for (int i = 0; i < N; i++) bias += (found[i] - exact[i]) / N;
     for (int i = 0; i < N; i++) spread += pow(found[i] - exact[i] - bias, 2) / (N - 1);
     assert_true(spread > 1e-6);
@@ -255,17 +257,20 @@ static void likelihood_of_a_row_alone_and_by_label(void **state)
     hb_model *model = make_model(*state, (kind){HB_HEAD_SCORE, HB_PROCESS_OU, 1, 1.5});
     hb_generate_settings s = model_settings(HB_SOLVER_ODE);
     for (int probes = 0; probes <= 1; probes++) {
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, N, data, labels, whole));
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, CUT, data, labels, found));
+        assert_ok(*state,
+                  hb_model_likelihood(*state, model, &s, probes, N, data, labels, whole, NULL));
+        assert_ok(*state,
+                  hb_model_likelihood(*state, model, &s, probes, CUT, data, labels, found, NULL));
         assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, N - CUT, data + CUT * DIM,
-                                              labels + CUT, found + CUT));
+                                              labels + CUT, found + CUT, NULL));
         assert_memory_equal(found, whole, sizeof whole);
         for (int i = 0; i < N; i += 37) {
             assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, 1, data + i * DIM,
-                                                  labels + i, found));
+                                                  labels + i, found, NULL));
             assert_memory_equal(found, whole + i, sizeof *whole);
         }
-        assert_ok(*state, hb_model_likelihood(*state, model, &s, probes, N, data, NULL, found));
+        assert_ok(*state,
+                  hb_model_likelihood(*state, model, &s, probes, N, data, NULL, found, NULL));
         for (int i = 0; i < N; i++) assert_true((found[i] == whole[i]) == (labels[i] == -1));
     }
     hb_model_destroy(model);
@@ -314,9 +319,9 @@ static void wrong_questions_are_refused(void **state)
                  "the model is NULL");
     assert_fails(*state, hb_model_generate(*state, model, &s, 0, 2, labels, x), HB_ERROR_ARGUMENT,
                  "the label of point 2 is 3; it must be -1 to 2");
-    assert_fails(*state, hb_model_likelihood(*state, model, &s, 0, 2, x, labels, out),
+    assert_fails(*state, hb_model_likelihood(*state, model, &s, 0, 2, x, labels, out, NULL),
                  HB_ERROR_ARGUMENT, "the label of point 2 is 3; it must be -1 to 2");
-    assert_fails(*state, hb_model_likelihood(*state, model, &s, -1, 2, x, NULL, out),
+    assert_fails(*state, hb_model_likelihood(*state, model, &s, -1, 2, x, NULL, out, NULL),
                  HB_ERROR_ARGUMENT, "probes is -1");
     assert_fails(*state, hb_model_generate(*state, model, &s, UINT64_MAX, 2, NULL, x),
                  HB_ERROR_ARGUMENT, "(first + n) times dim must be below 2^64");

@@ -121,7 +121,7 @@ def test_what_a_field_raises_comes_back():
     x = np.random.default_rng(1).normal(size=(10, 2))
     with pytest.raises(ZeroDivisionError):
         heatball.curl(lambda x, tau: 1 / 0, x)
-    with pytest.raises(ValueError, match=r"returned shape \(40, 1\); it must be \(40, 2\)"):
+    with pytest.raises(ValueError, match=r"returned shape \(40, 1\) for x of shape \(40, 2\); it must be \(40, 2\)"):
         heatball.curl(lambda x, tau: x[:, :1], x)
 
 
