@@ -1,7 +1,7 @@
 /* A certificate: settings, rows, and the lines one after the other.
  *
  * The rows are a random choice of the caller's, so that the halves of certify_flow.c are alike. At each tau they are carried
- * there twice, with the noises e and -e; all lines of a tau work on these. Every line is a function of (settings, rows,
+ * there HB_CERTIFY_NOISES times, with noises e and -e; all lines of a tau work on these. Every line is a function of (settings, rows,
  * score), the same bits on any number of threads if the score's are. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -120,8 +120,8 @@ static hb_status create_map(const hb_certify_run *run, double tau, hb_certify_ma
 static hb_status fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
 {
     const hb_certify_level *level = rows->level;
-    for (int k = 0; k < 2; k++) {
-        HB_TRY(hb_certify_carry(run, level, HB_USE_NOISE, k ? -1 : 1, run->n, run->x, rows->x[k],
+    for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
+        HB_TRY(hb_certify_carry(run, level, HB_USE_NOISE, k, run->n, run->x, rows->x[k],
                                 rows->target[k]));
         HB_TRY(hb_certify_score_at(run, run->n, rows->x[k], level->tau, rows->score[k]));
         HB_TRY(hb_certify_divergence(run, level->index, run->n, rows->x[k], level->tau,
@@ -154,11 +154,16 @@ static hb_status at_tau(const hb_certify_run *run, size_t index)
     hb_certify_rows rows = {.level = &level, .n = n};
     hb_workspace work = {0};
     HB_TRY(hb_certify_level_create(run, index, run->settings.tau[index], &level));
+    double *vectors, *numbers; // (3, noises, n, dim), (noises, n)
     hb_status status =
-        HB_WORKSPACE(run->context, &work, HB_ARRAY(rows.x[0], n * d), HB_ARRAY(rows.x[1], n * d),
-                     HB_ARRAY(rows.target[0], n * d), HB_ARRAY(rows.target[1], n * d),
-                     HB_ARRAY(rows.score[0], n * d), HB_ARRAY(rows.score[1], n * d),
-                     HB_ARRAY(rows.divergence[0], n), HB_ARRAY(rows.divergence[1], n));
+        HB_WORKSPACE(run->context, &work, HB_ARRAY(vectors, 3 * HB_CERTIFY_NOISES * n * d),
+                     HB_ARRAY(numbers, HB_CERTIFY_NOISES * n));
+    for (size_t k = 0; k < HB_CERTIFY_NOISES && status == HB_OK; k++) {
+        rows.x[k] = vectors + 3 * k * n * d;
+        rows.target[k] = rows.x[k] + n * d;
+        rows.score[k] = rows.target[k] + n * d;
+        rows.divergence[k] = numbers + k * n;
+    }
     if (status == HB_OK) status = create_map(run, level.tau, &rows.map);
     if (status == HB_OK) status = lines_of_tau(run, &rows);
     hb_workspace_destroy(&work);

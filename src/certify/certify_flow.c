@@ -69,7 +69,7 @@ static hb_status carry(const flow_run *r, size_t index, double tau, int use, con
 {
     hb_certify_level level;
     HB_TRY(hb_certify_level_create(r->run, index, tau, &level));
-    const hb_status status = hb_certify_carry(r->run, &level, use, 1, r->m, rows, x, NULL);
+    const hb_status status = hb_certify_carry(r->run, &level, use, 0, r->m, rows, x, NULL);
     hb_certify_level_destroy(&level);
     return status;
 }

@@ -1,7 +1,7 @@
 /* E[s] = 0: Stein's identity for constant fields.
  *
  * u = s - c t has the mean E[s - s*] for every c; c = E[s.t]/E|t|^2 has the least noise, which falls from E|s|^2 to
- * E|s|^2 (1 - c). With the covariance C of the rows' means over their two noises, n E[u]' C^-1 E[u] (n - d)/(n - 1) is
+ * E|s|^2 (1 - c). With the covariance C of the rows' means over their noises, n E[u]' C^-1 E[u] (n - d)/(n - 1) is
  * nearly chi squared with dim degrees (Hotelling, 1931) where n >= ENOUGH dim; with fewer rows the sum over i != j of
  * u_i.u_j, each column over its deviation, is tested by random signs.
  * A number to reproduce: rows N(0, 1) under OU and s = -x + 0.1: the mean is 0.1 of the size of the scores, 0.995. */
@@ -21,7 +21,7 @@ double hb_certify_mix(const hb_certify_run *run, const hb_certify_rows *rows)
     const size_t size = rows->n * run->dim;
     double above = 0, below = 0;
     if (!rows->level->gaussian) return 0;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
         above += hb_dot(size, rows->score[k], rows->target[k]);
         below += hb_dot(size, rows->target[k], rows->target[k]);
     }
@@ -37,10 +37,10 @@ static double fill(const hb_certify_run *run, const hb_certify_rows *rows, doubl
     memset(mean, 0, d * sizeof *mean);
     for (size_t i = 0; i < n * d; i++) {
         u[i] = 0;
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
             const double s = rows->score[k][i];
-            u[i] += 0.5 * (c > 0 ? s - c * rows->target[k][i] : s);
-            square += 0.5 * s * s / (double)n;
+            u[i] += (c > 0 ? s - c * rows->target[k][i] : s) / HB_CERTIFY_NOISES;
+            square += s * s / (HB_CERTIFY_NOISES * (double)n);
         }
         mean[i % d] += u[i] / (double)n;
     }

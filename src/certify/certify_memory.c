@@ -137,7 +137,7 @@ hb_status hb_certify_memory(const hb_certify_run *run, const hb_certify_rows *ro
                         HB_ARRAY(r.held_T, rows->n), HB_ARRAY(r.trained, r.n_t),
                         HB_ARRAY(r.trained_T, r.n_t), HB_ARRAY(r.y, d), HB_ARRAY(r.weights, m)));
     hb_status status =
-        hb_certify_carry(run, rows->level, HB_USE_NOISE_TRAINING, 1, r.n_t, s->training, r.x, r.t);
+        hb_certify_carry(run, rows->level, HB_USE_NOISE_TRAINING, 0, r.n_t, s->training, r.x, r.t);
     if (status == HB_OK) status = hb_certify_score_at(run, r.n_t, r.x, rows->level->tau, r.s);
     if (status == HB_OK && !rows->level->gaussian)
         status = hb_certify_divergence(run, rows->level->index, r.n_t, r.x, rows->level->tau,

@@ -98,16 +98,16 @@ static void target_of(const hb_certify_level *level, size_t d, const double *e, 
 }
 
 static hb_status carry_gaussian(const hb_certify_run *run, const hb_certify_level *level, int use,
-                                double sign, size_t n, const double *rows, double *x,
-                                double *target)
+                                int noise, size_t n, const double *rows, double *x, double *target)
 {
     const size_t d = run->dim;
     void *memory;
     HB_TRY(hb_allocate(run->context, n * d, sizeof(double), &memory));
     double *e = memory; // (n, dim)
-    const hb_status status = hb_random_normal(run->context, run->settings.seed,
-                                              hb_certify_stream(level->index, use), 0, n * d, e);
-    for (size_t i = 0; i < n * d; i++) e[i] *= sign;
+    const hb_status status =
+        hb_random_normal(run->context, run->settings.seed, hb_certify_stream(level->index, use),
+                         (uint64_t)(noise / 2) * n * d, n * d, e);
+    for (size_t i = 0; noise % 2 && i < n * d; i++) e[i] = -e[i];
     for (size_t i = 0; i < n && status == HB_OK; i++) {
         hb_certify_centre(level, d, rows + i * d, x + i * d);
         for (size_t j = 0; j < d; j++) x[i * d + j] += hb_dot(j + 1, level->L + j * d, e + i * d);
@@ -135,20 +135,19 @@ static hb_status drift_size(const hb_certify_run *run, size_t n, const double *r
 }
 
 static hb_status carry_paths(const hb_certify_run *run, const hb_certify_level *level, int use,
-                             double sign, size_t n, const double *rows, double *x)
+                             int noise, size_t n, const double *rows, double *x)
 {
     double size;
     HB_TRY(drift_size(run, n, rows, &size));
-    const hb_path_plan plan = {
-        .problem = run->settings.drift,
-        .seed = hb_certify_seed(run, level->index, sign > 0 ? use : use + HB_USES / 2),
-        .start = rows,
-        .n_start = n,
-        .dim = run->dim,
-        .n_times = 1,
-        .times = &level->tau,
-        .step = fmin(STEP / fmax(size, 1e-300), level->tau / 2)};
-    HB_TRY(hb_paths_simulate(run->context, &plan, 0, n, n, x, NULL));
+    const hb_path_plan plan = {.problem = run->settings.drift,
+                               .seed = hb_certify_seed(run, level->index, use),
+                               .start = rows,
+                               .n_start = n,
+                               .dim = run->dim,
+                               .n_times = 1,
+                               .times = &level->tau,
+                               .step = fmin(STEP / fmax(size, 1e-300), level->tau / 2)};
+    HB_TRY(hb_paths_simulate(run->context, &plan, (uint64_t)noise * n, n, n, x, NULL));
     for (size_t i = 0; i < n * run->dim; i++)
         HB_CHECK(run->context, isfinite(x[i]), HB_ERROR_NUMERICAL,
                  "a path of the drift from row %zu is lost before tau = %g; the drift must keep "
@@ -158,9 +157,9 @@ static hb_status carry_paths(const hb_certify_run *run, const hb_certify_level *
 }
 
 hb_status hb_certify_carry(const hb_certify_run *run, const hb_certify_level *level, int use,
-                           double sign, size_t n, const double *rows, double *x, double *target)
+                           int noise, size_t n, const double *rows, double *x, double *target)
 {
-    if (level->gaussian) return carry_gaussian(run, level, use, sign, n, rows, x, target);
+    if (level->gaussian) return carry_gaussian(run, level, use, noise, n, rows, x, target);
     for (size_t i = 0; target && i < n * run->dim; i++) target[i] = NAN;
-    return carry_paths(run, level, use, sign, n, rows, x);
+    return carry_paths(run, level, use, noise, n, rows, x);
 }

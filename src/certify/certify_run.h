@@ -5,7 +5,7 @@
 #include "certify/certificate.h"
 #include "certify/certify_statistics.h"
 
-enum { HB_CERTIFY_CALL = 16384 }; /* points of one call */
+enum { HB_CERTIFY_CALL = 16384, HB_CERTIFY_NOISES = 8 }; /* points of one call, noises of a row */
 
 /* Random numbers of a line: stream HB_STREAM_CERTIFY + level * HB_USES + use. */
 typedef enum hb_certify_use {
@@ -76,10 +76,10 @@ hb_status hb_certify_level_create(const hb_certify_run *run, size_t index, doubl
                                   hb_certify_level *out);
 void hb_certify_level_destroy(hb_certify_level *level);
 /* Rows (n, dim) carried to tau: x (n, dim), and target (n, dim) unless NULL, the score of the transition from the row, whose
- * mean at given x is the true score; NaN where it is not known. sign -1: the same noise turned round (other paths where it
- * is not Gaussian). */
+ * mean at given x is the true score; NaN where it is not known. noise: 0, 2, .. are independent
+ * of each other, 1, 3, .. are those turned round (or other paths). */
 hb_status hb_certify_carry(const hb_certify_run *run, const hb_certify_level *level, int use,
-                           double sign, size_t n, const double *rows, double *x, double *target);
+                           int noise, size_t n, const double *rows, double *x, double *target);
 /* y = L^-1 (x - shift), in place: noise of deviation 1. Gaussian levels only. */
 void hb_certify_whiten(const hb_certify_level *level, size_t dim, const double *x, double *y);
 /* E x + shift (dim). */
@@ -99,10 +99,11 @@ hb_status hb_certify_start(hb_certify_run *run, const hb_certify_settings *setti
 /* The rows at a tau, with their scores. */
 typedef struct hb_certify_rows {
     const hb_certify_level *level;
-    size_t n;                     /* rows */
-    double *x[2];                 // (n, dim): carried with two noises
-    double *target[2], *score[2]; // (n, dim)
-    double *divergence[2];        // (n)
+    size_t n; /* rows */
+    double
+        *x[HB_CERTIFY_NOISES]; // (n, dim): carried with several noises, 2k and 2k + 1 with e and -e
+    double *target[HB_CERTIFY_NOISES], *score[HB_CERTIFY_NOISES]; // (n, dim)
+    double *divergence[HB_CERTIFY_NOISES];                        // (n)
     hb_certify_map *map;
 } hb_certify_rows;
 

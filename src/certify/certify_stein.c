@@ -10,7 +10,7 @@
  *                                 square: s is too large by 1/k - 1
  *     stein width   phi = x - m:  E[(s - s*).(x - m)]/dim, m the mean: s pulls too little (> 0) or too much (< 0) to the
  *                                 middle
- * Two noises of a row, e and -e, are one value of the mean over rows, which are independent.
+ * All noises of a row, pairs of e and -e, are one value of the mean over rows, which are independent.
  * A number to reproduce: rows N(0, 1) under OU and s = -1.05 x: 1 - k = 1 - 1/1.05 = 0.0476, width -0.05. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
@@ -32,8 +32,9 @@ static void find_mean(const stein_run *r)
 {
     const size_t n = r->rows->n, d = r->run->dim;
     memset(r->mean, 0, d * sizeof *r->mean);
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < n; i++) hb_axpy(d, 0.5 / (double)n, r->rows->x[k] + i * d, r->mean);
+    for (int k = 0; k < HB_CERTIFY_NOISES; k++)
+        for (size_t i = 0; i < n; i++)
+            hb_axpy(d, 1 / (HB_CERTIFY_NOISES * (double)n), r->rows->x[k] + i * d, r->mean);
 }
 
 /* B, A and size of the rows, for phi = s or phi = x - m. */
@@ -42,7 +43,7 @@ static void fill(const stein_run *r, int scale)
     const size_t n = r->rows->n, d = r->run->dim;
     for (size_t i = 0; i < n; i++) {
         r->stein[i] = r->target[i] = r->size[i] = 0;
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
             const double *s = r->rows->score[k] + i * d, *t = r->rows->target[k] + i * d;
             const double *x = r->rows->x[k] + i * d;
             double along = 0, aim = 0;
@@ -52,9 +53,9 @@ static void fill(const stein_run *r, int scale)
                 aim += (s[j] - t[j]) * phi;
             }
             const double divergence = scale ? r->rows->divergence[k][i] : (double)d;
-            r->stein[i] += 0.5 * (along + divergence);
-            r->target[i] += 0.5 * aim;
-            r->size[i] += 0.5 * (scale ? along : (double)d);
+            r->stein[i] += (along + divergence) / HB_CERTIFY_NOISES;
+            r->target[i] += aim / HB_CERTIFY_NOISES;
+            r->size[i] += (scale ? along : (double)d) / HB_CERTIFY_NOISES;
         }
     }
     if (!r->rows->level->gaussian) return;
