@@ -126,6 +126,12 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_texts *params,
                               int dim, hb_problem **out)
 {
+    return hb_problem_of_start(session, drift, params, dim, NULL, out);
+}
+
+hb_status hb_problem_of_start(hb_session *session, const char *drift, const hb_texts *params,
+                              int dim, const char *initial, hb_problem **out)
+{
     parameters given;
     *out = NULL;
     hb_status status = read_parameters(session, params, &given);
@@ -135,6 +141,7 @@ hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_t
         settings.dim = dim;
         settings.drift = drift;
         settings.noise = "sqrt(2)";
+        settings.initial = initial;
         settings.n_parameters = (int)params->n;
         settings.parameter_names = given.names;
         settings.parameter_values = given.values;

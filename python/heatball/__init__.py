@@ -14,6 +14,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     images, image_grid     sets of grey images such as MNIST, and pictures of many
     train, load a score model: score, log-density, samples and likelihoods
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model
+    certify     how far any score is from solving its equation, where, and by which test
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
     residual    how well a solution satisfies the mean-value identity
@@ -25,6 +26,7 @@ to the last bit, for every number of threads. docs/python.md is the guide.
 """
 
 from heatball import mpi, random
+from heatball._certificate import Certificate, certify
 from heatball._errors import ArgumentError, Error
 from heatball._evaluation import evaluate
 from heatball._images import image_grid, images
@@ -39,8 +41,8 @@ from heatball.model import Model, load
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
-           "artifact_threshold", "artifacts", "budget", "constants", "cubature", "curl", "dataset",
+__all__ = ["ArgumentError", "Certificate", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
+           "artifact_threshold", "artifacts", "budget", "certify", "constants", "cubature", "curl", "dataset",
            "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mesh", "mmd",
            "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
            "train"]
