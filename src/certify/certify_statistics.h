@@ -13,6 +13,7 @@ double hb_chi2_tail(double degrees, double x);
 
 typedef struct hb_estimate {
     double value, error; /* a mean and its standard error, or a ratio of means */
+    double skew;         /* of what is averaged */
 } hb_estimate;
 hb_estimate hb_estimate_mean(size_t n, const double *values);
 hb_estimate hb_estimate_ratio(size_t n, const double *above, const double *below);
