@@ -170,12 +170,12 @@ static hb_status likelihood_line(flow_run *r)
                                       NULL));
     const hb_estimate real = hb_estimate_mean(m, r->likelihood);
     const hb_estimate made = hb_estimate_mean(m, r->likelihood + m);
-    const hb_estimate e = {real.value - made.value, hypot(real.error, made.error)};
+    const hb_estimate e = hb_estimate_difference(real, made);
     const double bits = (run->log_scale - real.value) / ((double)d * M_LN2);
     hb_line *line = hb_certificate_add(run->out, "likelihood", NAN);
     line->value = e.value;
     line->error = e.error;
-    line->p_value = hb_estimate_p(e, 2 * m, run->settings.tolerance * (double)d);
+    line->p_value = hb_estimate_p(e, m, run->settings.tolerance * (double)d);
     snprintf(line->good, sizeof line->good,
              "rows are as likely as samples to (%.2g ± %.2g) nats; %.4g ± %.2g bits per dimension "
              "at tau %g",

@@ -135,7 +135,9 @@ static void write_gap(const hb_certify_run *run, const hb_certify_rows *rows, si
                       const double *held, const double *trained, double size)
 {
     const hb_estimate h = hb_estimate_mean(rows->n, held), t = hb_estimate_mean(m, trained);
-    const hb_estimate e = {(h.value - t.value) / size, hypot(h.error, t.error) / size};
+    hb_estimate e = hb_estimate_difference(h, t);
+    e.value /= size;
+    e.error /= size;
     hb_line *line = hb_certificate_add(run->out, "memorisation", rows->level->tau);
     line->value = e.value;
     line->error = e.error;

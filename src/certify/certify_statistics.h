@@ -17,6 +17,8 @@ typedef struct hb_estimate {
 } hb_estimate;
 hb_estimate hb_estimate_mean(size_t n, const double *values);
 hb_estimate hb_estimate_ratio(size_t n, const double *above, const double *below);
+/* a - b of independent means over equally many values. */
+hb_estimate hb_estimate_difference(hb_estimate a, hb_estimate b);
 /* p-value of |value| <= tolerance (two-sided with 0) and of value <= tolerance, n values behind it. */
 double hb_estimate_p(hb_estimate estimate, size_t n, double tolerance);
 double hb_estimate_p_above(hb_estimate estimate, size_t n, double tolerance);
