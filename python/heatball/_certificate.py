@@ -9,13 +9,13 @@ import weakref
 
 import numpy as np
 
-from heatball._arguments import array, c_int, filled, path_bytes, pointer, real, shown, uint64
-from heatball._callables import Callbacks, as_field, values_of_rows
-from heatball._context import call
+from heatball._arguments import array, c_int, filled, path_bytes, pointer, shown, uint64
+from heatball._callables import as_field, values_of_rows
+from heatball._context import call, context
 from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
-from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings, Problem,
-                              ProblemSettings, Verdict, library)
+from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings,
+                              Mixture as _CMixture, Problem, ProblemSettings, Verdict, library)
 from heatball.data import Mixture, dataset
 from heatball.model import PROCESSES, Model
 from heatball.sde import drift_text, fill_parameters
@@ -25,7 +25,7 @@ __all__ = ["Certificate", "certify"]
 Line = collections.namedtuple("Line", "name tau value error p_value verdict text")
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p,
                              ctypes.c_void_p)
-DRAWS = 2000  # rows of a set
+DRAWS, FIRST = 2000, 2**40  # rows of a set, far from those of a training whatever the seeds
 
 
 def certify(f, data, *, process="ou", drift=None, params=None, initial=None, tau=None, tau_min=None, tau_max=None,
@@ -87,6 +87,9 @@ def certify(f, data, *, process="ou", drift=None, params=None, initial=None, tau
     ['residual', 'stein scale', 'stein width', 'stein local', 'truth']
     """
     x, truth, data_name = _rows(data, seed)
+    if not np.isfinite(x).all():
+        row, column = np.argwhere(~np.isfinite(x))[0]
+        raise ArgumentError(f"row {row + 1}, column {column + 1} of data is {x[row, column]}; it must be finite")
     settings = filled(CertifySettings, library.hb_certify_settings_default,
                       {"tau_min": tau_min, "tau_max": tau_max, "tolerance": tolerance, "level": level, "rows": rows,
                        "pairs": pairs, "share": share, "samples": samples, "seed": seed})
@@ -151,7 +154,7 @@ def _rows(data, seed):
     """Rows, the mixture that they are drawn from or None, and what they are called."""
     if isinstance(data, Mixture):
         name = data.name or f"a mixture of {len(data.weights)} Gaussians"
-        return data.sample(DRAWS, seed=uint64("seed", seed)), data, str(name)
+        return data.sample(DRAWS, seed=uint64("seed", seed), first=FIRST), data, str(name)
     if isinstance(data, str) and os.path.splitext(data)[1].lower() not in (".npy", ".csv"):
         return _rows(dataset(data), seed)
     if isinstance(data, (str, os.PathLike)):
@@ -160,7 +163,6 @@ def _rows(data, seed):
         try:
             found = np.ctypeslib.as_array(x, (n.value, dim.value)).copy()
         finally:
-            from heatball._context import context
             library.hb_context_release(context(0), x)
         return found, None, os.fspath(data)
     found = np.asarray(data)
@@ -217,7 +219,6 @@ class _Truth:
         self.run, self.mixture = run, mixture
 
     def __enter__(self):
-        from heatball._native import Mixture as _CMixture
         self.handle = ctypes.POINTER(_CMixture)()
         if self.mixture is not None:
             m = self.mixture

@@ -139,7 +139,7 @@ def test_callables():
     ({"tau": [0.5, 0.1]}, "rise"),
     ({"process": "subvp"}, "subvp"),
     ({"process": "drift"}, "drift"),
-    ({"drift": "-x"}, "component"),
+    ({"drift": "-x, -y, -z"}, "component"),
     ({"params": {"a": 1.0}}, "drift"),
     ({"training": ROWS[:10]}, "10 training rows"),
     ({"training": ROWS[:, :1]}, "columns"),
