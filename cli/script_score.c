@@ -70,7 +70,7 @@ static const char SCRIPT[] =
     "        for method in ('detach', 'cpu'):\n"
     "            if callable(getattr(values, method, None)):\n"
     "                values = getattr(values, method)()\n"
-    "        values = np.ascontiguousarray(values, np.float64)\n"
+    "        values = np.asarray(values, np.float64)\n"
     "    except BaseException as error:\n"
     "        caught(error)\n"
     "    if values.shape not in ((n, dim), (n,)):\n"

@@ -14,6 +14,7 @@ enum { LEAST_ROWS = 100, MOST_DIM = 4096 };
 static const double USUAL_TAU[] = {0.02, 0.1, 0.3, 1};
 enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
 static const double USUAL_MIN = 1e-3, USUAL_MAX = 3;
+static const double ROUNDING = 1e-4; /* a relative effect that single precision may have */
 
 /* ---- checks ---- */
 
@@ -241,6 +242,7 @@ hb_status hb_certify_start(hb_certify_run *run, const hb_certify_settings *setti
     run->x = memory;
     hb_status status = choose_rows(run, n, x, memory);
     if (status == HB_OK) status = hb_certificate_create(context, &run->settings, dim, &run->out);
+    run->settings.tolerance = fmax(run->settings.tolerance, ROUNDING);
     if (status == HB_OK) status = all_lines(run);
     hb_release(context, memory);
     if (status == HB_OK)

@@ -162,5 +162,5 @@ def test_models(place):
 ])
 def test_refusals(place, arguments, words):
     """Wrong input has the exit code 2."""
-    done = certify(*arguments)
+    done = certify(*arguments, "--python", sys.executable)
     assert done.returncode == 2 and words in done.stderr, done
