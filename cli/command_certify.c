@@ -64,10 +64,10 @@ static const hb_option certify_options[] = {
               "tau at which the score is tested, rising; without it those of 0.02, 0.1, 0.3, 1 "
               "that it is known for",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
-    HB_OPTION_SETTING(hb_certify, "tau-min", "T", tau_min,
+    HB_OPTION_SETTING(hb_certify, "tau-min", "T", tau_min, .rules = HB_OPTION_OPEN,
                       .help = "the smallest tau at which the score is known; without it the "
                               "model's, or 0.001"),
-    HB_OPTION_SETTING(hb_certify, "tau-max", "T", tau_max,
+    HB_OPTION_SETTING(hb_certify, "tau-max", "T", tau_max, .rules = HB_OPTION_OPEN,
                       .help = "the largest; without it the model's, or 3"),
     HB_OPTION_SETTING(hb_certify, "tolerance", "E", tolerance, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "level", "P", level, .rules = 0),

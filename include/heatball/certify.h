@@ -10,7 +10,7 @@
  *     samples, likelihood         rows carried to tau_max and back along the probability flow, beside rows that were not
  *     memorisation                training rows fit better than rows that were held out
  *     truth                       the exact score at 64 points where it is known
- * docs/certify.md has the formulas, what each line finds, and how often.
+ * docs/certificates.md has the formulas, what each line finds, and how often.
  *
  *     hb_certify(ctx, NULL, 2, n, x, score, user, &certificate);
  *     printf("%s\n", hb_certificate_summary(certificate)); */

@@ -34,7 +34,7 @@ def certify(f, data, *, process="ou", drift=None, params=None, initial=None, tau
     """Test a score against rows that it has not seen.
 
     Every line of the certificate is a number that is 0 for the score of the true law of the rows, with its error and
-    a p-value. The true score passes at the stated level; docs/certify.md says what each line finds.
+    a p-value. The true score passes at the stated level; docs/certificates.md says what each line finds.
 
     Parameters
     ----------

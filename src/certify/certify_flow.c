@@ -184,7 +184,7 @@ static hb_status likelihood_line(flow_run *r)
              "rows are (%.3g ± %.2g) nats %s likely than the score's own samples%s; %.4g ± %.2g "
              "bits per dimension at tau %g",
              fabs(e.value), e.error, e.value < 0 ? "less" : "more",
-             e.value < 0 ? ": it misses a part of them" : ": its samples stray", bits,
+             e.value < 0 ? ": they lie where it puts too little mass" : ": its samples stray", bits,
              real.error / ((double)d * M_LN2), run->settings.tau_min);
     return HB_OK;
 }
