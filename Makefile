@@ -5,6 +5,8 @@
 #   make demo         install what is missing, build, reproduce the paper's studies (short form)
 #   make test         install what is missing, build, run all tests (a few minutes)
 #   make test-long    the long statistical tests as well
+#   make wheel        one file for pip, with all that the package and the command need: build/wheel/*.whl
+#   make wheel-check  install that wheel in a minimal Debian (debootstrap, root) and use it there
 #   make bench        speed against NumPy and against the library's own limits
 #   make install      into PREFIX (default /usr/local)
 #   make format       format the C sources
@@ -14,7 +16,7 @@ PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
 DEMO   ?= heatball-demo
 
-.PHONY: all deps deps-build demo test test-long bench install format clean
+.PHONY: all deps deps-build demo test test-long bench wheel wheel-check install format clean
 all: build/build.ninja
 	@cmake --build build --target heatball_command heatball_user
 
@@ -33,19 +35,21 @@ demo: deps-build
 	@$(MAKE) --no-print-directory all
 	build/heatball reproduce --quick -o $(DEMO)
 
+# run.py makes the release build too, with warnings as errors.
 test: deps
-	@$(MAKE) --no-print-directory all
-	@cmake --build build --target net_driver
 	@$(PYTHON) tests/run.py
 test-long: deps
-	@$(MAKE) --no-print-directory all
-	@cmake --build build --target net_driver
 	@$(PYTHON) tests/run.py --long
 
 bench: deps
 	@$(MAKE) --no-print-directory all
 	@cmake --build build --target all
 	@$(PYTHON) bench/compare.py
+
+wheel: all
+	@$(PYTHON) tools/make_wheel.py
+wheel-check: wheel
+	@sh tools/try_wheel.sh build/wheel/heatball-*.whl
 
 install: all
 	@cmake --install build --prefix $(PREFIX)

@@ -10,6 +10,7 @@
  * with OMP_WAIT_POLICY=passive, so that waiting does not count.
  *
  *     bench_digits [BATCH]          all
+ *     bench_digits table [BATCH]    DSM steps and generation: what make bench prints
  *     bench_digits dsm [BATCH]      the DSM step alone */
 #include "stopwatch.h"
 
@@ -279,7 +280,9 @@ static void bench_generation(const digits *d)
 int main(int count, char **words)
 {
     const int dsm_only = count > 1 && strcmp(words[1], "dsm") == 0;
-    const char *batch = count > 1 + dsm_only ? words[1 + dsm_only] : "128";
+    const int table_only = count > 1 && strcmp(words[1], "table") == 0,
+              named = dsm_only || table_only;
+    const char *batch = count > 1 + named ? words[1 + named] : "128";
     digits d = {.context = bench_context(SHARDS), .batch = atoi(batch)};
     if (d.batch < 64 || d.batch > 256 || d.batch % SHARDS) {
         fprintf(stderr, "bench_digits: the batch is '%s'; it must be even, 64 to 256\n", batch);
@@ -293,6 +296,8 @@ int main(int count, char **words)
     if (!dsm_only) {
         bench_dsm(&d, "digits dsm score step with targets", 1);
         bench_generation(&d);
+    }
+    if (!named) {
         bench_step(&d, "digits hb score step", HB_LOSS_HB, HB_HEAD_SCORE);
         bench_step(&d, "digits dsm energy step", HB_LOSS_DSM, HB_HEAD_ENERGY);
         bench_step(&d, "digits fp energy step", HB_LOSS_FP, HB_HEAD_ENERGY);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Error^2 x time of particles and walks against their peers; ratios above 1 are in our favour.
 
-    python3 bench/bench_estimate.py [--quick] [--rounds 20] [--only particles|walk|growth]
+    python3 bench/bench_estimate.py [--quick] [--rounds 20] [--seconds S] [--only particles|walk|growth]
 
 Both sides run in turns on one thread. Errors are measured against the exact answer over all rounds (root
 mean square, relative); of the times the best round counts. What is compared:
@@ -35,6 +35,7 @@ import numpy as np  # noqa: E402  (after the environment is set)
 
 import estimate_problems as problems  # noqa: E402
 import peer_estimate  # noqa: E402
+from rounds import turns  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("HEATBALL_BUILD", ROOT / "build"))
@@ -77,7 +78,7 @@ class Errors:
         return np.sqrt(np.mean(self.squares, axis=0)[which])
 
 
-def particle_rows(rounds, directory, quick):
+def particle_rows(rounds, directory, quick, seconds):
     cases = [(problems.ou(2), None), (problems.anisotropic(4), None), (problems.rotating(), None),
              (problems.bistable(), problems.BISTABLE_AT)]
     if not quick:
@@ -90,10 +91,10 @@ def particle_rows(rounds, directory, quick):
         arguments = problem.problem(directory)
         ours, theirs = Errors(problem, at), Errors(problem, at)
         rng = np.random.Generator(np.random.SFC64(5))
-        for k in range(rounds):
-            seconds, s = timed(heatball.solve, at=at, method="particles", samples=TRAJECTORIES,
+        for k in turns(rounds, seconds / len(cases), least=2):
+            taken, s = timed(heatball.solve, at=at, method="particles", samples=TRAJECTORIES,
                                seed=100 + k, threads=1, **arguments)
-            ours.add(seconds, s.density, s.score)
+            ours.add(taken, s.density, s.score)
             first, x = timed(peer_estimate.ends, problem, rng, TRAJECTORIES)
             second, (u, score) = timed(peer_estimate.kde, x, at)
             theirs.add(first + second, u, score)
@@ -154,7 +155,7 @@ def peer_cost(problem, x, kind, rounds):
     return cost
 
 
-def walk_rows(rounds, directory, quick):
+def walk_rows(rounds, directory, quick, seconds):
     linear = [problems.ou(3), problems.rotating(), problems.boxed(3)]
     soft = [problems.SoftWells(d) for d in ((1, 3) if quick else (1, 3, 6))]
     if not quick:
@@ -165,10 +166,10 @@ def walk_rows(rounds, directory, quick):
     cases += [(problems.bistable(), x, ["bistable", "gauge"]) for x in problems.BISTABLE_AT]
     for problem, x, kinds in cases:
         arguments, ours = problem.problem(directory), Errors(problem, x[None])
-        for k in range(rounds):
-            seconds, s = timed(heatball.solve, at=x[None], method="walk", samples=WALKS, seed=100 + k,
+        for k in turns(rounds, seconds / len(cases) / 2, least=2):
+            taken, s = timed(heatball.solve, at=x[None], method="walk", samples=WALKS, seed=100 + k,
                                threads=1, **arguments)
-            ours.add(seconds, s.density, s.score)
+            ours.add(taken, s.density, s.score)
         for kind in kinds:
             peer = peer_cost(problem, x, kind, min(rounds, 5))
             exact = ours.rms(0) < EXACT
@@ -248,6 +249,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="fewer rounds when they would take longer")
     parser.add_argument("--only", choices=["particles", "walk", "growth"])
     arguments = parser.parse_args()
     rounds, out = 5 if arguments.quick else arguments.rounds, {}
@@ -257,10 +259,10 @@ def main():
 
     with tempfile.TemporaryDirectory() as directory:
         if wanted("particles"):
-            out["particles"] = list(particle_rows(rounds, directory, arguments.quick))
+            out["particles"] = list(particle_rows(rounds, directory, arguments.quick, arguments.seconds / 3))
             print_particles(out["particles"])
         if wanted("walk"):
-            out["walk"] = list(walk_rows(rounds, directory, arguments.quick))
+            out["walk"] = list(walk_rows(rounds, directory, arguments.quick, 2 * arguments.seconds / 3))
             print_walks(out["walk"])
         if wanted("growth"):
             out["growth"] = list(growth_rows(1 if arguments.quick else 3, directory))

@@ -2,7 +2,9 @@
 """`make bench`: ours against NumPy and against our own limits, as ratios of one run.
 
 Rounds are interleaved (ours, peer, ours, peer, ...) and the best of each is kept, because the machine
-may be shared. The table is printed and kept in build/bench.json; docs/benchmarks.md explains it.
+may be shared. Each part of the run has a share of BENCH_MINUTES (10); it makes up to BENCH_ROUNDS (7) rounds while
+its share lasts, and one at least. The table has the machine's name at its head and is kept in build/bench.json,
+the figure of all ratios to peers in build/bench_summary.png; docs/benchmarks.md explains both.
 """
 import json
 import os
@@ -13,12 +15,14 @@ import time
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
-os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
 
 import numpy as np  # noqa: E402  (after the environment is set)
 
+import machine  # noqa: E402
 import peer_grid  # noqa: E402
 import peer_numpy  # noqa: E402
+import rounds  # noqa: E402
+import summary_figure  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
@@ -29,7 +33,17 @@ FORMULAS = ("bistable", "van der pol", "functions", "chain")
 LINE_POINTS = (500, 1000, 2000, 4000, 8000)
 PLANE_POINTS = (64, 128, 256)
 GRID_ROUNDS = min(ROUNDS, 3)  # the peer takes seconds
+MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
+SHARES = {"memory": 0.12, "files": 0.15, "programs": 0.3, "PyTorch": 0.15, "particles and walks": 0.2}  # of MINUTES
 best = {}
+minutes = {}  # that each part took
+
+
+def turns(part, rounds_wanted):
+    """Rounds of a part within its share of the time."""
+    begin = time.monotonic()
+    yield from rounds.turns(rounds_wanted, SHARES[part] * MINUTES * 60)
+    minutes[part] = (time.monotonic() - begin) / 60
 
 
 def keep(name, seconds_per_item):
@@ -42,11 +56,11 @@ def timed(function, *arguments):
     return time.perf_counter() - start
 
 
-def ours(program):
+def ours(program, *words):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     if program == "bench_digits":  # it counts processor time, and waiting threads must not
         environment["OMP_WAIT_POLICY"] = "passive"
-    output = subprocess.run([os.path.join(ROOT, "build", "bench", program)], env=environment,
+    output = subprocess.run([os.path.join(ROOT, "build", "bench", program), *words], env=environment,
                             capture_output=True, text=True, check=True).stdout
     for line in output.splitlines():
         row = json.loads(line)
@@ -183,15 +197,18 @@ DIGITS = ("digits dsm score step", "digits dsm score step with targets", "digits
 
 def torch_row(name, script, batch, target):
     """A step beside the same in PyTorch, which the script runs in turns with it; nothing without PyTorch."""
+    start = time.monotonic()
     peer = subprocess.run([sys.executable, os.path.join(ROOT, "bench", script)], capture_output=True, text=True,
-                          check=False, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+                          check=False, env={**os.environ, "OMP_WAIT_POLICY": "passive",
+                                            "BENCH_SECONDS": str(SHARES["PyTorch"] * MINUTES * 30)})
+    minutes["PyTorch"] = minutes.get("PyTorch", 0) + (time.monotonic() - start) / 60
     if peer.returncode != 0:
         print("no row of PyTorch:", (peer.stderr.strip().splitlines() or ["?"])[-1])
         return []
     found = json.loads(peer.stdout)
     for key, kept in (("torch_ms", "torch"), ("step_ms", "beside torch")):
         best[f"{name}, {kept}"] = found[key] / batch / 1e3
-    return [seconds_row(f"{name} : PyTorch's", f"{name}, beside torch", f"{name}, torch", target)]
+    return [seconds_row(f"{name} : PyTorch, OpenBLAS {found['core']}", f"{name}, beside torch", f"{name}, torch", target)]
 
 
 def net_table():
@@ -214,23 +231,41 @@ def print_table(heading, unit, rows, columns):
         print(f"{r['what']:58}{r[columns[0]]:10.4g}{r[columns[1]]:10.4g}{r['ratio']:8.2f}{target:>8}")
 
 
-def main():
+def measure():
     rng = np.random.Generator(np.random.Philox(1))
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    for _ in turns("memory", ROUNDS):
+        ours("bench_random")
+        ours("bench_ball")
+        numpy_in_memory(rng)
     with tempfile.TemporaryDirectory(dir=base) as directory:
-        for _ in range(ROUNDS):
-            ours("bench_random")
-            ours("bench_ball")
-            numpy_in_memory(rng)
-        for _ in range(ROUNDS):
+        for _ in turns("files", ROUNDS):
             files(rng, directory)
-    for _ in range(GRID_ROUNDS):
+    for _ in turns("programs", GRID_ROUNDS):
         ours("bench_grid")
         ours("bench_expression")
         grid_peer()
         ours("bench_net")
-        ours("bench_digits")
+        ours("bench_digits", "table")
+
+
+def estimates():
+    """Particles and walks print tables of their own; 0 when all went well."""
+    start = time.monotonic()
+    script = os.path.join(ROOT, "bench", "bench_estimate.py")
+    seconds = SHARES["particles and walks"] * MINUTES * 60
+    code = subprocess.run([sys.executable, script, "--quick", "--seconds", str(seconds)], check=False).returncode
+    minutes["particles and walks"] = (time.monotonic() - start) / 60
+    return code
+
+
+def main():
+    here = machine.describe()
+    measure()
     rows, grid_rows, net_rows = table(), grid_table(), net_table()
+    print("machine:", here["text"])
+    if machine.warning(here):
+        print(machine.warning(here))
     print_table("", "(million items per second; ratio: ours to other)", rows,
                 ("ours_million_per_s", "other_million_per_s"))
     print()
@@ -239,10 +274,16 @@ def main():
     print()
     print_table("", "(seconds per row of a step or pass of the network; ratio: ours to other)", net_rows,
                 ("ours_seconds", "other_seconds"))
-    with open(os.path.join(ROOT, "build", "bench.json"), "w", encoding="utf-8") as file:
-        json.dump({"rounds": ROUNDS, "rows": rows, "grid_rows": grid_rows, "net_rows": net_rows}, file, indent=1)
-    estimates = os.path.join(ROOT, "bench", "bench_estimate.py")
-    return subprocess.run([sys.executable, estimates, "--quick"], check=False).returncode
+    code = estimates()
+    results = {"machine": here, "rounds": ROUNDS, "minutes": minutes, "rows": rows, "grid_rows": grid_rows,
+               "net_rows": net_rows}
+    results["summary"] = summary_figure.collect(results, os.path.join(ROOT, "build", "bench_estimate.json"))
+    path = os.path.join(ROOT, "build", "bench.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+    print(f"\n{sum(minutes.values()):.1f} minutes:", ", ".join(f"{part} {m:.1f}" for part, m in minutes.items()))
+    print(summary_figure.draw([path], os.path.join(ROOT, "build", "bench_summary.png")))
+    return code
 
 
 if __name__ == "__main__":

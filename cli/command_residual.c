@@ -174,9 +174,9 @@ static hb_status check_model_options(hb_session *session, const residual_values 
     return HB_OK;
 }
 
-/* The model's process as a problem in z. */
+/* The model's process as a problem in z: *out; *made is to be destroyed. */
 static hb_status process_of(hb_session *session, const residual_values *v, const hb_model *model,
-                            hb_problem **out)
+                            const hb_problem **out, hb_problem **made)
 {
     static const char *const heads[] = {"score", "energy", "helmholtz"};
     const hb_problem_values *p = &v->problem;
@@ -187,13 +187,37 @@ static hb_status process_of(hb_session *session, const residual_values *v, const
                                "%.200s has the %s head; only the energy head has a log-density",
                                v->model, heads[info.head]);
     const int nonlinear = info.process == HB_PROCESS_DRIFT;
-    if (nonlinear != (p->drift != NULL) || (p->params.n > 0 && !nonlinear))
+    const int typed = hb_problem_frame(hb_model_problem(model)) != NULL;
+    if ((p->drift || p->params.n > 0) && (!nonlinear || typed))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               nonlinear ? "%.200s was trained with a drift; give the same --drift"
+                               nonlinear ? "%.200s keeps its drift and its noise; leave out --drift"
                                          : "%.200s was trained without --drift; leave it out",
                                v->model);
+    *out = hb_model_problem(model);
+    if (nonlinear && !p->drift && p->params.n == 0) return HB_OK;
     const char *drift = nonlinear ? p->drift : info.process == HB_PROCESS_OU ? "-x[i]" : "0*x[i]";
-    return hb_problem_of_drift(session, drift, &p->params, info.dim, out);
+    if (!drift)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--param is given without --drift; give both or none");
+    const hb_status status =
+        hb_problem_of_drift(session, drift, NULL, -1, &p->params, info.dim, made);
+    *out = *made;
+    return status;
+}
+
+/* z[n][dim] of the points; those outside of the domain of the process are refused. */
+static hb_status enter(hb_session *session, const hb_model *model, const hb_points *points,
+                       double *z)
+{
+    const size_t d = (size_t)points->dim;
+    hb_model_standardise(model, points->n, points->x, z);
+    for (size_t i = 0; i < points->n * d; i++)
+        if (isnan(z[i]) && !isnan(points->x[i]))
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "point %zu is outside of the domain of the model's process, "
+                                   "where its noise vanishes",
+                                   i / d + 1);
+    return HB_OK;
 }
 
 static hb_status compute_model(hb_session *session, const residual_values *v, const hb_model *model,
@@ -205,8 +229,8 @@ static hb_status compute_model(hb_session *session, const residual_values *v, co
     hb_field field;
     double *z = malloc(points->n * (size_t)points->dim * sizeof *z); // (n, dim)
     if (!z) return HB_ERROR_MEMORY;
-    hb_model_standardise(model, points->n, points->x, z);
-    hb_status status = fill_settings(session, &v->problem, problem, &settings);
+    hb_status status = enter(session, model, points, z);
+    if (status == HB_OK) status = fill_settings(session, &v->problem, problem, &settings);
     if (status == HB_OK) status = hb_model_field(context, model, &field);
     if (status == HB_OK)
         status = hb_mean_residual(context, problem, &field, &settings.mean, points->n,
@@ -221,19 +245,20 @@ static hb_status compute_model(hb_session *session, const residual_values *v, co
 static hb_status of_model(hb_session *session, const residual_values *v)
 {
     hb_model *model = NULL;
-    hb_problem *problem = NULL;
+    hb_problem *made = NULL;
+    const hb_problem *problem = NULL;
     hb_points points = {0};
     residual_table table = {0};
     hb_status status = check_model_options(session, v);
     if (status == HB_OK) status = hb_model_load(hb_session_context(session), v->model, &model);
-    if (status == HB_OK) status = process_of(session, v, model, &problem);
+    if (status == HB_OK) status = process_of(session, v, model, &problem, &made);
     if (status == HB_OK)
         status = hb_points_read(session, v->problem.at, hb_problem_dim(problem), &points);
     if (status == HB_OK) status = create_table(&points, &v->radii, &table);
     if (status == HB_OK) status = compute_model(session, v, model, problem, &points, &table);
     free(table.x);
     hb_points_destroy(&points);
-    hb_problem_destroy(problem);
+    hb_problem_destroy(made);
     hb_model_destroy(model);
     return status;
 }

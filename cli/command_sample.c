@@ -5,26 +5,23 @@
  * file is the same for every number of threads, and files of --first 0, k, 2k ... put together are
  * one long file.
  *
- * Rows are drawn into one of two buffers of BUFFER_BYTES: memory does not grow with N. When the
- * threads that draw leave a core free, another thread writes the other buffer meanwhile, and the run
- * takes the time of the slower of the two; without a free core that thread would only disturb them.
+ * Threads draw pieces of rows and write them in order (row_stream.c): memory does not grow with N.
  * The file is written under a temporary name and renamed at the end, so it is whole or not there.
  * For kappa, |z|^2/(2 sigma) is chi-square with D+2 degrees of freedom: mean 9 for --dim 7. */
 #include "commands.h"
 #include "points.h"
 #include "report.h"
+#include "row_stream.h"
 #include "session_team.h"
 
 #include <heatball/ball.h>
 #include <heatball/file.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 4 << 20, LEAST_ROWS = 2, NAME = 24 };
+enum { NAME = 24 };
 
 typedef struct sample_values {
     int measure, dim, lift, dtype, json;
@@ -125,118 +122,76 @@ static hb_status draw_rows(hb_context *context, const sample_values *v, uint64_t
                                rows);
 }
 
-typedef struct row_range {
-    uint64_t first, n;
-} row_range;
-
-/* A buffer of rows and, while it is being written, the thread that writes it. */
-typedef struct block {
+/* The part of the rows that this process draws, and where they go. */
+typedef struct sample_part {
     const sample_values *v;
     hb_writer *writer;
-    size_t n;
-    void *rows; // (n, dim + 1)
-    hb_status status;
-    int own_thread; /* write on another thread */
-    int running;
-    pthread_t thread;
-} block;
+    uint64_t first, n;
+} sample_part;
 
-static void *write_block(void *user)
+static hb_status draw_piece(void *user, hb_context *context, uint64_t first, size_t n, void *rows)
 {
-    block *b = user;
-    const size_t columns = (size_t)b->v->dim + 1;
-    if (hb_points_has_extension(b->v->path, ".csv"))
-        b->status =
-            hb_writer_csv_rows(b->writer, dtype_codes[b->v->dtype], b->n, (int)columns, b->rows);
-    else
-        b->status = hb_writer_write(b->writer, b->n * columns * dtype_sizes[b->v->dtype], b->rows);
-    return NULL;
+    const sample_part *part = user;
+    return draw_rows(context, part->v, part->v->first + part->first + first, n, rows);
 }
 
-/* Writing overlaps with drawing wherever there is a second core, whatever --threads says: a thread
- * that copies into the page cache leaves the others' caches alone. */
-static int has_second_core(void)
+static hb_status write_piece(void *user, size_t n, const void *rows)
 {
-    cpu_set_t cores;
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1;
+    const sample_part *part = user;
+    const hb_dtype dtype = dtype_codes[part->v->dtype];
+    const size_t columns = (size_t)part->v->dim + 1;
+    if (hb_points_has_extension(part->v->path, ".csv"))
+        return hb_writer_csv_rows(part->writer, dtype, n, (int)columns, rows);
+    return hb_writer_write(part->writer, n * columns * dtype_sizes[part->v->dtype], rows);
 }
 
-static void start_writing(block *b)
+static hb_status stream_rows(hb_session *session, sample_part *part, uint64_t *done)
 {
-    b->running = b->own_thread && pthread_create(&b->thread, NULL, write_block, b) == 0;
-    if (!b->running) write_block(b);
-}
-
-static hb_status finish_writing(block *b)
-{
-    if (b->running) pthread_join(b->thread, NULL);
-    b->running = 0;
-    return b->status;
-}
-
-/* Draws all rows, block by block; the block before is written meanwhile. *done counts the rows. */
-static hb_status stream_rows(hb_session *session, const sample_values *v, const row_range *own,
-                             size_t chunk, block blocks[2], uint64_t *done)
-{
+    const sample_values *v = part->v;
     hb_context *context = hb_session_context(session);
-    int turn = 0;
+    const hb_row_stream stream = {.n = part->n,
+                                  .row_bytes = ((size_t)v->dim + 1) * dtype_sizes[v->dtype],
+                                  .draw = draw_piece,
+                                  .write = write_piece,
+                                  .user = part};
+    double none;
     /* a draw of no rows makes the library check the arguments also when N is 0 */
-    hb_status status = draw_rows(context, v, v->first, 0, blocks[0].rows);
+    hb_status status = draw_rows(context, v, v->first, 0, &none);
     hb_session_count(session, "drawing", "rows");
-    *done = 0;
-    while (status == HB_OK && *done < own->n) {
-        block *b = &blocks[turn];
-        b->n = own->n - *done < chunk ? (size_t)(own->n - *done) : chunk;
-        status = draw_rows(context, v, v->first + own->first + *done, b->n, b->rows);
-        if (status == HB_OK) status = finish_writing(&blocks[!turn]);
-        if (status != HB_OK) break;
-        start_writing(b);
-        *done += b->n;
-        turn = !turn;
-        status = hb_session_progress(session, (double)*done, (double)own->n);
-    }
-    for (int i = 0; i < 2; i++) {
-        const hb_status written = finish_writing(&blocks[i]);
-        if (status == HB_OK) status = written;
-    }
+    if (status == HB_OK) status = hb_row_stream_run(session, &stream, done);
     return hb_context_settle(context, status);
 }
 
 /* In a team each rank draws and writes the rows of its own. Rows of a .csv are of different lengths, so that they
  * are drawn twice: first only to be counted. */
 static hb_status write_rows(hb_session *session, const sample_values *v, hb_writer *writer,
-                            size_t chunk, block blocks[2], uint64_t *done)
+                            uint64_t *done)
 {
     const hb_context *context = hb_session_context(session);
     const uint64_t ranks = (uint64_t)hb_context_ranks(context),
                    rank = (uint64_t)hb_context_rank(context);
     const uint64_t more = rank < v->n % ranks ? rank : v->n % ranks;
-    const row_range own = {v->n / ranks * rank + more, v->n / ranks + (rank < v->n % ranks)};
+    sample_part own = {v, writer, v->n / ranks * rank + more, v->n / ranks + (rank < v->n % ranks)};
     uint64_t bytes = own.n * ((uint64_t)v->dim + 1) * dtype_sizes[v->dtype];
     if (ranks > 1 && hb_points_has_extension(v->path, ".csv")) {
         hb_writer_measure(writer, 1);
-        const hb_status status = stream_rows(session, v, &own, chunk, blocks, done);
+        const hb_status status = stream_rows(session, &own, done);
         bytes = hb_writer_measure(writer, 0);
         if (status != HB_OK) return status;
     }
     HB_TRY(hb_writer_part(writer, bytes));
-    return stream_rows(session, v, &own, chunk, blocks, done);
+    return stream_rows(session, &own, done);
 }
 
-/* Writes the whole file. The writer has its own context, since it works on another thread. */
-static hb_status write_file(hb_session *session, hb_context *writing, const sample_values *v,
-                            size_t chunk, void *rows)
+/* Writes the whole file. The writer has its own context, since it works on other threads. */
+static hb_status write_file(hb_session *session, hb_context *writing, const sample_values *v)
 {
     hb_writer *writer;
     uint64_t done = 0;
     hb_status status = hb_writer_create(writing, v->path, &writer);
     if (status == HB_OK) {
-        const size_t half = chunk * ((size_t)v->dim + 1) * dtype_sizes[v->dtype];
-        const int own_thread = has_second_core();
-        block blocks[2] = {{v, writer, .rows = rows, .own_thread = own_thread},
-                           {v, writer, .rows = (char *)rows + half, .own_thread = own_thread}};
         status = write_header(writer, v);
-        if (status == HB_OK) status = write_rows(session, v, writer, chunk, blocks, &done);
+        if (status == HB_OK) status = write_rows(session, v, writer, &done);
         if (status == HB_OK)
             status = hb_writer_commit(writer);
         else
@@ -254,21 +209,15 @@ static hb_status write_file(hb_session *session, hb_context *writing, const samp
 
 static hb_status write_sample(hb_session *session, const sample_values *v)
 {
-    const size_t row_bytes = ((size_t)v->dim + 1) * dtype_sizes[v->dtype];
-    size_t chunk = BUFFER_BYTES / row_bytes;
-    if (chunk < LEAST_ROWS) chunk = LEAST_ROWS;
-    if (chunk > v->n) chunk = v->n ? (size_t)v->n : 1;
     hb_context *writing = NULL;
     hb_context_settings
-        settings; /* of a context for the thread that writes; a signal ends it too */
+        settings; /* of a context for the threads that write; a signal ends it too */
     hb_context_settings_default(sizeof settings, &settings);
     settings.progress = hb_session_stops;
     settings.team = hb_command_team();
-    void *rows = malloc(2 * chunk * row_bytes); // (2, chunk, dim + 1)
-    hb_status status = rows ? hb_context_create(&settings, &writing) : HB_ERROR_MEMORY;
-    if (status == HB_OK) status = write_file(session, writing, v, chunk, rows);
+    hb_status status = hb_context_create(&settings, &writing);
+    if (status == HB_OK) status = write_file(session, writing, v);
     hb_context_destroy(writing);
-    free(rows);
     return status;
 }
 

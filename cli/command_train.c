@@ -224,6 +224,12 @@ static hb_status draw(training *t)
     return hb_train_figure_write(t->session, title, t->log_rows, t->log, t->v->plot);
 }
 
+/* In which the noise of --noise is sqrt(2); NULL: it is. */
+static const char *coordinates(const training *t)
+{
+    return hb_problem_frame(hb_model_problem(t->model));
+}
+
 static hb_status print_json(const training *t)
 {
     const hb_train_values *v = t->v;
@@ -241,6 +247,7 @@ static hb_status print_json(const training *t)
     hb_report_text(report, "method", t->info.method, "");
     hb_report_text(report, "head", HB_OPTION_NAME(hb_train, &t->settings, head), "");
     hb_report_text(report, "process", HB_OPTION_NAME(hb_train, &t->settings, process), "");
+    if (coordinates(t)) hb_report_text(report, "coordinates", coordinates(t), "");
     hb_report_text(report, "standardise", HB_OPTION_NAME(hb_train, &t->settings, standardise), "");
     hb_report_real(report, "scale", t->info.scale, "");
     hb_report_unsigned(report, "parameters", t->info.parameters, "");
@@ -275,6 +282,7 @@ static hb_status print_summary(training *t)
     printf("training: %s, %s head, process %s, %zu parameters, seed %" PRIu64 "\n", t->info.method,
            HB_OPTION_NAME(hb_train, &t->settings, head),
            HB_OPTION_NAME(hb_train, &t->settings, process), t->info.parameters, v->settings.seed);
+    if (coordinates(t)) printf("process: %s; tau is its time t\n", coordinates(t));
     printf("steps: %" PRIu64 " of %d rows in %.2f s, %s rows/s\n", t->info.steps, t->settings.batch,
            seconds(t), hb_report_quantity(rows_per_second(t)).text);
     printf("losses at the end: %.4g denoising", final_mean(t, HB_LOG_DSM));
@@ -312,7 +320,8 @@ static hb_status run_training(training *t)
     if (status == HB_OK) status = read_data(t);
     if (status == HB_OK) status = check_nodes(t);
     if (status == HB_OK && v->drift)
-        status = hb_problem_of_drift(t->session, v->drift, &v->params, t->data.dim, &t->drift);
+        status = hb_problem_of_drift(t->session, v->drift, v->noise, v->convention, &v->params,
+                                     t->data.dim, &t->drift);
     if (status == HB_OK) status = probe_files(t);
     hb_session_inputs_end(t->session);
     hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);

@@ -5,7 +5,7 @@
  * Models of named sets are not standardised by default; then z = x, to the bit. Points at tau:
  *     a named set   exact draws of its law at tau
  *     a file        a z_0 + sqrt(b) noise with held-out rows z_0; OU: a = e^-tau, b = 1 - a^2; VE: 1, 2 tau
- *     a drift       the model's own reverse process, stopped at tau */
+ *     a drift       the model's own reverse process, stopped at tau; such a model is judged in x itself */
 #include "evaluate_points.h"
 
 #include <heatball/generate.h>
@@ -68,8 +68,9 @@ hb_status hb_evaluate_frame_create(hb_session *session, const hb_evaluate_plan *
     out->x = malloc(BATCH * d * sizeof *out->x);
     if (!out->zero || !out->x) return HB_ERROR_MEMORY;
     out->scale = out->zero + d;
-    hb_model_standardise(plan->model, 1, out->zero, out->zero);
     hb_model_scales(plan->model, NULL, out->scale);
+    if (out->info.process != HB_PROCESS_DRIFT) /* of which the scales are 1 */
+        hb_model_standardise(plan->model, 1, out->zero, out->zero);
     out->no_samples = why_no_samples(out);
     if (!plan->data->set || out->info.process == HB_PROCESS_DRIFT) return HB_OK;
     if (!is_plain(out)) return carry_set(out, plan->data->set);
@@ -139,9 +140,7 @@ static hb_status by_the_model(hb_evaluate_frame *f, double tau, uint64_t part, s
     settings.tau_min = fmin(tau, LAST_TAU * f->info.tau_max);
     settings.det_tau = 0;
     settings.denoise = HB_DENOISE_NONE;
-    const hb_status status = hb_evaluate_frame_generate(f, &settings, FRESH + part * PART, n, z);
-    hb_model_standardise(f->plan->model, n, z, z);
-    return status;
+    return hb_evaluate_frame_generate(f, &settings, FRESH + part * PART, n, z);
 }
 
 hb_status hb_evaluate_frame_points(hb_evaluate_frame *f, double tau, uint64_t part, size_t n,

@@ -72,6 +72,13 @@ static void stretch(double low, double high, double *out_low, double *out_high)
     *out_high = high + MARGIN * side;
 }
 
+static int is_inside(const hb_model *model, double x, double y)
+{
+    double z[2] = {x, y};
+    hb_model_standardise(model, 1, z, z);
+    return !isnan(z[0]) && !isnan(z[1]);
+}
+
 static hb_status find_box(hb_context *context, const hb_helmholtz_values *v, const hb_model *model,
                           const hb_model_info *info, hb_lattice *lattice)
 {
@@ -94,7 +101,21 @@ static hb_status find_box(hb_context *context, const hb_helmholtz_values *v, con
     }
     stretch(low[0], high[0], &lattice->x0, &lattice->x1);
     stretch(low[1], high[1], &lattice->y0, &lattice->y1);
+    /* not beyond the domain of the process, in which the draws are */
+    if (!is_inside(model, lattice->x0, low[1])) lattice->x0 = low[0];
+    if (!is_inside(model, lattice->x1, low[1])) lattice->x1 = high[0];
+    if (!is_inside(model, low[0], lattice->y0)) lattice->y0 = low[1];
+    if (!is_inside(model, low[0], lattice->y1)) lattice->y1 = high[1];
     return HB_OK;
+}
+
+static hb_status check_inside(hb_session *session, const hb_model *model, const hb_lattice *l)
+{
+    if (is_inside(model, l->x0, l->y0) && is_inside(model, l->x1, l->y1)) return HB_OK;
+    return hb_session_fail(
+        session, HB_ERROR_ARGUMENT,
+        "--box reaches out of the domain of the model's process, where its noise "
+        "vanishes and there is no score; give a box inside");
 }
 
 static hb_status evaluate(hb_context *context, const hb_helmholtz_values *v, const hb_model *model,
@@ -140,6 +161,7 @@ static hb_status from_model(hb_session *session, const hb_helmholtz_values *v,
     if (status == HB_OK)
         status = v->box ? read_box(session, v->box, &out->lattice)
                         : find_box(context, v, model, &info, &out->lattice);
+    if (status == HB_OK) status = check_inside(session, model, &out->lattice);
     if (status == HB_OK) status = allocate(out);
     if (status == HB_OK) status = evaluate(context, v, model, out);
     hb_model_destroy(model);

@@ -123,14 +123,15 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
     return status;
 }
 
-hb_status hb_problem_of_drift(hb_session *session, const char *drift, const hb_texts *params,
-                              int dim, hb_problem **out)
+hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
+                              int convention, const hb_texts *params, int dim, hb_problem **out)
 {
-    return hb_problem_of_start(session, drift, params, dim, NULL, out);
+    return hb_problem_of_start(session, drift, noise, convention, params, dim, NULL, out);
 }
 
-hb_status hb_problem_of_start(hb_session *session, const char *drift, const hb_texts *params,
-                              int dim, const char *initial, hb_problem **out)
+hb_status hb_problem_of_start(hb_session *session, const char *drift, const char *noise,
+                              int convention, const hb_texts *params, int dim, const char *initial,
+                              hb_problem **out)
 {
     parameters given;
     *out = NULL;
@@ -140,7 +141,8 @@ hb_status hb_problem_of_start(hb_session *session, const char *drift, const hb_t
         hb_problem_settings_default(sizeof settings, &settings);
         settings.dim = dim;
         settings.drift = drift;
-        settings.noise = "sqrt(2)";
+        settings.noise = noise ? noise : "sqrt(2)";
+        if (convention >= 0) settings.convention = HB_CONVENTION_ITO + convention;
         settings.initial = initial;
         settings.n_parameters = (int)params->n;
         settings.parameter_names = given.names;

@@ -172,6 +172,16 @@ int hb_session_stops(void *user, const char *what, double done, double total)
     return stop_requested;
 }
 
+hb_status hb_session_worker(const hb_session *session, hb_context **context)
+{
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
+    settings.threads = 1;
+    settings.isa = session->settings.isa;
+    settings.progress = hb_session_stops;
+    return hb_context_create(&settings, context);
+}
+
 static void library_note(void *user, const char *message)
 {
     hb_session *session = user;

@@ -75,6 +75,9 @@ void hb_session_detail(hb_session *session, const char *format, ...) HB_PRINTF(2
 /* HB_ERROR_INTERRUPTED after SIGINT, SIGTERM or SIGHUP. */
 hb_status hb_session_progress(hb_session *session, double done, double total);
 
+/* A context for another thread of the command: one thread, no team, the session's instruction set; it shows nothing
+ * and stops after the same signals. */
+hb_status hb_session_worker(const hb_session *session, hb_context **context);
 /* A progress callback of another context: shows nothing, and stops after the same signals. */
 int hb_session_stops(void *user, const char *what, double done, double total);
 

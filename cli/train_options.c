@@ -7,6 +7,7 @@
 #include "train_options.h"
 #include "plot_path.h"
 #include "points.h"
+#include "problem_options.h"
 
 #include <math.h>
 
@@ -36,8 +37,15 @@ const hb_option hb_train_options[] = {
     HB_OPTION(TEXT, "drift", "EXPR", drift,
               "instead of --process: F(x) of dx = F dtau + sqrt(2) dW, components separated by "
               "commas, in x1 .. xd, pi and parameters"),
+    HB_OPTION(TEXT, "noise", "EXPR", noise,
+              "with --drift: G(x) of dx = F dtau + G dW instead of sqrt(2): one formula for all "
+              "axes, one for each by commas, or the rows of a matrix by semicolons; what a change "
+              "of coordinates makes one number, as 0.2*x[i]"),
+    HB_OPTION(CHOICE, "convention", NULL, convention,
+              "how noise that depends on x is meant; ito when it is not given",
+              .choices = hb_convention_names),
     HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
-              "a named number of --drift, as a=2; may be given several times"),
+              "a named number of --drift and --noise, as a=2; may be given several times"),
     HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; without it 2000",
               .min = 2, .max = 1e9),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
@@ -131,6 +139,10 @@ hb_status hb_train_options_check(hb_session *session, const hb_train_values *v)
         return refuse(session, "--process and --drift are both given; give one of them");
     if (v->params.n && !v->drift)
         return refuse(session, "--param is given without --drift; give both");
+    if (v->noise && !v->drift)
+        return refuse(session, "--noise is given without --drift; give both");
+    if (v->convention >= 0 && !v->noise)
+        return refuse(session, "--convention is given without --noise; give both");
     if (v->settings.epochs && v->settings.steps)
         return refuse(session, "--epochs and --steps are both given; give one of them");
     if (!hb_points_has_extension(v->path, ".safetensors"))
@@ -151,6 +163,7 @@ void hb_train_options_settings(const hb_train_values *v, int own_data, int image
     hb_train_settings_default(sizeof *out, out);
     hb_options_settings(hb_train_options, v, out);
     if (v->drift) out->process = HB_PROCESS_DRIFT;
+    out->as_typed = v->noise != NULL;
     if (out->standardise == HB_STANDARDISE_AUTO)
         out->standardise = !own_data || v->drift ? HB_STANDARDISE_NO
                            : images              ? HB_STANDARDISE_COMMON

@@ -8,7 +8,8 @@
 #include <heatball/train.h>
 
 typedef struct hb_train_values {
-    const char *data, *labels, *drift, *path, *log, *plot;
+    const char *data, *labels, *drift, *noise, *path, *log, *plot;
+    int convention; /* an index into hb_convention_names; -1: not given */
     hb_texts params;
     /* Of those that are options; 0, NaN or (choices) -1 where one without a printed default is not given. */
     hb_train_settings settings;

@@ -65,5 +65,5 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
 # Where `heatball study mnist --quick` looks beside the command; users name it to `heatball generate`.
 install(FILES models/mnist16.safetensors models/README.md OPTIONAL
         DESTINATION ${CMAKE_INSTALL_DATADIR}/heatball/models)
-install(DIRECTORY python/heatball DESTINATION ${HEATBALL_PYTHON_DIR} FILES_MATCHING PATTERN "*.py"
+install(DIRECTORY python/heatball DESTINATION ${HEATBALL_PYTHON_DIR} FILES_MATCHING PATTERN "*.py" PATTERN py.typed
         PATTERN __pycache__ EXCLUDE)

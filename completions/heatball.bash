@@ -21,7 +21,7 @@ _heatball_options()
             --labels --plot"
         ;;
     train)
-        echo "--data --method --head --process --drift --param --rows --held-out --standardise --labels
+        echo "--data --method --head --process --drift --noise --convention --param --rows --held-out --standardise --labels
             --part --resize --resample --binarize --dequantise --limit
             --epochs --steps --max-time --batch --width --depth --residual --half --lr --ema --clip --tau-min
             --tau-max --tau-focus --seed --radius-share --sigma-max --hb-weight --anchors --nodes

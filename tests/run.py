@@ -3,6 +3,12 @@
 
 Each step is a command; its passes and failures are counted from cmocka's and pytest's own closing
 lines, or as one test by its exit code. A failing step prints its output; the others go on.
+
+Two lanes run beside each other, so that no core waits for the last test of a step: the builds and tests in C,
+and pytest. What they share: the release build, made once with warnings as errors, is what the C tests link and what the
+command and the Python package are tested with; build/tidy remembers the files in which clang-tidy found nothing,
+build/test_seconds.json how long each file of Python tests took, so that the longest begin first.
+A line has the seconds of a step and those of the processors.
 """
 import argparse
 import concurrent.futures
@@ -11,6 +17,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,6 +38,8 @@ OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", 
               "test_net_rows", "test_optimiser", "test_classifier", "test_model"}
 passed = failed = skipped = 0
 failures = []  # names of the steps that failed
+processor = {}  # seconds by kind of step
+lock = threading.Lock()  # of these four and of the output
 
 
 def git_files(*patterns):
@@ -53,17 +63,24 @@ def count_pytest(output):
     return find("passed"), find("failed") + find("error"), find("skipped")
 
 
-def run(command, environment=None):
-    """The finished command, and the seconds that it took."""
-    start = time.monotonic()
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace", env={**os.environ, **(environment or {})})
-    return done, time.monotonic() - start
+class Done:
+    """A command that has ended: what it printed, its exit code, its seconds and those of the processors."""
+
+    def __init__(self, command, environment=None):
+        start = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
+                                       env={**os.environ, **(environment or {})})
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = self.returncode = os.waitstatus_to_exitcode(status)
+            output.seek(0)
+            self.stdout = output.read().decode(errors="replace")
+        self.seconds = time.monotonic() - start
+        self.processor = usage.ru_utime + usage.ru_stime
 
 
-def report(name, done, seconds, count=None):
-    """Counts the tests of a command, prints one line (and the output when it failed)."""
-    global passed, failed, skipped
+def outcome(done, count):
+    """Tests that passed, that failed and that were skipped in a command."""
     good, bad, missed = count(done.stdout) if count else (0, 0, 0)
     if done.returncode != 0 and bad == 0:
         bad = 1  # a crash, or a tool that says no
@@ -71,29 +88,41 @@ def report(name, done, seconds, count=None):
         good = 1
     if done.returncode == 0 and count and good == 0:
         bad = 1  # no test ran: that is a failure too
-    passed, failed, skipped = passed + good, failed + bad, skipped + missed
-    print(f"{'ok  ' if bad == 0 else 'FAIL'} {name:<44} {good:4d} passed {bad:3d} failed "
-          f"{seconds:6.1f} s", flush=True)
-    if missed:
+    return good, bad, missed
+
+
+def report(kind, name, done, count=None):
+    """Counts the tests of a command, prints one line (and the output when it failed)."""
+    global passed, failed, skipped
+    good, bad, missed = outcome(done, count)
+    with lock:
+        passed, failed, skipped = passed + good, failed + bad, skipped + missed
+        processor[kind] = processor.get(kind, 0) + done.processor
+        print(f"{'ok  ' if bad == 0 else 'FAIL'} {name:<44} {good:4d} passed {bad:3d} failed "
+              f"{done.seconds:6.1f} s {done.processor:6.1f} of processors", flush=True)
         for place, reason in sorted(set(re.findall(r"^SKIPPED \[\d+\] (\S+?):\d+: (.*)", done.stdout, re.M))):
             print(f"     skipped in {place}: {reason}", flush=True)
-    if bad:
-        failures.append(name)
-        print(done.stdout[-40000:], flush=True)
+        if bad:
+            failures.append(name)
+            print(done.stdout[-40000:], flush=True)
     return bad == 0
 
 
-def step(name, command, count=None, environment=None):
-    return report(name, *run(command, environment), count)
+def step(kind, name, command, count=None, environment=None):
+    return report(kind, name, Done(command, environment), count)
+
+
+def configure(preset):
+    """The release build is in build/ itself; it may have been made for a user, without warnings as errors."""
+    return ["cmake", "--preset", preset, *(["-DHEATBALL_WERROR=ON"] if preset == "release" else [])]
 
 
 def build(preset, targets=()):
-    configure = ["cmake", "--preset", preset]
-    make = ["cmake", "--build", "--preset", preset]
+    make = ["cmake", "--build", "--preset", preset, "--parallel", str(os.cpu_count())]
     if targets:
         make += ["--target", *targets]
-    script = " ".join(configure) + " > /dev/null && " + " ".join(make)
-    return step(f"{preset}: builds without a warning", ["sh", "-c", script])
+    script = " ".join(configure(preset)) + " > /dev/null && " + " ".join(make)
+    return step("builds", f"{preset}: builds without a warning", ["sh", "-c", script])
 
 
 def test_names():
@@ -120,57 +149,46 @@ def instruction_sets(preset, is_long):
 
 def c_tests(preset, names=None, environment=None, note=""):
     """As many at once as there are cores; reported in the order of their names."""
-    directory = os.path.join(ROOT, "build", preset, "tests")
+    directory = os.path.join(ROOT, "build", "" if preset == "release" else preset, "tests")
     tests = sorted(test_names() if names is None else names)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = [pool.submit(run, [os.path.join(directory, name)], environment) for name in tests]
+        runs = [pool.submit(Done, [os.path.join(directory, name)], environment) for name in tests]
         for name, finished in zip(tests, runs):
-            report(f"{preset}: {name}{note}", *finished.result(), count_cmocka)
+            report("tests in C", f"{preset}: {name}{note}", finished.result(), count_cmocka)
 
 
 def must_fail(preset, bug, environment=None):
     """The seeded bug has to be caught: proves that the sanitizer is on."""
     program = os.path.join(ROOT, "build", preset, "tests", "seeded_bug")
-    step(f"{preset}: catches a seeded {bug} bug",
+    step("tests in C", f"{preset}: catches a seeded {bug} bug",
          ["sh", "-c", f"! {program} {bug} > /dev/null 2>&1"], environment=environment)
 
 
 def sources():
-    step("every file is formatted",
+    step("sources", "every file is formatted",
          ["clang-format", "--dry-run", "--Werror", *git_files("*.c", "*.h")])
-    step("includes go downward only", [PYTHON, "tools/check_rooms.py"])
-    step("polynomials are those of tools/coefficients.py",
+    step("sources", "includes go downward only", [PYTHON, "tools/check_rooms.py"])
+    step("sources", "polynomials are those of tools/coefficients.py",
          [PYTHON, "tools/coefficients.py", "--check"])
-    step("names are unique, files open with a comment", [PYTHON, "tools/check_names.py"])
-
-
-def tidy(name, files, *options):
-    command = ["xargs", "-P", "2", "-n", "4", "clang-tidy", "--quiet", "-p", "build/clang", *options]
-    listed = "\n".join(files)
-    step(name, ["sh", "-c", f"printf '%s\\n' '{listed}' | " + " ".join(command) + " 2>/dev/null"])
+    step("sources", "names are unique, files open with a comment", [PYTHON, "tools/check_names.py"])
 
 
 def analyser(paths):
     """clang-tidy over the library, the command and the studies; .clang-tidy lists the checks. Those that
     follow paths are slow and left to `make test-long`."""
-    tidy("clang-tidy finds nothing", git_files("src/*.c", "cli/*.c", "studies/*.c"),
-         *([] if paths else ["'--checks=-clang-analyzer-*'"]))
+    step("sources", "clang-tidy finds nothing", [PYTHON, "tools/tidy.py", *(["--paths"] if paths else [])])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--long", action="store_true", help="the long statistical tests as well")
-    arguments = parser.parse_args()
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # several tests share the cores
+def c_lane(is_long):
+    """Sources, builds and tests in C; the release build is there."""
     sources()
-    if build("dev"):
-        c_tests("dev")
-        instruction_sets("dev", arguments.long)
-    under_clang = None if arguments.long else UNDER_CLANG
-    if build("clang", () if arguments.long else ["heatball_command", *sorted(UNDER_CLANG)]):
+    c_tests("release")
+    instruction_sets("release", is_long)
+    under_clang = None if is_long else UNDER_CLANG
+    if build("clang", () if is_long else ["heatball_command", *sorted(UNDER_CLANG)]):
         c_tests("clang", under_clang)
-        analyser(arguments.long)
-    under_asan = test_names() - (set() if arguments.long else SLOW_UNDER_ASAN)
+        analyser(is_long)
+    under_asan = test_names() - (set() if is_long else SLOW_UNDER_ASAN)
     if build("asan", ["seeded_bug", *sorted(under_asan)]):
         for bug in ("address", "undefined"):
             must_fail("asan", bug)
@@ -181,14 +199,36 @@ def main():
     if build("tsan", ["seeded_bug", *sorted(threaded)]):
         must_fail("tsan", "thread", thread)
         c_tests("tsan", threaded, thread)
+
+
+def python_lane(is_long):
     environment = {"PYTHONPATH": os.path.join(ROOT, "python"),
                    "HEATBALL_BUILD": os.path.join(ROOT, "build"),
-                   "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball")}
-    marker = ["-m", ""] if arguments.long else []
-    step("Python package, command, studies, install",
-         [PYTHON, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-n", str(os.cpu_count() + 1),
+                   "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball"),
+                   "HEATBALL_TEST_SECONDS": os.path.join(ROOT, "build", "test_seconds.json")}
+    marker = ["-m", ""] if is_long else []
+    step("tests in Python", "Python package, command, studies, install",
+         [PYTHON, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-n", str(os.cpu_count()),
           "--dist", "loadfile", *marker, "tests"],
          count_pytest, environment)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true", help="the long statistical tests as well")
+    arguments = parser.parse_args()
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # several tests share the cores
+    if build("release"):
+        with concurrent.futures.ThreadPoolExecutor(2) as lanes:
+            ends = [lanes.submit(lane, arguments.long) for lane in (python_lane, c_lane)]
+            try:
+                for end in ends:
+                    end.result()
+            except KeyboardInterrupt:  # what runs has heard it too; the lanes would go on with the next step
+                print("interrupted", flush=True)
+                os._exit(130)
+    print("seconds of processors:", ", ".join(f"{kind} {seconds:.0f}" for kind, seconds in processor.items()),
+          f"; all {sum(processor.values()):.0f}")
     for name in failures:
         print(f"failed: {name}")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))

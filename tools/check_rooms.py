@@ -20,7 +20,7 @@ ROOMS = ("base file plot random ball problem data judge grid mean sampling parti
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
 # Public headers that are not named after their room. heatball.h is everything: above all rooms.
-PUBLIC_ROOM = {"budget": "problem", "classify": "train", "field": "problem",
+PUBLIC_ROOM = {"balls": "mean", "budget": "problem", "classify": "train", "field": "problem",
                "images": "data", "model": "net", "mpi": "base", "team": "base", "settings": "base", "solve": "sampling", "estimate": "mean"}
 UMBRELLA = "heatball"
 

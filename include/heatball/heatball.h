@@ -3,6 +3,7 @@
 #define HEATBALL_HEATBALL_H
 
 #include <heatball/ball.h>
+#include <heatball/balls.h>
 #include <heatball/base.h>
 #include <heatball/budget.h>
 #include <heatball/certify.h>

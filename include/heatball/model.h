@@ -12,12 +12,14 @@
  * sigma_tau^2 = trace(C_tau)/dim; k(tau) = e^{-2 tau} for OU, 1/(1 + 2 tau/sigma_0^2) for VE, 1 for a
  * user's drift, whose m_tau and C_tau are moments of simulated paths and whose text it keeps; phi:
  * features of ln tau. Scores and log-densities are those of x: s_j/scale_j, and minus the sum of the
- * ln scale_j. docs/models.md. */
+ * ln scale_j. A model of an SDE as typed, dx = F dt + G dW, has z in coordinates in which G is sqrt(2), and its tau
+ * is t; outside of the domain of the process (x <= 0 under noise 0.2*x) its log-density is -inf and its score NaN. docs/models.md. */
 #ifndef HEATBALL_MODEL_H
 #define HEATBALL_MODEL_H
 
 #include <heatball/data.h>
 #include <heatball/field.h>
+#include <heatball/problem.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,10 +81,15 @@ HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model,
 /* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below); valid
  * while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
-/* z[n][dim] = (x - shift)/scale of x[n][dim]; z may be x. Nothing with a NULL. */
+/* z[n][dim] = (x - shift)/scale of x[n][dim], of a model of an SDE as typed the coordinates of its frame, NaN outside of
+ * its domain; z may be x. Nothing with a NULL. */
 HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
 /* Its shift[dim] and scale[dim]; either may be NULL. */
 HB_API void hb_model_scales(const hb_model *model, double *shift, double *scale);
+
+/* dz = F dtau + sqrt(2) dW of a model of a drift as a problem in z, without an initial density; NULL: ou or ve. Its text
+ * (hb_problem_text) is that of the training, and hb_problem_frame tells z. Lives as long as the model. */
+HB_API const hb_problem *hb_model_problem(const hb_model *model);
 
 /* The name of column j, 0 .. dim-1, which lives as long as the model; NULL: it has none. */
 HB_API const char *hb_model_column_name(const hb_model *model, int j);

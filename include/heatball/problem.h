@@ -156,6 +156,11 @@ HB_API int hb_problem_is_autonomous(const hb_problem *problem);
 /* 1 when F is known to be A(tau) x + c(tau): from the formula, or declared for a callback. */
 HB_API int hb_problem_is_linear(const hb_problem *problem);
 
+/* Drift, noise and parameters as lines of NAME=VALUE, as typed: dim, drift or potential, noise, convention where it is
+ * stratonovich, and one for each parameter; docs/models.md has the other lines of a problem of hb_model_problem. NULL: drift or noise is a callback. Lives as
+ * long as the problem; initial density and time span are no part of it. */
+HB_API const char *hb_problem_text(const hb_problem *problem);
+
 /* ---- frames ---- */
 
 /* Most noises that are not one g(t) become one in other coordinates y: matrices in y = L(t)^-1 x, noise b_i(x_i) on

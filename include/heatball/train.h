@@ -31,7 +31,7 @@ typedef struct hb_train_settings {
     int head;    /* hb_head; default HB_HEAD_ENERGY */
     int process; /* hb_process; default HB_PROCESS_OU */
     /* HB_PROCESS_DRIFT: dx = F(x) dtau + sqrt(2) dW with the drift of this problem (of text or a
-     * problem file, without t; its initial density does not count). Kept by the model as text. */
+     * problem file, without t; its initial density does not count), or its SDE (as_typed). Kept by the model as text. */
     const hb_problem *drift;
     int width, depth, residual, time_features; /* 256, 3, 0, 8 */
     int epochs;                                /* 600 */
@@ -80,6 +80,10 @@ typedef struct hb_train_settings {
     /* The constraint is taken in every so many-th step only, with so many times its weight; 0 (default): of the
      * loss's own recipe. */
     int constraint_every;
+    /* 1: of HB_PROCESS_DRIFT, the process is dx = f dt + G dW with drift and noise of the problem as they are typed: data and all
+     * that the model gives are in x, and its tau is t. G may be what a change of coordinates makes one number
+     * (docs/which-sdes.md), without t. 0 (default): dx = F dtau + sqrt(2) dW with the normalised drift. */
+    int as_typed;
 } hb_train_settings;
 
 HB_API void hb_train_settings_default(size_t size, hb_train_settings *settings);

@@ -12,15 +12,19 @@ is its value at the anchor; with a second measure the same holds for equations w
     solve       an SDE: density, log-density, score and entropy density at points
     dataset     the planar sets with exact densities and scores; Mixture for your own
     images, image_grid     sets of grey images such as MNIST, and pictures of many
-    train, load a score model: score, log-density, samples and likelihoods
-    mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model
+    balls       nodes and weights behind anchors, for a network of your own; heatball.torch: its loss
+    train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
+    log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
+    mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
+    score_error the error of a score against a law that is known
     certify     how far any score is from solving its equation, where, and by which test
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
-    residual    how well a solution satisfies the mean-value identity
+    residual    how well a solution, a log-density or a score satisfies the mean-value identity
     random      counter-based uniforms and normals
     mpi         several processes, also on several machines, do all of this together
 
+Solutions, models and results print as tables, also in notebooks; .plot(), .to_dict() and .to_pandas() draw and convert them.
 Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone,
 to the last bit, for every number of threads. docs/python.md is the guide.
 """
@@ -28,9 +32,13 @@ to the last bit, for every number of threads. docs/python.md is the guide.
 from heatball import mpi, random
 from heatball._certificate import Certificate, certify
 from heatball._errors import ArgumentError, Error
-from heatball._evaluation import evaluate
+from heatball._evaluation import evaluate, score_error
+from heatball._generation import generate
 from heatball._images import image_grid, images
+from heatball._likelihood import LogLikelihood, log_likelihood
+from heatball._tables import Result
 from heatball._training import train
+from heatball._training_log import training_log
 from heatball._version import __version__
 from heatball.ball import constants, cubature, kernel, sample
 from heatball.classify import Classifier
@@ -38,11 +46,12 @@ from heatball.data import Mixture, dataset
 from heatball.judge import (artifact_threshold, artifacts, curl, helmholtz, kolmogorov, memorisation,
                             mmd, mmd_floor, nearest, precision_recall)
 from heatball.model import Model, load
+from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Certificate", "Classifier", "Error", "Mixture", "Model", "Solution", "__version__",
-           "artifact_threshold", "artifacts", "budget", "certify", "constants", "cubature", "curl", "dataset",
-           "evaluate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load", "memorisation", "mesh", "mmd",
-           "mmd_floor", "mpi", "nearest", "precision_recall", "random", "residual", "sample", "solve",
-           "train"]
+__all__ = ["ArgumentError", "Balls", "Certificate", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Result", "Solution",
+           "__version__", "artifact_threshold", "artifacts", "balls", "budget", "certify", "constants", "cubature",
+           "curl", "dataset", "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load",
+           "log_likelihood", "memorisation", "mesh", "mmd", "mmd_floor", "mpi", "nearest", "precision_recall",
+           "random", "residual", "sample", "score_error", "solve", "train", "training_log"]

@@ -26,6 +26,8 @@ WHAT = ("a function f(x, tau) that returns a score of shape (n, dim) or a log-de
 
 def plain(name, values):
     """Return what a user's function returned as an array of float64: NumPy, lists, tensors on any device."""
+    if values is None:
+        raise TypeError(f"{name} is None; it must be an array of real numbers")
     if type(values) is not np.ndarray:
         for method in ("detach", "cpu"):  # of a tensor: off the graph, off the device
             if callable(getattr(values, method, None)):
@@ -71,6 +73,8 @@ class Field:
     """
 
     def __init__(self, f, process="ou", name="f"):
+        if isinstance(f, type) or f is None:
+            raise TypeError(f"{name} is {shown(f)}; it must be {WHAT}")
         self.name, self.process, self.f = name, process, None
         self.dim = getattr(f, "dim", None) if isinstance(getattr(f, "dim", None), int) else None
         self._score, self._log_density = getattr(f, "score", None), getattr(f, "log_density", None)
@@ -78,7 +82,7 @@ class Field:
             self._score, self._log_density, self.dim = f._field(process)
         elif not callable(self._score) and not callable(self._log_density):
             self._score = self._log_density = None
-            if not callable(f) or isinstance(f, type):
+            if not callable(f):
                 raise TypeError(f"{name} is {shown(f)}; it must be {WHAT}")
             self.f = f
         self._score = self._score if callable(self._score) else None
@@ -86,9 +90,8 @@ class Field:
 
     def learn(self, x, tau):
         """Find out by one row what a plain function is; return self."""
-        if self.f is not None:
-            x = x[:1]
-            self._sort(self._ask(self.f, x, times(x, tau)), x.shape)
+        if self.f is not None and len(x):
+            self._sort(self._ask(self.f, x[:1].copy(), times(x, tau)[:1].copy()), x[:1].shape)
         return self
 
     @property
@@ -147,7 +150,7 @@ class Field:
                             f"a score, or {shape[:1]}, a log-density")
 
     def _finite(self, values, x, tau):
-        if np.isfinite(values).all():
+        if math.isfinite(values.sum()) or np.isfinite(values).all():  # the sum is quick, and knows as a rule
             return values
         row = int(np.argmin(np.isfinite(values).reshape(len(x), -1).all(axis=1)))
         value = next(one for one in np.ravel(values[row]) if not math.isfinite(one))
@@ -183,7 +186,10 @@ class Field:
 
 
 def as_field(f, process="ou", name="f"):
-    """Return `f` as a Field."""
+    """Return `f` as a Field; a text is the name of a planar set."""
+    if isinstance(f, str):
+        from heatball.data import dataset
+        f = dataset(f)
     return f if isinstance(f, Field) else Field(f, process, name)
 
 
@@ -243,6 +249,16 @@ class Callbacks:
             _write(v, field.log_density(points.copy(), taus.copy()))
             if gradient:
                 _write(gradient, field.score(points, taus))
+
+        return self._make(_FIELD, FIELD, lambda user, n, x, tau, v, gradient: self.run.of_user(
+            lambda: fill(n, x, tau, v, gradient)))
+
+    def vector_field(self, field):
+        """hb_field_callback of a score alone: 0 in the place of the log-density."""
+        def fill(n, x, tau, v, gradient):
+            ctypes.memset(v, 0, 8 * n)
+            if gradient:
+                _write(gradient, field.score(_read(x, n, self.dim), _read(tau, n)))
 
         return self._make(_FIELD, FIELD, lambda user, n, x, tau, v, gradient: self.run.of_user(
             lambda: fill(n, x, tau, v, gradient)))

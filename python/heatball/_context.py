@@ -53,13 +53,18 @@ class _PerThread(threading.local):
 _contexts = _PerThread()
 
 
-def context(threads=0):
-    """Return the calling thread's context for this number of threads (0: one per core)."""
+def handle(threads=0):
+    """Return the owner of the calling thread's context for this number of threads (0: one per core)."""
     threads = integer("threads", threads, 0, MAX_THREADS)
-    handle = _contexts.handles.get(threads)
-    if handle is None:
-        handle = _contexts.handles[threads] = Handle(threads)
-    return handle.pointer
+    found = _contexts.handles.get(threads)
+    if found is None:
+        found = _contexts.handles[threads] = Handle(threads)
+    return found
+
+
+def context(threads=0):
+    """Return the calling thread's context for this number of threads."""
+    return handle(threads).pointer
 
 
 def call(name, threads, *arguments):

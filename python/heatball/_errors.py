@@ -1,5 +1,7 @@
 """The two exceptions of the package, and the way from a status to one of them."""
 
+from __future__ import annotations
+
 from heatball._native import Status, library
 
 
@@ -22,7 +24,7 @@ class Error(RuntimeError):
     ERROR_ARGUMENT
     """
 
-    def __init__(self, message, status=Status.ERROR_ARGUMENT):
+    def __init__(self, message: str, status: int = Status.ERROR_ARGUMENT) -> None:
         super().__init__(message)
         self.status = Status(status)
 

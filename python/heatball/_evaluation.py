@@ -1,25 +1,40 @@
-"""A model judged: its score, its curl and its samples."""
+"""A model or any score judged: its score, its curl, its samples and its likelihood."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 
-from heatball._arguments import array, real, shown
+from heatball._arguments import array, integer, real, shown
+from heatball._callables import as_field
 from heatball._errors import ArgumentError
+from heatball._generation import generate
+from heatball._likelihood import log_likelihood
+from heatball._process import split_process
+from heatball._tables import Result
+from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.judge import curl, kolmogorov, mmd
 from heatball.model import Model
 from heatball.random import normal
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "score_error"]
 
 CURL_POINTS = 500
 
 
-def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, solver="sde", seed=42):
-    """Judge a model: its score where the exact one is known, its curl, and its samples.
+def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01, 0.1, 0.3, 1.0), *,
+             n: int = 4000, samples: int = 2000, solver: str = "sde", likelihood: int = 0, process: Any = "ou",
+             mean: Any = None, covariance: Any = None, tau_min: float | None = None, tau_max: float | None = None,
+             seed: int = 42) -> Result:
+    """Judge a model or any score: where the exact one is known, its curl, its samples and its likelihood.
 
     Parameters
     ----------
-    model : Model
+    model : Model, or callable
+        Or a score or log-density f(x, tau) as in `log_likelihood`.
     data : Mixture, str, or array_like of shape (m, dim)
         The truth: a mixture or the name of a planar set; or rows that the model was not trained on.
     tau : array_like of shape (k,)
@@ -29,20 +44,27 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
     samples : int
         Rows to generate; 0: none.
     solver : str
-        Of `Model.generate`.
+        Of `generate`.
+    likelihood : int
+        Rows of the data whose log-likelihood is taken; 0: none.
+    process : str
+        Of a callable: "ou" or "ve". A Model has its own.
+    mean, covariance, tau_min, tau_max
+        Of a callable, as in `log_likelihood`; mean and covariance by default those of the data.
     seed : int
         Of all that is drawn.
 
     Returns
     -------
-    dict
+    Result, a dict
         tau: a list of dicts with tau, curl and curl_se (in dim 2 and more; of the model's coordinates
         z), and, of a mixture and a model that is not standardised, of the process "ou" or "ve", the mean
         squared error of the score mse, mse_low (over the fifth of the draws with the lowest density),
         mse_high, each with its error _se, and mse_grid. With samples: mmd, mmd2 and mmd2_se against the
         data, mmd_floor of data against data, kolmogorov, a list of Kolmogorov's distances of generated
         rows and data by column, and kolmogorov_floor (see `kolmogorov`), and of a mixture modes (found),
-        modes_true and outliers.
+        modes_true and outliers. With likelihood: log_likelihood, the mean over its rows, and bits_per_dim, with
+        errors _se.
 
     Examples
     --------
@@ -52,11 +74,14 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
     >>> sorted(result), result["tau"][0]["mse"] > 0
     (['kolmogorov', 'kolmogorov_floor', 'mmd', 'mmd2', 'mmd2_se', 'mmd_floor', 'modes', 'modes_true', 'outliers', 'tau'], True)
     """
-    if not isinstance(model, Model):
-        raise TypeError(f"model is {shown(model)}; it must be a Model, of heatball.train or heatball.load")
     truth = dataset(data) if isinstance(data, str) else data
     truth = truth if isinstance(truth, Mixture) else None
     rows = array("data", data, 2) if truth is None else truth.sample(n, seed=seed)
+    likelihood = integer("likelihood", likelihood, 0, len(rows))
+    if not isinstance(model, Model):
+        model = _Callable(model, process, truth, rows, mean, covariance, tau_min, tau_max)
+    elif process != "ou" or not all(one is None for one in (mean, covariance, tau_min, tau_max)):
+        raise ArgumentError("process, mean, covariance, tau_min and tau_max are for a callable; a Model has its own")
     if rows.shape[1] != model.dim:
         raise ArgumentError(f"data has {rows.shape[1]} columns; the model has dimension {model.dim}")
     out = {"tau": [_judge_score(model, truth, rows, real("tau", one), n, seed)
@@ -72,7 +97,74 @@ def evaluate(model, data, tau=(0.01, 0.1, 0.3, 1.0), *, n=4000, samples=2000, so
         modes = truth.modes(made)
         out.update(modes=modes["found"], modes_true=int(truth.mode_of.max()) + 1,
                    outliers=modes["outliers"])
-    return out
+    if likelihood:
+        found = model.likelihood(rows[:likelihood]) if isinstance(model, _Callable) else \
+            log_likelihood(model, rows[:likelihood])
+        out.update(log_likelihood=found.mean, log_likelihood_se=found.mean_se, bits_per_dim=found.mean_bits_per_dim,
+                   bits_per_dim_se=found.mean_bits_per_dim_se)
+    return Result(out, f"Judgement of a model at {len(out['tau'])} tau", rows="tau")
+
+
+class _Callable:
+    """A user's score with the face of a Model that `evaluate` needs."""
+
+    def __init__(self, f, process, truth, data, mean, covariance, tau_min, tau_max):
+        self.process = split_process(process)[0]
+        if self.process == "drift":
+            raise ArgumentError("process is a drift; evaluate knows the law of data under ou and ve")
+        self.field, self.dim = as_field(f, process, "model"), data.shape[1]
+        if self.field.dim not in (None, self.dim):
+            raise ArgumentError(f"data has {self.dim} columns; the model has dimension {self.field.dim}")
+        if mean is None and covariance is None:
+            mean = truth.mean() if truth is not None else data.mean(axis=0)
+            covariance = truth.covariance() if truth is not None else np.atleast_2d(np.cov(data.T))
+        self.given = dict(process=process, mean=mean, covariance=covariance, tau_min=tau_min, tau_max=tau_max)
+        self.score, self.shift, self.scales = self.field.score, np.zeros(self.dim), np.ones(self.dim)
+
+    def generate(self, n, solver, seed):
+        return generate(self.field, n, solver, dim=self.dim, seed=seed, **self.given)
+
+    def likelihood(self, x):
+        return log_likelihood(self.field, x, **self.given)
+
+    def noised(self, x, tau, noise):
+        a, b = (math.exp(-tau), -math.expm1(-2 * tau)) if self.process == "ou" else (1, 2 * tau)
+        return a * x + math.sqrt(b) * noise
+
+
+def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
+    """Return the mean squared error of a score over draws of a known law at tau.
+
+    Parameters
+    ----------
+    f : callable, Model, or Mixture
+        The score, as in `log_likelihood`.
+    truth : Mixture or str
+        The law, or the name of a planar set.
+    tau : float
+    process : str
+        "ou" or "ve".
+    n : int
+        Draws.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    dict
+        As of `Mixture.score_error`: tau, all, low, high, each with its error _se, and grid.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> ring = heatball.dataset("ring")
+    >>> heatball.score_error(lambda x, tau: 1.1 * ring.score(x, tau), "ring", 0.3, n=1000)["all"] > 0
+    True
+    """
+    truth = dataset(truth) if isinstance(truth, str) else truth
+    if not isinstance(truth, Mixture):
+        raise TypeError(f"truth is {shown(truth)}; it must be a Mixture, or the name of a planar set")
+    return truth.score_error(f, tau, process=process, n=n, seed=seed)
 
 
 def _judge_score(model, truth, rows, tau, n, seed):

@@ -1,14 +1,19 @@
 """Sets of grey images: the digits of MNIST and files in the IDX format, and pictures of many."""
 
+from __future__ import annotations
+
 import ctypes
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, integer, pair, path_bytes, pointer,
                                  real, uint64)
 from heatball._context import call, context
 from heatball._native import Binarize, Images, ImagesSettings, Part, Resample, library
+from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["image_grid", "images"]
 
@@ -18,8 +23,9 @@ BINARIZES = {"none": Binarize.BINARIZE_NONE, "threshold": Binarize.BINARIZE_THRE
              "stochastic": Binarize.BINARIZE_STOCHASTIC}
 
 
-def images(name_or_path, part="train", *, resize=0, resample="area", binarize="none", seed=42,
-           range=(0.0, 1.0), limit=0, threads=0):
+def images(name_or_path: Path, part: str = "train", *, resize: int = 0, resample: str = "area",
+           binarize: str = "none", seed: int = 42, range: tuple[float, float] = (0.0, 1.0), limit: int = 0,
+           threads: int = 0) -> tuple[Floats, NDArray[Any] | None]:
     """Return (pixels, labels) of a set of images.
 
     Parameters
@@ -81,7 +87,7 @@ def images(name_or_path, part="train", *, resize=0, resample="area", binarize="n
     return pixels, labels
 
 
-def image_grid(path, pixels, *, columns=0):
+def image_grid(path: Path, pixels: ArrayLike, *, columns: int = 0) -> None:
     """Write images side by side as a picture, black 0 to white 1, row by row.
 
     Parameters

@@ -99,6 +99,11 @@ class InitialKind(enum.IntEnum):
     INITIAL_KIND_POINT = 9
 
 
+class BallsKind(enum.IntEnum):
+    BALLS_KIND_LOG_DENSITY = 0
+    BALLS_KIND_SCORE = 1
+
+
 class Quantity(enum.IntEnum):
     QUANTITY_U = 0
     QUANTITY_V = 1
@@ -209,6 +214,7 @@ ENUMS = {
     "hb_convention": Convention,
     "hb_drift_fact": DriftFact,
     "hb_initial_kind": InitialKind,
+    "hb_balls_kind": BallsKind,
     "hb_quantity": Quantity,
     "hb_method": Method,
     "hb_column": Column,

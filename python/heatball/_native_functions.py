@@ -26,6 +26,7 @@ _mixture = POINTER(Mixture)
 _model = POINTER(Model)
 _classifier = POINTER(Classifier)
 _certificate = POINTER(Certificate)
+_balls = POINTER(Balls)
 _sizes = POINTER(c_size_t)
 _ints = POINTER(c_int)
 _status = c_int
@@ -76,6 +77,14 @@ SIGNATURES = {
     "hb_cubature_dim": (c_int, (_cubature,)),
     "hb_cubature_nodes": (_status, (_context, _cubature, c_int, c_uint64, c_uint64, _doubles,
                                     _doubles, _doubles)),
+    # balls.h
+    "hb_balls_settings_default": (None, (c_size_t, POINTER(BallsSettings))),
+    "hb_balls_create": (_status, (_context, POINTER(BallsSettings), c_int, POINTER(_balls))),
+    "hb_balls_destroy": (None, (_balls,)),
+    "hb_balls_nodes": (c_size_t, (_balls,)),
+    "hb_balls_share": (c_double, (_balls,)),
+    "hb_balls_place": (_status, (_context, _balls, c_uint64, c_size_t, _doubles, _doubles, _doubles,
+                                 _doubles, POINTER(BallsValues))),
     # budget.h
     "hb_budget_settings_default": (None, (c_size_t, POINTER(BudgetSettings))),
     "hb_budget_compute": (_status, (_context, POINTER(BudgetSettings), c_size_t, POINTER(Budget))),
@@ -147,6 +156,7 @@ SIGNATURES = {
     "hb_problem_is_gradient": (c_int, (_problem,)),
     "hb_problem_is_autonomous": (c_int, (_problem,)),
     "hb_problem_is_linear": (c_int, (_problem,)),
+    "hb_problem_text": (c_char_p, (_problem,)),
     "hb_problem_frame": (c_char_p, (_problem,)),
     "hb_problem_to_frame": (_status, (_context, _problem, c_size_t, _doubles, c_double, _doubles)),
     "hb_problem_from_frame": (_status, (_context, _problem, c_size_t, _doubles, c_double, _doubles)),
@@ -301,6 +311,7 @@ SIGNATURES = {
     "hb_model_field": (_status, (_context, _model, POINTER(Field))),
     "hb_model_standardise": (None, (_model, c_size_t, _doubles, _doubles)),
     "hb_model_scales": (None, (_model, _doubles, _doubles)),
+    "hb_model_problem": (_problem, (_model,)),
     "hb_model_column_name": (c_char_p, (_model, c_int)),
     "hb_model_view_score": (c_int, (c_void_p, c_size_t, _doubles, c_double, _doubles)),
     # train.h

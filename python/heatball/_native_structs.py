@@ -82,6 +82,10 @@ class Classifier(ctypes.Structure):
     """hb_classifier: opaque."""
 
 
+class Balls(ctypes.Structure):
+    """hb_balls: opaque."""
+
+
 TRAIN_WATCH = CFUNCTYPE(c_int, c_void_p, POINTER(Model), c_uint64, c_double)
 
 
@@ -240,6 +244,29 @@ class GridInfo(ctypes.Structure):
         ("kept_from", c_double),
         ("relaxation", c_double),
     ]
+
+
+class BallsSettings(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("kind", c_int),
+        ("process", c_int),
+        ("degree", c_int),
+        ("pairs", c_int),
+        ("directions", c_int),
+        ("share", c_double),
+        ("seed", c_uint64),
+        ("drift", POINTER(Problem)),
+        ("mean", POINTER(c_double)),
+        ("covariance", POINTER(c_double)),
+    ]
+
+
+class BallsValues(ctypes.Structure):
+    _fields_ = [("size", c_size_t)] + [
+        (name, POINTER(c_double))
+        for name in ("x", "tau", "weight", "shift", "arm", "arm_weight", "factor", "factor0", "drift",
+                     "rate", "scale", "radius", "noise", "reference", "reference0")]
 
 
 class MeanSettings(ctypes.Structure):
@@ -505,6 +532,7 @@ class TrainSettings(ctypes.Structure):
         ("watch_every", c_uint64),
         ("anchor_tau_min", c_double),
         ("constraint_every", c_int),
+        ("as_typed", c_int),
     ]
 
 
@@ -548,6 +576,8 @@ STRUCTS = {
     "hb_field": Field,
     "hb_grid_settings": GridSettings,
     "hb_grid_info": GridInfo,
+    "hb_balls_settings": BallsSettings,
+    "hb_balls_values": BallsValues,
     "hb_mean_settings": MeanSettings,
     "hb_mean_values": MeanValues,
     "hb_residual_values": ResidualValues,
@@ -582,4 +612,5 @@ OPAQUE = {
     "hb_model": Model,
     "hb_classifier": Classifier,
     "hb_certificate": Certificate,
+    "hb_balls": Balls,
 }

@@ -1,10 +1,12 @@
 """Training of score models on the user's rows or on a set with known scores."""
 
-import contextlib
+from __future__ import annotations
+
 import ctypes
 import os
 import sys
 import time
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,11 +15,11 @@ from heatball._arguments import (choice, filled, function, pair, path_bytes, poi
 from heatball._context import call, context, team_rank
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
-from heatball._native import (TRAIN_WATCH, Model as _CModel, Problem, ProblemSettings,
-                              SettingKind, Standardise, TrainSettings, library)
+from heatball._native import TRAIN_WATCH, Model as _CModel, SettingKind, Standardise, TrainSettings, library
+from heatball._process import drift_problem
+from heatball._types import ArrayLike, Path
 from heatball.data import Mixture, dataset
 from heatball.model import HEADS, PROCESSES, Model, integers, rows
-from heatball.sde import drift_text, fill_parameters
 
 __all__ = ["train"]
 
@@ -25,18 +27,26 @@ METHODS = {name: value for value, name in enumerate(texts(library.hb_loss_names(
 SETTINGS = {row.name.decode(): row for row in setting_rows(library.hb_train_setting)}
 STANDARDISE = {name: value for value, name in enumerate(texts(SETTINGS["standardise"].names()))}
 NUMBERS = {name for name, row in SETTINGS.items()
-           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume"}
+           if row.kind not in (SettingKind.SETTING_KIND_CHOICE, SettingKind.SETTING_KIND_POINTER)} - {"resume", "as_typed"}
 WATCHES = 20  # calls of `watch` in a run, unless watch_every says otherwise
 
 
-def train(data, method="hb", *, head="energy", process="ou", drift=None, params=None, labels=None,
-          epochs=None, batch=None, steps=None, max_time=None, width=None, depth=None, residual=None,
-          time_features=None, rate=None, ema=None, clip=None, tau_min=None, tau_max=None,
-          tau_focus=None, weight=None,
-          warmup=None, ramp=None, ball_share=None, sigma_max=None, anchors=None, anchor_spread=None,
-          nodes=None, target_rows=None, label_dropout=None, standardise=None, pixels=None, half=None,
-          n=2000, seed=42, checkpoint=None, checkpoint_every=None, resume=False, log=None, watch=None,
-          watch_every=None, anchor_tau_min=None, constraint_every=None, progress=None, threads=0):
+def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "energy", process: str = "ou",
+          drift: str | Sequence[str] | None = None, noise: str | float | ArrayLike | None = None,
+          convention: str | None = None, params: Mapping[str, float] | None = None,
+          labels: ArrayLike | None = None, epochs: int | None = None, batch: int | None = None,
+          steps: int | None = None, max_time: float | None = None, width: int | None = None, depth: int | None = None,
+          residual: bool | None = None, time_features: int | None = None, rate: float | None = None,
+          ema: float | None = None, clip: float | None = None, tau_min: float | None = None,
+          tau_max: float | None = None, tau_focus: float | None = None, weight: float | None = None,
+          warmup: int | None = None, ramp: int | None = None, ball_share: float | None = None,
+          sigma_max: float | None = None, anchors: int | None = None, anchor_spread: float | None = None,
+          nodes: int | None = None, target_rows: int | None = None, label_dropout: float | None = None,
+          standardise: str | bool | None = None, pixels: tuple[float, float] | None = None, half: bool | None = None,
+          n: int = 2000, seed: int = 42, checkpoint: Path | None = None, checkpoint_every: int | None = None,
+          resume: bool = False, log: Path | None = None, watch: Callable[[int, Model], Any] | None = None,
+          watch_every: int | None = None, anchor_tau_min: float | None = None, constraint_every: int | None = None,
+          progress: bool | Callable[[int, int], Any] | None = None, threads: int = 0) -> Model:
     """Train a score model on data.
 
     Parameters
@@ -55,8 +65,14 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
         What adds the noise: "ou", "ve", or "drift", which `drift` implies.
     drift : str or list of str
         F of dx = F(x) dtau + sqrt(2) dW: components separated by commas, or one each, as in `solve`.
+    noise : str, float, array_like, or list
+        With `drift`: G of dx = F(x) dt + G(x) dW instead of sqrt(2), as in `solve`: one number or text for all axes,
+        one for each, or a matrix; tau is then the time t. What a change of coordinates makes one number is taken,
+        such as constant matrices of full rank and "0.2*x[i]"; everything that the model gives stays in x.
+    convention : str
+        "ito" or "stratonovich": how noise that depends on x is meant; "ito".
     params : dict
-        Named numbers of `drift`.
+        Named numbers of `drift` and `noise`.
     labels : array_like of shape (n,)
         Classes 0, 1, ...; the model then knows the whole and each class.
     epochs, batch, steps, max_time : int, int, int, float
@@ -131,7 +147,9 @@ def train(data, method="hb", *, head="energy", process="ou", drift=None, params=
     settings.log = None if log is None else path_bytes("log", log)
     settings.resume = bool(resume)
     labels, classes = _classes(labels, len(x))
-    with interruptible(threads, _reporter(progress)) as run, _drift(drift, params, x.shape[1]) as problem:
+    settings.as_typed = noise is not None
+    with (interruptible(threads, _reporter(progress)) as run,
+          drift_problem(drift, params, x.shape[1], noise, convention) as problem):
         settings.drift = problem
         _watch(settings, watch, run, len(x))
         handle = ctypes.POINTER(_CModel)()
@@ -219,31 +237,6 @@ def _classes(labels, n):
         row = int(labels.argmin())
         raise ArgumentError(f"the label of row {row + 1} is {labels[row]}; it must be 0 or more")
     return labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int)), int(labels.max(initial=0)) + 1
-
-
-@contextlib.contextmanager
-def _drift(drift, params, dim):
-    """Yield the problem of a drift, or None; with noise sqrt(2) its t is tau."""
-    if drift is None:
-        if params:
-            raise ArgumentError("params is given without drift")
-        yield None
-        return
-    settings = ProblemSettings()
-    library.hb_problem_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    settings.dim, settings.noise = dim, b"sqrt(2)"
-    if callable(drift):
-        raise TypeError("drift is a function; a model keeps its drift as text, so it must be text, as "
-                        "\"x - x^3, -y\"")
-    settings.drift = drift_text(drift)
-    keep = fill_parameters(settings, params or {})
-    problem = ctypes.POINTER(Problem)()
-    call("hb_problem_create", 1, ctypes.byref(settings), ctypes.byref(problem))
-    try:
-        yield problem
-    finally:
-        library.hb_problem_destroy(problem)
-        del keep
 
 
 # ---- callbacks ----------------------------------------------------------------------------------

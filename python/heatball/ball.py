@@ -1,14 +1,20 @@
 """The heat ball: constants, exact samplers, kernels, cubature."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import (INT_MAX, c_int, choice, draws, float_dtype, pair, pointer, real,
                                  real_array, uint64)
 from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure, library)
+from heatball._tables import Result
+from heatball._types import ArrayLike, Floats
 
 __all__ = ["constants", "cubature", "kernel", "sample"]
 
@@ -25,7 +31,7 @@ def _lift(lift):
     return c_int("lift", lift, 0, MAX_DIM)
 
 
-def constants(dim, lift=0):
+def constants(dim: int, lift: int = 0) -> Result:
     """Return the constants of the unit heat ball in dim + lift dimensions.
 
     Parameters
@@ -37,7 +43,7 @@ def constants(dim, lift=0):
 
     Returns
     -------
-    dict
+    Result, a dict
         The keys are those of ``heatball constants --json``: dim, lift, C1, C2, C3, c_g, volume,
         sigma_star, R_max, mean_sigma, one_plus_chi2 (``math.inf`` for D <= 2), C_d, C_sharp,
         source_mass, gradient_mass, cylinder_volume, cylinder_ratio.
@@ -52,10 +58,12 @@ def constants(dim, lift=0):
     out = BallConstants()
     call("hb_ball_constants_get", 0, _dim(dim), _lift(lift), ctypes.sizeof(out), ctypes.byref(out))
     rename = {"r_max": "R_max"}
-    return {rename.get(name, name): getattr(out, name) for name, _ in out._fields_}
+    return Result({rename.get(name, name): getattr(out, name) for name, _ in out._fields_},
+                  f"Constants of the unit heat ball in dimension {out.dim + out.lift}")
 
 
-def sample(measure, dim, n, *, lift=0, radius=1.0, seed=1, first=0, dtype=np.float64, threads=0):
+def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0, seed: int = 1, first: int = 0,
+           dtype: Any = np.float64, threads: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draw exactly from a measure on the heat ball of a radius.
 
     Parameters
@@ -117,7 +125,7 @@ def _sample_floats(law, first, n, radius, threads, z, sigma):
     z[:], sigma[:] = rows[:, :-1], rows[:, -1]
 
 
-def kernel(name, y, s, radius=1.0):
+def kernel(name: str, y: ArrayLike, s: ArrayLike, radius: float = 1.0) -> Any:
     """Evaluate a kernel of the heat ball of a radius at points (y, s).
 
     Parameters
@@ -161,8 +169,9 @@ def kernel(name, y, s, radius=1.0):
     return out if shape else float(out)
 
 
-def cubature(measure, dim, *, lift=0, degree=None, n_time=None, n_radius=None,
-             direction_degree=None, rotate=None):
+def cubature(measure: str, dim: int, *, lift: int = 0, degree: int | None = None, n_time: int | None = None,
+             n_radius: int | None = None, direction_degree: int | None = None,
+             rotate: tuple[int, int] | None = None) -> tuple[Floats, Floats, Floats]:
     """Return nodes and weights of a cubature for a measure on the unit heat ball.
 
     Either `degree`, or all of `n_time`, `n_radius` and `direction_degree`.

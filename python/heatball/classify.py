@@ -1,5 +1,7 @@
 """A small classifier of rows, to tell which class a generated row is of."""
 
+from __future__ import annotations
+
 import ctypes
 import weakref
 
@@ -11,6 +13,7 @@ from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (Classifier as _CClassifier, ClassifierInfo, ClassifierSettings,
                               library)
+from heatball._types import ArrayLike, Floats, Path
 from heatball.model import integers, rows
 
 __all__ = ["Classifier"]
@@ -54,8 +57,15 @@ class Classifier:
     array([0, 1])
     """
 
-    def __init__(self, x, labels, *, epochs=None, batch=None, width=None, depth=None, rate=None,
-                 ema=None, shift=None, seed=42, threads=0):
+    dim: int
+    classes: int
+    width: int
+    depth: int
+    parameters: int
+
+    def __init__(self, x: ArrayLike, labels: ArrayLike, *, epochs: int | None = None, batch: int | None = None,
+                 width: int | None = None, depth: int | None = None, rate: float | None = None,
+                 ema: float | None = None, shift: float | None = None, seed: int = 42, threads: int = 0) -> None:
         given = dict(epochs=epochs, batch=batch, width=width, depth=depth, rate=rate, ema=ema,
                      shift=shift, seed=seed)
         settings, x = _settings(given), rows("x", x)
@@ -71,8 +81,17 @@ class Classifier:
             self._own(run.owner, handle)
 
     @classmethod
-    def load(cls, path):
-        """Read a classifier from a file that `save` has written."""
+    def load(cls, path: Path) -> Classifier:
+        """Read a classifier from a file that `save` has written.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> heatball.Classifier.load("/nowhere/side.safetensors")
+        Traceback (most recent call last):
+        ...
+        heatball.Error: cannot open /nowhere/side.safetensors: No such file or directory
+        """
         owner, handle = Handle(1), ctypes.POINTER(_CClassifier)()
         check(owner.pointer, library.hb_classifier_load(owner.pointer, path_bytes("path", path),
                                                         ctypes.byref(handle)))
@@ -89,12 +108,21 @@ class Classifier:
         self._handle = handle
         weakref.finalize(self, _destroy, handle, owner).atexit = False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"Classifier of {self.classes} classes in dimension {self.dim}: width "
                 f"{self.width}, depth {self.depth}")
 
-    def predict(self, x, *, threads=0):
-        """Return the probabilities of the classes, of shape (n, classes)."""
+    def predict(self, x: ArrayLike, *, threads: int = 0) -> Floats:
+        """Return the probabilities of the classes, of shape (n, classes).
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> x = np.random.default_rng(3).normal(size=(100, 2))
+        >>> side = heatball.Classifier(x, (x[:, 0] > 0).astype(int), width=8, epochs=2, batch=32)
+        >>> side.predict(x[:5]).sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0]
+        """
         x = rows("x", x, self.dim)
         if x.shape[1] != self.dim:
             raise ArgumentError(f"x has {x.shape[1]} columns; the classifier has dimension "
@@ -103,8 +131,20 @@ class Classifier:
         call("hb_classifier_predict", threads, self._handle, len(x), pointer(x), pointer(out))
         return out
 
-    def save(self, path):
-        """Write the classifier to a .safetensors file, which is whole or not there."""
+    def save(self, path: Path) -> None:
+        """Write the classifier to a .safetensors file, which is whole or not there.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np, heatball
+        >>> x = np.random.default_rng(3).normal(size=(100, 2))
+        >>> side = heatball.Classifier(x, (x[:, 0] > 0).astype(int), width=8, epochs=2, batch=32)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     side.save(os.path.join(directory, "side.safetensors"))
+        ...     os.listdir(directory)
+        ['side.safetensors']
+        """
         call("hb_classifier_save", 1, self._handle, path_bytes("path", path))
 
 

@@ -1,10 +1,14 @@
 """Gaussian mixtures with exact densities and scores under noise, and the planar sets among them."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import functools
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import array, choice, draws, pointer, real, texts, uint64
 from heatball._callables import Callbacks, as_field, times
@@ -12,13 +16,19 @@ from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import Mixture as _CMixture, Process, ScoreError, library
+from heatball._tables import Result
+from heatball._types import ArrayLike, Floats
 
 __all__ = ["Mixture", "dataset"]
 
 PROCESSES = {"ou": Process.PROCESS_OU, "ve": Process.PROCESS_VE}
 
 
-def dataset(name=None):
+@overload
+def dataset(name: None = None) -> list[str]: ...
+@overload
+def dataset(name: str) -> Mixture: ...
+def dataset(name: str | None = None) -> Mixture | list[str]:
     """Return one of the planar sets by its name, or the names.
 
     Parameters
@@ -77,9 +87,14 @@ class Mixture:
     ((1000, 1), (1000, 1))
     """
 
-    name = description = None
+    name: str | None = None
+    description: str | None = None
+    weights: Floats
+    means: Floats
+    covariances: Floats
+    mode_of: NDArray[np.int32]
 
-    def __init__(self, weights, means, covariances):
+    def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
         self.weights = array("weights", weights, 1)
         self.means = array("means", means, 2)
         self.covariances = array("covariances", covariances, 3)
@@ -122,23 +137,49 @@ class Mixture:
         finally:
             library.hb_mixture_destroy(handle)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         k, dim = self.means.shape
         name = f" ({self.name})" if self.name else ""
         return f"Mixture of {k} Gaussian{'s' * (k != 1)} in dimension {dim}{name}"
 
-    def mean(self):
-        """Return the mean, of shape (dim,)."""
+    def mean(self) -> Floats:
+        """Return the mean, of shape (dim,).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.mean()
+        array([0.5])
+        """
         return self.weights @ self.means
 
-    def covariance(self):
-        """Return the covariance, of shape (dim, dim)."""
+    def covariance(self) -> Floats:
+        """Return the covariance, of shape (dim, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.covariance()
+        array([[1.]])
+        """
         away = self.means - self.mean()
         return (np.einsum("k,kij->ij", self.weights, self.covariances)
                 + np.einsum("k,ki,kj->ij", self.weights, away, away))
 
-    def sample(self, n, *, seed=42, first=0, tau=0.0, process="ou", threads=0):
-        """Return draws first .. first+n-1 of the law at tau, of shape (n, dim)."""
+    def sample(self, n: int, *, seed: int = 42, first: int = 0, tau: float = 0.0, process: str = "ou",
+               threads: int = 0) -> Floats:
+        """Return draws first .. first+n-1 of the law at tau, of shape (n, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> moons = heatball.dataset("two_moon")
+        >>> x = moons.sample(1000, seed=7, tau=0.3)
+        >>> bool((moons.sample(10, seed=7, first=990, tau=0.3) == x[990:]).all())
+        True
+        """
         first, n = draws(first, n)
         x = np.empty((n, self.means.shape[1]))
         with self._open(threads) as handle:
@@ -146,15 +187,31 @@ class Mixture:
                  uint64("seed", seed), first, n, real("tau", tau), pointer(x), None)
         return x
 
-    def log_density(self, x, tau=0.0, *, process="ou", threads=0):
-        """Return ln u(x, tau), of shape (n,); x is (n, dim), tau a number or (n,)."""
+    def log_density(self, x: ArrayLike, tau: ArrayLike = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
+        """Return ln u(x, tau), of shape (n,); x is (n, dim), tau a number or (n,).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.log_density([[0.0], [1.0]]).round(6).tolist()
+        [-2.225791, -0.513362]
+        """
         x = self._points(x)
         out = np.empty(len(x))
         self._evaluate(x, tau, process, threads, pointer(out), None)
         return out
 
-    def score(self, x, tau=0.0, *, process="ou", threads=0):
-        """Return the gradient of ln u at x (n, dim) and tau, a number or (n,); of shape (n, dim)."""
+    def score(self, x: ArrayLike, tau: ArrayLike = 0.0, *, process: str = "ou", threads: int = 0) -> Floats:
+        """Return the gradient of ln u at x (n, dim) and tau, a number or (n,); of shape (n, dim).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.score([[0.0]]).round(6).tolist()
+        [[2.0]]
+        """
         x = self._points(x)
         out = np.empty(x.shape)
         self._evaluate(x, tau, process, threads, None, pointer(out))
@@ -182,8 +239,21 @@ class Mixture:
         return (functools.partial(self.score, process=process),
                 functools.partial(self.log_density, process=process), self.means.shape[1])
 
-    def modes(self, x):
-        """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on."""
+    def modes(self, x: ArrayLike) -> Result:
+        """Return {counts, outliers, found}: which parts of the mixture the rows of x fall on.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> m.modes([[-1.2], [0.9], [1.1], [9.0]])
+        Rows by mode
+          mode  counts
+             0       1
+             1       2
+          outliers 1
+          found 2
+        """
         x = self._points(x)
         counts = np.zeros(self.mode_of.max() + 1, np.uintp)
         outliers, found = ctypes.c_size_t(), ctypes.c_int()
@@ -191,21 +261,31 @@ class Mixture:
             call("hb_judge_modes", 0, handle, len(x), pointer(x),
                  counts.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t)), ctypes.byref(outliers),
                  ctypes.byref(found))
-        return {"counts": counts.astype(int), "outliers": outliers.value, "found": found.value}
+        return Result({"counts": counts.astype(int), "outliers": outliers.value, "found": found.value}, "Rows by mode",
+                      ("mode",))
 
-    def score_error(self, score, tau, *, process="ou", n=20000, seed=42):
+    def score_error(self, score: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
         """Return the mean squared error of ``score(x, tau)`` over draws of the law at tau.
 
         `score` is called with x of shape (n, dim) and tau of shape (n,); it may also be a log-density of shape
         (n,), a Model, or an object with a method score. Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each
         with its error all_se, low_se, high_se; grid (over a lattice where u > 1e-4; 2-D only).
+
+        Examples
+        --------
+        >>> import heatball
+        >>> m = heatball.Mixture([1, 3], [[-1.0], [1.0]], [[[0.25]], [[0.25]]])
+        >>> wrong = lambda x, tau: 1.1 * m.score(x, tau)
+        >>> found = m.score_error(wrong, 0.3, n=2000)
+        >>> abs(found.all - 0.01 * (m.score(m.sample(20000, tau=0.3), 0.3)**2).mean()) < 5 * found.all_se
+        True
         """
         out, field = ScoreError(), as_field(score, process, "score")
         with interruptible() as run, self._open(0) as handle:
             callback = Callbacks(run, self.means.shape[1]).score(field)
             run("hb_judge_score", handle, choice("process", process, PROCESSES), uint64("seed", seed),
                 uint64("n", n), real("tau", tau), callback, None, ctypes.sizeof(out), ctypes.byref(out))
-        return {name: getattr(out, name) for name, _ in out._fields_}
+        return Result({name: getattr(out, name) for name, _ in out._fields_}, "Mean squared error of the score")
 
 
 def _ints(values):

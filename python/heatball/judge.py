@@ -1,6 +1,9 @@
 """How good samples and vector fields are."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +13,8 @@ from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
 from heatball._native import Memorisation, Mmd, MmdFloor, Speck
+from heatball._tables import Result
+from heatball._types import ArrayLike, Floats, Integers
 
 __all__ = ["artifact_threshold", "artifacts", "curl", "helmholtz", "kolmogorov", "memorisation", "mmd",
            "mmd_floor", "nearest", "precision_recall"]
@@ -18,7 +23,7 @@ SPECKS = {speck.name.removeprefix("SPECK_").lower(): int(speck) for speck in Spe
 SIZE_MAX = 2**63 - 1
 
 
-def mmd(x, y, *, single=False, threads=0):
+def mmd(x: ArrayLike, y: ArrayLike, *, single: bool = False, threads: int = 0) -> Result:
     """Return the maximum mean discrepancy of two samples.
 
     The kernel is the mean over c = 1/4, 1/2, 1, 2, 4 of exp(-|a-b|^2/(2 c^2 h^2)), h the median
@@ -35,7 +40,7 @@ def mmd(x, y, *, single=False, threads=0):
 
     Returns
     -------
-    dict
+    Result, a dict
         mmd (the root of the biased estimate), mmd2 (the unbiased one of the square, which may be
         negative), mmd2_se (its standard error), bandwidth (h).
 
@@ -51,10 +56,10 @@ def mmd(x, y, *, single=False, threads=0):
     out = Mmd()
     call("hb_judge_mmd", threads, x.shape[1], int(single), len(x), len(y), pointer(x), pointer(y),
          ctypes.sizeof(out), ctypes.byref(out))
-    return _dict(out)
+    return _result(out, "Maximum mean discrepancy")
 
 
-def kolmogorov(x, y, *, threads=0):
+def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
     """Return Kolmogorov's distance of two samples in each column, whatever their units.
 
     Parameters
@@ -65,7 +70,7 @@ def kolmogorov(x, y, *, threads=0):
 
     Returns
     -------
-    dict
+    Result, a dict
         distance, of shape (dim,): the largest difference of the shares of rows of x and of y below a
         value; floor: what samples of equal laws exceed in any of the columns with probability 5 % at
         most.
@@ -83,10 +88,11 @@ def kolmogorov(x, y, *, threads=0):
     distance, floor = np.empty(x.shape[1]), ctypes.c_double()
     call("hb_judge_kolmogorov", threads, x.shape[1], len(x), len(y), pointer(x), pointer(y),
          pointer(distance), ctypes.byref(floor))
-    return {"distance": distance, "floor": floor.value}
+    return Result({"distance": distance, "floor": floor.value}, "Kolmogorov's distance by column", ("column",))
 
 
-def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
+def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, seed: int = 42, single: bool = False,
+              threads: int = 0) -> Result:
     """Return what `mmd` gives for rows of the same law: the floor for generated rows.
 
     `times` times, n rows of a against m rows of b, drawn without repetition.
@@ -108,7 +114,7 @@ def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
 
     Returns
     -------
-    dict
+    Result, a dict
         mmd, mmd2: means over the times; mmd_upper, mmd2_upper: their 95 % quantiles.
 
     Examples
@@ -125,10 +131,10 @@ def mmd_floor(a, b, n, m, *, times=50, seed=42, single=False, threads=0):
          uint64("seed", seed), len(a), len(b), integer("n", n, 0, SIZE_MAX),
          integer("m", m, 0, SIZE_MAX), pointer(a), pointer(b), ctypes.sizeof(out),
          ctypes.byref(out))
-    return _dict(out)
+    return _result(out, "Maximum mean discrepancy of equal laws")
 
 
-def nearest(x, y, *, threads=0):
+def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, Floats]:
     """Return (index, distance): the nearest row of y to each row of x.
 
     Parameters
@@ -155,7 +161,7 @@ def nearest(x, y, *, threads=0):
     return index.astype(np.intp), distance
 
 
-def precision_recall(x, y, k=3, *, threads=0):
+def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0) -> tuple[float, float]:
     """Return (precision, recall) of generated rows x against real rows y, by k-th neighbours.
 
     Precision is the share of x within the k-th neighbour's distance of some row of y, that distance
@@ -188,7 +194,7 @@ def precision_recall(x, y, k=3, *, threads=0):
     return float(out[0]), float(out[1])
 
 
-def memorisation(x, held_out, training, *, threads=0):
+def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, threads: int = 0) -> Result:
     """Return how near generated rows x are to training rows, beside held-out real rows.
 
     Parameters
@@ -199,7 +205,7 @@ def memorisation(x, held_out, training, *, threads=0):
 
     Returns
     -------
-    dict
+    Result, a dict
         median, real_median: of the distances to the nearest training row, of x and of held_out;
         ratio of them, 1 when x is as far as real rows are, 0 for copies; near: the 1st percentile
         of the real distances; share of x nearer than that.
@@ -216,10 +222,11 @@ def memorisation(x, held_out, training, *, threads=0):
     out = Memorisation()
     call("hb_judge_memorisation", threads, x.shape[1], len(x), len(held_out), len(training),
          pointer(x), pointer(held_out), pointer(training), ctypes.sizeof(out), ctypes.byref(out))
-    return _dict(out)
+    return _result(out, "Nearness to training rows")
 
 
-def artifacts(images, theta, *, kind="median", least=1, threads=0):
+def artifacts(images: ArrayLike, theta: float, *, kind: str = "median", least: int = 1,
+              threads: int = 0) -> tuple[Integers, int]:
     """Return (specks, affected): salt-and-pepper pixels of each image, and images with them.
 
     Parameters
@@ -257,7 +264,8 @@ def artifacts(images, theta, *, kind="median", least=1, threads=0):
     return specks.astype(np.intp), int(affected[0])
 
 
-def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0):
+def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "median", least: int = 1,
+                       threads: int = 0) -> float:
     """Return the smallest theta of `artifacts` that at most `share` of real images exceeds.
 
     Parameters
@@ -288,7 +296,8 @@ def artifact_threshold(images, share=0.01, *, kind="median", least=1, threads=0)
     return float(theta[0])
 
 
-def curl(field, x, tau=0.0, *, probes=0, seed=42, process="ou"):
+def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42,
+         process: Any = "ou") -> tuple[float, float]:
     """Return (curl, error): the share of the antisymmetric part of a field's Jacobian.
 
     E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
@@ -327,7 +336,7 @@ def curl(field, x, tau=0.0, *, probes=0, seed=42, process="ou"):
     return float(values[0]), float(values[1])
 
 
-def helmholtz(field, hx, hy):
+def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     """Return the curl-free and the divergence-free part of a planar field on a regular grid.
 
     field - mean = gradient + rotation; the gradient is the nearest one in the mean square over the
@@ -342,7 +351,7 @@ def helmholtz(field, hx, hy):
 
     Returns
     -------
-    dict
+    Result, a dict
         gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their shares of the
         sum of squares.
 
@@ -360,8 +369,8 @@ def helmholtz(field, hx, hy):
     gradient, rotation, masses = np.empty(field.shape), np.empty(field.shape), np.empty(2)
     call("hb_judge_helmholtz", 0, field.shape[1], field.shape[0], real("hx", hx), real("hy", hy),
          pointer(field), pointer(gradient), pointer(rotation), pointer(masses), pointer(masses[1:]))
-    return {"gradient": gradient, "rotation": rotation, "gradient_mass": float(masses[0]),
-            "rotation_mass": float(masses[1])}
+    return Result({"gradient": gradient, "rotation": rotation, "gradient_mass": float(masses[0]),
+                   "rotation_mass": float(masses[1])}, "Helmholtz split of a field")
 
 
 def _same_columns(**arrays):
@@ -379,5 +388,5 @@ def _sizes(values):
     return values.ctypes.data_as(ctypes.POINTER(ctypes.c_size_t))
 
 
-def _dict(struct):
-    return {name: getattr(struct, name) for name, _ in struct._fields_}
+def _result(struct, title):
+    return Result({name: getattr(struct, name) for name, _ in struct._fields_}, title)

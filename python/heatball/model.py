@@ -1,10 +1,13 @@
 """Trained score models: score, log-density, samples, likelihoods, files."""
 
+from __future__ import annotations
+
 import ctypes
 import math
 import os
 import tempfile
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +18,8 @@ from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (Denoise, GenerateSettings, Head, Model as _CModel, ModelInfo, Process, Solver,
                               library)
+from heatball._tables import Shown
+from heatball._types import ArrayLike, Floats, Path
 
 __all__ = ["Model", "load"]
 
@@ -25,7 +30,7 @@ DENOISES = {denoise.name.removeprefix("DENOISE_").lower(): int(denoise) for deno
 CHUNK = 1 << 14  # rows between two chances for KeyboardInterrupt; a multiple of the library's 256
 
 
-def load(path):
+def load(path: Path) -> Model:
     """Read a model from a file that `Model.save` or ``heatball train`` has written.
 
     Parameters
@@ -52,12 +57,12 @@ def load(path):
     return Model._own(owner, handle)
 
 
-class Model:
+class Model(Shown):
     """A score network with the process that it was trained for; made by `train` and `load`.
 
     The process adds noise to data x for a time tau: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx =
-    sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW. A model of standardised data has the process in
-    z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those
+    sqrt(2) dW; "drift", dx = F(x) dtau + sqrt(2) dW or, trained with `noise`, dx = F(x) dtau + G(x) dW. A
+    model of standardised data has the process in z_j = (x_j - shift_j)/scales_j, and tau is that of z; x, scores and log-densities are always those
     of x.
 
     Attributes
@@ -85,6 +90,10 @@ class Model:
         1 when the weights have 16 bits.
     columns : list of str
         The names of the columns, from the header of the .csv file that it was trained on; None without.
+    sde : dict
+        Of a model of a drift, the texts that it was trained with: dim, drift, noise, parameters; None of others.
+    coordinates : str
+        Of a model that was trained with `noise`, those in which it is sqrt(2), where they are not x; None without.
     info : dict
         All of these that are numbers and texts.
 
@@ -94,12 +103,22 @@ class Model:
     >>> model = heatball.train(heatball.dataset("two_moon"), n=500, steps=20, width=16, depth=2)
     >>> model
     Model in dimension 2: energy head, method hb, process ou, width 16, depth 2, 20 steps
+         name           value
+      network  465 parameters
+          tau      0.001 to 3
+         seed              42
     >>> x = np.array([[0.3, -0.2], [1.4, 0.5]])
     >>> model.score(x, 0.2).shape, model.log_density(x, [0.2, 0.7]).shape
     ((2, 2), (2,))
     """
 
-    def __init__(self):
+    info: dict[str, Any]
+    shift: Floats
+    scales: Floats
+    columns: list[str] | None
+    dim: int
+
+    def __init__(self) -> None:
         raise TypeError("a model is made by heatball.train or heatball.load")
 
     @classmethod
@@ -123,20 +142,74 @@ class Model:
         library.hb_model_scales(handle, pointer(self.shift), pointer(self.scales))
         names = [library.hb_model_column_name(handle, j) for j in range(raw.dim)]
         self.columns = None if names[0] is None else [name.decode() for name in names]
+        problem = library.hb_model_problem(handle)
+        frame = library.hb_problem_frame(problem)
+        self.coordinates = None if frame is None else frame.decode()
+        self.sde = _lines(library.hb_problem_text(problem)) if problem else None
         return self
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("info", ()):
             return self.info[name]
         raise AttributeError(f"'Model' object has no attribute {name!r}")
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.info]
 
-    def __repr__(self):
+    def _title(self) -> str:
         return (f"Model in dimension {self.dim}: {self.head} head, method {self.method}, process "
                 f"{self.process}, width {self.width}, depth {self.depth}, {self.steps} steps"
                 + f", {self.classes} classes" * (self.classes > 0))
+
+    def _columns(self) -> dict[str, Any]:
+        """What the title lacks, in words."""
+        said = {"network": f"{self.parameters} parameters", "tau": f"{self.tau_min:g} to {self.tau_max:g}",
+                "seed": self.seed}
+        if self.columns:
+            said["columns"] = ", ".join(self.columns[:6]) + ", ..." * (len(self.columns) > 6)
+        if self.image_height:
+            said["images"] = f"{self.image_height} x {self.image_width}, black {self.pixel_low:g}, white {self.pixel_high:g}"
+        if np.any(self.scales != 1) or np.any(self.shift != 0):
+            said["shift"], said["scales"] = self.shift, self.scales
+        return {"name": list(said), "value": list(said.values())}
+
+    def _values(self) -> dict[str, Any]:
+        return {**self.info, "shift": self.shift, "scales": self.scales, "columns": self.columns}
+
+    def plot(self, x: ArrayLike | None = None, *, tau: float | None = None, n: int | None = None,
+             label: ArrayLike | None = None, seed: int = 1, ax: Any = None) -> Any:
+        """Draw generated rows over what the model has learnt, by matplotlib; return the axes.
+
+        On the line and in the plane with the learnt density (of the energy head) or score; above, the first two columns; of a
+        model of images pictures of them.
+
+        Parameters
+        ----------
+        x : array_like of shape (m, dim)
+            Rows to draw instead of generated ones.
+        tau : float
+            Of the density or score; default 0.1.
+        n : int
+            Rows to generate: 500, images 40.
+        label, seed : int
+            As in `generate`.
+        ax : matplotlib.axes.Axes
+            Where to draw; default: a new figure.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> model = heatball.train("ring", "dsm", n=300, steps=20, width=16, depth=2)
+        >>> model.plot(n=50).get_title()
+        'learnt density at tau = 0.1 (blue)'
+        """
+        from heatball._plots import plot_model
+        return plot_model(self, x, tau, n, label, seed, ax)
 
     def __reduce__(self):  # pickle, copy: through the bytes of its file
         with alone(), tempfile.TemporaryDirectory() as directory:
@@ -152,11 +225,18 @@ class Model:
                                 "there, or copy it")
         return self._handle
 
-    def score(self, x, tau, label=None, *, threads=0):
+    def score(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, threads: int = 0) -> Floats:
         """Return the gradient of ln u at x and tau, of shape (n, dim).
 
         x is (n, dim), tau a number above 0 or (n,); label, of a model with classes, a number or (n,),
         -1 for none.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.score([[0.3, -0.2], [1.4, 0.5]], [0.1, 0.7]).shape
+        (2, 2)
         """
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(x.shape)
@@ -165,10 +245,20 @@ class Model:
                  pointer(tau[part]), _ints(labels, part), pointer(out[part]))
         return out
 
-    def log_density(self, x, tau, label=None, *, threads=0):
+    def log_density(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *,
+                    threads: int = 0) -> Floats:
         """Return ln u at x and tau, of shape (n,); of a model with the energy head.
 
         Its gradient is `score`. It is normalised as well as it was learnt.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> x, h = np.array([[0.3, -0.2]]), np.array([[0.01, 0.0]])
+        >>> slope = (model.log_density(x + h, 0.5) - model.log_density(x - h, 0.5)) / 0.02
+        >>> bool(abs(slope[0] - model.score(x, 0.5)[0, 0]) < 1e-2)
+        True
         """
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(len(x))
@@ -181,8 +271,17 @@ class Model:
         """Its score, its log-density if it has one, and its dim, for `Field`."""
         return self.score, self.log_density if self.head == "energy" else None, self.dim
 
-    def divergence(self, x, tau, label=None, *, probes=0, seed=1, threads=0):
-        """Return the divergence of the score, of shape (n,); exact, or by random probes."""
+    def divergence(self, x: ArrayLike, tau: ArrayLike, label: ArrayLike | None = None, *, probes: int = 0,
+                   seed: int = 1, threads: int = 0) -> Floats:
+        """Return the divergence of the score, of shape (n,); exact, or by random probes.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.divergence([[0.3, -0.2]], 0.5).shape
+        (1,)
+        """
         x, tau, labels = self._points(x, tau, label)
         out = np.empty(len(x))
         call("hb_model_divergence", threads, self._model, c_int("probes", probes, 0, INT_MAX),
@@ -190,9 +289,12 @@ class Model:
              pointer(out))
         return out
 
-    def generate(self, n, solver="sde", *, label=None, n_steps=None, n_correct=None, snr=None,
-                 det_tau=None, tau_min=None, tau_max=None, rho=None, denoise=None, clip=None,
-                 tolerance=None, ends=None, detail=None, seed=1, first=0, threads=0):
+    def generate(self, n: int, solver: str = "sde", *, label: ArrayLike | None = None, n_steps: int | None = None,
+                 n_correct: int | None = None, snr: float | None = None, det_tau: float | None = None,
+                 tau_min: float | None = None, tau_max: float | None = None, rho: float | None = None,
+                 denoise: str | None = None, clip: bool | None = None, tolerance: float | None = None,
+                 ends: ArrayLike | None = None, detail: float | None = None, seed: int = 1, first: int = 0,
+                 threads: int = 0) -> Floats:
         """Return samples first .. first+n-1 of the learnt data, of shape (n, dim).
 
         solver is "sde" (predictor and corrector, then the ODE below det_tau), "ode" (adaptive) or
@@ -205,6 +307,14 @@ class Model:
         A model of a drift starts from the rows `ends`, of shape (k, dim), where its process was at tau_max, by
         default from those that it keeps of its training (at most 4096); from sample k on their copies are
         moved first. detail is the variance of the finest details of its law, which steps go by.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> x = model.generate(6, n_steps=20, seed=5)
+        >>> x.shape, np.array_equal(model.generate(2, n_steps=20, seed=5, first=4), x[4:])
+        ((6, 2), True)
         """
         first, n = draws(first, n)
         settings = _settings(solver=choice("solver", solver, SOLVERS), n_steps=n_steps, n_correct=n_correct,
@@ -229,13 +339,21 @@ class Model:
                 pointer(out))
         return out
 
-    def log_likelihood(self, x, *, label=None, probes=0, tau_min=None, tau_max=None, tolerance=None,
-                       threads=0):
+    def log_likelihood(self, x: ArrayLike, *, label: ArrayLike | None = None, probes: int = 0,
+                       tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
+                       threads: int = 0) -> Floats:
         """Return ln p(x) in nats, of shape (n,), by the probability-flow ODE.
 
         p is the law at tau_min, by default the smallest trained tau. probes is 0 for the exact
         divergence, else the number of random probes that estimate it, for large dim. Of a model of a drift
         (energy head) all values share the error of `log_normaliser`.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.log_likelihood([[0.3, -0.2], [1.4, 0.5]]).shape
+        (2,)
         """
         x, _, labels = self._points(x, 1.0, label)
         settings = _settings(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance)
@@ -246,21 +364,35 @@ class Model:
                 pointer(out), None)
         return out
 
-    def log_normaliser(self, *, seed=1, threads=0):
+    def log_normaliser(self, *, seed: int = 1, threads: int = 0) -> tuple[float, float]:
         """Return ln of the integral of the model's density at tau_max, and the standard error of it.
 
         Of a model of a drift with the energy head; (0, 0) for "ou" and "ve", which start from a Gaussian.
         `log_likelihood` takes the value of seed 1 off.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.log_normaliser()
+        (0.0, 0.0)
         """
         out = np.empty(2)
         call("hb_model_log_normaliser", threads, self._model, uint64("seed", seed), pointer(out),
              pointer(out[1:]))
         return tuple(out.tolist())
 
-    def noised(self, x, tau, noise):
+    def noised(self, x: ArrayLike, tau: float, noise: ArrayLike) -> Floats:
         """Return rows x after the process has run for tau, with standard normals `noise` like x.
 
         Under "ou" and "ve"; under a drift x itself, whose law at tau has no formula.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> model.noised([[1.0, 2.0]], np.log(2), [[0.0, 0.0]]).round(6).tolist()
+        [[0.5, 1.0]]
         """
         x, noise = self._points(x, 1.0, None)[0], rows("noise", noise, self.dim)
         if x.shape != noise.shape:
@@ -272,8 +404,20 @@ class Model:
         a, b = (math.exp(-tau), -math.expm1(-2 * tau)) if self.process == "ou" else (1, 2 * tau)
         return x + self.scales * ((a - 1) * z + math.sqrt(b) * noise)
 
-    def save(self, path):
-        """Write the model to a .safetensors file, which is whole or not there."""
+    def save(self, path: Path) -> None:
+        """Write the model to a .safetensors file, which is whole or not there.
+
+        Examples
+        --------
+        >>> import os, tempfile, heatball
+        >>> model = heatball.train("ring", "dsm", n=200, steps=10, width=8, depth=2)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = os.path.join(directory, "ring.safetensors")
+        ...     model.save(path)
+        ...     twin = heatball.load(path)
+        >>> twin.info == model.info
+        True
+        """
         call("hb_model_save", 1, self._model, path_bytes("path", path))
 
     def _points(self, x, tau, label):
@@ -319,6 +463,15 @@ def _from_bytes(data):
         with open(path, "wb") as file:
             file.write(data)
         return load(path)
+
+
+def _lines(text):
+    """The lines NAME=VALUE of a problem as a dict, without those of its coordinates."""
+    lines = text.decode().splitlines()
+    if "time=t" in lines:
+        first = lines.index("time=t")
+        del lines[first:first + 2]
+    return dict(line.split("=", 1) for line in lines)
 
 
 def _name_of(table, code):

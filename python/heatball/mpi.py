@@ -19,12 +19,15 @@ environment variable HEATBALL_MPI, from beside libheatball, or by the system's l
 the guide.
 """
 
+from __future__ import annotations
+
 import atexit
 import ctypes
 import os
 import sys
 import threading
 import traceback
+from typing import Any, Iterator
 
 from heatball import _context, _native_mpi
 from heatball._errors import ArgumentError, Error, check
@@ -39,7 +42,7 @@ _world = None  # that of MPI_COMM_WORLD, kept until the process ends: MPI can be
 _plug_in = None
 
 
-def join(comm=None):
+def join(comm: Any = None) -> Team:
     """Make this process a rank of a team that does all further calls of the package together.
 
     All ranks must call it. It holds for the thread that calls it, until `Team.leave`: other threads, and
@@ -114,7 +117,7 @@ class Team:
     >>> team.leave()
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         raise TypeError("a team is made by heatball.mpi.join")
 
     @classmethod
@@ -146,7 +149,7 @@ class Team:
             raise
         self._hook, sys.excepthook = sys.excepthook, self._failed
 
-    def leave(self):
+    def leave(self) -> None:
         """End it: this process works alone again. All ranks must call it."""
         global _joined
         if _joined is not self:
@@ -161,19 +164,19 @@ class Team:
             _plug_in.hb_team_mpi_destroy(self.pointer)
             self.pointer = None
 
-    def alone(self):
+    def alone(self) -> Iterator[None]:
         """Return a context manager; calls inside it are done by this process alone, with the same bits."""
         return _context.alone()
 
-    def __enter__(self):
+    def __enter__(self) -> Team:
         return self
 
-    def __exit__(self, kind, value, trace):
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         if _joined is self and kind is not None and not (kind is SystemExit and not value.code):
             self._end_if_alone(lambda: traceback.print_exception(kind, value, trace))
         self.leave()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Team: rank {self.rank} of {self.size}, {self.threads} threads"
 
     # ---- failures: those of all ranks are shown by rank 0; one of a rank alone ends the others, which would wait

@@ -4,7 +4,12 @@ The bits come from Philox4x32-10. Asking for draws first .. first+n-1 in one cal
 the same bits, and so does every number of threads. docs/random.md writes the map out.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import draws, float_dtype, pointer, uint64
 from heatball._context import call
@@ -29,7 +34,7 @@ def _real(name, n, seed, stream, first, dtype):
     return _fill(f"hb_random_{name}{suffix}", np.empty(n, dtype), seed, stream, first)
 
 
-def normal(n, *, seed, stream=0, first=0, dtype=np.float64):
+def normal(n: int, *, seed: int, stream: int = 0, first: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
     """Draw standard normals first .. first+n-1 of a stream.
 
     Parameters
@@ -59,7 +64,7 @@ def normal(n, *, seed, stream=0, first=0, dtype=np.float64):
     return _real("normal", n, seed, stream, first, dtype)
 
 
-def uniform(n, *, seed, stream=0, first=0, dtype=np.float64):
+def uniform(n: int, *, seed: int, stream: int = 0, first: int = 0, dtype: Any = np.float64) -> NDArray[Any]:
     """Draw uniforms in (0, 1) first .. first+n-1 of a stream; 0 and 1 never occur.
 
     Parameters and result are those of `normal`.
@@ -74,7 +79,7 @@ def uniform(n, *, seed, stream=0, first=0, dtype=np.float64):
     return _real("uniform", n, seed, stream, first, dtype)
 
 
-def words(n, *, seed, stream=0, first=0):
+def words(n: int, *, seed: int, stream: int = 0, first: int = 0) -> NDArray[np.uint32]:
     """Return the 32-bit words first .. first+n-1 of a stream, as uint32.
 
     Words 4b .. 4b+3 are Philox4x32-10 of key = seed and counter = (b, stream), low word first.

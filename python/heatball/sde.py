@@ -1,12 +1,15 @@
 """Stochastic differential equations: solutions at points, and the mean-value residual."""
 
+from __future__ import annotations
+
 import ctypes
 import inspect
 import math
 import numbers
-import textwrap
+from typing import Any, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
                                  shown, uint64)
@@ -16,6 +19,8 @@ from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Co
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._interrupt import interruptible
+from heatball._tables import Result, Shown
+from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 
@@ -27,7 +32,7 @@ QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
 
 
-class Solution:
+class Solution(Shown):
     """Density, log-density, score and entropy density at points, each with its error.
 
     Attributes
@@ -64,32 +69,111 @@ class Solution:
     ('grid', (2, 1))
     """
 
-    def __init__(self, x, columns, time, tau, method, note, methods, samples, warnings):
+    x: Floats
+    density: Floats
+    density_se: Floats
+    log_density: Floats
+    log_density_se: Floats
+    score: Floats
+    score_se: Floats
+    entropy_density: Floats
+    entropy_density_se: Floats
+    time: Any  # float, or of several times an array
+    tau: Any
+    method: str
+    note: str
+    methods: list[Any]
+    samples: NDArray[Any]
+    warnings: dict[Any, str]
+
+    def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
+                 methods: list[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
         self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
         self.methods, self.samples, self.warnings = methods, samples, warnings
         for name, values in columns.items():
             setattr(self, name, values)
 
     @property
-    def t(self):
+    def t(self) -> Floats:
         """The time, or the times, as an array."""
         return np.atleast_1d(np.array(self.time, np.float64))
 
-    def __repr__(self):
+    def _title(self) -> str:
         n, dim = self.x.shape
         head = f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at "
         if np.ndim(self.time):
             return (f"{head}{len(self.t)} times from {self.t[0]:g} to {self.t[-1]:g}, {self.method}, "
                     f"{len(self.warnings)} warnings")
-        head += f"time {self.time:g} (tau {self.tau:g}), {self.method}"
-        lines = [f"{'x':>24} {'density':>14} {'log_density':>14} {'score':>24}"]
-        for i in range(min(n, 6)):
-            lines.append(f"{_row(self.x[i]):>24} {self.density[i]:>14.6g} "
-                         f"{self.log_density[i]:>14.6g} {_row(self.score[i]):>24}")
-        if n > 6:
-            lines.append(f"... and {n - 6} more")
-        lines += [f"point {i}: {text}" for i, text in list(self.warnings.items())[:6]]
-        return head + "\n" + textwrap.indent("\n".join(lines), "  ")
+        return head + f"time {self.time:g} (tau {self.tau:g}), {self.method}"
+
+    def _columns(self) -> dict[str, Any]:
+        """A row for each time and point, with the names that the command gives its columns."""
+        n, dim = self.x.shape
+        times = len(self.t)
+        out = {"t": np.repeat(self.t, n)} if np.ndim(self.time) else {}
+        out.update((f"x_{j + 1}", np.tile(self.x[:, j], times)) for j in range(dim))
+        for name in ("density", "log_density"):
+            out.update({name: getattr(self, name).ravel(), f"{name}_se": getattr(self, f"{name}_se").ravel()})
+        score, error = self.score.reshape(-1, dim), self.score_se.reshape(-1, dim)
+        for j in range(dim):
+            out.update({f"score_{j + 1}": score[:, j], f"score_{j + 1}_se": error[:, j]})
+        out.update(entropy_density=self.entropy_density.ravel(), entropy_density_se=self.entropy_density_se.ravel())
+        flat = [name for row in self.methods for name in row] if np.ndim(self.time) else self.methods
+        keys = [(k, i) for k in range(times) for i in range(n)] if np.ndim(self.time) else range(n)
+        out.update(method=np.array(flat, object), samples=self.samples.ravel(),
+                   warning=np.array([self.warnings.get(key, "") for key in keys], object))
+        return out
+
+    def _hidden(self) -> tuple[str, ...]:
+        return "entropy_density", "method", "samples", "warning"
+
+    def _notes(self) -> list[str]:
+        shown = list(self.warnings.items())[:6]
+        notes = [(f"time {self.t[key[0]]:g}, point {key[1]}" if isinstance(key, tuple) else f"point {key}") + f": {text}"
+                 for key, text in shown]
+        return notes + [f"... and {len(self.warnings) - 6} more warnings"] * (len(self.warnings) > 6)
+
+    def _values(self) -> dict[str, Any]:
+        names = ["x", "time", "tau", *(column.name.removeprefix("COLUMN_").lower() for column in Column), "method", "note",
+                 "methods", "samples"]
+        warnings = [dict(zip(("time", "point"), key), text=text) if isinstance(key, tuple) else dict(point=key, text=text)
+                    for key, text in self.warnings.items()]
+        return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
+
+    def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
+        """Draw a quantity with its error, by matplotlib; return the axes.
+
+        On the line: a curve with its error, of several times coloured by time. In the plane: a picture if the points are a
+        mesh (`mesh`), else coloured points; of several times up to six pictures. Above: points by their number, or of several
+        times curves over time. Values whose error is not known are marked.
+
+        Parameters
+        ----------
+        quantity : str
+            "density", "log_density", "entropy_density", "score" (in the plane arrows), or one of "score_1", "score_2", ...
+        time : float
+            Of several times the one to draw: the nearest; default: all.
+        ax : matplotlib.axes.Axes
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them for several pictures
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, heatball.mesh((-2, 3, 51)))
+        >>> s.plot().get_ylabel()
+        'density'
+        """
+        from heatball._plots import plot_solution
+        return plot_solution(self, quantity, time, ax)
 
 
 Solution.__module__ = "heatball"
@@ -126,15 +210,14 @@ def _at_times(function, points, times):
     return values
 
 
-def _row(values):
-    shown = ", ".join(f"{value:.4g}" for value in values[:3])
-    return shown + (", ..." if len(values) > 3 else "")
-
-
-def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None, params=None,
-          facts=(), method="auto", samples=None, stderr=None, stderr_score=None, max_time=None, paths=None,
-          path_times=None, state=None, save_every=None, resume=False, radius=None, lift=None, degree=0,
-          training=None, seed=1, threads=0, problem=None, convention=None):
+def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initial | None = None,
+          time: ArrayLike | None = None, at: ArrayLike | None = None, *, dim: int | None = None,
+          params: Mapping[str, float] | None = None, facts: str | Sequence[str] = (), method: str = "auto",
+          samples: int | None = None, stderr: float | None = None, stderr_score: float | None = None,
+          max_time: float | None = None, paths: ArrayLike | None = None, path_times: ArrayLike | None = None,
+          state: Path | None = None, save_every: float | None = None, resume: bool = False,
+          radius: float | None = None, lift: int | None = None, degree: int = 0, training: int | None = None,
+          seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Solution:
     """Solve dx = f(x,t) dt + G(x,t) dW from an initial density, at points.
 
     Parameters
@@ -264,16 +347,34 @@ def solve(drift=None, noise=None, initial=None, time=None, at=None, *, dim=None,
         return run.solve(settings)
 
 
-def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.1, 0.2, 0.4), *,
-             quantity="v", dim=None, params=None, facts=(), samples=None, lift=None, degree=0, seed=1,
-             threads=0, problem=None, convention=None):
-    """Return the mean-value residual of a problem's solution at points, for several radii.
+def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | ArrayLike | None = None,
+             time: ArrayLike | None = None, at: ArrayLike | None = None, radii: ArrayLike = (0.1, 0.2, 0.4), *,
+             quantity: str = "v", dim: int | None = None, params: Mapping[str, float] | None = None,
+             facts: str | Sequence[str] = (), samples: int | None = None, lift: int | None = None, degree: int = 0,
+             seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None, process: Any = "ou",
+             share: ArrayLike | None = None, tau_min: float = 0.0) -> Result:
+    """Return the mean-value residual of a problem's solution, or of any log-density or score, for several radii.
 
     R_r = F - E_kappa[F] - (C1 r^2/4) E_source[h_F] is zero for an exact solution; 4 R_r/(C1 r^2), the
     scaled residual, tends to that of the differential equation as r goes to 0.
 
+    ``residual(f, x, tau)`` is that of a log-density f(x, tau) of shape (n,), of x of shape (n, dim) and tau of shape (n,),
+    under a `process`; radii may follow as the fourth argument. Of a score of
+    shape (n, dim) it is the vector S - E_kappa[S] - r E_slope[z h_v], the gradient of the other
+    (docs/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is judged
+    in its own coordinates z.
+
     Parameters
     ----------
+    f, x, tau : callable, array_like of shape (n, dim), float or array_like of shape (n,)
+        By place: the first three arguments of the second form.
+    process : str
+        Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
+        dx = F(x) dtau + sqrt(2) dW.
+    share : array_like of shape (k,)
+        Of the second form, instead of radii: shares of the largest radius, sqrt(4 pi (tau - tau_min)).
+    tau_min : float
+        Of the second form: f is not asked below it.
     drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention
         As in `solve`; the solution is that of the grid. Averages are taken by a cubature rule of this
         degree; without one, by random draws where `samples` is given or dim is above 3.
@@ -284,8 +385,9 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
 
     Returns
     -------
-    dict
-        radius of shape (k,); residual, residual_se, scaled, scaled_se of shape (n, k).
+    Result, a dict
+        radius of shape (k,), with share (n, k); residual, residual_se, scaled, scaled_se of shape (n, k), of a score
+        (n, k, dim).
 
     Examples
     --------
@@ -294,7 +396,30 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
     ...                       [0.2, 0.4], degree=7)
     >>> r["scaled"].shape, bool(abs(r["residual"]).max() < 1e-6)
     ((2, 2), True)
+
+    A log-density, and a score that is 5 % too large:
+
+    >>> import numpy as np
+    >>> v = lambda x, tau: -0.5 * (x**2).sum(axis=1)                    # N(0, I) stays under "ou"
+    >>> r = heatball.residual(v, [[0.3, 1.7]], 0.5, [0.2])
+    >>> bool(abs(r["scaled"]).max() < 1e-9)
+    True
+    >>> r = heatball.residual(lambda x, tau: -1.05 * x, [[0.3, 1.7]], 0.5, [0.2])
+    >>> np.round(r["scaled"][0, 0], 2)                                 # -0.105 x
+    array([-0.03, -0.18])
     """
+    if isinstance(initial, (numbers.Real, list, tuple, np.ndarray)) and not isinstance(initial, bool):
+        from heatball._field_residual import field_residual
+        if time is not None:
+            radii = time
+        for name, value in (("at", at), ("problem", problem), ("convention", convention),
+                            ("dim", dim), ("facts", facts or None)):
+            if value is not None:
+                raise TypeError(f"{name} is given; residual(f, x, tau) has none")
+        return field_residual(drift, noise, initial, radii, share, choice("quantity", quantity, QUANTITIES), process,
+                              params, tau_min, samples, lift, degree, seed)
+    if share is not None or process != "ou":
+        raise TypeError("share and process belong to residual(f, x, tau), whose third argument is the number tau")
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
@@ -306,7 +431,7 @@ def residual(drift=None, noise=None, initial=None, time=None, at=None, radii=(0.
                             array("radii", radii, 1))
 
 
-def mesh(*axes):
+def mesh(*axes: ArrayLike) -> Floats:
     """Return the points of a mesh, the last axis fastest, as `solve` takes them.
 
     Parameters
@@ -648,7 +773,7 @@ class _Call:
         self._check(library.hb_solve_residual(
             self.context, self.problem, ctypes.byref(settings), len(self.x), len(radii),
             pointer(self.x), pointer(radii), ctypes.byref(values)))
-        return {"radius": radii.copy(), **out}
+        return Result({"radius": radii.copy(), **out}, "Mean-value residual: 0 for an exact solution", ("point", "radius"))
 
 
 def drift_text(drift):

@@ -1,11 +1,15 @@
 """How long the mean-value hierarchy is guaranteed, and within what bounds."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Callable
 
 from heatball._arguments import c_int, real
 from heatball._context import call
 from heatball._errors import Error
 from heatball._native import MAX_DIM, SUP, Budget, BudgetSettings, library
+from heatball._tables import Result
 
 __all__ = ["budget"]
 
@@ -14,7 +18,9 @@ WITH_DATA = ("u_lower", "u_upper", "v_bound", "w_bound", "radius", "radius_paper
              "score_bound_paper")
 
 
-def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_grad=None, at=None):
+def budget(dim: int, drift_sup: float | Callable[[float], float], div_sup: float | Callable[[float], float], *,
+           theta: float = 0.9, u0_min: float | None = None, u0_max: float | None = None, u0_grad: float | None = None,
+           at: float | None = None) -> Result:
     """Return the time window in which a drift of this size is safe, and the bounds in it.
 
     For du/dtau = Lap u - div(F u), A = sup|F|, C = sup|div F| and K = A + C, a unique solution
@@ -35,7 +41,7 @@ def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_g
 
     Returns
     -------
-    dict
+    Result, a dict
         The keys are those of ``heatball budget --json``: dim, theta, drift_sup, div_sup (the last
         two only when both are numbers); C_d, C_sharp, T0, T0_paper (Lambda(T0) = theta;
         ``math.inf`` when K = 0), T, K, Lambda, Lambda_paper, inside, inside_paper (bool); with
@@ -67,7 +73,7 @@ def budget(dim, drift_sup, div_sup, *, theta=0.9, u0_min=None, u0_max=None, u0_g
     result.update((name, getattr(out, name)) for name, _ in out._fields_ if name not in left_out)
     for name in ("inside", "inside_paper"):
         result[name] = bool(result[name])
-    return result
+    return Result(result, "Time window of a drift, and bounds in it")
 
 
 def _settings(dim, drift_sup, div_sup, numbers, failures):

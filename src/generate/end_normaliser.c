@@ -98,7 +98,7 @@ static void add_point(lattice_sum *sum, double v, int coarse)
 static hb_status add_points(normaliser *z, size_t count, const int *coarse, double *v,
                             lattice_sum *sum)
 {
-    HB_TRY(hb_model_log_density(z->context, z->model, count, z->at, z->tau, NULL, v, NULL));
+    HB_TRY(hb_model_log_density_of_z(z->context, z->model, count, z->at, z->tau, NULL, v, NULL));
     for (size_t i = 0; i < count; i++) add_point(sum, v[i], coarse[i]);
     return HB_OK;
 }
@@ -137,7 +137,8 @@ static hb_status annealed_target(void *user, size_t n, const double *x, double *
     memcpy(z->at, x, size * sizeof *x);
     HB_TRY(hb_prior_add_log_density(&z->gaussian, n, z->at, value));
     HB_TRY(hb_prior_gradient(&z->gaussian, n, z->at));
-    HB_TRY(hb_model_log_density(z->context, z->model, n, x, z->tau, NULL, z->difference, gradient));
+    HB_TRY(hb_model_log_density_of_z(z->context, z->model, n, x, z->tau, NULL, z->difference,
+                                     gradient));
     for (size_t i = 0; i < n; i++) {
         z->difference[i] -= value[i];
         value[i] += z->share * z->difference[i];

@@ -14,6 +14,7 @@
 #include "base/team_tasks.h"
 #include "generate/reverse.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -101,7 +102,9 @@ hb_status hb_reverse_ask(const hb_reverse *run, size_t n, const double *x, doubl
         return hb_fail(run->context, HB_ERROR_CALLBACK,
                        "the score reported an error at tau = %g%s%s", tau, why[0] ? ": " : "", why);
     }
-    for (size_t i = 0; i < n * d; i++)
+    int finite = 1; /* in a loop of vectors */
+    for (size_t i = 0; i < n * d; i++) finite &= fabs(score[i]) <= DBL_MAX;
+    for (size_t i = 0; !finite && i < n * d; i++)
         HB_CHECK(run->context, isfinite(score[i]), HB_ERROR_NUMERICAL,
                  "component %zu of the score is %g at a point with x%zu = %g, tau = %g", i % d + 1,
                  score[i], i % d + 1, x[i], tau);

@@ -9,7 +9,9 @@
  *              97.5 % quantile over the normal one, so that 1.96 errors are 95 % for small P too; infinite for P = 1
  *     flow     what steps and differences leave (probability_flow.c)
  *     start    the Gaussian p_prior is not the law at tau_max. With g the logarithm of their ratio, s - grad ln p_prior
- *              = grad g is known at the end of the path, and g varies over the deviation of the prior: |grad g| times that
+ *              = grad g; by Poincare's inequality g varies by |grad g| times the deviation of the prior, with the larger of
+ *              |grad g| at the end of the path and its root mean square over DRAWS draws of the prior; a path that ends k
+ *              times farther out than is typical counts k times
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
@@ -18,16 +20,20 @@
 #include <math.h>
 #include <string.h>
 
-static const double NORMAL = 1.959963984540054;
+enum { DRAWS = 64 };
+static const uint64_t DRAWS_SEED = 1;
+static const double NORMAL = 1.959963984540054, ROUNDING = 1e-12;
 
 typedef struct carrier {
     hb_reverse *run;
     const hb_prior *prior;
     double deviation; /* of the prior along its widest coordinate */
+    double slope;     /* root mean square of grad g */
     double *x;        // (rows, dim)
     double *sum;      // (rows, sums)
     double *score;    // (rows, dim): at the end
     double *bound;    // (rows): of flow and start
+    double *square;   // (rows): |grad g|^2
     hb_workspace work;
 } carrier;
 
@@ -64,22 +70,51 @@ static double widest(const hb_prior *prior)
     return sqrt(most);
 }
 
+/* |grad g|^2 of the rows into square, times the square of their distance where that is above a typical one; x is what
+ * hb_prior_add_log_density leaves, in deviations of the prior. */
+static hb_status squares_of_slope(carrier *c, size_t rows, double *square)
+{
+    const size_t d = c->run->dim;
+    for (size_t i = 0; i < rows; i++)
+        square[i] = fmax(1, hb_dot(d, c->x + i * d, c->x + i * d) / (double)d);
+    HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t e = i * d; e < (i + 1) * d; e++)
+            sum += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
+        square[i] *= sum;
+    }
+    return HB_OK;
+}
+
+/* The score at the ends of the paths, or at draws of the prior. */
+static hb_status ask_end(carrier *c, size_t rows)
+{
+    return hb_reverse_ask(c->run, rows, c->x, c->run->settings->tau_max, c->score, c->sum);
+}
+
+static hb_status measure_slope(carrier *c)
+{
+    double unused[DRAWS] = {0}, square[DRAWS];
+    c->run->row_labels = NULL;
+    HB_TRY(hb_prior_draw(c->prior, c->run->quiet, DRAWS_SEED, 0, DRAWS, c->x));
+    HB_TRY(ask_end(c, DRAWS));
+    HB_TRY(hb_prior_add_log_density(c->prior, DRAWS, c->x, unused));
+    HB_TRY(squares_of_slope(c, DRAWS, square));
+    for (size_t i = 0; i < DRAWS; i++) c->slope += square[i] / DRAWS;
+    c->slope = sqrt(c->slope);
+    return HB_OK;
+}
+
 /* Adds the logarithm of the law at tau_max to out, and what it may be off by to bound, unless NULL. */
 static hb_status add_start(carrier *c, size_t rows, double *out, double *bound)
 {
-    hb_reverse *run = c->run;
-    const size_t d = run->dim;
-    const int checked = bound && !run->settings->end_density;
-    if (checked) HB_TRY(hb_reverse_ask(run, rows, c->x, run->settings->tau_max, c->score, c->sum));
-    HB_TRY(hb_ends_add_log_density(run, c->prior, rows, c->x, out));
+    const int checked = bound && !c->run->settings->end_density;
+    if (checked) HB_TRY(ask_end(c, rows));
+    HB_TRY(hb_ends_add_log_density(c->run, c->prior, rows, c->x, out));
     if (!checked) return HB_OK;
-    HB_TRY(hb_prior_gradient(c->prior, rows, c->x));
-    for (size_t i = 0; i < rows; i++) {
-        double squares = 0;
-        for (size_t e = i * d; e < (i + 1) * d; e++)
-            squares += (c->score[e] - c->x[e]) * (c->score[e] - c->x[e]);
-        bound[i] += sqrt(squares) * c->deviation;
-    }
+    HB_TRY(squares_of_slope(c, rows, c->square));
+    for (size_t i = 0; i < rows; i++) bound[i] += fmax(sqrt(c->square[i]), c->slope) * c->deviation;
     return HB_OK;
 }
 
@@ -97,7 +132,8 @@ static hb_status carry_block(carrier *c, size_t rows, double *out, double *error
         if (error) error[2 * i] = of_probes;
     }
     HB_TRY(add_start(c, rows, out, bound));
-    for (size_t i = 0; error && i < rows; i++) error[2 * i + 1] = bound[i];
+    for (size_t i = 0; error && i < rows; i++)
+        error[2 * i + 1] = bound[i] + ROUNDING * (1 + fabs(out[i]));
     return HB_OK;
 }
 
@@ -121,11 +157,14 @@ static hb_status carry_blocks(carrier *c, size_t most, const double *x, double *
 static hb_status carry_all(carrier *c, const double *x, double *out, double *error)
 {
     hb_reverse *run = c->run;
-    const size_t fits = hb_flow_rows(run), most = run->n < fits ? run->n : fits;
+    const size_t fits = hb_flow_rows(run), rows = run->n < fits ? run->n : fits;
+    const size_t most = rows < DRAWS ? DRAWS : rows;
     HB_TRY(HB_WORKSPACE(run->context, &c->work, HB_ARRAY(c->x, most * run->dim),
                         HB_ARRAY(c->sum, most * run->sums), HB_ARRAY(c->score, most * run->dim),
-                        HB_ARRAY(c->bound, most)));
-    const hb_status status = carry_blocks(c, most, x, out, error);
+                        HB_ARRAY(c->bound, most), HB_ARRAY(c->square, most)));
+    hb_status status = HB_OK;
+    if (error && !run->settings->end_density) status = measure_slope(c);
+    if (status == HB_OK) status = carry_blocks(c, rows, x, out, error);
     hb_workspace_destroy(&c->work);
     return status;
 }
@@ -133,7 +172,6 @@ static hb_status carry_all(carrier *c, const double *x, double *out, double *err
 hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, double *error)
 {
     hb_context *context = run->context, quiet = hb_context_child(context, 0);
-    run->quiet = &quiet;
     run->what = "likelihood";
     if (run->sums == 0) run->sums = 1;
     const hb_generate_settings *s = run->settings;
@@ -141,6 +179,11 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
              HB_ERROR_ARGUMENT,
              "a likelihood needs the density of the law at tau_max; give it (end_density), or its "
              "mean and covariance without ends");
+    for (size_t i = 0; i < run->n * run->dim; i++)
+        HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,
+                 "row %zu, column %zu of x is %g; it must be finite", i / run->dim + 1,
+                 i % run->dim + 1, x[i]);
+    run->quiet = &quiet;
     hb_prior prior = {0};
     carrier c = {.run = run, .prior = &prior};
     hb_status status = hb_prior_create(context, s, (int)run->dim, &prior);

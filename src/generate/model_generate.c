@@ -7,6 +7,7 @@
  *     ln p(x) = ln p(z) - sum_j ln scale_j.
  * Each row has its own label. The score of a row does not depend on the other rows (hb_scorer),
  * so that samples cut into pieces have the same bits.
+ * An SDE as typed has z in the coordinates of its frame, and ln p(x) = ln p(z) - ln |dx/dz|.
  * A model of a drift has that drift, draws of its paths at tau_max as the start, and, of the energy head,
  * its own density there, normalised (end_normaliser.c), for likelihoods.
  * A number to reproduce: a network that gives 0 leaves N(m, C): ln p at the mean is
@@ -88,8 +89,8 @@ static int end_density(void *user, size_t n, const double *z, double *log_densit
     const model_run *run = user;
     for (size_t first = 0; first < n; first += HB_CALL_ROWS) {
         const size_t rows = n - first < HB_CALL_ROWS ? n - first : HB_CALL_ROWS;
-        if (hb_model_log_density(run->context, run->model, rows, z + first * run->reverse.dim,
-                                 run->end_tau, NULL, log_density + first, NULL) != HB_OK)
+        if (hb_model_log_density_of_z(run->context, run->model, rows, z + first * run->reverse.dim,
+                                      run->end_tau, NULL, log_density + first, NULL) != HB_OK)
             return 1;
     }
     for (size_t i = 0; i < n; i++) log_density[i] -= run->log_normaliser;
@@ -102,28 +103,47 @@ static void range_of_paths(const void *user, double tau, double *low, double *hi
     hb_model_range(run->model, tau, low, high);
 }
 
-/* The law at tau_max; z is x for such a model. */
-static void set_ends(model_run *run)
+/* Ends of the caller's, which are in x. */
+static hb_status take_ends(model_run *run)
+{
+    const size_t d = run->reverse.dim;
+    hb_generate_settings *s = &run->settings;
+    hb_model_standardise(run->model, s->n_ends, s->ends, run->ends);
+    for (size_t i = 0; i < s->n_ends * d; i++)
+        HB_CHECK(
+            run->context, isfinite(run->ends[i]), HB_ERROR_ARGUMENT,
+            "row %zu of ends is outside of the domain of the process, where its noise vanishes",
+            i / d + 1);
+    s->ends = run->ends;
+    return HB_OK;
+}
+
+/* The law at tau_max. */
+static hb_status set_ends(model_run *run)
 {
     const hb_model_flow *flow = &run->model->flow;
     hb_generate_settings *s = &run->settings;
     for (size_t i = 0; i < HB_CALL_ROWS; i++) run->end_tau[i] = s->tau_max;
-    for (size_t i = 0; i < flow->n_ends * run->reverse.dim; i++)
-        run->ends[i] = (double)flow->ends[i];
-    if (!s->ends) {
+    if (s->ends) {
+        HB_TRY(take_ends(run));
+    } else {
+        for (size_t i = 0; i < flow->n_ends * run->reverse.dim; i++)
+            run->ends[i] = (double)flow->ends[i];
         s->ends = run->ends;
         s->n_ends = flow->n_ends;
     }
     s->mean = s->covariance = NULL;
     s->end_density = run->model->info.head == HB_HEAD_ENERGY ? end_density : NULL;
     s->end_user = run;
+    return HB_OK;
 }
 
 static hb_status create(model_run *run, int likelihood)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim, rows = likelihood ? HB_CALL_ROWS : 0;
-    const size_t ends = model->flow.n_ends * d, drift = model->flow.knots > 0;
+    const size_t drift = model->flow.knots > 0;
+    const size_t ends = (run->settings.ends ? run->settings.n_ends : model->flow.n_ends) * d;
     const size_t n = run->reverse.n < HB_CALL_ROWS ? run->reverse.n : HB_CALL_ROWS;
     const int bounded = drift && !likelihood;
     HB_TRY(HB_WORKSPACE(run->context, &run->work, HB_ARRAY(run->covariance, d * d),
@@ -135,7 +155,7 @@ static hb_status create(model_run *run, int likelihood)
     fill_covariance(model, run->covariance);
     run->settings.mean = model->mean;
     run->settings.covariance = run->covariance;
-    if (drift) set_ends(run);
+    if (drift) HB_TRY(set_ends(run));
     if (likelihood && drift)
         return hb_model_log_normaliser(run->context, model, run->settings.seed,
                                        &run->log_normaliser, &run->normaliser_error);
@@ -209,6 +229,32 @@ hb_status hb_model_generate(hb_context *context, const hb_model *model,
 
 /* ---- likelihoods ---- */
 
+/* A row outside of the domain is carried as a draw of tau_max, and has ln p = -inf in the end. */
+static void enter(const model_run *run, size_t n, const double *x, double *z)
+{
+    const size_t d = run->reverse.dim;
+    hb_model_standardise(run->model, n, x, z);
+    for (size_t i = 0; hb_model_frame(run->model) && i < n; i++)
+        for (size_t j = 0; hb_model_is_outside(run->model, x + i * d) && j < d; j++)
+            z[i * d + j] = run->ends[j];
+}
+
+/* ln p(z) to ln p(x), and error (n, 2), NULL: none, with that of the constant; outside of the domain it is exact. */
+static void leave(const model_run *run, size_t n, const double *x, const double *z, double *value,
+                  double *error)
+{
+    const hb_model *model = run->model;
+    for (size_t i = 0; i < n; i++) {
+        double volume;
+        hb_model_volume(model, 1, z + i * run->reverse.dim, &volume);
+        value[i] -= volume;
+        if (error) error[2 * i + 1] += run->normaliser_error;
+        if (!hb_model_is_outside(model, x + i * run->reverse.dim)) continue;
+        value[i] = -INFINITY;
+        if (error) error[2 * i] = error[2 * i + 1] = 0;
+    }
+}
+
 static int divergence_of_rows(void *user, size_t n, const double *z, double tau, double *score,
                               double *divergence)
 {
@@ -235,15 +281,16 @@ static void share_probes(model_run *run, int probes, int with_error)
     run->reverse.by_probes = probes > 0;
 }
 
-static hb_status likelihood_of_z(model_run *run, size_t n, const double *x, double *out,
-                                 double *error)
+static hb_status likelihood_of_rows(model_run *run, size_t n, const double *x, double *out,
+                                    double *error)
 {
     const hb_model *model = run->model;
     const size_t d = (size_t)model->info.dim;
     void *z; // (n, dim)
     HB_TRY(hb_allocate(run->context, n * d, sizeof(double), &z));
-    hb_model_standardise(model, n, x, z);
+    enter(run, n, x, z);
     const hb_status status = hb_reverse_likelihood(&run->reverse, z, out, error);
+    if (status == HB_OK) leave(run, n, x, z, out, error);
     hb_release(run->context, z);
     return status;
 }
@@ -263,10 +310,7 @@ hb_status hb_model_likelihood(hb_context *context, const hb_model *model,
     share_probes(&run, probes, error != NULL);
     run.reverse.divergence = divergence_of_rows;
     hb_status status = create(&run, 1);
-    if (status == HB_OK) status = likelihood_of_z(&run, n, x, log_likelihood, error);
-    for (size_t i = 0; status == HB_OK && i < n; i++) log_likelihood[i] -= model->log_scale;
-    for (size_t i = 0; status == HB_OK && error && i < n; i++)
-        error[2 * i + 1] += run.normaliser_error;
+    if (status == HB_OK) status = likelihood_of_rows(&run, n, x, log_likelihood, error);
     destroy(&run);
     return status;
 }

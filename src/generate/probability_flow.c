@@ -25,7 +25,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STAGES = 8, DEEPEST = 24, LEAST_ROWS = 256, FLOW_DOUBLES = 1 << 23 };
+enum {
+    MOST_STAGES = 8,
+    DEEPEST = 24,
+    MOST_STEPS = 100000,
+    LEAST_ROWS = 256,
+    FLOW_DOUBLES = 1 << 23
+};
 static const double LONGEST = 1, PART = 0.125, EASY = 64;
 
 typedef struct flow {
@@ -39,6 +45,7 @@ typedef struct flow {
     size_t *place;            // (rows): those of a step
     uint64_t *key, *keys;     // (rows): of the values a row begins with; of the rows of a step
     double reached;           /* share of the way, for the progress */
+    size_t steps;             /* of all rows together */
     int *labels;              // (rows): theirs
     double *at, *slope;       // (rows, dim): what the score is asked, and its answer
     double *drift;            // (rows, dim): F there
@@ -130,14 +137,14 @@ static double error_of_row(const flow *f, const double *state, size_t i, double 
     for (size_t j = 0; j < d; j++) {
         const double error = step_error(f, i * f->width + j, h);
         most = fmax(most, fabs(error) / (1 + fabs(state[j])));
-        *of_ln_p += f->slope[i * d + j] * error;
+        *of_ln_p += fabs(f->slope[i * d + j] * error);
     }
     for (size_t m = 0; m < f->sums; m++) {
         sum += step_error(f, i * f->width + d + m, h) / (double)f->sums;
         integral += state[d + m] / (double)f->sums;
     }
     if (f->sums > 0) most = fmax(most, fabs(sum) / (1 + fabs(integral)));
-    *of_ln_p = fabs(*of_ln_p + sum);
+    *of_ln_p += fabs(sum);
     return most / (PART * f->run->settings->tolerance);
 }
 
@@ -180,7 +187,7 @@ static size_t sort_list(const flow *f, size_t *list, size_t n, int depth)
 /* n rows of the list over l .. l + h. */
 static hb_status cross(flow *f, size_t *list, size_t n, double l, double h, int depth)
 {
-    HB_CHECK(f->run->context, depth <= DEEPEST, HB_ERROR_NUMERICAL,
+    HB_CHECK(f->run->context, depth <= DEEPEST && f->steps++ < MOST_STEPS, HB_ERROR_NUMERICAL,
              "the probability-flow ODE stopped at tau = %.6g on its way from %.6g to %.6g; give a "
              "coarser tolerance than %g or a larger tau_min",
              level_at(f, l).tau, f->from.tau, f->to.tau, f->run->settings->tolerance);

@@ -68,6 +68,7 @@ typedef struct hb_score_trace {
     int probes;          /* random directions; 0: all axes */
     int wide;            /* differences of order 4 */
     double step;         /* of the differences, in lengths of the score */
+    double eta;          /* rounding of the score, times that length */
     size_t points;       /* of a call */
     double *x, *s;       // (points, dim)
     double *sign;        // (probes, dim): those of one row

@@ -50,8 +50,7 @@ void hb_scheme_over_strands(hb_strand_job *job, hb_strand_task task)
 
 /* ---- the coefficients ------------------------------------------------------------------------- */
 
-/* B(z) and B(-z) = z + B(z), without cancellation. */
-static void bernoulli(double z, double *plain, double *mirrored)
+void hb_bernoulli(double z, double *plain, double *mirrored)
 {
     const double small = z == 0 ? 1 : fabs(z) / expm1(fabs(z)), large = fabs(z) + small;
     *plain = z > 0 ? small : large;
@@ -177,7 +176,7 @@ static hb_status strand_coefficients(hb_scheme *s, int axis, const hb_strand *st
             const double below = 1 / (h * hb_mesh_cell(mesh, axis, (int)at.row));
             const double above = 1 / (h * hb_mesh_cell(mesh, axis, (int)at.row + 1));
             double plain, mirrored;
-            bernoulli(0.5 * h * (F[axis] + F[d + (size_t)axis]), &plain, &mirrored);
+            hb_bernoulli(0.5 * h * (F[axis] + F[d + (size_t)axis]), &plain, &mirrored);
             s->gain_up[axis][at.entry] = below * plain;
             s->gain_down[axis][at.entry] = above * mirrored;
             drain[at.node] += below * mirrored;

@@ -27,6 +27,8 @@ void hb_scheme_solve(hb_scheme *scheme, int axis, const double *x, double *out);
 /* For d = 2, 3 and P the product of I - gamma J_axis over all axes but the last, L = I - gamma J_last:
  *     solved = L^-1 y,   change = P^-1 (I - gamma J) L^-1 y - y. */
 void hb_scheme_change(hb_scheme *scheme, const double *y, double *solved, double *change);
+/* B(z) = z/(exp(z) - 1) and B(-z) = z + B(z), without cancellation. */
+void hb_bernoulli(double z, double *plain, double *mirrored);
 /* Bytes that a scheme on this mesh takes. */
 double hb_scheme_bytes(const hb_mesh *mesh);
 

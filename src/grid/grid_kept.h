@@ -18,11 +18,13 @@ struct hb_grid {
     int tensor;      /* the noise is a tensor */
     int noise_kinks; /* which has kinks */
     double tolerance;
-    int least_steps;           /* of the integration; 0: any */
-    double strict;             /* part of the tolerance that the integration has */
-    int stationary;            /* nothing depends on tau */
-    double bulk[3];            /* of a stationary density: a point where it is not too small */
-    double beyond;             /* of a stationary density: the mass that may lie beyond the walls */
+    int least_steps; /* of the integration; 0: any */
+    double strict;   /* part of the tolerance that the integration has */
+    int stationary;  /* nothing depends on tau */
+    double bulk[3];  /* of a stationary density: a point where it is not too small */
+    double raised;   /* the same, of a tensor: the least depth where its chain was changed */
+    int uneven;      /* the same: its chain's directions change with kinks */
+    double beyond;   /* of a stationary density: the mass that may lie beyond the walls */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
     int asks_order;            /* how fast the meshes converge is not taken for granted */

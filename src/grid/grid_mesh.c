@@ -15,6 +15,7 @@
 #include "grid/grid_mesh.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 hb_axis hb_axis_even(int cells, double low, double high)
@@ -229,4 +230,13 @@ void hb_strand_scatter(const hb_strand *s, const double *entries, double *nodes)
         for (size_t r = 0; r < s->width; r++)
             for (size_t k = first; k < end; k++) to[r * s->apart + k] = entries[k * pad + r];
     }
+}
+
+const char *hb_mesh_place_text(int dim, const double *x, size_t size, char *text)
+{
+    size_t used = 0;
+    for (int a = 0; a < dim; a++)
+        used += (size_t)snprintf(text + used, size - used, "%s%.4g%s", a ? ", " : "(", x[a],
+                                 a + 1 == dim ? ")" : "");
+    return text;
 }

@@ -42,6 +42,8 @@ double hb_mesh_position(const hb_mesh *mesh, int axis, double x);
 size_t hb_mesh_stride(const hb_mesh *mesh, int axis);
 /* The point of a node: x[dim]. */
 void hb_mesh_point(const hb_mesh *mesh, size_t node, double *x);
+/* "(1, -0.5)" for messages. */
+const char *hb_mesh_place_text(int dim, const double *x, size_t size, char *text);
 /* ln of the integral of e^v over the box (the trapezoidal rule, which the scheme conserves). */
 double hb_mesh_log_mass(const hb_mesh *mesh, const double *v);
 

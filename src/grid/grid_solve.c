@@ -16,6 +16,7 @@
 #include "grid/grid_stationary.h"
 #include "grid/mesh_runs.h"
 #include "grid/stationary_box.h"
+#include "grid/stationary_trim.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
 #include "problem/drift_facts.h"
@@ -47,6 +48,8 @@ static const double WALL_DEPTH = -20; /* a note is given when v on the walls is 
 
 /* Of the inner box of a stationary density in the plane, which needs no time steps. */
 enum { INNER_PER_WIDTH = 20, LEAST_INNER = 96, MOST_INNER = 208 };
+/* The same where the noise is a tensor, whose cells are even. */
+enum { TENSOR_LEAST = 144, TENSOR_MOST = 208 };
 /* And in space, where elimination takes time like the seventh power. */
 enum { SPACE_CELLS = 48 };
 
@@ -135,9 +138,11 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
     const double late = zoom ? hb_zoom_sigma(zoom, zoom->tau_end / 2) / zoom->sigma_end : 0.5;
     if (all_is_given(r, dim, box)) {
         /* nothing is left to choose */
-    } else if (r->stationary)
+    } else if (r->stationary) {
         HB_TRY(hb_grid_box_stationary(r->context, r->problem, r->n_at, r->at, box));
-    else
+        if (hb_tensor_is_needed(r->problem))
+            HB_TRY(hb_grid_box_trim(r->context, r->problem, r->n_at, r->at, box));
+    } else
         HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, zoom ? ZOOM_STEP : 0,
                                   r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
@@ -151,6 +156,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         double wanted = ceil(finer * DEFAULTS[dim - 1].per_width * span / box->width[a]);
         const int longer = dim == 1 && hb_tensor_is_needed(r->problem) ? LONG_TAILS : 1;
         wanted = fmin(fmax(wanted, DEFAULTS[dim - 1].least), DEFAULTS[dim - 1].most * longer);
+        if (r->stationary && dim == 2 && hb_tensor_is_needed(r->problem))
+            wanted = fmin(fmax(INNER_PER_WIDTH * span / box->width[a], TENSOR_LEAST), TENSOR_MOST);
         if (r->stationary && dim == 3) wanted = SPACE_CELLS;
         cells[a] = r->settings.points[a] ? r->settings.points[a] : (int)wanted;
         cells[a] = (cells[a] + 3) / 4 * 4;
@@ -362,9 +369,12 @@ static hb_status build(const request *r, hb_grid *grid)
                           &grid->flaws));
     HB_TRY(mind_tensor(r, grid));
     if (r->zoom) HB_TRY(hb_zoom_flaws(r->context, r->zoom, box.low, box.high, &grid->flaws));
-    for (int a = 0; a < dim; a++)
-        if (r->stationary && dim == 2 && axes[a].pieces == 1 && !r->settings.points[a])
+    for (int a = 0; a < dim && r->stationary; a++) {
+        if (grid->tensor && dim > 1) /* whose chain goes along diagonals */
+            axes[a] = hb_axis_even(cells[a], box.low[a], box.high[a]);
+        else if (dim == 2 && axes[a].pieces == 1 && !r->settings.points[a])
             axes[a] = hb_grid_graded_axis(&box, a, inner_cells(&box, a));
+    }
     grid->info.dim = dim;
     grid->info.tau = r->tau_end;
     grid->tolerance =
@@ -460,7 +470,7 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
                  .at = at};
     HB_CHECK(context, r.stationary || hb_problem_initial_kind(problem) != HB_INITIAL_KIND_NONE,
              HB_ERROR_ARGUMENT, "the problem has no initial density; a grid needs one");
-    HB_CHECK(context, !r.stationary || hb_problem_is_autonomous(problem), HB_ERROR_ARGUMENT,
+    HB_CHECK(context, !r.stationary || hb_tensor_is_steady(problem), HB_ERROR_ARGUMENT,
              "time is inf, but drift or noise depend on t; there is no stationary density");
     HB_SIZED_READ(context, hb_grid_settings, settings, &r.settings);
     if (r.stationary) {

@@ -5,6 +5,7 @@
  * In space elimination on the finest mesh would take too long. There time steps go on from what the other two say about
  * it, one relaxation time, two, four, ..., until the largest rate times the relaxation time is small; that product is
  * part of the error.
+ * Where the noise is a tensor the chain of coarser and coarser blocks does that (chain_levels.c).
  * The box has walls without flux. What lies beyond them is estimated by the integral of u over each wall times half
  * the span across, which is right for u = |x|^-2 and too much for all that falls faster, and is added to the error of
  * ln u.
@@ -13,6 +14,8 @@
 #include "grid/grid_stationary.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "grid/chain_levels.h"
+#include "grid/chain_rates.h"
 #include "grid/null_vector.h"
 #include "grid/time_stepper.h"
 
@@ -26,19 +29,21 @@ static const double STEP_TOLERANCE = 1e-5;
 static const double ENOUGH = 1e-4, MOST_LEFT = 1e-2; /* of ln u, in a relaxation time */
 static const double BULK = 12;                       /* depth of ln u where rates are looked at */
 static const double MOST_GUESS = 3;
+static const double LEAST_RAISED = 6; /* depth where the noise of a chain may be changed */
 
 static const double EXACT = 1e-13; /* in place of a tolerance in time: rounding */
 /* Of the mass, beyond the walls, by mesh: coarse ones spread it by themselves. */
 static const double MOST_BEYOND[] = {0.01, 0.1, 0.5};
 
-static hb_status mesh_vector(hb_grid *grid, const hb_problem *problem, int m, double *v)
+static hb_status mesh_vector(hb_grid *grid, const hb_problem *problem, int m, hb_chain_hints *hints,
+                             double *v)
 {
     hb_scheme *scheme;
     HB_TRY(hb_scheme_create(grid->context, problem, &grid->mesh[m], &scheme));
     hb_status status = HB_OK;
     if (grid->flaws.jumps || grid->flaws.kinks) status = hb_scheme_mind_breaks(scheme);
     if (status == HB_OK)
-        status = hb_null_vector(grid->context, scheme, grid->bulk, v,
+        status = hb_null_vector(grid->context, scheme, hints, grid->bulk, v,
                                 m == HB_GRID_MESHES - 1 ? &grid->info.relaxation : NULL);
     hb_scheme_destroy(scheme);
     return status;
@@ -173,6 +178,27 @@ static hb_status settle(settling *s)
     return HB_OK;
 }
 
+/* The same for a tensor, by cycles over coarser chains. */
+static hb_status cycle_mesh(hb_grid *grid, const hb_problem *problem, hb_chain_hints *hints,
+                            const double *middle, const double *coarse, double *v)
+{
+    settling s = {.grid = grid, .v = v};
+    hb_chain_rates rates = {0};
+    hb_workspace work;
+    double left = INFINITY;
+    HB_TRY(HB_WORKSPACE(grid->context, &work, HB_ARRAY(s.middle, grid->mesh[1].size),
+                        HB_ARRAY(s.coarse, grid->mesh[2].size)));
+    hb_status status = hb_scheme_create(grid->context, problem, &grid->mesh[0], &s.scheme);
+    if (status == HB_OK) status = hb_chain_rates_create(grid->context, s.scheme, hints, &rates);
+    if (status == HB_OK) status = guess(&s, middle, coarse);
+    if (status == HB_OK) status = hb_chain_levels(grid->context, &grid->mesh[0], &rates, v, &left);
+    grid->tolerance = left;
+    hb_chain_rates_destroy(&rates);
+    hb_scheme_destroy(s.scheme);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
 static hb_status settle_mesh(hb_grid *grid, const hb_problem *problem, const double *middle,
                              const double *coarse, double *v)
 {
@@ -198,15 +224,44 @@ static int takes_too_long(const hb_mesh *mesh)
     return hb_null_vector_work(mesh) > MOST_WORK;
 }
 
-hb_status hb_grid_stationary_meshes(hb_grid *grid, const hb_problem *problem,
-                                    double *const *const out[HB_GRID_MESHES])
+/* The coarsest mesh says where the density is deep; there a tensor need not be followed to the letter. */
+static hb_status look_for_depth(hb_grid *grid, const hb_problem *problem, double *depth,
+                                hb_chain_hints *hints)
 {
-    grid->tolerance = EXACT;
+    const hb_mesh *mesh = &grid->mesh[2];
+    double top = -INFINITY;
+    HB_TRY(mesh_vector(grid, problem, 2, hints, depth));
+    for (size_t i = 0; i < mesh->size; i++) top = fmax(top, depth[i]);
+    for (size_t i = 0; i < mesh->size; i++) depth[i] = top - depth[i];
+    *hints = (hb_chain_hints){.mesh = mesh, .depth = depth, .raised = INFINITY};
+    return HB_OK;
+}
+
+static hb_status check_raised(hb_grid *grid, const hb_chain_hints *hints)
+{
+    char text[100];
+    grid->raised = hints->raised;
+    grid->uneven |= hints->uneven;
+    HB_CHECK(grid->context, grid->raised > LEAST_RAISED, HB_ERROR_ARGUMENT,
+             "time is inf, but at x = %s, where there is mass, the noise does not reach every "
+             "direction or nearly so; give a long finite time, with the method grid",
+             hb_mesh_place_text(grid->info.dim, hints->place, sizeof text, text));
+    return HB_OK;
+}
+
+static hb_status solve_meshes(hb_grid *grid, const hb_problem *problem, hb_chain_hints *hints,
+                              double *const *const out[HB_GRID_MESHES])
+{
     for (int m = HB_GRID_MESHES - 1; m >= 0; m--) {
-        if (m == 0 && takes_too_long(&grid->mesh[0]))
+        hints->fine = m == 0;
+        const int late = m == 0 && takes_too_long(&grid->mesh[0]);
+        if (late && grid->tensor)
+            HB_TRY(cycle_mesh(grid, problem, hints, out[1][0], out[2][0], out[0][0]));
+        else if (late)
             HB_TRY(settle_mesh(grid, problem, out[1][0], out[2][0], out[0][0]));
         else
-            HB_TRY(mesh_vector(grid, problem, m, out[m][0]));
+            HB_TRY(mesh_vector(grid, problem, m, hints, out[m][0]));
+        if (grid->tensor) HB_TRY(check_raised(grid, hints));
         move_bulk(grid, m, out[m][0]);
         HB_TRY(check_walls(grid, m, out[m][0]));
         HB_CHECK(grid->context, !(hb_seconds() > grid->deadline), HB_ERROR_NUMERICAL,
@@ -215,6 +270,22 @@ hb_status hb_grid_stationary_meshes(hb_grid *grid, const hb_problem *problem,
                  grid->max_time);
     }
     return HB_OK;
+}
+
+hb_status hb_grid_stationary_meshes(hb_grid *grid, const hb_problem *problem,
+                                    double *const *const out[HB_GRID_MESHES])
+{
+    hb_chain_hints hints = {.raised = INFINITY};
+    void *depth = NULL; // (mesh[2].size)
+    hb_status status = HB_OK;
+    grid->tolerance = EXACT;
+    if (grid->tensor) {
+        HB_TRY(hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &depth));
+        status = look_for_depth(grid, problem, depth, &hints);
+    }
+    if (status == HB_OK) status = solve_meshes(grid, problem, &hints, out);
+    hb_release(grid->context, depth);
+    return status;
 }
 
 hb_status hb_grid_stationary_walls(hb_grid *grid)
@@ -226,9 +297,11 @@ hb_status hb_grid_stationary_walls(hb_grid *grid)
 double hb_grid_stationary_bytes(const hb_grid *grid)
 {
     double most = 0;
-    for (int m = takes_too_long(&grid->mesh[0]); m < HB_GRID_MESHES; m++)
-        most = fmax(most, hb_null_vector_bytes(&grid->mesh[m]) + hb_scheme_bytes(&grid->mesh[m]));
-    if (takes_too_long(&grid->mesh[0]))
+    const int steps = takes_too_long(&grid->mesh[0]);
+    for (int m = steps; m < HB_GRID_MESHES; m++)
+        most = fmax(most, hb_null_vector_bytes(&grid->mesh[m]) + hb_scheme_bytes(&grid->mesh[m]) +
+                              hb_chain_rates_bytes(&grid->mesh[m], grid->tensor));
+    if (steps)
         most = fmax(most, hb_stepper_bytes(&grid->mesh[0]) + hb_scheme_bytes(&grid->mesh[0]));
     return most;
 }

@@ -1,7 +1,7 @@
-/* The stationary state of the fitted scheme, by elimination of its nodes.
+/* The stationary state of a scheme, by elimination of its nodes.
  *
  * The masses p_i of the cells follow dp_j/dtau = sum_i p_i q_ij - p_j sum_k q_jk with rates q_ij >= 0 between neighbours
- * (fitted_scheme.c): a Markov chain. Node after node is taken out of it, here from the last,
+ * (chain_rates.c): a Markov chain. Node after node is taken out of it, here from the last,
  *     s_k = sum_{j<k} q_kj,    f_ik = q_ik/s_k,    q_ij += f_ik q_kj    (i, j < k),
  * which leaves the chain that is seen when it is in the others, and in the end p_k = sum_{i<k} p_i f_ik puts them back
  * (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33, 1985). There are only sums of positive numbers: every
@@ -19,15 +19,17 @@
 #include "grid/null_vector.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
-#include "grid/scheme_body.h"
+#include "base/memory.h"
 
 #include <lapacke.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 4, SPACE = 6, SWEEPS = 16, REPORT_EVERY = 1024 };
 
 static const double LEAST_SHARE = 1e-280; /* of the rate of an edge that goes back: none is 0 */
+static const double MOST_WORK = 2.5e11;   /* operations; where directions reach far */
 static const double LOSS =
     1e-3; /* of 1/variance: the rate at which nodes lose mass in the iteration */
 static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told from 0 */
@@ -35,6 +37,7 @@ static const double LEAST_RATE = 1e-9; /* of the loss: slower ones are not told 
 typedef struct chain {
     hb_context *context;
     const hb_mesh *mesh;
+    const hb_chain_rates *rates;
     size_t n, band, width;    /* width of a row: 2 (band + BLOCK) + 1 */
     size_t middle;            /* of a row: its own node */
     size_t place[3];          /* distance of neighbours along an axis in the order of the chain */
@@ -64,7 +67,26 @@ static size_t place_of(const chain *c, size_t node)
     return place;
 }
 
-/* place[dim] and the band of this order. */
+/* From a node to that at an offset, in the order of the chain. */
+static long distance(const size_t *place, const int *offset)
+{
+    long sum = 0;
+    for (int a = 0; a < 3; a++) sum += offset[a] * (long)place[a];
+    return sum;
+}
+
+/* The farthest that a direction reaches. */
+static size_t band_of(const hb_chain_rates *rates, const size_t *place)
+{
+    long band = 1;
+    for (int k = 0; k < rates->count; k++) {
+        const long reach = labs(distance(place, rates->offset[k]));
+        band = reach > band ? reach : band;
+    }
+    return (size_t)band;
+}
+
+/* place[3] and the band of this order, when only neighbours along the axes meet. */
 static size_t order_axes(const hb_mesh *mesh, size_t *place)
 {
     int by_length[3] = {0, 1, 2};
@@ -76,6 +98,7 @@ static size_t order_axes(const hb_mesh *mesh, size_t *place)
                 by_length[l] = other;
             }
     size_t step = 1;
+    for (int a = 0; a < 3; a++) place[a] = 0;
     for (int k = mesh->dim - 1; k >= 0; k--) {
         place[by_length[k]] = step;
         step *= (size_t)mesh->nodes[by_length[k]];
@@ -99,32 +122,24 @@ double hb_null_vector_work(const hb_mesh *mesh)
 
 /* ---- the rates -------------------------------------------------------------------------------- */
 
-static void read_strand(chain *c, const hb_scheme *s, int axis, const hb_strand *strand)
+/* No rate of an edge is 0: parts of the mesh that nothing leaves would not meet. */
+static void read_direction(chain *c, int k)
 {
-    for (size_t k = 0; k + 1 < strand->n; k++) {
-        const double below = hb_mesh_cell(c->mesh, axis, (int)k),
-                     above = hb_mesh_cell(c->mesh, axis, (int)k + 1);
-        for (size_t r = 0; r < strand->width; r++) {
-            const size_t entry = strand->offset + k * strand->pad + r;
-            const size_t i = place_of(c, strand->node + k * strand->step + r * strand->apart);
-            const size_t j = i + c->place[axis];
-            const double up = s->gain_down[axis][entry] * above / below,
-                         down = s->gain_up[axis][entry] * below / above;
-            *rate_from(c, i, j) = fmax(up, LEAST_SHARE * down);
-            *rate_from(c, j, i) = fmax(down, LEAST_SHARE * up);
-        }
+    const hb_chain_rates *rates = c->rates;
+    const size_t step = (size_t)distance(c->place, rates->offset[k]);
+    for (size_t node = 0; node < c->n; node++) {
+        const double up = rates->up[k][node], down = rates->down[k][node];
+        if (!(up + down > 0)) continue;
+        const size_t i = place_of(c, node), j = i + step;
+        *rate_from(c, i, j) = fmax(up, LEAST_SHARE * down);
+        *rate_from(c, j, i) = fmax(down, LEAST_SHARE * up);
     }
 }
 
-/* The scheme has its coefficients. */
-static void read_rates(chain *c, const hb_scheme *s)
+static void read_rates(chain *c)
 {
     memset(c->q, 0, c->n * c->width * sizeof *c->q);
-    for (int a = 0; a < c->mesh->dim; a++)
-        for (size_t i = 0; i < hb_mesh_strands(c->mesh, a); i++) {
-            const hb_strand strand = hb_mesh_strand(c->mesh, a, i);
-            read_strand(c, s, a, &strand);
-        }
+    for (int k = 0; k < c->rates->count; k++) read_direction(c, k);
 }
 
 /* ---- elimination ------------------------------------------------------------------------------ */
@@ -283,13 +298,9 @@ static size_t node_near(const hb_mesh *mesh, const double *x)
     return node;
 }
 
-/* One rate is asked for, at any v, so that the scheme has its coefficients. */
-static hb_status find_vector(chain *c, hb_scheme *scheme, const double *bulk, double *v)
+static hb_status find_vector(chain *c, const double *bulk, double *v)
 {
-    int finite;
-    memset(v, 0, c->n * sizeof *v);
-    HB_TRY(hb_scheme_rate(scheme, 0, v, c->p, &finite));
-    read_rates(c, scheme);
+    read_rates(c);
     HB_TRY(eliminate_all(c, place_of(c, node_near(c->mesh, bulk))));
     read_masses(c, v);
     return HB_OK;
@@ -394,7 +405,7 @@ static double iterate(const chain *c, double loss)
 }
 
 /* p and the factors of the chain are there; the factors are made anew, with the loss. */
-static hb_status find_relaxation(chain *c, hb_scheme *scheme, double *relaxation)
+static hb_status find_relaxation(chain *c, double *relaxation)
 {
     double spread = 0;
     for (int a = 0; a < c->mesh->dim; a++) {
@@ -407,7 +418,7 @@ static hb_status find_relaxation(chain *c, hb_scheme *scheme, double *relaxation
         spread += product(c, c->w[0], c->w[0]);
     }
     const double loss = LOSS / spread;
-    read_rates(c, scheme);
+    read_rates(c);
     for (size_t k = 0; k < c->n; k++) c->loss[k] = loss;
     HB_TRY(eliminate(c, c->n - 1, 0));
     c->out[0] = c->loss[0];
@@ -417,14 +428,19 @@ static hb_status find_relaxation(chain *c, hb_scheme *scheme, double *relaxation
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, const double *bulk, double *v,
-                         double *relaxation)
+static hb_status find_all(hb_context *context, const hb_mesh *mesh, const hb_chain_rates *rates,
+                          const double *bulk, double *v, double *relaxation)
 {
-    chain c = {.context = context, .mesh = hb_scheme_mesh(scheme)};
-    c.n = c.mesh->size;
-    c.band = order_axes(c.mesh, c.place);
+    chain c = {.context = context, .mesh = mesh, .rates = rates, .n = mesh->size};
+    order_axes(mesh, c.place);
+    c.band = band_of(rates, c.place);
     c.middle = c.band + BLOCK;
     c.width = 2 * c.middle + 1;
+    HB_CHECK(context, 2 * (double)c.n * (double)c.band * (double)c.band <= MOST_WORK,
+             HB_ERROR_NUMERICAL,
+             "the noise is so uneven along slanted directions that the elimination on %zu nodes "
+             "would take too long; give fewer points, or a long finite time",
+             c.n);
     const size_t extra = relaxation ? c.n : 0;
     double *loss;
     hb_array arrays[SPACE + 7] = {HB_ARRAY(c.q, c.n * c.width), HB_ARRAY(c.out, c.n),
@@ -432,9 +448,25 @@ hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, const double *b
                                   HB_ARRAY(c.b, extra),         HB_ARRAY(loss, extra)};
     for (int m = 0; m <= SPACE; m++) arrays[6 + m] = (hb_array)HB_ARRAY(c.w[m], extra);
     HB_TRY(hb_workspace_carve(context, SPACE + 7, arrays, &c.work));
-    hb_status status = find_vector(&c, scheme, bulk, v);
+    hb_status status = find_vector(&c, bulk, v);
     c.loss = relaxation ? loss : NULL;
-    if (status == HB_OK && relaxation) status = find_relaxation(&c, scheme, relaxation);
+    if (status == HB_OK && relaxation) status = find_relaxation(&c, relaxation);
     hb_workspace_destroy(&c.work);
     return status;
+}
+
+hb_status hb_null_vector(hb_context *context, hb_scheme *scheme, hb_chain_hints *hints,
+                         const double *bulk, double *v, double *relaxation)
+{
+    hb_chain_rates rates;
+    HB_TRY(hb_chain_rates_create(context, scheme, hints, &rates));
+    const hb_status status = find_all(context, hb_scheme_mesh(scheme), &rates, bulk, v, relaxation);
+    hb_chain_rates_destroy(&rates);
+    return status;
+}
+
+hb_status hb_null_vector_of(hb_context *context, const hb_mesh *mesh, const hb_chain_rates *rates,
+                            const double *bulk, double *v)
+{
+    return find_all(context, mesh, rates, bulk, v, NULL);
 }

@@ -8,11 +8,15 @@
  * reached are not seen.
  *
  * The width along an axis, which sets the number of points, is the least of the deviation and
- * (E max(0, -d_a F_a))^-1/2, to which a stable drift squeezes. */
+ * (E max(0, -d_a F_a)/D_aa)^-1/2, to which a stable drift squeezes; where the noise is a tensor, with its D_aa (1 else) and
+ * the lengths of tensor_noise.h. */
 #include "grid/stationary_box.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "grid/tensor_noise.h"
+#include "grid/tensor_scheme.h"
+#include "problem/noise.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -32,6 +36,8 @@ static const double SETTLED = 0.1;                 /* change of mean and spread,
 static const double STEP = 0.1;                    /* of 1/|Jacobian| */
 static const double FAR = 1e9;                     /* |x| that no path should reach */
 static const double INFLATION[] = {2.2, 1.8, 1.2}; /* of the noise, by dimension */
+/* Spreads, of the kicks of noise that grows: of the cloud itself, and of that with more noise. */
+static const double GENTLE = 2, FREE = 12;
 static const double MOST_OUT = 6; /* spans of the inner box that the walls may lie out */
 static const double BEYOND = 0.1; /* of the span between them, added at each end */
 static const double COARSER = 4;  /* cells outside the inner box, against those in it */
@@ -45,9 +51,15 @@ typedef struct cloud {
     uint64_t drawn; /* normals so far */
     double step;    /* in tau, and how many the last phase had */
     int steps;
-    double *x, *F, *normals; // (PARTICLES, d)
-    double *jacobian;        // (PARTICLES, d, d)
-    double *sizes;           // (PARTICLES)
+    double *x, *F;       // (PARTICLES, d)
+    size_t columns;      /* of the noise */
+    double *normals;     // (PARTICLES, columns or d)
+    int tensor;          /* the noise is no scalar: tau = t */
+    double *before;      // (PARTICLES, d)
+    double *G, *D;       // (PARTICLES, d, columns), (PARTICLES, d, d); of a tensor
+    double diffusion[3]; /* the mean of D_aa; 1 for a scalar */
+    double *jacobian;    // (PARTICLES, d, d)
+    double *sizes;       // (PARTICLES)
     double mean[3], deviation[3];
     double least[3], most[3], most_drift; /* since they were reset */
 } cloud;
@@ -56,7 +68,7 @@ typedef struct cloud {
 
 static hb_status draw(cloud *c)
 {
-    const size_t n = PARTICLES * c->d;
+    const size_t n = PARTICLES * (c->columns > c->d ? c->columns : c->d);
     HB_TRY(hb_random_normal(c->context, 1, HB_STREAM_GRID_BOX, c->drawn, n, c->normals));
     c->drawn += n;
     return HB_OK;
@@ -84,6 +96,21 @@ static void observe(cloud *c)
     }
 }
 
+/* The mean of D_aa over the middle of the particles: tails of a noise that grows do not count. */
+static hb_status find_diffusion(cloud *c)
+{
+    const size_t d = c->d;
+    for (size_t a = 0; a < d; a++) c->diffusion[a] = 1;
+    if (!c->tensor) return HB_OK;
+    HB_TRY(hb_problem_diffusion(c->context, c->problem, PARTICLES, c->x, 0, c->D, NULL));
+    for (size_t a = 0; a < d; a++) {
+        for (size_t i = 0; i < PARTICLES; i++) c->sizes[i] = c->D[(i * d + a) * d + a];
+        hb_sort(PARTICLES, c->sizes);
+        c->diffusion[a] = fmax(c->sizes[PARTICLES / 2], 1e-300);
+    }
+    return HB_OK;
+}
+
 /* A step that follows the drift where most particles are. */
 static hb_status choose_step(cloud *c)
 {
@@ -92,27 +119,48 @@ static hb_status choose_step(cloud *c)
                             c->jacobian));
     for (size_t i = 0; i < PARTICLES; i++) c->sizes[i] = hb_matrix_norm(d, c->jacobian + i * d * d);
     hb_sort(PARTICLES, c->sizes);
-    double spread = 0;
-    for (size_t a = 0; a < d; a++) spread = fmax(spread, c->deviation[a]);
-    c->step = fmin(STEP / fmax(c->sizes[PARTICLES / 2], 1e-300), STEP * spread * spread);
+    c->step = STEP / fmax(c->sizes[PARTICLES / 2], 1e-300);
+    double slowest = 0;
+    HB_TRY(find_diffusion(c));
+    for (size_t a = 0; a < d; a++)
+        slowest = fmax(slowest, c->deviation[a] * c->deviation[a] / c->diffusion[a]);
+    c->step = fmin(c->step, STEP * slowest);
     return HB_OK;
 }
 
 static hb_status escape(const cloud *c)
 {
+    if (c->tensor)
+        return hb_fail(c->context, HB_ERROR_ARGUMENT,
+                       "there is no stationary density, or its tails are too heavy for a grid: "
+                       "paths go on spreading; %s can be asked for",
+                       c->d == 1 ? "the method auto or a finite time" : "a finite time");
     return hb_fail(c->context, HB_ERROR_ARGUMENT,
                    "there is no stationary density: nothing holds the mass together, paths go on "
                    "spreading; a finite time can be asked for");
+}
+
+/* Noise that grows with x would throw particles out: a kick k goes k/(1 + (k/(r s))^2) far, s the spread. */
+static hb_status kick_gently(cloud *c, double size, double reach)
+{
+    memcpy(c->before, c->x, PARTICLES * c->d * sizeof *c->x);
+    HB_TRY(hb_tensor_kick(c->context, c->problem, PARTICLES, 0, size, c->normals, c->G, c->x));
+    for (size_t i = 0; i < PARTICLES * c->d; i++) {
+        const double kick = c->x[i] - c->before[i], part = kick / (reach * c->deviation[i % c->d]);
+        c->x[i] = c->before[i] + kick / (1 + part * part);
+    }
+    return HB_OK;
 }
 
 static hb_status move(cloud *c, double step, double inflation)
 {
     HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, 0, c->F, NULL, NULL, NULL));
     HB_TRY(draw(c));
+    const double kick = c->tensor ? 0 : inflation * sqrt(2 * step);
+    if (c->tensor) HB_TRY(kick_gently(c, inflation * sqrt(step), inflation > 1 ? FREE : GENTLE));
     for (size_t i = 0; i < PARTICLES * c->d; i++) {
         c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
-        c->x[i] += c->F[i] * step / (1 + fabs(c->F[i]) * step) +
-                   inflation * sqrt(2 * step) * c->normals[i];
+        c->x[i] += c->F[i] * step / (1 + fabs(c->F[i]) * step) + kick * c->normals[i];
         if (!(fabs(c->x[i]) < FAR)) return escape(c);
         const size_t a = i % c->d;
         c->least[a] = fmin(c->least[a], c->x[i]);
@@ -158,13 +206,17 @@ static hb_status settle(cloud *c)
 
 static hb_status find_widths(cloud *c, hb_grid_box *box)
 {
+    double lengths[3] = {INFINITY, INFINITY, INFINITY};
     HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, 0, NULL, NULL, NULL,
                             c->jacobian));
+    HB_TRY(find_diffusion(c));
+    if (c->tensor) hb_tensor_lengths(PARTICLES, (int)c->d, c->x, lengths);
     for (size_t a = 0; a < c->d; a++) {
         double squeeze = 0;
         for (size_t i = 0; i < PARTICLES; i++)
             squeeze += fmax(0, -c->jacobian[(i * c->d + a) * c->d + a]) / PARTICLES;
-        box->width[a] = fmin(c->deviation[a], 1 / sqrt(fmax(squeeze, 1e-300)));
+        box->width[a] = fmin(c->deviation[a], sqrt(c->diffusion[a] / fmax(squeeze, 1e-300)));
+        box->width[a] = fmin(box->width[a], lengths[a]);
         for (size_t i = 0; i < PARTICLES; i++) c->sizes[i] = c->x[i * c->d + a];
         hb_sort(PARTICLES, c->sizes);
         const double low = c->sizes[RARE], high = c->sizes[PARTICLES - 1 - RARE];
@@ -238,8 +290,13 @@ hb_status hb_grid_box_stationary(hb_context *context, const hb_problem *problem,
     const size_t d = (size_t)hb_problem_dim(problem), n = PARTICLES * d;
     cloud c = {.context = context, .problem = problem, .d = d};
     hb_workspace work;
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n), HB_ARRAY(c.normals, n),
-                        HB_ARRAY(c.jacobian, n * d), HB_ARRAY(c.sizes, PARTICLES)));
+    c.columns = hb_tensor_columns(problem);
+    c.tensor = hb_tensor_is_needed(problem);
+    const size_t m = c.columns > d ? c.columns : d;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n),
+                        HB_ARRAY(c.normals, PARTICLES * m), HB_ARRAY(c.jacobian, n * d),
+                        HB_ARRAY(c.G, n * m), HB_ARRAY(c.D, n * d), HB_ARRAY(c.before, n),
+                        HB_ARRAY(c.sizes, PARTICLES)));
     const hb_status status = choose(&c, n_at, at, out);
     hb_workspace_destroy(&work);
     return status;

@@ -6,6 +6,9 @@
  * and of its slope that times |grad D|. With a margin of W - D = 20 that is 6e-9. Of the layer at a wall, LAYER cells of the coarsest mesh, nothing is
  * known: its errors are infinite.
  *
+ * A stationary density has one more such place: where the noise had to be raised so that the grid's chain follows it
+ * (tensor_chain.c); what that changes goes the same way. It has no floor.
+ *
  * Floor. The start is lifted to, and held up at, e^-DEEPEST of its maximum (tensor_scheme.c). Nothing is
  * claimed within FLOOR_MARGIN of it.
  *
@@ -21,8 +24,11 @@ enum { LAYER = 1 };
 
 /* Of the errors of refinement: without them errors were up to 0.6 (v) and 1.2 (slopes) of the claims. */
 static const double V_FACTOR = 1.5, SLOPE_FACTOR = 2.5;
+static const double CHAIN_SLOPE_FACTOR = 2; /* beside that, of a chain: 0.9 of the claims with it */
 /* At a kink of D the score jumps: its errors beside it were up to 4.6 of the claims without this factor. */
 static const double KINK_FACTOR = 12;
+/* Where the directions of a chain change, errors were up to 2.2 (v) and 2.9 (slopes) of the claims without this factor. */
+static const double UNEVEN_FACTOR = 4;
 static const double WALL_FACTOR = 3;
 static const double MOST_CLAIMED = 1; /* of v; above, the answer is worth nothing */
 static const double TENTH = 10;
@@ -75,8 +81,10 @@ static void add_doubts(hb_grid *grid, int level, double wall, const double *dept
 {
     const hb_mesh *mesh = &grid->mesh[2];
     const size_t d = (size_t)mesh->dim;
-    const double kinks = grid->noise_kinks ? KINK_FACTOR : 1;
-    const double deepest = hb_tensor_deepest(mesh->dim) - FLOOR_MARGIN;
+    const double kinks = (grid->noise_kinks ? KINK_FACTOR : 1) * (grid->uneven ? UNEVEN_FACTOR : 1);
+    const double chain = grid->stationary ? CHAIN_SLOPE_FACTOR : 1;
+    const double deepest = grid->stationary ? (double)INFINITY /* the chain has no floor */
+                                            : hb_tensor_deepest(mesh->dim) - FLOOR_MARGIN;
     for (size_t i = 0; i < mesh->size; i++) {
         double *v_error = &grid->v_error[level][i];
         const double part = WALL_FACTOR * exp(depth[i] - wall);
@@ -86,7 +94,7 @@ static void add_doubts(hb_grid *grid, int level, double wall, const double *dept
         for (size_t a = 0; a < d; a++) {
             double *slope = &grid->slope_error[level][i * d + a];
             *slope = unknown ? INFINITY
-                             : SLOPE_FACTOR * kinks * *slope +
+                             : SLOPE_FACTOR * chain * kinks * *slope +
                                    part * growth_along(mesh, (int)a, i, depth);
         }
     }
@@ -96,7 +104,8 @@ hb_status hb_tensor_combine(hb_grid *grid, int level, double *middle, double *co
 {
     void *memory;
     HB_TRY(hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &memory));
-    const double wall = find_depths(&grid->mesh[2], coarse, memory);
+    double wall = find_depths(&grid->mesh[2], coarse, memory);
+    if (grid->stationary) wall = fmin(wall, grid->raised);
     const hb_status status = hb_grid_combine(grid, level, middle, coarse);
     if (status == HB_OK) add_doubts(grid, level, wall, memory);
     hb_release(grid->context, memory);

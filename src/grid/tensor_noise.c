@@ -7,6 +7,7 @@
  * A number to reproduce: deviations 1 and correlation 0.6 give the lengths sqrt(1 - 0.36) = 0.8. */
 #include "grid/tensor_noise.h"
 #include "base/context.h"
+#include "grid/grid_mesh.h"
 #include "problem/noise.h"
 
 #include <math.h>
@@ -24,6 +25,13 @@ hb_status hb_tensor_kick(hb_context *context, const hb_problem *problem, size_t 
     const size_t d = (size_t)hb_problem_dim(problem), m = hb_tensor_columns(problem);
     const int matrix = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
     HB_TRY(hb_problem_noise_factor(context, problem, matrix ? 1 : n, matrix ? NULL : x, t, G));
+    for (size_t k = 0; k < (matrix ? 1 : n) * d * m; k++) {
+        char text[100];
+        HB_CHECK(context, isfinite(G[k]), HB_ERROR_DOMAIN,
+                 "the noise is %g at x = %s, t = %g; it must be finite wherever paths may come",
+                 isnan(G[k]) ? (double)NAN : G[k],
+                 hb_mesh_place_text((int)d, x + k / (d * m) * d, sizeof text, text), t);
+    }
     for (size_t i = 0; i < n; i++)
         for (size_t a = 0; a < d; a++) {
             const double *row = G + ((matrix ? 0 : i) * d + a) * m;

@@ -2,7 +2,7 @@
  *
  * z_j = (x_j - shift_j)/scale_j. Everything else is in z: the process, balls, the reference. In the
  * units of x the noise of the process is then scale_j times larger in column j, a score s_j/scale_j, a
- * log-density less by sum ln scale_j. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
+ * log-density less by sum ln scale_j. A model of an SDE as typed has z = y of its frame (problem/frame.h), and is not scaled. A number to reproduce: two layers of width 256 after 2 + 8 inputs, and one output: 68865 parameters. */
 #include "base/context.h"
 #include "base/sized.h"
 #include "net/model_parts.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { MAX_FEATURES = 256, MAX_CLASSES = 4096, MAX_MODEL_DIM = 16384 };
+static const double MOST_TIME = 1e6; /* of a process whose unit of time is the user's */
 
 static hb_status check_info(hb_context *context, const hb_model_info *info)
 {
@@ -28,10 +29,11 @@ static hb_status check_info(hb_context *context, const hb_model_info *info)
     HB_CHECK(context, info->time_features >= 1 && info->time_features <= MAX_FEATURES,
              HB_ERROR_ARGUMENT, "time_features is %d; it must be 1 to %d", info->time_features,
              MAX_FEATURES);
-    HB_CHECK(context, info->tau_min > 0 && info->tau_max > info->tau_min && info->tau_max <= 100,
+    const double most = info->process == HB_PROCESS_DRIFT ? MOST_TIME : 100;
+    HB_CHECK(context, info->tau_min > 0 && info->tau_max > info->tau_min && info->tau_max <= most,
              HB_ERROR_ARGUMENT,
-             "tau_min is %g and tau_max is %g; they must be 0 < tau_min < tau_max <= 100",
-             info->tau_min, info->tau_max);
+             "tau_min is %g and tau_max is %g; they must be 0 < tau_min < tau_max <= %g",
+             info->tau_min, info->tau_max, most);
     return HB_OK;
 }
 
@@ -137,6 +139,11 @@ void hb_model_standardise(const hb_model *model, size_t n, const double *x, doub
 {
     if (!model || !x || !z) return;
     const size_t d = (size_t)model->info.dim;
+    const hb_frame *frame = hb_model_frame(model);
+    if (frame) { /* it does not move, and cannot fail */
+        hb_frame_to_y(model->context, frame, 0, n, x, z);
+        return;
+    }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             z[i * d + j] = (x[i * d + j] - model->shift[j]) / model->scale[j];
@@ -145,5 +152,41 @@ void hb_model_standardise(const hb_model *model, size_t n, const double *x, doub
 void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x)
 {
     const size_t d = (size_t)model->info.dim;
+    const hb_frame *frame = hb_model_frame(model);
+    if (frame) {
+        hb_frame_to_x(model->context, frame, 0, n, z, x);
+        return;
+    }
     for (size_t i = 0; i < n * d; i++) x[i] = model->shift[i % d] + model->scale[i % d] * z[i];
+}
+
+const hb_frame *hb_model_frame(const hb_model *model)
+{
+    return model->flow.drift ? hb_problem_frame_of(model->flow.drift) : NULL;
+}
+
+int hb_model_is_outside(const hb_model *model, const double *x)
+{
+    const hb_frame *frame = hb_model_frame(model);
+    int outside = 0;
+    for (int a = 0; frame && a < frame->dim; a++) {
+        if (isnan(x[a])) return 0;
+        outside |= !hb_axis_holds(&frame->axes[a], x[a]);
+    }
+    return outside;
+}
+
+void hb_model_volume(const hb_model *model, size_t n, const double *z, double *volume)
+{
+    const hb_frame *frame = hb_model_frame(model);
+    if (frame) {
+        hb_frame_volume(model->context, frame, 0, n, z, volume);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) volume[i] = model->log_scale;
+}
+
+const hb_problem *hb_model_problem(const hb_model *model)
+{
+    return model ? model->flow.drift : NULL;
 }

@@ -12,7 +12,10 @@
  * same sums along the directions w q, which in the data's axes are axes (w q); the reference gives -sum_r
  * (sum_j axes_rj^2 w_j^2)/V_r. A rotation then has the divergence (k/sigma^2)(w_1^2 - w_2^2) d^2N_2/dx^_1
  * dx^_2, and the helmholtz head, of two coordinates, takes both of them whatever the probes. With one
- * scale for all columns it is the divergence by z over its square. A number to reproduce: the standard
+ * scale for all columns it is the divergence by z over its square.
+ * Through a frame (problem/frame.c) the directions are q_i = L^-1 e_i/b_i(x_i), of row x, and the reference gives
+ * -sum_r (sum_i (L^-T axis_r)_i^2/b_i^2)/V_r; a rotation has (k/sigma^2) ((W_11 - W_22) d^2N_2/dx^_1 dx^_2 + W_12 (d^2N_2/dx^_2^2 -
+ * d^2N_2/dx^_1^2)), W = sum_i q_i q_i'; then sum_i (s_i b_i' + b_i'')/b_i is taken off. A number to reproduce: the standard
  * normal under OU has div s = -dim. */
 #include "base/context.h"
 #include "base/parallel.h"
@@ -29,6 +32,7 @@ typedef struct probe_scratch {
     hb_net_tape *tape;
     double *z;             // (block, dim)
     double *direction;     // (dim)
+    double *weight;        // (dim): 1/b of a row, under a frame
     hb_noise_level *level; // (block)
     float *input, *output; // (channels, block, inputs), (channels, block, outputs)
     uint32_t *words;       // (block, probes, dim)
@@ -43,7 +47,10 @@ typedef struct probe_job {
     int probes;
     uint64_t seed;
     int of_z;
-    const double *weight; // (dim): w, or NULL: 1
+    const double *weight;  // (dim): w, or NULL: 1
+    const hb_frame *frame; /* NULL: none */
+    const double *axes;    // (dim, dim): L^-T axis_r, under a frame
+    const double *score;   // (n, dim): of x, under a frame
     const double *x, *tau;
     const int *labels;
     const uint64_t *keys; // (n): from which the probes of a row follow; NULL: from its number
@@ -54,15 +61,17 @@ typedef struct probe_job {
 /* Whether the mixed derivative of a rotation is needed. */
 static int mixes(const probe_job *job)
 {
-    return job->weight && job->model->info.head == HB_HEAD_HELMHOLTZ;
+    return (job->weight || job->frame) && job->model->info.head == HB_HEAD_HELMHOLTZ;
 }
 
 static hb_net_jets jets_of(const probe_job *job)
 {
-    static const int both[1][2] = {{0, 1}};
+    static const int both[3][2] = {{0, 1}, {0, 0}, {1, 1}};
     const int p = (int)job->directions;
     return (hb_net_jets){.first = p,
-                         .pairs = mixes(job),
+                         .pairs = !mixes(job)  ? 0
+                                  : job->frame ? 3
+                                               : 1,
                          .pair = mixes(job) ? both : NULL,
                          .laplacian = job->model->info.head == HB_HEAD_SCORE ? 0 : p};
 }
@@ -75,8 +84,8 @@ static hb_status create_scratch(hb_context *context, probe_job *job, size_t thre
     const size_t block = job->block;
     HB_TRY(HB_WORKSPACE_EACH(
         context, work, job->of_thread, threads, HB_MEMBER(probe_scratch, z, block * d),
-        HB_MEMBER(probe_scratch, direction, d), HB_MEMBER(probe_scratch, level, block),
-        HB_MEMBER(probe_scratch, input, rows * job->inputs),
+        HB_MEMBER(probe_scratch, direction, d), HB_MEMBER(probe_scratch, weight, d),
+        HB_MEMBER(probe_scratch, level, block), HB_MEMBER(probe_scratch, input, rows * job->inputs),
         HB_MEMBER(probe_scratch, output, rows * job->outputs),
         HB_MEMBER(probe_scratch, words, block * job->directions * d),
         HB_MEMBER(probe_scratch, scratch, 2 * block * d), HB_MEMBER(probe_scratch, into, block * d),
@@ -100,6 +109,15 @@ static void weigh_direction(const probe_job *job, float *q, double *scratch)
         }
         q[r] = (float)sum;
     }
+}
+
+/* Direction q (dim) of x at a row x becomes one of y; scratch (dim). */
+static void enter_frame(const probe_job *job, const double *x, float *q, double *scratch)
+{
+    const size_t d = (size_t)job->model->info.dim;
+    for (size_t j = 0; j < d; j++) scratch[j] = (double)q[j];
+    hb_frame_vector_to_y(job->frame, x, scratch);
+    for (size_t j = 0; j < d; j++) q[j] = (float)scratch[j];
 }
 
 /* words (n, probes, dim) of rows first .. */
@@ -135,6 +153,10 @@ static hb_status fill_directions(probe_job *job, probe_scratch *own, size_t firs
     for (size_t k = 0; job->weight && k < p; k++)
         for (size_t i = 0; i < n; i++)
             weigh_direction(job, own->input + ((1 + k) * n + i) * in, own->direction);
+    for (size_t k = 0; job->frame && k < p; k++)
+        for (size_t i = 0; i < n; i++)
+            enter_frame(job, job->x + (first + i) * d, own->input + ((1 + k) * n + i) * in,
+                        own->direction);
     memset(own->input + (1 + p) * n * in, 0, (job->channels - 1 - p) * n * in * sizeof(float));
     return HB_OK;
 }
@@ -172,11 +194,51 @@ static double trace_in_axes(const probe_job *job, const probe_scratch *own, size
     return sum;
 }
 
+/* The same under a frame: H = Q^-T H_q Q^-1 from the channels H_q of 12, 11 and 22, Q = (q_1, q_2). */
+static double rotation_in_frame(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
+{
+    const float *q1 = own->input + (n + i) * job->inputs, *q2 = q1 + n * job->inputs;
+    const double a = (double)q1[0], c = (double)q1[1], b = (double)q2[0], e = (double)q2[1];
+    double h[3];
+    for (size_t k = 0; k < 3; k++) h[k] = (double)own->output[((3 + k) * n + i) * 2 + 1];
+    const double det = a * e - b * c, inverse[2][2] = {{e / det, -b / det}, {-c / det, a / det}};
+    double H[3]; /* 11, 12, 22 */
+    for (int k = 0; k < 3; k++) {
+        const int r = k / 2, s = (k + 1) / 2;
+        H[k] = inverse[0][r] * inverse[0][s] * h[1] + inverse[1][r] * inverse[1][s] * h[2] +
+               (inverse[0][r] * inverse[1][s] + inverse[1][r] * inverse[0][s]) * h[0];
+    }
+    return (a * a + b * b - c * c - e * e) * H[1] + (a * c + b * e) * (H[2] - H[0]);
+}
+
 /* (w_1^2 - w_2^2) d^2N_2/dx^_1 dx^_2; the channel has it times w_1 w_2. */
 static double rotation_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
 {
+    if (job->frame) return rotation_in_frame(job, own, n, i);
     const double w1 = job->weight[0], w2 = job->weight[1];
     return (w1 / w2 - w2 / w1) * (double)own->output[((1 + job->directions) * n + i) * 2 + 1];
+}
+
+/* -div of the reference's score of y, along the axes of x. */
+static double reference_in_frame(const probe_job *job, const probe_scratch *own, size_t row,
+                                 const hb_noise_level *c)
+{
+    const size_t d = (size_t)job->model->info.dim;
+    double sum = 0;
+    for (size_t j = 0; j < d; j++) {
+        double slope;
+        hb_axis_noise(&job->frame->axes[j], job->x[row * d + j], &own->weight[j], &slope);
+        own->weight[j] = 1 / own->weight[j];
+    }
+    for (size_t r = 0; r < d; r++) {
+        double share = 0;
+        for (size_t j = 0; j < d; j++) {
+            const double part = job->axes[r * d + j] * own->weight[j];
+            share += part * part;
+        }
+        sum += share / hb_model_variance(job->model, c, r);
+    }
+    return sum;
 }
 
 /* -div of the reference's score, over the same weights. */
@@ -214,7 +276,8 @@ static double trace_of_row(const probe_job *job, const probe_scratch *own, size_
     return sum;
 }
 
-static double divergence_of_row(const probe_job *job, const probe_scratch *own, size_t n, size_t i)
+static double divergence_of_row(const probe_job *job, const probe_scratch *own, size_t first,
+                                size_t n, size_t i)
 {
     const hb_model *model = job->model;
     const hb_noise_level *c = &own->level[i];
@@ -223,6 +286,11 @@ static double divergence_of_row(const probe_job *job, const probe_scratch *own, 
     double sum = hb_model_in_axes(model)
                      ? per * trace_in_axes(job, own, n, i)
                      : per * c->k / (size * c->sigma) * trace_of_row(job, own, n, i);
+    if (job->frame) {
+        const size_t at = (first + i) * (size_t)model->info.dim;
+        sum -= reference_in_frame(job, own, first + i, c);
+        return sum - hb_frame_bend(job->frame, job->x + at, job->score + at);
+    }
     sum -= reference_of_row(job, c);
     return job->of_z || job->weight ? sum : sum / (model->scale[0] * model->scale[0]);
 }
@@ -244,7 +312,8 @@ static hb_status probe_block(void *user, size_t index, int thread)
     HB_TRY(fill_directions(job, own, first, n));
     if (hb_model_in_axes(model)) scale_directions(job, own, n);
     HB_TRY(hb_net_forward(own->tape, model->parameters, n, own->input, own->output));
-    for (size_t i = 0; i < n; i++) job->divergence[first + i] = divergence_of_row(job, own, n, i);
+    for (size_t i = 0; i < n; i++)
+        job->divergence[first + i] = divergence_of_row(job, own, first, n, i);
     return HB_OK;
 }
 
@@ -321,6 +390,38 @@ static hb_status weights_of(hb_context *context, const hb_model *model, double *
     return HB_OK;
 }
 
+/* job.score is there; axes and the rest through the frame. */
+static hb_status measure_in_frame(hb_context *context, probe_job *job)
+{
+    const size_t d = (size_t)job->model->info.dim;
+    void *memory;
+    HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
+    double *axes = memory; // (dim, dim)
+    for (size_t k = 0; k < d * d; k++) axes[k] = (double)job->model->axes[k];
+    for (size_t r = 0; r < d; r++) hb_frame_covector_to_z(job->frame, axes + r * d);
+    job->axes = axes;
+    const hb_status status = measure(context, job);
+    hb_release(context, memory);
+    return status;
+}
+
+/* score NULL: not wanted. */
+static hb_status divergence_in_frame(hb_context *context, probe_job *job, double *score)
+{
+    const hb_model *model = job->model;
+    void *memory = NULL;
+    job->frame = hb_model_frame(model);
+    if (!score)
+        HB_TRY(hb_allocate(context, job->n * (size_t)model->info.dim, sizeof(double), &memory));
+    job->score = score ? score : memory;
+    hb_status status = HB_OK;
+    if (!score)
+        status = hb_model_score(context, model, job->n, job->x, job->tau, job->labels, memory);
+    if (status == HB_OK) status = measure_in_frame(context, job);
+    hb_release(context, memory);
+    return status;
+}
+
 hb_status hb_model_divergence(hb_context *context, const hb_model *model, int probes, uint64_t seed,
                               size_t n, const double *x, const double *tau, const int *labels,
                               double *score, double *divergence)
@@ -337,6 +438,7 @@ hb_status hb_model_divergence(hb_context *context, const hb_model *model, int pr
     HB_TRY(check(context, &job));
     if (score) HB_TRY(hb_model_score(context, model, n, x, tau, labels, score));
     if (n == 0) return HB_OK;
+    if (hb_model_frame(model)) return divergence_in_frame(context, &job, score);
     HB_TRY(weights_of(context, model, &weight));
     job.weight = weight;
     const hb_status status = measure(context, &job);

@@ -15,6 +15,7 @@
 #include "net/model_drift.h"
 #include "base/context.h"
 #include "net/model_parts.h"
+#include "problem/noise.h"
 #include "problem/problem_text.h"
 
 #include <math.h>
@@ -39,6 +40,37 @@ void hb_model_flow_level(const hb_model_flow *flow, double tau, hb_noise_level *
     memcpy(out->rate, rate, sizeof rate);
 }
 
+/* What is left of a noise that has no coordinates in which it is one number. */
+static hb_status check_noise(hb_context *context, const hb_problem *drift, int as_typed)
+{
+    const hb_noise_kind kind = hb_problem_noise_kind(drift);
+    const hb_frame *frame = hb_problem_frame_of(drift);
+    HB_CHECK(
+        context, kind != HB_NOISE_FIELD, HB_ERROR_ARGUMENT,
+        "the noise depends on x in a way that no change of coordinates removes, and a network "
+        "cannot be trained under it; row i of the noise may depend on x_i alone, by one factor "
+        "for all its entries, as 0.2*x[i] (docs/which-sdes.md); heatball solve --method grid "
+        "takes it for dim 1 to 3");
+    HB_CHECK(context, kind != HB_NOISE_MATRIX, HB_ERROR_ARGUMENT,
+             "the noise does not reach every direction, or reaches them so unevenly that the drift "
+             "becomes 100 times as steep where it is even, and a network cannot be trained under "
+             "it; give every axis noise of its own, or take heatball solve --method particles");
+    HB_CHECK(context, as_typed || !frame, HB_ERROR_ARGUMENT,
+             "the noise is not one number for all axes; as_typed must be 1 for it");
+    return HB_OK;
+}
+
+hb_status hb_model_check_drift(hb_context *context, const hb_problem *drift, int as_typed, int dim)
+{
+    HB_CHECK(context, hb_problem_dim(drift) == dim, HB_ERROR_ARGUMENT,
+             "the drift has %d components, but the data have %d columns", hb_problem_dim(drift),
+             dim);
+    HB_TRY(check_noise(context, drift, as_typed));
+    HB_CHECK(context, hb_problem_text(drift) && hb_problem_is_autonomous(drift), HB_ERROR_ARGUMENT,
+             "the drift must be given as text and must not depend on t, nor its noise");
+    return HB_OK;
+}
+
 void hb_model_flow_destroy(hb_model *model)
 {
     hb_problem_destroy(model->flow.drift);
@@ -57,11 +89,8 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
     hb_model_flow_destroy(model);
     hb_model_flow *flow = &model->flow;
     HB_TRY(hb_problem_of_text(model->context, drift, &flow->drift));
-    HB_CHECK(context, hb_problem_dim(flow->drift) == model->info.dim, HB_ERROR_ARGUMENT,
-             "the drift has %d components, but the data have %d columns",
-             hb_problem_dim(flow->drift), model->info.dim);
-    HB_CHECK(context, hb_problem_is_autonomous(flow->drift), HB_ERROR_ARGUMENT,
-             "the drift or its noise depends on t; a model needs a drift without t");
+    HB_TRY(hb_model_check_drift(context, flow->drift, hb_problem_has_unit(flow->drift),
+                                model->info.dim));
     HB_TRY(hb_allocate(model->context, knots * 2 * columns, sizeof(double), &memory));
     flow->table = memcpy(memory, table, knots * 2 * columns * sizeof(double));
     flow->knots = knots;
@@ -192,6 +221,10 @@ hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb
     const uint64_t values = hb_safetensors_count(file, "drift.moments");
     const uint64_t ends = hb_safetensors_count(file, "drift.ends");
     HB_CHECK(context, drift, HB_ERROR_FORMAT, "%s has no metadata drift", path);
+    for (size_t j = 0; j < (size_t)d; j++)
+        HB_CHECK(context, model->scale[j] == 1 && model->shift[j] == 0, HB_ERROR_FORMAT,
+                 "%s: column %zu has shift %g and scale %g; of a model of a drift they are 0 and 1",
+                 path, j + 1, model->shift[j], model->scale[j]);
     HB_CHECK(context, values % knot == 0 && values / knot >= 2 && values / knot <= MOST_KNOTS,
              HB_ERROR_FORMAT,
              "%s: its drift.moments has %llu values; it must be %llu for each knot", path,

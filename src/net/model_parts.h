@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "net/model_drift.h"
 #include "net/net.h"
+#include "problem/frame.h"
 
 #include <heatball/model.h>
 #include <math.h>
@@ -44,8 +45,16 @@ hb_status hb_model_set_reference(hb_context *context, hb_model *model, int stand
 hb_status hb_model_set_columns(hb_context *context, hb_model *model, const char *names);
 /* The scales, positive and finite, are in their place: their sum of logarithms and mean. */
 void hb_model_set_scales(hb_model *model);
-/* x (n, dim) = shift + scale z; x may be z. */
+/* x (n, dim) of z; x may be z. */
 void hb_model_to_data(const hb_model *model, size_t n, const double *z, double *x);
+/* The frame of a model of an SDE as typed, in whose coordinates z is; NULL: z is (x - shift)/scale. */
+const hb_frame *hb_model_frame(const hb_model *model);
+/* 1: x (dim) is known, and outside of the domain of that frame. */
+int hb_model_is_outside(const hb_model *model, const double *x);
+/* ln p(x) = ln p(z) - volume (n), at z (n, dim). */
+void hb_model_volume(const hb_model *model, size_t n, const double *z, double *volume);
+/* Why a process cannot have this drift and noise, as HB_ERROR_ARGUMENT; as_typed: where hb_problem_as_typed made it. */
+hb_status hb_model_check_drift(hb_context *context, const hb_problem *drift, int as_typed, int dim);
 int hb_model_inputs_count(const hb_model *model);
 /* tau[n] positive, labels[n] (may be NULL) of the model's classes or -1; the message names the
  * point. */
@@ -146,6 +155,9 @@ hb_status hb_model_divergence_of_z(hb_context *context, const hb_model *model, s
                                    double *divergence);
 hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t n, const double *z,
                               const double *tau, const int *labels, double *score);
+hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, size_t n,
+                                    const double *z, const double *tau, const int *labels,
+                                    double *log_density, double *gradient);
 
 /* ---- the score head in the data's axes (model_axes.c) ---- */
 

@@ -1,7 +1,8 @@
 /* A model asked: score, log-density, field, and the view that judges take.
  *
  * Points x are carried to z = (x - shift)/scale and results back: a score of x is the score of z
- * over scale, a log-density that of z minus sum ln scale. Points go in blocks of BLOCK rows, one
+ * over scale, a log-density that of z minus sum ln scale; of an SDE as typed both go through its frame, outside of whose
+ * domain the log-density is -inf and there is no score. Points go in blocks of BLOCK rows, one
  * task each on a tape of its thread; samples in blocks of SAMPLE_BLOCK, so that few of them keep more
  * than one thread busy. A row is alone in the products (net_product.c), so neither the threads nor the
  * rows that it is asked with change a bit of its answer.
@@ -117,6 +118,19 @@ static void enter(const question *q, const view_scratch *own, size_t first, size
     }
 }
 
+/* Log-densities from z to x. A row that is outside has z of NaN. */
+static void leave_frame(const question *q, const view_scratch *own, size_t first, size_t n,
+                        double *value)
+{
+    const size_t d = (size_t)q->model->info.dim;
+    for (size_t i = 0; i < n; i++) {
+        double volume;
+        hb_model_volume(q->model, 1, own->z + i * d, &volume);
+        value[i] -= volume;
+        if (hb_model_is_outside(q->model, q->x + (first + i) * d)) value[i] = -INFINITY;
+    }
+}
+
 static hb_status answer_block(void *user, size_t index, int thread)
 {
     const question *q = user;
@@ -125,15 +139,20 @@ static hb_status answer_block(void *user, size_t index, int thread)
     const size_t d = (size_t)model->info.dim, block = q->scorer->block, first = index * block;
     const size_t n = q->n - first < block ? q->n - first : block;
     const double log_scale = q->of_z ? 0 : model->log_scale;
+    const hb_frame *frame = q->of_z ? NULL : hb_model_frame(model);
     const hb_points points = {n, own->z, own->level, own->labels};
     enter(q, own, first, n);
     HB_TRY(hb_model_tape_forward(own->tape, model->parameters, &points, own->w, own->score));
     for (size_t i = 0; q->score && i < n * d; i++)
         q->score[first * d + i] = (double)own->score[i] / (q->of_z ? 1 : model->scale[i % d]);
+    if (frame && q->score)
+        HB_TRY(hb_frame_score(model->context, frame, 0, n, q->x + first * d, q->score + first * d,
+                              NULL));
     if (!q->log_density) return HB_OK;
     double *value = q->log_density + first;
     HB_TRY(hb_model_reference(model, &points, own->scratch, value, NULL));
     for (size_t i = 0; i < n; i++) value[i] += (double)own->w[i] - log_scale;
+    if (frame) leave_frame(q, own, first, n, value);
     return HB_OK;
 }
 
@@ -195,6 +214,17 @@ hb_status hb_model_score_of_z(hb_context *context, const hb_model *model, size_t
     question q = at_rows(model, n, z, tau, labels);
     q.of_z = 1;
     q.score = score;
+    return ask(context, &q);
+}
+
+hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, size_t n,
+                                    const double *z, const double *tau, const int *labels,
+                                    double *log_density, double *gradient)
+{
+    question q = at_rows(model, n, z, tau, labels);
+    q.of_z = 1;
+    q.score = gradient;
+    q.log_density = log_density;
     return ask(context, &q);
 }
 

@@ -207,8 +207,16 @@ hb_status hb_lag_stationary(hb_context *context, const hb_problem *problem,
         task.n_start = n;
     }
     HB_TRY(hb_lag_rates(&task, rates));
+    hb_status status = probe_rest(&task, FIRST / rates[1], &rest);
+    if (status == HB_ERROR_NUMERICAL && task.n_start == 0) {
+        /* A wide start may explode, or be slow; what is stationary does not depend on it. */
+        task.start = points;
+        task.n_start = n;
+        HB_TRY(hb_lag_rates(&task, rates));
+        status = probe_rest(&task, FIRST / rates[1], &rest);
+    }
+    HB_TRY(status);
     const double first = FIRST / rates[1];
-    HB_TRY(probe_rest(&task, first, &rest));
     hb_lag_horizon horizon = {.n_ends = ENDS, .step = first, .halves = 1, .round = ROUND};
     const double begin = WAIT * rest;
     for (int k = 0; k < ENDS; k++) horizon.end[k] = begin * (1 + (double)(k + 1) / ENDS);

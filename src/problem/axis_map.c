@@ -290,6 +290,20 @@ void hb_axis_noise(const hb_axis_map *map, double x, double *b, double *slope)
     }
 }
 
+double hb_axis_noise_bend(const hb_axis_map *map, double x)
+{
+    const double w = map->width, b = hypot(w, x - map->center);
+    switch (map->kind) {
+    case HB_AXIS_SAME:
+    case HB_AXIS_RISE:
+    case HB_AXIS_FALL: return 0;
+    case HB_AXIS_TANH: return -2;
+    case HB_AXIS_SINH: return w / b * (w / b) / b;
+    case HB_AXIS_TABLE: return hb_axis_table_bend(map->table, x);
+    }
+    return NAN;
+}
+
 hb_node hb_axis_x_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
 {
     const hb_node c = hb_build_constant(graph, map->center),

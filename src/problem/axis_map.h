@@ -37,6 +37,7 @@ double hb_axis_to_y(const hb_axis_map *map, double x); /* NaN outside */
 double hb_axis_to_x(const hb_axis_map *map, double y);
 double hb_axis_log_noise(const hb_axis_map *map, double y); /* ln b */
 void hb_axis_noise(const hb_axis_map *map, double x, double *b, double *slope);
+double hb_axis_noise_bend(const hb_axis_map *map, double x); /* the second derivative of b */
 /* x, b and db/dx as nodes of y. */
 hb_node hb_axis_x_node(const hb_axis_map *map, hb_graph *graph, hb_node y);
 hb_node hb_axis_b_node(const hb_axis_map *map, hb_graph *graph, hb_node y);

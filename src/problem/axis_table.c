@@ -320,6 +320,13 @@ void hb_axis_table_noise(const hb_axis_table *t, double x, double *b, double *sl
     *slope = values[1];
 }
 
+double hb_axis_table_bend(const hb_axis_table *t, double x)
+{
+    double values[3];
+    noise_at(t, x, values);
+    return values[2];
+}
+
 /* ---- formulas ---- */
 
 hb_node hb_axis_table_x_node(const hb_axis_table *table, hb_graph *graph, hb_node y)

@@ -3,7 +3,8 @@
  *     z_i = int dx_i/b_i,   y = L^-1 z,   ln u_x = ln u_y - sum ln b_i - ln |det L|
  *     score_z = L^-T score_y,   score_x,i = (score_z,i - b_i'(x_i))/b_i(x_i)
  * The errors of the components of score_y may hang together in any way, so that the error of score_z,i is bounded by
- * sum_j |L^-T|_ij e_j.
+ * sum_j |L^-T|_ij e_j. The divergence is, q_i = L^-1 e_i/b_i being the direction in y of axis i of x,
+ *     div_x score_x = sum_i q_i' (d score_y/dy) q_i - sum_i (score_x,i b_i' + b_i'')/b_i.
  * A number to reproduce: y = ln x, u_y = N(0, 1): at x = 2 ln u_x = -1.1591646 - ln 2, score_x = (-ln 2 - 1)/2. */
 #include "problem/frame.h"
 #include "base/context.h"
@@ -48,21 +49,19 @@ hb_status hb_frame_matrix(hb_context *context, const hb_frame *frame, double t, 
     return HB_OK;
 }
 
-/* L(t) in memory that the caller releases; *L stays NULL where it is the identity. */
-static hb_status matrix_at(hb_context *context, const hb_frame *frame, double t, double **L)
+/* L(t); *L stays NULL where it is the identity. *own is memory that the caller releases, of a frame that moves only. */
+static hb_status matrix_at(hb_context *context, const hb_frame *frame, double t, const double **L,
+                           void **own)
 {
-    void *memory;
     const size_t d = (size_t)frame->dim;
-    *L = NULL;
-    if (!frame->scales) return HB_OK;
-    HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
-    const hb_status status = hb_frame_matrix(context, frame, t, memory);
-    if (status != HB_OK) {
-        hb_release(context, memory);
-        return status;
-    }
-    *L = memory;
-    return HB_OK;
+    *own = NULL;
+    *L = frame->moves ? NULL : frame->L;
+    if (!frame->moves || !frame->scales) return HB_OK;
+    HB_TRY(hb_allocate(context, d * d, sizeof(double), own));
+    const hb_status status = hb_frame_matrix(context, frame, t, *own);
+    if (status != HB_OK) hb_release(context, *own);
+    *L = *own;
+    return status;
 }
 
 /* ---- points ---- */
@@ -89,8 +88,9 @@ hb_status hb_frame_to_y(hb_context *context, const hb_frame *frame, double t, si
                         const double *x, double *y)
 {
     const size_t d = (size_t)frame->dim;
-    double *L;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     for (size_t i = 0; i < n; i++) {
         double *row = y + i * d;
         for (size_t a = 0; a < d; a++) row[a] = hb_axis_to_y(&frame->axes[a], x[i * d + a]);
@@ -99,7 +99,7 @@ hb_status hb_frame_to_y(hb_context *context, const hb_frame *frame, double t, si
         for (size_t a = 0; a < d; a++) outside |= isnan(row[a]);
         for (size_t a = 0; outside && a < d; a++) row[a] = NAN;
     }
-    hb_release(context, L);
+    hb_release(context, own);
     return HB_OK;
 }
 
@@ -107,15 +107,16 @@ hb_status hb_frame_to_x(hb_context *context, const hb_frame *frame, double t, si
                         const double *y, double *x)
 {
     const size_t d = (size_t)frame->dim;
-    double *L;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     if (x != y) memcpy(x, y, n * d * sizeof *x);
     for (size_t i = 0; i < n; i++) {
         double *row = x + i * d;
         if (L) times_lower(d, frame->turns, L, row);
         for (size_t a = 0; a < d; a++) row[a] = hb_axis_to_x(&frame->axes[a], row[a]);
     }
-    hb_release(context, L);
+    hb_release(context, own);
     return HB_OK;
 }
 
@@ -125,20 +126,22 @@ hb_status hb_frame_volume(hb_context *context, const hb_frame *frame, double t, 
                           const double *y, double *volume)
 {
     const size_t d = (size_t)frame->dim;
-    double *L, constant = 0;
-    void *memory;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    double constant = 0;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     for (size_t a = 0; L && a < d; a++) constant += log(fabs(L[a * d + a]));
-    hb_status status = hb_allocate(context, d, sizeof(double), &memory);
-    for (size_t i = 0; i < n && status == HB_OK; i++) {
-        double *z = memcpy(memory, y + i * d, d * sizeof *y); // (d)
-        if (L) times_lower(d, frame->turns, L, z);
+    for (size_t i = 0; i < n; i++) {
         volume[i] = constant;
-        for (size_t a = 0; a < d; a++) volume[i] += hb_axis_log_noise(&frame->axes[a], z[a]);
+        for (size_t a = 0; frame->bends && a < d; a++) {
+            double z = y[i * d + a];
+            if (L) z *= L[a * d + a];
+            for (size_t j = 0; L && frame->turns && j < a; j++) z += L[a * d + j] * y[i * d + j];
+            volume[i] += hb_axis_log_noise(&frame->axes[a], z);
+        }
     }
-    if (status == HB_OK) hb_release(context, memory);
-    hb_release(context, L);
-    return status;
+    hb_release(context, own);
+    return HB_OK;
 }
 
 /* ---- scores ---- */
@@ -160,8 +163,9 @@ hb_status hb_frame_score(hb_context *context, const hb_frame *frame, double t, s
                          const double *x, double *score, double *error)
 {
     const size_t d = (size_t)frame->dim;
-    double *L;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     for (size_t i = 0; i < n; i++) {
         double *s = score + i * d, *e = error ? error + i * d : NULL;
         if (L) solve_upper(d, frame->turns, L, s, e);
@@ -172,7 +176,7 @@ hb_status hb_frame_score(hb_context *context, const hb_frame *frame, double t, s
             if (e) e[a] /= b;
         }
     }
-    hb_release(context, L);
+    hb_release(context, own);
     return HB_OK;
 }
 
@@ -180,8 +184,9 @@ hb_status hb_frame_score_to_y(hb_context *context, const hb_frame *frame, double
                               const double *x, double *score)
 {
     const size_t d = (size_t)frame->dim;
-    double *L;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     for (size_t i = 0; i < n; i++) {
         double *s = score + i * d;
         for (size_t a = 0; frame->bends && a < d; a++) {
@@ -195,8 +200,36 @@ hb_status hb_frame_score_to_y(hb_context *context, const hb_frame *frame, double
             s[a] = sum;
         }
     }
-    hb_release(context, L);
+    hb_release(context, own);
     return HB_OK;
+}
+
+/* ---- slopes ---- */
+
+void hb_frame_vector_to_y(const hb_frame *frame, const double *x, double *v)
+{
+    for (int a = 0; frame->bends && a < frame->dim; a++) {
+        double b, slope;
+        hb_axis_noise(&frame->axes[a], x[a], &b, &slope);
+        v[a] /= b;
+    }
+    if (frame->L) solve_lower((size_t)frame->dim, frame->turns, frame->L, v);
+}
+
+void hb_frame_covector_to_z(const hb_frame *frame, double *v)
+{
+    if (frame->L) solve_upper((size_t)frame->dim, frame->turns, frame->L, v, NULL);
+}
+
+double hb_frame_bend(const hb_frame *frame, const double *x, const double *score)
+{
+    double sum = 0;
+    for (int a = 0; frame->bends && a < frame->dim; a++) {
+        double b, slope;
+        hb_axis_noise(&frame->axes[a], x[a], &b, &slope);
+        sum += (score[a] * slope + hb_axis_noise_bend(&frame->axes[a], x[a])) / b;
+    }
+    return sum;
 }
 
 /* ---- boxes ---- */
@@ -229,15 +262,16 @@ hb_status hb_frame_box_to_y(hb_context *context, const hb_frame *frame, double t
                             const double *high, double *y_low, double *y_high)
 {
     const size_t d = (size_t)frame->dim;
-    double *L;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     for (size_t a = 0; a < d; a++) {
         const hb_axis_map *map = &frame->axes[a];
         y_low[a] = low[a] > map->low ? hb_axis_to_y(map, low[a]) : -INFINITY;
         y_high[a] = high[a] < map->high ? hb_axis_to_y(map, high[a]) : INFINITY;
     }
     if (L) bound_lower(d, L, y_low, y_high);
-    hb_release(context, L);
+    hb_release(context, own);
     return HB_OK;
 }
 
@@ -245,8 +279,9 @@ hb_status hb_frame_box_to_x(hb_context *context, const hb_frame *frame, double t
                             const double *high, double *x_low, double *x_high)
 {
     const size_t d = (size_t)frame->dim;
-    double *L;
-    HB_TRY(matrix_at(context, frame, t, &L));
+    const double *L;
+    void *own;
+    HB_TRY(matrix_at(context, frame, t, &L, &own));
     for (size_t i = d; i-- > 0;) {
         double from = 0, to = 0;
         for (size_t j = 0; j <= i; j++) {
@@ -258,7 +293,7 @@ hb_status hb_frame_box_to_x(hb_context *context, const hb_frame *frame, double t
         x_low[i] = hb_axis_to_x(&frame->axes[i], from);
         x_high[i] = hb_axis_to_x(&frame->axes[i], to);
     }
-    hb_release(context, L);
+    hb_release(context, own);
     return HB_OK;
 }
 

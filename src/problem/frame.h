@@ -47,6 +47,11 @@ hb_status hb_frame_score(hb_context *context, const hb_frame *frame, double t, s
 /* The same the other way, for gradients of ln u_x at x: gradient of ln u_y. */
 hb_status hb_frame_score_to_y(hb_context *context, const hb_frame *frame, double t, size_t n,
                               const double *x, double *score);
+/* The same of a frame that does not move: a direction v[dim] at x[dim], in place, from x to y; L^-T v, in place; and what
+ * the divergence of a score loses from y to x besides. */
+void hb_frame_vector_to_y(const hb_frame *frame, const double *x, double *v);
+void hb_frame_covector_to_z(const hb_frame *frame, double *v);
+double hb_frame_bend(const hb_frame *frame, const double *x, const double *score);
 /* A box of y that holds all images of the box low .. high of x at time t; ends outside of the domain are infinite. */
 hb_status hb_frame_box_to_y(hb_context *context, const hb_frame *frame, double t, const double *low,
                             const double *high, double *y_low, double *y_high);

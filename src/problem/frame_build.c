@@ -5,11 +5,13 @@
  *     else                                     a field of matrices in x: HB_NOISE_FIELD
  * and the problem gets its drift, its noise and its frame in those coordinates. A drift that is a callback has them where
  * L is a matrix of numbers.
+ * A problem with `unit` gets coordinates in which its noise is sqrt(2), so that tau = t: 2 L L' = M M', also for one number.
  * A number to reproduce: the noise "0.5, 0.5" needs no frame. */
 #include "problem/frame_build.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/frame_parts.h"
+#include "problem/line_balance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,8 +97,9 @@ static void name_frame(const hb_frame_building *b, int with_matrix)
     size_t used = 0;
     frame->text[0] = '\0';
     if (!frame->bends) {
-        snprintf(frame->text, sizeof frame->text, "coordinates y = L%s x with L L' = G G'%s",
-                 frame->moves ? "(t)^-1" : "^-1", frame->turns ? "" : ", axis by axis");
+        snprintf(frame->text, sizeof frame->text, "coordinates y = L%s x with %sL L' = G G'%s",
+                 frame->moves ? "(t)^-1" : "^-1", b->problem->unit ? "2 " : "",
+                 frame->turns ? "" : ", axis by axis");
         return;
     }
     used += (size_t)snprintf(frame->text, sizeof frame->text, "Lamperti coordinates y = ");
@@ -118,6 +121,7 @@ static hb_status drop_frame(hb_frame_building *b)
 {
     double c, number;
     if (b->frame->bends || !hb_graph_is_constant(b->to, b->L[0], &c)) return HB_OK;
+    if (b->problem->unit && fabs(c) != 1) return HB_OK; /* the noise of y must stay sqrt(2) */
     for (int k = 1; k < b->d * b->d; k++)
         if (!hb_graph_is_constant(b->to, b->L[k], &number) ||
             number != (k % (b->d + 1) == 0 ? c : 0))
@@ -162,10 +166,20 @@ static hb_status build_matrix(hb_frame_building *b, hb_node *x, hb_node *f)
     return take_drift(b, &b->to, f);
 }
 
+/* On a line without t the stationary density is known. */
+static hb_status take_balance(hb_frame_building *b)
+{
+    hb_matrix_noise *noise = &b->problem->noise_matrix;
+    hb_graph *graph = b->typed.graph;
+    if (b->d != 1 || !b->f || !noise->constant || hb_graph_depends(graph, b->f[0], 0)) return HB_OK;
+    return hb_line_balance_create(b->context, graph, b->f[0], b->m, b->noise.G, &noise->balance);
+}
+
 static hb_status build_field(hb_frame_building *b)
 {
     HB_TRY(take_matrix(b, b->typed.graph, b->noise.G, HB_NOISE_FIELD));
     HB_TRY(take_noise(b, M_SQRT2));
+    HB_TRY(take_balance(b));
     if (!b->f) return hb_drift_from_callback(b->context, b->s, b->d, &b->problem->drift);
     return take_drift(b, &b->typed.graph, b->f);
 }
@@ -216,7 +230,8 @@ static hb_status build(hb_frame_building *b, hb_node *f)
         b->f = f;
         HB_TRY(hb_drift_parse(b->context, s, b->d, &b->typed, f));
     }
-    HB_TRY(hb_noise_text_parse(b->context, s->noise, b->d, b->typed.graph, &b->noise));
+    HB_TRY(hb_noise_text_parse(b->context, s->noise ? s->noise : "1", b->d, b->typed.graph,
+                               &b->noise));
     b->m = b->noise.columns;
     if (s->convention == HB_CONVENTION_STRATONOVICH) {
         HB_CHECK(b->context, b->f, HB_ERROR_ARGUMENT,

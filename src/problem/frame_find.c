@@ -18,6 +18,7 @@
 #include <string.h>
 
 static const double STEEP = 5; /* times: a linear drift that y makes so much steeper loses digits */
+static const double MOST_STEEP = 100; /* the same where there is no other way than y */
 enum { MOST_MOVING = 8, TIME_CELLS = 256 };
 static const double LEAST_PIVOT =
     1e-12; /* of M M', relative to its diagonal: below, its rank counts as less */
@@ -113,6 +114,7 @@ static hb_status find_inside(const hb_frame_building *b, double *inside)
 {
     const hb_problem *outside = b->problem->outside;
     for (int i = 0; i < b->d; i++) inside[i] = NAN;
+    for (int i = 0; b->problem->inside && i < b->d; i++) inside[i] = b->problem->inside[i];
     if (!outside || !outside->initial.law || !outside->initial.law->draw) return HB_OK;
     return hb_problem_initial_sample(b->context, outside, 1, 0, 1, inside);
 }
@@ -421,13 +423,28 @@ static hb_status frame_is_steep(hb_frame_building *b, int *yes)
         if (k % (d + 1) == 0) least = fmin(least, fabs(L[k]));
     }
     hb_status status = HB_OK;
-    if (most > STEEP * least) status = typed_slopes(b, A, &linear);
+    const double steep = b->problem->unit ? MOST_STEEP : STEEP;
+    if (most > steep * least) status = typed_slopes(b, A, &linear);
     if (status == HB_OK && linear) {
         for (int k = 0; k < d * d; k++) size = fmax(size, fabs(A[k]));
-        *yes = turned_size(d, L, A) > STEEP * size;
+        *yes = turned_size(d, L, A) > steep * size;
     }
     hb_workspace_destroy(&work);
     return status;
+}
+
+/* M = (M/sqrt(2)) sqrt(2): the noise of y is sqrt(2). */
+static hb_status take_unit(hb_frame_building *b)
+{
+    void *memory;
+    const int n = b->d * b->m;
+    HB_TRY(hb_allocate(b->context, (size_t)n, sizeof(double), &memory));
+    const double *values = memory; // (d, m)
+    hb_status status = at_time(b, b->to, n, b->M, 0, memory);
+    for (int k = 0; k < n && status == HB_OK; k++)
+        status = hb_graph_constant(b->to, values[k] / M_SQRT2, &b->M[k]);
+    hb_release(b->context, memory);
+    return status == HB_OK ? hb_graph_constant(b->to, M_SQRT2, &b->g) : status;
 }
 
 /* Fills L and g; *kind says what the noise of y is. */
@@ -439,6 +456,7 @@ hb_status hb_frame_find_coordinates(hb_frame_building *b, hb_noise_kind *kind)
     if (moves) HB_TRY(find_factor(b, &factored));
     if (factored) HB_TRY(divide_factor(b));
     b->frame->moves = moves && !factored;
+    if (b->problem->unit && !moves) HB_TRY(take_unit(b));
     *kind = HB_NOISE_MATRIX;
     if (b->frame->moves) HB_TRY(matrix_jumps(b, &jumps));
     if (b->frame->moves && (jumps || b->d > MOST_MOVING)) return HB_OK;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- made and destroyed --------------------------------------------------------------------- */
 
@@ -27,6 +28,22 @@ void hb_initial_destroy(hb_context *context, hb_initial *initial)
     *initial = (hb_initial){0};
 }
 
+/* What names of other programs are called here. */
+static const char *hint_for(const char *name)
+{
+    static const struct {
+        const char *name, *hint;
+    } hints[] = {{"delta", "a start at a point is point(0); "},
+                 {"dirac", "a start at a point is point(0); "},
+                 {"normal", "a normal density is gaussian(mean=0, var=1); "},
+                 {"gauss", "a normal density is gaussian(mean=0, var=1); "},
+                 {"n", "a normal density is gaussian(mean=0, var=1); "},
+                 {"exp", "a formula is density(EXPR); "}};
+    for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
+        if (!strcasecmp(name, hints[k].name)) return hints[k].hint;
+    return "";
+}
+
 /* "gaussian(...), mixture(FILE), ... or uniform(...)" */
 static hb_status refuse(hb_context *context, const char *name)
 {
@@ -38,7 +55,8 @@ static hb_status refuse(hb_context *context, const char *name)
                                                           : " or ",
                                  hb_initial_laws[i]->form);
     return hb_fail(context, HB_ERROR_ARGUMENT,
-                   "the initial density '%.40s' is not known; it must be %s", name, forms);
+                   "the initial density '%.40s' is not known; %sit must be %s", name,
+                   hint_for(name), forms);
 }
 
 static hb_status create(const hb_initial_text *text, hb_problem *problem)

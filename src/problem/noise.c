@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "problem/frame_build.h"
 #include "problem/graph.h"
+#include "problem/line_balance.h"
 #include "problem/problem_parts.h"
 
 #include <heatball/ball.h>
@@ -77,6 +78,7 @@ void hb_noise_destroy(hb_context *context, hb_matrix_noise *noise)
 {
     hb_program_destroy(noise->factor);
     hb_program_destroy(noise->divergence);
+    hb_line_balance_destroy(context, noise->balance);
     if (noise->lock) omp_destroy_lock(noise->lock);
     hb_release(context, noise->lock);
     *noise = (hb_matrix_noise){0};

@@ -93,8 +93,9 @@ static hb_status create_motion(hb_context *context, const hb_problem_settings *s
     HB_CHECK(context,
              s->convention >= HB_CONVENTION_UNSET && s->convention <= HB_CONVENTION_STRATONOVICH,
              HB_ERROR_ARGUMENT, "convention is %d; it must be one of hb_convention", s->convention);
-    if (!s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
-                                                      s->parameter_names, s->parameter_values))
+    if (problem->unit ||
+        (!s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
+                                                       s->parameter_names, s->parameter_values)))
         return hb_problem_build_framed(context, s, problem);
     if (s->noise_callback)
         HB_TRY(hb_noise_from_callback(context, s, problem));
@@ -171,14 +172,14 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(create_motion(context, s, problem));
     if (s->drift_callback)
         HB_TRY(hb_drift_check_facts(context, &problem->drift, hb_problem_span(problem)));
-    if (!problem->frame && problem->noise_matrix.kind == HB_NOISE_SCALAR)
-        HB_TRY(hb_problem_write_text(context, s, problem->dim, &problem->text));
+    HB_TRY(hb_problem_write_text(context, s, problem));
+    problem->inside = NULL;
     HB_TRY(create_initial(context, s, problem));
     return check_drift(context, problem);
 }
 
-hb_status hb_problem_create(hb_context *context, const hb_problem_settings *settings,
-                            hb_problem **out)
+hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
+                               const double *inside, hb_problem **out)
 {
     HB_CHECK(context, out, HB_ERROR_ARGUMENT, "the output of a problem is NULL");
     *out = NULL;
@@ -187,6 +188,8 @@ hb_status hb_problem_create(hb_context *context, const hb_problem_settings *sett
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
     hb_problem *problem = memset(memory, 0, sizeof *problem);
+    problem->unit = unit;
+    problem->inside = inside;
     const hb_status status = build(context, &chosen, problem);
     if (status != HB_OK) {
         hb_problem_destroy(problem);
@@ -194,6 +197,12 @@ hb_status hb_problem_create(hb_context *context, const hb_problem_settings *sett
     }
     *out = problem;
     return HB_OK;
+}
+
+hb_status hb_problem_create(hb_context *context, const hb_problem_settings *settings,
+                            hb_problem **out)
+{
+    return hb_problem_create_as(context, settings, 0, NULL, out);
 }
 
 hb_status hb_problem_parse(hb_context *context, const char *drift, const char *noise,

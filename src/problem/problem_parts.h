@@ -80,12 +80,13 @@ typedef struct hb_initial {
 /* ---- the noise that no frame makes one g(t) ---- */
 
 typedef struct hb_matrix_noise {
-    hb_noise_kind kind;         /* HB_NOISE_SCALAR: there is none */
-    int columns;                /* m */
-    int constant;               /* no t */
-    hb_program *factor;         // G: d m outputs
-    hb_program *divergence;     // of D = G G'/2: d outputs; of a field as text
-    hb_noise_callback callback; /* instead of these */
+    hb_noise_kind kind;              /* HB_NOISE_SCALAR: there is none */
+    int columns;                     /* m */
+    int constant;                    /* no t */
+    hb_program *factor;              // G: d m outputs
+    hb_program *divergence;          // of D = G G'/2: d outputs; of a field as text
+    struct hb_line_balance *balance; /* of a field as text in one dimension without t; else NULL */
+    hb_noise_callback callback;      /* instead of these */
     void *user;
     omp_lock_t *lock;
 } hb_matrix_noise;
@@ -117,9 +118,14 @@ struct hb_problem {
     hb_problem
         *outside; /* with a frame: has the start in x, and nothing else; NULL: there is none */
     hb_initial initial;
-    char *
-        text; /* of the drift, see problem_text.h; NULL: a callback, or not one noise for all axes */
+    int unit;             /* its frame makes the noise sqrt(2), so that tau = t */
+    const double *inside; // (dim): a point where the process lives, while it is made; NULL: none
+    char *text; /* of drift and noise, see problem_text.h; NULL: one of them is a callback */
 };
+
+/* As hb_problem_create, with unit and inside as above. */
+hb_status hb_problem_create_as(hb_context *context, const hb_problem_settings *settings, int unit,
+                               const double *inside, hb_problem **out);
 
 /* Times that are looked at, from 0 on: those up to `time`, or to 1 when that is inf, where nothing may depend on t. */
 double hb_problem_span(const hb_problem *problem);

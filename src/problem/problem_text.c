@@ -1,9 +1,12 @@
-/* A drift kept as text, so that a file can carry it and make it again.
+/* A drift and its noise kept as text, so that a file can carry them and make the problem again.
  *
  * Lines of key=value, in this order:
  *     dim=2
  *     drift=y, mu*(1 - x^2)*y - x          or potential=...
  *     noise=sqrt(2)
+ *     convention=stratonovich              only where it is that
+ *     time=t                               only of a problem whose frame makes the noise sqrt(2), which has then also
+ *     inside=1.5 2                         a point where it lives; nothing where its coordinates do not ask for one
  *     mu=0.59999999999999998               one line for each parameter, 17 digits
  * Line breaks inside an expression become blanks. Reading trusts nothing: the expressions go
  * through the parser as a user's do. A number to reproduce: the text of a problem made from a text
@@ -12,8 +15,10 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/writer.h"
+#include "problem/frame.h"
 #include "problem/problem_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +27,12 @@ enum { NUMBER = 40, MOST_PARAMETERS = 1000 };
 
 const char *hb_problem_text(const hb_problem *problem)
 {
-    return problem->text;
+    return problem ? problem->text : NULL;
+}
+
+int hb_problem_has_unit(const hb_problem *problem)
+{
+    return problem->unit;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -37,23 +47,38 @@ static char *put_line(char *to, const char *key, const char *value)
     return to;
 }
 
-hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *s, int dim,
-                                char **out)
+/* The lines of a unit frame. */
+static char *put_inside(char *to, const hb_problem *problem)
+{
+    to = put_line(to, "time", "t");
+    to += sprintf(to, "inside=");
+    const int bends = problem->frame && problem->frame->bends && problem->inside;
+    for (int i = 0; bends && i < problem->dim; i++)
+        to += sprintf(to, i > 0 ? " %.17g" : "%.17g", problem->inside[i]);
+    to += sprintf(to, "\n");
+    return to;
+}
+
+hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *s,
+                                hb_problem *problem)
 {
     const char *noise = s->noise ? s->noise : "1", *drift = s->drift ? s->drift : s->potential;
     char number[NUMBER];
-    *out = NULL;
-    if (!drift) return HB_OK;
-    size_t size = strlen(drift) + strlen(noise) + 4 * NUMBER;
+    if (!drift || s->noise_callback) return HB_OK;
+    size_t size = strlen(drift) + strlen(noise) + 6 * NUMBER;
+    if (problem->unit) size += (size_t)problem->dim * NUMBER;
     for (int i = 0; i < s->n_parameters; i++) size += strlen(s->parameter_names[i]) + NUMBER;
     void *memory;
     HB_TRY(hb_allocate(context, size, 1, &memory));
-    char *to = *out = memory;
-    snprintf(number, sizeof number, "%d", dim);
+    char *to = problem->text = memory;
+    snprintf(number, sizeof number, "%d", problem->dim);
     to = put_line(to, "dim", number);
     to = put_line(to, s->drift ? "drift" : "potential", drift);
     to = put_line(to, "noise", noise);
+    if (s->convention == HB_CONVENTION_STRATONOVICH)
+        to = put_line(to, "convention", "stratonovich");
     const locale_t locale = hb_locale_enter();
+    if (problem->unit) to = put_inside(to, problem);
     for (int i = 0; i < s->n_parameters; i++) {
         snprintf(number, sizeof number, "%.17g", s->parameter_values[i]);
         to = put_line(to, s->parameter_names[i], number);
@@ -74,6 +99,35 @@ static char *take_line(char **rest, const char *key)
     *end = '\0';
     *rest = end + 1;
     return line + length + 1;
+}
+
+/* 1: the next line is key=value, and is taken; a parameter of that name has a number. */
+static int take_exactly(char **rest, const char *key, const char *value)
+{
+    const size_t length = strlen(key), more = strlen(value);
+    const char *line = *rest;
+    if (strncmp(line, key, length) != 0 || line[length] != '=' ||
+        strncmp(line + length + 1, value, more) != 0 || line[length + 1 + more] != '\n')
+        return 0;
+    *rest += length + more + 2;
+    return 1;
+}
+
+/* The numbers of a line into inside[dim]; *given 0: there are none. */
+static hb_status take_inside(hb_context *context, char *line, int dim, double *inside, int *given)
+{
+    const locale_t locale = hb_locale_enter();
+    int n = 0, good = line != NULL;
+    for (char *stop; good && *line; line = stop, n++) {
+        const double value = strtod(line, &stop);
+        good = stop != line && n < dim && isfinite(value);
+        if (good) inside[n] = value;
+    }
+    hb_locale_leave(locale);
+    *given = n > 0;
+    HB_CHECK(context, good && (n == 0 || n == dim), HB_ERROR_ARGUMENT,
+             "the drift's text has no line inside= with %d numbers", dim);
+    return HB_OK;
 }
 
 /* The remaining lines as parameters. */
@@ -98,11 +152,22 @@ static hb_status take_parameters(hb_context *context, char *rest, hb_problem_set
     return HB_OK;
 }
 
-static hb_status read_text(hb_context *context, char *text, const char **names, double *values,
-                           hb_problem **out)
+/* What a text says, in memory of the caller's. */
+typedef struct text_parts {
+    char *copy;         // of the text, which is cut in place
+    const char **names; // (MOST_PARAMETERS)
+    double *values;     // (MOST_PARAMETERS)
+    double *inside;     // (dim)
+} text_parts;
+
+/* as_typed: a problem with a unit frame, whatever the text says; inside: of it, NULL: that of the text. */
+static hb_status read_text(hb_context *context, const text_parts *parts, int as_typed,
+                           const double *inside, hb_problem **out)
 {
     hb_problem_settings s;
     hb_problem_settings_default(sizeof s, &s);
+    char *text = parts->copy;
+    int given = 0;
     char *rest = text, *dim = take_line(&rest, "dim"), *stop = NULL;
     HB_CHECK(context, dim, HB_ERROR_ARGUMENT, "the drift's text does not begin with its dim");
     const long value = strtol(dim, &stop, 10);
@@ -113,24 +178,43 @@ static hb_status read_text(hb_context *context, char *text, const char **names, 
     if (!s.drift) s.potential = take_line(&rest, "potential");
     s.noise = take_line(&rest, "noise");
     HB_CHECK(context, s.noise, HB_ERROR_ARGUMENT, "the drift's text has no drift or no noise");
-    s.parameter_names = names;
-    s.parameter_values = values;
-    HB_TRY(take_parameters(context, rest, &s, names, values));
-    return hb_problem_create(context, &s, out);
+    if (take_exactly(&rest, "convention", "stratonovich"))
+        s.convention = HB_CONVENTION_STRATONOVICH;
+    const int unit = take_exactly(&rest, "time", "t");
+    if (unit)
+        HB_TRY(take_inside(context, take_line(&rest, "inside"), s.dim, parts->inside, &given));
+    s.parameter_names = parts->names;
+    s.parameter_values = parts->values;
+    HB_TRY(take_parameters(context, rest, &s, parts->names, parts->values));
+    if (!inside && given) inside = parts->inside;
+    return hb_problem_create_as(context, &s, unit || as_typed, inside, out);
+}
+
+static hb_status make(hb_context *context, const char *text, int as_typed, const double *inside,
+                      hb_problem **out)
+{
+    hb_workspace work;
+    text_parts parts;
+    *out = NULL;
+    const size_t size = strlen(text) + 1; /* no fewer than the numbers in it */
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(parts.copy, size),
+                        HB_ARRAY(parts.names, MOST_PARAMETERS),
+                        HB_ARRAY(parts.values, MOST_PARAMETERS), HB_ARRAY(parts.inside, size)));
+    memcpy(parts.copy, text, size);
+    const hb_status status = read_text(context, &parts, as_typed, inside, out);
+    hb_workspace_destroy(&work);
+    return status;
 }
 
 hb_status hb_problem_of_text(hb_context *context, const char *text, hb_problem **out)
 {
-    hb_workspace work;
-    *out = NULL;
-    const size_t size = strlen(text) + 1;
-    char *copy;
-    const char **names;
-    double *values;
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(copy, size), HB_ARRAY(names, MOST_PARAMETERS),
-                        HB_ARRAY(values, MOST_PARAMETERS)));
-    memcpy(copy, text, size);
-    const hb_status status = read_text(context, copy, names, values, out);
-    hb_workspace_destroy(&work);
-    return status;
+    return make(context, text, 0, NULL, out);
+}
+
+hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, const double *inside,
+                              hb_problem **out)
+{
+    HB_CHECK(context, problem->text, HB_ERROR_ARGUMENT,
+             "the drift or the noise is a function; it must be text");
+    return make(context, problem->text, 1, inside, out);
 }

@@ -1,17 +1,21 @@
-/* problem/problem_text.h: the drift of a problem as text that makes it again. */
+/* problem/problem_text.h: drift and noise of a problem as text (hb_problem_text) that makes it again. */
 #ifndef HB_PROBLEM_PROBLEM_TEXT_H
 #define HB_PROBLEM_PROBLEM_TEXT_H
 
 #include <heatball/problem.h>
 
-/* The text of the drift, NULL when it is a callback; lives as long as the problem. Initial density
- * and time span are no part of it. */
-const char *hb_problem_text(const hb_problem *problem);
 /* The problem of such a text, without an initial density. HB_ERROR_ARGUMENT when it is none. */
 hb_status hb_problem_of_text(hb_context *context, const char *text, hb_problem **out);
+/* The same drift and noise in coordinates in which the noise is sqrt(2), without an initial density: its tau is t, and its text
+ * says so. inside (dim): a point where the process lives. A noise that has no such coordinates is left as it is
+ * (hb_problem_noise_kind, hb_problem_is_autonomous). */
+hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, const double *inside,
+                              hb_problem **out);
 
-/* For problem.c: the text of settings, NULL for a callback; released with hb_release. */
-hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *settings, int dim,
-                                char **out);
+int hb_problem_has_unit(const hb_problem *problem); /* 1: made so */
+
+/* For problem.c: the text of a problem that is made from settings; released with hb_release. */
+hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *settings,
+                                hb_problem *problem);
 
 #endif

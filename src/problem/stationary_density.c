@@ -7,7 +7,7 @@
  *
  * Panels sample F; whether it does something in between is asked of interval arithmetic on PIECES pieces of
  * each line: a piece where F may leave the hull of three samples by more than NARROW times its width
- * is a doubt when that excess times its length, which bounds what is missed of ln u, is above MISSED.
+ * is a doubt when that excess times its length, which bounds what is missed of ln u, is above MISSED, also on its parts.
  *
  * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
@@ -19,7 +19,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECES = 4096, MOST_CHECKED = 64 /* dimensions whose lines are checked */ };
+enum {
+    PIECES = 4096,
+    PARTS = 8,
+    DEPTH = 3,
+    MOST_CHECKED = 64 /* dimensions whose lines are checked */
+};
 
 static const double NARROW = 8, MISSED = 1e-3;
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
@@ -96,20 +101,40 @@ static hb_status create_line(hb_context *context, const hb_problem *problem, int
     return hb_box_density_create(context, &l->box);
 }
 
+/* By how much F may leave the hull of its samples on a piece, times its length; where that is not small, on its parts,
+ * whose ranges are closer: what the samples of the whole did not see stays unseen. */
+static hb_status unseen_on_piece(hb_context *context, const line_law *l, hb_interval piece,
+                                 hb_interval hull, int depth, hb_interval *box, hb_interval *range,
+                                 double *unseen)
+{
+    const double step = piece.high - piece.low;
+    box[l->axis] = piece;
+    HB_TRY(hb_problem_ranges(context, l->whole, box, (hb_interval){0, 0}, range, NULL));
+    const double excess = fmax(hull.low - range[l->axis].low, range[l->axis].high - hull.high);
+    if (excess <= NARROW * (hull.high - hull.low)) return HB_OK;
+    if (excess * step <= MISSED || depth == 0) {
+        *unseen = fmax(*unseen, excess * step);
+        return HB_OK;
+    }
+    for (int k = 0; k < PARTS && *unseen <= MISSED; k++) {
+        const hb_interval part = {piece.low + step * k / PARTS, piece.low + step * (k + 1) / PARTS};
+        HB_TRY(unseen_on_piece(context, l, part, hull, depth - 1, box, range, unseen));
+    }
+    return HB_OK;
+}
+
 /* What F may do on the line between three samples of each piece, as a bound on ln u. */
 static hb_status unseen_on_line(hb_context *context, const line_law *l, hb_interval *box,
                                 hb_interval *range, double *unseen)
 {
     const double low = l->box.low[0], step = (l->box.high[0] - low) / PIECES;
-    for (int k = 0; k < PIECES; k++) {
+    for (int k = 0; k < PIECES && *unseen <= MISSED; k++) {
         const double s[3] = {low + k * step, low + (k + 0.5) * step, low + (k + 1) * step};
         double F[3];
-        box[l->axis] = (hb_interval){s[0], s[2]};
-        HB_TRY(hb_problem_ranges(context, l->whole, box, (hb_interval){0, 0}, range, NULL));
         HB_TRY(drift_on_line((void *)(uintptr_t)l, 3, s, F));
-        const double least = fmin(F[0], fmin(F[1], F[2])), most = fmax(F[0], fmax(F[1], F[2]));
-        const double excess = fmax(least - range[l->axis].low, range[l->axis].high - most);
-        if (!(excess <= NARROW * (most - least))) *unseen = fmax(*unseen, excess * step);
+        const hb_interval hull = {fmin(F[0], fmin(F[1], F[2])), fmax(F[0], fmax(F[1], F[2]))};
+        HB_TRY(unseen_on_piece(context, l, (hb_interval){s[0], s[2]}, hull, DEPTH, box, range,
+                               unseen));
     }
     box[l->axis] = (hb_interval){0, 0};
     return HB_OK;
@@ -198,6 +223,12 @@ void hb_stationary_destroy(hb_context *context, hb_stationary *s)
     hb_release(context, s->lines);
     hb_problem_borrowed_destroy(context, s->general);
     hb_release(context, s);
+}
+
+void hb_stationary_box(const hb_stationary *stationary, double *low, double *high)
+{
+    *low = stationary->lines[0].box.low[0];
+    *high = stationary->lines[0].box.high[0];
 }
 
 int hb_stationary_is_doubtful(const hb_stationary *stationary)

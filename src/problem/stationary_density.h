@@ -15,6 +15,8 @@ void hb_stationary_destroy(hb_context *context, hb_stationary *stationary);
 hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *stationary, size_t n,
                                  const double *x, double *log_density, double *error,
                                  double *score);
+/* In one dimension: where all but nothing of the mass is. */
+void hb_stationary_box(const hb_stationary *stationary, double *low, double *high);
 /* 1: interval arithmetic cannot exclude that the drift does something between the points that were looked at. */
 int hb_stationary_is_doubtful(const hb_stationary *stationary);
 

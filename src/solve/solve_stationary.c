@@ -1,6 +1,7 @@
 /* time = inf: the density that an autonomous drift and its noise leave unchanged, div(F u) = Lap u.
  *
  *     linear drift        a Gaussian, any dimension; stationary_linear.c
+ *     noise g(x), d = 1   exp(int (f - D')/D)/Z, D = g^2/2; line_balance.h
  *     gradient drift      exp(-V/(g^2/2))/Z, d <= 3, or any d where F_i has x_i alone; stationary_density.h
  *     d <= 3              the null vector of the grid's operator; grid_stationary.c
  *     above               particles at two long times; stationary_samples.c
@@ -10,6 +11,7 @@
  * A number to reproduce: f = -2 x, g = 1 has u(0) = sqrt(2/pi) = 0.797885. */
 #include "base/context.h"
 #include "problem/drift_facts.h"
+#include "problem/line_balance.h"
 #include "problem/noise.h"
 #include "problem/stationary_density.h"
 #include "solve/solve_parts.h"
@@ -37,15 +39,6 @@ hb_status hb_solve_check_stationary(hb_context *context, const hb_problem *probl
                  "time is inf, but the drift may be infinite somewhere; what lies on the two sides "
                  "of a pole may never meet, and the stationary density then depends on the start: "
                  "give a finite time");
-    return HB_OK;
-}
-
-static hb_status check_noise(const hb_solve_task *task)
-{
-    const hb_noise_kind kind = hb_problem_noise_kind(task->problem);
-    HB_CHECK(task->context, kind != HB_NOISE_FIELD, HB_ERROR_ARGUMENT,
-             "time is inf and the noise depends on x in a way that no change of variables removes; "
-             "give a long finite time, with --method grid");
     return HB_OK;
 }
 
@@ -83,6 +76,32 @@ static hb_status solve_gradient(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
+/* ---- noise that depends on x ---- */
+
+static hb_status solve_balance(const hb_solve_task *task, hb_solution *out)
+{
+    int doubtful;
+    HB_TRY(hb_problem_balance(task->context, task->problem, out->n, task->points,
+                              out->columns[HB_COLUMN_LOG_DENSITY],
+                              out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE],
+                              out->columns[HB_COLUMN_SCORE_SE], &doubtful));
+    if (doubtful) HB_TRY(doubt(out));
+    hb_solve_fill_from_log(out);
+    snprintf(
+        out->note, sizeof out->note,
+        "stationary: on a line nothing flows, and the density is exp(int (f - D')/D dx)/Z with "
+        "D = g^2/2, by quadrature; nothing is drawn");
+    return HB_OK;
+}
+
+/* The methods auto and grid are all that solve_noise.c lets through. */
+static hb_status solve_field(const hb_solve_task *task, hb_solution *out)
+{
+    if (task->settings->method == HB_METHOD_AUTO && hb_problem_has_balance(task->problem))
+        return solve_balance(task, out);
+    return hb_solve_by_grid(task, out);
+}
+
 /* ---- the choice ---- */
 
 static hb_status solve_means(const hb_solve_task *task, hb_solution *out)
@@ -113,15 +132,18 @@ static hb_status solve(const hb_solve_task *task, hb_solution *out)
     const int choose = method == HB_METHOD_AUTO;
     HB_CHECK(task->context, !task->settings->sampling.paths, HB_ERROR_ARGUMENT,
              "paths are given and time is inf; trajectories end at a finite time");
-    HB_TRY(check_noise(task));
     out->method = "stationary";
+    if (hb_problem_noise_kind(task->problem) == HB_NOISE_FIELD) return solve_field(task, out);
     if (linear && (choose || method == HB_METHOD_WALK || out->dim > HB_MOST_GRID_DIM))
         return hb_solve_stationary_linear(task, out);
     if (hb_problem_noise_kind(task->problem) == HB_NOISE_MATRIX) return solve_matrix(task, out);
     HB_CHECK(task->context, method != HB_METHOD_WALK, HB_ERROR_ARGUMENT,
              "time is inf and the drift is not linear; walks go back to the start, which is "
              "infinitely far away: leave --method to auto");
-    if (choose && hb_stationary_is_known(task->problem)) return solve_gradient(task, out);
+    if (choose && hb_stationary_is_known(task->problem)) {
+        const hb_status status = solve_gradient(task, out);
+        if (status != HB_ERROR_NUMERICAL || out->dim > HB_MOST_GRID_DIM) return status;
+    } /* what panels do not resolve a grid may */
     if (method == HB_METHOD_MEANVALUE) return solve_means(task, out);
     if (method == HB_METHOD_GRID) return hb_solve_by_grid(task, out);
     if (!choose || out->dim > HB_MOST_GRID_DIM) return hb_solve_stationary_samples(task, out);

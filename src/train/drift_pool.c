@@ -163,11 +163,8 @@ hb_status hb_pool_create(hb_trainer *trainer)
     const hb_problem *drift = trainer->settings.drift;
     HB_CHECK(trainer->context, drift, HB_ERROR_ARGUMENT,
              "the process is HB_PROCESS_DRIFT, but there is no drift");
-    HB_CHECK(trainer->context, hb_problem_is_autonomous(drift), HB_ERROR_ARGUMENT,
-             "the drift must be given as text and must not depend on t, nor its noise");
-    HB_CHECK(trainer->context, hb_problem_dim(drift) == trainer->model->info.dim, HB_ERROR_ARGUMENT,
-             "the drift has %d components, but the data have %d columns", hb_problem_dim(drift),
-             trainer->model->info.dim);
+    HB_TRY(hb_model_check_drift(trainer->context, drift, trainer->own != NULL,
+                                trainer->model->info.dim));
     HB_CHECK(trainer->context, !trainer->settings.standardise, HB_ERROR_ARGUMENT,
              "the data cannot be standardised: the drift is given in their units");
     HB_CHECK(trainer->context, trainer->settings.tau_focus == 0, HB_ERROR_ARGUMENT,

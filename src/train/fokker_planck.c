@@ -11,7 +11,8 @@
  * ' and t by ln tau. dim <= 3: N_i, N_t, N_L are channels of one pass. Above: N_L is the mean of
  * second derivatives along random signs (Hutchinson), and N_i the slope by reverse mode. A number
  * to reproduce: w = 0 gives e = 0 exactly, with OU and VE. */
-#include "train/balls.h"
+#include "mean/ball_rule.h"
+#include "train/trainer.h"
 
 #include <heatball/random.h>
 #include <math.h>

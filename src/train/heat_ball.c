@@ -11,10 +11,11 @@
  * tends to b/2 times the pointwise Fokker-Planck residual as f -> 0. Loss: weight * mean of b
  * huber(rho). dR/dw_0 = 1, dR/dw_j = -(share of node j in the sum above).
  *
- * Nodes: balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above 64 dimensions: few directions,
- * with a_j = 0 (ball_directions.c). docs/losses.md.
+ * Nodes: heatball/balls.h; balls are small, since what is of parabolic degree 4 is not exact. Above 64 dimensions: few
+ * directions, with a_j = 0 (mean/ball_directions.c). docs/losses.md.
  * A number to reproduce: in the plane with f = 0.03, rho = 266.67 R. */
-#include "train/balls.h"
+#include "mean/ball_rule.h"
+#include "train/ball_rows.h"
 
 #include <math.h>
 
@@ -22,10 +23,9 @@
 typedef struct ball_scratch {
     hb_scratch own;
     hb_ball_rows at;
-    hb_row_values net;      /* v: v~_ref */
-    const double **weight;  // (anchors): of the nodes
-    double *share;          // (nodes)
-    hb_ball_directions few; /* many dimensions */
+    hb_row_values net;  /* v: v~_ref */
+    double *share;      // (nodes)
+    hb_ball_slopes few; /* many dimensions */
 } ball_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
@@ -39,11 +39,7 @@ static int has_few(const hb_trainer *trainer)
 
 static hb_status prepare(hb_trainer *trainer)
 {
-    if (!has_few(trainer)) return hb_ball_prepare(trainer);
-    HB_TRY(hb_ball_prepare_constants(trainer));
-    hb_ball_common *common = trainer->common;
-    common->nodes = hb_ball_directions_nodes(trainer);
-    return HB_OK;
+    return has_few(trainer) ? hb_ball_prepare_directions(trainer) : hb_ball_prepare(trainer);
 }
 
 static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
@@ -56,9 +52,8 @@ static hb_status create_arrays(hb_shard *shard, ball_scratch *work, size_t rows)
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
                         HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->share, nodes),
-                        HB_BALL_DIRECTIONS(work->few, has_few(trainer), m, inputs, d, nodes),
-                        HB_ARRAY(work->weight, m)));
-    return has_few(trainer) ? hb_ball_directions_create(shard, &work->few) : HB_OK;
+                        HB_BALL_SLOPES(work->few, has_few(trainer), m, inputs, d)));
+    return has_few(trainer) ? hb_ball_slopes_create(shard) : HB_OK;
 }
 
 static hb_status create(hb_shard *shard)
@@ -70,31 +65,13 @@ static hb_status create(hb_shard *shard)
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
-
-static hb_status place_nodes(hb_shard *shard, ball_scratch *work, size_t i)
-{
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t row = shard->anchors + i * common->nodes;
-    const hb_cloud *cloud;
-    if (has_few(shard->trainer)) {
-        work->weight[i] = work->few.weight;
-        return hb_ball_directions_place(shard, i, &work->few, row, &work->at);
-    }
-    HB_TRY(hb_ball_cloud(shard, i, NULL, &cloud));
-    work->weight[i] = cloud->weight;
-    hb_ball_place_cloud(shard, i, cloud, row, &work->at);
-    return HB_OK;
-}
-
 /* ---- the residual -----------------------------------------------------------------------------
  */
 
 /* R of anchor i over the n nodes from `row` on; share[j] = -dR/dw_j. */
 static double residual(const ball_scratch *work, size_t i, size_t row, size_t n, double *share)
 {
-    const double *weight = work->weight[i], base = work->net.v[i];
+    const double *weight = work->at.weight + row, base = work->net.v[i];
     double most = -INFINITY, sum = 0, sum_reference = 0;
     for (size_t j = 0; j < n; j++) {
         share[j] = work->net.v[row + j] - base;
@@ -122,11 +99,12 @@ static void add_ball(hb_shard *shard, ball_scratch *work, size_t i, double facto
 {
     const hb_ball_common *common = shard->trainer->common;
     const size_t n = common->nodes, row = shard->anchors + i * n;
+    const double scale = work->at.scale[i];
     double slope;
-    const double rho = common->to_scaled * residual(work, i, row, n, work->share);
+    const double rho = scale * residual(work, i, row, n, work->share);
     shard->losses[HB_LOSS_OF_CONSTRAINT] += factor * hb_huber(rho, &slope);
     shard->losses[HB_LOSS_RESIDUAL2] += rho * rho / shard->trainer->settings.anchors;
-    pull_nodes(work, i, row, n, work->share, factor * slope * common->to_scaled);
+    pull_nodes(work, i, row, n, work->share, factor * slope * scale);
 }
 
 static hb_status add(hb_shard *shard)
@@ -134,11 +112,9 @@ static hb_status add(hb_shard *shard)
     const hb_trainer *trainer = shard->trainer;
     ball_scratch *work = shard->scratch;
     const int few = has_few(trainer);
-    if (few) HB_TRY(hb_ball_directions_look(shard, &work->few));
-    for (size_t i = 0; i < shard->anchors; i++) {
-        hb_ball_place_anchor(shard, i, &work->at);
-        HB_TRY(place_nodes(shard, work, i));
-    }
+    if (few) HB_TRY(hb_ball_slopes_look(shard, &work->few));
+    HB_TRY(hb_ball_rows_place(shard, few ? work->few.ahead : NULL, few ? work->few.behind : NULL,
+                              NULL, &work->at));
     const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));
     for (size_t i = 0; i < points.n; i++)

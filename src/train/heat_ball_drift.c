@@ -1,6 +1,6 @@
 /* The heat-ball loss for the energy head and a user's drift: values of the network and of F only.
  *
- * At an anchor the nodes of drift_frame.c give, for v = v_ref + w,
+ * At an anchor the nodes of mean/drift_frame.c give, for v = v_ref + w,
  *     Q = sum_j W_j exp(v_j + shift_j - v_0),    R = -ln Q (its tangent below 0.2),
  * 1 and 0 at any solution. W_j are signed: those of kappa, and those that carry what the frame
  * leaves of F. r^2 = 4 pi theta with
@@ -12,27 +12,21 @@
  * huber(rho). v_ref is no solution, so nothing is left out. dR/dv_j = R'(Q) W_j e^{...}, dR/dv_0 =
  * -Q R'(Q).
  *
- * The 2 dim nodes of kappa serve both averages (balls.h).
+ * The 2 dim nodes of kappa serve both averages (mean/ball_rule.h).
  * A number to reproduce: F = -x with its stationary density, v = -|x|^2/2, has rho = 0. */
-#include "base/linear_algebra.h"
-#include "train/balls.h"
-#include "train/drift_frame.h"
+#include "train/ball_rows.h"
 #include "train/drift_pool.h"
 
 #include <math.h>
 
-static const double REACH = 0.2, MOST_EXPONENT = 60;
+static const double MOST_EXPONENT = 60;
 
 /* Rows: the anchors, then for each anchor its nodes. */
 typedef struct drift_balls_scratch {
     hb_scratch own;
     hb_ball_rows at;
     hb_row_values net;
-    double *tau, *shift, *weight;      // (rows)
-    double *to_scaled;                 // (anchors): rho/R
-    double *F, *divergence, *jacobian; // (anchors, dim), (anchors), (anchors, dim, dim)
-    double *node_drift;                // (nodes, dim)
-    hb_cloud cloud;
+    double *to_scaled; // (anchors): rho/R
 } drift_balls_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
@@ -47,17 +41,11 @@ static hb_status prepare(hb_trainer *trainer)
 
 static hb_status create_arrays(hb_shard *shard, drift_balls_scratch *work, size_t rows)
 {
-    const hb_ball_common *common = shard->trainer->common;
-    const size_t d = (size_t)shard->trainer->model->info.dim, m = shard->anchors;
-    const size_t n = common->nodes;
+    const size_t d = (size_t)shard->trainer->model->info.dim;
     work->at.rows = rows;
-    HB_TRY(HB_WORKSPACE(
-        shard->trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
-        HB_ROW_VALUES(work->net, rows, d), HB_ARRAY(work->tau, rows), HB_ARRAY(work->shift, rows),
-        HB_ARRAY(work->weight, rows), HB_ARRAY(work->to_scaled, m), HB_ARRAY(work->F, m * d),
-        HB_ARRAY(work->divergence, m), HB_ARRAY(work->jacobian, m * d * d),
-        HB_ARRAY(work->node_drift, n * d), HB_BALL_CLOUD(work->cloud, n, d)));
-    return HB_OK;
+    return HB_WORKSPACE(shard->trainer->context, &work->own.arrays,
+                        HB_BALL_ROWS(shard, work->at, rows, d), HB_ROW_VALUES(work->net, rows, d),
+                        HB_ARRAY(work->to_scaled, shard->anchors));
 }
 
 static hb_status create(hb_shard *shard)
@@ -69,57 +57,14 @@ static hb_status create(hb_shard *shard)
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- * */
-
-/* The frame and the ball of anchor i. */
-static hb_drift_frame frame_of(const hb_shard *shard, const drift_balls_scratch *work, size_t i)
-{
-    const hb_trainer *trainer = shard->trainer;
-    const size_t d = (size_t)trainer->model->info.dim;
-    hb_drift_frame f = {.problem = trainer->settings.drift,
-                        .dim = d,
-                        .x0 = shard->anchor.z + i * d,
-                        .drift = work->F + i * d,
-                        .tau0 = shard->anchor.level[i].tau,
-                        .growth = work->divergence[i] / (double)d};
-    const double time = hb_drift_frame_time(f.growth, f.tau0);
-    const double size = hb_matrix_norm(d, work->jacobian + i * d * d);
-    f.radius = sqrt(4 * M_PI * fmin(trainer->settings.ball_share * time, REACH / size));
-    return f;
-}
-
-static hb_status place_nodes(hb_shard *shard, drift_balls_scratch *work, size_t i)
-{
-    const hb_ball_common *common = shard->trainer->common;
-    const hb_drift_frame f = frame_of(shard, work, i);
-    const size_t row = shard->anchors + i * common->nodes;
-    const hb_drift_nodes nodes = {work->at.z + row * f.dim, work->tau + row, work->shift + row,
-                                  work->weight + row};
-    const hb_cloud *cloud;
-    work->to_scaled[i] =
-        shard->anchor.weight[i] * 2 * shard->anchor.level[i].b / (common->C1 * f.radius * f.radius);
-    HB_TRY(hb_ball_cloud(shard, i, &work->cloud, &cloud));
-    HB_TRY(hb_drift_frame_place(&shard->alone, &f, cloud, cloud->n, NULL, 0, work->node_drift,
-                                &nodes));
-    for (size_t j = row; j < row + common->nodes; j++) {
-        if (j > row && work->tau[j] == work->tau[j - 1]) /* as all nodes of a shell are */
-            work->at.level[j] = work->at.level[j - 1];
-        else
-            hb_model_level(shard->trainer->model, work->tau[j], &work->at.level[j]);
-        if (work->at.labels) work->at.labels[j] = shard->anchor.labels[i];
-    }
-    return HB_OK;
-}
-
 /* ---- the residual -----------------------------------------------------------------------------
  * */
 
 /* W_j U_j/u_0 of node j; anchor i. */
 static double part_of(const drift_balls_scratch *work, size_t i, size_t j)
 {
-    const double e = work->net.v[j] + work->shift[j] - work->net.v[i];
-    return work->weight[j] * exp(fmin(e, MOST_EXPONENT));
+    const double e = work->net.v[j] + work->at.shift[j] - work->net.v[i];
+    return work->at.weight[j] * exp(fmin(e, MOST_EXPONENT));
 }
 
 /* rho of anchor i over the nodes from `row` on; slope: d rho/dQ, *Q: the sum. */
@@ -157,11 +102,11 @@ static hb_status add(hb_shard *shard)
 {
     const hb_trainer *trainer = shard->trainer;
     drift_balls_scratch *work = shard->scratch;
-    HB_TRY(hb_problem_drift(&shard->alone, trainer->settings.drift, shard->anchors, shard->anchor.z,
-                            0, work->F, work->divergence, NULL, work->jacobian));
+    const hb_ball_common *common = trainer->common;
+    HB_TRY(hb_ball_rows_place(shard, NULL, NULL, NULL, &work->at));
     for (size_t i = 0; i < shard->anchors; i++) {
-        hb_ball_place_anchor(shard, i, &work->at);
-        HB_TRY(place_nodes(shard, work, i));
+        const double r = work->at.radius[i], b = shard->anchor.level[i].b;
+        work->to_scaled[i] = shard->anchor.weight[i] * 2 * b / (common->C1 * r * r);
     }
     const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_row_values_forward(shard, &points, &work->net));

@@ -7,7 +7,7 @@
  * would leave the domain, take no part; draws outside the truncation are dropped, and N is the
  * number of those kept. A number to reproduce: OU, N(0, I) in the plane, r = 1: v - E v = -E|z|^2/2
  * + ..., see tests/train/test_losses.c. */
-#include "train/balls.h"
+#include "train/ball_rows.h"
 
 #include <heatball/ball.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The heat-ball loss for scores that are no gradient of a network (heads score and helmholtz):
  * values only again.
  *
- * In the frame without drift (train/balls.h) S = grad_y ln p~ = a s satisfies, on the ball behind
+ * In the frame without drift (mean/ball_place.c) S = grad_y ln p~ = a s satisfies, on the ball behind
  * an anchor,
  *     S_0 = E_kappa[S] + r E[arm |S|^2]
  * (docs/mean-value.md; the arm is z of the slope measure), and so does S_ref. For q = S - S_ref the
@@ -11,11 +11,11 @@
  * each coordinate; loss: weight * mean of (b/dim) sum_i huber(rho_i). It asks for more than a
  * residual of ln p: a rotation is no solution.
  *
- * One set of nodes serves both averages, with arms y/2 (balls.h). A number to reproduce: as the balls shrink rho tends
+ * One set of nodes serves both averages, with arms y/2 (mean/ball_rule.h). A number to reproduce: as the balls shrink rho tends
  * to b^(3/2)/2 times the residual of fokker_planck_score.c, for a score that is a gradient
  * (tests/train/test_losses.c). */
 #include "base/linear_algebra.h"
-#include "train/balls.h"
+#include "train/ball_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,9 +25,8 @@ typedef struct vector_scratch {
     hb_scratch own;
     hb_ball_rows at;
     float *score, *cotangent; // (rows, dim)
-    double *weight, *arm;     // (rows), (rows, dim): of every node; r times its arm
+    double *arm;              // (rows, dim): r times the arm of every node
     double *residual, *pull;  // (dim)
-    hb_cloud cloud;
 } vector_scratch;
 
 /* ---- made and destroyed -----------------------------------------------------------------------
@@ -36,14 +35,12 @@ typedef struct vector_scratch {
 static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t rows)
 {
     hb_trainer *trainer = shard->trainer;
-    const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
     work->at.rows = rows;
     HB_TRY(HB_WORKSPACE(trainer->context, &work->own.arrays, HB_BALL_ROWS(shard, work->at, rows, d),
                         HB_ARRAY(work->score, rows * d), HB_ARRAY(work->cotangent, rows * d),
-                        HB_ARRAY(work->weight, rows), HB_ARRAY(work->arm, rows * d),
-                        HB_ARRAY(work->residual, d), HB_ARRAY(work->pull, d),
-                        HB_BALL_CLOUD(work->cloud, common->nodes, d)));
+                        HB_ARRAY(work->arm, rows * d), HB_ARRAY(work->residual, d),
+                        HB_ARRAY(work->pull, d)));
     return HB_OK;
 }
 
@@ -66,18 +63,6 @@ static size_t first_row(const hb_shard *shard, size_t i)
     return shard->anchors + i * common->nodes;
 }
 
-static hb_status place_nodes(hb_shard *shard, vector_scratch *work, size_t i)
-{
-    const size_t d = (size_t)shard->trainer->model->info.dim, row = first_row(shard, i);
-    const double r = hb_ball_radius(shard, i);
-    const hb_cloud *cloud;
-    HB_TRY(hb_ball_cloud(shard, i, &work->cloud, &cloud));
-    hb_ball_place_cloud(shard, i, cloud, row, &work->at);
-    memcpy(work->weight + row, cloud->weight, cloud->n * sizeof(double));
-    for (size_t k = 0; k < cloud->n * d; k++) work->arm[row * d + k] = r / 2 * cloud->y[k];
-    return HB_OK;
-}
-
 /* ---- the residual -----------------------------------------------------------------------------
  */
 
@@ -97,7 +82,7 @@ static void residual(const hb_shard *shard, const vector_scratch *work, size_t i
         for (size_t k = 0; k < d; k++)
             h += a * a * (double)(s[k] - s_ref[k]) * (double)(s[k] + s_ref[k]);
         for (size_t k = 0; k < d; k++)
-            R[k] -= work->weight[row] * (a * (double)(s[k] - s_ref[k]) + arm[k] * h);
+            R[k] -= work->at.weight[row] * (a * (double)(s[k] - s_ref[k]) + arm[k] * h);
     }
 }
 
@@ -113,7 +98,7 @@ static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, co
         const double a = work->at.level[row].a;
         const double along = 2 * a * a * hb_dot(d, work->arm + row * d, pull);
         for (size_t k = 0; k < d; k++)
-            to[row * d + k] -= (float)(work->weight[row] *
+            to[row * d + k] -= (float)(work->at.weight[row] *
                                        (a * pull[k] + along * (double)work->score[row * d + k]));
     }
 }
@@ -121,12 +106,11 @@ static void pull_nodes(const hb_shard *shard, vector_scratch *work, size_t i, co
 static void add_anchor(hb_shard *shard, vector_scratch *work, size_t i)
 {
     const hb_trainer *trainer = shard->trainer;
-    const hb_ball_common *common = trainer->common;
     const size_t d = (size_t)trainer->model->info.dim;
     const hb_noise_level *c = &work->at.level[i];
     const double share = 1 / ((double)d * trainer->settings.anchors);
     const double factor = trainer->settings.weight * trainer->ramp * c->b * share;
-    const double scale = common->to_scaled * sqrt(c->b) / c->a; /* sqrt(2 s_0) = sqrt(b)/a */
+    const double scale = work->at.scale[i];
     residual(shard, work, i, work->residual);
     for (size_t k = 0; k < d; k++) {
         double slope;
@@ -142,10 +126,9 @@ static hb_status add(hb_shard *shard)
 {
     const hb_model *model = shard->trainer->model;
     vector_scratch *work = shard->scratch;
-    for (size_t i = 0; i < shard->anchors; i++) {
-        hb_ball_place_anchor(shard, i, &work->at);
-        HB_TRY(place_nodes(shard, work, i));
-    }
+    const size_t d = (size_t)model->info.dim;
+    const hb_balls_values arms = {.arm = work->arm + shard->anchors * d};
+    HB_TRY(hb_ball_rows_place(shard, NULL, NULL, &arms, &work->at));
     const hb_points points = {work->at.rows, work->at.z, work->at.level, work->at.labels};
     HB_TRY(hb_model_tape_forward(work->own.tape, model->parameters, &points, NULL, work->score));
     memset(work->cotangent, 0, points.n * (size_t)model->info.dim * sizeof(float));

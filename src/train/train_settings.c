@@ -98,6 +98,8 @@ static const hb_setting rows[] = {
     NUMBER(constraint_every, RESULT, 0, 0, 1e6,
            "take the constraint in every K-th step only, with K times its weight; 0: 1, above 16 "
            "dimensions 4 for fp and hb"),
+    FLAG(as_typed, ASIDE,
+         "the process is the SDE of the drift's problem, with its noise and in its time"),
     {0}};
 
 const hb_setting *hb_train_setting(size_t index)

@@ -1,8 +1,9 @@
 /* A run made ready: settings checked, the model with its reference, the data in its coordinates,
  * shards. The number of shards is ceil(batch/SHARD_ROWS), and 2 at least from a batch of LEAST_ROWS
  * on, whatever the threads. What a setting leaves open (steps, weight, ball_share, anchors, anchor_spread, anchor_tau_min,
- * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. */
-#include "train/balls.h"
+ * target_rows, constraint_every, standardise) is chosen here, into the trainer's own copy of the settings. Rows under
+ * an SDE as typed go into the coordinates of its frame first (typed_rows.c); nothing else here knows of them. */
+#include "mean/ball_rule.h"
 #include "train/shard.h"
 
 #include <math.h>
@@ -169,16 +170,26 @@ static void choose_numbers(hb_trainer *t, int dim)
     t->adam.warmup = s->steps / 10 < 100 ? s->steps / 10 : 100;
 }
 
+/* The model, and the data in its coordinates. */
+static hb_status create_from_rows(hb_trainer *t, int dim, int classes, const double *data)
+{
+    HB_TRY(create_model(t, dim, classes, data));
+    choose_numbers(t, dim);
+    return create_arrays(t, data);
+}
+
 hb_status hb_trainer_create(hb_trainer *t, int dim, int classes, const double *data,
                             const int *labels)
 {
+    double *y = NULL;
     HB_TRY(hb_train_settings_check(t->context, &t->settings));
     HB_TRY(check_data(t->context, t->n, data, classes, labels));
     t->labels = classes > 0 ? labels : NULL;
     choose_kinds(t);
-    HB_TRY(create_model(t, dim, classes, data));
-    choose_numbers(t, dim);
-    HB_TRY(create_arrays(t, data));
+    hb_status status = hb_typed_rows(t, dim, data, &y);
+    if (status == HB_OK) status = create_from_rows(t, dim, classes, y ? y : data);
+    hb_release(t->context, y);
+    HB_TRY(status);
     if (t->source->create) HB_TRY(t->source->create(t));
     if (t->constraint && t->constraint->prepare) HB_TRY(t->constraint->prepare(t));
     for (size_t i = 0; i < t->n_shards; i++) HB_TRY(hb_shard_create(t, i, &t->shards[i]));
@@ -193,4 +204,5 @@ void hb_trainer_destroy(hb_trainer *t)
     if (t->source && t->source->destroy) t->source->destroy(t);
     hb_workspace_destroy(&t->work);
     hb_model_destroy(t->model);
+    hb_problem_destroy(t->own);
 }

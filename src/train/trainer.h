@@ -112,6 +112,8 @@ struct hb_trainer {
         settings; /* the user's, with what they leave open chosen; drift: NULL unless the process has one */
     const hb_row_source *source;
     const hb_constraint *constraint;
+    hb_problem
+        *own; /* of an SDE as typed, in the coordinates of its frame; settings.drift is this then */
     hb_model *model; /* its parameters are those being trained */
     size_t n;
     const double *z;      // (n, dim)
@@ -165,6 +167,10 @@ size_t hb_train_settings_print(const hb_train_settings *settings, size_t size, c
 hb_status hb_trainer_create(hb_trainer *trainer, int dim, int classes, const double *data,
                             const int *labels);
 void hb_trainer_destroy(hb_trainer *trainer);
+
+/* Of an SDE as typed (typed_rows.c): trainer->own in the place of settings.drift, and the rows y (n, dim) of data in its
+ * frame, to be released; otherwise *y is NULL. */
+hb_status hb_typed_rows(hb_trainer *trainer, int dim, const double *data, double **y);
 
 /* The beginning of a constraint's scratch: what it runs the network with; each may be NULL. The shard destroys it. */
 typedef struct hb_scratch {

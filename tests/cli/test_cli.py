@@ -217,6 +217,27 @@ def test_threads_do_not_change_the_bytes(tmp_path, dim, n):
     assert files[0] == files[1] == files[2]
 
 
+@pytest.mark.parametrize("name, dim, n", [("k.csv", 2, 90001), ("k.npy", 200000, 9)])  # pieces of text; of one row
+def test_pieces_keep_their_order(tmp_path, name, dim, n):
+    files = [sample(tmp_path / name, "--threads", k, dim=dim, n=n).read_bytes() for k in (1, 3, 40)]
+    assert files[0] == files[1] == files[2]
+
+
+def test_two_threads_work_as_much_as_one(tmp_path, monkeypatch):
+    """Found: a loop of two threads beside one that wrote took three times the processor time."""
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)  # as users have it
+    def seconds(threads):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        sample(tmp_path / "k.npy", "--threads", threads, dim=16, n=500000)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        (tmp_path / "k.npy").unlink()
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    turns = [(seconds(1), seconds(2)) for _ in range(4)]
+    one, two = map(min, zip(*turns))
+    assert two < 1.6 * one
+
+
 def test_chunks_by_first_are_one_file(tmp_path):
     """Also across the buffers of the command: 900000 rows of 3 columns are 21 MB."""
     whole = np.load(sample(tmp_path / "w.npy", "--seed", "9", dim=2, n=900000))

@@ -45,7 +45,7 @@ static void rates_are_zero_wherever_the_elimination_ends(void **state)
         for (int k = 0; k < 3; k++) {
             double most = 0;
             int finite;
-            assert_ok(context, hb_null_vector(context, r.scheme, bulk[k], r.v, NULL));
+            assert_ok(context, hb_null_vector(context, r.scheme, NULL, bulk[k], r.v, NULL));
             assert_ok(context, hb_scheme_rate(r.scheme, 0, r.v, r.rate, &finite));
             for (size_t i = 0; i < r.mesh.size; i++) most = fmax(most, fabs(r.rate[i]));
             assert_true(most < 1e-10);
@@ -69,7 +69,7 @@ static void tails_and_wells_keep_their_digits(void **state)
     const double low[1] = {-2.2}, high[1] = {2.2}, bulk[1] = {1};
     run r = start(context, "400*(x - x^3)", 1, cells, low, high);
     double relaxation;
-    assert_ok(context, hb_null_vector(context, r.scheme, bulk, r.v, &relaxation));
+    assert_ok(context, hb_null_vector(context, r.scheme, NULL, bulk, r.v, &relaxation));
     for (size_t i = 0; i < r.mesh.size; i++) {
         double x;
         hb_mesh_point(&r.mesh, i, &x);
@@ -92,7 +92,7 @@ static void relaxation_times_are_those_of_linear_drifts(void **state)
     for (int dim = 1; dim <= 3; dim++) {
         double relaxation;
         run r = start(context, drifts[dim - 1], dim, cells, low, high);
-        assert_ok(context, hb_null_vector(context, r.scheme, bulk, r.v, &relaxation));
+        assert_ok(context, hb_null_vector(context, r.scheme, NULL, bulk, r.v, &relaxation));
         assert_near(relaxation / exact[dim - 1], 1, 0.15);
         end(&r);
     }

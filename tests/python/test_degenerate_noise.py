@@ -175,3 +175,15 @@ def test_claimed_errors_of_the_stationary_density_are_real():
     for z in (np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])):
         assert 0.90 < np.mean(np.abs(z) < 2)
         assert abs(z.mean()) < 0.35
+
+
+@pytest.mark.long
+def test_a_wide_start_does_not_matter_at_inf():
+    """Paths from x = 30 explode in the steps of a probe; then they start at the points. exp(-H/T)/Z, T = 0.49."""
+    energy = lambda q, p: p * p / 2 - q * q / 2 + q**4 / 4
+    q, p = np.linspace(-4, 4, 2001), np.linspace(-6, 6, 2001)
+    total = np.exp(-energy(q[:, None], p) / 0.49).sum() * (q[1] - q[0]) * (p[1] - p[0])
+    s = heatball.solve("y, x - x^3 - y/2", "0, 0.7", "gaussian(mean=0 0, var=100)", float("inf"), [[1, 0], [0, 0]],
+                       samples=4096)
+    truth = -energy(np.array([1.0, 0.0]), 0) / 0.49 - np.log(total)
+    assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_se) and np.all(s.log_density_se < 0.05)

@@ -240,6 +240,13 @@ TEXTS = {"text": b"x", "drift": b"-x", "noise": b"1", "initial": b"gaussian(mean
 SOLUTION_INDEX = {"hb_solution_point_method", "hb_solution_warning", "hb_solution_samples"}
 
 
+def fill(n, outputs):
+    """What a score or its divergence leaves in its outputs, in one dimension: zeros."""
+    for out in outputs:
+        ctypes.memset(out, 0, n * ctypes.sizeof(ctypes.c_double))
+    return 0
+
+
 class Caller:
     """Arguments for every function: objects of each kind, arrays, texts and small numbers."""
 
@@ -337,7 +344,8 @@ class Caller:
         if name == "user":
             return None
         if isinstance(ctype, type) and issubclass(ctype, ctypes._CFuncPtr):
-            self.keep.append(ctype(lambda *a: 0))
+            outputs = {_native.SCORE: 1, _native.DIVERGENCE: 2}.get(ctype, 0)
+            self.keep.append(ctype(lambda *a: fill(a[1], a[len(a) - outputs:]) if outputs else 0))
             return self.keep[-1]
         if kind == "const int *":
             return self.labels

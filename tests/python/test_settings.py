@@ -77,7 +77,7 @@ def test_defaults_are_those_of_the_rows(name, function):
 
 def test_python_has_a_keyword_for_every_setting():
     keywords = inspect.signature(heatball.train).parameters
-    inside = {"loss", "image_height", "image_width", "pixel_low", "pixel_high", "columns", "watch_user", "size"}
+    inside = {"loss", "image_height", "image_width", "pixel_low", "pixel_high", "columns", "watch_user", "size", "as_typed"}
     names = {row.name.decode() for row in rows_of("hb_train_setting")}
     assert names - inside - set(keywords) == set()
     for row in rows_of("hb_train_setting"):
@@ -113,7 +113,7 @@ def test_a_checkpoint_has_what_the_result_depends_on():
     """Those that do not change the weights of a run that goes on; anything else must have the rule."""
     aside = {row.name.decode() for row in rows_of("hb_train_setting")
              if not row.rules & SettingRule.SETTING_RULE_RESULT}
-    assert aside == {"drift", "epochs", "max_time", "image_height", "image_width", "pixel_low", "pixel_high",
+    assert aside == {"drift", "as_typed", "epochs", "max_time", "image_height", "image_width", "pixel_low", "pixel_high",
                      "columns", "half", "checkpoint", "checkpoint_every", "resume", "log", "watch", "watch_user",
                      "watch_every"}
 

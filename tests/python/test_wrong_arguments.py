@@ -64,7 +64,7 @@ def test_solve(arguments, error, says):
     (lambda: heatball.train(np.zeros((4, 3, 3)), pixels=3), TypeError,
      "pixels is 3; it must be a pair of numbers"),
     (lambda: heatball.load(BIG), TypeError, f"path is {SAYS_BIG}; it must be a path"),
-    (lambda: heatball.evaluate(None, BIG), TypeError, "model is None; it must be a Model"),
+    (lambda: heatball.evaluate(None, BIG), TypeError, "model is None; it must be a function"),
     (lambda: heatball.images(3), TypeError, "name_or_path is 3; it must be a path"),
     (lambda: heatball.Mixture(None, None, None), TypeError, "weights is None; it must be an array"),
     (lambda: heatball.dataset("ring").score_error(None, 1.0), TypeError,

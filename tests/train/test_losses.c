@@ -5,7 +5,7 @@
  * network is float, so a step of 1e-2 leaves errors of 1e-4 or so, and a wrong term in a loss is
  * far larger. */
 #include "support.h"
-#include "train/balls.h"
+#include "train/ball_rows.h"
 #include "train/shard.h"
 
 enum { ROWS = 400, MOST_DIM = 8, BEYOND = 100 }; /* few rotations with signs from 65 on */
@@ -366,112 +366,6 @@ static void rotated_nodes_see_the_residual(void **state)
     }
 }
 
-/* The nodes of a ball in many dimensions, D Q with signs D of the anchor: exact for all polynomials of parabolic degree
- * 3. E sigma = C1/4, and |z|^2 + 2 dim tau being a solution, E z_i z_j = (C1/2) delta_ij; odd ones vanish. */
-static void nodes_in_many_dimensions(void **state)
-{
-    (void)state;
-    enum { D = BEYOND };
-    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_SCORE);
-    hb_ball_constants constants;
-    trial t;
-    s.anchors = 3;
-    start(&t, &s, D, 0, 0.7);
-    assert_ok(t.context, hb_ball_constants_get(t.context, D, 0, sizeof constants, &constants));
-    static double y[2][2 * D * D], u[3][D];
-    assert_ok(t.context, hb_random_normal(t.context, 3, 1, 0, 3 * D, u[0]));
-    for (size_t anchor = 0; anchor < 2; anchor++) {
-        hb_cloud turned = {.y = y[anchor]};
-        const hb_cloud *cloud;
-        assert_ok(t.context, hb_ball_cloud(&t.trainer.shards[0], anchor, &turned, &cloud));
-        assert_int_equal(cloud->n, 2 * D);
-        double weight = 0, sigma = 0, second = 0, product = 0, odd[4] = {0};
-        for (size_t j = 0; j < cloud->n; j++) {
-            double along[3] = {0};
-            for (size_t k = 0; k < 3 * D; k++)
-                along[k / D] += u[k / D][k % D] * cloud->y[j * D + k % D];
-            const double w = cloud->weight[j];
-            weight += w;
-            sigma += w * cloud->s[j];
-            second += w * along[0] * along[0];
-            product += w * along[0] * along[1];
-            odd[0] += w * along[0];
-            odd[1] += w * along[0] * cloud->s[j];
-            odd[2] += w * pow(along[0], 3);
-            odd[3] += w * along[0] * along[1] * along[2];
-        }
-        double square = 0, mixed = 0;
-        for (size_t k = 0; k < D; k++) square += u[0][k] * u[0][k], mixed += u[0][k] * u[1][k];
-        assert_near(weight, 1, 1e-12);
-        assert_near(sigma, constants.C1 / 4, 1e-12);
-        assert_near(second, constants.C1 / 2 * square, 1e-10);
-        assert_near(product, constants.C1 / 2 * mixed, 1e-10);
-        for (int k = 0; k < 4; k++) assert_near(odd[k], 0, 1e-10);
-    }
-    assert_memory_not_equal(y[0], y[1], sizeof y[0]);
-    finish(&t);
-}
-
-/* Few directions in many dimensions: weights of sum 1 around y_0 + 2 h grad v~_ref; the square along grad w is that of
- * the diffusion, 2 h, for every anchor, along any other direction in the mean (5 standard errors). */
-static void few_directions_have_the_squares_of_all(void **state)
-{
-    (void)state;
-    enum { D = BEYOND, ANCHORS = 400, NODES = 3 + 2 * 3 };
-    hb_train_settings s = small_settings(HB_LOSS_HB, HB_HEAD_ENERGY);
-    s.anchors = ANCHORS;
-    trial t;
-    start(&t, &s, D, 0, 0.7);
-    hb_shard *shard = &t.trainer.shards[0];
-    const hb_ball_common *common = t.trainer.common;
-    hb_ball_directions few;
-    hb_workspace arrays = {0};
-    hb_ball_rows at = {.rows = NODES};
-    assert_int_equal(common->nodes, NODES);
-    const size_t inputs = (size_t)hb_model_inputs_count(t.trainer.model);
-    assert_ok(t.context, HB_WORKSPACE(t.context, &arrays, HB_BALL_ROWS(shard, at, NODES, D),
-                                      HB_BALL_DIRECTIONS(few, 1, ANCHORS, inputs, D, NODES)));
-    hb_net_tape_destroy(((hb_scratch *)shard->scratch)->slopes);
-    assert_ok(t.context, hb_ball_directions_create(shard, &few));
-    assert_ok(t.context, t.trainer.source->anchors(shard));
-    assert_ok(t.context, hb_ball_directions_look(shard, &few));
-    double u[D], sum = 0, squares = 0;
-    assert_ok(t.context, hb_random_normal(t.context, 3, 1, 0, D, u));
-    for (size_t i = 0; i < ANCHORS; i++) {
-        const hb_noise_level *c0 = &shard->anchor.level[i];
-        const double r = hb_ball_radius(shard, i), h = r * r * common->C1 / 4;
-        double weight = 0, first = 0, along = 0, other = 0, scale = 0;
-        assert_ok(t.context, hb_ball_directions_place(shard, i, &few, 0, &at));
-        const float *slope = few.slope + i * inputs;
-        for (size_t k = 0; k < D; k++) scale += (double)slope[k] * (double)slope[k];
-        for (size_t j = 0; j < NODES; j++) {
-            double by_slope = 0, by_u = 0;
-            for (size_t k = 0; k < D; k++) {
-                const double xi = at.z[j * D + k] / at.level[j].a -
-                                  shard->anchor.z[i * D + k] / c0->a -
-                                  2 * h * c0->a * (double)few.reference[i * D + k];
-                by_slope += xi * (double)slope[k] / sqrt(scale);
-                by_u += xi * u[k];
-            }
-            weight += few.weight[j];
-            first += few.weight[j] * by_u;
-            along += few.weight[j] * by_slope * by_slope / (2 * h);
-            other += few.weight[j] * by_u * by_u / (2 * h);
-        }
-        assert_near(weight, 1, 1e-12);
-        assert_near(first, 0, 1e-10);
-        assert_near(along, 1, 1e-5); /* the slope is float */
-        sum += other / ANCHORS;
-        squares += other * other / ANCHORS;
-    }
-    double exact = 0;
-    for (size_t k = 0; k < D; k++) exact += u[k] * u[k];
-    assert_near(sum, exact, 5 * sqrt((squares - sum * sum) / ANCHORS));
-    assert_true(sqrt((squares - sum * sum) / ANCHORS) < 0.05 * exact);
-    hb_workspace_destroy(&arrays);
-    finish(&t);
-}
-
 static void residuals_agree(int process, const char *drift)
 {
     double rms[2];
@@ -714,8 +608,6 @@ int main(void)
         cmocka_unit_test(the_papers_loss_does_not_vanish),
         cmocka_unit_test(three_ways_to_the_residual),
         cmocka_unit_test(rotated_nodes_see_the_residual),
-        cmocka_unit_test(nodes_in_many_dimensions),
-        cmocka_unit_test(few_directions_have_the_squares_of_all),
         cmocka_unit_test(residuals_of_large_balls),
         cmocka_unit_test(two_ways_to_the_residual_of_a_score),
         cmocka_unit_test(targets_are_scores_of_the_data),

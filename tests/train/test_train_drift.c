@@ -1,9 +1,10 @@
 /* Training with a user's drift: the heat-ball identity at known solutions, targets against known
  * scores, residuals against another room's, the same bits on any threads, resumed and from a file,
  * refusals, and a model that learns a bistable process, held against the grid. */
+#include "mean/drift_frame.h"
 #include "problem/problem_text.h"
 #include "support.h"
-#include "train/drift_frame.h"
+#include "train/ball_rows.h"
 #include "train/drift_pool.h"
 #include "train/drift_terms.h"
 #include "train/shard.h"
@@ -588,11 +589,77 @@ static void a_drift_survives_its_text(void **state)
     assert_ok(context, hb_problem_drift(context, two, 1, x, 0, F[1], NULL, NULL, NULL));
     assert_memory_equal(F[0], F[1], sizeof F[0]);
     hb_problem_destroy(two);
-    const char *bad[] = {"", "dim=0\n", "dim=1\nnoise=1\n", "dim=1\ndrift=x\nnoise=1\nmu=z\n",
-                         "dim=1\ndrift=x+\nnoise=1\n"};
-    for (int i = 0; i < 5; i++)
+    const char *bad[] = {"",
+                         "dim=0\n",
+                         "dim=1\nnoise=1\n",
+                         "dim=1\ndrift=x\nnoise=1\nmu=z\n",
+                         "dim=1\ndrift=x+\nnoise=1\n",
+                         "dim=1\ndrift=x\nnoise=1\ntime=t\n",
+                         "dim=1\ndrift=x\nnoise=x\ntime=t\ninside=1 2\n",
+                         "dim=1\ndrift=x\nnoise=x\ntime=t\ninside=nan\n",
+                         "dim=2\ndrift=x,y\nnoise=x,y\ntime=t\ninside=1\n",
+                         "dim=1\ndrift=x\nnoise=1\nconvention=ito\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(hb_problem_of_text(context, bad[i], &two), HB_ERROR_ARGUMENT);
     hb_problem_destroy(one);
+    hb_context_destroy(context);
+}
+
+/* V = x_1^2/2 + x_2^4/4 under the noise 0.5, 2: y = sqrt(2) (x_1/0.5, x_2/2), F = -sqrt(2) (x_1/0.5, x_2^3/2), and tau is t. */
+static void a_noise_becomes_root_2(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem_settings s;
+    hb_problem_settings_default(sizeof s, &s);
+    s.dim = 2;
+    s.potential = "x^2/2 + y^4/4";
+    s.noise = "0.5, 2";
+    hb_problem *typed, *unit, *again;
+    const double x[2] = {0.3, -1.7};
+    double y[2], F[2], t;
+    assert_ok(context, hb_problem_create(context, &s, &typed));
+    assert_ok(context, hb_problem_as_typed(context, typed, x, &unit));
+    assert_ok(context, hb_problem_of_text(context, hb_problem_text(unit), &again));
+    assert_string_equal(hb_problem_text(unit), hb_problem_text(again));
+    assert_non_null(strstr(hb_problem_text(unit), "time=t\ninside=\n"));
+    assert_ok(context, hb_problem_tau_of_t(context, again, 0.8, &t));
+    assert_float_equal(t, 0.8, 1e-12);
+    assert_ok(context, hb_problem_to_frame(context, again, 1, x, 0, y));
+    assert_float_equal(y[0], sqrt(2) * x[0] / 0.5, 1e-12);
+    assert_float_equal(y[1], sqrt(2) * x[1] / 2, 1e-12);
+    assert_ok(context, hb_problem_drift(context, again, 1, y, 0, F, NULL, NULL, NULL));
+    assert_float_equal(F[0], -sqrt(2) * x[0] / 0.5, 1e-12);
+    assert_float_equal(F[1], -sqrt(2) * x[1] * x[1] * x[1] / 2, 1e-12);
+    hb_problem_destroy(again);
+    hb_problem_destroy(unit);
+    hb_problem_destroy(typed);
+    hb_context_destroy(context);
+}
+
+/* Without as_typed a noise that is no number is refused, and so are callbacks. */
+static void a_noise_needs_as_typed(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_problem *typed;
+    hb_model *model;
+    hb_train_settings t;
+    const double rows[4][2] = {{1, 2}, {2, 1}, {0, 1}, {3, 3}};
+    hb_train_settings_default(sizeof t, &t);
+    assert_ok(context, hb_problem_parse(context, "-x, -y", "0.5, 2", NULL, &typed));
+    t.process = HB_PROCESS_DRIFT;
+    t.drift = typed;
+    t.steps = 1;
+    t.width = 4;
+    assert_int_equal(hb_train(context, &t, 2, 0, 4, rows[0], NULL, &model), HB_ERROR_ARGUMENT);
+    assert_non_null(strstr(hb_context_message(context), "as_typed must be 1"));
+    t.as_typed = 1;
+    assert_ok(context, hb_train(context, &t, 2, 0, 4, rows[0], NULL, &model));
+    assert_non_null(hb_problem_frame(hb_model_problem(model)));
+    assert_null(hb_model_problem(NULL));
+    hb_model_destroy(model);
+    hb_problem_destroy(typed);
     hb_context_destroy(context);
 }
 
@@ -657,6 +724,8 @@ int main(void)
         cmocka_unit_test(a_resumed_run_is_the_same),
         cmocka_unit_test(refusals),
         cmocka_unit_test(a_drift_survives_its_text),
+        cmocka_unit_test(a_noise_becomes_root_2),
+        cmocka_unit_test(a_noise_needs_as_typed),
         cmocka_unit_test(a_bistable_process_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ def test_every_example_is_in_this_file_and_in_the_readme():
                      "python/mean_value.py", "python/van_der_pol_picture.py",
                      "python/double_well_chain.py", "python/ou_20d.py",
                      "python/train_own_data.py", "python/train_nonlinear_drift.py", "python/reverse_double_well.py",
-                     "python/paper_corrections.py"}
+                     "python/paper_corrections.py", "python/own_torch_loop.py"}
     assert all(f"`{path}`" in text for path in found)
 
 
@@ -175,6 +175,17 @@ def test_train_nonlinear_drift(tmp_path):
            for line in text.splitlines()}
     assert set(low) == {"dsm", "fp", "hb"} and all(len(v) == 3 for v in low.values()), text
     assert all(hb < dsm for hb, dsm in zip(low["hb"], low["dsm"])), text
+
+
+def test_own_torch_loop():
+    """Short: two sets, with and without the loss; errors are finite, fall with tau, and the loss leads nowhere else."""
+    pytest.importorskip("torch")
+    text = output(sys.executable, ROOT / "examples/python/own_torch_loop.py", "40")
+    rows = [[float(x) for x in re.findall(r"(?:all|low) ([\d.]+)", line)] for line in text.splitlines()]
+    assert len(rows) == 4 and all(len(row) == 6 for row in rows), text
+    for dsm, balls in (rows[:2], rows[2:]):
+        assert dsm[0] > dsm[2] > dsm[4] and dsm != balls
+        assert all(abs(a / b - 1) < 0.3 for a, b in zip(dsm, balls)), text
 
 
 PROBLEMS = sorted(path.stem for path in (ROOT / "examples/problems").glob("*.ini"))

@@ -1,7 +1,7 @@
-/* train/drift_frame.h: heat balls behind an anchor of a process with a drift, as nodes with signed
+/* mean/drift_frame.h: heat balls behind an anchor of a process with a drift, as nodes with signed
  * weights. */
-#ifndef HB_TRAIN_DRIFT_FRAME_H
-#define HB_TRAIN_DRIFT_FRAME_H
+#ifndef HB_MEAN_DRIFT_FRAME_H
+#define HB_MEAN_DRIFT_FRAME_H
 
 #include "ball/clouds.h"
 
@@ -22,16 +22,29 @@ typedef struct hb_drift_nodes {
     double *z, *tau, *shift, *weight; // (n, dim), (n), (n), (n)
 } hb_drift_nodes;
 
+/* For its score s, with S_j = factor_j s_j:
+ *     s_0 = sum_j weight_j S_j + sum_j arm_weight_j arm_j (|S_j|^2 - turn_j.S_j - rate_j),  likewise. Any may be NULL. */
+typedef struct hb_drift_arms {
+    double *arm, *arm_weight;     // (n, dim), (n)
+    double *factor, *turn, *rate; // (n), (n, dim), (n)
+} hb_drift_arms;
+
 /* Lap_y time of tau0 in the frame: the ball must have radius^2 < 4 pi times it. */
 double hb_drift_frame_time(double growth, double tau0);
+/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN for a value that is
+ * not finite. */
+hb_status hb_drift_frame_field(hb_context *alone, const hb_problem *problem, size_t n,
+                               const double *x, const double *tau, double *F, double *divergence);
 /* The first n_value nodes are those of `value` (kappa), the next n_arm of `arm` (the slope
  * measure); without weights of a cloud all have the same. arm NULL: the nodes of `value` serve both
  * averages, with arms y/2, to parabolic degree 3. F: scratch (n_arm, or without arm n_value, dim). */
 hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *frame,
                                const hb_cloud *value, size_t n_value, const hb_cloud *arm,
                                size_t n_arm, double *F, const hb_drift_nodes *out);
-
-/* -ln Q, and below LEAST its tangent there; slope: its derivative. */
-double hb_minus_log(double Q, double *slope);
+/* The same nodes for scores; both clouds have weights. F, divergence: scratch (n, dim), (n). */
+hb_status hb_drift_frame_place_arms(hb_context *alone, const hb_drift_frame *frame,
+                                    const hb_cloud *value, const hb_cloud *arm, double *F,
+                                    double *divergence, const hb_drift_nodes *nodes,
+                                    const hb_drift_arms *out);
 
 #endif

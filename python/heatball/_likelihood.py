@@ -1,0 +1,222 @@
+"""The likelihood of rows under any score, by the probability-flow ODE."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, Callable, Mapping
+
+import numpy as np
+
+from heatball._arguments import INT_MAX, c_int, filled, function, pointer, shown
+from heatball._callables import Callbacks, as_field
+from heatball._errors import ArgumentError
+from heatball._interrupt import interruptible
+from heatball._native import DIVERGENCE, GenerateSettings, library
+from heatball._process import drift_problem, fill_process, moments, split_process
+from heatball._tables import Shown
+from heatball._types import ArrayLike, Floats
+from heatball.data import Mixture, dataset
+from heatball.model import Model, _ints, rows
+
+__all__ = ["LogLikelihood", "log_likelihood"]
+
+EXACT_DIM, PROBES = 16, 16
+
+
+class LogLikelihood(Shown):
+    """Log-likelihoods of rows, with errors; made by `log_likelihood`.
+
+    Attributes
+    ----------
+    log_likelihood : ndarray of shape (n,)
+        ln p of each row, in nats.
+    se : ndarray of shape (n,)
+        Its error: that of the probes and the bound together.
+    probe_se : ndarray of shape (n,)
+        Standard error by the random probes of the divergence; 0 without probes.
+    bound : ndarray of shape (n,)
+        What the steps, the differences and the Gaussian law at tau_max may leave, estimated.
+    nats, bits_per_dim : ndarray of shape (n,)
+        -ln p, and the same over dim ln 2.
+    mean, mean_se : float
+        Of log_likelihood over the rows; the error counts the rows as a sample.
+    mean_bits_per_dim, mean_bits_per_dim_se : float
+        The same in bits per dimension.
+    divergence : str
+        How the divergence was taken: "exact", "differences" or "hutchinson".
+    dim, probes : int
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> result = heatball.log_likelihood(lambda x, tau: -x, np.zeros((3, 2)))
+    >>> result.log_likelihood.shape, bool(np.allclose(result.nats, np.log(2 * np.pi), atol=1e-6))
+    ((3,), True)
+    """
+
+    def __init__(self, values: Floats, errors: Floats, dim: int, divergence: str, probes: int) -> None:
+        self.log_likelihood, self.dim, self.divergence, self.probes = values, dim, divergence, probes
+        self.probe_se, self.bound = errors[:, 0].copy(), errors[:, 1].copy()
+        self.se = np.hypot(self.probe_se, self.bound)
+        self.nats = -values
+        self.bits_per_dim = self.nats / (dim * math.log(2))
+        n = len(values)
+        self.mean = float(values.mean()) if n else math.nan
+        spread = float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        self.mean_se = math.hypot(spread, float(self.bound.mean())) if n else math.nan
+        self.mean_bits_per_dim = -self.mean / (dim * math.log(2))
+        self.mean_bits_per_dim_se = self.mean_se / (dim * math.log(2))
+
+    def __len__(self) -> int:
+        return len(self.log_likelihood)
+
+    def _columns(self) -> dict[str, Any]:
+        return {"log_likelihood": self.log_likelihood, "log_likelihood_se": self.se, "probe_se": self.probe_se,
+                "bound": self.bound, "bits_per_dim": self.bits_per_dim}
+
+    def _hidden(self) -> tuple[str, ...]:
+        return "probe_se", "bound"
+
+    def _single(self) -> dict[str, Any]:
+        names = ("mean", "mean_se", "mean_bits_per_dim", "mean_bits_per_dim_se", "divergence", "dim", "probes")
+        return {name: getattr(self, name) for name in names}
+
+    def _values(self) -> dict[str, Any]:
+        return {**self._columns(), **self._single()}
+
+    def _title(self) -> str:
+        n = len(self)
+        how = self.divergence + f", {self.probes} probes" * (self.probes > 0)
+        return (f"LogLikelihood of {n} row{'s' * (n != 1)} in dimension {self.dim} ({how}): mean {self.mean:.6g} +- "
+                f"{self.mean_se:.2g} nats, {self.mean_bits_per_dim:.6g} +- {self.mean_bits_per_dim_se:.2g} bits per "
+                "dimension")
+
+
+LogLikelihood.__module__ = "heatball"
+
+
+def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping[str, float] | None = None,
+                   divergence: Any = None, probes: int | None = None, mean: ArrayLike | None = None,
+                   covariance: ArrayLike | None = None, end_density: Callable[..., Any] | None = None,
+                   tau_min: float | None = None, tau_max: float | None = None, tolerance: float | None = None,
+                   label: ArrayLike | None = None, seed: int = 1, threads: int = 0) -> LogLikelihood:
+    """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
+
+    The density is the one that the flow of the score carries from the law at tau_max to tau_min: ln p of data with
+    the noise of tau_min. docs/likelihoods.md has the formulas and what the error counts.
+
+    Parameters
+    ----------
+    f : callable, Model, Mixture, or str
+        f(x, tau) with x of shape (n, dim) and tau of shape (n,) returns the score, (n, dim), or the log-density, (n,),
+        of which differences give the score; NumPy, float32, tensors on any device. Or an object with a method score
+        or log_density; the name of a planar set.
+    x : array_like of shape (n, dim)
+    process : str
+        "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F (or a list of its components),
+        dx = F(x) dtau + sqrt(2) dW, with named numbers `params`. A Model has its own.
+    divergence : callable or str
+        A function (x, tau) that returns the divergence of the score, (n,); "exact": along all axes, by differences, or of
+        a Model by its network; "hutchinson": by random probes. None: "exact" up to dimension 16.
+    probes : int
+        Of "hutchinson", 2 or more, default 16; a Model's above 8 are rounded up to a multiple of 8.
+    mean, covariance : array_like of shape (dim,), (dim, dim)
+        Of the data: the law at tau_max is taken as that of Gaussian data with them. Default: 0 and 1, or those of a
+        Mixture. Of a drift: of the law at tau_max itself.
+    end_density : callable
+        ln of the law at tau_max at x (n, dim), of shape (n,), instead of the Gaussian.
+    tau_min, tau_max : float
+        Default 1e-3 and 3, or those of a Model.
+    tolerance : float
+        Of the error of a step in every coordinate, default 1e-5.
+    label
+        As in `Model.score`.
+    seed : int
+        Of the probes.
+    threads : int
+        0: one per core. f is called from the calling thread.
+
+    Returns
+    -------
+    LogLikelihood
+
+    Examples
+    --------
+    >>> import numpy as np, heatball
+    >>> gmm = heatball.dataset("elongated_gmm")
+    >>> x = gmm.sample(200, seed=3)
+    >>> found = heatball.log_likelihood(lambda x, tau: gmm.score(x, tau), x, mean=gmm.mean(),
+    ...                                 covariance=gmm.covariance(), tau_max=5)
+    >>> bool(np.abs(found.log_likelihood - gmm.log_density(x, 1e-3)).max() < 1e-3)
+    True
+    """
+    if isinstance(f, str):
+        f = dataset(f)
+    if isinstance(f, Model):
+        for name, value in (("params", params), ("mean", mean), ("covariance", covariance), ("end_density", end_density)):
+            if value is not None:
+                raise ArgumentError(f"{name} is given, but f is a Model, which has its own")
+        return _of_model(f, x, divergence, probes, tau_min, tau_max, tolerance, label, seed, threads)
+    if label is not None:
+        raise ArgumentError("label is given, but f is not a Model")
+    name, drift = split_process(process, params)
+    if isinstance(f, Mixture) and mean is None and covariance is None:
+        mean, covariance = f.mean(), f.covariance()
+    field = as_field(f, name)
+    x = _rows(x, field.dim)
+    dim = x.shape[1]
+    how, probes = _way(divergence, probes, dim)
+    mean, covariance = moments(mean, covariance, dim)
+    settings = filled(GenerateSettings, library.hb_generate_settings_default,
+                      dict(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed))
+    out, errors = np.empty(len(x)), np.zeros((len(x), 2))
+    with interruptible(threads) as run, drift_problem(drift, params, dim) as problem:
+        callbacks = Callbacks(run, dim)
+        fill_process(settings, name, problem, mean, covariance)
+        if end_density is not None:
+            settings.end_density = callbacks.log_density(function("end_density", end_density), "end_density")
+        score = callbacks.score(field)
+        known = callbacks.divergence(field, divergence) if callable(divergence) else DIVERGENCE()
+        run("hb_generate_likelihood", ctypes.byref(settings), dim, probes, len(x), pointer(x), score,
+            known, None, pointer(out), pointer(errors))
+    return LogLikelihood(out, errors, dim, how, probes)
+
+
+def _of_model(model, x, divergence, probes, tau_min, tau_max, tolerance, label, seed, threads):
+    x, _, labels = model._points(x, 1.0, label)
+    if callable(divergence):
+        raise ArgumentError("divergence is a function, but f is a Model, which has its own")
+    how, probes = _way(divergence, probes, model.dim)
+    settings = filled(GenerateSettings, library.hb_generate_settings_default,
+                      dict(tau_min=tau_min, tau_max=tau_max, tolerance=tolerance, seed=seed))
+    out, errors = np.empty(len(x)), np.zeros((len(x), 2))
+    with interruptible(threads) as run:
+        run("hb_model_likelihood", model._model, ctypes.byref(settings), probes, len(x), pointer(x), _ints(labels),
+            pointer(out), pointer(errors))
+    return LogLikelihood(out, errors, model.dim, "exact" if how == "differences" else how, probes)
+
+
+def _rows(x, dim):
+    x = rows("x", x, dim)
+    if dim is not None and x.shape[1] != dim:
+        raise ArgumentError(f"x has {x.shape[1]} columns; f has dimension {dim}")
+    if x.shape[1] == 0:
+        raise ArgumentError("x has no columns")
+    return x
+
+
+def _way(divergence, probes, dim):
+    """Return how the divergence is taken and the number of probes, 0 for none."""
+    if callable(divergence) or divergence == "exact":
+        if probes not in (None, 0):
+            raise ArgumentError("probes is given, but the divergence is exact; ask for divergence=\"hutchinson\"")
+        return "exact" if callable(divergence) else "differences", 0
+    if divergence not in (None, "hutchinson"):
+        raise ArgumentError(f"divergence is {shown(divergence)}; it must be exact, hutchinson or a function")
+    if divergence is None and probes is None and dim <= EXACT_DIM or (divergence is None and probes == 0):
+        return "differences", 0
+    probes = PROBES if probes is None else c_int("probes", probes, 2, INT_MAX)
+    if probes < 2:
+        raise ArgumentError(f"probes is {probes}; it must be 2 or more, so that their spread tells the error")
+    return "hutchinson", probes

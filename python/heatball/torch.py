@@ -1,0 +1,610 @@
+"""Heat-ball residuals and losses of PyTorch networks, and adapters to f(x, tau).
+
+    heat_ball_residual, heat_ball_loss     of a log-density or a score, by values of the network alone
+    fokker_planck_residual                 the same equation pointwise, by autograd
+    from_log_density, from_score           a network in our own convention, callable with NumPy arrays too
+    from_eps, from_denoiser, from_edm      noise prediction, denoiser, EDM: with the times of their training
+
+A function here is f(x, tau): x is (n, dim), tau (n,), and what comes back (n,) for a log-density or
+(n, dim) for a score. tau is the time of dx = -x dtau + sqrt(2) dW ("ou": a = exp(-tau), b = 1 -
+exp(-2 tau)), of dx = sqrt(2) dW ("ve": a = 1, b = 2 tau) or of a drift of yours. Only f is called on
+tensors, so that all is differentiable by PyTorch. docs/own-network.md has the formulas.
+
+This module needs PyTorch; the rest of the package does not.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("heatball.torch needs PyTorch, which is not installed; on Debian it is the package python3-torch. "
+                      "heatball.balls gives the same nodes and weights as NumPy arrays") from error
+
+from heatball._arguments import choice, function, shown
+from heatball._errors import ArgumentError
+from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, _is_drift, balls, drift_terms
+
+__all__ = ["Adapter", "LogDensity", "fokker_planck_residual", "from_denoiser", "from_edm", "from_eps", "from_log_density",
+           "from_score", "heat_ball_loss", "heat_ball_residual"]
+
+
+Network = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+Time = Optional[Union[str, Callable[["torch.Tensor"], "torch.Tensor"], Tuple[float, float]]]
+
+
+# ---- heat balls ------------------------------------------------------------------------------------
+
+
+def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+                       scaled: bool = True, beyond: bool = False, directions: Optional[int] = None,
+                       mean: Optional[ArrayLike] = None, covariance: Optional[ArrayLike] = None,
+                       **rule: Any) -> torch.Tensor:
+    """Return the heat-ball residual of a network at anchors.
+
+    Parameters
+    ----------
+    f : callable
+        f(x, tau) on tensors: ln p, of shape (n,) or (n, 1), or its gradient, (n, dim). It is called once, with
+        the anchors first and then the nodes of each.
+    x : tensor of shape (n, dim)
+        Anchors; the dtype and device in which f is called. When it requires a gradient, the nodes move with it
+        (ou and ve without a reference; otherwise it is refused).
+    tau : tensor of shape (n,), or float
+    kind : str
+        "log_density" or "score".
+    scaled : bool
+        True: the scaled residual, which has no dimension; False: R itself.
+    beyond : bool
+        With `mean` and `covariance`: f gives what is beyond the reference, w = ln p - v_ref or q = s - s_ref, as
+        a network with a Gaussian part of its own does; False: f gives ln p or s.
+    directions : int
+        As in `balls`; the slope that they need is taken from f by autograd.
+    mean, covariance, **rule
+        As in `heatball.balls`: process, drift, params, degree, pairs, share, seed, first.
+
+    Returns
+    -------
+    tensor of float64, of shape (n,), or (n, dim) for scores
+        0 where f solves the equation of the process, but for the error of the nodes.
+
+    Examples
+    --------
+    >>> import torch, heatball.torch
+    >>> stationary = lambda x, tau: -0.5 * (x**2).sum(1)  # of ou
+    >>> x = torch.randn(4, 2, dtype=torch.float64)
+    >>> bool((heatball.torch.heat_ball_residual(stationary, x, 0.3).abs() < 0.02).all())
+    True
+    """
+    return _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, rule)[0]
+
+
+def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+                   **options: Any) -> torch.Tensor:
+    """Return the heat-ball loss of a network: the mean of b h(rho) over the anchors, a tensor with one number.
+
+    rho is the scaled residual, h Huber's function (rho^2/2 up to 1, |rho| - 1/2 beyond), b the variance of the
+    process's noise at the anchor (with `directions` a b); of scores the mean over coordinates too. It is the
+    loss of ``heatball.train(method="hb")`` without its weight. f, x, tau, kind and the options are those of
+    `heat_ball_residual` but for `scaled`.
+
+    Examples
+    --------
+    >>> import torch, heatball.torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.SiLU(), torch.nn.Linear(16, 1))
+    >>> f = lambda x, tau: net(torch.cat([x, tau[:, None]], 1))
+    >>> loss = heatball.torch.heat_ball_loss(f, torch.randn(8, 2), torch.rand(8) + 0.1)
+    >>> loss.backward()
+    >>> net[0].weight.grad.shape
+    torch.Size([16, 3])
+    """
+    for name in ("scaled",):
+        if name in options:
+            raise TypeError(f"heat_ball_loss takes no argument {name}: its residual is scaled")
+    directions, mean, covariance = (options.pop(name, None) for name in ("directions", "mean", "covariance"))
+    rho, b = _heat_ball(f, x, tau, kind, True, options.pop("beyond", False), directions, mean, covariance, options)
+    weight = torch.from_numpy(_anchor_weight(b)).to(rho.device)
+    return torch.mean(weight.reshape(-1, *[1] * (rho.dim() - 1)) * _huber(rho))
+
+
+def _anchor_weight(b):
+    if not b.directions:
+        return b.noise
+    return b.noise * (np.exp(-b.anchor_tau) if b.process == "ou" else 1)
+
+
+def _huber(rho):
+    size = rho.abs()
+    return torch.where(size <= 1, 0.5 * rho * rho, size - 0.5)
+
+
+def _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, rule):
+    """The residual and its balls."""
+    function("f", f)
+    choice("kind", kind, KINDS)
+    x, tau = _anchors(x, tau)
+    if x.dtype not in (torch.float32, torch.float64):
+        raise ArgumentError(f"x is {x.dtype}; the nodes of a ball are too near to each other for it: pass float32 or float64, "
+                            "and let f cast")
+    if "dtype" in rule:
+        raise TypeError("the dtype of f is that of x; nodes and weights are in float64")
+    if beyond and mean is None:
+        raise ArgumentError("beyond is True, but there is no reference: give mean and covariance")
+    given = {"mean": mean, "covariance": covariance, "directions": directions, **rule}
+    if directions is not None and "slope" not in given:
+        given["slope"] = _slope(f, x, tau, beyond, mean, covariance, rule)
+    b = balls(_array(x), _array(tau), kind=kind, **given)
+    values = f(*_points(b, x, tau))
+    R = (_log_density if kind == "log_density" else _score)(b, values, beyond, x.device)
+    if not scaled:
+        return R, b
+    return _tensor(b.scale, x).reshape(-1, *[1] * (R.dim() - 1)) * R, b
+
+
+def _points(b, x, tau):
+    """All points in one batch: the anchors, and the nodes of each."""
+    nodes, times = torch.from_numpy(b.x).to(x), torch.from_numpy(b.tau).to(tau)
+    if x.requires_grad:
+        if b.process == "drift" or b.reference is not None:
+            raise ArgumentError("x requires a gradient; nodes and weights under a drift or with a reference do not follow "
+                                "it: pass x.detach(), or take ou or ve without a reference")
+        shrink = torch.exp(tau[:, None] - times) if b.process == "ou" else torch.ones_like(times)  # a_j/a_0
+        nodes = nodes + shrink[:, :, None] * (x - x.detach())[:, None, :]
+    n, m, dim = b.x.shape
+    return torch.cat([x, nodes.reshape(n * m, dim)]), torch.cat([tau, times.reshape(n * m)])
+
+
+def _log_density(b, values, beyond, device):
+    n, m, _ = b.x.shape
+    w = _checked(values, n * (m + 1)).double()
+    w0, w = w[:n], w[n:].reshape(n, m)
+    weights = torch.from_numpy(b.weights).to(device)
+    if b.reference is not None and not beyond:
+        w0, w = w0 - torch.from_numpy(b.reference0).to(device), w - torch.from_numpy(b.reference).to(device)
+    away = w - w0[:, None]
+    if b.process == "drift" and b.reference is None:
+        Q = torch.sum(weights * torch.exp(torch.clamp(away, max=MOST_EXPONENT)), 1)
+        return torch.where(Q >= LEAST, -torch.log(torch.clamp(Q, min=LEAST)), -math.log(LEAST) + (LEAST - Q) / LEAST)
+    most = away.detach().max(1, keepdim=True).values if m else away.detach()
+    return -most[:, 0] - torch.log(torch.sum(weights * torch.exp(away - most), 1))
+
+
+def _score(b, values, beyond, device):
+    n, m, dim = b.x.shape
+    s = _checked(values, n * (m + 1), dim).double()
+    tensor = lambda name: torch.from_numpy(getattr(b, name)).to(device)  # noqa: E731
+    factor = tensor("factor")[:, :, None]
+    S0, S = tensor("factor0")[:, None] * s[:n], factor * s[n:].reshape(n, m, dim)
+    turned = torch.zeros_like(factor)
+    if b.reference is not None:
+        S_ref = factor * tensor("reference")
+        if not beyond:
+            S0, S = S0 - tensor("factor0")[:, None] * tensor("reference0"), S - S_ref
+        turned = turned + 2 * S_ref
+    if b.drift is not None:
+        turned = turned - tensor("drift")
+    source = torch.sum(S * (S + turned), 2)
+    if b.drift is not None and b.reference is None:
+        source = source - tensor("rate")
+    return S0 - torch.sum(tensor("weights")[:, :, None] * S, 1) - torch.sum(tensor("arms") * source[:, :, None], 1)
+
+
+def _slope(f, x, tau, beyond, mean, covariance, rule):
+    """grad w at the anchors, as few directions need it; up to a factor, and without a graph."""
+    with torch.enable_grad():
+        at = x.detach().requires_grad_()
+        slope, = torch.autograd.grad(_checked(f(at, tau), len(x)).sum(), at)
+    slope = slope.detach().double().cpu().numpy()
+    if mean is None or beyond:
+        return slope
+    process = {name: rule[name] for name in ("process", "drift", "params") if name in rule}
+    return slope - balls(_array(x), _array(tau), kind="score", mean=mean, covariance=covariance, pairs=1, **process).reference0
+
+
+# ---- the pointwise residual ------------------------------------------------------------------------
+
+
+def fokker_planck_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+                           process: Any = "ou", drift: Any = None, params: Optional[Dict[str, float]] = None,
+                           scaled: bool = True) -> torch.Tensor:
+    """Return the residual of the Fokker-Planck equation at points, by autograd.
+
+    For v = ln p: d_tau v - Lap v - |grad v|^2 + F.grad v + div F; for a score its gradient,
+    d_tau s - grad(div s + |s|^2 - F.s - div F). It takes dim + 1 backward passes through f, and is what the
+    heat-ball residual tends to as its balls shrink. f, x, tau, kind, process, drift and params are as in
+    `heat_ball_residual`; f must be twice differentiable by x. scaled: times b/2, of scores b^1.5/2.
+
+    Returns
+    -------
+    tensor of the dtype of x, of shape (n,), or (n, dim) for scores; differentiable by what f holds
+
+    Examples
+    --------
+    >>> import torch, heatball.torch
+    >>> spreading = lambda x, tau: -0.25 * (x**2).sum(1) / tau - 0.5 * x.shape[1] * torch.log(tau)
+    >>> x = torch.randn(4, 3, dtype=torch.float64)
+    >>> bool((heatball.torch.fokker_planck_residual(spreading, x, 0.3, process="ve").abs() < 1e-12).all())
+    True
+    """
+    function("f", f)
+    choice("kind", kind, KINDS)
+    x, tau = _anchors(x, tau)
+    if drift is None and _is_drift(process):
+        drift = process
+    process = "drift" if drift is not None else _known(process)
+    noise = torch.from_numpy(_noise(x, tau, process, drift, params)).to(x)
+    F, divergence, gradient, jacobian = _drift(x, tau, process, drift, params)
+    with torch.enable_grad():
+        at = x if x.requires_grad else x.detach().requires_grad_()
+        time = tau if tau.requires_grad else tau.detach().requires_grad_()
+        if kind == "log_density":
+            residual = _pointwise_log(f, at, time, F, divergence)
+        else:
+            residual = _pointwise_score(f, at, time, F, gradient, jacobian)
+    if not scaled:
+        return residual
+    return 0.5 * noise * residual if kind == "log_density" else 0.5 * (noise**1.5)[:, None] * residual
+
+
+def _noise(x, tau, process, drift, params):
+    """b, as the losses have it."""
+    return balls(_array(x), _array(tau), process=process, drift=drift, params=params, pairs=1).noise
+
+
+def _drift(x, tau, process, drift, params):
+    """F, div F, grad div F and dF_i/dx_j as tensors."""
+    n, dim = x.shape
+    if process == "drift":
+        return [torch.from_numpy(part).to(x) for part in drift_terms(_array(x), _array(tau), drift, params)]
+    c = -1.0 if process == "ou" else 0.0
+    eye = torch.eye(dim, dtype=x.dtype, device=x.device)
+    return c * x, torch.full((n,), c * dim, dtype=x.dtype, device=x.device), torch.zeros_like(x), c * eye.expand(n, dim, dim)
+
+
+def _derivatives(value, *inputs):
+    """Gradients of the sum; 0 where the value does not depend on an input."""
+    if not value.requires_grad:
+        return [torch.zeros_like(point) for point in inputs]
+    found = torch.autograd.grad(value.sum(), inputs, create_graph=True, allow_unused=True)
+    return [torch.zeros_like(point) if slope is None else slope for slope, point in zip(found, inputs)]
+
+
+def _pointwise_log(f, x, tau, F, divergence):
+    slope, rate = _derivatives(_checked(f(x, tau), len(x)), x, tau)
+    laplacian = sum(_derivatives(slope[:, k], x)[0][:, k] for k in range(x.shape[1]))
+    return rate - laplacian - (slope * slope).sum(1) + (F * slope).sum(1) + divergence
+
+
+def _pointwise_score(f, x, tau, F, gradient, jacobian):
+    n, dim = x.shape
+    s = _checked(f(x, tau), n, dim)
+    rows = [_derivatives(s[:, k], x, tau) for k in range(dim)]  # of s_k: by x, by tau
+    inner = sum(rows[k][0][:, k] for k in range(dim)) + (s * s).sum(1)
+    around = sum((F[:, k:k + 1] * rows[k][0] for k in range(dim)))  # sum_k F_k d_i s_k
+    along = torch.einsum("nki,nk->ni", jacobian, s)  # sum_k s_k d_i F_k
+    return torch.stack([rate for _, rate in rows], 1) - _derivatives(inner, x)[0] + around + along + gradient
+
+
+# ---- arguments -------------------------------------------------------------------------------------
+
+
+def _anchors(x, tau):
+    if not torch.is_tensor(x) or not x.dtype.is_floating_point:
+        raise TypeError(f"x is {shown(x) if not torch.is_tensor(x) else x.dtype}; it must be a tensor of real numbers")
+    if x.dim() != 2:
+        raise ArgumentError(f"x has shape {tuple(x.shape)}; it must be (n, dim)")
+    tau = torch.as_tensor(tau, dtype=x.dtype, device=x.device)
+    if tau.dim() == 0:
+        tau = tau.expand(len(x))
+    if tau.shape != x.shape[:1]:
+        raise ArgumentError(f"tau has shape {tuple(tau.shape)}; x has {len(x)} anchors, so it must be ({len(x)},) or a "
+                            "number")
+    return x, tau
+
+
+def _array(tensor):
+    return tensor.detach().cpu().double().numpy()
+
+
+def _tensor(values, like):
+    return torch.from_numpy(values).to(like.device)
+
+
+def _checked(values, n, dim=None):
+    shape = (n,) if dim is None else (n, dim)
+    if not torch.is_tensor(values):
+        raise TypeError(f"f returned {shown(values)}; it must return a tensor")
+    if tuple(values.shape) != shape and not (dim is None and tuple(values.shape) == (n, 1)):
+        raise ArgumentError(f"f returned a tensor of shape {tuple(values.shape)}; it must be {shape}")
+    return values.reshape(shape)
+
+
+# ---- adapters --------------------------------------------------------------------------------------
+
+
+class Adapter:
+    """A network as f(x, tau): with tensors it is differentiable, with NumPy arrays it returns NumPy arrays.
+
+    Attributes
+    ----------
+    kind, process : str
+        "log_density" or "score"; "ou" or "ve": what to pass on to `heat_ball_loss` and to `heatball.balls`.
+    model : callable
+        The network.
+    dtype : torch.dtype
+        That in which NumPy arrays are handed to the network: by default that of its parameters, of a plain function
+        float64.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_edm(lambda x, sigma: 0 * x)  # all rows are 0: the score is -x/(2 tau)
+    >>> f(np.array([[1.0]]), 0.5), f.kind, f.process
+    (array([[-1.]]), 'score', 've')
+    """
+
+    def __init__(self, evaluate, model, kind, process, shape=None, dtype=None):
+        self.evaluate, self.model, self.kind, self.process = evaluate, function("model", model), kind, process
+        self.shape = None if shape is None else tuple(shape)
+        like = next(iter(model.parameters()), None) if isinstance(model, torch.nn.Module) else None
+        self.dtype = dtype or (torch.float64 if like is None else like.dtype)
+
+    def __call__(self, x: Any, tau: Any) -> Any:
+        """Return ln p (n,) or the score (n, dim) at x (n, dim) and tau (n,), or one tau for all."""
+        if torch.is_tensor(x):
+            x, tau = _anchors(x, tau)
+            return self._at(x, tau)
+        like = next(iter(self.model.parameters()), None) if isinstance(self.model, torch.nn.Module) else None
+        device = None if like is None else like.device
+        points, times = _anchors(torch.as_tensor(np.asarray(x), dtype=self.dtype, device=device), np.asarray(tau))
+        with torch.no_grad():
+            return self._at(points, times).double().cpu().numpy()
+
+    def _at(self, x, tau):
+        values = self.evaluate(x if self.shape is None else x.reshape(-1, *self.shape), tau)
+        if not torch.is_tensor(values):
+            raise TypeError(f"the model returned {shown(values)}; it must return a tensor")
+        return _checked(values.reshape(x.shape) if self.kind == "score" and values.numel() == x.numel() else values,
+                        len(x), x.shape[1] if self.kind == "score" else None)
+
+    def score(self, x: Any, tau: Any) -> Any:
+        """Return the score, as calling the adapter does.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_score(lambda x, tau: -x)
+        >>> f.score(np.ones((1, 2)), 0.3)
+        array([[-1., -1.]])
+        """
+        return self(x, tau)
+
+
+class LogDensity(Adapter):
+    """The `Adapter` of a log-density; `score` is its gradient, by autograd.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+    >>> f(np.array([[1.0, 2.0]]), 0.3), f.score(np.array([[1.0, 2.0]]), 0.3)
+    (array([-2.5]), array([[-1., -2.]]))
+    """
+
+    def log_density(self, x: Any, tau: Any) -> Any:
+        """Return ln p, as calling the adapter does.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+        >>> f.log_density(np.ones((1, 2)), 0.3)
+        array([-1.])
+        """
+        return self(x, tau)
+
+    def score(self, x: Any, tau: Any) -> Any:
+        """Return grad ln p at x and tau; of tensors with its graph.
+
+        Examples
+        --------
+        >>> import numpy as np, heatball.torch
+        >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+        >>> f.score(np.ones((1, 2)), 0.3)
+        array([[-1., -1.]])
+        """
+        if not torch.is_tensor(x):
+            slope = Adapter(lambda points, times: self.score(points, times).detach(), self.model, "score", self.process,
+                            dtype=self.dtype)
+            return slope(x, tau)
+        with torch.enable_grad():
+            at = x if x.requires_grad else x.detach().requires_grad_()
+            return torch.autograd.grad(self(at, tau).sum(), at, create_graph=True)[0]
+
+
+def from_log_density(model: Network, *, process: str = "ou", shape: Optional[Sequence[int]] = None,
+                     dtype: Optional[torch.dtype] = None) -> LogDensity:
+    """Return a network model(x, tau) of ln p as an `Adapter`; its gradient is ``adapter.score``.
+
+    process: "ou" or "ve". shape: that of one row as the model takes it, (3, 32, 32) for images; default (dim,). dtype: that of NumPy arrays handed to
+    a model that is a plain function; default float64.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_log_density(lambda x, tau: -0.5 * (x**2).sum(1))
+    >>> f(np.ones((2, 3)), 0.1)
+    array([-1.5, -1.5])
+    """
+    return LogDensity(model, model, "log_density", _known(process), shape, dtype)
+
+
+def from_score(model: Network, *, process: str = "ou", time: Time = None, shape: Optional[Sequence[int]] = None,
+               dtype: Optional[torch.dtype] = None) -> Adapter:
+    """Return a score network as an `Adapter`.
+
+    model(x, t) gives grad ln p of the process at tau; time(tau) = t: its own time, default tau itself; "sigma": the
+    deviation of the noise, sqrt(2 tau) for "ve"; (beta_min, beta_max): t in [0, 1] of the VP process dx = -beta x/2 dt +
+    sqrt(beta) dW with beta = beta_min + t (beta_max - beta_min). shape, dtype: as in `from_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_score(lambda x, t: -x, time=(0.1, 20.0))  # of N(0, 1), which stays
+    >>> f(np.array([[2.0]]), 0.3)
+    array([[-2.]])
+    """
+    clock = _clock(time, process)
+    return Adapter(lambda x, tau: model(x, clock(tau)), model, "score", _known(process), shape, dtype)
+
+
+def from_eps(model: Network, alphas_cumprod: Optional[ArrayLike] = None, *, betas: Optional[Tuple[float, float]] = None,
+             whole: bool = False, shape: Optional[Sequence[int]] = None, dtype: Optional[torch.dtype] = None) -> Adapter:
+    """Return a network that predicts noise under a VP process as the score of "ou".
+
+    x = sqrt(alpha) x_0 + sqrt(1 - alpha) e is our x at exp(-2 tau) = alpha, and the score is -e(x, t)/sqrt(1 - alpha).
+
+    Parameters
+    ----------
+    model : callable
+        model(x, t) of e.
+    alphas_cumprod : array_like of shape (T,)
+        alpha at the times t = 0 .. T-1, falling. Between two of them ln alpha goes in a straight line, and t is a
+        fraction; tau outside their range is refused.
+    betas : (float, float)
+        Instead: beta_min, beta_max of continuous times t in [0, 1], ln alpha = -(beta_min t + (beta_max - beta_min)
+        t^2/2).
+    whole : bool
+        Round t to the nearest whole number, for a network that looks times up in a table. The score is then that of
+        a slightly different tau.
+    shape, dtype
+        As in `from_log_density`.
+
+    Examples
+    --------
+    >>> import torch, heatball.torch
+    >>> eps = lambda x, t: x * 0.6  # of N(0, 1): e = x sqrt(1 - alpha), here at alpha = 0.64
+    >>> f = heatball.torch.from_eps(eps, [0.9, 0.64, 0.1])
+    >>> f([[2.0]], -0.5 * torch.log(torch.tensor(0.64, dtype=torch.float64)))
+    array([[-2.]])
+    """
+    if (alphas_cumprod is None) == (betas is None):
+        raise TypeError("give either alphas_cumprod, of whole times, or betas, of continuous ones")
+    clock = _table_clock(alphas_cumprod, whole) if betas is None else _clock(tuple(betas), "ou")
+    return Adapter(lambda x, tau: _times(-1 / torch.sqrt(-torch.expm1(-2 * tau)), model(x, clock(tau))), model, "score",
+                   "ou", shape, dtype)
+
+
+def from_denoiser(model: Network, *, process: str = "ve", time: Time = None, shape: Optional[Sequence[int]] = None,
+                  dtype: Optional[torch.dtype] = None) -> Adapter:
+    """Return a network that gives E[x_0 | x] as the score of the process, (a D - x)/b.
+
+    model(x, t); time as in `from_score`, default "sigma" for "ve" and tau for "ou". shape, dtype: as in
+    `from_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_denoiser(lambda x, sigma: 0 * x + 3)  # all rows are 3
+    >>> f(np.array([[1.0]]), 0.5)
+    array([[2.]])
+    """
+    _known(process)
+    clock = _clock("sigma" if time is None and process == "ve" else time, process)
+
+    def evaluate(x, tau):
+        a, b = (torch.exp(-tau), -torch.expm1(-2 * tau)) if process == "ou" else (torch.ones_like(tau), 2 * tau)
+        return _times(1 / b, _times(a, model(x, clock(tau))) - x)
+
+    return Adapter(evaluate, model, "score", process, shape, dtype)
+
+
+def from_edm(model: Network, *, sigma_data: Optional[float] = None, shape: Optional[Sequence[int]] = None,
+             dtype: Optional[torch.dtype] = None) -> Adapter:
+    """Return an EDM network as the score of "ve", tau = sigma^2/2.
+
+    model(x, sigma) is the denoiser D. With `sigma_data` it is the network inside, F(c_in x, ln(sigma)/4), and
+    D = c_skip x + c_out F with c_skip = sigma_data^2/(sigma^2 + sigma_data^2), c_out = sigma sigma_data/sqrt(sigma^2 +
+    sigma_data^2), c_in = 1/sqrt(sigma^2 + sigma_data^2). shape, dtype: as in `from_log_density`.
+
+    Examples
+    --------
+    >>> import numpy as np, heatball.torch
+    >>> f = heatball.torch.from_edm(lambda x, noise: 0 * x, sigma_data=0.5)  # D = c_skip x: rows of N(0, 0.25)
+    >>> f(np.array([[1.0]]), 0.375)
+    array([[-1.]])
+    """
+    if sigma_data is None:
+        return from_denoiser(model, shape=shape, dtype=dtype)
+    own = float(sigma_data)
+
+    def evaluate(x, tau):
+        sigma = torch.sqrt(2 * tau)
+        total = 2 * tau + own**2
+        F = model(_times(1 / torch.sqrt(total), x), torch.log(sigma) / 4)
+        return _times(-1 / total, x) + _times(own / (sigma * torch.sqrt(total)), F)  # (D - x)/sigma^2
+
+    return Adapter(evaluate, model, "score", "ve", shape, dtype)
+
+
+def _times(factor, x):
+    """factor (n,) times x (n, ...)."""
+    return factor.reshape(-1, *[1] * (x.dim() - 1)) * x
+
+
+def _known(process):
+    if process not in ("ou", "ve"):
+        raise ArgumentError(f"process is {shown(process)}; it must be ou or ve")
+    return process
+
+
+def _clock(time, process):
+    """Return the map from tau to a network's own time."""
+    if time is None or time == "tau":
+        return lambda tau: tau
+    if callable(time):
+        return time
+    if isinstance(time, str) and time == "sigma":
+        return (lambda tau: torch.sqrt(2 * tau)) if process == "ve" else (lambda tau: torch.sqrt(-torch.expm1(-2 * tau)))
+    try:
+        low, high = map(float, time)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"time is {shown(time)}; it must be tau, sigma, a function of tau, or (beta_min, beta_max)") from None
+    if not (0 < low <= high < math.inf):
+        raise ArgumentError(f"the betas are {low:g} and {high:g}; they must be 0 < beta_min <= beta_max")
+    if process != "ou":
+        raise ArgumentError('betas are those of a VP process, which is process "ou"')
+    return functools.partial(_beta_time, low, high)
+
+
+def _beta_time(low, high, tau):
+    """t with 2 tau = low t + (high - low) t^2/2, in the form that is right for small tau."""
+    return 4 * tau / (low + torch.sqrt(low**2 + 4 * (high - low) * tau))
+
+
+def _table_clock(alphas_cumprod, whole):
+    table = np.asarray(alphas_cumprod, np.float64)
+    if table.ndim != 1 or len(table) < 2 or not np.all((table > 0) & (table < 1)) or not np.all(np.diff(table) < 0):
+        raise ArgumentError("alphas_cumprod must be a list of at least two numbers between 0 and 1 that fall")
+    levels = -0.5 * np.log(table)  # tau of t = 0, 1, ..
+
+    def clock(tau):
+        known = torch.from_numpy(levels).to(tau.device)
+        at = tau.double()
+        low, high = float(levels[0]), float(levels[-1])
+        inside = (at >= low * (1 - 1e-9)) & (at <= high * (1 + 1e-9))
+        if not bool(inside.all()):
+            raise ArgumentError(f"tau is {float(at[~inside][0]):g}; the times of the network have tau from {low:g} to "
+                                f"{high:g}")
+        k = torch.clamp(torch.searchsorted(known, at.detach().contiguous(), right=True) - 1, 0, len(levels) - 2)
+        t = k + (at - known[k]) / (known[k + 1] - known[k])
+        return torch.round(t).long() if whole else t.to(tau.dtype)
+
+    return clock

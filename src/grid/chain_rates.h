@@ -1,0 +1,42 @@
+/* grid/chain_rates.h: a scheme as a Markov chain: rates at which mass goes from node to node. */
+#ifndef HB_GRID_CHAIN_RATES_H
+#define HB_GRID_CHAIN_RATES_H
+
+#include "grid/fitted_scheme.h"
+
+enum { HB_CHAIN_DIRECTIONS = 48 };
+
+typedef struct hb_chain_rates {
+    hb_context *context;
+    int count; /* directions */
+    /* in nodes along each axis; the first that is not 0 is above 0 */
+    int offset[HB_CHAIN_DIRECTIONS][3];
+    /* of the mass: from node i to i + offset at up[i], and back at down[i]; 0 where that is outside */
+    double *up[HB_CHAIN_DIRECTIONS], *down[HB_CHAIN_DIRECTIONS]; // (size)
+} hb_chain_rates;
+
+/* What is known of the density before, and what a tensor's chain had to change. */
+typedef struct hb_chain_hints {
+    const hb_mesh *mesh; /* of depth; NULL: nothing is known */
+    const double *depth; // (size of that mesh) of ln u below its maximum
+    int fine;            /* the finest mesh: its neighbours should have much the same noise */
+    int uneven; /* out: the directions are not those of pairs of axes everywhere that matters */
+    /* The least depth where the noise was raised, so that the grid's directions follow it; inf: nowhere. */
+    double raised;
+    double place[3]; /* where that is */
+} hb_chain_hints;
+
+/* The rates of a scheme whose drift and noise do not change: along the axes for scalar noise (fitted_scheme.c), along
+ * more directions for a tensor (tensor_chain.c). hints: of a tensor. */
+hb_status hb_chain_rates_create(hb_context *context, hb_scheme *scheme, hb_chain_hints *hints,
+                                hb_chain_rates *out);
+hb_status hb_tensor_chain_rates(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
+                                hb_chain_hints *hints, hb_chain_rates *out);
+void hb_chain_rates_destroy(hb_chain_rates *rates);
+/* One more direction, whose arrays are 0. */
+hb_status hb_chain_rates_add(hb_chain_rates *rates, const hb_mesh *mesh, const int *offset);
+
+/* Bytes of the rates along the axes, and along as many directions as a tensor mostly takes. */
+double hb_chain_rates_bytes(const hb_mesh *mesh, int tensor);
+
+#endif

@@ -1,0 +1,150 @@
+/* The rows of a heat-ball loss (train/ball_rows.h), and the functions that residuals go through.
+ *
+ * Nodes, times and weights are those of hb_balls_place for the process, the share f and the seed of the training; the
+ * number of an anchor is its place in the whole run, which its random draws depend on. A number to reproduce: in
+ * the plane with f = 0.03 the scale is 266.67. */
+#include "train/ball_rows.h"
+#include "mean/ball_rule.h"
+
+#include <math.h>
+
+_Static_assert(HB_STREAM_CLOUD == (int)HB_BALL_STREAM, "the stream of nodes is that of trainings");
+
+static const double LEAST = 0.2;
+
+static hb_status create_balls(hb_trainer *trainer, int directions)
+{
+    const hb_train_settings *from = &trainer->settings;
+    const int dim = trainer->model->info.dim;
+    hb_balls_settings s;
+    hb_ball_constants constants;
+    void *memory;
+    HB_TRY(hb_allocate(trainer->context, 1, sizeof(hb_ball_common), &memory));
+    hb_ball_common *common = trainer->common = memory;
+    *common = (hb_ball_common){0};
+    hb_balls_settings_default(sizeof s, &s);
+    s.kind = from->head == HB_HEAD_ENERGY ? HB_BALLS_KIND_LOG_DENSITY : HB_BALLS_KIND_SCORE;
+    s.process = from->process;
+    s.drift = from->drift;
+    s.share = from->ball_share;
+    s.seed = from->seed;
+    s.directions = directions;
+    if (directions) s.degree = 0;
+    HB_TRY(hb_balls_create(trainer->context, &s, dim, &common->balls));
+    HB_TRY(hb_ball_constants_get(trainer->context, dim, 0, sizeof constants, &constants));
+    common->C1 = constants.C1;
+    common->nodes = hb_balls_nodes(common->balls);
+    return HB_OK;
+}
+
+hb_status hb_ball_prepare(hb_trainer *trainer)
+{
+    const int dim = trainer->model->info.dim;
+    HB_CHECK(trainer->context, dim <= HB_BALL_LAST_DIM, HB_ERROR_ARGUMENT,
+             "this hb loss takes at most %d dimensions, since its rotations fill the memory; there "
+             "are %d: take the energy head without a drift, or dsm",
+             HB_BALL_LAST_DIM, dim);
+    return create_balls(trainer, 0);
+}
+
+/* Of `nodes` nodes around the centre two are along grad w. */
+hb_status hb_ball_prepare_directions(hb_trainer *trainer)
+{
+    const int most = trainer->model->info.dim - 1, asked = trainer->settings.nodes / 2 - 1;
+    return create_balls(trainer, asked < 1 ? 1 : asked < most ? asked : most);
+}
+
+void hb_ball_discard(hb_trainer *trainer)
+{
+    hb_ball_common *common = trainer->common;
+    if (!common) return;
+    hb_balls_destroy(common->balls);
+    hb_release(trainer->context, common);
+    trainer->common = NULL;
+}
+
+/* The levels of all rows; the nodes of one shell have one time, and so one level of noise. */
+static void place_levels(const hb_shard *shard, size_t nodes, hb_ball_rows *out)
+{
+    const size_t m = shard->anchors;
+    for (size_t row = m; row < m + m * nodes; row++) {
+        if ((row - m) % nodes > 0 && out->tau[row] == out->tau[row - 1])
+            out->level[row] = out->level[row - 1];
+        else
+            hb_model_level(shard->trainer->model, out->tau[row], &out->level[row]);
+        if (out->labels) out->labels[row] = shard->anchor.labels[(row - m) / nodes];
+    }
+}
+
+hb_status hb_ball_rows_place(hb_shard *shard, const double *slope, const double *reference_slope,
+                             const hb_balls_values *more, hb_ball_rows *out)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_ball_common *common = trainer->common;
+    const hb_rows *anchor = &shard->anchor;
+    const size_t d = (size_t)trainer->model->info.dim, m = shard->anchors;
+    hb_balls_values values = more ? *more : (hb_balls_values){0};
+    for (size_t i = 0; i < m; i++) {
+        for (size_t k = 0; k < d; k++) out->z[i * d + k] = anchor->z[i * d + k];
+        out->tau[i] = anchor->level[i].tau;
+        out->level[i] = anchor->level[i];
+        if (out->labels) out->labels[i] = anchor->labels[i];
+    }
+    values.size = sizeof values;
+    values.x = out->z + m * d;
+    values.tau = out->tau + m;
+    values.weight = out->weight + m;
+    values.shift = out->shift + m;
+    values.scale = out->scale;
+    values.radius = out->radius;
+    const uint64_t first =
+        trainer->state.step * (uint64_t)trainer->settings.anchors + shard->first_anchor;
+    HB_TRY(hb_balls_place(&shard->alone, common->balls, first, m, out->z, out->tau, slope,
+                          reference_slope, &values));
+    place_levels(shard, common->nodes, out);
+    return HB_OK;
+}
+
+hb_status hb_ball_slopes_create(hb_shard *shard)
+{
+    hb_scratch *scratch = shard->scratch;
+    return hb_net_slope_tape_create(&shard->alone, shard->trainer->model->net, shard->anchors,
+                                    &scratch->slopes);
+}
+
+hb_status hb_ball_slopes_look(hb_shard *shard, hb_ball_slopes *at)
+{
+    const hb_trainer *trainer = shard->trainer;
+    const hb_model *model = trainer->model;
+    const hb_rows *anchor = &shard->anchor;
+    const size_t d = (size_t)model->info.dim, inputs = (size_t)hb_model_inputs_count(model);
+    const hb_points points = {anchor->n, anchor->z, anchor->level, anchor->labels};
+    hb_scratch *scratch = shard->scratch;
+    hb_model_inputs(model, &points, at->input);
+    HB_TRY(hb_net_slope(scratch->slopes, trainer->aside ? trainer->aside : model->parameters,
+                        points.n, at->input, at->value, at->slope));
+    HB_TRY(hb_model_reference(model, &points, at->scratch, NULL, at->reference));
+    for (size_t i = 0; i < points.n; i++)
+        for (size_t k = 0; k < d; k++) {
+            at->ahead[i * d + k] = (double)at->slope[i * inputs + k];
+            at->behind[i * d + k] = (double)at->reference[i * d + k];
+        }
+    return HB_OK;
+}
+
+double hb_many_weight(const hb_noise_level *level)
+{
+    return level->a * level->b;
+}
+
+double hb_huber(double r, double *slope)
+{
+    *slope = r > 1 ? 1 : r < -1 ? -1 : r;
+    return fabs(r) <= 1 ? 0.5 * r * r : fabs(r) - 0.5;
+}
+
+double hb_minus_log(double Q, double *slope)
+{
+    *slope = -1 / fmax(Q, LEAST);
+    return Q >= LEAST ? -log(Q) : -log(LEAST) + (LEAST - Q) / LEAST;
+}

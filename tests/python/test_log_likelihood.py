@@ -1,0 +1,240 @@
+"""Log-likelihoods of any score, against closed forms and against PyTorch's own integration.
+
+Mixtures have their exact density at tau_min; the peer in PyTorch integrates the same ODE with fixed steps of the classical
+Runge-Kutta method and the divergence by autograd.
+"""
+import math
+
+import numpy as np
+import pytest
+
+import heatball
+
+LONG = heatball.dataset("elongated_gmm")
+ROWS = LONG.sample(300, seed=11)
+
+
+def exact_score(x, tau):
+    return LONG.score(x, tau, threads=1)
+
+
+GIVEN = dict(mean=LONG.mean(), covariance=LONG.covariance(), tau_max=5)
+
+
+# ---- small dimension: differences along all axes ---------------------------------------------------------
+
+@pytest.mark.parametrize("process, tau_max", [("ou", 5), ("ve", 1e4)])
+def test_exact_score_of_elongated_gmm(process, tau_max):
+    found = heatball.log_likelihood(lambda x, tau: LONG.score(x, tau, process=process, threads=1), ROWS, process=process,
+                                    **{**GIVEN, "tau_max": tau_max})
+    error = np.abs(found.log_likelihood - LONG.log_density(ROWS, 1e-3, process=process))
+    assert error.max() < 1e-3 and (error < 3 * found.se).all()
+    assert found.se.max() < 1e-3  # and the claim is not idle
+    assert found.divergence == "differences" and (found.probe_se == 0).all()
+    spread = found.log_likelihood.std(ddof=1) / math.sqrt(len(ROWS))
+    assert abs(found.mean - found.log_likelihood.mean()) < 1e-12 and spread <= found.mean_se < spread + 1e-3
+    assert np.allclose(found.bits_per_dim, found.nats / math.log(4)) and np.array_equal(found.nats, -found.log_likelihood)
+
+
+@pytest.mark.parametrize("name", ["two_spiral", "double_ring", "sparse_dense_gmm"])
+@pytest.mark.parametrize("moments", [False, True])
+def test_errors_count_the_start(name, moments):
+    """Without moments the Gaussian at tau_max is wrong; the error must say so."""
+    mixture = heatball.dataset(name)
+    x = mixture.sample(100, seed=5)
+    given = dict(mean=mixture.mean(), covariance=mixture.covariance()) if moments else {}
+    found = heatball.log_likelihood(lambda x, tau: mixture.score(x, tau, threads=1), x, **given)
+    error = np.abs(found.log_likelihood - mixture.log_density(x, 1e-3))
+    assert (error < 3 * found.se).all()
+    assert np.median(found.se) < 40 * np.median(error) + 1e-4
+    if not moments:
+        assert np.median(found.se) > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["float32", "log_density", "divergence", "Mixture", "object"])
+def test_other_forms_of_the_same_score(kind):
+    x = ROWS[:30]
+    exact = LONG.log_density(x, 1e-3)
+
+    def divergence(x, tau):  # by another step than the library's
+        step = 1e-5
+        out = np.zeros(len(x))
+        for j in range(2):
+            e = step * np.eye(2)[j]
+            out += (exact_score(x + e, tau) - exact_score(x - e, tau))[:, j] / (2 * step)
+        return out
+
+    f, more = {
+        "float32": (lambda x, tau: exact_score(x.astype(np.float32), tau.astype(np.float32)).astype(np.float32), {}),
+        "log_density": (lambda x, tau: LONG.log_density(x, tau, threads=1), {}),
+        "divergence": (exact_score, {"divergence": divergence}),
+        "Mixture": (LONG, {}),
+        "object": (type("Has", (), {"score": staticmethod(exact_score)})(), {}),
+    }[kind]
+    found = heatball.log_likelihood(f, x, **GIVEN, **more)
+    error = np.abs(found.log_likelihood - exact)
+    assert error.max() < 1e-3 and (error < 3 * found.se).all()
+    assert found.divergence == ("exact" if kind == "divergence" else "differences")
+
+
+def test_a_typed_drift():
+    """F = -2x from N(0, I/2), where it stays."""
+    x = np.random.default_rng(4).normal(size=(20, 2))
+    found = heatball.log_likelihood(lambda x, tau: -2 * x, x, process="-a*x, -a*y", params={"a": 2},
+                                    covariance=np.eye(2) / 2)
+    exact = -(x**2).sum(axis=1) - math.log(math.pi)
+    assert np.abs(found.log_likelihood - exact).max() < 1e-7
+    assert (np.abs(found.log_likelihood - exact) < 3 * found.se).all()
+    ends = heatball.log_likelihood(lambda x, tau: -2 * x, x, process=["-2*x", "-2*y"],
+                                   end_density=lambda x: -(x**2).sum(axis=1) - math.log(math.pi))
+    assert np.abs(ends.log_likelihood - exact).max() < 1e-7
+
+
+def test_a_row_is_alone_and_seeds_count():
+    f = lambda x, tau: -x / (1 + 0.3 * np.exp(-2 * tau))[:, None]  # noqa: E731
+    x = np.random.default_rng(9).normal(size=(60, 20))
+    whole = heatball.log_likelihood(f, x, probes=4, seed=3)
+    pieces = [heatball.log_likelihood(f, part, probes=4, seed=3) for part in (x[:7], x[7:])]
+    for name in ("log_likelihood", "se", "probe_se"):
+        assert np.array_equal(getattr(whole, name), np.concatenate([getattr(one, name) for one in pieces]))
+    rough = lambda x, tau: -x + 0.1 * np.sin(3 * x[:, ::-1])  # noqa: E731
+    one, two = (heatball.log_likelihood(rough, x, probes=4, seed=seed).log_likelihood for seed in (1, 2))
+    assert not np.array_equal(one, two)
+
+
+# ---- large dimension: random probes ----------------------------------------------------------------------
+
+def wide_mixture(dim, count, seed):
+    """Components that no axis knows."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(count, dim)) * 0.6
+    covariances = []
+    for _ in range(count):
+        a = rng.normal(size=(dim, dim)) / math.sqrt(dim)
+        covariances.append(0.1 * np.eye(dim) + 0.5 * a @ a.T)
+    return heatball.Mixture(rng.uniform(0.5, 2, count), means, covariances)
+
+
+def coverage(dim, rows, seeds, probes):
+    mixture = wide_mixture(dim, 3, 2385)
+    inside = []
+    for seed in seeds:
+        x = mixture.sample(rows, seed=100 + seed)
+        found = heatball.log_likelihood(lambda x, tau: mixture.score(x, tau, threads=1), x, divergence="hutchinson",
+                                        probes=probes, seed=seed, mean=mixture.mean(),
+                                        covariance=mixture.covariance(), tau_min=0.01, tolerance=1e-3)
+        assert found.probe_se.min() > 0 and found.probes == probes
+        inside.append(np.abs(found.log_likelihood - mixture.log_density(x, 0.01)) < 1.96 * found.se)
+    return np.mean(inside), np.size(inside)
+
+
+@pytest.mark.parametrize("probes", [4, 10])
+def test_coverage_of_probes(probes):
+    share, n = coverage(64, 40, [1], probes)
+    assert abs(share - 0.95) < 5 * math.sqrt(0.95 * 0.05 / n)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("probes", [3, 8, 32])
+def test_coverage_of_probes_over_seeds(probes):
+    share, n = coverage(64, 100, range(8), probes)
+    assert abs(share - 0.95) < 4 * math.sqrt(0.95 * 0.05 / n)
+
+
+def test_default_takes_probes_above_16_dimensions():
+    x = np.zeros((2, 17))
+    assert heatball.log_likelihood(lambda x, tau: -x, x).divergence == "hutchinson"
+    exact = heatball.log_likelihood(lambda x, tau: -x, x, divergence="exact")
+    assert exact.divergence == "differences" and np.allclose(exact.nats, 17 * 0.5 * math.log(2 * math.pi))
+
+
+# ---- a network of PyTorch ---------------------------------------------------------------------------------
+
+def test_a_torch_network_by_two_integrators():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 32), torch.nn.SiLU(), torch.nn.Linear(32, 32), torch.nn.SiLU(),
+                              torch.nn.Linear(32, 2))
+
+    def score(x, tau):  # tensors, in any precision
+        noise = torch.sqrt(1 - torch.exp(-2 * tau))[:, None]
+        return -x + (1 - noise) * net(torch.cat([x, noise], 1))
+
+    x0 = np.random.default_rng(5).normal(size=(24, 2))
+    tau_min, tau_max, steps = 0.02, 3.0, 250
+
+    def rate(x, l):
+        """dx/dl and its divergence, l = ln sigma, under "ou"."""
+        sigma2 = math.exp(2 * l)
+        b, tau = sigma2 / (1 + sigma2), 0.5 * math.log1p(sigma2)
+        x = x.detach().requires_grad_(True)
+        v = b * (-x - score(x, torch.full((len(x),), tau, dtype=x.dtype)))
+        divergence = sum(torch.autograd.grad(v[:, j].sum(), x, retain_graph=True)[0][:, j] for j in range(2))
+        return v.detach(), divergence.detach()
+
+    net.double()
+    low, high = (0.5 * math.log(math.expm1(2 * tau)) for tau in (tau_min, tau_max))
+    h = (high - low) / steps
+    x, total = torch.tensor(x0), torch.zeros(len(x0), dtype=torch.float64)
+    for i in range(steps):
+        l = low + i * h
+        k1, d1 = rate(x, l)
+        k2, d2 = rate(x + h / 2 * k1, l + h / 2)
+        k3, d3 = rate(x + h / 2 * k2, l + h / 2)
+        k4, d4 = rate(x + h * k3, l + h)
+        x, total = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), total + h / 6 * (d1 + 2 * d2 + 2 * d3 + d4)
+    theirs = total.numpy() - 0.5 * (x.numpy()**2).sum(axis=1) - math.log(2 * math.pi)
+
+    given = dict(tau_min=tau_min, tau_max=tau_max)
+    ours = heatball.log_likelihood(lambda x, tau: score(torch.from_numpy(x), torch.from_numpy(tau)), x0, **given)
+    assert np.abs(ours.log_likelihood - theirs).max() < 2e-5
+    net.float()
+    single = heatball.log_likelihood(lambda x, tau: score(torch.from_numpy(x).float(), torch.from_numpy(tau).float()), x0,
+                                     **given)
+    assert np.abs(single.log_likelihood - theirs).max() < 1e-3
+
+
+# ---- models, refusals -------------------------------------------------------------------------------------
+
+def test_models_have_errors_too():
+    model = heatball.train(ROWS, "dsm", n=300, steps=60, width=16, depth=2)
+    x = ROWS[:40]
+    exact = heatball.log_likelihood(model, x)
+    assert np.abs(exact.log_likelihood - model.log_likelihood(x)).max() == 0
+    assert exact.divergence == "exact" and exact.se.max() < 0.2 and (exact.probe_se == 0).all()
+    probed = heatball.log_likelihood(model, x, divergence="hutchinson", probes=8, seed=5)
+    away = np.abs(probed.log_likelihood - exact.log_likelihood)
+    assert (away < 3 * probed.se).mean() > 0.9 and (away > 0).all()
+    callable_one = heatball.log_likelihood(model.score, (x - 0) * 1.0, tau_min=model.tau_min, tau_max=model.tau_max)
+    assert callable_one.log_likelihood.shape == (40,)
+    with pytest.raises(ValueError, match="mean is given, but f is a Model"):
+        heatball.log_likelihood(model, x, mean=[0, 0])
+
+
+@pytest.mark.parametrize("change, words", [
+    (dict(probes=1), "probes is 1; it must be 2 or more"),
+    (dict(probes=-3), "probes is -3"),
+    (dict(divergence="exact", probes=4), "probes is given, but the divergence is exact"),
+    (dict(divergence="hutch"), "divergence is 'hutch'; it must be exact, hutchinson or a function"),
+    (dict(divergence=lambda x, tau: x), r"divergence returned shape \(.*, 2\); it must be \(.*,\)"),
+    (dict(divergence=lambda x, tau: x[:, 0] * np.nan), "the divergence of the score is nan"),
+    (dict(process="vp"), "process is 'vp'; it must be ou, ve, or a drift as text"),
+    (dict(mean=[1.0]), r"mean has shape \(1,\); it must be \(2,\)"),
+    (dict(covariance=np.eye(3)), r"covariance has shape \(3, 3\); it must be \(2, 2\)"),
+    (dict(covariance=-np.eye(2)), "negative eigenvalue"),
+    (dict(tau_min=4.0), "tau_min is 4; it must be"),
+    (dict(tolerance=0.0), "tolerance is 0"),
+    (dict(label=1), "label is given, but f is not a Model"),
+    (dict(params={"a": 1}), "params is given, but the process is not a drift"),
+    (dict(end_density=lambda x: x), "end_density returned shape"),
+])
+def test_refusals(change, words):
+    with pytest.raises(ValueError if "nan" not in words else heatball.Error, match=words):
+        heatball.log_likelihood(exact_score, ROWS, **change)
+
+
+def test_rows_that_are_none():
+    assert len(heatball.log_likelihood(exact_score, np.empty((0, 2)))) == 0
+    with pytest.raises(ValueError, match="row 2, column 1 of x is nan"):
+        heatball.log_likelihood(exact_score, [[0.0, 1], [math.nan, 1]])
+    assert heatball.log_likelihood(lambda x, tau: -x, [0.5, 1.0]).dim == 1  # a list of numbers is a line
