@@ -14,6 +14,7 @@ extern const hb_command hb_command_residual;
 extern const hb_command hb_command_data;
 extern const hb_command hb_command_train;
 extern const hb_command hb_command_evaluate;
+extern const hb_command hb_command_certify;
 extern const hb_command hb_command_generate;
 extern const hb_command hb_command_helmholtz;
 extern const hb_command hb_command_study;

@@ -19,9 +19,10 @@
 #include <unistd.h>
 
 static const hb_command *const commands[] = {
-    &hb_command_sample,   &hb_command_constants, &hb_command_budget, &hb_command_solve,
-    &hb_command_residual, &hb_command_data,      &hb_command_train,  &hb_command_evaluate,
-    &hb_command_generate, &hb_command_helmholtz, &hb_command_study,  &hb_command_reproduce};
+    &hb_command_sample,   &hb_command_constants, &hb_command_budget,    &hb_command_solve,
+    &hb_command_residual, &hb_command_data,      &hb_command_train,     &hb_command_evaluate,
+    &hb_command_certify,  &hb_command_generate,  &hb_command_helmholtz, &hb_command_study,
+    &hb_command_reproduce};
 enum { N_COMMANDS = sizeof commands / sizeof *commands, EXIT_RUN = 1, EXIT_INPUT = 2 };
 
 static int exit_code(hb_status status)

@@ -126,6 +126,13 @@ hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *
 hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char *noise,
                               int convention, const hb_texts *params, int dim, hb_problem **out)
 {
+    return hb_problem_of_start(session, drift, noise, convention, params, dim, NULL, out);
+}
+
+hb_status hb_problem_of_start(hb_session *session, const char *drift, const char *noise,
+                              int convention, const hb_texts *params, int dim, const char *initial,
+                              hb_problem **out)
+{
     parameters given;
     *out = NULL;
     hb_status status = read_parameters(session, params, &given);
@@ -136,6 +143,7 @@ hb_status hb_problem_of_drift(hb_session *session, const char *drift, const char
         settings.drift = drift;
         settings.noise = noise ? noise : "sqrt(2)";
         if (convention >= 0) settings.convention = HB_CONVENTION_ITO + convention;
+        settings.initial = initial;
         settings.n_parameters = (int)params->n;
         settings.parameter_names = given.names;
         settings.parameter_values = given.values;

@@ -31,6 +31,10 @@ _heatball_options()
     evaluate)
         echo "--data --tau -n --samples --radius --radius-share --held-out --seed --json --plot"
         ;;
+    certify)
+        echo "--score --python --data --held-out --training --process --drift --param --initial --tau --tau-min --tau-max
+            --tolerance --level --rows --pairs --radius-share --samples --label --seed --json -o"
+        ;;
     generate)
         echo "-n --solver --n-steps --n-correct --snr --det-tau --denoise --clip --tau-min --tolerance --label
             --each-label --first --seed --columns --real --grey --json -o --plot"
@@ -43,7 +47,7 @@ _heatball_options()
 
 _heatball()
 {
-    local commands='sample constants budget solve residual data train evaluate generate helmholtz study reproduce'
+    local commands='sample constants budget solve residual data train evaluate certify generate helmholtz study reproduce'
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]}
     COMPREPLY=()
@@ -57,7 +61,7 @@ _heatball()
     elif [[ $before == '=' ]]; then
         before=${COMP_WORDS[COMP_CWORD - 2]}
     fi
-    [[ ($before == study || $before == generate || $before == evaluate || $before == helmholtz) && $word == -* ]] && before=
+    [[ ($before == study || $before == generate || $before == evaluate || $before == certify || $before == helmholtz) && $word == -* ]] && before=
     local sets='asymmetric_gmm sparse_dense_gmm elongated_gmm two_spiral ring pinwheel two_moon
         double_ring'
     if [[ $command == data && $word != -* ]]; then
@@ -80,7 +84,7 @@ _heatball()
         COMPREPLY=($(compgen -W "$sets" -- "$word") $(compgen -f -- "$word"))
         return
     fi
-    if [[ $before == --model || $before == evaluate || ($command == helmholtz && $before == helmholtz) ]]; then
+    if [[ $before == --model || $before == evaluate || $before == certify || ($command == helmholtz && $before == helmholtz) ]]; then
         local IFS=$'\n'
         compopt -o filenames 2>/dev/null
         COMPREPLY=($(compgen -f -- "$word"))

@@ -6,6 +6,7 @@
 #include <heatball/balls.h>
 #include <heatball/base.h>
 #include <heatball/budget.h>
+#include <heatball/certify.h>
 #include <heatball/classify.h>
 #include <heatball/data.h>
 #include <heatball/estimate.h>

@@ -17,6 +17,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
     score_error the error of a score against a law that is known
+    certify     how far any score is from solving its equation, where, and by which test
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
     residual    how well a solution, a log-density or a score satisfies the mean-value identity
@@ -29,6 +30,7 @@ to the last bit, for every number of threads. docs/python.md is the guide.
 """
 
 from heatball import mpi, random
+from heatball._certificate import Certificate, certify
 from heatball._errors import ArgumentError, Error
 from heatball._evaluation import evaluate, score_error
 from heatball._generation import generate
@@ -48,8 +50,8 @@ from heatball.nodes import Balls, balls
 from heatball.sde import Solution, mesh, residual, solve
 from heatball.wellposed import budget
 
-__all__ = ["ArgumentError", "Balls", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Result", "Solution",
-           "__version__", "artifact_threshold", "artifacts", "balls", "budget", "constants", "cubature", "curl",
-           "dataset", "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load",
+__all__ = ["ArgumentError", "Balls", "Certificate", "Classifier", "Error", "LogLikelihood", "Mixture", "Model", "Result", "Solution",
+           "__version__", "artifact_threshold", "artifacts", "balls", "budget", "certify", "constants", "cubature",
+           "curl", "dataset", "evaluate", "generate", "helmholtz", "image_grid", "images", "kernel", "kolmogorov", "load",
            "log_likelihood", "memorisation", "mesh", "mmd", "mmd_floor", "mpi", "nearest", "precision_recall",
            "random", "residual", "sample", "score_error", "solve", "train", "training_log"]

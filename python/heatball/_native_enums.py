@@ -170,6 +170,12 @@ class Solver(enum.IntEnum):
     SOLVER_HEUN = 2
 
 
+class Verdict(enum.IntEnum):
+    VERDICT_HOLDS = 0
+    VERDICT_FAILS = 1
+    VERDICT_SKIPPED = 2
+
+
 class Denoise(enum.IntEnum):
     DENOISE_NONE = 0
     DENOISE_MEAN = 1
@@ -220,6 +226,7 @@ ENUMS = {
     "hb_setting_rule": SettingRule,
     "hb_solver": Solver,
     "hb_denoise": Denoise,
+    "hb_verdict": Verdict,
     "hb_part": Part,
     "hb_resample": Resample,
     "hb_binarize": Binarize,

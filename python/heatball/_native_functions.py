@@ -25,6 +25,7 @@ _solution = POINTER(Solution)
 _mixture = POINTER(Mixture)
 _model = POINTER(Model)
 _classifier = POINTER(Classifier)
+_certificate = POINTER(Certificate)
 _balls = POINTER(Balls)
 _sizes = POINTER(c_size_t)
 _ints = POINTER(c_int)
@@ -228,6 +229,21 @@ SIGNATURES = {
     "hb_classifier_load": (_status, (_context, c_char_p, POINTER(_classifier))),
     "hb_classifier_info_get": (_status, (_classifier, c_size_t, POINTER(ClassifierInfo))),
     "hb_classifier_destroy": (None, (_classifier,)),
+    # certify.h
+    "hb_certify_settings_default": (None, (c_size_t, POINTER(CertifySettings))),
+    "hb_certify_setting": (POINTER(Setting), (c_size_t,)),
+    "hb_certify": (_status, (_context, POINTER(CertifySettings), c_int, c_size_t, _doubles, CERTIFY,
+                             c_void_p, POINTER(_certificate))),
+    "hb_certify_model": (_status, (_context, _model, POINTER(CertifySettings), c_int, c_size_t, _doubles,
+                                   POINTER(_certificate))),
+    "hb_certificate_destroy": (None, (_certificate,)),
+    "hb_certificate_passed": (c_int, (_certificate,)),
+    "hb_certificate_summary": (c_char_p, (_certificate,)),
+    "hb_certificate_size": (c_size_t, (_certificate,)),
+    "hb_certificate_line_get": (_status, (_context, _certificate, c_size_t, c_size_t,
+                                          POINTER(CertificateLine))),
+    "hb_certificate_json": (_status, (_context, _certificate, POINTER(_text))),
+    "hb_certificate_save": (_status, (_context, _certificate, c_char_p)),
     # generate.h
     "hb_generate_settings_default": (None, (c_size_t, POINTER(GenerateSettings))),
     "hb_generate_setting": (POINTER(Setting), (c_size_t,)),

@@ -24,9 +24,10 @@ SCORE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double, POINTE
 LOG_DENSITY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double))
 DIVERGENCE = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), c_double,
                        POINTER(c_double), POINTER(c_double))
+CERTIFY = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(c_double), POINTER(c_double), POINTER(c_double))
 
 # Callbacks that functions take as an argument, by their names in C.
-CALLBACKS = {"hb_score_callback": SCORE, "hb_divergence_callback": DIVERGENCE}
+CALLBACKS = {"hb_score_callback": SCORE, "hb_divergence_callback": DIVERGENCE, "hb_certify_callback": CERTIFY}
 
 
 class Context(ctypes.Structure):
@@ -39,6 +40,10 @@ class Cubature(ctypes.Structure):
 
 class Writer(ctypes.Structure):
     """hb_writer: opaque."""
+
+
+class Certificate(ctypes.Structure):
+    """hb_certificate: opaque."""
 
 
 class Npz(ctypes.Structure):
@@ -333,6 +338,44 @@ class GuideSettings(ctypes.Structure):
     ]
 
 
+class CertifySettings(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("process", c_int),
+        ("drift", POINTER(Problem)),
+        ("tau_min", c_double),
+        ("tau_max", c_double),
+        ("tau", POINTER(c_double)),
+        ("n_tau", c_uint64),
+        ("rows", c_uint64),
+        ("pairs", c_int),
+        ("share", c_double),
+        ("samples", c_uint64),
+        ("training", POINTER(c_double)),
+        ("n_training", c_uint64),
+        ("truth", POINTER(Mixture)),
+        ("log_density", CERTIFY),
+        ("divergence", CERTIFY),
+        ("tolerance", c_double),
+        ("level", c_double),
+        ("seed", c_uint64),
+        ("name", c_char_p),
+        ("data_name", c_char_p),
+    ]
+
+
+class CertificateLine(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("tau", c_double),
+        ("value", c_double),
+        ("error", c_double),
+        ("p_value", c_double),
+        ("verdict", c_int),
+        ("text", c_char_p),
+    ]
+
+
 class GenerateSettings(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -548,6 +591,8 @@ STRUCTS = {
     "hb_classifier_settings": ClassifierSettings,
     "hb_classifier_info": ClassifierInfo,
     "hb_generate_settings": GenerateSettings,
+    "hb_certify_settings": CertifySettings,
+    "hb_certificate_line": CertificateLine,
     "hb_model_info": ModelInfo,
     "hb_model_view": ModelView,
     "hb_setting": Setting,
@@ -566,5 +611,6 @@ OPAQUE = {
     "hb_mixture": Mixture,
     "hb_model": Model,
     "hb_classifier": Classifier,
+    "hb_certificate": Certificate,
     "hb_balls": Balls,
 }

@@ -22,6 +22,7 @@
     X(START_ATTEMPT, 0xE000000100000000, 1 << 20) /* draws in a box that may be refused; the attempt */\
     X(MEAN_VALUE, 0xE570000000000000, 4) /* averages over heat balls */                            \
     X(BINARIZE, 0xF0000062696E6100, 1) /* images to black and white */                             \
+    X(CERTIFY, 0xF000636572740000, 1 << 16) /* a certificate; the level of tau and the use: certify/certify_run.h */\
     X(CURL, 0xF000006375726C00, 1) /* probes of a score's curl */                                  \
     X(CLASSIFIER, 0xF00000636C617300, 1) /* shifts of the images that a classifier learns from */  \
     X(DEQUANTISE, 0xF000006465717500, 1) /* noise within a grey level */                           \

@@ -1,0 +1,359 @@
+/* heatball certify: how far a score is from solving its equation, where, and by which test.
+ *
+ *     MODEL or --score, --data -> lines, and with -o DIR a page with figures and a JSON file
+ * The score is that of a model file, or of a Python function that a process of its own computes (script_score.c). Rows of a
+ * file are those that the score has not seen: of a model's own file the ones that `train` held out, found again from its
+ * seed, and then the others are its training rows. Of a named set rows are drawn, and its exact score is known. The lines
+ * are the library's (heatball/certify.h). */
+#include "commands.h"
+#include "problem_options.h"
+#include "script_score.h"
+#include "train_data.h"
+
+#include <heatball/certify.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double HELD_OUT = 0.1;
+enum { DRAWS = 2000 };
+static const uint64_t FIRST_DRAW = UINT64_C(1)
+                                   << 40; /* far from those of a training, whatever the seeds */
+
+typedef struct hb_certify_values {
+    const char *model, *score, *python, *data, *training, *drift, *initial, *directory;
+    hb_texts params;
+    hb_reals tau;
+    hb_certify_settings settings;
+    double held_out;
+    int label, json;
+} hb_certify_values;
+
+#define VALUES hb_certify_values
+static const hb_option certify_options[] = {
+    {.kind = HB_OPTION_TEXT,
+     .placeholder = "MODEL",
+     .help = "a model file of heatball train; or --score",
+     .rules = HB_OPTION_POSITIONAL,
+     .offset = offsetof(hb_certify_values, model)},
+    HB_OPTION(TEXT, "score", "MODULE:FUNCTION", score,
+              "instead of a model: a Python function f(x, tau) of a module or of FILE.py that "
+              "returns a score of shape (n, dim) or a log-density of shape (n,)"),
+    HB_OPTION(TEXT, "python", "PROGRAM", python, "the interpreter of --score",
+              .fallback = "python3"),
+    HB_OPTION(TEXT, "data", "NAME|FILE", data,
+              "a set of heatball data list, or a .npy or .csv file of rows",
+              .rules = HB_OPTION_REQUIRED),
+    HB_OPTION(REAL, "held-out", "SHARE", held_out,
+              "of a model: share of the rows of the file that train held out; 1 for a file of "
+              "which it has seen nothing; without it 0.1",
+              .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(TEXT, "training", "FILE", training,
+              "rows that the score was made from, for the test of memorisation"),
+    HB_OPTION_SETTING(hb_certify, "process", NULL, process, .rules = HB_OPTION_OPEN),
+    HB_OPTION(TEXT, "drift", "F", drift,
+              "a process with this drift, dx = F dtau + sqrt(2) dW, instead of --process; "
+              "components by commas"),
+    HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
+              "a number in --drift; may be given several times"),
+    HB_OPTION(TEXT, "initial", "DENSITY", initial,
+              "the law of the rows under --drift, as in heatball solve: the truth at points is "
+              "solved from it"),
+    HB_OPTION(REALS, "tau", "LIST", tau,
+              "tau at which the score is tested, rising; without it those of 0.02, 0.1, 0.3, 1 "
+              "that it is known for",
+              .max = 1e6, .rules = HB_OPTION_ABOVE),
+    HB_OPTION_SETTING(hb_certify, "tau-min", "T", tau_min, .rules = HB_OPTION_OPEN,
+                      .help = "the smallest tau at which the score is known; without it the "
+                              "model's, or 0.001"),
+    HB_OPTION_SETTING(hb_certify, "tau-max", "T", tau_max, .rules = HB_OPTION_OPEN,
+                      .help = "the largest; without it the model's, or 3"),
+    HB_OPTION_SETTING(hb_certify, "tolerance", "E", tolerance, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "level", "P", level, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "rows", "N", rows, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "pairs", "N", pairs, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "radius-share", "F", share, .rules = 0),
+    HB_OPTION_SETTING(hb_certify, "samples", "N", samples, .rules = 0),
+    HB_OPTION(INTEGER, "label", "K", label, "the class, of a model with labels; -1: none",
+              .min = -1, .max = 1e9, .fallback = "-1"),
+    HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),
+    HB_OPTION_JSON(hb_certify_values, json),
+    HB_OPTION(TEXT, NULL, "DIR", directory,
+              "write the page certificate.html, certificate.json and figures into this directory, "
+              "made when it is not there",
+              .letter = 'o'),
+    {0}};
+
+/* What a run holds. */
+typedef struct certify_run {
+    hb_session *session;
+    const hb_certify_values *v;
+    hb_certify_settings settings;
+    hb_model *model;
+    hb_model_info info;
+    hb_train_data data, training;
+    double *draws; // (DRAWS, dim) of a named set
+    hb_problem *problem;
+    hb_script *script;
+    hb_certificate *certificate;
+    int dim;
+    size_t n;
+    const double *x; // (n, dim): rows that the score has not seen
+} certify_run;
+
+/* ---- what goes together ---- */
+
+static hb_status check_options(hb_session *session, const hb_certify_values *v)
+{
+    if (!v->model == !v->score)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               v->model ? "MODEL and --score are both given; give one of them"
+                                        : "there is neither a MODEL nor --score");
+    if (v->score && !isnan(v->held_out))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--held-out is for a model; with --score all rows of --data count "
+                               "as held out");
+    if (v->score && v->label >= 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--label is for a model");
+    if (v->model && v->settings.process >= 0)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--process is for --score; a model has its own");
+    if (v->drift && v->settings.process >= 0 && v->settings.process != HB_PROCESS_DRIFT)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--drift and --process are both given; give one of them");
+    if (!v->drift && v->settings.process == HB_PROCESS_DRIFT)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT, "--process is drift; give --drift");
+    if (!v->drift && (v->initial || v->params.n > 0))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT, "%s goes with --drift",
+                               v->initial ? "--initial" : "--param");
+    if (!hb_train_data_is_file(v->data) && !isnan(v->held_out))
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--held-out is for rows of a file; --data is %.80s", v->data);
+    return HB_OK;
+}
+
+/* The files of the page must not be ones that are read. */
+static hb_status declare_files(hb_session *session, const char *directory)
+{
+    static const char *const files[] = {"certificate.html", "certificate.json", NULL};
+    static const char *const figures[] = {"effects.svg", "map.svg",   "places.svg",
+                                          "samples.svg", "truth.svg", NULL};
+    hb_status status = HB_OK;
+    for (int kind = 0; directory && kind < 2; kind++)
+        for (const char *const *name = kind ? figures : files; *name && status == HB_OK; name++) {
+            const size_t size = strlen(directory) + strlen(*name) + 2;
+            char *path = malloc(size);
+            if (!path) return HB_ERROR_MEMORY;
+            snprintf(path, size, "%s/%s", directory, *name);
+            status = hb_session_writes(session, "-o", path, kind);
+            free(path);
+        }
+    return status;
+}
+
+/* ---- rows ---- */
+
+static hb_status draw_rows(certify_run *run)
+{
+    HB_TRY(hb_train_data_named(run->session, run->v->data, 0, run->settings.seed, &run->data));
+    run->dim = run->data.dim;
+    run->draws = malloc((size_t)DRAWS * (size_t)run->dim * sizeof *run->draws);
+    if (!run->draws) return HB_ERROR_MEMORY;
+    run->x = run->draws;
+    run->n = DRAWS;
+    run->settings.truth = run->data.set;
+    return hb_mixture_sample(hb_session_context(run->session), run->data.set, run->settings.seed,
+                             FIRST_DRAW, DRAWS, run->draws, NULL);
+}
+
+static hb_status read_rows(certify_run *run)
+{
+    const hb_certify_values *v = run->v;
+    const double share = run->script || v->score ? 1 : isnan(v->held_out) ? HELD_OUT : v->held_out;
+    HB_TRY(hb_train_data_read(run->session, v->data, NULL, share, run->info.seed, &run->data));
+    run->dim = run->data.dim;
+    run->x = run->data.x + run->data.n * (size_t)run->dim;
+    run->n = run->data.held;
+    if (run->data.n > 0 && !v->training) {
+        run->settings.training = run->data.x;
+        run->settings.n_training = run->data.n;
+    }
+    return HB_OK;
+}
+
+static hb_status read_training(certify_run *run)
+{
+    const char *path = run->v->training;
+    if (!path) return HB_OK;
+    HB_TRY(hb_train_data_read(run->session, path, NULL, 1, 0, &run->training));
+    if (run->training.dim != run->dim)
+        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
+                               "%.150s has %d columns; the rows of %.150s have %d", path,
+                               run->training.dim, run->v->data, run->dim);
+    run->settings.training = run->training.x;
+    run->settings.n_training = run->training.held;
+    return HB_OK;
+}
+
+/* Fewer than the library needs for a part of a test is said here, where it is known what to do. */
+static hb_status check_rows(certify_run *run)
+{
+    enum { LEAST = 100 };
+    if (run->model && run->info.dim != run->dim)
+        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
+                               "%.150s has %d column%s; %.150s was trained on %d", run->v->data,
+                               run->dim, run->dim == 1 ? "" : "s", run->v->model, run->info.dim);
+    if (run->n < LEAST && run->model && run->data.n > 0)
+        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
+                               "%.150s has %zu rows that the model has not seen, a share of %g; a "
+                               "certificate needs %d. With a file of new rows give --held-out 1",
+                               run->v->data, run->n,
+                               isnan(run->v->held_out) ? HELD_OUT : run->v->held_out, LEAST);
+    if (run->settings.n_training < LEAST && !run->v->training) {
+        run->settings.training = NULL;
+        run->settings.n_training = 0;
+    }
+    return HB_OK;
+}
+
+/* ---- the score ---- */
+
+static hb_status certify_model(certify_run *run)
+{
+    return hb_certify_model(hb_session_context(run->session), run->model, &run->settings,
+                            run->v->label, run->n, run->x, &run->certificate);
+}
+
+static hb_status certify_script(certify_run *run)
+{
+    hb_certify_settings *s = &run->settings;
+    int is_density;
+    const double tau = s->tau ? s->tau[0] : !isnan(s->tau_max) ? s->tau_max : 0.1;
+    HB_TRY(hb_script_open(run->session, run->v->python, run->v->score, run->dim, run->x, tau,
+                          &is_density, &run->script));
+    s->log_density = is_density ? hb_script_ask : NULL;
+    const hb_status status =
+        hb_certify(hb_session_context(run->session), s, run->dim, run->n, run->x,
+                   is_density ? NULL : hb_script_ask, run->script, &run->certificate);
+    if (status != HB_OK && hb_session_stops(run->session, NULL, 0, 0)) return HB_ERROR_INTERRUPTED;
+    if (status != HB_OK && hb_script_message(run->script)[0])
+        return hb_session_fail(run->session, status, "--score: %s", hb_script_message(run->script));
+    return status;
+}
+
+static hb_status open_problem(certify_run *run)
+{
+    const hb_certify_values *v = run->v;
+    if (!v->drift) return HB_OK;
+    HB_TRY(hb_problem_of_start(run->session, v->drift, NULL, -1, &v->params, run->dim, v->initial,
+                               &run->problem));
+    run->settings.drift = run->problem;
+    run->settings.process = HB_PROCESS_DRIFT;
+    return HB_OK;
+}
+
+/* ---- what is shown ---- */
+
+static const char *const verdict_names[] = {"holds", "FAILS", "-"};
+
+static void print_number(double value, int width)
+{
+    char text[24] = "";
+    if (!isnan(value)) snprintf(text, sizeof text, "%.3g", value);
+    printf("  %*s", width, text);
+}
+
+static hb_status print_lines(const certify_run *run)
+{
+    hb_context *context = hb_session_context(run->session);
+    const size_t n = hb_certificate_size(run->certificate);
+    if (!hb_session_quiet(run->session))
+        printf("%-16s  %6s  %9s  %9s  %9s  %-5s\n", "# line", "tau", "value", "error", "p", "");
+    for (size_t i = 0; i < n; i++) {
+        hb_certificate_line line;
+        HB_TRY(hb_certificate_line_get(context, run->certificate, i, sizeof line, &line));
+        printf("%-16s", line.name);
+        print_number(line.tau, 6);
+        print_number(line.value, 9);
+        print_number(line.error, 9);
+        print_number(line.p_value, 9);
+        printf("  %-5s  %s\n", verdict_names[line.verdict], line.text);
+    }
+    printf("%s\n", hb_certificate_summary(run->certificate));
+    return HB_OK;
+}
+
+static hb_status show(const certify_run *run)
+{
+    hb_context *context = hb_session_context(run->session);
+    const hb_certify_values *v = run->v;
+    hb_session_inputs_end(run->session);
+    if (v->directory) HB_TRY(hb_certificate_save(context, run->certificate, v->directory));
+    hb_session_clear(run->session);
+    if (!v->json) {
+        HB_TRY(print_lines(run));
+        if (v->directory && !hb_session_quiet(run->session))
+            printf("%s/certificate.html\n", v->directory);
+        return HB_OK;
+    }
+    char *text;
+    HB_TRY(hb_certificate_json(context, run->certificate, &text));
+    fputs(text, stdout);
+    hb_context_release(context, text);
+    return HB_OK;
+}
+
+/* ---- the command ---- */
+
+static hb_status prepare(certify_run *run)
+{
+    const hb_certify_values *v = run->v;
+    run->settings.tau = v->tau.values;
+    run->settings.n_tau = v->tau.n;
+    run->settings.name = v->model ? v->model : v->score;
+    run->settings.data_name = v->data;
+    HB_TRY(check_options(run->session, v));
+    HB_TRY(declare_files(run->session, v->directory));
+    if (v->model) {
+        HB_TRY(hb_model_load(hb_session_context(run->session), v->model, &run->model));
+        hb_model_info_get(run->model, sizeof run->info, &run->info);
+    }
+    HB_TRY(hb_train_data_is_file(v->data) ? read_rows(run) : draw_rows(run));
+    HB_TRY(read_training(run));
+    HB_TRY(check_rows(run));
+    return open_problem(run);
+}
+
+static hb_status run_certify(hb_session *session, const void *values)
+{
+    certify_run run = {.session = session, .v = values};
+    hb_certify_settings_default(sizeof run.settings, &run.settings);
+    hb_options_settings(certify_options, values, &run.settings);
+    hb_status status = prepare(&run);
+    if (status == HB_OK) status = run.model ? certify_model(&run) : certify_script(&run);
+    if (status == HB_OK) status = show(&run);
+    hb_certificate_destroy(run.certificate);
+    hb_script_close(run.script);
+    hb_problem_destroy(run.problem);
+    hb_train_data_destroy(&run.data);
+    hb_train_data_destroy(&run.training);
+    hb_model_destroy(run.model);
+    free(run.draws);
+    return status;
+}
+
+const hb_command hb_command_certify = {
+    .name = "certify",
+    .summary = "test any score against its equation and against rows that it has not seen",
+    .text = "Tests the score of a model or of a Python function. Every line is a number that is 0 "
+            "for the score of the true law of the rows, with an error, a p-value and a verdict in "
+            "words: the residual of the heat-ball identity, Stein's identity (size, width, mean, "
+            "and in places), the curl, memorisation, the truth at points where it is known, at "
+            "each tau; samples and likelihoods. All verdicts together have the level P (Holm). "
+            "The exit code is 0 whether the score passes or not.",
+    .example = "heatball certify ring.safetensors --data ring --tau 0.1,0.5 -o certificate",
+    .options = certify_options,
+    .size = sizeof(hb_certify_values),
+    .run = run_certify,
+    .alone = 1};

@@ -1,0 +1,300 @@
+"""How far a score is from solving its equation, where, and by which test."""
+
+import collections
+import ctypes
+import json
+import math
+import os
+import weakref
+
+import numpy as np
+
+from heatball._arguments import array, c_int, filled, path_bytes, pointer, shown, uint64
+from heatball._callables import as_field, values_of_rows
+from heatball._context import call, context
+from heatball._errors import ArgumentError, check
+from heatball._interrupt import interruptible
+from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings,
+                              Mixture as _CMixture, Problem, ProblemSettings, Verdict, library)
+from heatball.data import Mixture, dataset
+from heatball.model import PROCESSES, Model
+from heatball.sde import drift_text, fill_parameters
+
+__all__ = ["Certificate", "certify"]
+
+Line = collections.namedtuple("Line", "name tau value error p_value verdict text")
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p,
+                             ctypes.c_void_p)
+DRAWS, FIRST = 2000, 2**40  # rows of a set, far from those of a training whatever the seeds
+
+
+def certify(f, data, *, process="ou", drift=None, params=None, initial=None, tau=None, tau_min=None, tau_max=None,
+            training=None, divergence=None, tolerance=0.0, level=0.95, rows=None, pairs=None, share=None,
+            samples=None, label=None, seed=1, name=None, threads=0):
+    """Test a score against rows that it has not seen.
+
+    Every line of the certificate is a number that is 0 for the score of the true law of the rows, with its error and
+    a p-value. The true score passes at the stated level; docs/certificates.md says what each line finds.
+
+    Parameters
+    ----------
+    f : function, Model, Mixture or object with a method score
+        f(x, tau) with x of shape (n, dim) and tau of shape (n,) returns the score, of shape (n, dim), or the
+        log-density, of shape (n,).
+    data : array_like of shape (n, dim), Mixture, or str
+        At least 100 rows that f was not made from; or a mixture or the name of a planar set, of which rows are
+        drawn and whose score is known; or the path of a .npy or .csv file.
+    process : str
+        What adds the noise: "ou", "ve", or "drift", which `drift` implies. A model has its own.
+    drift, params, initial
+        F of dx = F(x) dtau + sqrt(2) dW as text, its named numbers, and the initial density as in `solve`, if it is
+        known, for the truth at points.
+    tau : list of float
+        Where f is tested: 0.02, 0.1, 0.3 and 1.
+    tau_min, tau_max : float
+        Where f is known: 0.001 and 3, or the model's.
+    training : array_like of shape (m, dim)
+        Rows that f was made from, for the test of memorisation.
+    divergence : function
+        divergence(x, tau) of shape (n,), the divergence of the score; without it differences are taken.
+    tolerance : float
+        Relative effect that is accepted; no trained network passes at 0 with enough rows.
+    level : float
+        Of all verdicts together (Holm).
+    rows, pairs, share, samples : int, int, float, int
+        Rows that are used at most, 1000; pairs of nodes of a heat ball in each of two halves, 16; share of the time
+        from tau_min that a ball reaches back, 0.3; rows carried along the probability flow, 500.
+    label : int
+        Of a model with classes.
+    seed, name, threads
+        The seed of all draws, what f is called on the page, and 0: one thread per core.
+
+    Returns
+    -------
+    Certificate
+        With passed, lines, summary, save(directory).
+
+    Examples
+    --------
+    >>> import heatball
+    >>> moons = heatball.dataset("two_moon")
+    >>> moons.sample(500, seed=3).shape
+    (500, 2)
+    >>> c = heatball.certify(lambda x, tau: 1.1 * moons.score(x, tau), moons, rows=300, samples=0, tau=[0.3])
+    >>> c.passed
+    False
+    >>> [line.name for line in c.lines if line.verdict == "fails"]
+    ['residual', 'stein scale', 'stein width', 'stein local', 'truth']
+    """
+    x, truth, data_name = _rows(data, seed)
+    if not np.isfinite(x).all():
+        row, column = np.argwhere(~np.isfinite(x))[0]
+        raise ArgumentError(f"row {row + 1}, column {column + 1} of data is {x[row, column]}; it must be finite")
+    settings = filled(CertifySettings, library.hb_certify_settings_default,
+                      {"tau_min": tau_min, "tau_max": tau_max, "tolerance": tolerance, "level": level, "rows": rows,
+                       "pairs": pairs, "share": share, "samples": samples, "seed": seed})
+    keep = [x]
+    if tau is not None:
+        keep.append(array("tau", np.atleast_1d(tau), 1))
+        settings.tau, settings.n_tau = pointer(keep[-1]), len(keep[-1])
+    if training is not None:
+        keep.append(array("training", training, 2))
+        if keep[-1].shape[1] != x.shape[1]:
+            raise ArgumentError(f"training has {keep[-1].shape[1]} columns; the rows have {x.shape[1]}")
+        settings.training, settings.n_training = pointer(keep[-1]), len(keep[-1])
+    settings.name = str(name if name is not None else _name_of(f)).encode(errors="replace")
+    settings.data_name = data_name.encode(errors="replace")
+    certificate = ctypes.POINTER(_CCertificate)()
+    with interruptible(threads) as run, _Problem(run, drift, params, initial, x.shape[1]) as problem, \
+            _Truth(run, truth) as mixture:
+        settings.drift, settings.truth = problem, mixture
+        if isinstance(f, Model):
+            if process != "ou" and process != f.process or drift is not None and f.process != "drift":
+                raise ArgumentError(f"process is {shown(process)}; the model's is {f.process!r}")
+            run("hb_certify_model", f._model, ctypes.byref(settings),
+                -1 if label is None else c_int("label", label, -1, 2**31 - 1), len(x), pointer(x),
+                ctypes.byref(certificate))
+        else:
+            _certify_field(run, f, x, process, drift, divergence, label, settings, certificate)
+        return Certificate._own(run.owner, certificate)
+
+
+def _certify_field(run, f, x, process, drift, divergence, label, settings, certificate):
+    if label is not None:
+        raise ArgumentError("label is for a Model; a function has its own labels")
+    settings.process = _process(process, drift)
+    field = as_field(f, "drift" if drift is not None else process)
+    if field.dim is not None and field.dim != x.shape[1]:
+        raise ArgumentError(f"f has {field.dim} dimensions; the rows have {x.shape[1]} columns")
+    field.learn(x, float(settings.tau[0]) if settings.n_tau else 0.1)
+    dim, made = x.shape[1], []
+
+    def callback(function):
+        def fill(n, x, tau, out):
+            points, times = np.empty((n, dim)), np.empty(n)
+            ctypes.memmove(points.ctypes.data, x, points.nbytes)
+            ctypes.memmove(times.ctypes.data, tau, times.nbytes)
+            values = np.ascontiguousarray(function(points, times), np.float64)
+            ctypes.memmove(out, values.ctypes.data, values.nbytes)
+
+        made.append(_CALLBACK(lambda user, n, x, tau, out: run.of_user(lambda: fill(n, x, tau, out))))
+        return ctypes.cast(made[-1], CERTIFY)
+
+    if field.has_log_density:
+        settings.log_density = callback(field.log_density)
+    if divergence is not None:
+        settings.divergence = callback(lambda x, tau: values_of_rows("divergence", divergence(x, tau), len(x)))
+    run("hb_certify", ctypes.byref(settings), dim, len(x), pointer(x), callback(field.score), None,
+        ctypes.byref(certificate))
+
+
+# ---- arguments --------------------------------------------------------------------------------------
+
+def _rows(data, seed):
+    """Rows, the mixture that they are drawn from or None, and what they are called."""
+    if isinstance(data, Mixture):
+        name = data.name or f"a mixture of {len(data.weights)} Gaussians"
+        return data.sample(DRAWS, seed=uint64("seed", seed), first=FIRST), data, str(name)
+    if isinstance(data, str) and os.path.splitext(data)[1].lower() not in (".npy", ".csv"):
+        return _rows(dataset(data), seed)
+    if isinstance(data, (str, os.PathLike)):
+        dim, n, x = ctypes.c_int(), ctypes.c_size_t(), ctypes.POINTER(ctypes.c_double)()
+        call("hb_data_read", 0, path_bytes("data", data), ctypes.byref(dim), ctypes.byref(n), ctypes.byref(x))
+        try:
+            found = np.ctypeslib.as_array(x, (n.value, dim.value)).copy()
+        finally:
+            library.hb_context_release(context(0), x)
+        return found, None, os.fspath(data)
+    found = np.asarray(data)
+    return array("data", found[:, None] if found.ndim == 1 else found, 2), None, "the rows"
+
+
+def _name_of(f):
+    if isinstance(f, (Model, Mixture)):
+        return repr(f)
+    return getattr(f, "__qualname__", None) or type(f).__name__
+
+
+def _process(process, drift):
+    if drift is not None and process == "ou":  # its default
+        process = "drift"
+    if not isinstance(process, str) or process not in PROCESSES:
+        raise ArgumentError(f"process is {shown(process)}; it must be one of {', '.join(PROCESSES)}")
+    if (process == "drift") != (drift is not None):
+        raise ArgumentError(f"process is {shown(process)}; drift goes with process \"drift\" and with no other")
+    return PROCESSES[process]
+
+
+class _Problem:
+    """The problem of a drift, or None."""
+
+    def __init__(self, run, drift, params, initial, dim):
+        self.run, self.drift, self.params, self.initial, self.dim = run, drift, params, initial, dim
+        if drift is None and (params is not None or initial is not None):
+            raise ArgumentError("params and initial go with drift")
+        if callable(drift):
+            raise TypeError("drift is a function; it must be text, as in \"x - x^3\"")
+
+    def __enter__(self):
+        self.problem = ctypes.POINTER(Problem)()
+        if self.drift is not None:
+            settings = ProblemSettings()
+            library.hb_problem_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
+            settings.drift, settings.dim, settings.noise = drift_text(self.drift), self.dim, b"sqrt(2)"
+            if self.initial is not None:
+                settings.initial = str(self.initial).encode()
+            keep = fill_parameters(settings, self.params or {})
+            self.run("hb_problem_create", ctypes.byref(settings), ctypes.byref(self.problem))
+            del keep
+        return self.problem
+
+    def __exit__(self, *error):
+        library.hb_problem_destroy(self.problem)
+
+
+class _Truth:
+    """The C mixture of a Mixture on the run's context, or None."""
+
+    def __init__(self, run, mixture):
+        self.run, self.mixture = run, mixture
+
+    def __enter__(self):
+        self.handle = ctypes.POINTER(_CMixture)()
+        if self.mixture is not None:
+            m = self.mixture
+            self.run("hb_mixture_create", m.means.shape[1], len(m.weights), pointer(m.weights), pointer(m.means),
+                     pointer(m.covariances), ctypes.byref(self.handle))
+        return self.handle
+
+    def __exit__(self, *error):
+        library.hb_mixture_destroy(self.handle)
+
+
+# ---- the result -------------------------------------------------------------------------------------
+
+class Certificate:
+    """What `certify` found.
+
+    Attributes
+    ----------
+    passed : bool
+        Whether no line fails.
+    lines : list of Line
+        name, tau (None: of no single tau), value, error, p_value (None where there is none), verdict ("holds",
+        "fails" or "skipped"), text.
+    summary : str
+        One sentence.
+    """
+
+    def __init__(self):
+        raise TypeError("a certificate is made by heatball.certify")
+
+    @classmethod
+    def _own(cls, owner, handle):
+        self = cls.__new__(cls)
+        self._owner, self._handle = owner, handle
+        weakref.finalize(self, _destroy, handle, owner).atexit = False
+        self.passed = bool(library.hb_certificate_passed(handle))
+        self.summary = library.hb_certificate_summary(handle).decode()
+        self.lines = [self._line(i) for i in range(library.hb_certificate_size(handle))]
+        return self
+
+    def _line(self, index):
+        raw = CertificateLine()
+        check(self._owner.pointer, library.hb_certificate_line_get(
+            self._owner.pointer, self._handle, index, ctypes.sizeof(raw), ctypes.byref(raw)))
+        numbers = [None if math.isnan(value) else value for value in (raw.tau, raw.value, raw.error, raw.p_value)]
+        verdict = Verdict(raw.verdict).name.removeprefix("VERDICT_").lower()
+        return Line(raw.name.decode(), *numbers, verdict, raw.text.decode(errors="replace"))
+
+    def __repr__(self):
+        rows = [(line.name, _shown(line.tau), _shown(line.value), _shown(line.error), _shown(line.p_value),
+                 line.verdict, line.text) for line in self.lines]
+        head = ("line", "tau", "value", "error", "p", "verdict", "")
+        widths = [max(len(row[k]) for row in [head, *rows]) for k in range(6)]
+        return "\n".join([f"Certificate {self.summary}"] + [
+            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[6]]).rstrip()
+            for row in [head, *rows]])
+
+    def to_dict(self):
+        """Return all of it as plain numbers, texts and lists: what `save` writes as certificate.json."""
+        out = ctypes.POINTER(ctypes.c_char)()
+        check(self._owner.pointer, library.hb_certificate_json(self._owner.pointer, self._handle, ctypes.byref(out)))
+        try:
+            return json.loads(ctypes.cast(out, ctypes.c_char_p).value)
+        finally:
+            library.hb_context_release(self._owner.pointer, out)
+
+    def save(self, directory):
+        """Write certificate.html, certificate.json and the figures into a directory, which is made if needed."""
+        check(self._owner.pointer, library.hb_certificate_save(self._owner.pointer, self._handle,
+                                                               path_bytes("directory", directory)))
+
+
+def _destroy(handle, owner):  # the context outlives what was made on it
+    library.hb_certificate_destroy(handle)
+    del owner
+
+
+def _shown(value):
+    return "" if value is None else f"{value:.3g}"

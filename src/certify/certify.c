@@ -1,0 +1,261 @@
+/* A certificate: settings, rows, and the lines one after the other.
+ *
+ * The rows are a random choice of the caller's, so that the halves of certify_flow.c are alike. At each tau they are carried
+ * there HB_CERTIFY_NOISES times, with noises e and -e; all lines of a tau work on these. Every line is a function of (settings, rows,
+ * score), the same bits on any number of threads if the score's are. */
+#include "base/context.h"
+#include "base/linear_algebra.h"
+#include "certify/certify_run.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_ROWS = 100, MOST_DIM = 4096 };
+static const double USUAL_TAU[] = {0.02, 0.1, 0.3, 1};
+enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
+static const double USUAL_MIN = 1e-3, USUAL_MAX = 3;
+static const double ROUNDING = 1e-4; /* a relative effect that single precision may have */
+
+/* ---- checks ---- */
+
+static hb_status check_rows(hb_context *context, const char *what, size_t n, size_t d,
+                            const double *x)
+{
+    for (size_t i = 0; i < n * d; i++)
+        HB_CHECK(context, fabs(x[i]) < 1e100, HB_ERROR_ARGUMENT,
+                 "row %zu, column %zu of %s is %g; it must be finite", i / d + 1, i % d + 1, what,
+                 x[i]);
+    return HB_OK;
+}
+
+static hb_status check_process(hb_context *context, const hb_certify_settings *s, int dim)
+{
+    const int drift = s->process == HB_PROCESS_DRIFT;
+    HB_CHECK(context, drift == (s->drift != NULL), HB_ERROR_ARGUMENT,
+             drift ? "the process is HB_PROCESS_DRIFT, but there is no drift"
+                   : "there is a drift, but the process is not HB_PROCESS_DRIFT");
+    if (!drift) return HB_OK;
+    HB_CHECK(context, hb_problem_dim(s->drift) == dim, HB_ERROR_ARGUMENT,
+             "the drift has %d components, but the rows have %d columns", hb_problem_dim(s->drift),
+             dim);
+    HB_CHECK(context, hb_problem_is_autonomous(s->drift) && !hb_problem_frame(s->drift),
+             HB_ERROR_ARGUMENT,
+             "the drift must be given as text, without t, with one constant noise for all axes");
+    return HB_OK;
+}
+
+static hb_status check_taus(hb_context *context, const hb_certify_settings *s)
+{
+    HB_CHECK(context, s->tau_min < s->tau_max, HB_ERROR_ARGUMENT,
+             "tau_min is %g and tau_max %g; the first must be the smaller", s->tau_min, s->tau_max);
+    HB_CHECK(context, !s->tau == !s->n_tau, HB_ERROR_ARGUMENT, "n_tau is %llu, but tau is %s",
+             (unsigned long long)s->n_tau, s->tau ? "given" : "NULL");
+    for (size_t i = 0; i < s->n_tau; i++) {
+        HB_CHECK(context, s->tau[i] >= s->tau_min && s->tau[i] <= s->tau_max, HB_ERROR_ARGUMENT,
+                 "tau has %g; the score is known from %g to %g", s->tau[i], s->tau_min, s->tau_max);
+        HB_CHECK(context, i == 0 || s->tau[i] > s->tau[i - 1], HB_ERROR_ARGUMENT,
+                 "tau has %g after %g; they must rise", s->tau[i], s->tau[i - 1]);
+    }
+    return HB_OK;
+}
+
+static hb_status check(hb_context *context, const hb_certify_settings *s, int dim, size_t n,
+                       const double *x, hb_certify_callback score)
+{
+    HB_CHECK(context, dim >= 1 && dim <= MOST_DIM, HB_ERROR_ARGUMENT,
+             "dim is %d; it must be 1 to %d", dim, MOST_DIM);
+    HB_CHECK(context, score || s->log_density, HB_ERROR_ARGUMENT,
+             "there is neither a score nor a log-density");
+    HB_CHECK(context, x && n >= LEAST_ROWS, HB_ERROR_ARGUMENT,
+             "there are %zu rows; a certificate needs %d that the score has not seen", n,
+             LEAST_ROWS);
+    HB_CHECK(context, !s->training == !s->n_training, HB_ERROR_ARGUMENT,
+             "n_training is %llu, but training is %s", (unsigned long long)s->n_training,
+             s->training ? "given" : "NULL");
+    HB_CHECK(context, !s->training || s->n_training >= LEAST_ROWS, HB_ERROR_ARGUMENT,
+             "there are %llu training rows; memorisation is tested with %d and more",
+             (unsigned long long)s->n_training, LEAST_ROWS);
+    HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == dim, HB_ERROR_ARGUMENT,
+             "the law of the rows has %d dimensions, but the rows have %d columns",
+             hb_mixture_dim(s->truth), dim);
+    HB_TRY(check_process(context, s, dim));
+    HB_TRY(check_taus(context, s));
+    HB_TRY(check_rows(context, "x", n, (size_t)dim, x));
+    return s->training
+               ? check_rows(context, "training", (size_t)s->n_training, (size_t)dim, s->training)
+               : HB_OK;
+}
+
+/* tau (HB_CERTIFY_TAUS) of settings that leave them open. */
+static void choose_taus(hb_certify_settings *s, double *tau)
+{
+    if (isnan(s->tau_min)) s->tau_min = USUAL_MIN;
+    if (isnan(s->tau_max)) s->tau_max = USUAL_MAX;
+    if (s->tau) return;
+    s->n_tau = 0;
+    for (size_t i = 0; i < N_USUAL; i++)
+        if (USUAL_TAU[i] > s->tau_min && USUAL_TAU[i] <= s->tau_max) tau[s->n_tau++] = USUAL_TAU[i];
+    if (s->n_tau == 0) tau[s->n_tau++] = s->tau_max;
+    s->tau = tau;
+}
+
+/* ---- one tau ---- */
+
+static hb_status create_map(const hb_certify_run *run, double tau, hb_certify_map **out)
+{
+    hb_certificate *c = run->out;
+    hb_certify_map *map = &c->maps[c->n_maps];
+    void *memory;
+    HB_TRY(hb_allocate(run->context, run->n * (run->dim + 4), sizeof(double), &memory));
+    *map = (hb_certify_map){.tau = tau, .n = run->n, .dim = run->dim, .x = memory};
+    map->residual = map->x + run->n * run->dim;
+    map->local = map->residual + run->n;
+    map->distance = map->local + run->n;
+    map->density = map->distance + run->n;
+    for (size_t i = 0; i < run->n; i++) map->residual[i] = map->local[i] = NAN;
+    c->n_maps++;
+    *out = map;
+    return HB_OK;
+}
+
+static hb_status fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
+{
+    const hb_certify_level *level = rows->level;
+    for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
+        HB_TRY(hb_certify_carry(run, level, HB_USE_NOISE, k, run->n, run->x, rows->x[k],
+                                rows->target[k]));
+        HB_TRY(hb_certify_score_at(run, run->n, rows->x[k], level->tau, rows->score[k]));
+        HB_TRY(hb_certify_divergence(run, level->index, run->n, rows->x[k], level->tau,
+                                     level->width, rows->divergence[k]));
+    }
+    hb_certify_units(run, run->n, rows->x[0], rows->map->x);
+    return HB_OK;
+}
+
+static hb_status lines_of_tau(const hb_certify_run *run, hb_certify_rows *rows)
+{
+    hb_status (*const lines[])(const hb_certify_run *, const hb_certify_rows *) = {
+        hb_certify_residual, hb_certify_log_residual, hb_certify_stein,  hb_certify_mean,
+        hb_certify_local,    hb_certify_curl,         hb_certify_memory, hb_certify_truth};
+    enum { N_LINES = sizeof lines / sizeof *lines };
+    HB_TRY(fill_rows(run, rows));
+    for (size_t k = 0; k < N_LINES; k++) {
+        HB_TRY(lines[k](run, rows));
+        run->out->done += 1.0 / N_LINES;
+        HB_TRY(hb_progress(run->context, "certificate", run->out->done, run->out->total));
+    }
+    hb_certify_place(run, rows);
+    return HB_OK;
+}
+
+static hb_status at_tau(const hb_certify_run *run, size_t index)
+{
+    const size_t n = run->n, d = run->dim;
+    hb_certify_level level;
+    hb_certify_rows rows = {.level = &level, .n = n};
+    hb_workspace work = {0};
+    HB_TRY(hb_certify_level_create(run, index, run->settings.tau[index], &level));
+    double *vectors, *numbers; // (3, noises, n, dim), (noises, n)
+    hb_status status =
+        HB_WORKSPACE(run->context, &work, HB_ARRAY(vectors, 3 * HB_CERTIFY_NOISES * n * d),
+                     HB_ARRAY(numbers, HB_CERTIFY_NOISES * n));
+    for (size_t k = 0; k < HB_CERTIFY_NOISES && status == HB_OK; k++) {
+        rows.x[k] = vectors + 3 * k * n * d;
+        rows.target[k] = rows.x[k] + n * d;
+        rows.score[k] = rows.target[k] + n * d;
+        rows.divergence[k] = numbers + k * n;
+    }
+    if (status == HB_OK) status = create_map(run, level.tau, &rows.map);
+    if (status == HB_OK) status = lines_of_tau(run, &rows);
+    hb_workspace_destroy(&work);
+    hb_certify_level_destroy(&level);
+    return status;
+}
+
+/* ---- all ---- */
+
+static void say_what_is_missing(const hb_certify_run *run)
+{
+    const hb_certify_settings *s = &run->settings;
+    const int solved =
+        s->process == HB_PROCESS_DRIFT && hb_problem_initial_kind(s->drift) != HB_INITIAL_KIND_NONE;
+    const int linear = s->process != HB_PROCESS_DRIFT || hb_problem_is_linear(s->drift);
+    if (!s->training)
+        hb_certificate_skip(run->out, "memorisation", NAN,
+                            "needs the rows that the score was trained on");
+    if (run->dim == 1)
+        hb_certificate_skip(run->out, "curl", NAN, "a function on a line cannot turn");
+    if (!solved && !(s->truth && linear))
+        hb_certificate_skip(run->out, "truth", NAN,
+                            "needs the law of the rows: a named set or a mixture, or for a drift "
+                            "that is not linear an initial density");
+}
+
+static hb_status allocate_truth(hb_certify_run *run)
+{
+    void *memory;
+    HB_TRY(hb_allocate(run->context, (size_t)run->settings.n_tau * HB_CERTIFY_POINTS * 4,
+                       sizeof(double), &memory));
+    run->out->truth = memory;
+    return HB_OK;
+}
+
+static hb_status all_lines(hb_certify_run *run)
+{
+    run->out->n = run->n;
+    run->out->total = (double)run->settings.n_tau + 1;
+    HB_TRY(allocate_truth(run));
+    for (size_t k = 0; k < run->settings.n_tau; k++) HB_TRY(at_tau(run, k));
+    HB_TRY(hb_certify_flow(run));
+    say_what_is_missing(run);
+    hb_certificate_conclude(run->out);
+    return hb_progress(run->context, "certificate", run->out->total, run->out->total);
+}
+
+static hb_status choose_rows(const hb_certify_run *run, size_t n, const double *x, double *chosen)
+{
+    void *memory;
+    HB_TRY(hb_allocate(run->context, n, sizeof(size_t), &memory));
+    size_t *order = memory; // (n)
+    const hb_status status = hb_data_split(run->context, run->settings.seed, n, order);
+    for (size_t i = 0; i < run->n && status == HB_OK; i++)
+        memcpy(chosen + i * run->dim, x + order[i] * run->dim, run->dim * sizeof *x);
+    hb_release(run->context, memory);
+    return status;
+}
+
+hb_status hb_certify_start(hb_certify_run *run, const hb_certify_settings *settings, int dim,
+                           size_t n, const double *x, hb_certificate **out)
+{
+    hb_context *context = run->context;
+    double tau[HB_CERTIFY_TAUS];
+    *out = NULL;
+    HB_TRY(hb_certify_settings_read(context, settings, &run->settings));
+    choose_taus(&run->settings, tau);
+    HB_TRY(check(context, &run->settings, dim, n, x, run->score));
+    run->dim = (size_t)dim;
+    run->n = n < run->settings.rows ? n : (size_t)run->settings.rows;
+    run->log_density = run->settings.log_density;
+    run->divergence = run->settings.divergence;
+    void *memory;
+    HB_TRY(hb_allocate(context, run->n * run->dim, sizeof(double), &memory));
+    run->x = memory;
+    hb_status status = choose_rows(run, n, x, memory);
+    if (status == HB_OK) status = hb_certificate_create(context, &run->settings, dim, &run->out);
+    run->settings.tolerance = fmax(run->settings.tolerance, ROUNDING);
+    if (status == HB_OK) status = all_lines(run);
+    hb_release(context, memory);
+    if (status == HB_OK)
+        *out = run->out;
+    else
+        hb_certificate_destroy(run->out);
+    return status;
+}
+
+hb_status hb_certify(hb_context *context, const hb_certify_settings *settings, int dim, size_t n,
+                     const double *x, hb_certify_callback score, void *user, hb_certificate **out)
+{
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "out is NULL");
+    hb_certify_run run = {.context = context, .score = score, .user = user};
+    return hb_certify_start(&run, settings, dim, n, x, out);
+}

@@ -1,0 +1,245 @@
+/* Rows carried to tau_max by the process and back along the probability flow, beside rows that were not.
+ *
+ * One half of the rows goes to tau_max, exactly, and from there to tau_min along dx = (s - F) |dtau|, by the integrator of
+ * src/generate. With the true score the law at the end is that of the other half, carried to tau_min alone: two samples of
+ * one law, and nothing is assumed of the law at tau_max.
+ *     samples      the maximum mean discrepancy of the two, with its floor: the 95 % quantile over random halves of all
+ *                  rows, whose rank of the value is an exact p-value
+ *     likelihood   E ln p over rows minus E ln p over samples, p the density that the score's own flow carries from a
+ *                  Gaussian at tau_max. For the true score both means are equal, whatever that Gaussian is worth. Where
+ *                  a mode is missing, rows in it are far less likely than anything that the score makes. Random probes of
+ *                  the divergence, in many dimensions without the owner's, leave both means what they are
+ * A number to reproduce: rows N(0, 1) under OU, s = -x: -E ln p = (1 + ln 2 pi)/2 = 1.41894 nats, 2.0471 bits. */
+#include "base/context.h"
+#include "base/linear_algebra.h"
+#include "certify/certify_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTHS = 5, LEAST = 50 };
+static const double widths[WIDTHS] = {0.25, 0.5, 1, 2, 4};
+
+typedef struct flow_run {
+    const hb_certify_run *run;
+    size_t m, levels;
+    hb_generate_settings settings;
+    double *ends, *real, *made; // (m, dim)
+    double *mean, *covariance;  // (dim), (dim, dim)
+    double *likelihood;         // (2, m): of real, of made
+    double *K;                  // (2m, 2m)
+    hb_workspace work;
+} flow_run;
+
+/* ---- the score for the integrator ---- */
+
+static int score_at(void *user, size_t n, const double *x, double tau, double *score)
+{
+    const flow_run *r = user;
+    return hb_certify_score_at(r->run, n, x, tau, score) != HB_OK;
+}
+
+static int divergence_at(void *user, size_t n, const double *x, double tau, double *score,
+                         double *divergence)
+{
+    const flow_run *r = user;
+    return hb_certify_score_at(r->run, n, x, tau, score) != HB_OK ||
+           hb_certify_divergence(r->run, r->levels, n, x, tau, 0, divergence) != HB_OK;
+}
+
+/* ---- rows ---- */
+
+/* Mean and covariance of x (n, dim). */
+static void moments(const flow_run *r, size_t n, const double *x)
+{
+    const size_t d = r->run->dim;
+    memset(r->mean, 0, d * sizeof *r->mean);
+    memset(r->covariance, 0, d * d * sizeof *r->covariance);
+    for (size_t i = 0; i < n; i++) hb_axpy(d, 1 / (double)n, x + i * d, r->mean);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++)
+            for (size_t k = 0; k < d; k++)
+                r->covariance[j * d + k] +=
+                    (x[i * d + j] - r->mean[j]) * (x[i * d + k] - r->mean[k]) / (double)(n - 1);
+}
+
+static hb_status carry(const flow_run *r, size_t index, double tau, int use, const double *rows,
+                       double *x)
+{
+    hb_certify_level level;
+    HB_TRY(hb_certify_level_create(r->run, index, tau, &level));
+    const hb_status status = hb_certify_carry(r->run, &level, use, 0, r->m, rows, x, NULL);
+    hb_certify_level_destroy(&level);
+    return status;
+}
+
+static hb_status make(flow_run *r)
+{
+    const hb_certify_settings *s = &r->run->settings;
+    const size_t d = r->run->dim;
+    HB_TRY(carry(r, r->levels, s->tau_max, HB_USE_NOISE_ENDS, r->run->x, r->ends));
+    HB_TRY(carry(r, r->levels + 1, s->tau_min, HB_USE_NOISE_REALS, r->run->x + r->m * d, r->real));
+    hb_generate_settings_default(sizeof r->settings, &r->settings);
+    r->settings.solver = HB_SOLVER_ODE;
+    r->settings.process = s->process;
+    r->settings.drift = s->process == HB_PROCESS_DRIFT ? s->drift : NULL;
+    r->settings.tau_min = s->tau_min;
+    r->settings.tau_max = s->tau_max;
+    r->settings.denoise = HB_DENOISE_NONE;
+    r->settings.low = -INFINITY;
+    r->settings.high = INFINITY;
+    r->settings.seed = s->seed;
+    r->settings.ends = r->ends;
+    r->settings.n_ends = r->m;
+    return hb_generate(r->run->context, &r->settings, (int)d, 0, r->m, score_at, r, r->made);
+}
+
+/* ---- samples ---- */
+
+static double kernel(double square, double median)
+{
+    double sum = 0;
+    for (int k = 0; k < WIDTHS; k++)
+        sum += exp(-square / (2 * widths[k] * widths[k] * median * median)) / WIDTHS;
+    return sum;
+}
+
+static void fill_kernel(const flow_run *r, double median)
+{
+    const size_t m = r->m, d = r->run->dim;
+    for (size_t i = 0; i < 2 * m; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double *x = i < m ? r->real + i * d : r->made + (i - m) * d;
+            const double *y = j < m ? r->real + j * d : r->made + (j - m) * d;
+            double square = 0;
+            for (size_t k = 0; k < d; k++) square += (x[k] - y[k]) * (x[k] - y[k]);
+            r->K[i * 2 * m + j] = kernel(square, median);
+        }
+}
+
+static hb_status samples_line(const flow_run *r)
+{
+    const hb_certify_run *run = r->run;
+    const double m = (double)r->m,
+                 median = hb_certify_median(run->context, r->m, run->dim, r->real);
+    hb_signs found;
+    HB_CHECK(run->context, median > 0, HB_ERROR_NUMERICAL, "half of the rows are the same");
+    fill_kernel(r, median);
+    HB_TRY(hb_signs_test(run->context, 1, run->settings.seed,
+                         hb_certify_stream(r->levels, HB_USE_SIGNS), 2 * r->m, r->K,
+                         run->settings.tolerance * run->settings.tolerance * m * m, &found));
+    /* the diagonal of the kernel, 1 for each of 2m rows, belongs to the biased mmd */
+    const double mmd = sqrt(fmax(found.U + 2 * m, 0)) / m;
+    hb_line *line = hb_certificate_add(run->out, "samples", NAN);
+    line->value = mmd;
+    line->error = sqrt(fmax(found.U + 2 * m, 0) + found.deviation) / m - mmd;
+    line->p_value = found.p_value;
+    const double upper = sqrt(fmax(found.upper + 2 * m, 0)) / m;
+    snprintf(line->good, sizeof line->good,
+             "%zu samples have the law of the rows: mmd %.3g, below %.3g in 95 %% of equal laws",
+             r->m, mmd, upper);
+    snprintf(line->bad, sizeof line->bad,
+             "%zu samples have another law than the rows: mmd %.3g, below %.3g in 95 %% of equal "
+             "laws",
+             r->m, mmd, upper);
+    return HB_OK;
+}
+
+/* ---- likelihood ---- */
+
+static hb_status likelihood_line(flow_run *r)
+{
+    const hb_certify_run *run = r->run;
+    const size_t m = r->m, d = run->dim;
+    hb_generate_settings settings = r->settings;
+    settings.ends = NULL;
+    settings.n_ends = 0;
+    if (settings.process == HB_PROCESS_DRIFT)
+        moments(r, m, r->ends);
+    else
+        moments(r, 2 * m, run->x);
+    settings.mean = r->mean;
+    settings.covariance = r->covariance;
+    const int own = run->divergence != NULL;
+    const int probes = own || d <= HB_CERTIFY_AXES ? 0 : HB_CERTIFY_PROBES;
+    for (int k = 0; k < 2; k++)
+        HB_TRY(hb_generate_likelihood(run->context, &settings, (int)d, probes, m,
+                                      k ? r->made : r->real, own ? NULL : score_at,
+                                      own ? divergence_at : NULL, r, r->likelihood + (size_t)k * m,
+                                      NULL));
+    const hb_estimate real = hb_estimate_mean(m, r->likelihood);
+    const hb_estimate made = hb_estimate_mean(m, r->likelihood + m);
+    const hb_estimate e = hb_estimate_difference(real, made);
+    const double bits = (run->log_scale - real.value) / ((double)d * M_LN2);
+    hb_line *line = hb_certificate_add(run->out, "likelihood", NAN);
+    line->value = e.value;
+    line->error = e.error;
+    line->p_value = hb_estimate_p(e, m, run->settings.tolerance * (double)d);
+    snprintf(line->good, sizeof line->good,
+             "rows are as likely as samples to (%.2g ± %.2g) nats; %.4g ± %.2g bits per dimension "
+             "at tau %g",
+             e.value, e.error, bits, real.error / ((double)d * M_LN2), run->settings.tau_min);
+    snprintf(line->bad, sizeof line->bad,
+             "rows are (%.3g ± %.2g) nats %s likely than the score's own samples%s; %.4g ± %.2g "
+             "bits per dimension at tau %g",
+             fabs(e.value), e.error, e.value < 0 ? "less" : "more",
+             e.value < 0 ? ": they lie where it puts too little mass" : ": its samples stray", bits,
+             real.error / ((double)d * M_LN2), run->settings.tau_min);
+    return HB_OK;
+}
+
+/* ---- both ---- */
+
+/* A flow that breaks down is a finding, not an error. */
+static hb_status broken(const flow_run *r, const char *name, hb_status status)
+{
+    if (status != HB_ERROR_NUMERICAL) return status;
+    hb_line *line = hb_certificate_add(r->run->out, name, NAN);
+    line->verdict = HB_VERDICT_FAILS;
+    snprintf(line->bad, sizeof line->bad, "the probability flow breaks down: %.300s",
+             hb_context_message(r->run->context));
+    return HB_OK;
+}
+
+static hb_status keep_samples(const flow_run *r)
+{
+    hb_certificate *out = r->run->out;
+    const size_t size = r->m * r->run->dim;
+    void *memory;
+    HB_TRY(hb_allocate(r->run->context, 2 * size, sizeof(double), &memory));
+    out->samples = memory;
+    out->reals = out->samples + size;
+    out->n_samples = r->m;
+    hb_certify_units(r->run, r->m, r->made, out->samples);
+    hb_certify_units(r->run, r->m, r->real, out->reals);
+    return HB_OK;
+}
+
+static hb_status both_lines(flow_run *r)
+{
+    const hb_status made = make(r);
+    if (made != HB_OK) return broken(r, "samples", made);
+    HB_TRY(keep_samples(r));
+    HB_TRY(samples_line(r));
+    return broken(r, "likelihood", likelihood_line(r));
+}
+
+hb_status hb_certify_flow(const hb_certify_run *run)
+{
+    const size_t d = run->dim, half = run->n / 2;
+    flow_run r = {.run = run, .levels = (size_t)run->settings.n_tau};
+    r.m = run->settings.samples < half ? (size_t)run->settings.samples : half;
+    if (run->settings.samples == 0) {
+        hb_certificate_skip(run->out, "samples", NAN, "not asked for");
+        return HB_OK;
+    }
+    if (r.m < LEAST) r.m = LEAST;
+    HB_TRY(HB_WORKSPACE(run->context, &r.work, HB_ARRAY(r.ends, r.m * d), HB_ARRAY(r.real, r.m * d),
+                        HB_ARRAY(r.made, r.m * d), HB_ARRAY(r.mean, d),
+                        HB_ARRAY(r.covariance, d * d), HB_ARRAY(r.likelihood, 2 * r.m),
+                        HB_ARRAY(r.K, 4 * r.m * r.m)));
+    const hb_status status = both_lines(&r);
+    hb_workspace_destroy(&r.work);
+    return status;
+}

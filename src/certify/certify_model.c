@@ -1,0 +1,148 @@
+/* A model as the score that is certified, in its own coordinates z = (x - shift)/scale, in which its process runs.
+ *
+ * Rows, training rows and the law of the rows go to z; scores come back as scale_j s_j(x). Relative effects do not depend on
+ * the units; likelihoods get the sum of ln scale, and places are said in x. The divergence is exact up to MOST_EXACT
+ * dimensions, beyond it by differences (certify_source.c). */
+#include "base/context.h"
+#include "base/linear_algebra.h"
+#include "certify/certify_run.h"
+#include "net/model_drift.h"
+#include "net/model_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_EXACT = 64 };
+
+typedef struct model_source {
+    hb_context *context;
+    const hb_model *model;
+    int label;
+    double *x;     // (HB_CERTIFY_CALL, dim)
+    int *labels;   // (HB_CERTIFY_CALL), NULL: none
+    double *score; // (HB_CERTIFY_CALL, dim)
+    hb_workspace work;
+} model_source;
+
+static int score_of_z(void *user, size_t n, const double *z, const double *tau, double *score)
+{
+    const model_source *m = user;
+    return hb_model_score_of_z(m->context, m->model, n, z, tau, m->labels, score) != HB_OK;
+}
+
+static int log_density_of_z(void *user, size_t n, const double *z, const double *tau, double *v)
+{
+    const model_source *m = user;
+    hb_model_to_data(m->model, n, z, m->x);
+    if (hb_model_log_density(m->context, m->model, n, m->x, tau, m->labels, v, NULL) != HB_OK)
+        return 1;
+    for (size_t i = 0; i < n; i++) v[i] += m->model->log_scale;
+    return 0;
+}
+
+static int divergence_of_z(void *user, size_t n, const double *z, const double *tau,
+                           double *divergence)
+{
+    const model_source *m = user;
+    return hb_model_divergence_of_z(m->context, m->model, n, z, tau, m->labels, NULL, 0, 0,
+                                    m->score, divergence) != HB_OK;
+}
+
+/* The law of the rows in z. */
+static hb_status law_of_z(hb_context *context, const hb_model *model, const hb_mixture *truth,
+                          hb_mixture **out)
+{
+    const size_t d = (size_t)model->info.dim, count = hb_mixture_count(truth);
+    hb_workspace work;
+    double *weights, *means, *covariances;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(weights, count), HB_ARRAY(means, count * d),
+                        HB_ARRAY(covariances, count * d * d)));
+    hb_status status = HB_OK;
+    for (size_t k = 0; k < count && status == HB_OK; k++)
+        status = hb_mixture_component(context, truth, k, weights + k, means + k * d,
+                                      covariances + k * d * d);
+    for (size_t i = 0; i < count * d * d; i++)
+        covariances[i] /= model->scale[i % d] * model->scale[i / d % d];
+    hb_model_standardise(model, count, means, means);
+    if (status == HB_OK)
+        status = hb_mixture_create(context, (int)d, count, weights, means, covariances, out);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+static hb_status check(hb_context *context, const hb_model *model, const hb_certify_settings *s,
+                       int label)
+{
+    const hb_model_info *info = &model->info;
+    const int drift = info->process == HB_PROCESS_DRIFT;
+    HB_CHECK(context, drift || !s->drift, HB_ERROR_ARGUMENT,
+             "there is a drift, but the model was trained without one");
+    HB_CHECK(context, label >= -1 && label < (info->classes > 0 ? info->classes : 0),
+             HB_ERROR_ARGUMENT, "label is %d; the model has %d classes", label, info->classes);
+    HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == info->dim, HB_ERROR_ARGUMENT,
+             "the law of the rows has %d dimensions, the model %d", hb_mixture_dim(s->truth),
+             info->dim);
+    return HB_OK;
+}
+
+/* What the model knows goes into the settings. */
+static void complete(const hb_model *model, hb_certify_settings *s)
+{
+    const hb_model_info *info = &model->info;
+    s->process = info->process;
+    if (info->process == HB_PROCESS_DRIFT && !s->drift) s->drift = model->flow.drift;
+    if (isnan(s->tau_min)) s->tau_min = info->tau_min;
+    if (isnan(s->tau_max)) s->tau_max = info->tau_max;
+    s->log_density = info->head == HB_HEAD_ENERGY ? log_density_of_z : NULL;
+    s->divergence = info->dim <= MOST_EXACT ? divergence_of_z : NULL;
+}
+
+static hb_status run_model(hb_context *context, const hb_model *model, model_source *source,
+                           hb_certify_settings *s, size_t n, const double *x, hb_certificate **out)
+{
+    const size_t d = (size_t)model->info.dim;
+    hb_workspace work;
+    double *z, *training; // (n, dim), (n_training, dim)
+    hb_mixture *law = NULL;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(z, n * d),
+                        HB_ARRAY(training, (s->training ? (size_t)s->n_training : 0) * d)));
+    hb_model_standardise(model, n, x, z);
+    if (s->training) {
+        hb_model_standardise(model, (size_t)s->n_training, s->training, training);
+        s->training = training;
+    }
+    hb_status status = s->truth ? law_of_z(context, model, s->truth, &law) : HB_OK;
+    s->truth = law;
+    hb_certify_run run = {.context = context,
+                          .score = score_of_z,
+                          .user = source,
+                          .shift = model->shift,
+                          .scale = model->scale,
+                          .log_scale = model->log_scale};
+    if (status == HB_OK) status = hb_certify_start(&run, s, model->info.dim, n, z, out);
+    hb_mixture_destroy(law);
+    hb_workspace_destroy(&work);
+    return status;
+}
+
+hb_status hb_certify_model(hb_context *context, const hb_model *model,
+                           const hb_certify_settings *settings, int label, size_t n,
+                           const double *x, hb_certificate **out)
+{
+    hb_certify_settings s;
+    HB_CHECK(context, out, HB_ERROR_ARGUMENT, "out is NULL");
+    *out = NULL;
+    HB_CHECK(context, model && x, HB_ERROR_ARGUMENT, "the model or x is NULL");
+    HB_TRY(hb_certify_settings_read(context, settings, &s));
+    HB_TRY(check(context, model, &s, label));
+    complete(model, &s);
+    const size_t d = (size_t)model->info.dim;
+    model_source source = {.context = context, .model = model, .label = label};
+    HB_TRY(HB_WORKSPACE(context, &source.work, HB_ARRAY(source.x, HB_CERTIFY_CALL * d),
+                        HB_ARRAY(source.score, HB_CERTIFY_CALL * d),
+                        HB_ARRAY_IF(label >= 0, source.labels, HB_CERTIFY_CALL)));
+    for (size_t i = 0; source.labels && i < HB_CERTIFY_CALL; i++) source.labels[i] = label;
+    const hb_status status = run_model(context, model, &source, &s, n, x, out);
+    hb_workspace_destroy(&source.work);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* Where a row is: in words, and by its distance to the others and the density around it.
+ *
+ * At a Gaussian level the rows themselves are an estimate of the density at tau, (1/n) sum_j p(x | x_j), without any
+ * smoothing beyond the process's own; a row's own term is left out. */
+#include "base/linear_algebra.h"
+#include "certify/certify_run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, char *out)
+{
+    const size_t d = run->dim;
+    if (d <= 3) {
+        size_t at = (size_t)snprintf(out, size, "near (");
+        for (size_t j = 0; j < d && at < size; j++) {
+            const double here = run->scale ? run->shift[j] + run->scale[j] * x[j] : x[j];
+            at += (size_t)snprintf(out + at, size - at, "%s%.2f%s", j ? ", " : "", here,
+                                   j + 1 == d ? ")" : "");
+        }
+        return;
+    }
+    double away = 0;
+    for (size_t j = 0; j < d; j++) {
+        double mean = 0;
+        for (size_t i = 0; i < run->n; i++) mean += run->x[i * d + j] / (double)run->n;
+        away += (x[j] - mean) * (x[j] - mean);
+    }
+    snprintf(out, size, "at the distance %.3g of the mean of the rows", sqrt(away));
+}
+
+void hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows)
+{
+    const size_t n = rows->n, d = run->dim;
+    hb_certify_map *map = rows->map;
+    for (size_t i = 0; i < n; i++) map->distance[i] = map->density[i] = NAN;
+    if (!rows->level->gaussian) return;
+    /* the whitened rows and noised rows take the place of scores that are read no more */
+    double *y = rows->target[0], *centre = rows->target[1], *mean = rows->divergence[0];
+    if (d > n) return; /* mean has n places */
+    for (size_t i = 0; i < n; i++) {
+        hb_certify_centre(rows->level, d, run->x + i * d, mean);
+        hb_certify_whiten(rows->level, d, mean, centre + i * d);
+        hb_certify_whiten(rows->level, d, rows->x[0] + i * d, y + i * d);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double least = INFINITY, sum = 0;
+        for (size_t j = 0; j < n; j++) {
+            double square = 0;
+            for (size_t k = 0; k < d; k++) {
+                const double away = y[i * d + k] - centre[j * d + k];
+                square += away * away;
+            }
+            if (j == i) continue;
+            if (square < least) {
+                sum = isinf(least) ? 1 : sum * exp((square - least) / 2) + 1;
+                least = square;
+            } else {
+                sum += exp((least - square) / 2);
+            }
+        }
+        map->distance[i] = sqrt(least);
+        map->density[i] = log(sum) - least / 2;
+    }
+}

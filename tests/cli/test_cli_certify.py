@@ -1,0 +1,166 @@
+"""heatball certify as a user types it: scripts over pipes, models, pages, and what goes wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from command_line import COMMAND, run
+
+SCRIPT = '''
+import os, sys, time
+import numpy as np
+
+def exact(x, tau):
+    print("this goes to stderr")
+    return -x
+
+def large(x, tau):
+    return (-1.2 * x).astype(np.float32)
+
+def density(x, tau):
+    return -0.5 * (x**2).sum(1) - np.log(2 * np.pi)
+
+class Net:
+    @staticmethod
+    def score(x, tau):
+        return -x
+
+def broken(x, tau):
+    raise RuntimeError("no weights\\nfor this")
+
+def bare(x, tau):
+    return 3.0
+
+def turns(x, tau):
+    return -x if len(x) < 5 else np.zeros(len(x))
+
+def dead(x, tau):
+    os._exit(7)
+
+def nothing(x, tau):
+    return x * np.nan
+
+def slow(x, tau):
+    open("started", "w").write(str(os.getpid()))
+    time.sleep(600)
+
+number = 3
+'''
+SMALL = ["--tau", "0.5", "--samples", "0", "--rows", "200", "--pairs", "4", "--python", sys.executable]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A directory with rows and a script, where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text(SCRIPT)
+    np.save("rows.npy", np.random.default_rng(4).standard_normal((300, 2)))
+    return tmp_path
+
+
+def certify(*arguments):
+    """Run the command."""
+    return run("certify", *arguments)
+
+
+def test_scripts(place):
+    """Files and modules, scores and log-densities, float32; the exit code is 0 either way."""
+    for target in ("net.py:exact", "net:exact", "net.py:density", "net:Net.score"):
+        done = certify("--score", target, "--data", "rows.npy", *SMALL)
+        assert done.returncode == 0 and "passed: none of" in done.stdout, done
+        assert ("residual of ln u" in done.stdout) == ("density" in target)
+        assert ("this goes to stderr" in done.stderr) == ("exact" in target)
+    done = certify("--score", "net.py:large", "--data", "rows.npy", "--json", *SMALL)
+    found = json.loads(done.stdout)
+    assert done.returncode == 0 and found["passed"] is False and found["score"] == "net.py:large"
+    scale = next(line for line in found["lines"] if line["name"] == "stein scale")
+    assert abs(scale["value"] - 0.2) < 5 * scale["error"] and "too large" in scale["text"]
+
+
+@pytest.mark.parametrize(("target", "code", "words"), [
+    ("net.py:broken", 1, "net.py:broken: RuntimeError: no weights for this"),
+    ("net.py:bare", 1, "returned shape ()"),
+    ("net.py:turns", 1, "in turn"),
+    ("net.py:dead", 1, "ended with status 7"),
+    ("net.py:nothing", 1, "the score is nan at x"),
+    ("net.py:number", 1, "is no function"),
+    ("net.py:missing", 1, "has no attribute 'missing'"),
+    ("missing.py:f", 1, "FileNotFoundError"),
+    ("missing:f", 1, "No module named 'missing'"),
+    ("net", 2, "MODULE:FUNCTION"),
+])
+def test_broken_scripts(place, target, code, words):
+    """What the script raised is the last line, and its traceback stands above."""
+    done = certify("--score", target, "--data", "rows.npy", *SMALL)
+    assert done.returncode == code and done.stdout == "", done
+    assert words in done.stderr.splitlines()[-1], done.stderr
+    assert ("Traceback" in done.stderr) == any(word in target for word in ("broken", "missing"))
+
+
+def test_interrupt_ends_the_script(place):
+    """Ctrl-C while the script computes: both processes end."""
+    process = subprocess.Popen([COMMAND, "certify", "--score", "net.py:slow", "--data", "rows.npy", *SMALL],
+                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if (place / "started").exists() and (place / "started").read_text():
+            break
+        time.sleep(0.1)
+    child = int((place / "started").read_text())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 1 and "interrupted" in process.stderr.read()
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_page(place):
+    """-o leaves the page, and never over an input."""
+    done = certify("--score", "net.py:large", "--data", "rows.npy", "--training", "rows.npy", *SMALL, "-o", "page")
+    assert done.returncode == 0 and done.stdout.endswith("page/certificate.html\n")
+    page = (place / "page" / "certificate.html").read_text()
+    assert "stein scale" in page and "not passed" in page and "map.svg" in page
+    assert json.loads((place / "page" / "certificate.json").read_text())["passed"] is False
+    os.rename("rows.npy", "page/rows.npy")
+    os.symlink("rows.npy", "page/map.plot.csv.npy")
+    before = (place / "page" / "rows.npy").read_bytes()
+    os.replace("page/rows.npy", "page/map.plot.csv")
+    os.symlink("page/map.plot.csv", "link.npy")
+    done = certify("--score", "net.py:large", "--data", "link.npy", *SMALL, "-o", "page")
+    assert done.returncode == 2 and (place / "page" / "map.plot.csv").read_bytes() == before
+
+
+def test_models(place):
+    """A model file: the rows that its training held out, and the others as its training rows."""
+    np.save("rows.npy", np.random.default_rng(4).standard_normal((1200, 2)) * [3, 0.1])
+    assert run("train", "--data", "rows.npy", "--method", "dsm", "--steps", "40", "--width", "16", "-q", "-o",
+               "m.safetensors").returncode == 0
+    options = [one for one in SMALL if one not in ("--python", sys.executable)]
+    done = certify("m.safetensors", "--data", "rows.npy", *options)
+    assert done.returncode == 0 and "memorisation         0.5" in done.stdout, done
+    done = certify("m.safetensors", "--data", "rows.npy", "--held-out", "0.05", *options)
+    assert done.returncode == 2 and "60 rows that the model has not seen" in done.stderr
+    done = certify("m.safetensors", "--data", "elongated_gmm", *options)
+    assert done.returncode == 0 and "exact score of the law" in done.stdout
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--data", "rows.npy"], "neither a MODEL nor --score"),
+    (["m.safetensors", "--score", "net.py:exact", "--data", "rows.npy"], "both given"),
+    (["--score", "net.py:exact", "--data", "rows.npy", "--held-out", "0.5"], "--held-out is for a model"),
+    (["--score", "net.py:exact", "--data", "rows.npy", "--label", "1"], "--label"),
+    (["--score", "net.py:exact", "--data", "rows.npy", "--process", "drift"], "give --drift"),
+    (["--score", "net.py:exact", "--data", "rows.npy", "--process", "ve", "--drift", "-x[i]"], "both given"),
+    (["--score", "net.py:exact", "--data", "rows.npy", "--initial", "point(0)"], "goes with --drift"),
+    (["--score", "net.py:exact", "--data", "rows.npy", "--tau", "9"], "known from"),
+    (["--score", "net.py:exact", "--data", "missing.npy"], "missing.npy"),
+    (["--score", "net.py:exact"], "--data"),
+])
+def test_refusals(place, arguments, words):
+    """Wrong input has the exit code 2."""
+    done = certify(*arguments, "--python", sys.executable)
+    assert done.returncode == 2 and words in done.stderr, done
