@@ -186,11 +186,11 @@ def test_level(name):
         passed += c.passed
         for line in c.lines:
             if line.p_value is not None:
-                lines.setdefault((line.name, line.tau), []).append(line.p_value > 0.05)
+                lines.setdefault(line.name, []).append(line.p_value > 0.05)
     assert passed >= 180
-    for (line, tau), holds in lines.items():
-        assert len(holds) == 200 and np.mean(holds) >= 0.90, (line, tau, np.mean(holds))
-        assert line in ("curl", "residual size") or np.mean(holds) <= 0.995, (line, tau)
+    for line, holds in lines.items():
+        assert len(holds) >= 200 and np.mean(holds) >= 0.90, (line, np.mean(holds))
+        assert line == "curl" or np.mean(holds) <= 0.99, line  # nothing in it is random
 
 
 @pytest.mark.long
