@@ -18,6 +18,7 @@ from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings,
                               Mixture as _CMixture, Problem, ProblemSettings, Verdict, library)
+from heatball._tables import Shown
 from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.model import PROCESSES, Model
@@ -249,7 +250,7 @@ class _Truth:
 
 # ---- the result -------------------------------------------------------------------------------------
 
-class Certificate:
+class Certificate(Shown):
     """What `certify` found.
 
     Attributes
@@ -291,6 +292,15 @@ class Certificate:
         numbers = [None if math.isnan(value) else value for value in (raw.tau, raw.value, raw.error, raw.p_value)]
         verdict = Verdict(raw.verdict).name.removeprefix("VERDICT_").lower()
         return Line(raw.name.decode(), *numbers, verdict, raw.text.decode(errors="replace"))
+
+    def _title(self) -> str:
+        return f"Certificate {self.summary}"
+
+    def _columns(self) -> dict[str, Any]:
+        """Numbers that a line has not are NaN; the verdict's words are those of the page."""
+        nan = {"tau", "value", "error", "p_value"}
+        return {name: [float("nan") if name in nan and value is None else value
+                       for value in (getattr(line, name) for line in self.lines)] for name in Line._fields}
 
     def __repr__(self):
         rows = [(line.name, _shown(line.tau), _shown(line.value), _shown(line.error), _shown(line.p_value),
