@@ -14,6 +14,14 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Seconds that this process had of the processor: for machines that do other work beside. */
+static inline double processor(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static inline hb_context *bench_context(int threads)
 {
     hb_context_settings settings;

@@ -52,7 +52,7 @@ def of_estimates(path):
         for row in found.get(method, []):
             for value in ("density", "score"):
                 if row.get(f"{value}_ratio") is not None:
-                    key = f"{method}, {row['case']}, {value}"
+                    key = f"{method}, {row['case']}, {value}" + (" at 0.2 %" if row.get("level") == 0.002 else "")
                     least[key] = min(least.get(key, float("inf")), row[f"{value}_ratio"])
         yield from ((method, what, ratio) for what, ratio in least.items())
 

@@ -16,21 +16,37 @@
 
 enum { TERMS = 14 };
 
-void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out)
+#define INLINE static inline __attribute__((always_inline))
+
+/* Where d is a number that the compiler knows it has neither loops nor calls; the zeros that are not skipped change no
+ * sum. */
+INLINE void multiply(size_t d, double factor, const double *restrict a, const double *restrict b,
+                     double *restrict out)
 {
-    memset(out, 0, d * d * sizeof *out);
+    const int small = __builtin_constant_p(d);
+    for (size_t k = 0; k < d * d; k++) out[k] = 0;
     for (size_t i = 0; i < d; i++)
         for (size_t k = 0; k < d; k++) {
             const double entry = factor * a[i * d + k];
-            if (entry == 0) continue; // diagonals and chains cost less
+            if (!small && entry == 0) continue; // diagonals and chains cost less
             for (size_t j = 0; j < d; j++) out[i * d + j] += entry * b[k * d + j];
         }
 }
 
+void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out)
+{
+    multiply(d, factor, a, b, out);
+}
+
+INLINE void diagonal(size_t d, double value, double *out)
+{
+    for (size_t k = 0; k < d * d; k++) out[k] = 0;
+    for (size_t i = 0; i < d; i++) out[i * d + i] = value;
+}
+
 void hb_matrix_diagonal(size_t d, double value, double *out)
 {
-    memset(out, 0, d * d * sizeof *out);
-    for (size_t i = 0; i < d; i++) out[i * d + i] = value;
+    diagonal(d, value, out);
 }
 
 double hb_matrix_norm(size_t d, const double *a)
@@ -89,35 +105,36 @@ void hb_sort(size_t n, double *values)
 }
 
 /* sum = sum_k scale h^k/k! (-A)^(k-1), from k = 1 on: K for scale 1. term: (d, d), twice. */
-static void integral_series(size_t d, const double *A, double h, double *sum, double *term)
+INLINE void integral_series(size_t d, const double *restrict A, double h, double *restrict sum,
+                            double *restrict term)
 {
     double *next = term + d * d;
-    hb_matrix_diagonal(d, h, term);
-    memcpy(sum, term, d * d * sizeof *sum);
+    diagonal(d, h, term);
+    for (size_t i = 0; i < d * d; i++) sum[i] = term[i];
     for (int k = 2; k <= TERMS; k++) {
-        hb_matrix_multiply(d, -h / k, A, term, next);
-        memcpy(term, next, d * d * sizeof *term);
+        multiply(d, -h / k, A, term, next);
+        for (size_t i = 0; i < d * d; i++) term[i] = next[i];
         hb_axpy(d * d, 1, term, sum);
     }
 }
 
 /* C = sum_k c_k with c_1 = h Q, c_k = -(h/k) (A c_{k-1} + its transpose); Q NULL: 2 I. */
-static void covariance_series(size_t d, const double *A, const double *Q, double h, double *C,
-                              double *term)
+INLINE void covariance_series(size_t d, const double *restrict A, const double *Q, double h,
+                              double *restrict C, double *restrict term)
 {
     double *next = term + d * d;
-    hb_matrix_diagonal(d, 2 * h, term);
+    diagonal(d, 2 * h, term);
     for (size_t k = 0; Q && k < d * d; k++) term[k] = h * Q[k];
-    memcpy(C, term, d * d * sizeof *C);
+    for (size_t i = 0; i < d * d; i++) C[i] = term[i];
     for (int k = 2; k <= TERMS; k++) {
-        hb_matrix_multiply(d, -h / k, A, term, next);
+        multiply(d, -h / k, A, term, next);
         for (size_t i = 0; i < d; i++)
             for (size_t j = 0; j < d; j++) term[i * d + j] = next[i * d + j] + next[j * d + i];
         hb_axpy(d * d, 1, term, C);
     }
 }
 
-static double norm(size_t d, const double *A)
+INLINE double norm(size_t d, const double *A)
 {
     double largest = 0;
     for (size_t i = 0; i < d; i++) {
@@ -131,24 +148,29 @@ static double norm(size_t d, const double *A)
     return largest;
 }
 
-void hb_matrix_transpose(size_t d, const double *a, double *out)
+INLINE void transpose(size_t d, const double *a, double *out)
 {
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) out[j * d + i] = a[i * d + j];
 }
 
+void hb_matrix_transpose(size_t d, const double *a, double *out)
+{
+    transpose(d, a, out);
+}
+
 /* E, K, C at h become those at 2h. */
-static void double_lag(size_t d, double *E, double *K, double *C, double *work)
+INLINE void double_lag(size_t d, double *E, double *K, double *C, double *work)
 {
     double *transposed = work + d * d, *product = work + 2 * d * d;
-    hb_matrix_multiply(d, 1, E, K, work);
+    multiply(d, 1, E, K, work);
     hb_axpy(d * d, 1, work, K);
-    hb_matrix_transpose(d, E, transposed);
-    hb_matrix_multiply(d, 1, E, C, work);
-    hb_matrix_multiply(d, 1, work, transposed, product);
+    transpose(d, E, transposed);
+    multiply(d, 1, E, C, work);
+    multiply(d, 1, work, transposed, product);
     hb_axpy(d * d, 1, product, C);
-    hb_matrix_multiply(d, 1, E, E, work);
-    memcpy(E, work, d * d * sizeof *E);
+    multiply(d, 1, E, E, work);
+    for (size_t i = 0; i < d * d; i++) E[i] = work[i];
 }
 
 void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
@@ -157,15 +179,27 @@ void hb_linear_functions(size_t d, const double *A, double s, double *E, double 
     hb_noise_functions(d, A, NULL, s, E, K, C, work);
 }
 
-void hb_noise_functions(size_t d, const double *A, const double *Q, double s, double *E, double *K,
-                        double *C, double *work)
+INLINE void noise_functions(size_t d, const double *A, const double *Q, double s, double *E,
+                            double *K, double *C, double *work)
 {
     const double size = norm(d, A) * s;
     const int doublings = size > 0.25 && isfinite(size) ? ilogb(4 * size) + 1 : 0;
     const double h = ldexp(s, -doublings);
     integral_series(d, A, h, K, work);
     covariance_series(d, A, Q, h, C, work);
-    hb_matrix_multiply(d, -1, A, K, E);
+    multiply(d, -1, A, K, E);
     for (size_t i = 0; i < d; i++) E[i * d + i] += 1;
     for (int k = 0; k < doublings; k++) double_lag(d, E, K, C, work);
+}
+
+/* Walks ask in two and three dimensions for every step. */
+void hb_noise_functions(size_t d, const double *A, const double *Q, double s, double *E, double *K,
+                        double *C, double *work)
+{
+    double own[HB_LINEAR_WORK(3)]; /* which may stay in registers */
+    switch (d) {
+    case 2: noise_functions(2, A, Q, s, E, K, C, own); break;
+    case 3: noise_functions(3, A, Q, s, E, K, C, own); break;
+    default: noise_functions(d, A, Q, s, E, K, C, work);
+    }
 }

@@ -155,6 +155,8 @@ hb_status hb_drift_compile(hb_context *context, const hb_node *f, hb_drift *drif
     building b = {.context = context, .drift = drift};
     const size_t d = (size_t)drift->dim;
     void *memory;
+    HB_TRY(hb_allocate(context, d, sizeof(hb_node), &memory));
+    drift->components = memcpy(memory, f, d * sizeof *f);
     HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
     b.f = memory;
     b.gradient = b.f + d;
@@ -190,6 +192,7 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
     hb_range_tape_destroy(context, drift->ranges);
     hb_release(context, drift->facts.breaks);
     hb_release(context, drift->entries);
+    hb_release(context, drift->components);
     hb_graph_destroy(drift->graph);
     if (drift->lock) omp_destroy_lock(drift->lock);
     hb_release(context, drift->lock);
@@ -202,12 +205,11 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
 static void scatter(size_t n, size_t d, size_t width, const double *rows, double *f,
                     double *divergence, double *grad_divergence)
 {
-    for (size_t i = 0; i < n; i++) {
-        const double *row = rows + i * width;
-        if (f) memcpy(f + i * d, row, d * sizeof *row);
-        if (divergence) divergence[i] = row[d];
-        if (grad_divergence) memcpy(grad_divergence + i * d, row + d + 1, d * sizeof *row);
-    }
+    for (size_t k = 0; f && k < d; k++) /* column by column: rows are short */
+        for (size_t i = 0; i < n; i++) f[i * d + k] = rows[i * width + k];
+    for (size_t i = 0; divergence && i < n; i++) divergence[i] = rows[i * width + d];
+    for (size_t k = 0; grad_divergence && k < d; k++)
+        for (size_t i = 0; i < n; i++) grad_divergence[i * d + k] = rows[i * width + d + 1 + k];
 }
 
 static size_t rows_per_block(size_t n, size_t width)
@@ -253,8 +255,9 @@ static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const 
         const size_t count = n - i < block ? n - i : block;
         status = hb_program_run_times(context, drift->jacobian, count, x + i * d, t + i * t_step,
                                       t_step, memory);
-        for (size_t k = 0; k < count * width && status == HB_OK; k++)
-            jacobian[(i + k / width) * d * d + drift->entries[k % width]] = rows[k];
+        for (size_t row = 0; row < count && status == HB_OK; row++)
+            for (size_t k = 0; k < width; k++)
+                jacobian[(i + row) * d * d + drift->entries[k]] = rows[row * width + k];
     }
     hb_release(context, memory);
     return status;

@@ -18,6 +18,7 @@ typedef struct hb_drift {
     hb_drift_facts facts;      /* of f: autonomous says that f has no t */
     /* as text */
     hb_graph *graph;
+    hb_node *components;         // (d): f
     hb_program *value;           // f: d outputs
     hb_program *with_divergence; // f, div f: d+1
     hb_program *with_gradient;   // f, div f, grad div f: 2d+1

@@ -22,7 +22,7 @@
 #include "problem/potential_rise.h"
 #include "random/fill.h"
 #include "random/streams.h"
-#include "walk/walk_scratch.h"
+#include "walk/walk_march.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static const double BLIND_FACTOR = 4;   /* on the rate where a probe sees no fin
 static const hb_walk_law *const LAWS[] = {[HB_WALK_PARAMETRIX] = &hb_walk_parametrix,
                                           [HB_WALK_GAUGE] = &hb_walk_gauge,
                                           [HB_WALK_BALL] = &hb_walk_ball,
-                                          [HB_WALK_REVERSED] = &hb_walk_reversed};
+                                          [HB_WALK_REVERSED] = &hb_walk_reversed,
+                                          [HB_WALK_MARCH] = &hb_walk_march};
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -73,7 +74,8 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
     b->context = context;
     b->shared = *shared;
     b->together = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;
-    const hb_status status = create_arrays(b);
+    hb_status status = create_arrays(b);
+    if (status == HB_OK) status = hb_march_create(b);
     if (status != HB_OK) hb_walk_block_destroy(b);
     *out = status == HB_OK ? b : NULL;
     return status;
@@ -82,6 +84,7 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
 void hb_walk_block_destroy(hb_walk_block *block)
 {
     if (!block) return;
+    hb_march_destroy(block);
     hb_workspace_destroy(&block->work);
     hb_release(block->context, block);
 }
@@ -379,28 +382,41 @@ static void start(hb_walk_block *b, const double *x0, size_t offset, size_t n)
     }
 }
 
+/* Until all have ended. */
+static hb_status sweep(hb_walk_block *b, size_t offset, size_t count, double *steps)
+{
+    for (uint64_t number = 0; b->live > 0; number++) {
+        unsigned char ended[HB_WALK_BLOCK] = {0};
+        if (hb_is_late(b->context)) return hb_fail_late(b->context);
+        HB_TRY(evaluate(b));
+        for (size_t i = 0; i < b->live; i++) settle(b, i);
+        *steps += (double)b->live;
+        HB_TRY(probe(b));
+        HB_TRY(choose_ways(b));
+        draw(b, offset, count, number);
+        b->n_leaving = 0;
+        for (size_t i = 0; i < b->live; i++) ended[i] = (unsigned char)step(b, i);
+        HB_TRY(hb_walk_end_drawn(b));
+        compact(b, ended);
+    }
+    return HB_OK;
+}
+
 hb_status hb_walk_block_run(hb_walk_block *b, const hb_walk_plan *plan, const double *x0,
                             uint64_t seed, uint64_t first, size_t n, double *steps)
 {
+    const hb_walk_law *law = LAWS[plan->way];
     b->plan = plan, b->seed = seed, b->first = first;
     *steps = 0;
     for (size_t offset = 0; offset < n; offset += b->together) {
         const size_t count = n - offset < b->together ? n - offset : b->together;
-        start(b, x0, offset, count);
-        for (uint64_t number = 0; b->live > 0; number++) {
-            unsigned char ended[HB_WALK_BLOCK] = {0};
-            if (hb_is_late(b->context)) return hb_fail_late(b->context);
-            HB_TRY(evaluate(b));
-            for (size_t i = 0; i < b->live; i++) settle(b, i);
-            *steps += (double)b->live;
-            HB_TRY(probe(b));
-            HB_TRY(choose_ways(b));
-            draw(b, offset, count, number);
-            b->n_leaving = 0;
-            for (size_t i = 0; i < b->live; i++) ended[i] = (unsigned char)step(b, i);
-            HB_TRY(hb_walk_end_drawn(b));
-            compact(b, ended);
+        if (hb_is_late(b->context)) return hb_fail_late(b->context);
+        if (law->run) {
+            HB_TRY(law->run(b, x0, offset, count, steps));
+            continue;
         }
+        start(b, x0, offset, count);
+        HB_TRY(sweep(b, offset, count, steps));
     }
     return HB_OK;
 }

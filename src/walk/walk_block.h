@@ -5,6 +5,8 @@
 #ifndef HB_WALK_WALK_BLOCK_H
 #define HB_WALK_WALK_BLOCK_H
 
+#include "problem/gauge_formula.h"
+
 #include <heatball/problem.h>
 
 /* What all walks of an estimator share. */
@@ -20,6 +22,7 @@ typedef struct hb_walk_problem {
         *place; /* (d), a start that is a single point: walks are led to it; NULL: it is none */
     int semidefinite;    /* the last Gaussian may have no spread in some direction */
     const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
+    const hb_gauge_formula *gauge; /* for marches; NULL: there are none */
 } hb_walk_problem;
 
 /* Ways to step, one law each (walk_steps.h). All others go on until the parametrix can finish. */
@@ -27,16 +30,22 @@ typedef enum hb_walk_way {
     HB_WALK_PARAMETRIX,
     HB_WALK_GAUGE,
     HB_WALK_BALL, /* the gauge, on heat balls */
-    HB_WALK_REVERSED
+    HB_WALK_REVERSED,
+    HB_WALK_MARCH /* no steps: bridges over the whole way */
 } hb_walk_way;
 
 /* How to walk from a point; chosen by a pilot. */
 typedef struct hb_walk_plan {
     hb_walk_way way;
-    double part;    /* reversed: of the potential, above 1/2 and at most 1 */
-    double finish;  /* expected rings below which the parametrix takes over; 0: 1 */
-    double finesse; /* rates of the clocks, in units of what the drift's curvature suggests */
+    double part;       /* reversed: of the potential, above 1/2 and at most 1 */
+    double finish;     /* expected rings below which the parametrix takes over; 0: 1 */
+    double finesse;    /* rates of the clocks, in units of what the drift's curvature suggests */
+    int points;        /* march: of a comb, at most HB_MARCH_POINTS */
+    double again;      /* march: share of the walks that have one more comb, at most 0.22 */
+    const double *end; // (2, d), march: mean and variance of the ends; NULL: those of a free walk
 } hb_walk_plan;
+
+enum { HB_MARCH_POINTS = 16 };
 
 /* Full frames are no larger where walks are led to a point. */
 enum { HB_WALK_BRIDGE_DIM = 12 };

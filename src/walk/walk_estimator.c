@@ -22,6 +22,7 @@
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
+#include "walk/march_guide.h"
 #include "walk/walk_block.h"
 #include "walk/walk_linear.h"
 
@@ -37,10 +38,12 @@ enum {
     LEAST_ROUND = 32,       /* walks of a round, where the time is short */
     FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
     GRADIENT_FRAME_DIM = 3, /* the same for gradients, whose steps need it less */
+    LINEAR_FRAMES = 3,      /* the last plans of a list */
     MOST_PLANS = 12
 };
 static const double PREFERENCE = 0.75, WHOLE = 0.3;
 static const double HOPELESS = 8;
+static const double GOOD_MARCH = 1;            /* relative variance times cost */
 static const double STEEPEST = 150;            /* |dF/dx| tau of a drift with kinks, for walks */
 static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
 static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
@@ -54,6 +57,7 @@ typedef struct walk_estimator {
     hb_context *context;
     hb_walk_problem shared;
     hb_walk_linear linear;
+    hb_gauge_formula *gauge; /* that of shared */
     int breaks;     /* the drift or the start has kinks or jumps, and nothing is in closed form */
     int closed;     /* nothing is drawn: values and errors are these */
     double *values; // (n, 1 + d): ln u, score
@@ -63,6 +67,7 @@ typedef struct walk_estimator {
     const double *points; // (n, d)
     double *log_scale;    // (n)
     hb_walk_plan *plans;  // (n)
+    double *guides;       // (n, 2, d): where marches end
     int n_threads;
     hb_context *alone;       // (n_threads)
     hb_walk_block **blocks;  // (n_threads)
@@ -173,7 +178,18 @@ static int plans_of(const hb_walk_problem *shared, hb_walk_plan *plans)
         plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 12};
         plans[n++] = (hb_walk_plan){.way = HB_WALK_GAUGE, .finesse = 8};
     }
-    for (int k = 0; k < 3; k++) plans[n++] = (hb_walk_plan){.finesse = (double[]){4, 2, 1}[k]};
+    for (int k = 0; k < LINEAR_FRAMES; k++)
+        plans[n++] = (hb_walk_plan){.finesse = (double[]){4, 2, 1}[k]};
+    return n;
+}
+
+/* From many points to few; ends: those of hb_march_guide. */
+static int marches_of(const double *end, hb_walk_plan *plans)
+{
+    int n = 0;
+    for (int points = HB_MARCH_POINTS; points > 1; points /= 2)
+        plans[n++] = (hb_walk_plan){
+            .way = HB_WALK_MARCH, .points = points, .again = points > 2 ? 0.1 : 0.2, .end = end};
     return n;
 }
 
@@ -185,6 +201,12 @@ static double mean_size(const hb_walk_block *block, size_t n)
     if (!(top > -INFINITY)) return 0;
     for (size_t i = 0; i < n; i++) sum += exp(hb_walk_block_result(block, i).size - top);
     return top + log(sum / (double)n);
+}
+
+/* A march has no other to fall back to, when its tail shows later. */
+static int is_doubted(const hb_tally_answer *answer)
+{
+    return answer->doubt != HB_TALLY_FINE || answer->score_doubt != HB_TALLY_FINE;
 }
 
 /* Relative variance of a plan times its steps; infinite when the mean is not above 0. A plan that
@@ -208,7 +230,8 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
         total += steps;
         hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
         *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
-        if (answer.doubt == HB_TALLY_STRAY) *cost = INFINITY;
+        if (answer.doubt == HB_TALLY_STRAY || (plan->way == HB_WALK_MARCH && is_doubted(&answer)))
+            *cost = INFINITY;
     }
     return HB_OK;
 }
@@ -248,29 +271,73 @@ static hb_status try_few(walk_estimator *w, int thread, size_t i, int n, const h
     return HB_OK;
 }
 
+/* What a pilot has found so far. */
+typedef struct pilot {
+    size_t i;
+    int thread;
+    double end, until; /* of hb_seconds: of the pilot, of the plan that is tried */
+    double best;       /* cost */
+} pilot;
+
 /* Where the time is limited, each plan has half of what is left of it; one that does not end is left out. */
+static hb_status try_list(walk_estimator *w, pilot *p, int n, const hb_walk_plan *plans)
+{
+    for (int k = 0; k < n; k++) {
+        double cost, scale = 0;
+        const double now = hb_seconds();
+        p->until = now + 0.5 * (p->end - now);
+        const hb_status status = try_plan(w, p->thread, plans + k, p->i, p->best, &cost, &scale);
+        if (status == HB_ERROR_INTERRUPTED) continue;
+        HB_TRY(status);
+        if (plans[k].way == HB_WALK_MARCH && cost == INFINITY) continue;
+        if (w->unserved[p->i] || cost < (plans[k].part == 1 ? WHOLE : PREFERENCE) * p->best) {
+            p->best = cost;
+            take_plan(w, p->i, plans + k, scale,
+                      (hb_seconds() - now) / (PILOT_BLOCKS * HB_WALK_BLOCK));
+        }
+    }
+    return HB_OK;
+}
+
+/* Marches; the best of them is taken, if there is one. */
+static hb_status try_marches(walk_estimator *w, pilot *p)
+{
+    hb_walk_plan plans[MOST_PLANS];
+    const size_t d = w->shared.d;
+    const double *x0 = w->points + p->i * d;
+    double *guide = w->guides + p->i * 2 * d;
+    int fit;
+    if (!w->shared.gauge) return HB_OK;
+    p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
+    const hb_status status = hb_march_guide(w->blocks[p->thread], &w->shared, x0,
+                                            point_seed(w->seed, PILOT_SALT, d, x0), guide, &fit);
+    if (status == HB_ERROR_INTERRUPTED) return HB_OK;
+    HB_TRY(status);
+    return fit ? try_list(w, p, marches_of(guide, plans), plans) : HB_OK;
+}
+
+/* The other ways are chosen as if there were no marches, and the march is kept where none is better. Where it is good
+ * and better than one of the linear frame, the rest, which costs more than all walks may, is not tried. */
 static hb_status try_plans(walk_estimator *w, size_t i, int thread)
 {
     hb_walk_plan plans[MOST_PLANS];
     const int n = plans_of(&w->shared, plans);
-    const double end = pilot_end(w);
-    double best = INFINITY, until;
+    pilot p = {.i = i, .thread = thread, .end = pilot_end(w), .best = INFINITY};
     w->unserved[i] = 1;
-    w->alone[thread].deadline = &until;
-    for (int k = 0; k < n; k++) {
-        double cost, scale = 0;
-        const double now = hb_seconds();
-        until = now + 0.5 * (end - now);
-        const hb_status status = try_plan(w, thread, plans + k, i, best, &cost, &scale);
-        if (status == HB_ERROR_INTERRUPTED) continue;
-        HB_TRY(status);
-        if (w->unserved[i] || cost < (plans[k].part == 1 ? WHOLE : PREFERENCE) * best) {
-            best = cost;
-            take_plan(w, i, plans + k, scale,
-                      (hb_seconds() - now) / (PILOT_BLOCKS * HB_WALK_BLOCK));
-        }
+    w->alone[thread].deadline = &p.until;
+    HB_TRY(try_marches(w, &p));
+    const int served = !w->unserved[i];
+    const hb_walk_plan march = w->plans[i];
+    const double cost = p.best, scale = w->log_scale[i], seconds = w->seconds[i];
+    if (cost < GOOD_MARCH) {
+        HB_TRY(try_list(w, &p, 1, plans + n - LINEAR_FRAMES + 1));
+        if (w->plans[i].way == HB_WALK_MARCH) return HB_OK;
     }
-    until = end + FEW_PART * (end - w->begin);
+    w->unserved[i] = 1;
+    p.best = INFINITY;
+    HB_TRY(try_list(w, &p, n, plans));
+    if (served && (w->unserved[i] || cost <= p.best)) take_plan(w, i, &march, scale, seconds);
+    p.until = p.end + FEW_PART * (p.end - w->begin);
     return w->unserved[i] ? try_few(w, thread, i, n, plans) : HB_OK;
 }
 
@@ -290,12 +357,15 @@ static hb_status run_pilot(walk_estimator *w)
     w->begin = hb_seconds();
     w->context->deadline = NULL;
     const size_t row = (1 + w->shared.d) * sizeof(double);
-    const hb_left left[] = {
-        {w->plans, sizeof *w->plans, 0},     {w->log_scale, sizeof *w->log_scale, 0},
-        {w->seconds, sizeof *w->seconds, 0}, {w->unserved, sizeof *w->unserved, 0},
-        {w->values, w->closed ? row : 0, 0}, {w->errors, w->closed ? row : 0, 0}};
+    const hb_left left[] = {{w->plans, sizeof *w->plans, 0},
+                            {w->log_scale, sizeof *w->log_scale, 0},
+                            {w->seconds, sizeof *w->seconds, 0},
+                            {w->unserved, sizeof *w->unserved, 0},
+                            {w->values, w->closed ? row : 0, 0},
+                            {w->errors, w->closed ? row : 0, 0},
+                            {w->guides, w->shared.gauge ? 2 * w->shared.d * sizeof(double) : 0, 0}};
     const hb_status status = hb_team_for(w->context, "pilot walks", w->n,
-                                         w->closed ? closed_task : pilot_task, w, 6, left);
+                                         w->closed ? closed_task : pilot_task, w, 7, left);
     w->context->deadline = w->deadline;
     return status;
 }
@@ -341,8 +411,10 @@ static hb_status block_task(void *user, size_t index, int thread)
     if (!w->wanted[i]) return HB_OK;
     hb_tally_clear((int)d, tally);
     if (w->unserved[i]) return HB_OK; /* no plan ended in its time */
+    hb_walk_plan plan = w->plans[i];
+    plan.end = w->guides + i * 2 * d; /* the plan may be another process's */
     const hb_status status =
-        hb_walk_block_run(w->blocks[thread], w->plans + i, x0, point_seed(w->seed, 0, d, x0),
+        hb_walk_block_run(w->blocks[thread], &plan, x0, point_seed(w->seed, 0, d, x0),
                           w->round * w->walks + block * n, n, &steps);
     if (status == HB_OK) count_block(w, thread, n, w->log_scale[i], tally);
     return hb_context_adopt(w->context, w->alone + thread, status);
@@ -458,6 +530,7 @@ static void destroy(void *self)
     for (int t = 0; w->blocks && t < w->n_threads; t++) hb_walk_block_destroy(w->blocks[t]);
     hb_workspace_destroy(&w->work);
     hb_walk_linear_clear(w->context, &w->linear);
+    hb_gauge_formula_destroy(w->gauge);
     hb_release(w->context, w);
 }
 
@@ -507,7 +580,10 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     shared->full_frame = d > 1 && !uniform && !diagonal && (shared->linear || d <= most);
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
     shared->semidefinite = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
-    return check_noise(w, problem);
+    HB_TRY(check_noise(w, problem));
+    if (shared->gradient) HB_TRY(hb_gauge_formula_create(w->context, problem, &w->gauge));
+    shared->gauge = w->gauge;
+    return HB_OK;
 }
 
 static hb_status create_arrays(walk_estimator *w)
@@ -516,6 +592,7 @@ static hb_status create_arrays(walk_estimator *w)
     HB_TRY(HB_WORKSPACE(w->context, &w->work, HB_ARRAY(w->log_scale, n), HB_ARRAY(w->plans, n),
                         HB_ARRAY(w->values, n * (1 + d)), HB_ARRAY(w->errors, n * (1 + d)),
                         HB_ARRAY(w->seconds, n), HB_ARRAY(w->unserved, n),
+                        HB_ARRAY(w->guides, n * 2 * d),
                         HB_ARRAY_IF(!w->closed, w->parts, n * BLOCKS * hb_tally_size((int)d)),
                         HB_ARRAY(w->counted, threads * HB_WALK_BLOCK * (1 + d)),
                         HB_ARRAY(w->alone, threads), HB_ARRAY(w->blocks, threads)));
@@ -534,24 +611,32 @@ static hb_status create_arrays(walk_estimator *w)
 
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
-    size_t ways[] = {
-        [HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0, [HB_WALK_BALL] = 0, [HB_WALK_REVERSED] = 0};
+    size_t ways[] = {[HB_WALK_PARAMETRIX] = 0,
+                     [HB_WALK_GAUGE] = 0,
+                     [HB_WALK_BALL] = 0,
+                     [HB_WALK_REVERSED] = 0,
+                     [HB_WALK_MARCH] = 0};
     for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
     const size_t gauge = ways[HB_WALK_GAUGE] + ways[HB_WALK_BALL];
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
                                                : "parametrix in the diagonal frame";
-    int used = snprintf(note, size, "%s", frame);
+    const int all = ways[HB_WALK_MARCH] == w->n && w->n > 0; /* have no steps */
+    int used = snprintf(note, size, "%s", all ? "no drift but a potential" : frame);
     if (ways[HB_WALK_REVERSED] > 0)
         used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
                          ways[HB_WALK_REVERSED], w->n);
     if (gauge > 0)
         used +=
             snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
-    used += snprintf(note + used, size - (size_t)used, "; %s",
-                     w->closed || w->shared.closed_form ? "the last step in closed form"
-                                                        : "the last step drawn");
+    if (ways[HB_WALK_MARCH] > 0)
+        used += snprintf(note + used, size - (size_t)used, ", marches at %zu of %zu points",
+                         ways[HB_WALK_MARCH], w->n);
+    if (!all)
+        used += snprintf(note + used, size - (size_t)used, "; %s",
+                         w->closed || w->shared.closed_form ? "the last step in closed form"
+                                                            : "the last step drawn");
     const char *about_start = hb_problem_initial_facts(w->shared.problem)->note;
     if (about_start) snprintf(note + used, size - (size_t)used, "; %s", about_start);
 }

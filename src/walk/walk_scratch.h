@@ -28,6 +28,7 @@ struct hb_walk_block {
     int sign[HB_WALK_BLOCK], lost[HB_WALK_BLOCK], stray[HB_WALK_BLOCK];
     size_t leaving[HB_WALK_BLOCK]; /* slots that leave the gauge, or that wait for a drawn end */
     size_t n_leaving;
+    struct hb_march *march; /* NULL: there are none (walk_march.c) */
 };
 
 /* Results of a walk that has ended. */

@@ -104,7 +104,7 @@ typedef struct hb_walk_view {
     double *work;                   // (hb_walk_step_work)
 } hb_walk_view;
 
-/* A way to step. */
+/* A way to step, or to walk the whole way at once. */
 struct hb_walk_law {
     double far;  /* expected rings of the way that is left, beyond which roulette is played */
     double part; /* of the potential that it takes out of u; 0: the plan's */
@@ -114,9 +114,14 @@ struct hb_walk_law {
     int (*step)(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
     /* What a ring of the last step is worth, at the new place. */
     void (*settle)(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view *view);
+    /* NULL, or instead of all these: walks offset .. offset + n - 1 of the run, from x0, at most as many as step
+     * together; what they cost, in steps, is added. */
+    hb_status (*run)(hb_walk_block *block, const double *x0, size_t offset, size_t n,
+                     double *steps);
 };
 
-extern const hb_walk_law hb_walk_parametrix, hb_walk_gauge, hb_walk_ball, hb_walk_reversed;
+extern const hb_walk_law hb_walk_parametrix, hb_walk_gauge, hb_walk_ball, hb_walk_reversed,
+    hb_walk_march;
 
 /* ---- shared by the ways: the rate of the parametrix, and what it is a multiple of ---- */
 

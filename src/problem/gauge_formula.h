@@ -1,0 +1,26 @@
+/* problem/gauge_formula.h: what is left of a gradient drift that does not depend on tau after u = e^{-V/2} psi. */
+#ifndef HB_PROBLEM_GAUGE_FORMULA_H
+#define HB_PROBLEM_GAUGE_FORMULA_H
+
+#include <heatball/problem.h>
+
+typedef struct hb_gauge_formula hb_gauge_formula;
+
+/* *out is NULL where there is none: the drift is no formula, no gradient, depends on tau, has kinks or jumps, or its
+ * derivatives are too many. It may be used as long as the problem lives, by several threads. */
+hb_status hb_gauge_formula_create(hb_context *context, const hb_problem *problem,
+                                  hb_gauge_formula **out);
+void hb_gauge_formula_destroy(hb_gauge_formula *formula); /* NULL is fine */
+
+/* out[n][1 + d]: Q = |F|^2/4 + div F/2 and its gradient. What is not finite stays so. */
+hb_status hb_gauge_formula_run(hb_context *context, const hb_gauge_formula *formula, size_t n,
+                               const double *x, double *out);
+/* F[n][d] */
+hb_status hb_gauge_formula_drift(hb_context *context, const hb_gauge_formula *formula, size_t n,
+                                 const double *x, double *F);
+/* V[n], F = -grad V; 0 where V has no formula, and nothing is written. */
+int hb_gauge_formula_has_potential(const hb_gauge_formula *formula);
+hb_status hb_gauge_formula_potential(hb_context *context, const hb_gauge_formula *formula, size_t n,
+                                     const double *x, double *V);
+
+#endif
