@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import html
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings,
                               Mixture as _CMixture, Problem, ProblemSettings, Verdict, library)
+from heatball._tables import Shown
 from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.model import PROCESSES, Model
@@ -249,7 +251,7 @@ class _Truth:
 
 # ---- the result -------------------------------------------------------------------------------------
 
-class Certificate:
+class Certificate(Shown):
     """What `certify` found.
 
     Attributes
@@ -292,7 +294,24 @@ class Certificate:
         verdict = Verdict(raw.verdict).name.removeprefix("VERDICT_").lower()
         return Line(raw.name.decode(), *numbers, verdict, raw.text.decode(errors="replace"))
 
-    def __repr__(self):
+    def _title(self) -> str:
+        return f"Certificate {self.summary}"
+
+    def _columns(self) -> Mapping[str, Any]:
+        numbers = ("tau", "value", "error", "p_value")
+        columns = {field: [getattr(line, field) for line in self.lines] for field in Line._fields}
+        return {("value_se" if field == "error" else field):
+                np.array([math.nan if one is None else one for one in values]) if field in numbers else values
+                for field, values in columns.items()}
+
+    def _repr_html_(self) -> str:
+        cells = "".join("<tr>" + "".join(
+            f"<td>{html.escape(one if isinstance(one, str) else _shown(one))}</td>" for one in line) + "</tr>"
+            for line in self.lines)
+        heads = "".join(f"<th>{field}</th>" for field in Line._fields)
+        return f"<p>{html.escape(self._title())}</p><table><tr>{heads}</tr>{cells}</table>"
+
+    def __repr__(self) -> str:
         rows = [(line.name, _shown(line.tau), _shown(line.value), _shown(line.error), _shown(line.p_value),
                  line.verdict, line.text) for line in self.lines]
         head = ("line", "tau", "value", "error", "p", "verdict", "")
