@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import html
 import json
 import math
 import os
@@ -296,13 +297,21 @@ class Certificate(Shown):
     def _title(self) -> str:
         return f"Certificate {self.summary}"
 
-    def _columns(self) -> dict[str, Any]:
-        """Numbers that a line has not are NaN; the verdict's words are those of the page."""
-        nan = {"tau", "value", "error", "p_value"}
-        return {name: [float("nan") if name in nan and value is None else value
-                       for value in (getattr(line, name) for line in self.lines)] for name in Line._fields}
+    def _columns(self) -> Mapping[str, Any]:
+        numbers = ("tau", "value", "error", "p_value")
+        columns = {field: [getattr(line, field) for line in self.lines] for field in Line._fields}
+        return {("value_se" if field == "error" else field):
+                np.array([math.nan if one is None else one for one in values]) if field in numbers else values
+                for field, values in columns.items()}
 
-    def __repr__(self):
+    def _repr_html_(self) -> str:
+        cells = "".join("<tr>" + "".join(
+            f"<td>{html.escape(one if isinstance(one, str) else _shown(one))}</td>" for one in line) + "</tr>"
+            for line in self.lines)
+        heads = "".join(f"<th>{field}</th>" for field in Line._fields)
+        return f"<p>{html.escape(self._title())}</p><table><tr>{heads}</tr>{cells}</table>"
+
+    def __repr__(self) -> str:
         rows = [(line.name, _shown(line.tau), _shown(line.value), _shown(line.error), _shown(line.p_value),
                  line.verdict, line.text) for line in self.lines]
         head = ("line", "tau", "value", "error", "p", "verdict", "")

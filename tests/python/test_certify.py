@@ -163,7 +163,8 @@ def test_save_and_show(tmp_path):
     assert [line["name"] for line in saved["lines"]] == [line.name for line in c.lines]
     page = (tmp_path / "page" / "certificate.html").read_text()
     assert "&lt;exact&gt;" in page and c.summary in page
-    assert "stein local" in repr(c) and c.summary in repr(c)
+    assert "stein local" in repr(c) and c.summary in repr(c) and "stein local" in c._repr_html_()
+    assert len(c._columns()["value_se"]) == len(c.lines)
     again = heatball.certify(GMM.score, GMM, name="<exact>", **{**SMALL, "threads": 2})
     assert again.to_dict() == saved
     (tmp_path / "file").write_text("mine")
