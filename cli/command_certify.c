@@ -80,8 +80,8 @@ static const hb_option certify_options[] = {
     HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),
     HB_OPTION_JSON(hb_certify_values, json),
     HB_OPTION(TEXT, NULL, "DIR", directory,
-              "write the page certificate.html, certificate.json and figures into this directory, "
-              "made when it is not there",
+              "the directory, made when it is not there, for the page certificate.html, "
+              "certificate.json and the figures",
               .letter = 'o'),
     {0}};
 

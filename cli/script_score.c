@@ -70,6 +70,8 @@ static const char SCRIPT[] =
     "        for method in ('detach', 'cpu'):\n"
     "            if callable(getattr(values, method, None)):\n"
     "                values = getattr(values, method)()\n"
+    "        if str(getattr(values, 'dtype', '')) == 'torch.bfloat16':\n"
+    "            values = values.double()\n"
     "        values = np.asarray(values, np.float64)\n"
     "    except BaseException as error:\n"
     "        caught(error)\n"
@@ -124,6 +126,7 @@ static int start(hb_script *script, const char *program)
     if (!open_pipe(to) || !open_pipe(from)) return fail(script, "no pipe: %s", strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, 2, 1); /* of extensions and children too */
     posix_spawn_file_actions_adddup2(&actions, to[0], TO_SCRIPT);
     posix_spawn_file_actions_adddup2(&actions, from[1], FROM_SCRIPT);
     const int error = posix_spawnp(&script->process, program, &actions, NULL, arguments, environ);

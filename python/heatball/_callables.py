@@ -85,6 +85,8 @@ class Field:
             if not callable(f):
                 raise TypeError(f"{name} is {shown(f)}; it must be {WHAT}")
             self.f = f
+        if not hasattr(f, "_field"):
+            check_process(f, process, name)
         self._score = self._score if callable(self._score) else None
         self._log_density = self._log_density if callable(self._log_density) else None
 
@@ -183,6 +185,19 @@ class Field:
             near, far = ((values[i] - values[i + 1]) / (moved[i] - moved[i + 1]) for i in (0, 2))
             out[:, axis], doubt[:, axis] = (4 * near - far) / 3, np.abs(near - far)
         return out, doubt
+
+
+def own_process(f):
+    """Return "ou" or "ve" of an object that says it, as the adapters of heatball.torch do, or None."""
+    own = getattr(f, "process", None)
+    return own if isinstance(own, str) and own in ("ou", "ve") else None
+
+
+def check_process(f, process, name="f"):
+    """Refuse a process that is not the one that f says it is of."""
+    own = own_process(f)
+    if own is not None and process in ("ou", "ve") and process != own:
+        raise ArgumentError(f"process is {process!r}; {name} is of the process {own!r}")
 
 
 def as_field(f, process="ou", name="f"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heatball._arguments import INT_MAX, array, c_int, choice, integer, pointer, real, uint64
-from heatball._callables import Callbacks, as_field
+from heatball._callables import Callbacks, as_field, own_process
 from heatball._context import call
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
@@ -330,7 +330,7 @@ def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: i
     """
     x, values = array("x", x, 2), np.empty(2)
     with interruptible() as run:
-        callback = Callbacks(run, x.shape[1]).score(as_field(field, process, "field"))
+        callback = Callbacks(run, x.shape[1]).score(as_field(field, own_process(field) or process, "field"))
         run("hb_judge_curl", x.shape[1], c_int("probes", probes, 0, INT_MAX), uint64("seed", seed), len(x),
             pointer(x), real("tau", tau), callback, None, pointer(values), pointer(values[1:]))
     return float(values[0]), float(values[1])

@@ -29,6 +29,7 @@ except ImportError as error:
                       "heatball.balls gives the same nodes and weights as NumPy arrays") from error
 
 from heatball._arguments import choice, function, shown
+from heatball._callables import check_process, own_process
 from heatball._errors import ArgumentError
 from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, _is_drift, balls, drift_terms
 
@@ -43,7 +44,7 @@ Time = Optional[Union[str, Callable[["torch.Tensor"], "torch.Tensor"], Tuple[flo
 # ---- heat balls ------------------------------------------------------------------------------------
 
 
-def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: Optional[str] = None,
                        scaled: bool = True, beyond: bool = False, directions: Optional[int] = None,
                        mean: Optional[ArrayLike] = None, covariance: Optional[ArrayLike] = None,
                        **rule: Any) -> torch.Tensor:
@@ -59,7 +60,7 @@ def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, flo
         (ou and ve without a reference; otherwise it is refused).
     tau : tensor of shape (n,), or float
     kind : str
-        "log_density" or "score".
+        "log_density" or "score"; default that of an `Adapter`, else "log_density".
     scaled : bool
         True: the scaled residual, which has no dimension; False: R itself.
     beyond : bool
@@ -68,7 +69,8 @@ def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, flo
     directions : int
         As in `balls`; the slope that they need is taken from f by autograd.
     mean, covariance, **rule
-        As in `heatball.balls`: process, drift, params, degree, pairs, share, seed, first.
+        As in `heatball.balls`: process (default that of an `Adapter`, else "ou"), drift, params, degree, pairs, share,
+        seed, first.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def heat_ball_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, flo
     return _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, rule)[0]
 
 
-def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
+def heat_ball_loss(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: Optional[str] = None,
                    **options: Any) -> torch.Tensor:
     """Return the heat-ball loss of a network: the mean of b h(rho) over the anchors, a tensor with one number.
 
@@ -128,7 +130,8 @@ def _huber(rho):
 def _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, rule):
     """The residual and its balls."""
     function("f", f)
-    choice("kind", kind, KINDS)
+    kind, process = _what(f, kind, rule.get("process"), rule.get("drift"))
+    rule = rule if process is None else {**rule, "process": process}
     x, tau = _anchors(x, tau)
     if x.dtype not in (torch.float32, torch.float64):
         raise ArgumentError(f"x is {x.dtype}; the nodes of a ball are too near to each other for it: pass float32 or float64, "
@@ -211,8 +214,8 @@ def _slope(f, x, tau, beyond, mean, covariance, rule):
 # ---- the pointwise residual ------------------------------------------------------------------------
 
 
-def fokker_planck_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: str = "log_density",
-                           process: Any = "ou", drift: Any = None, params: Optional[Dict[str, float]] = None,
+def fokker_planck_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor, float], *, kind: Optional[str] = None,
+                           process: Any = None, drift: Any = None, params: Optional[Dict[str, float]] = None,
                            scaled: bool = True) -> torch.Tensor:
     """Return the residual of the Fokker-Planck equation at points, by autograd.
 
@@ -234,7 +237,8 @@ def fokker_planck_residual(f: Network, x: torch.Tensor, tau: Union[torch.Tensor,
     True
     """
     function("f", f)
-    choice("kind", kind, KINDS)
+    kind, process = _what(f, kind, process, drift)
+    process = "ou" if process is None else process
     x, tau = _anchors(x, tau)
     if drift is None and _is_drift(process):
         drift = process
@@ -295,6 +299,16 @@ def _pointwise_score(f, x, tau, F, gradient, jacobian):
 # ---- arguments -------------------------------------------------------------------------------------
 
 
+def _what(f, kind, process, drift):
+    """Kind and process of f: what is given, else what an adapter says; None is the default of `balls`."""
+    if kind is None:
+        kind = f.kind if isinstance(f, Adapter) else "log_density"
+    choice("kind", kind, KINDS)
+    if drift is None and isinstance(process, str):
+        check_process(f, process)
+    return kind, own_process(f) if process is None and drift is None else process
+
+
 def _anchors(x, tau):
     if not torch.is_tensor(x) or not x.dtype.is_floating_point:
         raise TypeError(f"x is {shown(x) if not torch.is_tensor(x) else x.dtype}; it must be a tensor of real numbers")
@@ -322,7 +336,8 @@ def _checked(values, n, dim=None):
     if not torch.is_tensor(values):
         raise TypeError(f"f returned {shown(values)}; it must return a tensor")
     if tuple(values.shape) != shape and not (dim is None and tuple(values.shape) == (n, 1)):
-        raise ArgumentError(f"f returned a tensor of shape {tuple(values.shape)}; it must be {shape}")
+        other = ", or of a score with kind=\"score\" (n, dim)" if dim is None and values.dim() == 2 else ""
+        raise ArgumentError(f"f returned a tensor of shape {tuple(values.shape)}; it must be {shape}{other}")
     return values.reshape(shape)
 
 
@@ -335,7 +350,7 @@ class Adapter:
     Attributes
     ----------
     kind, process : str
-        "log_density" or "score"; "ou" or "ve": what to pass on to `heat_ball_loss` and to `heatball.balls`.
+        "log_density" or "score"; "ou" or "ve". `heat_ball_loss` and the other functions here take them from it.
     model : callable
         The network.
     dtype : torch.dtype

@@ -8,12 +8,14 @@
 #include "certify/certify_run.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_ROWS = 100, MOST_DIM = 4096 };
 static const double USUAL_TAU[] = {0.02, 0.1, 0.3, 1};
 enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
 static const double USUAL_MIN = 1e-3, USUAL_MAX = 3;
+static const double SEEN = 0.05;     /* share of the rows that may be training rows */
 static const double ROUNDING = 1e-4; /* a relative effect that single precision may have */
 
 /* ---- checks ---- */
@@ -25,6 +27,52 @@ static hb_status check_rows(hb_context *context, const char *what, size_t n, siz
         HB_CHECK(context, fabs(x[i]) < 1e100, HB_ERROR_ARGUMENT,
                  "row %zu, column %zu of %s is %g; it must be finite", i / d + 1, i % d + 1, what,
                  x[i]);
+    return HB_OK;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* 64 bits of a row (d): equal rows have equal ones. */
+static uint64_t digest(size_t d, const double *row)
+{
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t k = 0; k < d; k++) {
+        uint64_t bits;
+        memcpy(&bits, row + k, sizeof bits);
+        h = (h ^ bits) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+/* Rows that were held out repeat training rows as often as training rows repeat each other; more are no held-out rows. */
+static hb_status check_held_out(hb_context *context, const hb_certify_settings *s, size_t n,
+                                size_t d, const double *x)
+{
+    const size_t m = (size_t)s->n_training;
+    size_t copies = 0, twins = 0;
+    void *memory;
+    HB_TRY(hb_allocate(context, m, sizeof(uint64_t), &memory));
+    uint64_t *known = memory; // (m)
+    for (size_t j = 0; j < m; j++) known[j] = digest(d, s->training + j * d);
+    qsort(known, m, sizeof *known, in_order);
+    for (size_t j = 0; j < m; j++)
+        twins += (j > 0 && known[j] == known[j - 1]) || (j + 1 < m && known[j] == known[j + 1]);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t one = digest(d, x + i * d);
+        copies += bsearch(&one, known, m, sizeof *known, in_order) != NULL;
+    }
+    hb_release(context, memory);
+    const double usual = (double)twins / (double)m, share = (double)copies / (double)n;
+    const double spread = sqrt(usual * (1 - usual) * (1.0 / (double)n + 1.0 / (double)m));
+    HB_CHECK(context, share <= usual + 5 * spread + SEEN, HB_ERROR_ARGUMENT,
+             "%zu of %zu rows are training rows; a certificate needs rows that the score has not "
+             "seen",
+             copies, n);
     return HB_OK;
 }
 
@@ -67,7 +115,7 @@ static hb_status check(hb_context *context, const hb_certify_settings *s, int di
     HB_CHECK(context, score || s->log_density, HB_ERROR_ARGUMENT,
              "there is neither a score nor a log-density");
     HB_CHECK(context, x && n >= LEAST_ROWS, HB_ERROR_ARGUMENT,
-             "there are %zu rows; a certificate needs %d that the score has not seen", n,
+             "the number of rows is %zu; a certificate needs %d that the score has not seen", n,
              LEAST_ROWS);
     HB_CHECK(context, !s->training == !s->n_training, HB_ERROR_ARGUMENT,
              "n_training is %llu, but training is %s", (unsigned long long)s->n_training,
@@ -81,9 +129,9 @@ static hb_status check(hb_context *context, const hb_certify_settings *s, int di
     HB_TRY(check_process(context, s, dim));
     HB_TRY(check_taus(context, s));
     HB_TRY(check_rows(context, "x", n, (size_t)dim, x));
-    return s->training
-               ? check_rows(context, "training", (size_t)s->n_training, (size_t)dim, s->training)
-               : HB_OK;
+    if (!s->training) return HB_OK;
+    HB_TRY(check_rows(context, "training", (size_t)s->n_training, (size_t)dim, s->training));
+    return check_held_out(context, s, n, (size_t)dim, x);
 }
 
 /* tau (HB_CERTIFY_TAUS) of settings that leave them open. */

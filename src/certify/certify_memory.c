@@ -4,7 +4,7 @@
  *     s_T(x) = sum_j w_j t(x | x_j),    w_j ~ p(x | x_j),
  * is what a network that has memorised them has. A score that has gone the share m of the way from the true one to it,
  * s = s* + m (s_T - s*), has at noised rows that were held out, with the score t of their transition,
- *     E[(s - t).(s_T - s)]/E|s_T - s|^2 = m/(1 - m):     memorisation is m.
+ *     E[(s - t).(s_T - s)]/E|s_T - s|^2 = m/(1 - m):     memorisation is m, or, below 0, this ratio.
  * For the true score the first mean is 0, since s_T does not depend on the held-out rows: an unbiased test, one-sided, over
  * rows; and it is linear in t, so that its noise is far below that of the difference of two losses. Products are those of
  * whitened noise, L'(s - t).L'(s_T - s). Where s is s_T but for rounding there is nothing to test: m is 1.
@@ -101,7 +101,7 @@ static void write_line(const memory_run *r)
         snprintf(line->bad, sizeof line->bad, "this is the score of the training rows themselves");
         return;
     }
-    const double off = e.value > -1 ? e.value / (1 + e.value) : e.value;
+    const double off = e.value > 0 ? e.value / (1 + e.value) : e.value;
     line->value = off;
     line->error = e.error / ((1 + fmax(e.value, 0)) * (1 + fmax(e.value, 0)));
     line->p_value = hb_estimate_p_above(e, n, tolerance < 1 ? tolerance / (1 - tolerance) : 1e300);

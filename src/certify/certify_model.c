@@ -77,6 +77,9 @@ static hb_status check(hb_context *context, const hb_model *model, const hb_cert
     const int drift = info->process == HB_PROCESS_DRIFT;
     HB_CHECK(context, drift || !s->drift, HB_ERROR_ARGUMENT,
              "there is a drift, but the model was trained without one");
+    HB_CHECK(context, !drift || !hb_problem_frame(model->flow.drift), HB_ERROR_ARGUMENT,
+             "the model is of an SDE with a noise of its own; models of ou, ve and of a drift "
+             "with the noise sqrt(2) can be certified");
     HB_CHECK(context, label >= -1 && label < (info->classes > 0 ? info->classes : 0),
              HB_ERROR_ARGUMENT, "label is %d; the model has %d classes", label, info->classes);
     HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == info->dim, HB_ERROR_ARGUMENT,
