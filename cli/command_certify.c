@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const double HELD_OUT = 0.1;
 enum { DRAWS = 2000 };
@@ -130,6 +131,28 @@ static hb_status check_options(hb_session *session, const hb_certify_values *v)
     if (!hb_train_data_is_file(v->data) && !isnan(v->held_out))
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--held-out is for rows of a file; --data is %.80s", v->data);
+    return HB_OK;
+}
+
+/* The same is refused by the library at the end, when the run is lost. */
+static hb_status check_directory(hb_session *session, const char *directory)
+{
+    static const char *const names[] = {"certificate.json", "certificate.html", "effects", "map",
+                                        "places",           "samples",          "truth",   NULL};
+    static const char *const endings[] = {"", ".svg", ".gp", ".plot.csv"};
+    char path[4096];
+    for (size_t k = 0; directory && names[k]; k++)
+        for (size_t e = k < 2 ? 0 : 1; e < (k < 2 ? 1 : 4); e++) {
+            struct stat found;
+            snprintf(path, sizeof path, "%s/%s%s", directory, names[k], endings[e]);
+            if (lstat(path, &found) != 0) continue;
+            if (k == 0) return HB_OK; /* an earlier page, which is replaced */
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "-o: %.300s would be replaced, but the directory has no "
+                                   "certificate.json and so is not that of a certificate; choose "
+                                   "another directory",
+                                   path);
+        }
     return HB_OK;
 }
 
@@ -314,6 +337,7 @@ static hb_status prepare(certify_run *run)
     run->settings.name = v->model ? v->model : v->score;
     run->settings.data_name = v->data;
     HB_TRY(check_options(run->session, v));
+    HB_TRY(check_directory(run->session, v->directory));
     HB_TRY(declare_files(run->session, v->directory));
     if (v->model) {
         HB_TRY(hb_model_load(hb_session_context(run->session), v->model, &run->model));

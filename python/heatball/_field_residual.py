@@ -11,7 +11,7 @@ from heatball._arguments import array, real, uint64
 from heatball._callables import Callbacks, as_field, times
 from heatball._errors import ArgumentError
 from heatball._interrupt import interruptible
-from heatball._native import Field as NativeField, MeanSettings, MeanValues, ResidualValues, library
+from heatball._native import Field as NativeField, MeanSettings, MeanValues, Quantity, ResidualValues, library
 from heatball._process import process_problem, split_process
 from heatball._tables import Result
 from heatball.ball import constants
@@ -19,6 +19,7 @@ from heatball.model import Model
 
 NAMES = ("residual", "residual_se", "scaled", "scaled_se")
 DEGREE, SMALL_DIM = 8, 3
+SINGLE = 2.0**-22  # rounding of a value in single precision, relative: a few units of its last digit
 
 
 def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, samples, lift, degree, seed):
@@ -43,6 +44,7 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
     vector = not field.has_log_density
     shape = radii.shape + ((x.shape[1],) if vector else ())
     out = {one: np.empty(shape) for one in NAMES}
+    rounding = _rounding(field, x, tau, vector)
     with interruptible(1) as run, process_problem(process, params, x.shape[1]) as problem:
         callbacks = Callbacks(run, x.shape[1])
         native = NativeField(dim=x.shape[1], tau_min=tau_min, tau_max=max(tau.max(initial=0) * 2, 1e-300),
@@ -50,8 +52,27 @@ def field_residual(f, x, tau, radii, share, quantity, process, params, tau_min, 
         form = _of_score if vector else _of_log_density
         for one, chosen in _groups(tau, radii):
             form(run, problem, native, settings, field, x[chosen], one, radii[chosen[0]], chosen, out)
+    if rounding is not None and (vector or quantity == Quantity.QUANTITY_V):
+        scale = 4 / (constants(x.shape[1], settings.lift)["C1"] * radii**2)  # (n, k)
+        for name, one in (("residual_se", np.ones_like(scale)), ("scaled_se", scale)):
+            out[name] = np.hypot(out[name], (one * rounding[:, None])[(..., None) if vector else ...])
     return Result({"radius": radii if given is None else given, **out},
                   "Mean-value residual: 0 where the function solves its equation", ("point", "radius"))
+
+
+def _rounding(field, x, tau, vector):
+    """The rounding of values in single precision, (n,); None: f has double precision.
+
+    A function of double precision does not have values of single precision at points that nobody chose.
+    """
+    if len(x) == 0:
+        return None
+    ask = field.score if vector else field.log_density
+    values = ask(x + 0.001 * np.sqrt(np.arange(2, 2 + x.shape[1])), tau.copy())
+    with np.errstate(over="ignore"):
+        if not np.array_equal(values, values.astype(np.float32)):
+            return None
+    return SINGLE * (np.sqrt((values**2).sum(axis=1)) if vector else np.abs(values))
 
 
 class _OfZ:

@@ -1,5 +1,6 @@
-/* The files of a certificate: figures first, then the JSON, and the page last, so that a page is there when all that it
- * shows is. Every file appears whole or not at all (src/file). */
+/* The files of a certificate: the JSON first, whose name is the mark of a directory of ours, then figures, and the page last,
+ * so that a page is there when all that it shows is. A file of one of the names in a directory without the mark is somebody
+ * else's, and the directory is refused. Every file appears whole or not at all (src/file). */
 #include "base/context.h"
 #include "certify/certificate_files.h"
 
@@ -25,6 +26,31 @@ static hb_status join(hb_context *context, const char *directory, const char *na
 {
     const int n = snprintf(out, PATH, "%s/%s", directory, name);
     HB_CHECK(context, n > 0 && n < PATH, HB_ERROR_PATH, "the path of the directory is too long");
+    return HB_OK;
+}
+
+static int is_there(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0;
+}
+
+/* Files of these names that are not of an earlier certificate stay. */
+static hb_status check_names(hb_context *context, const char *directory)
+{
+    static const char *const endings[] = {"svg", "gp", "plot.csv"};
+    char path[PATH], name[64];
+    HB_TRY(join(context, directory, "certificate.json", path));
+    if (is_there(path)) return HB_OK;
+    HB_TRY(join(context, directory, "certificate.html", path));
+    for (size_t k = 0; !is_there(path) && hb_certificate_figures[k / 3].file; k++) {
+        snprintf(name, sizeof name, "%s.%s", hb_certificate_figures[k / 3].file, endings[k % 3]);
+        HB_TRY(join(context, directory, name, path));
+    }
+    HB_CHECK(context, !is_there(path), HB_ERROR_PATH,
+             "%.300s would be replaced, but the directory has no certificate.json and so is not "
+             "that of a certificate; choose another directory",
+             path);
     return HB_OK;
 }
 
@@ -91,7 +117,8 @@ hb_status hb_certificate_save(hb_context *context, const hb_certificate *certifi
     HB_CHECK(context, certificate, HB_ERROR_ARGUMENT, "the certificate is NULL");
     HB_CHECK(context, directory && *directory, HB_ERROR_ARGUMENT, "the directory has no name");
     HB_TRY(make_directory(context, directory));
-    HB_TRY(draw_figures(context, certificate, directory, drawn));
+    HB_TRY(check_names(context, directory));
     HB_TRY(write_json(context, certificate, directory));
+    HB_TRY(draw_figures(context, certificate, directory, drawn));
     return write_page(context, certificate, directory, drawn);
 }

@@ -115,7 +115,7 @@ static hb_status check(hb_context *context, const hb_certify_settings *s, int di
     HB_CHECK(context, score || s->log_density, HB_ERROR_ARGUMENT,
              "there is neither a score nor a log-density");
     HB_CHECK(context, x && n >= LEAST_ROWS, HB_ERROR_ARGUMENT,
-             "the number of rows is %zu; a certificate needs %d that the score has not seen", n,
+             "there are %zu rows; a certificate needs %d that the score has not seen", n,
              LEAST_ROWS);
     HB_CHECK(context, !s->training == !s->n_training, HB_ERROR_ARGUMENT,
              "n_training is %llu, but training is %s", (unsigned long long)s->n_training,

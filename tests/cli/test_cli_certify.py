@@ -21,6 +21,7 @@ def exact(x, tau):
     return -x
 
 def large(x, tau):
+    os.write(1, b"so does what an extension prints")
     return (-1.2 * x).astype(np.float32)
 
 def density(x, tau):
@@ -78,6 +79,7 @@ def test_scripts(place):
         assert ("this goes to stderr" in done.stderr) == ("exact" in target)
     done = certify("--score", "net.py:large", "--data", "rows.npy", "--json", *SMALL)
     found = json.loads(done.stdout)
+    assert "so does what an extension prints" in done.stderr
     assert done.returncode == 0 and found["passed"] is False and found["score"] == "net.py:large"
     scale = next(line for line in found["lines"] if line["name"] == "stein scale")
     assert abs(scale["value"] - 0.2) < 5 * scale["error"] and "too large" in scale["text"]
@@ -120,7 +122,8 @@ def test_interrupt_ends_the_script(place):
 
 def test_page(place):
     """-o leaves the page, and never over an input."""
-    done = certify("--score", "net.py:large", "--data", "rows.npy", "--training", "rows.npy", *SMALL, "-o", "page")
+    np.save("training.npy", np.random.default_rng(5).standard_normal((300, 2)))
+    done = certify("--score", "net.py:large", "--data", "rows.npy", "--training", "training.npy", *SMALL, "-o", "page")
     assert done.returncode == 0 and done.stdout.endswith("page/certificate.html\n")
     page = (place / "page" / "certificate.html").read_text()
     assert "stein scale" in page and "not passed" in page and "map.svg" in page
@@ -132,6 +135,20 @@ def test_page(place):
     os.symlink("page/map.plot.csv", "link.npy")
     done = certify("--score", "net.py:large", "--data", "link.npy", *SMALL, "-o", "page")
     assert done.returncode == 2 and (place / "page" / "map.plot.csv").read_bytes() == before
+
+
+def test_files_of_the_user_stay(place):
+    """A directory with files of the page's names, but of no page, is refused before the run; an earlier page is replaced."""
+    (place / "mine").mkdir()
+    for name in ("map.gp", "certificate.html", "samples.plot.csv"):
+        (place / "mine" / name).write_text("mine")
+        done = certify("--score", "net.py:slow", "--data", "rows.npy", *SMALL, "-o", "mine")
+        assert done.returncode == 2 and f"mine/{name}" in done.stderr and (place / "mine" / name).read_text() == "mine"
+        (place / "mine" / name).unlink()
+    (place / "mine" / "notes.txt").write_text("mine")
+    for _ in range(2):
+        assert certify("--score", "net.py:exact", "--data", "rows.npy", *SMALL, "-o", "mine").returncode == 0
+    assert (place / "mine" / "notes.txt").read_text() == "mine"
 
 
 def test_models(place):

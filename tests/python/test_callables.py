@@ -274,3 +274,15 @@ def test_score_error_and_evaluate():
     assert abs(result["bits_per_dim"] + exact.mean() / (2 * np.log(2))) < 1e-3
     result = heatball.evaluate(gaussian_score, X, [0.3], samples=0)
     assert list(result) == ["tau"] and "mse" not in result["tau"][0]
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_residuals_count_single_precision(dim):
+    """An exact score and log-density of N(0, 1) rounded to float32: the errors know of it, those of float64 do not."""
+    x = np.random.default_rng(5).normal(size=(30, dim))
+    score, log_density = (lambda x, tau: -x), (lambda x, tau: -0.5 * (x**2).sum(axis=1))
+    for f in (score, log_density) if dim == 1 else (score,):
+        single = heatball.residual(lambda x, tau: f(x, tau).astype(np.float32), x, 0.3, [0.1, 0.2])
+        assert (np.abs(single.residual) < 3 * single.residual_se).all()
+        assert (np.abs(single.scaled) < 3 * single.scaled_se).all() and single.residual_se.max() < 1e-5
+        assert heatball.residual(f, x, 0.3, [0.1]).residual_se.max() < 1e-10

@@ -92,7 +92,35 @@ def test_truth_and_tolerance():
     assert heatball.certify(score, GMM, tolerance=0.03, **SMALL).passed
 
 
+def test_rows_that_were_trained_on():
+    """Refused; rows that repeat each other, as counts do, repeat training rows too."""
+    rows = np.random.default_rng(3).standard_normal((1000, 2))
+    score = lambda x, tau: -x  # noqa: E731
+    for training, words in ((rows, "500 of 500"), (rows[400:], "100 of 500")):
+        with pytest.raises(heatball.ArgumentError, match=words + " rows are training rows"):
+            heatball.certify(score, rows[:500], training=training, **SMALL)
+    assert heatball.certify(score, rows[:500], training=rows[490:], **SMALL).passed
+    counts = np.random.default_rng(3).poisson(3, (1000, 2))
+    heatball.certify(score, counts[:500], training=counts[500:], **SMALL)
+
+
+def test_memorisation_below_0():
+    """A score far from all training rows goes no way to theirs: a number of the size of its error's kind."""
+    rows = GMM.sample(800, seed=9)
+    c = heatball.certify(lambda x, tau: 0.3 * GMM.score(x, tau), rows[:400], training=rows[400:], **SMALL)
+    for line in c.lines:
+        assert line.name != "memorisation" or line.verdict == "holds" and -2 < line.value < 1
+
+
 # ---- models ----
+
+def test_model_of_another_noise():
+    """A model of an SDE as typed is refused, and the sentence says why."""
+    rows = GMM.sample(300, seed=4)
+    model = heatball.train(rows, "dsm", drift="x - x^3, -y", noise=0.7, steps=3, width=8, depth=2, threads=1)
+    with pytest.raises(heatball.ArgumentError, match="an SDE with a noise of its own"):
+        heatball.certify(model, rows, **SMALL)
+
 
 def test_model_is_its_own_score():
     """A model with a scale on each axis gives the lines of its score in its own coordinates."""
@@ -170,6 +198,11 @@ def test_save_and_show(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(heatball.Error, match="a file has this name"):
         c.save(tmp_path / "file")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "effects.gp").write_text("mine")
+    with pytest.raises(heatball.Error, match="mine/effects.gp would be replaced"):
+        c.save(tmp_path / "mine")
+    assert [one.name for one in (tmp_path / "mine").iterdir()] == ["effects.gp"]
     assert (tmp_path / "file").read_text() == "mine"
 
 

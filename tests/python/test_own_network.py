@@ -404,6 +404,27 @@ def test_adapters_give_the_score():
         ht.from_eps(eps, alphas)(x, 9.0)
 
 
+def test_adapters_say_what_they_are():
+    """Kind and process of an adapter are taken from it; another process is refused, here and by the package's calls."""
+    x, tau = torch.randn(5, 2, dtype=torch.float64), torch.full((5,), 0.3, dtype=torch.float64)
+    bare = lambda x, tau: -x / (1 + 2 * tau[:, None])  # noqa: E731 -- of N(0, 1) under ve
+    f = ht.from_score(bare, process="ve")
+    for call in (ht.heat_ball_loss, ht.heat_ball_residual, ht.fokker_planck_residual):
+        assert torch.equal(call(f, x, tau), call(bare, x, tau, kind="score", process="ve"))
+        with pytest.raises(heatball.ArgumentError, match="process is 'ou'; f is of the process 've'"):
+            call(f, x, tau, process="ou")
+        with pytest.raises(heatball.ArgumentError, match='kind="score"'):
+            call(bare, x, tau)
+    assert ht.fokker_planck_residual(f, x, tau).abs().max() < 1e-12
+    rows = x.numpy()
+    for call in (lambda: heatball.log_likelihood(f, rows), lambda: heatball.generate(f, 3, dim=2),
+                 lambda: heatball.residual(f, rows, 0.3, [0.1]), lambda: heatball.evaluate(f, rows),
+                 lambda: heatball.score_error(f, "ring", 0.3), lambda: heatball.certify(f, np.tile(rows, (40, 1)))):
+        with pytest.raises(heatball.ArgumentError, match="is of the process 've'"):
+            call()
+    assert heatball.curl(f, rows, 0.3)[0] < 1e-9
+
+
 def test_images_and_modules_and_log_densities():
     net = torch.nn.Conv2d(1, 1, 3, padding=1)  # float32
     f = ht.from_score(lambda x, tau: net(x), shape=(1, 4, 4), dtype=torch.float32)
