@@ -1,11 +1,14 @@
 """How far a score is from solving its equation, where, and by which test."""
 
-import collections
+from __future__ import annotations
+
 import ctypes
+import html
 import json
 import math
 import os
 import weakref
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -16,21 +19,39 @@ from heatball._errors import ArgumentError, check
 from heatball._interrupt import interruptible
 from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings,
                               Mixture as _CMixture, Problem, ProblemSettings, Verdict, library)
+from heatball._tables import Shown
+from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.model import PROCESSES, Model
 from heatball.sde import drift_text, fill_parameters
 
 __all__ = ["Certificate", "certify"]
 
-Line = collections.namedtuple("Line", "name tau value error p_value verdict text")
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p,
                              ctypes.c_void_p)
 DRAWS, FIRST = 2000, 2**40  # rows of a set, far from those of a training whatever the seeds
 
 
-def certify(f, data, *, process="ou", drift=None, params=None, initial=None, tau=None, tau_min=None, tau_max=None,
-            training=None, divergence=None, tolerance=0.0, level=0.95, rows=None, pairs=None, share=None,
-            samples=None, label=None, seed=1, name=None, threads=0):
+class Line(NamedTuple):
+    """One line of a certificate."""
+
+    name: str
+    tau: float | None
+    value: float | None
+    error: float | None
+    p_value: float | None
+    verdict: str
+    text: str
+
+
+def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, process: str = "ou",
+            drift: str | Sequence[str] | None = None, params: Mapping[str, float] | None = None,
+            initial: str | None = None, tau: ArrayLike | None = None, tau_min: float | None = None,
+            tau_max: float | None = None, training: ArrayLike | None = None,
+            divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
+            rows: int | None = None, pairs: int | None = None, share: float | None = None,
+            samples: int | None = None, label: int | None = None, seed: int = 1, name: str | None = None,
+            threads: int = 0) -> Certificate:
     """Test a score against rows that it has not seen.
 
     Every line of the certificate is a number that is 0 for the score of the true law of the rows, with its error and
@@ -78,13 +99,11 @@ def certify(f, data, *, process="ou", drift=None, params=None, initial=None, tau
     --------
     >>> import heatball
     >>> moons = heatball.dataset("two_moon")
-    >>> moons.sample(500, seed=3).shape
-    (500, 2)
     >>> c = heatball.certify(lambda x, tau: 1.1 * moons.score(x, tau), moons, rows=300, samples=0, tau=[0.3])
     >>> c.passed
     False
     >>> [line.name for line in c.lines if line.verdict == "fails"]
-    ['residual', 'stein scale', 'stein width', 'stein local', 'truth']
+    ['residual', 'stein scale', 'stein width', 'truth']
     """
     x, truth, data_name = _rows(data, seed)
     if not np.isfinite(x).all():
@@ -232,7 +251,7 @@ class _Truth:
 
 # ---- the result -------------------------------------------------------------------------------------
 
-class Certificate:
+class Certificate(Shown):
     """What `certify` found.
 
     Attributes
@@ -244,6 +263,14 @@ class Certificate:
         "fails" or "skipped"), text.
     summary : str
         One sentence.
+
+    Examples
+    --------
+    >>> import heatball
+    >>> moons = heatball.dataset("two_moon")
+    >>> c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+    >>> c.passed, c.summary
+    (True, 'passed: none of 9 lines fails at the level of 95 %')
     """
 
     def __init__(self):
@@ -267,7 +294,24 @@ class Certificate:
         verdict = Verdict(raw.verdict).name.removeprefix("VERDICT_").lower()
         return Line(raw.name.decode(), *numbers, verdict, raw.text.decode(errors="replace"))
 
-    def __repr__(self):
+    def _title(self) -> str:
+        return f"Certificate {self.summary}"
+
+    def _columns(self) -> Mapping[str, Any]:
+        numbers = ("tau", "value", "error", "p_value")
+        columns = {field: [getattr(line, field) for line in self.lines] for field in Line._fields}
+        return {("value_se" if field == "error" else field):
+                np.array([math.nan if one is None else one for one in values]) if field in numbers else values
+                for field, values in columns.items()}
+
+    def _repr_html_(self) -> str:
+        cells = "".join("<tr>" + "".join(
+            f"<td>{html.escape(one if isinstance(one, str) else _shown(one))}</td>" for one in line) + "</tr>"
+            for line in self.lines)
+        heads = "".join(f"<th>{field}</th>" for field in Line._fields)
+        return f"<p>{html.escape(self._title())}</p><table><tr>{heads}</tr>{cells}</table>"
+
+    def __repr__(self) -> str:
         rows = [(line.name, _shown(line.tau), _shown(line.value), _shown(line.error), _shown(line.p_value),
                  line.verdict, line.text) for line in self.lines]
         head = ("line", "tau", "value", "error", "p", "verdict", "")
@@ -276,8 +320,16 @@ class Certificate:
             "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[6]]).rstrip()
             for row in [head, *rows]])
 
-    def to_dict(self):
-        """Return all of it as plain numbers, texts and lists: what `save` writes as certificate.json."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain numbers, texts and lists: what `save` writes as certificate.json.
+
+        Examples
+        --------
+        >>> import heatball
+        >>> moons = heatball.dataset("two_moon")
+        >>> heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3]).to_dict()["passed"]
+        True
+        """
         out = ctypes.POINTER(ctypes.c_char)()
         check(self._owner.pointer, library.hb_certificate_json(self._owner.pointer, self._handle, ctypes.byref(out)))
         try:
@@ -285,8 +337,19 @@ class Certificate:
         finally:
             library.hb_context_release(self._owner.pointer, out)
 
-    def save(self, directory):
-        """Write certificate.html, certificate.json and the figures into a directory, which is made if needed."""
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write certificate.html, certificate.json and the figures into a directory, which is made if needed.
+
+        Examples
+        --------
+        >>> import heatball, os, tempfile
+        >>> moons = heatball.dataset("two_moon")
+        >>> c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     c.save(place)
+        ...     os.path.exists(os.path.join(place, "certificate.html"))
+        True
+        """
         check(self._owner.pointer, library.hb_certificate_save(self._owner.pointer, self._handle,
                                                                path_bytes("directory", directory)))
 

@@ -138,8 +138,21 @@ static void summarise(hb_certificate *c)
                  100 * c->level, list);
 }
 
+/* A line of 0/0 says nothing: of a score that is 0 everywhere there is no relative error. */
+static void set_aside(hb_certificate *c)
+{
+    for (size_t i = 0; i < c->n_lines; i++) {
+        hb_line *line = &c->lines[i];
+        if (line->verdict != HB_VERDICT_HOLDS || !isnan(line->value)) continue;
+        line->verdict = HB_VERDICT_SKIPPED;
+        line->error = line->p_value = NAN;
+        snprintf(line->good, sizeof line->good, "not defined: the score or its terms are 0 here");
+    }
+}
+
 void hb_certificate_conclude(hb_certificate *c)
 {
+    set_aside(c);
     holm(c);
     summarise(c);
 }

@@ -126,7 +126,7 @@ static void write_size(const residual_run *r, double size)
     hb_certify_where(r->run, r->rows->x[0] + worst * r->run->dim, sizeof where, where);
     hb_line *line = hb_certificate_add(r->run->out, "residual size", r->rows->level->tau);
     const double mean = e.value / size, error = e.error / size;
-    line->value = sqrt(fmax(mean, 0));
+    line->value = isnan(mean) ? NAN : sqrt(fmax(mean, 0));
     line->error = sqrt(fmax(mean, 0) + error) - line->value;
     line->p_value = hb_estimate_p_above(e, n, s->tolerance * s->tolerance * size);
     snprintf(line->good, sizeof line->good,

@@ -127,7 +127,11 @@ static void holm_rejects_in_order(void **state)
     const double p[2][3] = {{0.04, 0.01, 0.02}, {0.04, 0.01, 0.03}};
     for (int k = 0; k < 2; k++) {
         hb_certificate c = {.level = 0.95};
-        for (int i = 0; i < 3; i++) hb_certificate_add(&c, "line", 1)->p_value = p[k][i];
+        for (int i = 0; i < 3; i++) {
+            hb_line *line = hb_certificate_add(&c, "line", 1);
+            line->p_value = p[k][i];
+            line->value = 1;
+        }
         hb_certificate_skip(&c, "line", 1, "not measured");
         hb_certificate_conclude(&c);
         int fails = 0;
@@ -260,6 +264,18 @@ static void the_truth_is_exact(void **state)
     hb_mixture_destroy(truth);
 }
 
+static void a_score_of_zero_is_not_praised(void **state)
+{
+    (void)state;
+    const hb_certify_settings s = small();
+    hb_certificate *c = certify(&s, (damage){.scale = -1});
+    assert_int_equal(line_of(c, "residual", 0).verdict, HB_VERDICT_SKIPPED);
+    assert_int_equal(line_of(c, "stein scale", 0).verdict, HB_VERDICT_SKIPPED);
+    assert_int_equal(line_of(c, "stein width", 0).verdict, HB_VERDICT_FAILS);
+    assert_false(hb_certificate_passed(c));
+    hb_certificate_destroy(c);
+}
+
 /* The score of the rows themselves, as points: it has memorised them all. */
 static int own_rows(void *user, size_t n, const double *x, const double *tau, double *out)
 {
@@ -374,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_push_is_measured),
         cmocka_unit_test(a_normalisation_is_measured),
         cmocka_unit_test(the_truth_is_exact),
+        cmocka_unit_test(a_score_of_zero_is_not_praised),
         cmocka_unit_test(memory_is_found),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(wrong_input_is_named),

@@ -163,7 +163,8 @@ def test_save_and_show(tmp_path):
     assert [line["name"] for line in saved["lines"]] == [line.name for line in c.lines]
     page = (tmp_path / "page" / "certificate.html").read_text()
     assert "&lt;exact&gt;" in page and c.summary in page
-    assert "stein local" in repr(c) and c.summary in repr(c)
+    assert "stein local" in repr(c) and c.summary in repr(c) and "stein local" in c._repr_html_()
+    assert len(c._columns()["value_se"]) == len(c.lines)
     again = heatball.certify(GMM.score, GMM, name="<exact>", **{**SMALL, "threads": 2})
     assert again.to_dict() == saved
     (tmp_path / "file").write_text("mine")
@@ -186,11 +187,11 @@ def test_level(name):
         passed += c.passed
         for line in c.lines:
             if line.p_value is not None:
-                lines.setdefault((line.name, line.tau), []).append(line.p_value > 0.05)
+                lines.setdefault(line.name, []).append(line.p_value > 0.05)
     assert passed >= 180
-    for (line, tau), holds in lines.items():
-        assert len(holds) == 200 and np.mean(holds) >= 0.90, (line, tau, np.mean(holds))
-        assert line in ("curl", "residual size") or np.mean(holds) <= 0.995, (line, tau)
+    for line, holds in lines.items():
+        assert len(holds) >= 200 and np.mean(holds) >= 0.90, (line, np.mean(holds))
+        assert line == "curl" or np.mean(holds) <= 0.99, line  # nothing in it is random
 
 
 @pytest.mark.long
@@ -205,3 +206,12 @@ def test_power():
             c = heatball.certify(score, mixture.sample(1000, seed=1000 + seed), seed=seed)
             assert not c.passed, name
             assert by[name][1] in failed(c).get(by[name][0], []), (name, c)
+
+
+def test_certificates_are_tables_too():
+    moons = heatball.dataset("two_moon")
+    c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+    frame = c.to_pandas()
+    assert frame["name"].tolist() == [line.name for line in c.lines]
+    assert frame["p_value"].isna().tolist() == [line.p_value is None for line in c.lines]
+    assert all(f"<td>{line.name}</td>" in c._repr_html_() for line in c.lines)
