@@ -215,3 +215,12 @@ def test_power():
             c = heatball.certify(score, mixture.sample(1000, seed=1000 + seed), seed=seed)
             assert not c.passed, name
             assert by[name][1] in failed(c).get(by[name][0], []), (name, c)
+
+
+def test_certificates_are_tables_too():
+    moons = heatball.dataset("two_moon")
+    c = heatball.certify(moons, moons, rows=300, samples=0, tau=[0.3])
+    frame = c.to_pandas()
+    assert frame["name"].tolist() == [line.name for line in c.lines]
+    assert frame["p_value"].isna().tolist() == [line.p_value is None for line in c.lines]
+    assert all(f"<td>{line.name}</td>" in c._repr_html_() for line in c.lines)
