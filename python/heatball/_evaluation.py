@@ -77,6 +77,9 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
     truth = dataset(data) if isinstance(data, str) else data
     truth = truth if isinstance(truth, Mixture) else None
     rows = array("data", data, 2) if truth is None else truth.sample(n, seed=seed)
+    least = 8 if samples else 2  # two halves of 4 for the floor of the discrepancy
+    if len(rows) < least:
+        raise ArgumentError(f"data has {len(rows)} row{'s' * (len(rows) != 1)}; it must have at least {least}")
     likelihood = integer("likelihood", likelihood, 0, len(rows))
     if not isinstance(model, Model):
         model = _Callable(model, process, truth, rows, mean, covariance, tau_min, tau_max)

@@ -286,3 +286,10 @@ def test_residuals_count_single_precision(dim):
         assert (np.abs(single.residual) < 3 * single.residual_se).all()
         assert (np.abs(single.scaled) < 3 * single.scaled_se).all() and single.residual_se.max() < 1e-5
         assert heatball.residual(f, x, 0.3, [0.1]).residual_se.max() < 1e-10
+
+
+def test_evaluate_says_how_many_rows_it_needs():
+    """Of the caller's data, not of what is made from it, and without warnings of NumPy."""
+    for n, words in ((0, "data has 0 rows"), (1, "data has 1 row;"), (7, "at least 8")):
+        with pytest.raises(heatball.ArgumentError, match=words):
+            heatball.evaluate(gaussian_score, X[:n])

@@ -418,7 +418,7 @@ def test_adapters_say_what_they_are():
     assert ht.fokker_planck_residual(f, x, tau).abs().max() < 1e-12
     rows = x.numpy()
     for call in (lambda: heatball.log_likelihood(f, rows), lambda: heatball.generate(f, 3, dim=2),
-                 lambda: heatball.residual(f, rows, 0.3, [0.1]), lambda: heatball.evaluate(f, rows),
+                 lambda: heatball.residual(f, rows, 0.3, [0.1]), lambda: heatball.evaluate(f, np.tile(rows, (2, 1))),
                  lambda: heatball.score_error(f, "ring", 0.3), lambda: heatball.certify(f, np.tile(rows, (40, 1)))):
         with pytest.raises(heatball.ArgumentError, match="is of the process 've'"):
             call()
