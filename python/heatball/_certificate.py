@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import html
 import json
@@ -142,7 +143,8 @@ def _certify_field(run, f, x, process, drift, divergence, label, settings, certi
     if label is not None:
         raise ArgumentError("label is for a Model; a function has its own labels")
     settings.process = _process(process, drift)
-    field = as_field(f, "drift" if drift is not None else process)
+    field = copy.copy(as_field(f, "drift" if drift is not None else process))
+    field._finite = lambda values, x, tau: values  # the library looks: far from the rows it is a finding
     if field.dim is not None and field.dim != x.shape[1]:
         raise ArgumentError(f"f has {field.dim} dimensions; the rows have {x.shape[1]} columns")
     field.learn(x, float(settings.tau[0]) if settings.n_tau else 0.1)

@@ -24,6 +24,7 @@ static const double widths[WIDTHS] = {0.25, 0.5, 1, 2, 4};
 typedef struct flow_run {
     const hb_certify_run *run;
     size_t m, levels;
+    hb_status asked; /* how the last call of the score went */
     hb_generate_settings settings;
     double *ends, *real, *made; // (m, dim)
     double *mean, *covariance;  // (dim), (dim, dim)
@@ -36,16 +37,19 @@ typedef struct flow_run {
 
 static int score_at(void *user, size_t n, const double *x, double tau, double *score)
 {
-    const flow_run *r = user;
-    return hb_certify_score_at(r->run, n, x, tau, score) != HB_OK;
+    flow_run *r = user;
+    r->asked = hb_certify_score_at(r->run, n, x, tau, score);
+    return r->asked != HB_OK;
 }
 
 static int divergence_at(void *user, size_t n, const double *x, double tau, double *score,
                          double *divergence)
 {
-    const flow_run *r = user;
-    return hb_certify_score_at(r->run, n, x, tau, score) != HB_OK ||
-           hb_certify_divergence(r->run, r->levels, n, x, tau, 0, divergence) != HB_OK;
+    flow_run *r = user;
+    r->asked = hb_certify_score_at(r->run, n, x, tau, score);
+    if (r->asked == HB_OK)
+        r->asked = hb_certify_divergence(r->run, r->levels, n, x, tau, 0, divergence);
+    return r->asked != HB_OK;
 }
 
 /* ---- rows ---- */
@@ -194,7 +198,8 @@ static hb_status likelihood_line(flow_run *r)
 /* A flow that breaks down is a finding, not an error. */
 static hb_status broken(const flow_run *r, const char *name, hb_status status)
 {
-    if (status != HB_ERROR_NUMERICAL) return status;
+    const int not_finite = status == HB_ERROR_CALLBACK && r->asked == HB_ERROR_NUMERICAL;
+    if (status != HB_ERROR_NUMERICAL && !not_finite) return status;
     hb_line *line = hb_certificate_add(r->run->out, name, NAN);
     line->verdict = HB_VERDICT_FAILS;
     snprintf(line->bad, sizeof line->bad, "the probability flow breaks down: %.300s",

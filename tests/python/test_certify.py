@@ -110,6 +110,15 @@ def test_model_is_its_own_score():
     assert not own.passed
 
 
+def test_a_flow_that_breaks_down_is_a_finding():
+    """A score that is not finite far from the rows, where its own flow leads."""
+    def score(x, tau):
+        return np.where(np.abs(x) < 6, x, np.nan)  # pushes outward
+
+    c = heatball.certify(score, np.random.default_rng(1).standard_normal((300, 2)), **SMALL)
+    assert line_of(c, "samples").verdict == "fails" and "breaks down" in line_of(c, "samples").text
+
+
 # ---- what goes wrong ----
 
 def test_callables():

@@ -136,7 +136,8 @@ def test_pip_installs_it_and_it_works(wheel, tmp_path):
     command = tmp_path / "venv/bin/heatball"
     assert header_version() in run(command, "--version").stdout
     assert '"C1"' in run(command, "constants", "--dim", "7", "--json").stdout
-    done = subprocess.run([command, "constants", "--dim", "-7"], capture_output=True, text=True)
+    own = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run([command, "constants", "--dim", "-7"], capture_output=True, text=True, env=own)
     assert done.returncode == 2 and done.stderr.startswith("heatball constants: ")
     no_gnuplot = {"PATH": "/nowhere"}
     done = subprocess.run([command, "generate", "x.safetensors"], capture_output=True, text=True, env=no_gnuplot, cwd=tmp_path)
