@@ -813,6 +813,8 @@ def _text(name, value):
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ArgumentError(f"{name} is {float(value)}; it must be finite")
         return repr(int(value) if isinstance(value, numbers.Integral) else float(value)).encode()
     if callable(value):
         raise TypeError(f"{name} is a function; it must be text or a number, as \"sqrt(2)\" or 1.2; "

@@ -66,6 +66,11 @@ static hb_status check_run(const hb_trainer *trainer, const hb_safetensors *file
     print_run(trainer, run);
     HB_CHECK(trainer->context, theirs, HB_ERROR_FORMAT, "%s is not a checkpoint",
              hb_safetensors_path(file));
+    const char *drift = strstr(ours, " drift="), *other_drift = strstr(theirs, " drift=");
+    if (drift && other_drift && strcmp(drift, other_drift) != 0) { /* the data depend on it */
+        ours = drift + 1;
+        theirs = other_drift + 1;
+    }
     while (*ours || *theirs) {
         const size_t mine = strcspn(ours, " "), other = strcspn(theirs, " ");
         HB_CHECK(trainer->context, mine == other && !memcmp(ours, theirs, mine), HB_ERROR_ARGUMENT,

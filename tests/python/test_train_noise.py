@@ -231,7 +231,7 @@ def test_resumed(tmp_path):
     with pytest.raises(Enough):
         trained(case, watch=watch, watch_every=10, **stop)
     np.testing.assert_array_equal(trained(case, resume=True, **stop).score(case.x, 0.3), whole.score(case.x, 0.3))
-    with pytest.raises(heatball.ArgumentError, match="of another run"):
+    with pytest.raises(heatball.ArgumentError, match="of another run: it has drift="):
         heatball.train(case.x, drift=case.drift, noise="0.21*x[i]", resume=True, **stop, **QUICK)
 
 
@@ -241,6 +241,9 @@ REFUSED = [
     (dict(noise="1 + 0.5*t"), "must not depend on t"),
     (dict(noise="cos(t), -sin(t); sin(t), 2*cos(t)"), "must not depend on t"),
     (dict(noise="1, 0.5*y; 0, 1"), "no change of coordinates removes.*--method grid"),
+    (dict(noise="1 + x[i]^2"), "no change of coordinates removes.*between two positive numbers"),
+    (dict(noise=float("nan")), "noise is nan; it must be finite"),
+    (dict(noise=[1, float("inf")]), "noise is inf; it must be finite"),
     (dict(noise="0, 1"), "does not reach every direction.*particles"),
     (dict(noise="1; 1"), "does not reach every direction"),
     (dict(noise="0"), "it must be positive"),
