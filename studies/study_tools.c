@@ -171,7 +171,7 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
 }
 
 void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
-                    hb_verdict verdict, json_t *why)
+                    hb_claim_verdict verdict, json_t *why)
 {
     static const char *const verdicts[] = {"holds", "holds with a correction", "does not hold"};
     json_t *entry = json_object();

@@ -42,7 +42,7 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
                                 const char *name, FILE *table, int *noted);
 
 /* Verdicts of a claim, computed from the data by the study. */
-typedef enum hb_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_verdict;
+typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_claim_verdict;
 
 /* place: where in the paper, "4.3 Proposition 11 (variance gap)": the number of the section comes
  * first, letters are its appendices; the page shows claims, tables and figures in this order.
@@ -58,7 +58,7 @@ typedef struct hb_claim {
 
 /* Appends a claim; paper, ours and why are released. why: one sentence on the verdict. */
 void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
-                    hb_verdict verdict, json_t *why);
+                    hb_claim_verdict verdict, json_t *why);
 
 /* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows}.
  * columns: titles separated by '|'; a title that ends with " (paper)" marks the paper's numbers, the

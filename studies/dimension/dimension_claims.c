@@ -65,7 +65,7 @@ static check compare(const hb_dimension_result *result, int other, size_t offset
     return c;
 }
 
-static hb_verdict verdict_of(const check *c)
+static hb_claim_verdict verdict_of(const check *c)
 {
     return c->kept == c->dims ? HB_HOLDS : c->below == c->dims ? HB_HOLDS_CORRECTED : HB_FAILS;
 }
@@ -119,7 +119,7 @@ static void claim_seconds(json_t *claims, const hb_dimension_result *result)
         .place = PLACE};
     const check dsm = compare(result, DIMENSION_DSM_TIME, offsetof(bound, seconds));
     const check fp = compare(result, DIMENSION_FP_TIME, offsetof(bound, fp_in_seconds));
-    const hb_verdict a = verdict_of(&dsm), b = verdict_of(&fp);
+    const hb_claim_verdict a = verdict_of(&dsm), b = verdict_of(&fp);
     hb_study_claim(claims, &claim, hb_study_text("not given: it compares at equal epochs"),
                    hb_study_text("at τ = 0.3, HB : DSM %s; HB : FP %s", dsm.ratios, fp.ratios),
                    a > b ? a : b,

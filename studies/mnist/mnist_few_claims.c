@@ -27,7 +27,7 @@ static double worst_ratio(const hb_mnist *m, int size, int method, int to, int t
     return worst;
 }
 
-static hb_verdict verdict_of(int fp, int hb)
+static hb_claim_verdict verdict_of(int fp, int hb)
 {
     return fp && hb ? HB_HOLDS : fp || hb ? HB_HOLDS_CORRECTED : HB_FAILS;
 }
