@@ -13,7 +13,8 @@
  * (the last but one rule of less is right but where a = b). exp(a+b) = exp(a) exp(b) is not known.
  *
  * Numbers are taken as the simplest fraction within 4 units in the last place, when one has a denominator
- * below 10^6: 0.1 * 3 is 3/10 here. Others are taken as they are, which is a fraction too.
+ * below 10^6: 0.1 * 3 is 3/10 here; else as the shortest decimal number as near, when one has at most 13 digits: the
+ * product of 0.6, 1.829 and 1.591 in any order is 1.7459634. Others are taken as they are, which is a fraction too.
  *
  * Must reproduce: cos(y)^2 - sin(y)^2 and 1 - 2 sin(y)^2 have one fingerprint, cos(y)^2 another. */
 #include "problem/fingerprint.h"
@@ -26,6 +27,7 @@ __extension__ typedef unsigned __int128 wide;
 static const uint64_t P = (UINT64_C(1) << 61) - 1;
 static const double LARGEST_DENOMINATOR = 1e6;
 static const double LARGEST_NUMERATOR = 1e15;
+static const double LARGEST_DECIMAL = 1e13; /* without its point */
 
 /* ---- the field; HB_NO_FINGERPRINT is passed on ---- */
 
@@ -125,6 +127,11 @@ static uint64_t number(double value)
         top[1] = top[0], top[0] = p, bottom[1] = bottom[0], bottom[0] = q;
         if (rest == part) break;
         rest = 1 / (rest - part);
+    }
+    for (int k = 7; k <= 15 && size * pow(10, k) < LARGEST_DECIMAL; k++) {
+        const double shifted = size * pow(10, k), digits = rint(shifted);
+        if (digits > 0 && fabs(shifted - digits) <= 4 * DBL_EPSILON * shifted)
+            return divide(whole(value < 0 ? -digits : digits), power(10, k));
     }
     return exact_number(value);
 }

@@ -201,14 +201,22 @@ static void gradients_are_recognised(void **state)
     const struct {
         const char *drift;
         int gradient;
-    } cases[] = {{"x - x^3", 1},
-                 {"-x*y^2, -x^2*y", 1},
-                 {"y, x", 1},
-                 {"y, -x", 0},
-                 {"-2*x*sin(y)*cos(y), -x^2*(cos(y)^2 - sin(y)^2)", 1},
-                 {"-x + 0.001*y, -y", 0},
-                 {"-x, -y, -z + x", 0},
-                 {"y*z, x*z, x*y", 1}};
+    } cases[] = {
+        {"x - x^3", 1},
+        {"-x*y^2, -x^2*y", 1},
+        {"y, x", 1},
+        {"y, -x", 0},
+        {"-2*x*sin(y)*cos(y), -x^2*(cos(y)^2 - sin(y)^2)", 1},
+        {"-x + 0.001*y, -y", 0},
+        {"-x, -y, -z + x", 0},
+        {"y*z, x*z, x*y", 1},
+        {"0.6*(-1.829*tanh(1.591*(0.6*x + 0.8*y) + 0.3)) + 0.8*(3.837*cos(1.899*(0.8*x - 0.6*y))), "
+         "0.8*(-1.829*tanh(1.591*(0.6*x + 0.8*y) + 0.3)) - 0.6*(3.837*cos(1.899*(0.8*x - 0.6*y)))",
+         1},
+        {"0.6*(-1.829*tanh(1.591*(0.6*x + 0.8*y) + 0.3)) + 0.8*(3.837*cos(1.899*(0.8*x - 0.6*y))), "
+         "0.80000001*(-1.829*tanh(1.591*(0.6*x + 0.8*y) + 0.3)) - 0.6*(3.837*cos(1.899*(0.8*x - "
+         "0.6*y)))",
+         0}};
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         hb_problem *problem = problem_of(context, 0, cases[k].drift, "1", NULL);
