@@ -154,11 +154,10 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                 "they differ by from the model may change the density by more "
                 "than a tenth");
         if (!run->estimator.exact)
-            return hb_solution_warn(
-                out, i,
-                "the drift has kinks and is very steep near here; %s that count "
-                "may be too rare to be seen, the grid sees them",
-                unit);
+            return hb_solution_warn(out, i,
+                                    "the drift is very steep near here; %s that count "
+                                    "may be too rare to be seen, the grid sees them",
+                                    unit);
         return hb_solution_warn(out, i,
                                 "the closed form of this linear drift loses its digits here; its "
                                 "rates differ too much for the time that is asked for");

@@ -48,6 +48,7 @@ static const double HOPELESS = 8;
 static const double GOOD_MARCH = 1; /* relative variance times cost */
 static const double STEEPEST = 150; /* |dF/dx| tau of a drift with kinks, for walks */
 static const double STIFF = 15;     /* the same of a smooth gradient, for all but reversed walks */
+static const double FAR = -40;      /* ln u, of walks to a point under a stiff gradient */
 static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
 static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
 static const double FEW_PART = 0.2; /* of the pilot's time, for a few walks where nothing ended */
@@ -62,6 +63,7 @@ typedef struct walk_estimator {
     hb_walk_linear linear;
     hb_gauge_formula *gauge; /* that of shared */
     int breaks;     /* the drift or the start has kinks or jumps, and nothing is in closed form */
+    int far;        /* some points are far in a tail, and errors say so */
     int closed;     /* nothing is drawn: values and errors are these */
     double *values; // (n, 1 + d): ln u, score
     double *errors; // (n, 1 + d)
@@ -549,6 +551,19 @@ static hb_status find_stiff(walk_estimator *w)
     return status;
 }
 
+/* Walks that are led to a point go the straight way too, reversed or not: far in a tail one through a well beside it may
+ * be likelier by orders of magnitude, and is seen by none. */
+static void doubt_far(walk_estimator *w)
+{
+    const size_t row = 1 + w->shared.d;
+    memset(w->errors, 0, w->n * row * sizeof *w->errors);
+    for (size_t i = 0; i < w->n; i++) {
+        if (!w->stiff[i] || !w->shared.place || w->log_scale[i] > FAR) continue;
+        for (size_t k = 0; k < row; k++) w->errors[i * row + k] = INFINITY;
+        w->far = 1;
+    }
+}
+
 /* ---- creation ------------------------------------------------------------------------------- */
 
 static void destroy(void *self)
@@ -685,6 +700,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     if (status == HB_OK) status = find_stiff(w);
     if (status == HB_OK) status = run_pilot(w);
     if (status == HB_OK) status = choose_round(w, settings->max_time);
+    if (status == HB_OK && w->shared.gradient) doubt_far(w);
     if (status == HB_OK && w->breaks) status = doubt_breaks(w);
     if (status != HB_OK) {
         destroy(w);
@@ -699,7 +715,7 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
                           .resize = resize,
                           .exact = w->closed,
                           .log_scale = w->log_scale,
-                          .known_error = w->closed || w->breaks ? w->errors : NULL,
+                          .known_error = w->closed || w->breaks || w->far ? w->errors : NULL,
                           .round = w->closed ? add_closed : add_round,
                           .watch = w->closed ? NULL : watch_round,
                           .watch_parts = 1,
