@@ -80,6 +80,13 @@ def quoted(text):
     return "'" + text.replace("'", "''") + "'"
 
 
+def is_left(series, k, what):
+    """Whether a number stands left of its mark: beside a larger ratio, and where it would cross the line at 1."""
+    ratio = series[k][1][what]
+    beside = any(ratio < rows.get(what, 0) for _, rows in series) and not 1 <= ratio < 2.5
+    return beside or 0.5 < ratio < 1
+
+
 def script(series, whats, out):
     n = len(whats)
     foot = FOOT + 16 * len(series)
@@ -107,11 +114,12 @@ def script(series, whats, out):
     plots = []
     for k, (_, rows) in enumerate(series):
         lines.append(f"$data{k} << EOD")
-        lines += [f"{rows[what]:.6g} {i + (k - (len(series) - 1) / 2) * 2 * shift:.3f}"
+        lines += [f"{rows[what]:.6g} {i + (k - (len(series) - 1) / 2) * 2 * shift:.3f} {is_left(series, k, what):d}"
                   for i, what in enumerate(whats) if what in rows] + ["EOD"]
         plots.append(f"$data{k} using 1:2 with points pt {SHAPES[k % 4]} ps 1.2 lc rgb '{COLOURS[k % 4]}'")
-        plots.append(f"$data{k} using 1:2:($1 < 9.95 ? sprintf('%.2g', $1) : sprintf('%.0f', $1)) with labels left offset 0.9,0 font ',8' "
-                     f"tc rgb '{COLOURS[k % 4]}'")
+        for side, place in enumerate(("left offset 0.9,0", "right offset -0.9,0")):
+            plots.append(f"$data{k} using ($3 == {side} ? $1 : 1/0):2:($1 < 9.95 ? sprintf('%.2g', $1) : sprintf('%.0f', $1)) "
+                         f"with labels {place} font ',8' tc rgb '{COLOURS[k % 4]}'")
     return "\n".join(lines + ["plot " + ", ".join(plots)]) + "\n"
 
 

@@ -41,6 +41,10 @@ static const char SCRIPT[] =
     "    fail(type(error).__name__ + ': ' + str(error))\n"
     "try:\n"
     "    import numpy as np\n"
+    "except ImportError:\n"
+    "    fail(sys.executable + ' has no NumPy, which --score needs; name another interpreter with "
+    "--python')\n"
+    "try:\n"
     "    place, _, name = sys.argv[1].rpartition(':')\n"
     "    if place.endswith('.py'):\n"
     "        sys.path.insert(0, os.path.dirname(os.path.abspath(place)))\n"
@@ -245,6 +249,18 @@ const char *hb_script_message(const hb_script *script)
     return script ? script->message : "";
 }
 
+/* A script that is not there is a wrong input, and needs no traceback; modules are found by Python. */
+static hb_status check_file(hb_session *session, const char *target, size_t length)
+{
+    char path[4096];
+    if (length < 3 || length >= sizeof path || strncmp(target + length - 3, ".py", 3) != 0)
+        return HB_OK;
+    snprintf(path, sizeof path, "%.*s", (int)length, target);
+    if (access(path, R_OK) == 0) return HB_OK;
+    return hb_session_fail(session, HB_ERROR_ARGUMENT, "--score: cannot open %.300s: %s", path,
+                           strerror(errno));
+}
+
 hb_status hb_script_open(hb_session *session, const char *program, const char *target, int dim,
                          const double *x, double tau, int *is_density, hb_script **out)
 {
@@ -257,6 +273,7 @@ hb_status hb_script_open(hb_session *session, const char *program, const char *t
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--score is %.200s; it must be MODULE:FUNCTION or FILE.py:FUNCTION",
                                target);
+    HB_TRY(check_file(session, target, (size_t)(colon - target)));
     double *values = malloc((size_t)dim * sizeof *values); // (dim)
     if (!values) return HB_ERROR_MEMORY;
     const int failed = start(script, program) || hb_script_ask(script, 1, x, &tau, values);

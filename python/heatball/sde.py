@@ -9,17 +9,17 @@ import numbers
 from typing import Any, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
                                  shown, uint64)
-from heatball._errors import ArgumentError, Error, check
+from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
                               GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._interrupt import interruptible
-from heatball._tables import Result, Shown
+from heatball._solution import Solution
+from heatball._tables import Result
 from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
@@ -30,153 +30,6 @@ CONVENTIONS = {name: Convention[f"CONVENTION_{name.upper()}"] for name in ("ito"
 FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
-
-
-class Solution(Shown):
-    """Density, log-density, score and entropy density at points, each with its error.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n, dim)
-    density, density_se, log_density, log_density_se : ndarray of shape (n,)
-    score, score_se : ndarray of shape (n, dim)
-        The gradient of the log-density.
-    entropy_density, entropy_density_se : ndarray of shape (n,)
-        u ln u.
-    time, tau : float
-        The time, and the cumulative variance (integral of g^2/2) up to it.
-    t : ndarray of shape (times,)
-        The time, or the times.
-    method, note : str
-        What was done, and why.
-    methods : list of str
-        The method of each point.
-    samples : ndarray of shape (n,)
-        Walks or trajectories behind each point; 0 for methods that do not sample.
-    warnings : dict of int to str
-        Why the errors of a point, by its index, cannot be trusted; such errors are infinite.
-
-    Of several times all of these but `x`, `t`, `method` and `note` have an axis of the times before their own: density has
-    shape (times, n) and score (times, n, dim); time and tau are arrays of shape (times,), `methods` is a list for each time, and
-    the keys of `warnings` are (time index, point index).
-
-    Examples
-    --------
-    >>> import heatball
-    >>> s = heatball.solve(drift="-x", noise="sqrt(2)", initial="gaussian(mean=0, var=1)", time=0.7,
-    ...                    at=[[0.0], [1.5]])
-    >>> s.method, s.score.shape
-    ('grid', (2, 1))
-    """
-
-    x: Floats
-    density: Floats
-    density_se: Floats
-    log_density: Floats
-    log_density_se: Floats
-    score: Floats
-    score_se: Floats
-    entropy_density: Floats
-    entropy_density_se: Floats
-    time: Any  # float, or of several times an array
-    tau: Any
-    method: str
-    note: str
-    methods: list[Any]
-    samples: NDArray[Any]
-    warnings: dict[Any, str]
-
-    def __init__(self, x: Floats, columns: Mapping[str, Floats], time: Any, tau: Any, method: str, note: str,
-                 methods: list[Any], samples: NDArray[Any], warnings: dict[Any, str]) -> None:
-        self.x, self.time, self.tau, self.method, self.note = x, time, tau, method, note
-        self.methods, self.samples, self.warnings = methods, samples, warnings
-        for name, values in columns.items():
-            setattr(self, name, values)
-
-    @property
-    def t(self) -> Floats:
-        """The time, or the times, as an array."""
-        return np.atleast_1d(np.array(self.time, np.float64))
-
-    def _title(self) -> str:
-        n, dim = self.x.shape
-        head = f"Solution of {n} point{'s' * (n != 1)} in dimension {dim} at "
-        if np.ndim(self.time):
-            return (f"{head}{len(self.t)} times from {self.t[0]:g} to {self.t[-1]:g}, {self.method}, "
-                    f"{len(self.warnings)} warnings")
-        return head + f"time {self.time:g} (tau {self.tau:g}), {self.method}"
-
-    def _columns(self) -> dict[str, Any]:
-        """A row for each time and point, with the names that the command gives its columns."""
-        n, dim = self.x.shape
-        times = len(self.t)
-        out = {"t": np.repeat(self.t, n)} if np.ndim(self.time) else {}
-        out.update((f"x_{j + 1}", np.tile(self.x[:, j], times)) for j in range(dim))
-        for name in ("density", "log_density"):
-            out.update({name: getattr(self, name).ravel(), f"{name}_se": getattr(self, f"{name}_se").ravel()})
-        score, error = self.score.reshape(-1, dim), self.score_se.reshape(-1, dim)
-        for j in range(dim):
-            out.update({f"score_{j + 1}": score[:, j], f"score_{j + 1}_se": error[:, j]})
-        out.update(entropy_density=self.entropy_density.ravel(), entropy_density_se=self.entropy_density_se.ravel())
-        flat = [name for row in self.methods for name in row] if np.ndim(self.time) else self.methods
-        keys = [(k, i) for k in range(times) for i in range(n)] if np.ndim(self.time) else range(n)
-        out.update(method=np.array(flat, object), samples=self.samples.ravel(),
-                   warning=np.array([self.warnings.get(key, "") for key in keys], object))
-        return out
-
-    def _hidden(self) -> tuple[str, ...]:
-        return "entropy_density", "method", "samples", "warning"
-
-    def _notes(self) -> list[str]:
-        shown = list(self.warnings.items())[:6]
-        notes = [(f"time {self.t[key[0]]:g}, point {key[1]}" if isinstance(key, tuple) else f"point {key}") + f": {text}"
-                 for key, text in shown]
-        return notes + [f"... and {len(self.warnings) - 6} more warnings"] * (len(self.warnings) > 6)
-
-    def _values(self) -> dict[str, Any]:
-        names = ["x", "time", "tau", *(column.name.removeprefix("COLUMN_").lower() for column in Column), "method", "note",
-                 "methods", "samples"]
-        warnings = [dict(zip(("time", "point"), key), text=text) if isinstance(key, tuple) else dict(point=key, text=text)
-                    for key, text in self.warnings.items()]
-        return {**{name: getattr(self, name) for name in names}, "warnings": warnings}
-
-    def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
-        """Draw a quantity with its error, by matplotlib; return the axes.
-
-        On the line: a curve with its error, of several times coloured by time. In the plane: a picture if the points are a
-        mesh (`mesh`), else coloured points; of several times up to six pictures. Above: points by their number, or of several
-        times curves over time. Values whose error is not known are marked.
-
-        Parameters
-        ----------
-        quantity : str
-            "density", "log_density", "entropy_density", "score" (in the plane arrows), or one of "score_1", "score_2", ...
-        time : float
-            Of several times the one to draw: the nearest; default: all.
-        ax : matplotlib.axes.Axes
-            Where to draw; default: a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes, or an array of them for several pictures
-
-        Raises
-        ------
-        ImportError
-            When matplotlib is not installed.
-
-        Examples
-        --------
-        >>> import heatball
-        >>> s = heatball.solve("-x", "sqrt(2)", "gaussian(mean=1, var=0.4)", 0.5, heatball.mesh((-2, 3, 51)))
-        >>> s.plot().get_ylabel()
-        'density'
-        """
-        from heatball._plots import plot_solution
-        return plot_solution(self, quantity, time, ax)
-
-
-Solution.__module__ = "heatball"
 
 
 def _takes_two(function):

@@ -93,7 +93,7 @@ def test_scripts(place):
     ("net.py:nothing", 1, "the score is nan at x"),
     ("net.py:number", 1, "is no function"),
     ("net.py:missing", 1, "has no attribute 'missing'"),
-    ("missing.py:f", 1, "FileNotFoundError"),
+    ("missing.py:f", 2, "cannot open missing.py"),
     ("missing:f", 1, "No module named 'missing'"),
     ("net", 2, "MODULE:FUNCTION"),
 ])
@@ -102,7 +102,7 @@ def test_broken_scripts(place, target, code, words):
     done = certify("--score", target, "--data", "rows.npy", *SMALL)
     assert done.returncode == code and done.stdout == "", done
     assert words in done.stderr.splitlines()[-1], done.stderr
-    assert ("Traceback" in done.stderr) == any(word in target for word in ("broken", "missing"))
+    assert ("Traceback" in done.stderr) == (code == 1 and any(word in target for word in ("broken", "missing")))
 
 
 def test_interrupt_ends_the_script(place):

@@ -1,13 +1,13 @@
 """A trained model, evaluated from its file with NumPy alone, against the C library."""
 
 import ctypes
-import json
 import math
 
 import numpy as np
 import pytest
 
 from heatball import _native
+from safetensors_reader import read_safetensors
 
 library = _native.library
 
@@ -43,20 +43,6 @@ def train(context, data, **settings):
          None,
          ctypes.byref(model))
     return model
-
-
-def read_safetensors(path):
-    """Return (metadata, arrays): the format in ten lines."""
-    blob = path.read_bytes()
-    length = int.from_bytes(blob[:8], "little")
-    header = json.loads(blob[8:8 + length])
-    about = header.pop("__metadata__")
-    arrays = {}
-    for name, entry in header.items():
-        first, end = (8 + length + offset for offset in entry["data_offsets"])
-        kind = {"F32": "<f4", "F64": "<f8"}[entry["dtype"]]
-        arrays[name] = np.frombuffer(blob[first:end], kind).reshape(entry["shape"]).astype(float)
-    return about, arrays
 
 
 class NumpyModel:

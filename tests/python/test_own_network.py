@@ -4,7 +4,6 @@ Exact are mixtures of Gaussians, written here in PyTorch, under OU, VE and a lin
 nonlinear drifts. tests/train/loss_driver.c has the loss of the library and its gradient for a network whose weights are
 read from its file.
 """
-import json
 import math
 import os
 import pathlib
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import heatball
+from safetensors_reader import read_safetensors
 
 torch = pytest.importorskip("torch")
 import heatball.torch as ht  # noqa: E402
@@ -196,19 +196,6 @@ def test_the_pointwise_residual_of_exact_densities_vanishes():
 
 
 # ---- the loss of the library -----------------------------------------------------------------------
-
-def read_safetensors(path):
-    blob = path.read_bytes()
-    length = int.from_bytes(blob[:8], "little")
-    header = json.loads(blob[8:8 + length])
-    about = header.pop("__metadata__")
-    arrays = {}
-    for name, entry in header.items():
-        first, end = (8 + length + offset for offset in entry["data_offsets"])
-        kind = {"F32": "<f4", "F64": "<f8"}[entry["dtype"]]
-        arrays[name] = np.frombuffer(blob[first:end], kind).reshape(entry["shape"]).astype(float)
-    return about, arrays
-
 
 class Network(torch.nn.Module):
     """docs/models.md in torch: w = k N of the energy head, q = (k/sqrt b) N of the score head, dim <= 3."""
