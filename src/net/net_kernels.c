@@ -137,7 +137,7 @@ INLINE void add_product_4(size_t n, const float *restrict x, const float *restri
 }
 
 /* The start of row r of channel c. */
-#define ROW(base, c) ((base) + ((size_t)(c)*layer->rows + r) * n)
+#define ROW(base, c) ((base) + ((size_t)(c)*layer->rows + r) * layer->pitch)
 
 /* ---- forward ---- */
 
@@ -267,21 +267,34 @@ static void backward(const hb_net_layer_arrays *layer)
 
 static void slope_reverse(const hb_net_slope_arrays *layer)
 {
-    product(layer->rows * layer->width, layer->first, layer->above, layer->below);
+    for (size_t r = 0; r < layer->rows; r++)
+        product(layer->width, ROW(layer->first, 0), ROW(layer->above, 0), ROW(layer->below, 0));
+}
+
+static void bend_row(size_t n, const float *restrict second, const float *restrict above,
+                     const float *restrict moved, float *restrict bend)
+{
+    for (size_t j = 0; j < n; j++) bend[j] = second[j] * above[j] * moved[j];
+}
+
+static void tangent_row(size_t n, const float *restrict first, const float *restrict moved,
+                        float *restrict tangent)
+{
+    for (size_t j = 0; j < n; j++) tangent[j] = MULTIPLY_ADD(first[j], moved[j], tangent[j]);
 }
 
 /* The input's tangent is in a_tangent when a residual layer hands it on. */
 static void slope_tangent(const hb_net_slope_arrays *layer)
 {
-    const size_t n = layer->rows * layer->width;
-    const float *restrict first = layer->first, *restrict second = layer->second;
-    const float *restrict above = layer->above, *restrict moved = layer->z_tangent;
-    float *restrict tangent = layer->a_tangent, *restrict bend = layer->bend;
-    for (size_t j = 0; j < n; j++) bend[j] = second[j] * above[j] * moved[j];
-    if (!layer->skip)
-        product(n, first, moved, tangent);
-    else
-        for (size_t j = 0; j < n; j++) tangent[j] = MULTIPLY_ADD(first[j], moved[j], tangent[j]);
+    const size_t n = layer->width;
+    for (size_t r = 0; r < layer->rows; r++) {
+        const float *first = ROW(layer->first, 0), *moved = ROW(layer->z_tangent, 0);
+        bend_row(n, ROW(layer->second, 0), ROW(layer->above, 0), moved, ROW(layer->bend, 0));
+        if (layer->skip)
+            tangent_row(n, first, moved, ROW(layer->a_tangent, 0));
+        else
+            product(n, first, moved, ROW(layer->a_tangent, 0));
+    }
 }
 
 static void slope_backward_row(size_t n, const float *restrict first, const float *restrict bend,
@@ -297,10 +310,10 @@ static void slope_backward_row(size_t n, const float *restrict first, const floa
 
 static void slope_backward(const hb_net_slope_arrays *layer)
 {
-    const size_t n = layer->width;
     for (size_t r = 0; r < layer->rows; r++)
-        slope_backward_row(n, layer->first + r * n, layer->bend + r * n, layer->a_cotangent + r * n,
-                           layer->z_cotangent + r * n, layer->bias_gradient);
+        slope_backward_row(layer->width, ROW(layer->first, 0), ROW(layer->bend, 0),
+                           ROW(layer->a_cotangent, 0), ROW(layer->z_cotangent, 0),
+                           layer->bias_gradient);
 }
 
 /* ---- Adam ---- */
@@ -368,6 +381,57 @@ static void softmax(size_t n, float *restrict x)
     for (size_t i = 0; i < n; i++) x[i] *= share;
 }
 
+/* ---- a matrix turned ---- */
+
+enum { TILE = 8 };
+
+#if LANES >= 4
+/* A whole tile: neighbours of rows, then of pairs of rows, then halves change places. */
+INLINE void turn_tile(const float *x, size_t pitch, float *turned, size_t turned_pitch)
+{
+    __m256 row[TILE], pair[TILE];
+    for (size_t k = 0; k < TILE; k++) row[k] = _mm256_loadu_ps(x + k * pitch);
+    for (size_t k = 0; k < TILE; k += 2) {
+        pair[k] = _mm256_unpacklo_ps(row[k], row[k + 1]);
+        pair[k + 1] = _mm256_unpackhi_ps(row[k], row[k + 1]);
+    }
+    for (size_t k = 0; k < TILE; k += 4)
+        for (size_t h = 0; h < 2; h++) {
+            row[k + 2 * h] = _mm256_shuffle_ps(pair[k + h], pair[k + h + 2], 0x44);
+            row[k + 2 * h + 1] = _mm256_shuffle_ps(pair[k + h], pair[k + h + 2], 0xee);
+        }
+    for (size_t k = 0; k < 4; k++) {
+        const __m256 low = _mm256_permute2f128_ps(row[k], row[k + 4], 0x20);
+        const __m256 high = _mm256_permute2f128_ps(row[k], row[k + 4], 0x31);
+        _mm256_storeu_ps(turned + k * turned_pitch, low);
+        _mm256_storeu_ps(turned + (k + 4) * turned_pitch, high);
+    }
+}
+#else
+INLINE void turn_tile(const float *x, size_t pitch, float *turned, size_t turned_pitch)
+{
+    for (size_t k = 0; k < TILE; k++)
+        for (size_t i = 0; i < TILE; i++) turned[k * turned_pitch + i] = x[i * pitch + k];
+}
+#endif
+
+/* Two tiles at a time below each other: whole lines of the cache are written. */
+static void turn(size_t rows, size_t columns, const float *x, size_t pitch, float *turned,
+                 size_t turned_pitch)
+{
+    const size_t whole = columns - columns % TILE;
+    size_t i = 0;
+    for (; i + 2 * TILE <= rows; i += 2 * TILE)
+        for (size_t j = 0; j < whole; j += TILE)
+            for (size_t k = i; k < i + 2 * TILE; k += TILE)
+                turn_tile(x + k * pitch + j, pitch, turned + j * turned_pitch + k, turned_pitch);
+    for (size_t j = whole; j < columns; j++)
+        for (size_t k = 0; k < i; k++) turned[j * turned_pitch + k] = x[k * pitch + j];
+    for (; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) turned[j * turned_pitch + i] = x[i * pitch + j];
+}
+
 const hb_net_kernels ISA_NAME(hb_net_kernels) = {
-    forward, backward, slope_reverse, slope_tangent, slope_backward, squared_norm, adam, softmax,
+    forward,      backward, slope_reverse, slope_tangent, slope_backward,
+    squared_norm, adam,     softmax,       turn,
 };

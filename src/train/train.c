@@ -63,6 +63,7 @@ static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
     double squares;
     t->ramp = ramp_of(t);
     HB_TRY(t->source->begin(t));
+    HB_TRY(hb_net_prepare(quiet, t->model->net, t->model->parameters));
     const hb_left left[] = {{t->gradients, t->stride * sizeof *t->gradients, 0},
                             {t->losses, HB_LOSSES * sizeof *t->losses, 0}};
     HB_TRY(hb_team_for_blocks(quiet, "train", t->n_shards, shard_task, t, 2, left));
@@ -137,6 +138,7 @@ static hb_status run(hb_trainer *t)
     HB_TRY(loop(t));
     memcpy(t->model->parameters, t->state.average, t->model->info.parameters * sizeof(float));
     t->model->info.steps = t->state.step;
+    HB_TRY(hb_net_prepare(t->context, t->model->net, NULL));
     return t->settings.half ? hb_model_halve(t->context, t->model) : HB_OK;
 }
 
