@@ -415,23 +415,25 @@ INLINE void turn_tile(const float *x, size_t pitch, float *turned, size_t turned
 }
 #endif
 
-/* Two tiles at a time below each other: whole lines of the cache are written. */
+/* Eight rows at a time from their beginning to their end, as memory is read ahead. */
 static void turn(size_t rows, size_t columns, const float *x, size_t pitch, float *turned,
                  size_t turned_pitch)
 {
-    const size_t whole = columns - columns % TILE;
-    size_t i = 0;
-    for (; i + 2 * TILE <= rows; i += 2 * TILE)
-        for (size_t j = 0; j < whole; j += TILE)
-            for (size_t k = i; k < i + 2 * TILE; k += TILE)
-                turn_tile(x + k * pitch + j, pitch, turned + j * turned_pitch + k, turned_pitch);
-    for (size_t j = whole; j < columns; j++)
-        for (size_t k = 0; k < i; k++) turned[j * turned_pitch + k] = x[k * pitch + j];
-    for (; i < rows; i++)
-        for (size_t j = 0; j < columns; j++) turned[j * turned_pitch + i] = x[i * pitch + j];
+    const size_t high = rows - rows % TILE, wide = columns - columns % TILE;
+    for (size_t i = 0; i < high; i += TILE)
+        for (size_t j = 0; j < wide; j += TILE)
+            turn_tile(x + i * pitch + j, pitch, turned + j * turned_pitch + i, turned_pitch);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = i < high ? wide : 0; j < columns; j++)
+            turned[j * turned_pitch + i] = x[i * pitch + j];
+}
+
+static void add(size_t n, const float *restrict x, float *restrict sum)
+{
+    for (size_t i = 0; i < n; i++) sum[i] += x[i];
 }
 
 const hb_net_kernels ISA_NAME(hb_net_kernels) = {
     forward,      backward, slope_reverse, slope_tangent, slope_backward,
-    squared_norm, adam,     softmax,       turn,
+    squared_norm, adam,     softmax,       turn,          add,
 };

@@ -62,6 +62,7 @@ typedef struct hb_net_kernels {
     /* turned (columns, rows), its rows turned_pitch apart, of the matrix x (rows, columns) */
     void (*turn)(size_t rows, size_t columns, const float *x, size_t pitch, float *turned,
                  size_t turned_pitch);
+    void (*add)(size_t n, const float *x, float *sum); /* sum += x */
 } hb_net_kernels;
 
 enum { HB_SOFTMAX_GROUP = 32 };
