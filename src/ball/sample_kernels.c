@@ -6,6 +6,7 @@
  * vector width, and so are the bits. */
 #include "ball/sample_kernels.h"
 #include "random/box_muller.h"
+#include "random/philox_bits.h"
 
 #include <math.h>
 
@@ -86,60 +87,55 @@ static void scale_rows(size_t n, size_t d, const double *restrict g, const doubl
     }
 }
 
-/* The Philox halves of BATCH rows of the plane: a normal pair and a pair of uniforms each. */
+/* In the plane logarithm and exponential cancel. With (u, angle) of the normal pair and the uniforms
+ * v, w: kappa has sigma = u v w/(4 pi), |z|^2 = 2 sigma (-2 ln(u v)); source has
+ * sigma = sqrt(u v w)/(4 pi), |z|^2 = sigma (-2 ln u). */
 enum { BATCH = 128 };
-typedef struct planar_bits {
-    vi normal[BATCH / LANES][2], pair[BATCH / LANES][2];
-} planar_bits;
+typedef struct planar_batch {
+    vi normal[BATCH / LANES][4], pair[BATCH / LANES][4]; /* halves of the normal pair, of v and w */
+    vd square[BATCH / LANES];                            /* |z|^2 */
+} planar_batch;
 
-INLINE void fill_planar_bits(const philox_key *key, uint64_t coordinates, uint64_t pairs,
-                             uint64_t row, size_t n, planar_bits *bits)
+INLINE void planar_lengths(size_t vectors, const hb_sample_law *law, planar_batch *b, double *sigma)
 {
-    for (size_t k = 0; k < n / LANES; k++) {
-        const vi block = consecutive(row + k * LANES);
-        philox(block, coordinates, key, &bits->normal[k][0], &bits->normal[k][1]);
-        philox(block, pairs, key, &bits->pair[k][0], &bits->pair[k][1]);
+    const vd sigma_factor = vd_set(law->sigma_factor);
+    for (size_t i = 0; i < vectors; i++, sigma += LANES) {
+        const vd u = unit_interval(b->normal[i][0]);
+        const vd v = unit_interval(b->pair[i][0]), w = unit_interval(b->pair[i][1]);
+        if (law->radial) {
+            const vd uv = vd_mul(u, v), s = vd_mul(vd_mul(uv, w), sigma_factor);
+            vd_store(sigma, s);
+            b->square[i] = vd_mul(minus_two_log_of(uv), vd_add(s, s));
+        } else {
+            const vd s = vd_mul(vd_sqrt(vd_mul(u, vd_mul(v, w))), sigma_factor);
+            vd_store(sigma, s);
+            b->square[i] = vd_mul(minus_two_log_of(u), s);
+        }
     }
 }
 
-/* In the plane logarithm and exponential cancel. With (u, angle) of the normal pair and the uniforms
- * v, w: kappa has sigma = u v w/(4 pi), |z|^2 = 2 sigma (-2 ln(u v)); source has
- * sigma = sqrt(u v w)/(4 pi), |z|^2 = sigma (-2 ln u). STEP rows. */
-INLINE void planar_step(const hb_sample_law *law, vi normal[][2], vi pair[][2], double *z,
-                        double *sigma)
+INLINE void planar_directions(size_t vectors, const planar_batch *b, double *z)
 {
-    const vd sigma_factor = vd_set(law->sigma_factor);
-    vd u[GROUP], s[GROUP], length[GROUP], cosine[GROUP], sine[GROUP];
-    EACH u[j] = unit_interval(normal[j][0]);
-    if (law->radial) {
-        EACH length[j] = u[j] = vd_mul(u[j], unit_interval(pair[j][0]));
-        EACH s[j] = vd_mul(vd_mul(u[j], unit_interval(pair[j][1])), sigma_factor);
-    } else {
-        EACH length[j] = u[j];
-        EACH u[j] = vd_mul(u[j], vd_mul(unit_interval(pair[j][0]), unit_interval(pair[j][1])));
-        EACH s[j] = vd_mul(vd_sqrt(u[j]), sigma_factor);
+    for (size_t i = 0; i < vectors; i++, z += 2 * LANES) {
+        const vd length = flip(vd_sqrt(b->square[i]), b->normal[i][1]);
+        vd cosine, sine;
+        direction(b->normal[i][1], &cosine, &sine);
+        vd_store_pairs(z, vd_mul(length, cosine), vd_mul(length, sine));
     }
-    EACH vd_store(sigma + j * LANES, s[j]);
-    minus_two_log_group(length);
-    EACH length[j] = vd_mul(length[j], law->radial ? vd_add(s[j], s[j]) : s[j]);
-    EACH length[j] = flip(vd_sqrt(length[j]), normal[j][1]);
-    direction_group(normal, cosine, sine);
-    EACH vd_store_pairs(z + 2 * j * LANES, vd_mul(length[j], cosine[j]),
-                        vd_mul(length[j], sine[j]));
 }
 
 static void planar(size_t n, const hb_sample_law *law, uint64_t seed, uint64_t coordinates,
                    uint64_t pairs, uint64_t row, double *z, double *sigma)
 {
     philox_key key;
-    planar_bits bits;
+    planar_batch batch;
     expand_key(seed, &key);
     for (size_t done = 0; done < n; done += BATCH) {
         const size_t count = n - done < BATCH ? n - done : BATCH;
-        fill_planar_bits(&key, coordinates, pairs, row + done, count, &bits);
-        for (size_t i = 0; i < count; i += STEP)
-            planar_step(law, bits.normal + i / LANES, bits.pair + i / LANES, z + 2 * (done + i),
-                        sigma + done + i);
+        philox_bits(&key, coordinates, row + done, count, batch.normal);
+        philox_bits(&key, pairs, row + done, count, batch.pair);
+        planar_lengths(count / LANES, law, &batch, sigma + done);
+        planar_directions(count / LANES, &batch, z + 2 * done);
     }
 }
 

@@ -16,10 +16,13 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline)) /* a loop whose constants stay in registers */
 
 #if defined(HB_VECTOR_avx512)
 #include <immintrin.h>
 #define LANES 8
+#define CHAINS 4
+#define XOR3_IS_ONE 1
 #define ISA_NAME(x) x##_avx512
 typedef __m512d vd;
 typedef __m512i vi;
@@ -59,6 +62,7 @@ INLINE vi vi_set(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
 }
+#define vi_swap_halves(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xB1)
 INLINE vi vi_xor3(vi a, vi b, vi c)
 {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
@@ -82,6 +86,8 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 #elif defined(HB_VECTOR_avx2)
 #include <immintrin.h>
 #define LANES 4
+#define CHAINS 2
+#define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_avx2
 typedef __m256d vd;
 typedef __m256i vi;
@@ -121,6 +127,7 @@ INLINE vi vi_set(uint64_t x)
 {
     return _mm256_set1_epi64x((long long)x);
 }
+#define vi_swap_halves(x) _mm256_shuffle_epi32(x, 0xB1)
 INLINE vi vi_xor3(vi a, vi b, vi c)
 {
     return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
@@ -143,6 +150,8 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 #elif defined(HB_VECTOR_sse2)
 #include <emmintrin.h>
 #define LANES 2
+#define CHAINS 2
+#define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_sse2
 typedef __m128d vd;
 typedef __m128i vi;
@@ -182,6 +191,7 @@ INLINE vi vi_set(uint64_t x)
 {
     return _mm_set1_epi64x((long long)x);
 }
+#define vi_swap_halves(x) _mm_shuffle_epi32(x, 0xB1)
 INLINE vi vi_xor3(vi a, vi b, vi c)
 {
     return _mm_xor_si128(_mm_xor_si128(a, b), c);
@@ -203,6 +213,8 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 
 #else /* HB_VECTOR_scalar: any processor */
 #define LANES 1
+#define CHAINS 2
+#define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_scalar
 typedef double vd;
 typedef uint64_t vi;
@@ -223,6 +235,7 @@ typedef float vf;
 #define vi_or(a, b) ((a) | (b))
 #define vi_xor(a, b) ((a) ^ (b))
 #define vi_xor3(a, b, c) ((a) ^ (b) ^ (c))
+#define vi_swap_halves(x) ((x) >> 32 | (x) << 32)
 #define vi_shift_right(x, n) ((x) >> (n))
 #define vi_shift_left(x, n) ((x) << (n))
 #define vi_multiply_low(a, b) ((uint64_t)(uint32_t)(a) * (uint32_t)(b))
