@@ -10,18 +10,43 @@
 
 #include <math.h>
 
-enum { PARTIAL = 8 };
+enum {
+    PARTIAL = 8,
+    PARTIAL_VECTORS = PARTIAL / LANES,
+    ROWS_TOGETHER = LANES == 8   ? 8
+                    : LANES == 4 ? 4
+                                 : 2 /* several sums fill the pipelines */
+};
 
-static double long_row_sum(size_t d, const double *restrict g)
+/* partial += the squares of g_1 .. g_d, g_j to partial sum j mod 8. */
+INLINE void add_row_squares(size_t d, const double *g, vd partial[PARTIAL_VECTORS])
 {
-    double partial[PARTIAL] = {0};
-    size_t j = 0;
-    for (; j + PARTIAL <= d; j += PARTIAL)
-        for (size_t k = 0; k < PARTIAL; k++) partial[k] += g[j + k] * g[j + k];
-    for (size_t k = 0; j + k < d; k++) partial[k] += g[j + k] * g[j + k];
-    for (size_t half = PARTIAL / 2; half > 0; half /= 2)
-        for (size_t k = 0; k < half; k++) partial[k] += partial[k + half];
-    return partial[0];
+    double rest[PARTIAL] = {0};
+    for (size_t k = 0; k < d; k++) rest[k] = g[k] * g[k];
+    for (size_t k = 0; k < PARTIAL_VECTORS; k++)
+        partial[k] = vd_add(partial[k], vd_load(rest + k * LANES));
+}
+
+/* The sums of `rows` rows, d >= 8. */
+INLINE void long_row_sums(size_t rows, size_t d, const double *g, double *sum)
+{
+    vd partial[ROWS_TOGETHER][PARTIAL_VECTORS];
+    const size_t whole = d / PARTIAL * PARTIAL;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < PARTIAL_VECTORS; k++) {
+            const vd x = vd_load(g + i * d + k * LANES);
+            partial[i][k] = vd_mul(x, x);
+        }
+    for (size_t j = PARTIAL; j < whole; j += PARTIAL)
+        for (size_t i = 0; i < rows; i++)
+            for (size_t k = 0; k < PARTIAL_VECTORS; k++) {
+                const vd x = vd_load(g + i * d + j + k * LANES);
+                partial[i][k] = vd_add(partial[i][k], vd_mul(x, x));
+            }
+    for (size_t i = 0; i < rows; i++) {
+        if (whole < d) add_row_squares(d - whole, g + i * d + whole, partial[i]);
+        sum[i] = vd_sum_halves(partial[i]);
+    }
 }
 
 static double short_row_sum(size_t d, const double *restrict g)
@@ -33,10 +58,14 @@ static double short_row_sum(size_t d, const double *restrict g)
 
 static void row_sums(size_t n, size_t d, const double *restrict g, double *restrict sum)
 {
-    if (d < PARTIAL)
-        for (size_t i = 0; i < n; i++) sum[i] = short_row_sum(d, g + i * d);
-    else
-        for (size_t i = 0; i < n; i++) sum[i] = long_row_sum(d, g + i * d);
+    size_t i = 0;
+    if (d < PARTIAL) {
+        for (; i < n; i++) sum[i] = short_row_sum(d, g + i * d);
+        return;
+    }
+    for (; i + ROWS_TOGETHER <= n; i += ROWS_TOGETHER)
+        long_row_sums(ROWS_TOGETHER, d, g + i * d, sum + i);
+    for (; i < n; i++) long_row_sums(1, d, g + i * d, sum + i);
 }
 
 static void row_products(size_t n, size_t count, size_t stride, const double *restrict x,
@@ -49,9 +78,9 @@ static void row_products(size_t n, size_t count, size_t stride, const double *re
     }
 }
 
-static void add(size_t n, size_t stride, const double *restrict x, double *restrict sum)
+static void add(size_t n, const double *restrict x, double *restrict sum)
 {
-    for (size_t i = 0; i < n; i++) sum[i] += x[i * stride];
+    for (size_t i = 0; i < n; i++) sum[i] += x[i];
 }
 
 static void add_squares(size_t n, const double *restrict x, double *restrict sum)
@@ -59,11 +88,20 @@ static void add_squares(size_t n, const double *restrict x, double *restrict sum
     for (size_t i = 0; i < n; i++) sum[i] += x[i] * x[i];
 }
 
-static void exponents(size_t n, const hb_sample_law *law, const double *restrict total,
-                      double *restrict sigma)
+static void inner_of_pairs(size_t n, const double *restrict pairs, const double *restrict norm,
+                           double *restrict inner)
+{
+    for (size_t i = 0; i < n; i++) inner[i] = norm[i] + pairs[2 * i];
+}
+
+static void exponents(size_t n, const hb_sample_law *law, const double *restrict inner,
+                      const double *restrict outer, size_t stride, double *restrict sigma)
 {
     const double factor = -1 / law->rate;
-    for (size_t i = 0; i < n; i++) sigma[i] = total[i] * factor;
+    if (stride == 1)
+        for (size_t i = 0; i < n; i++) sigma[i] = (inner[i] + outer[i]) * factor;
+    else
+        for (size_t i = 0; i < n; i++) sigma[i] = (inner[i] + outer[i * stride]) * factor;
 }
 
 static void scales(size_t n, const hb_sample_law *law, const double *restrict norm,
@@ -78,12 +116,15 @@ static void scales(size_t n, const hb_sample_law *law, const double *restrict no
         for (size_t i = 0; i < n; i++) scale[i] = sqrt(scale_factor * sigma[i]);
 }
 
-static void scale_rows(size_t n, size_t d, const double *restrict g, const double *restrict scale,
-                       size_t stride, double *restrict z)
+/* g and z may be the same. */
+static void scale_rows(size_t n, size_t d, const double *g, const double *scale, size_t stride,
+                       double *z)
 {
-    for (size_t i = 0; i < n; i++) {
-        const double factor = scale[i];
-        for (size_t j = 0; j < d; j++) z[i * stride + j] = factor * g[i * d + j];
+    for (size_t i = 0; i < n; i++, g += d, z += stride) {
+        const vd factor = vd_set(scale[i]);
+        size_t j = 0;
+        for (; j + LANES <= d; j += LANES) vd_store(z + j, vd_mul(factor, vd_load(g + j)));
+        for (; j < d; j++) z[j] = scale[i] * g[j];
     }
 }
 
@@ -96,7 +137,7 @@ typedef struct planar_batch {
     vd square[BATCH / LANES];                            /* |z|^2 */
 } planar_batch;
 
-INLINE void planar_lengths(size_t vectors, const hb_sample_law *law, planar_batch *b, double *sigma)
+APART void planar_lengths(size_t vectors, const hb_sample_law *law, planar_batch *b, double *sigma)
 {
     const vd sigma_factor = vd_set(law->sigma_factor);
     for (size_t i = 0; i < vectors; i++, sigma += LANES) {
@@ -114,7 +155,7 @@ INLINE void planar_lengths(size_t vectors, const hb_sample_law *law, planar_batc
     }
 }
 
-INLINE void planar_directions(size_t vectors, const planar_batch *b, double *z)
+APART void planar_directions(size_t vectors, const planar_batch *b, double *z)
 {
     for (size_t i = 0; i < vectors; i++, z += 2 * LANES) {
         const vd length = flip(vd_sqrt(b->square[i]), b->normal[i][1]);
@@ -155,6 +196,7 @@ const hb_sample_kernels ISA_NAME(hb_sample_kernels) = {
     .row_products = row_products,
     .add = add,
     .add_squares = add_squares,
+    .inner_of_pairs = inner_of_pairs,
     .exponents = exponents,
     .scales = scales,
     .scale_rows = scale_rows,

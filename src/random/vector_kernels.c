@@ -38,20 +38,9 @@ INLINE int batch_next(batch *b)
 static void words(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, uint32_t *out)
 {
     batch b;
-    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);) {
-        for (size_t i = 0; i < b.count; i += LANES) {
-            uint64_t half[2][LANES];
-            vi_store(half[0], b.bits[i / LANES][0]);
-            vi_store(half[1], b.bits[i / LANES][1]);
-            for (size_t lane = 0; lane < LANES; lane++) {
-                uint32_t *to = out + 4 * (b.done + i + lane);
-                to[0] = (uint32_t)half[0][lane];
-                to[1] = (uint32_t)(half[0][lane] >> 32);
-                to[2] = (uint32_t)half[1][lane];
-                to[3] = (uint32_t)(half[1][lane] >> 32);
-            }
-        }
-    }
+    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);)
+        for (size_t i = 0; i < b.count; i += LANES)
+            vi_store_words(out + 4 * (b.done + i), b.bits[i / LANES][0], b.bits[i / LANES][1]);
 }
 
 static void uniform(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, double *out)
