@@ -116,13 +116,23 @@ static void scales(size_t n, const hb_sample_law *law, const double *restrict no
         for (size_t i = 0; i < n; i++) scale[i] = sqrt(scale_factor * sigma[i]);
 }
 
+enum { LONG_ROW = 64 }; /* doubles from which on it pays to reach whole cache lines first */
+
+/* Doubles from z to the next multiple of a vector's size. */
+INLINE size_t to_whole_vector(const double *z)
+{
+    return (LANES - (uintptr_t)z / sizeof *z % LANES) % LANES;
+}
+
 /* g and z may be the same. */
 static void scale_rows(size_t n, size_t d, const double *g, const double *scale, size_t stride,
                        double *z)
 {
     for (size_t i = 0; i < n; i++, g += d, z += stride) {
         const vd factor = vd_set(scale[i]);
+        const size_t head = d < LONG_ROW ? 0 : to_whole_vector(z);
         size_t j = 0;
+        for (; j < head; j++) z[j] = scale[i] * g[j];
         for (; j + LANES <= d; j += LANES) vd_store(z + j, vd_mul(factor, vd_load(g + j)));
         for (; j < d; j++) z[j] = scale[i] * g[j];
     }
@@ -140,10 +150,11 @@ typedef struct planar_batch {
 APART void planar_lengths(size_t vectors, const hb_sample_law *law, planar_batch *b, double *sigma)
 {
     const vd sigma_factor = vd_set(law->sigma_factor);
+    const int radial = law->radial;
     for (size_t i = 0; i < vectors; i++, sigma += LANES) {
         const vd u = unit_interval(b->normal[i][0]);
         const vd v = unit_interval(b->pair[i][0]), w = unit_interval(b->pair[i][1]);
-        if (law->radial) {
+        if (radial) {
             const vd uv = vd_mul(u, v), s = vd_mul(vd_mul(uv, w), sigma_factor);
             vd_store(sigma, s);
             b->square[i] = vd_mul(minus_two_log_of(uv), vd_add(s, s));
