@@ -2,8 +2,8 @@
  *
  * Batch 256, width 256, three hidden layers, 18 inputs (2 of space, 16 of log tau), 2 outputs: the
  * score network of the plane under denoising score matching. "products alone" calls dnnl_sgemm with
- * the sizes and the order of a step and does nothing else; "step" is forward, the loss's cotangent,
- * backward and Adam. Then the jets of the other losses, forward and backward, one output: values;
+ * the sizes and the order of a step, weights as they lie, and does nothing else; "step" is copies of the
+ * weights, forward, the loss's cotangent, backward and Adam. Then the jets of the other losses, forward and backward, one output: values;
  * two directions (energy head under DSM); two of space, tau and the Laplacian (Fokker-Planck);
  * twelve values for each of 64 anchors (heat ball); and the slope by reverse mode, whose products
  * are twice those of values. `bench_net step` stops after the step. */
@@ -39,6 +39,14 @@ typedef struct network {
     hb_adam_state state;
 } network;
 
+/* At a boundary of 64 bytes, as the library's own arrays are. */
+static float *floats(size_t n)
+{
+    float *memory = aligned_alloc(64, (n * sizeof *memory + 63) / 64 * 64);
+    if (!memory) exit(1);
+    return memory;
+}
+
 static float *normals(hb_context *context, uint64_t stream, size_t n)
 {
     float *x = bench_array(n, sizeof *x);
@@ -54,17 +62,17 @@ static network open_network(hb_context *context, int outputs, hb_net_jets jets, 
     must(context, hb_net_tape_create(context, n.net, &jets, rows, &n.tape));
     n.parameters = hb_net_parameters(n.net);
     n.stacked = (size_t)hb_net_channels(&jets) * rows;
-    n.p = bench_array(n.parameters, sizeof(float));
+    n.p = floats(n.parameters);
     must(context, hb_net_initialise(context, n.net, 1, 1, n.p));
-    n.gradient = bench_array(n.parameters, sizeof(float));
+    n.gradient = floats(n.parameters);
     n.x = normals(context, 2, n.stacked * INPUTS);
     n.y = normals(context, 3, n.stacked * (size_t)outputs);
     n.y_bar = normals(context, 4, n.stacked * (size_t)outputs);
     hb_adam_settings_default(&n.settings);
     n.settings.steps = 1000000;
-    n.state.first = bench_array(n.parameters, sizeof(float));
-    n.state.second = bench_array(n.parameters, sizeof(float));
-    n.state.average = bench_array(n.parameters, sizeof(float));
+    n.state.first = floats(n.parameters);
+    n.state.second = floats(n.parameters);
+    n.state.average = floats(n.parameters);
     return n;
 }
 
