@@ -86,6 +86,7 @@ static void close_network(network *n)
 
 static void forward_backward(network *n)
 {
+    must(n->context, hb_net_prepare(n->context, n->net, n->p));
     must(n->context, hb_net_forward(n->tape, n->p, n->rows, n->x, n->y));
     must(n->context, hb_net_backward(n->tape, n->p, n->y_bar, n->gradient, NULL));
 }
@@ -159,6 +160,7 @@ static void run_passes(workload *w)
 static void run_slope(workload *w)
 {
     network *n = &w->n;
+    must(n->context, hb_net_prepare(n->context, n->net, n->p));
     must(n->context, hb_net_slope(w->slopes, n->p, n->rows, n->x, n->y, w->slope));
     must(n->context, hb_net_slope_backward(w->slopes, n->p, NULL, w->slope_bar, n->gradient));
 }
