@@ -38,6 +38,7 @@ static const double CLOSE = 1e-7;      /* a Newton step that is the last, over s
 static const double DROP = 34;         /* of ln h, beyond which ends do not count */
 static const double MOST_BENT = 0.8;   /* of pi^2: 2 T^2 max(-Q'') */
 static const double BESIDE = 6;        /* deviations of a bridge from its way */
+static const double SOFTER = 0.3;      /* of Q'' above 0, in the clock */
 static const double MOST_ANSWER = 8;   /* |a| */
 static const double UNRESOLVED = 0.02; /* of the start, where it counts */
 
@@ -136,6 +137,59 @@ static void keep_way(hb_lead *l, search *f, int j)
     lay_way(l, l->x, l->end[j], bend, place, l->velocity[j]);
     for (int t = 0; t < TIMES; t++)
         l->way[j][t] = (hb_lead_node){.place = place[t], .bend = bend[t]};
+}
+
+/* ---- the clock of what is beside a way ---- */
+
+/* c' = 1/f^2, f'' = 2 Q''(m) f, f = 1 at both ends, as a cubic spline whose second derivative is 0 at the ends; without Q''
+ * where that is not above 0 everywhere. The matrix is that of the way. */
+static void set_clock(hb_lead *l, search *f, int j)
+{
+    double pace[TIMES], jerk[TIMES] = {0}, pivot[TIMES], clock = 0;
+    int good = 1;
+    memset(f->move, 0, sizeof f->move);
+    f->move[1] += 0.5 / lag_of(l, 0);
+    f->move[LAGS - 1] += 0.5 / lag_of(l, LAGS - 1);
+    solve(f);
+    f->move[0] = f->move[LAGS] = 1;
+    for (int t = 0; t < TIMES; t++) pace[t] = 1 / (f->move[t] * f->move[t]);
+    for (int t = 1; t < LAGS; t++) {
+        const double h = lag_of(l, t - 1), g = lag_of(l, t);
+        pivot[t] = (h + g) / 3 - (t > 1 ? h * h / 36 / pivot[t - 1] : 0);
+        jerk[t] = (pace[t + 1] - pace[t]) / g - (pace[t] - pace[t - 1]) / h -
+                  (t > 1 ? h / 6 / pivot[t - 1] * jerk[t - 1] : 0);
+    }
+    for (int t = LAGS - 1; t > 0; t--)
+        jerk[t] = (jerk[t] - lag_of(l, t) / 6 * jerk[t + 1]) / pivot[t];
+    for (int t = 0; t < LAGS; t++) {
+        const double h = lag_of(l, t), bow = h * h / 6 * (jerk[t] + jerk[t + 1]);
+        for (int k = 1; k < 4; k++) {
+            const double b = k / 4.0, a = 1 - b;
+            good &= a * pace[t] + b * pace[t + 1] +
+                        h * h / 6 * ((a * a * a - a) * jerk[t] + (b * b * b - b) * jerk[t + 1]) >
+                    0.2 * fmin(pace[t], pace[t + 1]);
+        }
+        good &= isfinite(bow);
+    }
+    for (int t = 0; t < TIMES; t++) {
+        hb_lead_node *node = &l->way[j][t];
+        node->pace = good ? pace[t] : 1;
+        node->jerk = good ? jerk[t] : 0;
+        node->clock = clock;
+        node->surge = 0;
+        if (t == LAGS) {
+            const double h = lag_of(l, t - 1);
+            if (good)
+                node->surge = (pace[t] - pace[t - 1]) / h + h / 6 * (jerk[t - 1] + 2 * jerk[t]);
+            break;
+        }
+        if (good)
+            node->surge = (pace[t + 1] - pace[t]) / lag_of(l, t) -
+                          lag_of(l, t) / 6 * (2 * jerk[t] + jerk[t + 1]);
+        const double h = lag_of(l, t);
+        clock +=
+            good ? h * (0.5 * (pace[t] + pace[t + 1]) - h * h / 24 * (jerk[t] + jerk[t + 1])) : h;
+    }
 }
 
 /* int of the product of two derivatives, each linear in its own, by Gauss's rule with three nodes: exact. */
@@ -353,6 +407,12 @@ static void find_answers(const hb_lead *l, double *answer)
 static void move_way(hb_lead *l, search *f, int j, double answer)
 {
     double twist[TIMES], tangent[TIMES];
+    for (int t = 0; t < TIMES; t++) {
+        const double bend = l->way[j][t].twist;
+        f->values[3 * t + 2] = bend > 0 ? SOFTER * bend : bend;
+    }
+    if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
+    set_clock(l, f, j);
     for (int t = 0; t < TIMES; t++) f->values[3 * t + 2] = l->way[j][t].twist;
     if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
     memset(f->move, 0, sizeof f->move);

@@ -7,16 +7,17 @@
 enum {
     HB_LEAD_CELLS = 48, /* between ends */
     HB_LEAD_ENDS = HB_LEAD_CELLS + 1,
-    HB_LEAD_LAGS = 48, /* between times */
+    HB_LEAD_LAGS = 64, /* between times */
     HB_LEAD_TIMES = HB_LEAD_LAGS + 1,
     HB_LEAD_FINE = 16 /* pieces of a cell, for the density of ends */
 };
 
-/* A way m at one time s, and k = dm/dx: how it moves with x. */
+/* A way m at one time s, k = dm/dx: how it moves with x, and the clock c of what bridges leave it by. */
 typedef struct hb_lead_node {
-    double place, bend;     /* m, m'' */
-    double tangent, twist;  /* k, k'' */
-    double sink, sink_rise; /* Q(m), k Q'(m) */
+    double place, bend;              /* m, m'' */
+    double tangent, twist;           /* k, k'' */
+    double sink, sink_rise;          /* Q(m), k Q'(m) */
+    double clock, pace, surge, jerk; /* c, c', c'', c''' */
 } hb_lead_node;
 
 /* Ways between ends are mixed: (1 - w) m_j + w m_(j+1), and so are k and what stands for Q(m) in the sums. */

@@ -35,27 +35,6 @@ size_t hb_march_combs(double uniform, double again)
     return k < HB_MARCH_COMBS ? (size_t)k : HB_MARCH_COMBS;
 }
 
-/* ---- one bridge ---- */
-
-void hb_march_look(size_t d, double t, const double *normals, hb_march_sights *s, double *to)
-{
-    size_t j = s->n;
-    while (j > 1 && s->time[j - 1] > t) j--;
-    if (j == s->n) j--; /* t is the end but for rounding */
-    const double before = s->time[j - 1], after = s->time[j], wide = after - before;
-    const double share = wide > 0 ? (t - before) / wide : 0;
-    const double root = sqrt(fmax(2 * share * (after - t), 0));
-    for (size_t k = 0; k < d; k++)
-        to[k] =
-            s->place[j - 1][k] + share * (s->place[j][k] - s->place[j - 1][k]) + root * normals[k];
-    memmove(s->time + j + 1, s->time + j, (s->n - j) * sizeof *s->time);
-    memmove((void *)(s->place + j + 1), (const void *)(s->place + j),
-            (s->n - j) * sizeof *s->place);
-    s->time[j] = t;
-    s->place[j] = to;
-    s->n++;
-}
-
 /* ---- the series ---- */
 
 /* e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j) for the pivot p = X[pivot], and its derivative, added to value and slope. */
@@ -94,6 +73,16 @@ double hb_march_series(size_t d, size_t K, const double *X, const double *dX, do
         add_pivot(d, K, X, dX, pivot, q, &value, slope, work);
     for (size_t j = 0; j < d; j++) slope[j] /= value;
     return value / (double)(K + 1);
+}
+
+double hb_march_series_about(size_t d, size_t K, const double *X, const double *dX, double q,
+                             double *slope, double *work)
+{
+    double value = 0;
+    memset(slope, 0, d * sizeof *slope);
+    add_pivot(d, K, X, dX, 0, q, &value, slope, work);
+    for (size_t j = 0; j < d; j++) slope[j] /= value;
+    return value;
 }
 
 void hb_march_store(hb_walk_block *b, size_t k, double size, double value, const double *slope)

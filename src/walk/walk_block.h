@@ -47,7 +47,7 @@ typedef struct hb_walk_plan {
         end; // (2, d), march: mean and variance of the ends; NULL: those of a free walk. Led: the range of ends
 } hb_walk_plan;
 
-enum { HB_MARCH_POINTS = 16 };
+enum { HB_MARCH_POINTS = 16, HB_LED_POINTS = 32 };
 
 /* Full frames are no larger where walks are led to a point. */
 enum { HB_WALK_BRIDGE_DIM = 12 };

@@ -24,18 +24,26 @@
 
 #include <string.h>
 
-enum { USE_END, USE_TIME, USE_PLACE }; /* of uniforms */
-enum { MOST_ROWS = HB_MARCH_COMBS * HB_MARCH_POINTS };
+enum { USE_PLACE, USE_COMBS, USE_PAIR }; /* of uniforms */
+enum { POINTS = HB_LED_POINTS };
 
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.1;
+static const double AGAIN = 1.5; /* share of walks that have a comb, over the deviation of p */
+static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that share */
 
 /* The ends of a block, and what is known of a walk before its bridge is. */
 typedef struct led_end {
     size_t cell;
     double share; /* of the next way */
-    double y, node, answer;
+    double y, node;
+    double clock; /* c(T) */
 } led_end;
+
+/* X without what is the same for all combs, and dX likewise, as sums over points in equal steps of r. */
+typedef struct led_part {
+    double X, dX;
+} led_part;
 
 struct hb_led {
     hb_lead lead;
@@ -43,11 +51,13 @@ struct hb_led {
     double y[HB_WALK_BLOCK], log_start[HB_WALK_BLOCK], start_slope[HB_WALK_BLOCK];
     double F[HB_WALK_BLOCK], line[2 * HB_WALK_BLOCK], line_F[2 * HB_WALK_BLOCK];
     double uniforms[HB_WALK_BLOCK], combs[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
-    double Z[HB_MARCH_POINTS + 2][HB_WALK_BLOCK]; /* at 0, at the points, at T */
-    double time[HB_MARCH_POINTS + 2][HB_WALK_BLOCK];
-    double log_weight[HB_WALK_BLOCK], sum[HB_WALK_BLOCK], slope[HB_WALK_BLOCK]; /* X_0, dX_0 */
+    double Y[POINTS + 1][HB_WALK_BLOCK], clock[POINTS + 1][HB_WALK_BLOCK]; /* Z sqrt(c'), c */
+    led_part part[POINTS + 1][HB_WALK_BLOCK];
+    double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK];
+    led_part sum[HB_WALK_BLOCK]; /* p, dp */
     double x[HB_WALK_BLOCK], values[2 * HB_WALK_BLOCK];
-    double more_Z[MOST_ROWS], more_clock[MOST_ROWS], more_x[MOST_ROWS], more_values[2 * MOST_ROWS];
+    double more_Y[HB_MARCH_COMBS * POINTS], more_x[HB_MARCH_COMBS * POINTS],
+        more_values[2 * HB_MARCH_COMBS * POINTS], more_normals[POINTS];
 };
 
 hb_status hb_led_create(hb_walk_block *b)
@@ -141,25 +151,37 @@ static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
         const double a = low + e->share * (high - low);
         const size_t beside = e->cell + (e->share > 0.5);
         e->node = l->end[beside];
-        w->log_weight[i] += w->log_start[i] + 0.5 * l->rise[beside] - 0.5 * log(4 * M_PI * l->T) -
+        const hb_lead_node *one = l->way[e->cell], *two = l->way[e->cell + 1];
+        const double v = 1 - e->share, first = v * one->pace + e->share * two->pace;
+        const double last = v * one[HB_LEAD_LAGS].pace + e->share * two[HB_LEAD_LAGS].pace;
+        e->clock = v * one[HB_LEAD_LAGS].clock + e->share * two[HB_LEAD_LAGS].clock;
+        w->log_weight[i] += w->log_start[i] + 0.5 * l->rise[beside] -
+                            0.5 * log(4 * M_PI * e->clock) + 0.25 * log(first * last) -
                             mix_products(l->speed, l->speed_next, l->speed_next, e);
         b->slope[offset + i] = 0.5 * l->drift + a * (w->start_slope[i] - 0.5 * w->F[i]) +
                                (high - low) / cell -
                                mix_products(l->turn, l->turn_up, l->turn_down, e);
-        w->sum[i] = mix(l->sink, e);
-        w->slope[i] = mix(l->sink_rise, e);
+        w->sum[i] = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
     }
     return HB_OK;
 }
 
 /* ---- one point of a comb ---- */
 
-/* The way of an end at r of the clock, mixed. */
-static hb_lead_node way_at(const hb_lead *l, const led_end *e, double r, double s)
+/* What a walk sees at one time. */
+typedef struct sight {
+    double place, bend, tangent, twist, sink, sink_rise; /* of the way, mixed */
+    double clock, root, pull;                            /* c, c'^(-1/2), q */
+    double weight;                                       /* ds */
+} sight;
+
+/* At r of the clock of a comb of M points. */
+static sight see(const hb_lead *l, const led_end *e, double r, double M)
 {
     const size_t t = r < 1 ? (size_t)(r * HB_LEAD_LAGS) : HB_LEAD_LAGS - 1;
+    const double s = l->T * r * r * (3 - 2 * r);
     const double h = l->time[t + 1] - l->time[t], b = (s - l->time[t]) / h, a = 1 - b;
-    const double ca = (a * a * a - a) * h * h / 6, cb = (b * b * b - b) * h * h / 6;
+    const double h6 = h * h / 6, ca = (a * a - 1) * a * h6, cb = (b * b - 1) * b * h6;
     const hb_lead_node *one = l->way[e->cell] + t, *two = l->way[e->cell + 1] + t;
     const double v = 1 - e->share, w = e->share;
     hb_lead_node here, next;
@@ -167,69 +189,90 @@ static hb_lead_node way_at(const hb_lead *l, const led_end *e, double r, double 
     (here.field = v * one[0].field + w * two[0].field,                                             \
      next.field = v * one[1].field + w * two[1].field)
     MIX(place), MIX(bend), MIX(tangent), MIX(twist), MIX(sink), MIX(sink_rise);
+    MIX(clock), MIX(pace), MIX(jerk);
 #undef MIX
-    return (hb_lead_node){
+    const double pace = a * here.pace + b * next.pace + ca * here.jerk + cb * next.jerk;
+    const double rise = (next.pace - here.pace) / h +
+                        h / 6 * ((1 - 3 * a * a) * here.jerk + (3 * b * b - 1) * next.jerk);
+    const double jerk = a * here.jerk + b * next.jerk, share = 1 / pace, bow = rise * share;
+    return (sight){
         .place = a * here.place + b * next.place + ca * here.bend + cb * next.bend,
         .bend = a * here.bend + b * next.bend,
         .tangent = a * here.tangent + b * next.tangent + ca * here.twist + cb * next.twist,
         .twist = a * here.twist + b * next.twist,
         .sink = a * here.sink + b * next.sink,
-        .sink_rise = a * here.sink_rise + b * next.sink_rise};
+        .sink_rise = a * here.sink_rise + b * next.sink_rise,
+        .clock = here.clock + h * (here.pace * b * (1 - 0.5 * b) + next.pace * 0.5 * b * b +
+                                   h6 * (here.jerk * (a * a * (0.5 - 0.25 * a * a) - 0.25) +
+                                         next.jerk * b * b * (0.25 * b * b - 0.5))),
+        .root = sqrt(share),
+        .pull = 0.375 * bow * bow - 0.25 * jerk * share,
+        .weight = l->T * 6 * r * (1 - r) / M};
 }
 
-static double time_of(double T, double r)
+/* What Q and Q' at m + Z stand for. */
+static led_part part_of(const sight *at, double Z, const double *value)
 {
-    return T * r * r * (3 - 2 * r);
+    return (led_part){at->weight * (value[0] - 0.5 * (at->bend + at->pull * Z) * Z - at->sink),
+                      at->weight * (at->tangent * value[1] - 0.5 * at->twist * Z - at->sink_rise)};
 }
 
-/* T - s */
-static double left_of(double T, double r)
+/* ---- the guess ---- */
+
+/* At time number t of the table. */
+static sight see_node(const hb_lead *l, const led_end *e, size_t t, double M)
 {
-    return T * (1 - r) * (1 - r) * (1 + 2 * r);
+    const hb_lead_node *one = l->way[e->cell] + t, *two = l->way[e->cell + 1] + t;
+    const double v = 1 - e->share, w = e->share, r = (double)t / HB_LEAD_LAGS;
+#define MIXED(field) (v * one->field + w * two->field)
+    const double share = 1 / MIXED(pace), bow = MIXED(surge) * share;
+    return (sight){.place = MIXED(place),
+                   .bend = MIXED(bend),
+                   .tangent = MIXED(tangent),
+                   .twist = MIXED(twist),
+                   .sink = MIXED(sink),
+                   .sink_rise = MIXED(sink_rise),
+                   .clock = MIXED(clock),
+                   .root = sqrt(share),
+                   .pull = 0.375 * bow * bow - 0.25 * MIXED(jerk) * share,
+                   .weight = l->T * 6 * r * (1 - r) / M};
+#undef MIXED
 }
 
-/* ds of a point of the comb. */
-static double weight_of(const hb_walk_block *b, double r)
-{
-    return b->shared.tau * 6 * r * (1 - r) / b->plan->points;
-}
-
-/* A value of Q and Q' at m + Z, into X and dX. */
-static void add_point(double weight, const hb_lead_node *way, double Z, const double *value,
-                      double *X, double *dX)
-{
-    *X += weight * (value[0] - 0.5 * way->bend * Z - way->sink);
-    *dX += weight * (way->tangent * value[1] - 0.5 * way->twist * Z - way->sink_rise);
-}
-
-/* ---- the first comb ---- */
-
-static hb_status first_comb(hb_walk_block *b, size_t offset, size_t n)
+/* Bridges at M - 1 fixed times, and p, the trapezoid rule there. */
+static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
 {
     struct hb_led *w = b->led;
-    const double T = b->shared.tau;
     const size_t M = (size_t)b->plan->points;
-    hb_lead_node way[HB_WALK_BLOCK];
-    memset(w->Z[0], 0, n * sizeof(double));
-    memset(w->time[0], 0, n * sizeof(double));
-    hb_march_uniforms(b, USE_TIME, offset, n, w->uniforms);
-    for (size_t row = 1; row <= M; row++) {
+    sight at[HB_WALK_BLOCK];
+    memset(w->Y[0], 0, n * sizeof(double));
+    memset(w->clock[0], 0, n * sizeof(double));
+    memset(w->rough, 0, n * sizeof(double));
+    memset(w->part[0], 0, n * sizeof(led_part));
+    memset(w->part[M], 0, n * sizeof(led_part));
+    memset(w->Y[M], 0, n * sizeof(double));
+    for (size_t i = 0; i < n; i++) w->clock[M][i] = w->end[i].clock;
+    for (size_t row = 1; row < M; row++) {
         hb_march_normals(b, row, offset, n, 1, w->normals);
         for (size_t i = 0; i < n; i++) {
-            const double r = ((double)(row - 1) + w->uniforms[i]) / (double)M;
-            const double s = time_of(T, r), before = w->time[row - 1][i];
-            const double left = left_of(T, r), share = left / (T - before);
-            w->time[row][i] = s;
-            w->Z[row][i] =
-                share * w->Z[row - 1][i] + sqrt(2 * (s - before) * share) * w->normals[i];
-            way[i] = way_at(&w->lead, w->end + i, r, s);
-            w->x[i] = way[i].place + w->Z[row][i];
+            const led_end *e = w->end + i;
+            at[i] = see_node(&w->lead, e, row * HB_LEAD_LAGS / M, (double)M);
+            const double before = w->clock[row - 1][i];
+            const double share = (e->clock - at[i].clock) / (e->clock - before);
+            w->clock[row][i] = at[i].clock;
+            w->Y[row][i] =
+                share * w->Y[row - 1][i] + sqrt(2 * (at[i].clock - before) * share) * w->normals[i];
+            w->x[i] = at[i].place + at[i].root * w->Y[row][i];
         }
         HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, n, w->x, w->values));
         for (size_t i = 0; i < n; i++) {
-            const double r = ((double)(row - 1) + w->uniforms[i]) / (double)M;
-            add_point(weight_of(b, r), way + i, w->Z[row][i], w->values + 2 * i, w->sum + i,
-                      w->slope + i);
+            const double Z = at[i].root * w->Y[row][i], ds = at[i].weight;
+            const double force = w->values[2 * i + 1] - 0.5 * at[i].bend - at[i].pull * Z;
+            const led_part part = part_of(at + i, Z, w->values + 2 * i);
+            w->part[row][i] = part;
+            w->sum[i].X += part.X;
+            w->sum[i].dX += part.dX;
+            w->rough[i] += ds * ds * ds * force * force;
         }
     }
     return HB_OK;
@@ -252,61 +295,85 @@ static hb_status add_pairs(hb_walk_block *b, size_t n)
     struct hb_led *w = b->led;
     for (size_t i = 0; i < n; i++) place_pair(w->end + i, w->uniforms[i], w->line + 2 * i);
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * n, w->line, w->line_F));
-    for (size_t i = 0; i < n; i++) w->sum[i] += pair_part(w->end + i, w->line_F + 2 * i);
+    for (size_t i = 0; i < n; i++) w->sum[i].X += pair_part(w->end + i, w->line_F + 2 * i);
     return HB_OK;
 }
 
-/* ---- further combs of a walk ---- */
+/* ---- combs of a walk ---- */
 
-static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, double *pairs)
+/* The known places beside one that is at `uniform` of every step: of earlier combs, or -1: those of the guess. */
+static void find_beside(int combs, const double *uniforms, double uniform, int *before, int *after)
 {
-    struct hb_led *w = b->led;
-    const double T = b->shared.tau;
-    const size_t M = (size_t)b->plan->points;
-    static const double NONE = 0;
-    hb_march_sights s = {.n = 0};
-    for (size_t row = 0; row <= M; row++) {
-        s.time[s.n] = w->time[row][i];
-        s.place[s.n++] = w->Z[row] + i;
-    }
-    s.time[s.n] = T;
-    s.place[s.n++] = &NONE;
-    for (size_t c = 0, at = 0; c < combs; c++) {
-        double uniform;
-        hb_march_uniforms(b, HB_MARCH_USES_MORE + c, offset + i, 1, &uniform);
-        hb_march_normals(b, HB_MARCH_USES_MORE + c, offset + i, 1, M, w->normals);
-        place_pair(w->end + i, uniform, pairs + 2 * c);
-        for (size_t k = 0; k < M; k++, at++) {
-            w->more_clock[at] = ((double)k + uniform) / (double)M;
-            hb_march_look(1, time_of(T, w->more_clock[at]), w->normals + k, &s, w->more_Z + at);
-        }
+    *before = *after = -1;
+    for (int c = 0; c < combs; c++) {
+        const double u = uniforms[c];
+        if (u <= uniform && (*before < 0 || u > uniforms[*before])) *before = c;
+        if (u > uniform && (*after < 0 || u < uniforms[*after])) *after = c;
     }
 }
 
-static hb_status finish_more(hb_walk_block *b, size_t offset, size_t i, size_t combs)
+/* One comb of walk i; its sights and places go behind those of the earlier ones. */
+static void place_comb(hb_walk_block *b, size_t offset, size_t i, int comb, double *uniforms,
+                       sight *at)
 {
     struct hb_led *w = b->led;
-    const size_t M = (size_t)b->plan->points, rows = combs * M;
-    const led_end *e = w->end + i;
-    double X[HB_MARCH_COMBS + 1] = {w->sum[i]}, dX[HB_MARCH_COMBS + 1] = {w->slope[i]};
-    double pairs[2 * HB_MARCH_COMBS], F[2 * HB_MARCH_COMBS], work[HB_MARCH_COMBS + 2], slope;
-    hb_lead_node way[MOST_ROWS];
-    place_more(b, offset, i, combs, pairs);
-    for (size_t k = 0; k < rows; k++) {
-        way[k] = way_at(&w->lead, e, w->more_clock[k], time_of(b->shared.tau, w->more_clock[k]));
-        w->more_x[k] = way[k].place + w->more_Z[k];
+    const size_t M = (size_t)b->plan->points, first = (size_t)comb * M;
+    const uint64_t use = HB_MARCH_USES_MORE + (uint64_t)comb;
+    int before, after;
+    hb_march_uniforms(b, use, offset + i, 1, uniforms + comb);
+    hb_march_normals(b, use, offset + i, 1, M, w->more_normals);
+    find_beside(comb, uniforms, uniforms[comb], &before, &after);
+    for (size_t k = 0; k < M; k++) {
+        const size_t row = first + k, low = (size_t)before * M + k, high = (size_t)after * M + k;
+        const double start = before < 0 ? w->clock[k][i] : at[low].clock;
+        const double end = after < 0 ? w->clock[k + 1][i] : at[high].clock;
+        const double from = before < 0 ? w->Y[k][i] : w->more_Y[low];
+        const double to = after < 0 ? w->Y[k + 1][i] : w->more_Y[high];
+        at[row] = see(&w->lead, w->end + i, ((double)k + uniforms[comb]) / (double)M, (double)M);
+        const double share = hb_walk_most(at[row].clock - start, 0) / (end - start);
+        const double variance = 2 * share * hb_walk_most(end - at[row].clock, 0);
+        w->more_Y[row] = from + share * (to - from) + sqrt(variance) * w->more_normals[k];
+        w->more_x[row] = at[row].place + at[row].root * w->more_Y[row];
     }
-    HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, rows, w->more_x, w->more_values));
-    HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * combs, pairs, F));
-    for (size_t c = 1, k = 0; c <= combs; c++) {
-        X[c] = mix(w->lead.sink, e) + pair_part(e, F + 2 * (c - 1));
-        dX[c] = mix(w->lead.sink_rise, e);
-        for (size_t j = 0; j < M; j++, k++)
-            add_point(weight_of(b, w->more_clock[k]), way + k, w->more_Z[k], w->more_values + 2 * k,
-                      X + c, dX + c);
+}
+
+/* X_c = p + the comb of what the trapezoid rule does not see. */
+static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, double *X,
+                           double *dX)
+{
+    struct hb_led *w = b->led;
+    const size_t M = (size_t)b->plan->points;
+    double uniforms[HB_MARCH_COMBS];
+    sight at[HB_MARCH_COMBS * POINTS];
+    for (int c = 0; c < (int)K; c++) place_comb(b, offset, i, c, uniforms, at);
+    HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, K * M, w->more_x, w->more_values));
+    for (size_t c = 0, row = 0; c < K; c++) {
+        const double u = uniforms[c];
+        X[1 + c] = X[0];
+        dX[1 + c] = dX[0];
+        for (size_t k = 0; k < M; k++, row++) {
+            const led_part part =
+                part_of(at + row, at[row].root * w->more_Y[row], w->more_values + 2 * row);
+            const led_part *low = &w->part[k][i], *high = &w->part[k + 1][i];
+            X[1 + c] += part.X - (1 - u) * low->X - u * high->X;
+            dX[1 + c] += part.dX - (1 - u) * low->dX - u * high->dX;
+        }
     }
-    const double value = hb_march_series(1, combs, X, dX, b->plan->again, &slope, work);
-    hb_march_store(b, offset + i, w->log_weight[i] - w->sum[i], value, &slope);
+    return HB_OK;
+}
+
+static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
+{
+    struct hb_led *w = b->led;
+    const double q = fmin(fmax(AGAIN * sqrt(w->rough[i] / 3), LEAST_AGAIN), MOST_AGAIN);
+    const size_t K = hb_march_combs(w->combs[i], q);
+    double X[HB_MARCH_COMBS + 1] = {w->sum[i].X}, dX[HB_MARCH_COMBS + 1] = {w->sum[i].dX};
+    double work[HB_MARCH_COMBS + 2], slope = -dX[0], value = 1;
+    if (K > 0) {
+        HB_TRY(run_combs(b, offset, i, K, X, dX));
+        value = hb_march_series_about(1, K, X, dX, q, &slope, work);
+    }
+    hb_march_store(b, offset + i, w->log_weight[i] - X[0], value, &slope);
     return HB_OK;
 }
 
@@ -314,20 +381,13 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
 {
     struct hb_led *w = b->led;
     HB_TRY(hb_lead_build(b->context, &b->shared, *x0, b->plan->end, &w->lead));
-    hb_march_uniforms(b, USE_END, offset, n, w->combs);
+    hb_march_uniforms(b, USE_COMBS, offset, n, w->combs);
+    hb_march_uniforms(b, USE_PAIR, offset, n, w->uniforms);
     draw_ends(b, offset, n);
     HB_TRY(weigh_ends(b, offset, n));
-    HB_TRY(first_comb(b, offset, n));
+    HB_TRY(guess(b, offset, n));
     HB_TRY(add_pairs(b, n));
-    for (size_t i = 0; i < n; i++) {
-        const size_t combs = hb_march_combs(w->combs[i], b->plan->again);
-        if (combs > 0) {
-            HB_TRY(finish_more(b, offset, i, combs));
-            continue;
-        }
-        w->slope[i] = -w->slope[i];
-        hb_march_store(b, offset + i, w->log_weight[i] - w->sum[i], 1, w->slope + i);
-    }
+    for (size_t i = 0; i < n; i++) HB_TRY(finish(b, offset, i));
     *steps += (double)n * (WALK_COST + POINT_COST * b->plan->points);
     return HB_OK;
 }

@@ -29,6 +29,7 @@
 #include <string.h>
 
 enum { MOST_POINTS = HB_MARCH_POINTS };
+enum { MOST_SEEN = (HB_MARCH_COMBS + 1) * MOST_POINTS + 2 };
 enum { USE_END, USE_TIME }; /* of uniforms */
 
 static const double PLAIN = 0.1; /* of the walks end in N(x, 2T) */
@@ -68,7 +69,7 @@ hb_status hb_march_create(hb_walk_block *b)
     HB_TRY(hb_allocate(b->context, 1, sizeof(struct hb_march), &memory));
     struct hb_march *m = memset(memory, 0, sizeof *m);
     b->march = m;
-    m->rows = n > HB_MARCH_SEEN ? n : HB_MARCH_SEEN;
+    m->rows = n > MOST_SEEN ? n : MOST_SEEN;
     const size_t rows = m->rows;
     return HB_WORKSPACE(
         b->context, &m->work, HB_ARRAY(m->seen, (MOST_POINTS + 2) * n * d),
@@ -306,7 +307,14 @@ static hb_status first_comb(hb_walk_block *b, const double *x0, size_t offset, s
 
 /* ---- further combs on the same bridge ---- */
 
-static void look_back(const hb_walk_block *b, size_t i, const double *y, hb_march_sights *s)
+/* The times and places that one walk is seen at, rising. */
+typedef struct sights {
+    size_t n;
+    double time[MOST_SEEN];
+    const double *place[MOST_SEEN];
+} sights;
+
+static void look_back(const hb_walk_block *b, size_t i, const double *y, sights *s)
 {
     const struct hb_march *m = b->march;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
@@ -319,6 +327,26 @@ static void look_back(const hb_walk_block *b, size_t i, const double *y, hb_marc
     s->place[s->n++] = y + i * d;
 }
 
+/* A place at time t between those that are known, which it joins. */
+static void look(size_t d, double t, const double *normals, sights *s, double *to)
+{
+    size_t j = s->n;
+    while (j > 1 && s->time[j - 1] > t) j--;
+    if (j == s->n) j--; /* t is the end but for rounding */
+    const double before = s->time[j - 1], after = s->time[j], wide = after - before;
+    const double share = wide > 0 ? (t - before) / wide : 0;
+    const double root = sqrt(fmax(2 * share * (after - t), 0));
+    for (size_t k = 0; k < d; k++)
+        to[k] =
+            s->place[j - 1][k] + share * (s->place[j][k] - s->place[j - 1][k]) + root * normals[k];
+    memmove(s->time + j + 1, s->time + j, (s->n - j) * sizeof *s->time);
+    memmove((void *)(s->place + j + 1), (const void *)(s->place + j),
+            (s->n - j) * sizeof *s->place);
+    s->time[j] = t;
+    s->place[j] = to;
+    s->n++;
+}
+
 /* The points of all further combs of walk i into rows `at` .. of m->more. */
 static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, const double *y,
                        size_t at)
@@ -326,7 +354,7 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
     struct hb_march *m = b->march;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
     const double h = b->shared.tau / (double)M;
-    hb_march_sights s;
+    sights s;
     look_back(b, i, y, &s);
     for (size_t c = 0; c < combs; c++) {
         double uniform;
@@ -334,7 +362,7 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
         hb_march_normals(b, HB_MARCH_USES_MORE + c, offset + i, 1, M * d, m->normals);
         for (size_t k = 0; k < M; k++, at++) {
             m->more_time[at] = ((double)k + uniform) * h;
-            hb_march_look(d, m->more_time[at], m->normals + k * d, &s, m->more + at * d);
+            look(d, m->more_time[at], m->normals + k * d, &s, m->more + at * d);
         }
     }
 }
