@@ -52,12 +52,12 @@ struct hb_led {
     double F[HB_WALK_BLOCK], line[2 * HB_WALK_BLOCK], line_F[2 * HB_WALK_BLOCK];
     double uniforms[HB_WALK_BLOCK], combs[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
     double Y[POINTS + 1][HB_WALK_BLOCK], clock[POINTS + 1][HB_WALK_BLOCK]; /* Z sqrt(c'), c */
-    led_part part[POINTS + 1][HB_WALK_BLOCK];
-    double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK];
-    led_part sum[HB_WALK_BLOCK]; /* p, dp */
-    double x[HB_WALK_BLOCK], values[2 * HB_WALK_BLOCK];
-    double more_Y[HB_MARCH_COMBS * POINTS], more_x[HB_MARCH_COMBS * POINTS],
-        more_values[2 * HB_MARCH_COMBS * POINTS], more_normals[POINTS];
+    led_part part[POINTS + 1][HB_WALK_BLOCK][2];                           /* of Z and of -Z */
+    double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK][2];
+    led_part sum[HB_WALK_BLOCK][2]; /* p, dp */
+    double x[HB_WALK_BLOCK][2], values[HB_WALK_BLOCK][2][2];
+    double more_Y[HB_MARCH_COMBS * POINTS], more_x[HB_MARCH_COMBS * POINTS][2],
+        more_values[HB_MARCH_COMBS * POINTS][2][2], more_normals[POINTS];
 };
 
 hb_status hb_led_create(hb_walk_block *b)
@@ -161,7 +161,7 @@ static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
         b->slope[offset + i] = 0.5 * l->drift + a * (w->start_slope[i] - 0.5 * w->F[i]) +
                                (high - low) / cell -
                                mix_products(l->turn, l->turn_up, l->turn_down, e);
-        w->sum[i] = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
+        w->sum[i][0] = w->sum[i][1] = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
     }
     return HB_OK;
 }
@@ -239,6 +239,21 @@ static sight see_node(const hb_lead *l, const led_end *e, size_t t, double M)
 #undef MIXED
 }
 
+/* The deviation of what the rule misses between two points is about F ds^(3/2), F the slope of what stands in X. */
+static void add_row(struct hb_led *w, size_t i, size_t row, const sight *at)
+{
+    const double cube = at->weight * at->weight * at->weight;
+    for (int side = 0; side < 2; side++) {
+        const double Z = (side ? -at->root : at->root) * w->Y[row][i], *value = w->values[i][side];
+        const double slope = value[1] - 0.5 * at->bend - at->pull * Z;
+        const led_part part = part_of(at, Z, value);
+        w->part[row][i][side] = part;
+        w->sum[i][side].X += part.X;
+        w->sum[i][side].dX += part.dX;
+        w->rough[i][side] += cube * slope * slope;
+    }
+}
+
 /* Bridges at M - 1 fixed times, and p, the trapezoid rule there. */
 static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
 {
@@ -247,9 +262,9 @@ static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
     sight at[HB_WALK_BLOCK];
     memset(w->Y[0], 0, n * sizeof(double));
     memset(w->clock[0], 0, n * sizeof(double));
-    memset(w->rough, 0, n * sizeof(double));
-    memset(w->part[0], 0, n * sizeof(led_part));
-    memset(w->part[M], 0, n * sizeof(led_part));
+    memset(w->rough, 0, n * sizeof *w->rough);
+    memset(w->part[0], 0, n * sizeof *w->part[0]);
+    memset(w->part[M], 0, n * sizeof *w->part[M]);
     memset(w->Y[M], 0, n * sizeof(double));
     for (size_t i = 0; i < n; i++) w->clock[M][i] = w->end[i].clock;
     for (size_t row = 1; row < M; row++) {
@@ -262,18 +277,11 @@ static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
             w->clock[row][i] = at[i].clock;
             w->Y[row][i] =
                 share * w->Y[row - 1][i] + sqrt(2 * (at[i].clock - before) * share) * w->normals[i];
-            w->x[i] = at[i].place + at[i].root * w->Y[row][i];
+            w->x[i][0] = at[i].place + at[i].root * w->Y[row][i];
+            w->x[i][1] = at[i].place - at[i].root * w->Y[row][i];
         }
-        HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, n, w->x, w->values));
-        for (size_t i = 0; i < n; i++) {
-            const double Z = at[i].root * w->Y[row][i], ds = at[i].weight;
-            const double force = w->values[2 * i + 1] - 0.5 * at[i].bend - at[i].pull * Z;
-            const led_part part = part_of(at + i, Z, w->values + 2 * i);
-            w->part[row][i] = part;
-            w->sum[i].X += part.X;
-            w->sum[i].dX += part.dX;
-            w->rough[i] += ds * ds * ds * force * force;
-        }
+        HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * n, w->x[0], w->values[0][0]));
+        for (size_t i = 0; i < n; i++) add_row(w, i, row, at + i);
     }
     return HB_OK;
 }
@@ -295,7 +303,11 @@ static hb_status add_pairs(hb_walk_block *b, size_t n)
     struct hb_led *w = b->led;
     for (size_t i = 0; i < n; i++) place_pair(w->end + i, w->uniforms[i], w->line + 2 * i);
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * n, w->line, w->line_F));
-    for (size_t i = 0; i < n; i++) w->sum[i].X += pair_part(w->end + i, w->line_F + 2 * i);
+    for (size_t i = 0; i < n; i++) {
+        const double rise = pair_part(w->end + i, w->line_F + 2 * i);
+        w->sum[i][0].X += rise;
+        w->sum[i][1].X += rise;
+    }
     return HB_OK;
 }
 
@@ -333,47 +345,71 @@ static void place_comb(hb_walk_block *b, size_t offset, size_t i, int comb, doub
         const double share = hb_walk_most(at[row].clock - start, 0) / (end - start);
         const double variance = 2 * share * hb_walk_most(end - at[row].clock, 0);
         w->more_Y[row] = from + share * (to - from) + sqrt(variance) * w->more_normals[k];
-        w->more_x[row] = at[row].place + at[row].root * w->more_Y[row];
+        w->more_x[row][0] = at[row].place + at[row].root * w->more_Y[row];
+        w->more_x[row][1] = at[row].place - at[row].root * w->more_Y[row];
     }
 }
 
-/* X_c = p + the comb of what the trapezoid rule does not see. */
-static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, double *X,
-                           double *dX)
+/* Of one side. X_c = p + the comb of what the trapezoid rule does not see. */
+typedef struct led_side {
+    double X[HB_MARCH_COMBS + 1], dX[HB_MARCH_COMBS + 1];
+} led_side;
+
+static void add_comb(struct hb_led *w, size_t i, size_t M, double uniform, const sight *at,
+                     size_t first, int side, double *X, double *dX)
+{
+    for (size_t k = 0; k < M; k++) {
+        const sight *here = at + first + k;
+        const double Z = (side ? -here->root : here->root) * w->more_Y[first + k];
+        const led_part part = part_of(here, Z, w->more_values[first + k][side]);
+        const led_part *low = &w->part[k][i][side], *high = &w->part[k + 1][i][side];
+        *X += part.X - (1 - uniform) * low->X - uniform * high->X;
+        *dX += part.dX - (1 - uniform) * low->dX - uniform * high->dX;
+    }
+}
+
+static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, led_side *sides)
 {
     struct hb_led *w = b->led;
     const size_t M = (size_t)b->plan->points;
     double uniforms[HB_MARCH_COMBS];
     sight at[HB_MARCH_COMBS * POINTS];
     for (int c = 0; c < (int)K; c++) place_comb(b, offset, i, c, uniforms, at);
-    HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, K * M, w->more_x, w->more_values));
-    for (size_t c = 0, row = 0; c < K; c++) {
-        const double u = uniforms[c];
-        X[1 + c] = X[0];
-        dX[1 + c] = dX[0];
-        for (size_t k = 0; k < M; k++, row++) {
-            const led_part part =
-                part_of(at + row, at[row].root * w->more_Y[row], w->more_values + 2 * row);
-            const led_part *low = &w->part[k][i], *high = &w->part[k + 1][i];
-            X[1 + c] += part.X - (1 - u) * low->X - u * high->X;
-            dX[1 + c] += part.dX - (1 - u) * low->dX - u * high->dX;
+    HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * K * M, w->more_x[0],
+                                w->more_values[0][0]));
+    for (size_t c = 0; c < K; c++)
+        for (int side = 0; side < 2; side++) {
+            led_side *s = sides + side;
+            s->X[1 + c] = s->X[0];
+            s->dX[1 + c] = s->dX[0];
+            add_comb(w, i, M, uniforms[c], at, c * M, side, s->X + 1 + c, s->dX + 1 + c);
         }
-    }
     return HB_OK;
 }
 
+/* The mean of both sides. */
 static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
 {
     struct hb_led *w = b->led;
-    const double q = fmin(fmax(AGAIN * sqrt(w->rough[i] / 3), LEAST_AGAIN), MOST_AGAIN);
+    const double rough = hb_walk_most(w->rough[i][0], w->rough[i][1]);
+    const double q = fmin(fmax(AGAIN * sqrt(rough / 3), LEAST_AGAIN), MOST_AGAIN);
     const size_t K = hb_march_combs(w->combs[i], q);
-    double X[HB_MARCH_COMBS + 1] = {w->sum[i].X}, dX[HB_MARCH_COMBS + 1] = {w->sum[i].dX};
-    double work[HB_MARCH_COMBS + 2], slope = -dX[0], value = 1;
-    if (K > 0) {
-        HB_TRY(run_combs(b, offset, i, K, X, dX));
-        value = hb_march_series_about(1, K, X, dX, q, &slope, work);
+    led_side sides[2];
+    double work[HB_MARCH_COMBS + 2], value = 0, slope = 0;
+    for (int k = 0; k < 2; k++) {
+        sides[k].X[0] = w->sum[i][k].X;
+        sides[k].dX[0] = w->sum[i][k].dX;
     }
-    hb_march_store(b, offset + i, w->log_weight[i] - X[0], value, &slope);
+    if (K > 0) HB_TRY(run_combs(b, offset, i, K, sides));
+    const double least = hb_walk_least(sides[0].X[0], sides[1].X[0]);
+    for (int k = 0; k < 2; k++) {
+        double own = -sides[k].dX[0], part = 0.5 * exp(least - sides[k].X[0]);
+        if (K > 0) part *= hb_march_series_about(1, K, sides[k].X, sides[k].dX, q, &own, work);
+        value += part;
+        slope += part == 0 ? 0 : part * own;
+    }
+    slope /= value;
+    hb_march_store(b, offset + i, w->log_weight[i] - least, value, &slope);
     return HB_OK;
 }
 
