@@ -277,8 +277,8 @@ static hb_status weigh_ways(hb_lead *l, search *f)
         l->sink[j] = 0;
         for (int t = 0; t < TIMES; t++) {
             l->way[j][t].sink = values[3 * t];
-            l->way[j][t].sink_rise = values[3 * t + 1]; /* times k, when that is known */
-            l->way[j][t].twist = values[3 * t + 2];
+            l->way[j][t].slope = values[3 * t + 1];
+            l->way[j][t].curvature = values[3 * t + 2];
             l->sink[j] += part_of(l, t) * values[3 * t];
         }
         bends_of(l, j, bend);
@@ -311,7 +311,7 @@ static hb_status lay_ways(hb_context *context, const hb_walk_problem *shared, do
     l->low = low;
     l->high = high;
     l->T = shared->tau;
-    l->built = 0;
+    l->aimed = 0;
     place_times(l);
     for (int j = 0; j < ENDS; j++) l->end[j] = low + (high - low) * j / HB_LEAD_CELLS;
     HB_TRY(find_ways(l, &f));
@@ -380,11 +380,10 @@ double hb_lead_end(const hb_lead *l, double uniform, size_t *cell, double *share
 /* ---- how ways move with x ---- */
 
 /* a at the ends. */
-static void find_answers(const hb_lead *l, double *answer)
+static void find_answers(const hb_lead *l, const double *c, double *answer)
 {
-    double c[ENDS], left[FINE], right = 0, mean = 0;
+    double left[FINE], right = 0, mean = 0;
     const double piece = (l->high - l->low) / (FINE - 1);
-    for (int j = 0; j < ENDS; j++) c[j] = 0.5 * l->velocity[j][0];
     for (int k = 0; k < FINE; k++)
         mean += piece * (k == 0 || k == FINE - 1 ? 0.5 : 1) * l->density[k] * fine_value(c, k);
     left[0] = 0;
@@ -403,32 +402,40 @@ static void find_answers(const hb_lead *l, double *answer)
     }
 }
 
-/* k along way j, with the matrix of that way. */
-static void move_way(hb_lead *l, search *f, int j, double answer)
+/* The matrix of way j, with `softer` of Q'' where that is above 0. */
+static void take_matrix(const hb_lead *l, search *f, int j, double softer)
 {
-    double twist[TIMES], tangent[TIMES];
     for (int t = 0; t < TIMES; t++) {
-        const double bend = l->way[j][t].twist;
-        f->values[3 * t + 2] = bend > 0 ? SOFTER * bend : bend;
+        const double bend = l->way[j][t].curvature;
+        f->values[3 * t + 2] = bend > 0 ? softer * bend : bend;
     }
     if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
-    set_clock(l, f, j);
-    for (int t = 0; t < TIMES; t++) f->values[3 * t + 2] = l->way[j][t].twist;
-    if (isnan(eliminate(l, f, 1, -INFINITY))) eliminate(l, f, 1, 0);
+}
+
+/* k, from 1 to answer, at the times of the way whose matrix is there, in f->move. */
+static void find_tangent(const hb_lead *l, search *f, double answer)
+{
     memset(f->move, 0, sizeof f->move);
     f->move[1] += 0.5 / lag_of(l, 0);
     f->move[LAGS - 1] += 0.5 * answer / lag_of(l, LAGS - 1);
     solve(f);
     f->move[0] = 1;
     f->move[LAGS] = answer;
-    for (int t = 0; t < TIMES; t++) twist[t] = 2 * l->way[j][t].twist * f->move[t];
+}
+
+static void move_way(hb_lead *l, search *f, int j, double answer)
+{
+    double twist[TIMES], tangent[TIMES];
+    take_matrix(l, f, j, 1);
+    find_tangent(l, f, answer);
+    for (int t = 0; t < TIMES; t++) twist[t] = 2 * l->way[j][t].curvature * f->move[t];
     lay_way(l, 1, answer, twist, tangent, l->tangent_velocity[j]);
     l->sink_rise[j] = 0;
     for (int t = 0; t < TIMES; t++) {
         hb_lead_node *node = &l->way[j][t];
         node->tangent = tangent[t];
         node->twist = twist[t];
-        node->sink_rise *= tangent[t];
+        node->sink_rise = tangent[t] * node->slope;
         l->sink_rise[j] += part_of(l, t) * node->sink_rise;
     }
 }
@@ -450,21 +457,32 @@ static void turn_ways(hb_lead *l)
     }
 }
 
-hb_status hb_lead_build(hb_context *context, const hb_walk_problem *shared, double x,
-                        const double *range, hb_lead *l)
+hb_status hb_lead_lay(hb_context *context, const hb_walk_problem *shared, double x,
+                      const double *range, hb_lead *l)
 {
-    double answer[ENDS] = {0};
-    if (l->built && l->x == x && l->low == range[0] && l->high == range[1]) return HB_OK;
-    HB_TRY(lay_ways(context, shared, x, range[0], range[1], l));
-    if (!shared->place) {
-        HB_TRY(find_density(context, shared, l));
-        find_answers(l, answer);
-    }
     search f = {.context = context, .shared = shared};
+    if (l->aimed && l->x == x && l->low == range[0] && l->high == range[1]) return HB_OK;
+    HB_TRY(lay_ways(context, shared, x, range[0], range[1], l));
+    for (int j = 0; j < ENDS; j++) {
+        take_matrix(l, &f, j, SOFTER);
+        set_clock(l, &f, j);
+        move_way(l, &f, j, 0);
+    }
+    turn_ways(l);
+    return hb_gauge_formula_drift(context, shared->gauge, 1, &x, &l->drift);
+}
+
+hb_status hb_lead_aim(hb_context *context, const hb_walk_problem *shared, hb_lead *l,
+                      const double *c)
+{
+    search f = {.context = context, .shared = shared};
+    double answer[ENDS];
+    l->aimed = 1;
+    if (shared->place) return HB_OK;
+    HB_TRY(find_density(context, shared, l));
+    find_answers(l, c, answer);
     for (int j = 0; j < ENDS; j++) move_way(l, &f, j, answer[j]);
     turn_ways(l);
-    HB_TRY(hb_gauge_formula_drift(context, shared->gauge, 1, &x, &l->drift));
-    l->built = 1;
     return HB_OK;
 }
 
@@ -579,7 +597,7 @@ hb_status hb_lead_range(hb_context *context, const hb_walk_problem *shared, doub
         return HB_OK;
     HB_TRY(find_range(context, shared, x, lead, range, fit));
     if (!*fit) return HB_OK;
-    HB_TRY(hb_lead_build(context, shared, x, range, lead));
+    HB_TRY(lay_ways(context, shared, x, range[0], range[1], lead));
     HB_TRY(is_convex(context, shared, lead, fit));
     return shared->place ? HB_OK : is_seen(context, shared, lead, fit);
 }

@@ -18,11 +18,12 @@ typedef struct hb_lead_node {
     double tangent, twist;           /* k, k'' */
     double sink, sink_rise;          /* Q(m), k Q'(m) */
     double clock, pace, surge, jerk; /* c, c', c'', c''' */
+    double slope, curvature;         /* Q'(m), Q''(m) */
 } hb_lead_node;
 
 /* Ways between ends are mixed: (1 - w) m_j + w m_(j+1), and so are k and what stands for Q(m) in the sums. */
 typedef struct hb_lead {
-    int built;
+    int aimed;
     double x, low, high, T;
     double time[HB_LEAD_TIMES]; /* T r^2 (3 - 2r), r in equal steps */
     hb_lead_node way[HB_LEAD_ENDS][HB_LEAD_TIMES];
@@ -36,7 +37,7 @@ typedef struct hb_lead {
     double drift;                                     /* F(x) */
     double density[HB_LEAD_CELLS * HB_LEAD_FINE + 1]; /* of ends, linear in between */
     double below[HB_LEAD_CELLS * HB_LEAD_FINE + 1];   /* its integral */
-    double log_target[HB_LEAD_ENDS];              /* ln of what it should be, up to a constant */
+    double log_target[HB_LEAD_ENDS];              /* ln h - ln u0 at the ends, up to a constant */
     double velocity[HB_LEAD_ENDS][HB_LEAD_TIMES]; /* m' */
     double tangent_velocity[HB_LEAD_ENDS][HB_LEAD_TIMES]; /* k' */
     double log_width[HB_LEAD_ENDS];                       /* ln E[e^{-int Q'' Z^2/2}] */
@@ -45,9 +46,12 @@ typedef struct hb_lead {
 /* range[2]: the ends that count for x; *fit: 0 where ways may be many, or the start is none that is known well enough. */
 hb_status hb_lead_range(hb_context *context, const hb_walk_problem *shared, double x, hb_lead *lead,
                         double *range, int *fit);
-/* The ways from x; nothing is done where they are there already. */
-hb_status hb_lead_build(hb_context *context, const hb_walk_problem *shared, double x,
-                        const double *range, hb_lead *lead);
+/* The ways from x, with k = 0 at their ends, and log_target; nothing is done where they are aimed already. */
+hb_status hb_lead_lay(hb_context *context, const hb_walk_problem *shared, double x,
+                      const double *range, hb_lead *lead);
+/* h from log_target, which may have been mended; k, with c[HB_LEAD_ENDS], the parts of d ln K/dx that depend on ends. */
+hb_status hb_lead_aim(hb_context *context, const hb_walk_problem *shared, hb_lead *lead,
+                      const double *c);
 
 /* An end for a uniform number: its cell, its share of the next way, and the density there. */
 double hb_lead_end(const hb_lead *lead, double uniform, size_t *cell, double *share,

@@ -25,12 +25,16 @@
 #include <string.h>
 
 enum { USE_PLACE, USE_COMBS, USE_PAIR }; /* of uniforms */
-enum { POINTS = HB_LED_POINTS };
+enum { POINTS = HB_LED_POINTS, SCOUTS = 32, SCOUT_POINTS = 32 };
 
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.1;
-static const double AGAIN = 1.5; /* share of walks that have a comb, over the deviation of p */
+/* Share of walks that have a comb, over the deviation of p; of the score's in that. */
+static const double AGAIN = 1.5, SCORE_SHARE = 0.1;
 static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that share */
+
+static const double SCOUTED = 12; /* ln of the largest h over that of ends which scouts go to */
+static const uint64_t SCOUT_SEED = UINT64_C(0x5c007e4d95a1b3f7);
 
 /* The ends of a block, and what is known of a walk before its bridge is. */
 typedef struct led_end {
@@ -55,7 +59,7 @@ struct hb_led {
     led_part part[POINTS + 1][HB_WALK_BLOCK][2];                           /* of Z and of -Z */
     double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK][2];
     led_part sum[HB_WALK_BLOCK][2]; /* p, dp */
-    double x[HB_WALK_BLOCK][2], values[HB_WALK_BLOCK][2][2];
+    double x[HB_WALK_BLOCK][2], values[HB_WALK_BLOCK][2][3];
     double more_Y[HB_MARCH_COMBS * POINTS], more_x[HB_MARCH_COMBS * POINTS][2],
         more_values[HB_MARCH_COMBS * POINTS][2][2], more_normals[POINTS];
 };
@@ -137,6 +141,20 @@ static hb_status start_density(hb_walk_block *b, size_t n)
     return status;
 }
 
+/* What only the way to an end tells: ln of W but for e^{-X}, u0 and h, with V at the node beside it; p without its points. */
+static double weigh_way(const hb_lead *l, led_end *e, led_part *sum)
+{
+    const hb_lead_node *one = l->way[e->cell], *two = l->way[e->cell + 1];
+    const double v = 1 - e->share, first = v * one->pace + e->share * two->pace;
+    const double last = v * one[HB_LEAD_LAGS].pace + e->share * two[HB_LEAD_LAGS].pace;
+    const size_t beside = e->cell + (e->share > 0.5);
+    e->node = l->end[beside];
+    e->clock = v * one[HB_LEAD_LAGS].clock + e->share * two[HB_LEAD_LAGS].clock;
+    *sum = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
+    return 0.5 * l->rise[beside] + 0.25 * log(first * last) - 0.5 * log(4 * M_PI * e->clock) -
+           mix_products(l->speed, l->speed_next, l->speed_next, e);
+}
+
 /* All of W but e^{-X}, and of its derivative but dX, into b->slope; what X and dX have in common. */
 static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
 {
@@ -149,19 +167,11 @@ static hb_status weigh_ends(hb_walk_block *b, size_t offset, size_t n)
         const double cell = l->end[e->cell + 1] - l->end[e->cell];
         const double low = answer_of(l, e->cell), high = answer_of(l, e->cell + 1);
         const double a = low + e->share * (high - low);
-        const size_t beside = e->cell + (e->share > 0.5);
-        e->node = l->end[beside];
-        const hb_lead_node *one = l->way[e->cell], *two = l->way[e->cell + 1];
-        const double v = 1 - e->share, first = v * one->pace + e->share * two->pace;
-        const double last = v * one[HB_LEAD_LAGS].pace + e->share * two[HB_LEAD_LAGS].pace;
-        e->clock = v * one[HB_LEAD_LAGS].clock + e->share * two[HB_LEAD_LAGS].clock;
-        w->log_weight[i] += w->log_start[i] + 0.5 * l->rise[beside] -
-                            0.5 * log(4 * M_PI * e->clock) + 0.25 * log(first * last) -
-                            mix_products(l->speed, l->speed_next, l->speed_next, e);
+        w->log_weight[i] += w->log_start[i] + weigh_way(l, e, w->sum[i]);
+        w->sum[i][1] = w->sum[i][0];
         b->slope[offset + i] = 0.5 * l->drift + a * (w->start_slope[i] - 0.5 * w->F[i]) +
                                (high - low) / cell -
                                mix_products(l->turn, l->turn_up, l->turn_down, e);
-        w->sum[i][0] = w->sum[i][1] = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
     }
     return HB_OK;
 }
@@ -242,6 +252,7 @@ static sight see_node(const hb_lead *l, const led_end *e, size_t t, double M)
 /* The deviation of what the rule misses between two points is about F ds^(3/2), F the slope of what stands in X. */
 static void add_row(struct hb_led *w, size_t i, size_t row, const sight *at)
 {
+    const double share = SCORE_SHARE * 2 * w->lead.T;
     const double cube = at->weight * at->weight * at->weight;
     for (int side = 0; side < 2; side++) {
         const double Z = (side ? -at->root : at->root) * w->Y[row][i], *value = w->values[i][side];
@@ -250,7 +261,8 @@ static void add_row(struct hb_led *w, size_t i, size_t row, const sight *at)
         w->part[row][i][side] = part;
         w->sum[i][side].X += part.X;
         w->sum[i][side].dX += part.dX;
-        w->rough[i][side] += cube * slope * slope;
+        const double bend = at->tangent * value[2] - 0.5 * at->twist;
+        w->rough[i][side] += cube * (slope * slope + share * bend * bend);
     }
 }
 
@@ -280,7 +292,7 @@ static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
             w->x[i][0] = at[i].place + at[i].root * w->Y[row][i];
             w->x[i][1] = at[i].place - at[i].root * w->Y[row][i];
         }
-        HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * n, w->x[0], w->values[0][0]));
+        HB_TRY(hb_gauge_formula_line(b->context, b->shared.gauge, 2 * n, w->x[0], w->values[0][0]));
         for (size_t i = 0; i < n; i++) add_row(w, i, row, at + i);
     }
     return HB_OK;
@@ -413,10 +425,118 @@ static hb_status finish(hb_walk_block *b, size_t offset, size_t i)
     return HB_OK;
 }
 
+/* ---- scouts ---- */
+
+/* Ends whose h is not small. */
+static hb_status find_active(hb_walk_block *b, size_t *active, size_t *n)
+{
+    struct hb_led *w = b->led;
+    const hb_lead *l = &w->lead;
+    double top = -INFINITY;
+    memcpy(w->y, l->end, sizeof l->end);
+    HB_TRY(start_density(b, HB_LEAD_ENDS));
+    for (size_t j = 0; j < HB_LEAD_ENDS; j++)
+        top = hb_walk_most(top, l->log_target[j] + w->log_start[j]);
+    *n = 0;
+    for (size_t j = 0; j < HB_LEAD_ENDS; j++)
+        if (l->log_target[j] + w->log_start[j] > top - SCOUTED) active[(*n)++] = j;
+    return HB_OK;
+}
+
+/* Walks that end at `end`, from number `first`, in the block: ln of the mean of their weights, and that of -dX. */
+static void ask(const struct hb_led *w, size_t first, double *log_mean, double *slope)
+{
+    double least = INFINITY, sum = 0, slopes = 0;
+    for (size_t i = first; i < first + SCOUTS; i++)
+        for (int side = 0; side < 2; side++) least = hb_walk_least(least, w->sum[i][side].X);
+    for (size_t i = first; i < first + SCOUTS; i++)
+        for (int side = 0; side < 2; side++) {
+            const double weight = exp(least - w->sum[i][side].X);
+            sum += weight;
+            slopes -= weight * w->sum[i][side].dX;
+        }
+    *log_mean = log(sum / (2 * SCOUTS)) - least;
+    *slope = slopes / sum;
+}
+
+/* Means over neighbours: scouts are few. */
+static void smooth(size_t n, double *list)
+{
+    double before = n > 0 ? list[0] : 0;
+    for (size_t k = 0; k < n; k++) {
+        const double here = list[k], after = k + 1 < n ? list[k + 1] : here;
+        list[k] = 0.25 * (before + 2 * here + after);
+        before = here;
+    }
+}
+
+/* Laplace's ln K and its slope, and by how much those of scouts differ at the ends where these go; between such ends and
+ * beyond, those of the nearest. */
+static void mend(hb_lead *l, const size_t *active, size_t n, const double *log_gap,
+                 const double *slope_gap, double *c)
+{
+    for (size_t j = 0, k = 0; j < HB_LEAD_ENDS && n > 0; j++) {
+        while (k + 1 < n && active[k + 1] <= j) k++;
+        l->log_target[j] += log_gap[k];
+        c[j] += slope_gap[k];
+    }
+}
+
+/* A few walks to each end that counts, by the rule without its combs, from draws of their own: h and k are better with
+ * what they find, and any are right. */
+static hb_status scout(hb_walk_block *b, double *c)
+{
+    struct hb_led *w = b->led;
+    hb_lead *l = &w->lead;
+    const hb_walk_plan plan = {.points = SCOUT_POINTS}, *other = b->plan;
+    const uint64_t seed = b->seed, first = b->first;
+    double log_gap[HB_LEAD_ENDS], slope_gap[HB_LEAD_ENDS], way[HB_LEAD_ENDS];
+    size_t active[HB_LEAD_ENDS], n;
+    for (size_t j = 0; j < HB_LEAD_ENDS; j++) c[j] = 0.5 * l->velocity[j][0];
+    if (b->shared.place) return HB_OK;
+    HB_TRY(find_active(b, active, &n));
+    b->plan = &plan, b->seed = SCOUT_SEED, b->first = 0;
+    const size_t together = HB_WALK_BLOCK / SCOUTS;
+    hb_status status = HB_OK;
+    for (size_t from = 0; from < n && status == HB_OK; from += together) {
+        const size_t count = n - from < together ? n - from : together;
+        for (size_t k = 0; k < count; k++)
+            for (size_t i = k * SCOUTS; i < (k + 1) * SCOUTS; i++) {
+                const size_t j = active[from + k], last = j + 1 == HB_LEAD_ENDS;
+                w->end[i] = (led_end){.cell = j - last, .share = (double)last, .y = l->end[j]};
+                way[from + k] = weigh_way(l, w->end + i, w->sum[i]);
+                w->sum[i][1] = w->sum[i][0];
+            }
+        status = guess(b, from * SCOUTS, count * SCOUTS);
+        for (size_t k = from; k < from + count; k++) {
+            const size_t j = active[k];
+            double log_mean, slope;
+            ask(w, (k - from) * SCOUTS, &log_mean, &slope);
+            log_gap[k] = way[k] + log_mean - l->log_target[j];
+            slope_gap[k] = slope - l->turn[j] - c[j];
+        }
+    }
+    b->plan = other, b->seed = seed, b->first = first;
+    smooth(n, log_gap);
+    smooth(n, slope_gap);
+    if (status == HB_OK) mend(l, active, n, log_gap, slope_gap, c);
+    return status;
+}
+
+static hb_status find_lead(hb_walk_block *b, double x0)
+{
+    hb_lead *l = &b->led->lead;
+    double c[HB_LEAD_ENDS];
+    HB_TRY(hb_lead_lay(b->context, &b->shared, x0, b->plan->end, l));
+    if (l->aimed) return HB_OK;
+    HB_TRY(scout(b, c));
+    return hb_lead_aim(b->context, &b->shared, l, c);
+}
+
 static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n, double *steps)
 {
     struct hb_led *w = b->led;
-    HB_TRY(hb_lead_build(b->context, &b->shared, *x0, b->plan->end, &w->lead));
+    HB_TRY(find_lead(b, *x0));
     hb_march_uniforms(b, USE_COMBS, offset, n, w->combs);
     hb_march_uniforms(b, USE_PAIR, offset, n, w->uniforms);
     draw_ends(b, offset, n);
