@@ -101,3 +101,35 @@ def test_a_point_far_from_every_particle(method):
     e2 = np.exp(-1.0)
     var = 0.3 * e2 + 1 - e2
     check(s, -0.5 * ((at**2).sum(1) / var + 4 * np.log(2 * np.pi * var)), -at / var)
+
+
+# ---- the grid's mesh and walls ----
+
+WELLS = {"drift": "x - x^3, -y", "noise": 1, "initial": "gaussian(mean=0, var=1)", "time": 0.5, "at": [[0.3, 0.2]]}
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"box": (3, -3)}, "box must be low and high of each axis"), ({"box": [[-3, 3]] * 3}, r"or \(2, 2\)"),
+    ({"box": (-3, np.nan)}, "each low below its high"), ({"points": 33}, "points is 33; it must be even"),
+    ({"points": 16}, "points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on method 'walk'"),
+    ({"points": 64, "method": "network"}, "points has no effect on method 'network'"),
+    ({"box": (1, 3)}, "box")])
+def test_meshes_and_walls_that_cannot_be(arguments, message):
+    with pytest.raises(heatball.Error, match=message):
+        heatball.solve(**{**WELLS, **arguments})
+
+
+def test_a_mesh_and_walls_are_of_the_grid():
+    with pytest.raises(heatball.Error, match="up to dimension 3; the problem has 4"):
+        heatball.solve("-x[i]", 1, "gaussian(mean=0, var=1)", 0.5, np.zeros((1, 4)), dim=4, box=(-3, 3))
+
+
+def test_given_walls_and_mesh():
+    """-x in the plane: with walls far out the answer is within its claim, and its error that of the mesh."""
+    truth = -0.5 * (0.3**2 + 0.2**2) / 0.5 - np.log(2 * np.pi * 0.5)
+    claims = []
+    for points in (32, 128):
+        s = heatball.solve("-x, -y", 1, "gaussian(mean=0, var=0.5)", 1, [[0.3, 0.2]], method="grid", points=points, box=[(-5, 5), (-6, 4)])
+        assert abs(s.log_density[0] - truth) <= s.log_density_se[0]
+        claims.append(s.log_density_se[0])
+    assert claims[1] < claims[0] / 10
