@@ -204,7 +204,7 @@ static int marches_of(const double *end, hb_walk_plan *plans)
 static int led_of(const double *range, hb_walk_plan *plans)
 {
     int n = 0;
-    for (int points = HB_LED_POINTS; points > 4; points /= 2)
+    for (int points = HB_LED_POINTS; points >= 16; points /= 2)
         plans[n++] = (hb_walk_plan){.way = HB_WALK_LED, .points = points, .end = range};
     return n;
 }

@@ -145,13 +145,12 @@ static hb_status start_density(hb_walk_block *b, size_t n)
 static double weigh_way(const hb_lead *l, led_end *e, led_part *sum)
 {
     const hb_lead_node *one = l->way[e->cell], *two = l->way[e->cell + 1];
-    const double v = 1 - e->share, first = v * one->pace + e->share * two->pace;
-    const double last = v * one[HB_LEAD_LAGS].pace + e->share * two[HB_LEAD_LAGS].pace;
+    const double v = 1 - e->share;
     const size_t beside = e->cell + (e->share > 0.5);
     e->node = l->end[beside];
     e->clock = v * one[HB_LEAD_LAGS].clock + e->share * two[HB_LEAD_LAGS].clock;
     *sum = (led_part){mix(l->sink, e), mix(l->sink_rise, e)};
-    return 0.5 * l->rise[beside] + 0.25 * log(first * last) - 0.5 * log(4 * M_PI * e->clock) -
+    return 0.5 * l->rise[beside] - 0.5 * log(4 * M_PI * e->clock) -
            mix_products(l->speed, l->speed_next, l->speed_next, e);
 }
 
