@@ -33,7 +33,7 @@
 /* Rows are made by tiles, whose coordinates stay in the core's own cache, and tiles by chunks, whose
  * rows are many enough that what is drawn once per row costs little. */
 enum {
-    TILE_DOUBLES = 4096,
+    TILE_DOUBLES = 8192,
     TILE_ROWS = 1024, /* at most */
     TILES_PER_CHUNK = 8,
     CHUNK_ROWS = 256,    /* at most, unless one tile has more */

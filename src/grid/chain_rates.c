@@ -37,10 +37,9 @@ static void read_strand(const hb_scheme *s, int axis, const hb_strand *strand,
         const double below = hb_mesh_cell(mesh, axis, (int)k),
                      above = hb_mesh_cell(mesh, axis, (int)k + 1);
         for (size_t r = 0; r < strand->width; r++) {
-            const size_t entry = strand->offset + k * strand->pad + r;
             const size_t i = strand->node + k * strand->step + r * strand->apart;
-            rates->up[axis][i] = s->gain_down[axis][entry] * above / below;
-            rates->down[axis][i] = s->gain_up[axis][entry] * below / above;
+            rates->up[axis][i] = s->gain_down[axis][i] * above / below;
+            rates->down[axis][i] = s->gain_up[axis][i] * below / above;
         }
     }
 }

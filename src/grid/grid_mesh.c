@@ -5,13 +5,10 @@
  * on an even mesh; a joint's cell is made of two halves, as a wall's is of one, so that the error of the
  * scheme stays even in the spacings.
  *
- * Everything that the scheme does runs along lines of nodes, and along a line elimination is one chain
- * of dependent operations. So HB_STRAND_WIDTH lines go side by side: a strand is copied into a small
- * array whose rows hold node k of all its lines, worked on there by whole vectors, and copied back. For
- * the last axis, whose lines are contiguous, the copy is a transposition; for the others rows are
- * contiguous already. Strands touch disjoint nodes, and are the tasks that threads share.
+ * A strand is up to HB_STRAND_WIDTH neighbouring lines along an axis. Strands of an axis touch disjoint nodes,
+ * and are the tasks that threads share.
  *
- * Must reproduce: gather and scatter of all strands of an axis give back the array. */
+ * Must reproduce: every node is in one strand of an axis. */
 #include "grid/grid_mesh.h"
 
 #include <math.h>
@@ -149,13 +146,6 @@ static size_t lines_together(const hb_mesh *mesh, int axis)
     return hb_mesh_stride(mesh, axis);
 }
 
-/* Lines with space up to whole vectors; a single line, as in one dimension, needs none. */
-static size_t padded(size_t together, size_t lines)
-{
-    if (together == 1) return 1;
-    return (lines + HB_STRAND_LANES - 1) / HB_STRAND_LANES * HB_STRAND_LANES;
-}
-
 static size_t strands_together(size_t lines)
 {
     return (lines + HB_STRAND_WIDTH - 1) / HB_STRAND_WIDTH;
@@ -176,60 +166,9 @@ hb_strand hb_mesh_strand(const hb_mesh *mesh, int axis, size_t index)
     const size_t step = hb_mesh_stride(mesh, axis), apart = step == 1 ? n : 1;
     return (hb_strand){.n = n,
                        .width = width,
-                       .pad = padded(lines, width),
                        .node = outer * lines * n + first * apart,
                        .step = step,
-                       .apart = apart,
-                       .offset = (outer * padded(lines, lines) + first) * n};
-}
-
-size_t hb_mesh_strand_entries(const hb_mesh *mesh, int axis)
-{
-    const size_t lines = lines_together(mesh, axis), n = (size_t)mesh->nodes[axis];
-    return mesh->size / (lines * n) * padded(lines, lines) * n + 2 * HB_STRAND_LANES;
-}
-
-size_t hb_mesh_strand_most(const hb_mesh *mesh)
-{
-    size_t most = 0;
-    for (int a = 0; a < mesh->dim; a++) {
-        const hb_strand first = hb_mesh_strand(mesh, a, 0);
-        if (first.n * first.pad > most) most = first.n * first.pad;
-    }
-    return most + 2 * HB_STRAND_LANES;
-}
-
-void hb_strand_gather(const hb_strand *s, const double *nodes, double *entries)
-{
-    const double *from = nodes + s->node;
-    const size_t n = s->n, pad = s->pad;
-    if (pad != s->width) memset(entries, 0, n * pad * sizeof(double));
-    if (s->apart == 1) {
-        for (size_t k = 0; k < n; k++)
-            memcpy(entries + k * pad, from + k * s->step, s->width * sizeof(double));
-        return;
-    }
-    for (size_t first = 0; first < n; first += HB_STRAND_LANES) {
-        const size_t end = first + HB_STRAND_LANES < n ? first + HB_STRAND_LANES : n;
-        for (size_t r = 0; r < s->width; r++)
-            for (size_t k = first; k < end; k++) entries[k * pad + r] = from[r * s->apart + k];
-    }
-}
-
-void hb_strand_scatter(const hb_strand *s, const double *entries, double *nodes)
-{
-    double *to = nodes + s->node;
-    const size_t n = s->n, pad = s->pad;
-    if (s->apart == 1) {
-        for (size_t k = 0; k < n; k++)
-            memcpy(to + k * s->step, entries + k * pad, s->width * sizeof(double));
-        return;
-    }
-    for (size_t first = 0; first < n; first += HB_STRAND_LANES) {
-        const size_t end = first + HB_STRAND_LANES < n ? first + HB_STRAND_LANES : n;
-        for (size_t r = 0; r < s->width; r++)
-            for (size_t k = first; k < end; k++) to[r * s->apart + k] = entries[k * pad + r];
-    }
+                       .apart = apart};
 }
 
 const char *hb_mesh_place_text(int dim, const double *x, size_t size, char *text)

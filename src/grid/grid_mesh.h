@@ -47,25 +47,17 @@ const char *hb_mesh_place_text(int dim, const double *x, size_t size, char *text
 /* ln of the integral of e^v over the box (the trapezoidal rule, which the scheme conserves). */
 double hb_mesh_log_mass(const hb_mesh *mesh, const double *v);
 
-/* Lines along an axis that are worked on side by side. In a strand's own arrays, entry k * pad + r is
- * node k of line r; `pad` is `width` rounded up to whole vectors, and what is beyond is 0. */
-enum { HB_STRAND_WIDTH = 32, HB_STRAND_LANES = 8 };
+/* Neighbouring lines along an axis. Node k of line r is node + k * step + r * apart. */
+enum { HB_STRAND_WIDTH = 32 };
 
 typedef struct hb_strand {
     size_t n;           /* nodes of a line */
-    size_t width, pad;  /* lines, and space for them */
+    size_t width;       /* lines */
     size_t node;        /* the first node of the first line */
     size_t step, apart; /* distance of two nodes of a line, and of two lines */
-    size_t offset;      /* of the strand's entries in an array of the axis */
 } hb_strand;
 
 size_t hb_mesh_strands(const hb_mesh *mesh, int axis);
 hb_strand hb_mesh_strand(const hb_mesh *mesh, int axis, size_t index);
-/* Entries of an array over all strands of an axis, and of the longest strand. */
-size_t hb_mesh_strand_entries(const hb_mesh *mesh, int axis);
-size_t hb_mesh_strand_most(const hb_mesh *mesh);
-/* Between an array over the nodes and the strand's own entries. */
-void hb_strand_gather(const hb_strand *strand, const double *nodes, double *entries);
-void hb_strand_scatter(const hb_strand *strand, const double *entries, double *nodes);
 
 #endif

@@ -299,9 +299,11 @@ double hb_grid_stationary_bytes(const hb_grid *grid)
     double most = 0;
     const int steps = takes_too_long(&grid->mesh[0]);
     for (int m = steps; m < HB_GRID_MESHES; m++)
-        most = fmax(most, hb_null_vector_bytes(&grid->mesh[m]) + hb_scheme_bytes(&grid->mesh[m]) +
+        most = fmax(most, hb_null_vector_bytes(&grid->mesh[m]) +
+                              hb_scheme_bytes(&grid->mesh[m], grid->context->threads) +
                               hb_chain_rates_bytes(&grid->mesh[m], grid->tensor));
     if (steps)
-        most = fmax(most, hb_stepper_bytes(&grid->mesh[0]) + hb_scheme_bytes(&grid->mesh[0]));
+        most = fmax(most, hb_stepper_bytes(&grid->mesh[0]) +
+                              hb_scheme_bytes(&grid->mesh[0], grid->context->threads));
     return most;
 }

@@ -3,33 +3,32 @@
  * J is that of the last rate: tails move by many units of v in a few steps and their weights are
  * exponentials of it, so that a Jacobian of an earlier step would not do; the lines are factored before
  * every solve. In d = 1 one elimination along the line is the solution. In d = 2, 3 let L = I - gamma J
- * along the last axis and P = the product of I - gamma J_a over the others. GMRES (Saad and Schultz,
+ * along axis 0 and P = the product of I - gamma J_a over the others. GMRES (Saad and Schultz,
  * SIAM J. Sci. Stat. Comput. 7, 1986) solves
  *     (I + C) y = P^-1 b,    x = L^-1 y,     I + C = P^-1 (I - gamma J) L^-1
- * where C = hb_scheme_change is of the size of the splitting error gamma^2 J_a J_b; one to three
+ * where C is of the size of the splitting error gamma^2 J_a J_b (scheme_lines.c); one to three
  * directions are enough. Inner products carry CVODE's weights w: <x, y> = sum w^2 x y. The directions
  * y_0, y_1, .. are kept orthogonal but not of length 1, which spares a pass, and so are s_k = L^-1 y_k,
- * which come with C y_k: the solution is a sum of them.
+ * which come with C y_k: the solution is a sum of them. The directions are float, numbers about them double.
  *
  * Must reproduce: in d = 1, x from (I - gamma J) x to rounding (tests/grid/test_grid_scheme.c). */
 #include "grid/krylov_solver.h"
 #include "base/context.h"
-#include "base/linear_algebra.h"
 #include "base/memory.h"
 
 #include <cvode/cvode.h>
 #include <math.h>
 #include <string.h>
 
-enum { MOST = HB_KRYLOV_MOST, LANES = 8, BLOCK = 1024 };
+enum { MOST = HB_KRYLOV_MOST };
 
 typedef struct krylov {
     hb_context *context;
     hb_scheme *scheme;
     void *cvode;
     const double *weights;           /* CVODE's, set before each solve */
-    double *y[MOST + 1];             // (size) orthogonal directions
-    double *s[MOST];                 // (size) L^-1 y
+    float *y[MOST + 1];              // (size) orthogonal directions
+    float *s[MOST];                  // (size) L^-1 y
     double square[MOST + 1];         /* <y, y> */
     double H[MOST + 1][MOST];        /* Hessenberg matrix of I + C, rotated to a triangle */
     double cosine[MOST], sine[MOST]; /* of the rotations */
@@ -39,45 +38,9 @@ typedef struct krylov {
     hb_workspace work;
 } krylov;
 
-/* ---- passes over the arrays ------------------------------------------------------------------- */
-
-/* <x, y> in LANES interleaved sums. */
-static double inner_product(size_t n, const double *w, const double *x, const double *y)
+static hb_directions directions_of(const krylov *s, double *products)
 {
-    const size_t whole = n / LANES * LANES;
-    double sums[LANES] = {0}, total = 0;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t l = 0; l < LANES; l++) sums[l] += w[i + l] * x[i + l] * (w[i + l] * y[i + l]);
-    for (size_t i = whole; i < n; i++) total += w[i] * x[i] * (w[i] * y[i]);
-    for (int l = 0; l < LANES; l++) total += sums[l];
-    return total;
-}
-
-/* products[j] = <y_k, y_j>, j = 0 .. k; block by block, so that memory is read once. */
-static void inner_products(const krylov *s, int k, double *products)
-{
-    memset(products, 0, (size_t)(k + 1) * sizeof *products);
-    for (size_t i = 0; i < s->size; i += BLOCK) {
-        const size_t n = s->size - i < BLOCK ? s->size - i : BLOCK;
-        for (int j = 0; j <= k; j++)
-            products[j] += inner_product(n, s->weights + i, s->y[k] + i, s->y[j] + i);
-    }
-}
-
-/* y_k -= sum of factors_j y_j, j < k. */
-static void orthogonalise(krylov *s, int k)
-{
-    double *restrict x = s->y[k];
-    for (int j = 0; j < k; j++) {
-        const double factor = s->factors[j], *restrict y = s->y[j];
-        for (size_t i = 0; i < s->size; i++) x[i] -= factor * y[i];
-    }
-}
-
-/* x = sum of factors_j s_j, j < used. */
-static void add_up(const krylov *s, int used, double *restrict x)
-{
-    for (int j = 0; j < used; j++) hb_axpy(s->size, s->factors[j], s->s[j], x);
+    return (hb_directions){.weights = s->weights, .y = s->y, .s = s->s, .products = products};
 }
 
 /* ---- GMRES ------------------------------------------------------------------------------------ */
@@ -103,8 +66,8 @@ static double rotate(krylov *s, int k)
 static double extend(krylov *s, int k)
 {
     double products[MOST + 1];
-    hb_scheme_change(s->scheme, s->y[k], s->s[k], s->y[k + 1]);
-    inner_products(s, k + 1, products);
+    const hb_directions directions = directions_of(s, products);
+    hb_scheme_extend(s->scheme, k, s->factors, &directions);
     double square = products[k + 1];
     for (int j = 0; j <= k; j++) {
         s->factors[j] = products[j] / s->square[j];
@@ -124,22 +87,19 @@ static void combine(krylov *s, int used, double *x)
         s->factors[k] = value / s->H[k][k];
     }
     for (int k = 0; k < used; k++) s->factors[k] /= sqrt(s->square[k]);
-    add_up(s, used, x);
+    const hb_directions directions = directions_of(s, NULL);
+    hb_scheme_combine(s->scheme, used, s->factors, &directions, x);
 }
 
 /* 1 when the residual came below the tolerance. */
 static int gmres(krylov *s, const double *b, double tolerance, double *x)
 {
+    const hb_directions directions = directions_of(s, s->square);
     int used = 0;
-    hb_scheme_solve(s->scheme, 0, b, s->y[0]);
-    if (hb_scheme_mesh(s->scheme)->dim == 3) hb_scheme_solve(s->scheme, 1, s->y[0], s->y[0]);
-    inner_products(s, 0, s->square);
+    hb_scheme_begin(s->scheme, b, &directions);
     double residual = s->right[0] = sqrt(s->square[0]);
-    while (used < MOST && s->square[used] > 0 && (used == 0 || residual > tolerance)) {
-        if (used > 0) orthogonalise(s, used);
+    while (used < MOST && s->square[used] > 0 && (used == 0 || residual > tolerance))
         residual = extend(s, used++);
-    }
-    memset(x, 0, s->size * sizeof *x);
     combine(s, used, x);
     return residual <= tolerance;
 }
@@ -174,12 +134,12 @@ static int solve(SUNLinearSolver solver, SUNMatrix matrix, N_Vector x, N_Vector 
     int converged = 1;
     (void)matrix;
     CVodeGetCurrentGamma(s->cvode, &gamma);
-    hb_scheme_factor(s->scheme, gamma);
+    hb_scheme_set_gamma(s->scheme, gamma);
     if (hb_scheme_mesh(s->scheme)->dim == 1)
-        hb_scheme_solve(s->scheme, 0, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
+        hb_scheme_solve_line(s->scheme, N_VGetArrayPointer(b), N_VGetArrayPointer(x));
     else
         converged = gmres(s, N_VGetArrayPointer(b), tolerance, N_VGetArrayPointer(x));
-    return converged ? SUNLS_SUCCESS : SUNLS_RES_REDUCED;
+    return converged ? SUNLS_SUCCESS : SUNLS_CONV_FAIL; /* CVODE tries a smaller step */
 }
 
 static int free_solver(SUNLinearSolver solver)
@@ -195,7 +155,7 @@ static int free_solver(SUNLinearSolver solver)
 
 double hb_krylov_bytes(const hb_mesh *mesh)
 {
-    return mesh->dim == 1 ? 0 : (2.0 * MOST + 1) * (double)mesh->size * (double)sizeof(double);
+    return mesh->dim == 1 ? 0 : (2.0 * MOST + 1) * (double)mesh->size * (double)sizeof(float);
 }
 
 static hb_status allocate(krylov *s)

@@ -1,78 +1,202 @@
 /* Vectors for CVODE.
  *
- * Debian's SUNDIALS sums one term after the other, which the compiler may not reorder. Here sums run in
- * eight interleaved partial sums, in a fixed order, which become vector instructions, and CVODE's
- * history is corrected in one pass; the rest is SUNDIALS's own. */
+ * SUNDIALS has vectors with OpenMP, but their sums depend on the number of threads, and Debian's loops add one term
+ * after the other, which the compiler may not reorder. So the operations that take time are here: over blocks of
+ * BLOCK entries, which threads share; a sum runs within a block in eight interleaved partial sums, and the sums of the
+ * blocks are added in their order, so that bits do not depend on threads. CVODE's history is corrected in one pass.
+ * The rest is SUNDIALS's own (nvector_serial). */
 #include "grid/line_vectors.h"
 
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdlib.h>
 
-enum { LANES = 8, BLOCK = 2048 };
+enum {
+    LANES = 8,
+    BLOCK = 4096,
+    TOGETHER = 4, /* blocks of a task */
+    WAVE = 1024   /* blocks whose sums are held at once */
+};
 
-/* z = p x + q y; z may be x or y. */
+/* SUNDIALS's own content, and behind it what it does not know. */
+typedef struct content {
+    struct _N_VectorContent_Serial serial;
+    hb_crew *crew;
+} content;
+
+static hb_crew *crew_of(N_Vector x)
+{
+    return ((content *)x->content)->crew;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------- */
+
+typedef struct block_job {
+    hb_vector_map map;
+    void *user;
+    size_t size;
+} block_job;
+
+static hb_status block_task(void *user, size_t index, int thread)
+{
+    const block_job *job = user;
+    const size_t most = (size_t)BLOCK * TOGETHER, first = index * most, rest = job->size - first;
+    (void)thread;
+    job->map(job->user, first, rest < most ? rest : most);
+    return HB_OK;
+}
+
+void hb_grid_vector_map(N_Vector x, hb_vector_map map, void *user)
+{
+    const size_t size = (size_t)NV_LENGTH_S(x), most = (size_t)BLOCK * TOGETHER;
+    block_job job = {map, user, size};
+    hb_crew_run(crew_of(x), (size + most - 1) / most, block_task, &job);
+}
+
+/* ---- operations ------------------------------------------------------------------------------- */
+
+typedef struct vector_job {
+    double p, q;
+    const double *a, *b;
+    double *c;
+    size_t size;
+    int count;
+    const double *factors;
+    N_Vector *from, *to;
+    double *sums; // (WAVE)
+    size_t offset;
+} vector_job;
+
+/* c = p a + q b; c may be a or b. */
+static void sum_map(void *user, size_t first, size_t count)
+{
+    const vector_job *job = user;
+    const double p = job->p, q = job->q, *a = job->a + first, *b = job->b + first;
+    double *c = job->c + first;
+    const size_t whole = count - count % LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        double sums[LANES];
+        for (size_t k = 0; k < LANES; k++) sums[k] = p * a[i + k] + q * b[i + k];
+        for (size_t k = 0; k < LANES; k++) c[i + k] = sums[k];
+    }
+    for (size_t i = whole; i < count; i++) c[i] = p * a[i] + q * b[i];
+}
+
 static void linear_sum(double p, N_Vector x, double q, N_Vector y, N_Vector z)
 {
-    const double *a = NV_DATA_S(x), *b = NV_DATA_S(y);
-    double *c = NV_DATA_S(z);
-    const sunindextype n = NV_LENGTH_S(x), whole = n - n % LANES;
-    for (sunindextype i = 0; i < whole; i += LANES) {
-        double sums[LANES];
-        for (int k = 0; k < LANES; k++) sums[k] = p * a[i + k] + q * b[i + k];
-        for (int k = 0; k < LANES; k++) c[i + k] = sums[k];
-    }
-    for (sunindextype i = whole; i < n; i++) c[i] = p * a[i] + q * b[i];
+    vector_job job = {.p = p, .q = q, .a = NV_DATA_S(x), .b = NV_DATA_S(y), .c = NV_DATA_S(z)};
+    hb_grid_vector_map(z, sum_map, &job);
+}
+
+static void scale_map(void *user, size_t first, size_t count)
+{
+    const vector_job *job = user;
+    for (size_t i = first; i < first + count; i++) job->c[i] = job->p * job->a[i];
 }
 
 static void scale(double p, N_Vector x, N_Vector z)
 {
-    const double *a = NV_DATA_S(x);
-    double *c = NV_DATA_S(z);
-    const sunindextype n = NV_LENGTH_S(z);
-    for (sunindextype i = 0; i < n; i++) c[i] = p * a[i];
+    vector_job job = {.p = p, .a = NV_DATA_S(x), .c = NV_DATA_S(z)};
+    hb_grid_vector_map(z, scale_map, &job);
+}
+
+static void fill_map(void *user, size_t first, size_t count)
+{
+    const vector_job *job = user;
+    for (size_t i = first; i < first + count; i++) job->c[i] = job->p;
 }
 
 static void fill(double p, N_Vector z)
 {
-    double *c = NV_DATA_S(z);
-    const sunindextype n = NV_LENGTH_S(z);
-    for (sunindextype i = 0; i < n; i++) c[i] = p;
+    vector_job job = {.p = p, .c = NV_DATA_S(z)};
+    hb_grid_vector_map(z, fill_map, &job);
+}
+
+static double block_norm(size_t n, const double *a, const double *b)
+{
+    const size_t whole = n - n % LANES;
+    double sums[LANES] = {0}, total = 0;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t k = 0; k < LANES; k++) sums[k] += a[i + k] * b[i + k] * (a[i + k] * b[i + k]);
+    for (size_t i = whole; i < n; i++) total += a[i] * b[i] * (a[i] * b[i]);
+    for (int k = 0; k < LANES; k++) total += sums[k];
+    return total;
+}
+
+/* The sums of the blocks of a wave, each to its place. */
+static hb_status norm_task(void *user, size_t index, int thread)
+{
+    const vector_job *job = user;
+    const size_t size = job->size;
+    (void)thread;
+    for (size_t k = 0; k < TOGETHER; k++) {
+        const size_t block = index * TOGETHER + k, first = (job->offset + block) * BLOCK;
+        if (block >= WAVE || first >= size) break;
+        const size_t n = size - first < BLOCK ? size - first : BLOCK;
+        job->sums[block] = block_norm(n, job->a + first, job->b + first);
+    }
+    return HB_OK;
 }
 
 /* sqrt(mean of (x w)^2) */
 static double weighted_norm(N_Vector x, N_Vector w)
 {
-    const double *a = NV_DATA_S(x), *b = NV_DATA_S(w);
-    const sunindextype n = NV_LENGTH_S(x), whole = n - n % LANES;
-    double sums[LANES] = {0}, total = 0;
-    for (sunindextype i = 0; i < whole; i += LANES)
-        for (int k = 0; k < LANES; k++) sums[k] += a[i + k] * b[i + k] * (a[i + k] * b[i + k]);
-    for (sunindextype i = whole; i < n; i++) total += a[i] * b[i] * (a[i] * b[i]);
-    for (int k = 0; k < LANES; k++) total += sums[k];
-    return sqrt(total / (double)n);
+    const size_t size = (size_t)NV_LENGTH_S(x), blocks = (size + BLOCK - 1) / BLOCK;
+    double sums[WAVE], total = 0;
+    vector_job job = {.a = NV_DATA_S(x), .b = NV_DATA_S(w), .size = size, .sums = sums};
+    for (; job.offset < blocks; job.offset += WAVE) {
+        const size_t wave = blocks - job.offset < WAVE ? blocks - job.offset : WAVE;
+        const size_t tasks = (wave + TOGETHER - 1) / TOGETHER;
+        hb_crew_run(crew_of(x), tasks, norm_task, &job);
+        for (size_t i = 0; i < wave; i++) total += sums[i];
+    }
+    return sqrt(total / (double)size);
 }
 
-/* to[j] = factors[j] x + from[j]: the correction of CVODE's whole history, block by block, so that x is
- * read from memory once. */
-static int scale_add_multi(int count, double *factors, N_Vector x, N_Vector *from, N_Vector *to)
+/* Block by block, so that x is read from memory once. */
+static void multi_map(void *user, size_t first, size_t count)
 {
-    const sunindextype n = NV_LENGTH_S(x);
-    for (sunindextype first = 0; first < n; first += BLOCK) {
-        const sunindextype end = first + BLOCK < n ? first + BLOCK : n;
-        const double *a = NV_DATA_S(x);
-        for (int j = 0; j < count; j++) {
-            const double p = factors[j], *b = NV_DATA_S(from[j]);
-            double *c = NV_DATA_S(to[j]);
-            for (sunindextype i = first; i < end; i++) c[i] = p * a[i] + b[i];
+    const vector_job *job = user;
+    for (size_t begin = first; begin < first + count; begin += BLOCK) {
+        const size_t rest = first + count - begin, n = rest < BLOCK ? rest : BLOCK;
+        const double *a = job->a + begin;
+        for (int j = 0; j < job->count; j++) {
+            const double p = job->factors[j], *b = NV_DATA_S(job->from[j]) + begin;
+            double *c = NV_DATA_S(job->to[j]) + begin;
+            for (size_t i = 0; i < n; i++) c[i] = p * a[i] + b[i];
         }
     }
+}
+
+/* to[j] = factors[j] x + from[j]: the correction of CVODE's whole history. */
+static int scale_add_multi(int count, double *factors, N_Vector x, N_Vector *from, N_Vector *to)
+{
+    vector_job job = {
+        .count = count, .factors = factors, .a = NV_DATA_S(x), .from = from, .to = to};
+    hb_grid_vector_map(x, multi_map, &job);
     return 0;
 }
 
-N_Vector hb_grid_vector_create(size_t size, SUNContext sun)
+/* ---- creation --------------------------------------------------------------------------------- */
+
+static N_Vector clone(N_Vector x)
+{
+    return hb_grid_vector_create(crew_of(x), (size_t)NV_LENGTH_S(x), x->sunctx);
+}
+
+/* SUNDIALS frees the content, with free. */
+N_Vector hb_grid_vector_create(hb_crew *crew, size_t size, SUNContext sun)
 {
     N_Vector vector = N_VNew_Serial((sunindextype)size, sun);
     if (!vector) return NULL;
+    content *larger = realloc(vector->content, sizeof *larger);
+    if (!larger) {
+        N_VDestroy(vector);
+        return NULL;
+    }
+    larger->crew = crew;
+    vector->content = larger;
+    vector->ops->nvclone = clone;
     vector->ops->nvlinearsum = linear_sum;
     vector->ops->nvconst = fill;
     vector->ops->nvscale = scale;

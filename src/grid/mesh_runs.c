@@ -1,10 +1,11 @@
-/* The same equation on the meshes h, 2h and 4h, side by side.
+/* The same equation on the meshes h, 2h and 4h.
  *
- * The runs share nothing but the problem, so that each may have a thread: the calling thread takes the
- * finest, which needs the most time, another one the two coarser ones. (Threads within a mesh would have
- * to meet after every pass of some ten microseconds, tens of thousands of times, which costs far more
- * than it gains when the machine has other work to do.) All memory is taken before and given back after.
- * Each run has a context of its own for its message; the one of the finest mesh that failed is kept.
+ * In d = 1, 2 side by side: the runs share nothing but the problem, so that each may have a thread; the calling thread
+ * takes the finest, which needs the most time, another one the two coarser ones. (Threads within such a mesh would have
+ * to meet after every pass of some ten microseconds, tens of thousands of times.) In d = 3, where the finest mesh is
+ * nearly all of the work, one after the other, and the threads share every pass (fitted_scheme.c). Bits are the same.
+ * All memory is taken before and given back after. Each run has a context of its own for its message; the one of the
+ * finest mesh that failed is kept.
  *
  * Progress counts the sizes of the meshes, and is reported by the calling thread alone. */
 #include "grid/mesh_runs.h"
@@ -138,8 +139,10 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
         status = hb_context_adopt(grid->context, &all.run[m].context,
                                   prepare(&all, m, problem, plan, &log_mass));
     }
-    if (status == HB_OK)
+    if (status == HB_OK && grid->mesh[0].dim < 3)
         status = hb_parallel_for(grid->context, NULL, HB_GRID_MESHES, run_task, &all);
+    for (size_t m = 0; m < HB_GRID_MESHES && status == HB_OK && grid->mesh[0].dim == 3; m++)
+        status = run_task(&all, m, 0);
     if (status == HB_OK) status = outcome(&all);
     for (int m = 0; m < HB_GRID_MESHES; m++) {
         grid->info.steps += hb_stepper_steps(all.run[m].stepper);
@@ -155,7 +158,8 @@ double hb_grid_run_bytes(const hb_grid *grid)
     double bytes = 0;
     for (int m = 0; m < HB_GRID_MESHES; m++)
         bytes += (double)grid->mesh[m].size * (double)sizeof(double) +
-                 hb_scheme_bytes(&grid->mesh[m]) + hb_stepper_bytes(&grid->mesh[m]) +
+                 hb_scheme_bytes(&grid->mesh[m], grid->context->threads) +
+                 hb_stepper_bytes(&grid->mesh[m]) +
                  (grid->tensor ? hb_tensor_bytes(&grid->mesh[m]) : 0);
     return bytes;
 }

@@ -1,23 +1,41 @@
-/* The loops of the fitted scheme over one strand; compiled once per instruction set.
+/* The loops of the fitted scheme; compiled once per instruction set.
  *
  * Along a line, J has the rows  (J x)_k = upper_k (x_{k+1} - x_k) - lower_{k-1} (x_k - x_{k-1}). The
  * elimination of I - gamma J, an M-matrix with rows that sum to 1, needs no pivoting:
- *     1/p_k = 1 + gamma upper_k + gamma lower_{k-1} (1 - gamma upper_{k-1} p_{k-1})
+ *     q_k = 1 + gamma lower_{k-1} q_{k-1} p_{k-1},    p_k = 1/(gamma upper_k + q_k)
  *     x_k   = (x_k + gamma lower_{k-1} x_{k-1}) p_k             upward
  *     x_k  += gamma upper_k p_k x_{k+1}                          downward
- * written without the products that would cancel: all terms are positive. The lines of a strand stand
- * side by side in the vectors; a single line (pad = 1) is one chain, and only its exponentials are
- * vectors. No contraction and SLEEF's exponential: two classes of bits (random/vector.h). */
+ * All terms are positive, so nothing cancels, and in float too each entry of the inverse is right to a few
+ * roundings per node. Lines stand side by side in the vectors. The pivots are made anew in each solve: a division
+ * costs less than to read what it gave from memory.
+ *
+ * No contraction and SLEEF's exponential: two classes of bits (random/vector.h). Sums run in eight interleaved
+ * partial sums whatever the vectors hold. */
 #include "grid/scheme_kernels.h"
 #include "random/vector.h"
 
-static void edges(size_t n, size_t pad, const double *v, const double *gain_up,
-                  const double *gain_down, double *upper, double *lower)
+enum { SUMS = 8, TILE = 16 };
+
+static const double STEEPEST = 700; /* of v_j - v_i: exp of it and of its negative are numbers */
+static const double TINY = 1e-30, HUGE_WEIGHT = 1e30;
+
+/* ---- one line -------------------------------------------------------------------------------- */
+
+static void line_edges(size_t n, const double *v, const double *gain_up, const double *gain_down,
+                       double *upper, double *lower)
 {
-    for (size_t i = 0; i < (n - 1) * pad; i += LANES) {
-        const vd e = vd_exp(vd_sub(vd_load(v + i + pad), vd_load(v + i)));
+    const size_t edges = n - 1, whole = edges / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        const vd e = vd_exp(vd_sub(vd_load(v + i + 1), vd_load(v + i)));
         vd_store(upper + i, vd_mul(vd_load(gain_up + i), e));
         vd_store(lower + i, vd_div(vd_load(gain_down + i), e));
+    }
+    double rise[LANES] = {0};
+    for (size_t i = whole; i < edges; i++) rise[i - whole] = v[i + 1] - v[i];
+    vd_store(rise, vd_exp(vd_load(rise)));
+    for (size_t i = whole; i < edges; i++) {
+        upper[i] = gain_up[i] * rise[i - whole];
+        lower[i] = gain_down[i] / rise[i - whole];
     }
 }
 
@@ -33,24 +51,6 @@ static void line_pivots(size_t n, double gamma, const double *upper, const doubl
     }
 }
 
-static void pivots(size_t n, size_t pad, double gamma, const double *upper, const double *lower,
-                   double *pivot)
-{
-    if (pad == 1) {
-        line_pivots(n, gamma, upper, lower, pivot);
-        return;
-    }
-    const vd g = vd_set(gamma), one = vd_set(1);
-    for (size_t i = 0; i < pad; i += LANES)
-        vd_store(pivot + i, vd_div(one, vd_add(one, vd_mul(g, vd_load(upper + i)))));
-    for (size_t i = pad; i < n * pad; i += LANES) {
-        const vd free = vd_add(one, vd_mul(g, vd_load(upper + i)));
-        const vd down = vd_mul(vd_mul(g, vd_load(upper + i - pad)), vd_load(pivot + i - pad));
-        const vd bound = vd_mul(vd_mul(g, vd_load(lower + i - pad)), vd_sub(one, down));
-        vd_store(pivot + i, vd_div(one, vd_add(free, bound)));
-    }
-}
-
 static void line_solve(size_t n, double gamma, const double *upper, const double *lower,
                        const double *pivot, double *x)
 {
@@ -59,26 +59,252 @@ static void line_solve(size_t n, double gamma, const double *upper, const double
     for (size_t k = n - 1; k-- > 0;) x[k] += gamma * upper[k] * pivot[k] * x[k + 1];
 }
 
-static void solve(size_t n, size_t pad, double gamma, const double *upper, const double *lower,
-                  const double *pivot, double *x)
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+/* exp(v_j - v_i), not beyond STEEPEST: across the end of a line there is no edge, but a finite factor of 0. */
+INLINE vd growth(const double *from, const double *to)
 {
-    if (pad == 1) {
-        line_solve(n, gamma, upper, lower, pivot, x);
-        return;
+    const vd rise = vd_sub(vd_load(to), vd_load(from));
+    return vd_exp(vd_max(vd_set(-STEEPEST), vd_min(vd_set(STEEPEST), rise)));
+}
+
+INLINE vd as_weight(vd x)
+{
+    const vd least = vd_sub(vd_max(x, vd_sub(vd_set(0), x)), vd_set(TINY));
+    const vd bounded = vd_max(vd_set(-HUGE_WEIGHT), vd_min(vd_set(HUGE_WEIGHT), x));
+    return vd_select(vd_bits(least), bounded, vd_set(0));
+}
+
+/* One vector of edges. The lower ones go to `down`, or are added where it is NULL. */
+INLINE void edge_vector(const double *from, const double *to, const double *gain_up,
+                        const double *gain_down, double *rate, double *down, double *add,
+                        float *upper, float *lower)
+{
+    const vd e = growth(from, to);
+    const vd up = vd_mul(vd_load(gain_up), e), low = vd_div(vd_load(gain_down), e);
+    vd_store(rate, vd_add(vd_load(rate), up));
+    if (down)
+        vd_store(down, low);
+    else
+        vd_store(add, vd_add(vd_load(add), low));
+    vd_to_floats(upper, as_weight(up));
+    vd_to_floats(lower, as_weight(low));
+}
+
+/* Fewer edges than a vector holds. */
+static void edge_rest(size_t count, size_t shift, const double *v, const double *gain_up,
+                      const double *gain_down, double *rate, double *down, float *upper,
+                      float *lower)
+{
+    double from[LANES] = {0}, to[LANES] = {0}, up[LANES] = {0}, low[LANES] = {0}, at[LANES] = {0};
+    double late[LANES];
+    float u[LANES], l[LANES];
+    memcpy(from, v, count * sizeof *from);
+    memcpy(to, v + shift, count * sizeof *to);
+    memcpy(up, gain_up, count * sizeof *up);
+    memcpy(low, gain_down, count * sizeof *low);
+    memcpy(at, rate, count * sizeof *at);
+    edge_vector(from, to, up, low, at, late, NULL, u, l);
+    memcpy(rate, at, count * sizeof *at);
+    for (size_t i = 0; i < count; i++) {
+        if (down)
+            down[i] = late[i];
+        else
+            rate[i + shift] += late[i];
     }
-    const vd g = vd_set(gamma);
-    for (size_t i = 0; i < pad; i += LANES)
-        vd_store(x + i, vd_mul(vd_load(x + i), vd_load(pivot + i)));
-    for (size_t i = pad; i < n * pad; i += LANES) {
-        const vd from = vd_mul(vd_mul(g, vd_load(lower + i - pad)), vd_load(x + i - pad));
-        vd_store(x + i, vd_mul(vd_add(vd_load(x + i), from), vd_load(pivot + i)));
+    memcpy(upper, u, count * sizeof *u);
+    memcpy(lower, l, count * sizeof *l);
+}
+
+static void edges(size_t count, size_t shift, const double *v, const double *gain_up,
+                  const double *gain_down, double *rate, double *down, float *upper, float *lower)
+{
+    const size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        edge_vector(v + i, v + i + shift, gain_up + i, gain_down + i, rate + i,
+                    down ? down + i : NULL, rate + i + shift, upper + i, lower + i);
+    if (whole < count)
+        edge_rest(count - whole, shift, v + whole, gain_up + whole, gain_down + whole, rate + whole,
+                  down ? down + whole : NULL, upper + whole, lower + whole);
+}
+
+static void lower_edges(size_t count, size_t shift, const double *v, const double *gain_down,
+                        double *rate)
+{
+    const size_t whole = count / LANES * LANES, rest = count - whole;
+    double from[LANES] = {0}, to[LANES] = {0}, low[LANES];
+    for (size_t i = 0; i < whole; i += LANES) {
+        const vd value = vd_div(vd_load(gain_down + i), growth(v + i, v + i + shift));
+        vd_store(rate + i, vd_add(vd_load(rate + i), value));
     }
-    for (size_t i = (n - 1) * pad; i > 0; i -= LANES) {
-        const size_t j = i - LANES;
-        const vd factor = vd_mul(vd_mul(g, vd_load(upper + j)), vd_load(pivot + j));
-        vd_store(x + j, vd_add(vd_load(x + j), vd_mul(factor, vd_load(x + j + pad))));
+    memcpy(from, v + whole, rest * sizeof *from);
+    memcpy(to, v + whole + shift, rest * sizeof *to);
+    vd_store(low, growth(from, to));
+    for (size_t i = 0; i < rest; i++) rate[whole + i] += gain_down[whole + i] / low[i];
+}
+
+static void weights(size_t count, const double *from, float *to)
+{
+    const size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES) vd_to_floats(to + i, as_weight(vd_load(from + i)));
+    double rest[LANES] = {0};
+    float out[LANES];
+    memcpy(rest, from + whole, (count - whole) * sizeof *rest);
+    vd_to_floats(out, as_weight(vd_load(rest)));
+    memcpy(to + whole, out, (count - whole) * sizeof *out);
+}
+
+/* ---- lines side by side ---------------------------------------------------------------------- */
+
+static void first_row(size_t width, float gamma, const float *restrict upper, float *restrict x,
+                      float *restrict ratio, float *restrict share)
+{
+    for (size_t i = 0; i < width; i++) {
+        const float up = gamma * upper[i], pivot = 1 / (up + 1);
+        x[i] *= pivot;
+        ratio[i] = up * pivot;
+        share[i] = pivot;
     }
 }
 
-const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {
-    .edges = edges, .pivots = pivots, .solve = solve};
+static void next_row(size_t width, float gamma, const float *restrict upper,
+                     const float *restrict lower, const float *restrict before, float *restrict x,
+                     float *restrict ratio, float *restrict share)
+{
+    for (size_t i = 0; i < width; i++) {
+        const float up = gamma * upper[i], low = gamma * lower[i];
+        const float rest = 1 + low * share[i], pivot = 1 / (up + rest);
+        x[i] = (x[i] + low * before[i]) * pivot;
+        ratio[i] = up * pivot;
+        share[i] = rest * pivot;
+    }
+}
+
+static void row_back(size_t width, const float *restrict ratio, const float *restrict after,
+                     float *restrict x)
+{
+    for (size_t i = 0; i < width; i++) x[i] += ratio[i] * after[i];
+}
+
+static void solve(size_t n, size_t width, size_t step, float gamma, const float *upper,
+                  const float *lower, float *x, float *ratio, float *share)
+{
+    first_row(width, gamma, upper, x, ratio, share);
+    for (size_t k = 1; k < n; k++)
+        next_row(width, gamma, upper + k * step, lower + (k - 1) * step, x + (k - 1) * step,
+                 x + k * step, ratio + k * width, share);
+    for (size_t k = n - 1; k-- > 0;)
+        row_back(width, ratio + k * width, x + (k + 1) * step, x + k * step);
+}
+
+static void couple(size_t count, size_t shift, float gamma, const float *restrict upper,
+                   const float *restrict lower, const float *restrict y, const float *restrict s,
+                   float *restrict out)
+{
+    for (size_t i = 0; i < count; i++) out[i] = y[i] - s[i];
+    for (size_t i = 0; i + shift < count; i++) out[i] -= gamma * upper[i] * (s[i + shift] - s[i]);
+    for (size_t i = 0; i + shift < count; i++)
+        out[i + shift] += gamma * lower[i] * (s[i + shift] - s[i]);
+}
+
+static void subtract(size_t count, float p, const float *restrict x, float *restrict y)
+{
+    for (size_t i = 0; i < count; i++) y[i] -= p * x[i];
+}
+
+static void difference(size_t count, const float *x, const float *y, float *out)
+{
+    for (size_t i = 0; i < count; i++) out[i] = x[i] - y[i];
+}
+
+static void residual(size_t count, double gamma, const float *restrict x,
+                     const double *restrict product, float *restrict out)
+{
+    for (size_t i = 0; i < count; i++) out[i] = (float)((double)x[i] - gamma * product[i]);
+}
+
+static void narrow(size_t count, const double *restrict from, float *restrict to)
+{
+    for (size_t i = 0; i < count; i++) to[i] = (float)from[i];
+}
+
+static void combine(size_t first, size_t count, int n, const double *factors, float *const *x,
+                    double *out)
+{
+    double *restrict to = out + first;
+    for (size_t i = 0; i < count; i++) to[i] = 0;
+    for (int j = 0; j < n; j++) {
+        const double factor = factors[j];
+        const float *restrict from = x[j] + first;
+        for (size_t i = 0; i < count; i++) to[i] += factor * (double)from[i];
+    }
+}
+
+/* ---- transposition --------------------------------------------------------------------------- */
+
+static void to_lines(size_t lines, size_t n, const float *restrict from, size_t pad,
+                     float *restrict to)
+{
+    for (size_t r = 0; r < lines; r += TILE) {
+        const size_t end = r + TILE < lines ? r + TILE : lines;
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = r; i < end; i++) to[k * pad + i] = from[i * n + k];
+    }
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = lines; i < pad; i++) to[k * pad + i] = 0;
+}
+
+static void from_lines(size_t lines, size_t n, const float *restrict from, size_t pad,
+                       float *restrict to)
+{
+    for (size_t r = 0; r < lines; r += TILE) {
+        const size_t end = r + TILE < lines ? r + TILE : lines;
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = r; i < end; i++) to[i * n + k] = from[k * pad + i];
+    }
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static double product(size_t count, const double *w, const float *x, const float *y)
+{
+    const size_t whole = count / SUMS * SUMS;
+    vd part[SUMS / LANES];
+    double sums[SUMS], total = 0;
+    for (size_t l = 0; l < SUMS / LANES; l++) part[l] = vd_set(0);
+    for (size_t i = 0; i < whole; i += SUMS)
+        for (size_t l = 0; l < SUMS / LANES; l++) {
+            const size_t at = i + l * LANES;
+            const vd weight = vd_load(w + at);
+            const vd a = vd_mul(weight, vd_from_floats(x + at));
+            const vd b = vd_mul(weight, vd_from_floats(y + at));
+            part[l] = vd_add(part[l], vd_mul(a, b));
+        }
+    for (size_t l = 0; l < SUMS / LANES; l++) vd_store(sums + l * LANES, part[l]);
+    for (size_t i = whole; i < count; i++) total += w[i] * (double)x[i] * (w[i] * (double)y[i]);
+    for (size_t l = 0; l < SUMS; l++) total += sums[l];
+    return total;
+}
+
+static void products(size_t first, size_t count, const double *w, const float *x, int n,
+                     float *const *y, double *sums)
+{
+    for (int j = 0; j < n; j++) sums[j] = product(count, w + first, x + first, y[j] + first);
+}
+
+const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {.line_edges = line_edges,
+                                                       .line_pivots = line_pivots,
+                                                       .line_solve = line_solve,
+                                                       .edges = edges,
+                                                       .lower_edges = lower_edges,
+                                                       .weights = weights,
+                                                       .solve = solve,
+                                                       .couple = couple,
+                                                       .subtract = subtract,
+                                                       .difference = difference,
+                                                       .residual = residual,
+                                                       .narrow = narrow,
+                                                       .combine = combine,
+                                                       .to_lines = to_lines,
+                                                       .from_lines = from_lines,
+                                                       .products = products};

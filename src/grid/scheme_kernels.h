@@ -1,25 +1,54 @@
-/* grid/scheme_kernels.h: the loops of the fitted scheme over one strand (grid_mesh.h), once per
- * instruction set.
+/* grid/scheme_kernels.h: the loops of the fitted scheme, once per instruction set.
  *
- * Arrays have n rows of `pad` entries. Row k of an array over edges is the edge from node k to node
- * k + 1, and its last row is 0. With pad = 1 there is space for HB_STRAND_LANES entries behind the end. */
+ * Rates are double. What Newton's linear systems need is float in d = 2, 3 (scheme_lines.c). */
 #ifndef HB_GRID_SCHEME_KERNELS_H
 #define HB_GRID_SCHEME_KERNELS_H
 
 #include "base/cpu.h"
-#include "grid/grid_mesh.h"
+
+#include <stddef.h>
 
 typedef struct hb_scheme_kernels {
-    /* upper = gain_up e and lower = gain_down/e with e = exp(v_{k+1} - v_k); v is also read behind
-     * the end when pad = 1. */
-    void (*edges)(size_t n, size_t pad, const double *v, const double *gain_up,
-                  const double *gain_down, double *upper, double *lower);
-    /* The inverse pivots of I - gamma J. */
-    void (*pivots)(size_t n, size_t pad, double gamma, const double *upper, const double *lower,
-                   double *pivot);
-    /* x becomes (I - gamma J)^-1 x. */
-    void (*solve)(size_t n, size_t pad, double gamma, const double *upper, const double *lower,
-                  const double *pivot, double *x);
+    /* d = 1. upper = gain_up e and lower = gain_down/e with e = exp(v_{k+1} - v_k), k = 0 .. n-2. */
+    void (*line_edges)(size_t n, const double *v, const double *gain_up, const double *gain_down,
+                       double *upper, double *lower);
+    /* The inverse pivots of I - gamma J, and x becomes (I - gamma J)^-1 x. */
+    void (*line_pivots)(size_t n, double gamma, const double *upper, const double *lower,
+                        double *pivot);
+    void (*line_solve)(size_t n, double gamma, const double *upper, const double *lower,
+                       const double *pivot, double *x);
+
+    /* The edges from nodes i to i + shift, i = 0 .. count-1: rate_i += upper, rate_{i+shift} += lower (or
+     * down_i = lower, where down is not NULL), and both are kept. An edge that does not exist has gains 0. */
+    void (*edges)(size_t count, size_t shift, const double *v, const double *gain_up,
+                  const double *gain_down, double *rate, double *down, float *upper, float *lower);
+    /* Only the lower ones, added to rate[count], which is that of the nodes i + shift. */
+    void (*lower_edges)(size_t count, size_t shift, const double *v, const double *gain_down,
+                        double *rate);
+    /* Weights as floats: what is tiny is 0, and nothing is infinite. */
+    void (*weights)(size_t count, const double *from, float *to);
+    /* x becomes (I - gamma J)^-1 x along `width` lines of n nodes side by side; rows of x, upper and lower are
+     * `step` apart. ratio[n][width] and share[width] are scratch. */
+    void (*solve)(size_t n, size_t width, size_t step, float gamma, const float *upper,
+                  const float *lower, float *x, float *ratio, float *share);
+    /* out = y - s - gamma J s for the edges from i to i + shift, i + shift < count. */
+    void (*couple)(size_t count, size_t shift, float gamma, const float *upper, const float *lower,
+                   const float *y, const float *s, float *out);
+    /* Over `count` entries: y -= p x, out = x - y, and out = x - gamma product. */
+    void (*subtract)(size_t count, float p, const float *x, float *y);
+    void (*difference)(size_t count, const float *x, const float *y, float *out);
+    void (*residual)(size_t count, double gamma, const float *x, const double *product, float *out);
+    void (*narrow)(size_t count, const double *from, float *to);
+    /* out = sum of factors_j x_j over j < n, for `count` entries from `first` on. */
+    void (*combine)(size_t first, size_t count, int n, const double *factors, float *const *x,
+                    double *out);
+    /* to[k * pad + r] = from[r * n + k] for r < lines and k < n, 0 for r from lines to pad-1; and back. */
+    void (*to_lines)(size_t lines, size_t n, const float *from, size_t pad, float *to);
+    void (*from_lines)(size_t lines, size_t n, const float *from, size_t pad, float *to);
+    /* sums[j] = sum of (w x)(w y_j) over `count` entries from `first` on, j < n, in an order that does not depend on
+     * the instruction set. */
+    void (*products)(size_t first, size_t count, const double *w, const float *x, int n,
+                     float *const *y, double *sums);
 } hb_scheme_kernels;
 
 HB_KERNELS(hb_scheme_kernels, hb_scheme_kernels)

@@ -1,8 +1,19 @@
-/* The Jacobian of the scheme: its lines factored and solved, and the operator that GMRES sees.
+/* The Jacobian of the scheme: solved along lines, and the operator that GMRES sees.
  *
- * In d = 1 the elimination along the one line is the inverse of I - gamma J. In more dimensions the
- * product over axes of I - gamma J_a approximates I - gamma J up to gamma^2 J_a J_b, and is split to
- * both sides of it (krylov_solver.c); hb_scheme_change is the operator that remains, less the identity.
+ * In d = 1 the elimination along the one line is the inverse of I - gamma J. In more dimensions the product over
+ * axes of I - gamma J_a approximates I - gamma J up to gamma^2 J_a J_b, and is split to both sides of it
+ * (krylov_solver.c). With a, b, c for I - gamma J of the axes, I - gamma J = a + b + c - 2 I. So for s = a^-1 y
+ *     d = 2:  c^-1 (a + c - I) s - y = (c^-1 - I)(y - s)
+ *     d = 3:  b^-1 c^-1 (a + b + c - 2 I) s - y = b^-1 (s + c^-1 (y - s - gamma J_b s)) - y
+ * Two solves instead of a product with J and two solves (the trick is Eisenstat's), and a change that is small when
+ * the splitting is good is found without cancellation.
+ *
+ * An iteration is two passes. The first goes along axis 0, by columns of neighbouring nodes. All that follows stays
+ * within a row of axis 0, and is one pass over blocks of rows, with the inner products of what comes out: their parts
+ * are added in the order of the blocks. For the last axis, whose lines are contiguous, a block is transposed.
+ *
+ * All of it is float: Newton's corrections need a few digits, the rates, which decide where Newton's method ends, are
+ * double, and half the memory is read in half the time.
  *
  * S. C. Eisenstat, Efficient implementation of a class of preconditioned conjugate gradient methods,
  * SIAM J. Sci. Stat. Comput. 2, 1981. Must reproduce: the change of a field that is constant along an
@@ -11,167 +22,220 @@
 
 #include <string.h>
 
-/* ---- the Jacobian and its lines --------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------- */
 
-static void factor_task(hb_strand_job *job, size_t index)
+static void add_edge(double upper, double lower, const double *x, size_t step, double *out)
 {
-    hb_scheme *s = job->scheme;
-    const hb_strand strand = hb_mesh_strand(&s->mesh, job->axis, index);
-    s->kernels->pivots(strand.n, strand.pad, s->gamma, s->upper[job->axis] + strand.offset,
-                       s->lower[job->axis] + strand.offset, s->pivot[job->axis] + strand.offset);
+    const double rise = x[step] - x[0];
+    out[0] += upper * rise;
+    out[step] -= lower * rise;
 }
 
-void hb_scheme_factor(hb_scheme *s, double gamma)
+static void add_line_product(hb_scheme *s, const double *x, double *out)
+{
+    const int axis = s->mesh.dim - 1;
+    const size_t n = (size_t)s->mesh.nodes[axis];
+    for (size_t b = 0; b < hb_scheme_blocks(&s->mesh); b++) {
+        const hb_block block = hb_scheme_block(&s->mesh, b);
+        for (size_t r = 0; r < block.lines; r++)
+            for (size_t k = 0; k + 1 < n; k++) {
+                const size_t i = block.first + r * n + k, entry = block.offset + k * block.pad + r;
+                add_edge((double)s->upper[axis][entry], (double)s->lower[axis][entry], x + i, 1,
+                         out + i);
+            }
+    }
+}
+
+void hb_scheme_add_product(hb_scheme *s, int axis, const double *x, double *out)
+{
+    const size_t size = s->mesh.size, step = hb_mesh_stride(&s->mesh, axis);
+    if (s->mesh.dim == 1) {
+        for (size_t i = 0; i + 1 < size; i++)
+            add_edge(s->line_upper[i], s->line_lower[i], x + i, 1, out + i);
+        return;
+    }
+    if (axis == s->mesh.dim - 1) {
+        add_line_product(s, x, out);
+        return;
+    }
+    const float *upper = s->upper[axis], *lower = s->lower[axis];
+    for (size_t i = 0; i + step < size; i++) out[i] += (double)upper[i] * (x[i + step] - x[i]);
+    for (size_t i = 0; i + step < size; i++)
+        out[i + step] -= (double)lower[i] * (x[i + step] - x[i]);
+}
+
+/* ---- one line --------------------------------------------------------------------------------- */
+
+void hb_scheme_set_gamma(hb_scheme *s, double gamma)
 {
     s->gamma = gamma;
-    for (int a = 0; a < s->mesh.dim; a++) {
-        hb_strand_job job = {.scheme = s, .axis = a};
-        hb_scheme_over_strands(&job, factor_task);
+}
+
+void hb_scheme_solve_line(hb_scheme *s, const double *b, double *x)
+{
+    const size_t n = s->mesh.size;
+    s->kernels->line_pivots(n, s->gamma, s->line_upper, s->line_lower, s->line_pivot);
+    if (x != b) memcpy(x, b, n * sizeof *x);
+    s->kernels->line_solve(n, s->gamma, s->line_upper, s->line_lower, s->line_pivot, x);
+}
+
+/* ---- along axis 0 ----------------------------------------------------------------------------- */
+
+typedef struct direction_job {
+    hb_scheme *scheme;
+    int k;
+    const double *factors; // (k)
+    const hb_directions *all;
+    const double *b;       // (size)
+    const double *product; // (size) J s_k, where it is not along lines alone; else NULL
+    double *x;             // (size)
+} direction_job;
+
+/* y_k made orthogonal, and s_k = a^-1 y_k, for some columns. */
+static hb_status column_task(void *user, size_t index, int thread)
+{
+    const direction_job *job = user;
+    hb_scheme *s = job->scheme;
+    const hb_scheme_scratch *own = &s->scratch[thread];
+    const size_t n = (size_t)s->mesh.nodes[0], row = hb_mesh_stride(&s->mesh, 0);
+    float *y = job->all->y[job->k], *x = job->all->s[job->k];
+    size_t first, width;
+    hb_scheme_column(&s->mesh, index, &first, &width);
+    for (size_t i = first; i < s->mesh.size; i += row) {
+        for (int j = 0; j < job->k; j++)
+            s->kernels->subtract(width, (float)job->factors[j], job->all->y[j] + i, y + i);
+        memcpy(x + i, y + i, width * sizeof *x);
     }
+    s->kernels->solve(n, width, row, (float)s->gamma, s->upper[0] + first, s->lower[0] + first,
+                      x + first, own->ratio, own->share);
+    return HB_OK;
 }
 
-static void solve_strand(const hb_scheme *s, int axis, const hb_strand *strand, double *x)
+/* ---- within rows of axis 0 -------------------------------------------------------------------- */
+
+/* x = c^-1 x for the nodes of a block. */
+static void solve_last(const hb_scheme *s, const hb_scheme_scratch *own, const hb_block *block,
+                       float *x)
 {
-    s->kernels->solve(strand->n, strand->pad, s->gamma, s->upper[axis] + strand->offset,
-                      s->lower[axis] + strand->offset, s->pivot[axis] + strand->offset, x);
+    const int axis = s->mesh.dim - 1;
+    const size_t n = (size_t)s->mesh.nodes[axis];
+    s->kernels->to_lines(block->lines, n, x, block->pad, own->lines);
+    s->kernels->solve(n, block->pad, block->pad, (float)s->gamma, s->upper[axis] + block->offset,
+                      s->lower[axis] + block->offset, own->lines, own->ratio, own->share);
+    s->kernels->from_lines(block->lines, n, own->lines, block->pad, x);
 }
 
-static void solve_task(hb_strand_job *job, size_t index)
+/* d = 3: x = b^-1 x for the nodes of a block. */
+static void solve_middle(const hb_scheme *s, const hb_scheme_scratch *own, const hb_block *block,
+                         float *x)
 {
-    double *buffer[2];
-    const hb_strand strand = hb_scheme_strand(job, index, buffer);
-    hb_strand_gather(&strand, job->in, buffer[0]);
-    solve_strand(job->scheme, job->axis, &strand, buffer[0]);
-    hb_strand_scatter(&strand, buffer[0], job->out);
+    const size_t n = (size_t)s->mesh.nodes[1], width = (size_t)s->mesh.nodes[2], row = n * width;
+    for (size_t i = 0; i < block->count; i += row)
+        s->kernels->solve(n, width, width, (float)s->gamma, s->upper[1] + block->first + i,
+                          s->lower[1] + block->first + i, x + i, own->ratio, own->share);
 }
 
-void hb_scheme_solve(hb_scheme *s, int axis, const double *x, double *out)
+static double *parts_of(const hb_scheme *s, size_t block)
 {
-    hb_strand_job job = {.scheme = s, .axis = axis, .in = x, .out = out};
-    hb_scheme_over_strands(&job, solve_task);
+    return s->parts + block * (HB_KRYLOV_MOST + 1);
 }
 
-/* to = J_axis x for one strand. */
-static void apply_strand(const hb_scheme *s, int axis, const hb_strand *strand, const double *x,
-                         double *to)
+static void add_parts(const hb_scheme *s, int n, double *products)
 {
-    const double *upper = s->upper[axis] + strand->offset, *lower = s->lower[axis] + strand->offset;
-    const size_t pad = strand->pad, edges = (strand->n - 1) * pad;
-    memset(to + edges, 0, pad * sizeof *to);
-    for (size_t i = 0; i < edges; i++) to[i] = upper[i] * (x[i + pad] - x[i]);
-    for (size_t i = 0; i < edges; i++) to[i + pad] -= lower[i] * (x[i + pad] - x[i]);
+    memset(products, 0, (size_t)n * sizeof *products);
+    for (size_t b = 0; b < hb_scheme_blocks(&s->mesh); b++)
+        for (int j = 0; j < n; j++) products[j] += parts_of(s, b)[j];
 }
 
-static void apply_task(hb_strand_job *job, size_t index)
+/* y_0 = P^-1 b. */
+static hb_status begin_task(void *user, size_t index, int thread)
 {
-    double *buffer[2];
-    const hb_strand strand = hb_scheme_strand(job, index, buffer);
-    hb_strand_gather(&strand, job->in, buffer[0]);
-    apply_strand(job->scheme, job->axis, &strand, buffer[0], buffer[1]);
-    if (job->axis > 0) {
-        hb_strand_gather(&strand, job->out, buffer[0]);
-        for (size_t i = 0; i < strand.n * strand.pad; i++) buffer[1][i] += buffer[0][i];
+    const direction_job *job = user;
+    hb_scheme *s = job->scheme;
+    const hb_scheme_scratch *own = &s->scratch[thread];
+    const hb_block block = hb_scheme_block(&s->mesh, index);
+    float *y = job->all->y[0] + block.first;
+    s->kernels->narrow(block.count, job->b + block.first, y);
+    solve_last(s, own, &block, y);
+    if (s->mesh.dim == 3) solve_middle(s, own, &block, y);
+    s->kernels->products(block.first, block.count, job->all->weights, job->all->y[0], 1,
+                         job->all->y, parts_of(s, index));
+    return HB_OK;
+}
+
+void hb_scheme_begin(hb_scheme *s, const double *b, const hb_directions *directions)
+{
+    direction_job job = {.scheme = s, .all = directions, .b = b};
+    hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), begin_task, &job);
+    add_parts(s, 1, directions->products);
+}
+
+/* What is left of y_k after the splitting. */
+static hb_status change_task(void *user, size_t index, int thread)
+{
+    const direction_job *job = user;
+    hb_scheme *s = job->scheme;
+    const hb_scheme_scratch *own = &s->scratch[thread];
+    const hb_block block = hb_scheme_block(&s->mesh, index);
+    const int k = job->k, flat = s->mesh.dim == 2;
+    const size_t first = block.first, count = block.count;
+    const float *y = job->all->y[k] + first, *x = job->all->s[k] + first;
+    float *out = job->all->y[k + 1] + first, *m = own->block;
+    if (job->product)
+        s->kernels->residual(count, s->gamma, x, job->product + first, m);
+    else
+        s->kernels->couple(flat ? 0 : count, (size_t)s->mesh.nodes[s->mesh.dim - 1],
+                           (float)s->gamma, s->upper[1] + first, s->lower[1] + first, y, x, m);
+    if (flat && !job->product) s->kernels->difference(count, y, x, m);
+    solve_last(s, own, &block, m);
+    if (flat && !job->product) {
+        s->kernels->difference(count, y, x, out);
+        s->kernels->difference(count, m, out, out);
+    } else {
+        if (!flat && !job->product) s->kernels->subtract(count, -1, x, m);
+        if (!flat) solve_middle(s, own, &block, m);
+        s->kernels->difference(count, m, y, out);
     }
-    hb_strand_scatter(&strand, buffer[1], job->out);
+    s->kernels->products(first, count, job->all->weights, job->all->y[k + 1], k + 2, job->all->y,
+                         parts_of(s, index));
+    return HB_OK;
 }
 
-void hb_scheme_apply(hb_scheme *s, const double *x, double *out)
+/* J s_k where a part of the Jacobian is not along lines: the product is formed. */
+static const double *coupled_product(hb_scheme *s, const float *x)
 {
-    for (int a = 0; a < s->mesh.dim; a++) {
-        hb_strand_job job = {.scheme = s, .axis = a, .in = x, .out = out};
-        hb_scheme_over_strands(&job, apply_task);
-    }
+    double *in = s->spread[0], *out = s->spread[1];
+    for (size_t i = 0; i < s->mesh.size; i++) in[i] = (double)x[i];
+    memset(out, 0, s->mesh.size * sizeof *out);
+    for (int a = 0; a < s->mesh.dim; a++) hb_scheme_add_product(s, a, in, out);
+    hb_tensor_add_coupling(s->tensor, in, out);
+    return out;
 }
 
-/* ---- the change -------------------------------------------------------------------------------
- * With a, b, c for I - gamma J of the axes, I - gamma J = a + b + c - 2 I. So for s = c^-1 y
- *     d = 2:  a^-1 (a + c - I) s - y = s + a^-1 (y - s) - y = (a^-1 - I)(y - s)
- *     d = 3:  b^-1 a^-1 (a + b + c - 2 I) s - y = b^-1 (s + a^-1 (y - s - gamma J_b s)) - y
- * Two solves instead of a product with J and two solves (the trick is Eisenstat's), and a change that
- * is small when the splitting is good is found without cancellation. */
-
-/* d = 2, axis 0: out = (a^-1 - I)(in - also). */
-static void plane_task(hb_strand_job *job, size_t index)
+void hb_scheme_extend(hb_scheme *s, int k, const double *factors, const hb_directions *directions)
 {
-    double *buffer[2];
-    const hb_strand strand = hb_scheme_strand(job, index, buffer);
-    const size_t all = strand.n * strand.pad;
-    double *x = buffer[0], *rest = buffer[1];
-    hb_strand_gather(&strand, job->in, x);
-    hb_strand_gather(&strand, job->also, rest);
-    for (size_t i = 0; i < all; i++) x[i] = rest[i] = x[i] - rest[i];
-    solve_strand(job->scheme, 0, &strand, x);
-    for (size_t i = 0; i < all; i++) x[i] -= rest[i];
-    hb_strand_scatter(&strand, x, job->out);
+    direction_job job = {.scheme = s, .k = k, .factors = factors, .all = directions};
+    hb_crew_run(s->crew, hb_scheme_columns(&s->mesh), column_task, &job);
+    if (s->tensor) job.product = coupled_product(s, directions->s[k]);
+    hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), change_task, &job);
+    add_parts(s, k + 2, directions->products);
 }
 
-/* d = 3, axis 1: out = in - also - gamma J_b also. */
-static void middle_task(hb_strand_job *job, size_t index)
+/* ---- the solution ----------------------------------------------------------------------------- */
+
+static hb_status combine_task(void *user, size_t index, int thread)
 {
-    double *buffer[2];
-    const hb_strand strand = hb_scheme_strand(job, index, buffer);
-    const size_t all = strand.n * strand.pad;
-    double *x = buffer[0], *product = buffer[1];
-    hb_strand_gather(&strand, job->also, x);
-    apply_strand(job->scheme, 1, &strand, x, product);
-    for (size_t i = 0; i < all; i++) product[i] = -x[i] - job->scheme->gamma * product[i];
-    hb_strand_gather(&strand, job->in, x);
-    for (size_t i = 0; i < all; i++) x[i] += product[i];
-    hb_strand_scatter(&strand, x, job->out);
+    const direction_job *job = user;
+    hb_scheme *s = job->scheme;
+    const hb_block block = hb_scheme_block(&s->mesh, index);
+    (void)thread;
+    s->kernels->combine(block.first, block.count, job->k, job->factors, job->all->s, job->x);
+    return HB_OK;
 }
 
-/* d = 3, axis 0: out = also + a^-1 out. */
-static void first_task(hb_strand_job *job, size_t index)
+void hb_scheme_combine(hb_scheme *s, int used, const double *factors,
+                       const hb_directions *directions, double *x)
 {
-    double *buffer[2];
-    const hb_strand strand = hb_scheme_strand(job, index, buffer);
-    hb_strand_gather(&strand, job->out, buffer[0]);
-    solve_strand(job->scheme, 0, &strand, buffer[0]);
-    hb_strand_gather(&strand, job->also, buffer[1]);
-    for (size_t i = 0; i < strand.n * strand.pad; i++) buffer[0][i] += buffer[1][i];
-    hb_strand_scatter(&strand, buffer[0], job->out);
-}
-
-/* d = 3, axis 1: out = b^-1 out - in. */
-static void second_task(hb_strand_job *job, size_t index)
-{
-    double *buffer[2];
-    const hb_strand strand = hb_scheme_strand(job, index, buffer);
-    hb_strand_gather(&strand, job->out, buffer[0]);
-    solve_strand(job->scheme, 1, &strand, buffer[0]);
-    hb_strand_gather(&strand, job->in, buffer[1]);
-    for (size_t i = 0; i < strand.n * strand.pad; i++) buffer[0][i] -= buffer[1][i];
-    hb_strand_scatter(&strand, buffer[0], job->out);
-}
-
-/* The same with a part of the Jacobian that is not along lines: the product is formed. */
-static void coupled_change(hb_scheme *s, const double *y, double *solved, double *change)
-{
-    const size_t size = s->mesh.size;
-    hb_scheme_solve(s, s->mesh.dim - 1, y, solved);
-    hb_scheme_apply(s, solved, change);
-    hb_tensor_add_coupling(s->tensor, solved, change);
-    for (size_t i = 0; i < size; i++) change[i] = solved[i] - s->gamma * change[i];
-    for (int a = 0; a + 1 < s->mesh.dim; a++) hb_scheme_solve(s, a, change, change);
-    for (size_t i = 0; i < size; i++) change[i] -= y[i];
-}
-
-void hb_scheme_change(hb_scheme *s, const double *y, double *solved, double *change)
-{
-    if (s->tensor) {
-        coupled_change(s, y, solved, change);
-        return;
-    }
-    hb_strand_job job = {.scheme = s, .in = y, .also = solved, .out = change};
-    hb_scheme_solve(s, s->mesh.dim - 1, y, solved);
-    if (s->mesh.dim == 2) {
-        hb_scheme_over_strands(&job, plane_task);
-        return;
-    }
-    job.axis = 1;
-    hb_scheme_over_strands(&job, middle_task);
-    job.axis = 0;
-    hb_scheme_over_strands(&job, first_task);
-    job.axis = 1;
-    hb_scheme_over_strands(&job, second_task);
+    direction_job job = {.scheme = s, .k = used, .factors = factors, .all = directions, .x = x};
+    hb_crew_run(s->crew, hb_scheme_blocks(&s->mesh), combine_task, &job);
 }

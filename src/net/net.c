@@ -42,7 +42,8 @@ hb_status hb_net_create(hb_context *context, const hb_net_shape *shape, hb_net *
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_net), &memory));
     hb_net *net = memory;
-    *net = (hb_net){.context = context, .shape = *shape, .kernels = hb_net_kernels_of(context->isa)};
+    *net =
+        (hb_net){.context = context, .shape = *shape, .kernels = hb_net_kernels_of(context->isa)};
     *out = net;
     return HB_OK;
 }

@@ -8,7 +8,8 @@
  *
  * Bits: fma is one rounding on AVX2 and AVX-512, two on SSE2 and scalar; all else is IEEE and lane
  * by lane. SLEEF's "finz" (with FMA) and "cinz" (without) functions are bit-reproducible within
- * their class, so there are two classes of results, {avx2, avx512} and {sse2, scalar}. */
+ * their class, so there are two classes of results, {avx2, avx512} and {sse2, scalar}. vd_min and
+ * vd_max give their second argument where one is NaN. */
 #ifndef HB_RANDOM_VECTOR_H
 #define HB_RANDOM_VECTOR_H
 
@@ -36,7 +37,11 @@ typedef __m512 vf;
 #define vd_div _mm512_div_pd
 #define vd_sqrt _mm512_sqrt_pd
 #define vd_load _mm512_loadu_pd
+#define vd_min _mm512_min_pd
+#define vd_max _mm512_max_pd
 #define vd_store _mm512_storeu_pd
+#define vd_from_floats(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
+#define vd_to_floats(p, x) _mm256_storeu_ps(p, _mm512_cvtpd_ps(x))
 #define vd_bits _mm512_castpd_si512
 #define vi_as_vd _mm512_castsi512_pd
 #define vi_load(p) _mm512_loadu_si512(p)
@@ -108,7 +113,11 @@ typedef __m256 vf;
 #define vd_div _mm256_div_pd
 #define vd_sqrt _mm256_sqrt_pd
 #define vd_load _mm256_loadu_pd
+#define vd_min _mm256_min_pd
+#define vd_max _mm256_max_pd
 #define vd_store _mm256_storeu_pd
+#define vd_from_floats(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
+#define vd_to_floats(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
 #define vd_bits _mm256_castpd_si256
 #define vi_as_vd _mm256_castsi256_pd
 #define vi_load(p) _mm256_loadu_si256((const __m256i *)(p))
@@ -178,7 +187,11 @@ typedef __m128 vf;
 #define vd_div _mm_div_pd
 #define vd_sqrt _mm_sqrt_pd
 #define vd_load _mm_loadu_pd
+#define vd_min _mm_min_pd
+#define vd_max _mm_max_pd
 #define vd_store _mm_storeu_pd
+#define vd_from_floats(p) _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(p))))
+#define vd_to_floats(p, x) _mm_storel_epi64((__m128i *)(p), _mm_castps_si128(_mm_cvtpd_ps(x)))
 #define vd_bits _mm_castpd_si128
 #define vi_as_vd _mm_castsi128_pd
 #define vi_load(p) _mm_loadu_si128((const __m128i *)(p))
@@ -246,7 +259,11 @@ typedef float vf;
 #define vd_div(a, b) ((a) / (b))
 #define vd_sqrt(a) sqrt(a)
 #define vd_load(p) (*(p))
+#define vd_min(a, b) ((a) < (b) ? (a) : (b))
+#define vd_max(a, b) ((a) > (b) ? (a) : (b))
 #define vd_store(p, x) (*(p) = (x))
+#define vd_from_floats(p) ((double)*(p))
+#define vd_to_floats(p, x) (*(p) = (float)(x))
 #define vi_load(p) (*(p))
 #define vi_store(p, x) (*(p) = (x))
 #define vi_set(x) ((uint64_t)(x))

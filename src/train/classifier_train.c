@@ -181,7 +181,7 @@ static hb_status loop(class_trainer *t)
     }
     memcpy(t->classifier->parameters, t->state.average,
            hb_net_parameters(t->classifier->net) * sizeof(float));
-    return hb_net_prepare(t->context, t->classifier->net, NULL);
+    return hb_net_prepare(t->context, t->classifier->net, t->classifier->parameters);
 }
 
 /* ---- made ready ---- */

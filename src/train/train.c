@@ -91,6 +91,7 @@ static hb_status show(hb_trainer *t, double *start)
     hb_model *model = t->model;
     float *trained = model->parameters;
     const uint64_t steps = model->info.steps;
+    HB_TRY(hb_net_prepare(t->context, model->net, t->state.average));
     model->parameters = t->state.average;
     model->info.steps = t->state.step;
     const double loss = t->recent_weight > 0 ? t->recent / t->recent_weight : NAN;
@@ -139,8 +140,8 @@ static hb_status run(hb_trainer *t)
     HB_TRY(loop(t));
     memcpy(t->model->parameters, t->state.average, t->model->info.parameters * sizeof(float));
     t->model->info.steps = t->state.step;
-    HB_TRY(hb_net_prepare(t->context, t->model->net, NULL));
-    return t->settings.half ? hb_model_halve(t->context, t->model) : HB_OK;
+    if (t->settings.half) HB_TRY(hb_model_halve(t->context, t->model));
+    return hb_net_prepare(t->context, t->model->net, t->model->parameters);
 }
 
 hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, int classes,

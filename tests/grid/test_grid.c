@@ -309,6 +309,63 @@ static void rough_callback_start(void **state)
     hb_context_destroy(context);
 }
 
+/* ---- threads ---------------------------------------------------------------------------------- */
+
+enum { THREAD_POINTS = 40 };
+
+/* v, its error, the slopes and theirs at some points, on so many threads. */
+static void solve_with_threads(int threads, int dim, const char *drift, const char *noise,
+                               int points, double *out)
+{
+    static const char *start[] = {"gaussian(mean=0.3,var=0.6)", "gaussian(mean=0.3 0,var=0.6)",
+                                  "gaussian(mean=0.3 0 -0.2,var=0.6)"};
+    hb_context *context = make_context(HB_ISA_AUTO, threads);
+    hb_problem *problem = make_problem(context, drift, noise, start[dim - 1]);
+    hb_grid_settings settings;
+    hb_grid_info info;
+    hb_grid *grid;
+    double x[3 * THREAD_POINTS];
+    hb_grid_settings_default(sizeof settings, &settings);
+    settings.tolerance = 1e-4;
+    for (int a = 0; a < dim; a++) {
+        settings.points[a] = points + 4 * a;
+        settings.low[a] = -4.5;
+        settings.high[a] = 4.7;
+    }
+    for (int i = 0; i < dim * THREAD_POINTS; i++) x[i] = 2.5 * jitter(i);
+    assert_ok(context, hb_grid_solve(context, problem, &settings, 0, NULL, 0.4, &grid));
+    assert_ok(context, hb_grid_info_get(grid, sizeof info, &info));
+    double *slopes = out + 2 * (ptrdiff_t)THREAD_POINTS;
+    assert_ok(context,
+              hb_grid_evaluate(context, grid, THREAD_POINTS, x, info.tau, out, out + THREAD_POINTS,
+                               slopes, slopes + (ptrdiff_t)dim * THREAD_POINTS));
+    hb_grid_destroy(grid);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    static const struct {
+        int dim, points;
+        const char *drift, *noise;
+    } cases[] = {{1, 1024, "x - x^3 + sin(3*t)", "1.2"},
+                 {2, 96, "x - x^3 + y/2, -y - x", "1.1"},
+                 {3, 32, "x - x^3 + y/2, -y - x + z/3, -z - y/2", "1.1"},
+                 {3, 32, "-x*(1+sin(5*t)) + abs(y-0.21*x)/2, x - y, -z - y/2", "1.1"},
+                 {3, 32, "-x + y/2, -y - x, -z", "1+0.1*sin(x),0.2,0; 0.1,1,0; 0,0,1"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double one[8 * THREAD_POINTS] = {0}, more[8 * THREAD_POINTS] = {0};
+        solve_with_threads(1, cases[c].dim, cases[c].drift, cases[c].noise, cases[c].points, one);
+        for (int threads = 2; threads <= 3; threads++) {
+            solve_with_threads(threads, cases[c].dim, cases[c].drift, cases[c].noise,
+                               cases[c].points, more);
+            assert_memory_equal(one, more, sizeof one);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +382,7 @@ int main(void)
         cmocka_unit_test(rough_start_is_the_heat_flow),
         cmocka_unit_test(far_slopes_are_limited),
         cmocka_unit_test(rough_callback_start),
+        cmocka_unit_test(threads_do_not_change_a_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,14 @@ static void scheme_keeps_the_gaussian(void **state)
     hb_context_destroy(context);
 }
 
-/* J x by central differences of the rate. */
+/* out = J x */
+static void multiply(small_scheme *s, const double *x, double *out)
+{
+    memset(out, 0, s->mesh.size * sizeof *out);
+    for (int a = 0; a < s->mesh.dim; a++) hb_scheme_add_product(s->scheme, a, x, out);
+}
+
+/* J x by central differences of the rate. In d = 2, 3 the Jacobian is kept in float. */
 static void scheme_jacobian_by_differences(void **state)
 {
     (void)state;
@@ -143,7 +150,7 @@ static void scheme_jacobian_by_differences(void **state)
         int finite;
         for (size_t i = 0; i < n; i++) x[i] = jitter((int)i + 1000);
         assert_ok(context, hb_scheme_rate(s.scheme, 0.31, s.v, s.rate, &finite));
-        hb_scheme_apply(s.scheme, x, Jx);
+        multiply(&s, x, Jx);
         for (size_t i = 0; i < n; i++) s.v[i] += step * x[i];
         assert_ok(context, hb_scheme_rate(s.scheme, 0.31, s.v, s.rate, &finite));
         for (size_t i = 0; i < n; i++) s.v[i] -= 2 * step * x[i];
@@ -170,53 +177,116 @@ static void line_solve_is_exact(void **state)
         double x[32], y[32], Jx[32];
         for (size_t i = 0; i < s.mesh.size; i++) x[i] = jitter((int)i + 77);
         assert_ok(context, hb_scheme_rate(s.scheme, 0.31, s.v, s.rate, &finite));
-        hb_scheme_factor(s.scheme, gamma);
-        hb_scheme_apply(s.scheme, x, Jx);
+        hb_scheme_set_gamma(s.scheme, gamma);
+        multiply(&s, x, Jx);
         for (size_t i = 0; i < s.mesh.size; i++) Jx[i] = x[i] - gamma * Jx[i];
-        hb_scheme_solve(s.scheme, 0, Jx, y);
+        hb_scheme_solve_line(s.scheme, Jx, y);
         for (size_t i = 0; i < s.mesh.size; i++) assert_near(y[i], x[i], 1e-12);
         free_scheme(&s);
         hb_context_destroy(context);
     }
 }
 
-/* hb_scheme_change against its definition: s = L^-1 y, then (I - gamma J) s by products, then P^-1. */
-static void change_is_what_the_splitting_leaves(void **state)
+/* x - gamma J_axis x, in place. */
+static void multiply_axis(small_scheme *s, int axis, double gamma, double *x)
+{
+    memset(s->other, 0, s->mesh.size * sizeof *s->other);
+    hb_scheme_add_product(s->scheme, axis, x, s->other);
+    for (size_t i = 0; i < s->mesh.size; i++) x[i] -= gamma * s->other[i];
+}
+
+static void widen(size_t n, const float *from, double *to)
+{
+    for (size_t i = 0; i < n; i++) to[i] = (double)from[i];
+}
+
+typedef struct few_directions {
+    double *weights, *w;
+    float *y[3], *s[2];
+    double products[3];
+} few_directions;
+
+static few_directions make_directions(size_t n)
+{
+    few_directions f = {.weights = malloc(n * sizeof(double)), .w = malloc(n * sizeof(double))};
+    for (int k = 0; k < 3; k++) f.y[k] = malloc(n * sizeof(float));
+    for (int k = 0; k < 2; k++) f.s[k] = malloc(n * sizeof(float));
+    for (size_t i = 0; i < n; i++) f.weights[i] = 1.5 + jitter((int)i + 500);
+    return f;
+}
+
+static void free_directions(few_directions *f)
+{
+    free(f->weights);
+    free(f->w);
+    for (int k = 0; k < 3; k++) free(f->y[k]);
+    for (int k = 0; k < 2; k++) free(f->s[k]);
+}
+
+static double inner(size_t n, const double *w, const float *x, const float *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += w[i] * w[i] * (double)x[i] * (double)y[i];
+    return sum;
+}
+
+/* What the passes leave against their definitions, multiplied back: P y_0 = b, L s_k = y_k and
+ * P (y_{k+1} + y_k) = (I - gamma J) s_k, in float; the inner products; the sum of a combination. */
+static void directions_of_gmres(void **state)
 {
     (void)state;
-    hb_context *context = make_context(HB_ISA_AUTO, 1);
-    for (int dim = 2; dim <= 3; dim++) {
-        small_scheme s = make_scheme(context, dim, scheme_drifts[dim - 1]);
-        const size_t n = s.mesh.size;
-        const double gamma = 0.023;
-        double *y = malloc(n * sizeof *y), *solved = malloc(n * sizeof *y);
-        double *change = malloc(n * sizeof *y), largest = 0;
-        int finite;
-        for (size_t i = 0; i < n; i++) y[i] = jitter((int)i + 1000);
-        assert_ok(context, hb_scheme_rate(s.scheme, 0.31, s.v, s.rate, &finite));
-        hb_scheme_factor(s.scheme, gamma);
-        hb_scheme_change(s.scheme, y, solved, change);
-        hb_scheme_solve(s.scheme, dim - 1, y, s.other);
-        for (size_t i = 0; i < n; i++) assert_true(s.other[i] == solved[i]);
-        hb_scheme_apply(s.scheme, solved, s.other);
-        for (size_t i = 0; i < n; i++) s.other[i] = solved[i] - gamma * s.other[i];
-        for (int a = 0; a + 1 < dim; a++) hb_scheme_solve(s.scheme, a, s.other, s.other);
-        for (size_t i = 0; i < n; i++) {
-            assert_near(change[i], s.other[i] - y[i], 1e-13);
-            largest = fmax(largest, fabs(change[i]));
+    for (int isa = HB_ISA_AUTO; isa <= HB_ISA_AVX512; isa++) {
+        hb_context *context = make_context((hb_isa)isa, 1);
+        if (!context) continue;
+        for (int dim = 2; dim <= 3; dim++) {
+            small_scheme s = make_scheme(context, dim, scheme_drifts[dim - 1]);
+            const size_t n = s.mesh.size;
+            const double gamma = 0.023, factors[2] = {0.37, -1.3};
+            few_directions f = make_directions(n);
+            const hb_directions all = {f.weights, f.y, f.s, f.products};
+            double *b = malloc(n * sizeof *b), *Js = malloc(n * sizeof *b), largest = 0;
+            int finite;
+            for (size_t i = 0; i < n; i++) b[i] = jitter((int)i + 1000);
+            assert_ok(context, hb_scheme_rate(s.scheme, 0.31, s.v, s.rate, &finite));
+            hb_scheme_set_gamma(s.scheme, gamma);
+            hb_scheme_begin(s.scheme, b, &all);
+            assert_near(f.products[0], inner(n, f.weights, f.y[0], f.y[0]), 1e-10 * f.products[0]);
+            widen(n, f.y[0], f.w);
+            for (int a = 1; a < dim; a++) multiply_axis(&s, a, gamma, f.w);
+            for (size_t i = 0; i < n; i++) assert_near(f.w[i], b[i], 3e-6);
+            for (int k = 0; k < 2; k++) {
+                double before = k ? (double)f.y[1][7] - factors[0] * (double)f.y[0][7] : 0;
+                hb_scheme_extend(s.scheme, k, factors, &all);
+                if (k) assert_near((double)f.y[1][7], before, 1e-6);
+                widen(n, f.s[k], f.w);
+                multiply(&s, f.w, Js);
+                for (size_t i = 0; i < n; i++) Js[i] = f.w[i] - gamma * Js[i];
+                multiply_axis(&s, 0, gamma, f.w);
+                for (size_t i = 0; i < n; i++) assert_near(f.w[i], (double)f.y[k][i], 3e-6);
+                for (size_t i = 0; i < n; i++) f.w[i] = (double)f.y[k + 1][i] + (double)f.y[k][i];
+                for (int a = 1; a < dim; a++) multiply_axis(&s, a, gamma, f.w);
+                for (size_t i = 0; i < n; i++) assert_near(f.w[i], Js[i], 1e-5);
+                for (int j = 0; j <= k + 1; j++)
+                    assert_near(f.products[j], inner(n, f.weights, f.y[k + 1], f.y[j]), 1e-8);
+                for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)f.y[1][i]));
+            }
+            assert_true(largest > 0.01);
+            hb_scheme_combine(s.scheme, 2, factors, &all, f.w);
+            for (size_t i = 0; i < n; i++)
+                assert_near(f.w[i], factors[0] * (double)f.s[0][i] + factors[1] * (double)f.s[1][i],
+                            1e-14);
+            free(b);
+            free(Js);
+            free_directions(&f);
+            free_scheme(&s);
         }
-        assert_true(largest > 0.01);
-        free(y);
-        free(solved);
-        free(change);
-        free_scheme(&s);
+        hb_context_destroy(context);
     }
-    hb_context_destroy(context);
 }
 
 /* ---- strands ---------------------------------------------------------------------------------- */
 
-/* Every node is in one strand of an axis, beside its neighbours along the axis, and comes back. */
+/* Every node is in one strand of an axis, beside its neighbours along the axis. */
 static void strands_hold_every_node_once(void **state)
 {
     (void)state;
@@ -225,31 +295,18 @@ static void strands_hold_every_node_once(void **state)
     for (int dim = 1; dim <= 3; dim++) {
         hb_mesh mesh;
         hb_mesh_set(&mesh, dim, cells, low, high);
-        double *nodes = malloc(mesh.size * sizeof *nodes), *back = malloc(mesh.size * sizeof *back);
-        double *entries = malloc(hb_mesh_strand_most(&mesh) * sizeof *entries);
-        for (size_t i = 0; i < mesh.size; i++) nodes[i] = (double)i;
+        int *times = malloc(mesh.size * sizeof *times);
         for (int a = 0; a < dim; a++) {
-            size_t count = 0, offset = 0;
-            memset(back, 0xff, mesh.size * sizeof *back);
+            memset(times, 0, mesh.size * sizeof *times);
             for (size_t k = 0; k < hb_mesh_strands(&mesh, a); k++) {
                 const hb_strand s = hb_mesh_strand(&mesh, a, k);
-                hb_strand_gather(&s, nodes, entries);
-                for (size_t i = 0; i + 1 < s.n; i++)
-                    for (size_t r = 0; r < s.width; r++)
-                        assert_true(entries[(i + 1) * s.pad + r] - entries[i * s.pad + r] ==
-                                    (double)hb_mesh_stride(&mesh, a));
-                hb_strand_scatter(&s, entries, back);
-                assert_int_equal(s.offset, offset);
-                offset += s.n * s.pad;
-                count += s.n * s.width;
+                assert_int_equal(s.step, hb_mesh_stride(&mesh, a));
+                for (size_t i = 0; i < s.n; i++)
+                    for (size_t r = 0; r < s.width; r++) times[s.node + i * s.step + r * s.apart]++;
             }
-            assert_int_equal(count, mesh.size);
-            assert_true(offset <= hb_mesh_strand_entries(&mesh, a));
-            assert_memory_equal(nodes, back, mesh.size * sizeof *back);
+            for (size_t i = 0; i < mesh.size; i++) assert_int_equal(times[i], 1);
         }
-        free(nodes);
-        free(back);
-        free(entries);
+        free(times);
     }
 }
 
@@ -261,7 +318,7 @@ int main(void)
         cmocka_unit_test(scheme_keeps_the_gaussian),
         cmocka_unit_test(scheme_jacobian_by_differences),
         cmocka_unit_test(line_solve_is_exact),
-        cmocka_unit_test(change_is_what_the_splitting_leaves),
+        cmocka_unit_test(directions_of_gmres),
         cmocka_unit_test(strands_hold_every_node_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
