@@ -4,8 +4,8 @@
  *     error of v += FACTOR (e^-(W - D) + lost e^D),
  * W the depth of the highest wall up to that time, which stands for what the walls turned back, and lost the mass that the box
  * lacks at the start: wherever the drift takes it, it is taken to make a density of at most FACTOR times the maximum there.
- * The error of a slope is that times how fast e^D grows, and at least once over a tenth of the box. Above 1 nothing
- * is known.
+ * The error of a slope is that times how fast e^D grows, and at least once over a tenth of the box. Where this is above 1
+ * nothing is known.
  *
  * A number to reproduce: a box that lacks 1e-4 of the start adds 3e-4 at the maximum and 6.6e-3 three e-folds below. */
 #include "grid/wall_doubt.h"
@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-static const double FACTOR = 3, TENTH = 10, MOST_CLAIMED = 1;
+static const double FACTOR = 3, TENTH = 10, MOST_PART = 1;
 
 size_t hb_grid_place_along(const hb_mesh *mesh, int axis, size_t i)
 {
@@ -53,7 +53,7 @@ static void add_doubts(hb_grid *grid, int level, double height, const double *de
     for (size_t i = 0; i < mesh->size; i++) {
         double *v_error = &grid->v_error[level][i];
         const double part = FACTOR * (exp(depth[i] + height) + grid->lost * exp(depth[i]));
-        const int unknown = !(*v_error + part <= MOST_CLAIMED);
+        const int unknown = !(part <= MOST_PART);
         *v_error = unknown ? (double)INFINITY : *v_error + part;
         for (size_t a = 0; a < d; a++) {
             double *slope = &grid->slope_error[level][i * d + a];
