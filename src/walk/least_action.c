@@ -9,8 +9,8 @@
  *     h(y) ~ u0(y) e^{(V(y) - V(x))/2 - S(y)} E[e^{-int Q''(m) Z^2/2 ds}],
  * Z the Brownian bridge of variance 2s from 0 to 0: the last is the root of det(free)/det(with Q''), from the pivots of
  * Newton's matrix. h is taken on a finer mesh, linear in between, where u0 is looked at itself.
- * A way moves with x by k, k'' = 2 Q''(m) k, k(0) = 1. Its end moves too, by k(T) = a(y), so that what the score sees of
- * different ends is the same: with c(y) = m'(0)/2, the part of d ln K(x, y)/dx that depends on y, and its mean c0
+ * The caller may mend both with walks of its own. A way moves with x by k, k'' = 2 Q''(m) k, k(0) = 1. Its end moves too, by k(T) = a(y), so that what the score sees of
+ * different ends is the same: with c(y), which is m'(0)/2 and what the caller adds, the part of d ln K(x, y)/dx that depends on y, and its mean c0
  *     (h a)' = -h (c - c0).
  *
  * There is one likeliest way, and walks about it have light weights, where S is convex: 2 T^2 max(-Q'') < pi^2. Ends may
@@ -19,7 +19,7 @@
  * The start must be a sum of Gaussians: then its mean under one of the width of a cell is known in closed form, and shows
  * whether the mesh sees all of it.
  * M. I. Freidlin, A. D. Wentzell, Random Perturbations of Dynamical Systems, 1984.
- * A number to reproduce: Q = 1 + x^2/2 (drift x with variance 2s), T = 1, from 0 to 1: S = T/2 + T/4... = see the test. */
+ * A number to reproduce: F = -x, Q = x^2/4 - 1/2, T = 1, from 0 to 1: m = sinh s/sinh 1, S = (coth 1)/4 - 1/2 = -0.17174. */
 #include "walk/least_action.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"

@@ -8,9 +8,15 @@
  *     W = e^{(V(y) - V(x))/2} u0(y)/h(y) (4 pi T)^{-1/2} e^{-int m'^2/4 ds} e^{-X},   X = int Q(m + Z) - m'' Z/2 ds,
  * h the density that y is drawn from. m'' = 2 Q'(m) up to the mesh's error: X has no part that is linear in Z, and
  * where Q is convex W is at most what it is for Z = 0.
- * Combs and series are those of walk_march.c, in the clock r, s = T r^2 (3 - 2r), which ticks faster where ways bend;
- * what the table says about Q(m) is taken off at the points of the comb, and its integral, known exactly, is put back.
- * V(y) - V(x): that of the end beside y is known; what is missing is in X, as the mean over a pair of points between.
+ * The bridge is not a plain one: Z = c'^(-1/2) Y, Y a Brownian bridge in the time c(s), c' = 1 at both ends. The density of
+ * plain ones with respect to it is (T/c(T))^(1/2) exp(1/2 int q Z^2), q = 3/8 (c''/c')^2 - 1/4 c'''/c': q Z^2/2 is taken
+ * off what stands in X, and T becomes c(T) in the root. A walk is the mean over Z and -Z.
+ * The integral. p is the trapezoid rule at fixed times, in equal steps of the clock r, s = T r^2 (3 - 2r), which ticks
+ * faster where ways bend. What the table says about Q(m) is taken off, and its integral, known exactly, put back. With
+ * a probability q that grows with how much p may be off, which the fixed times tell, there are K >= 1 combs, one point in
+ * each step: X_c = p + sum over it of what the rule's linear interpolation misses, and the series of walk_march.c about p.
+ * V(y) - V(x): that of the end beside y is known; what is missing is in p by Gauss's rule, and in each X_c, without bias,
+ * as the mean over a pair of random points between.
  * The score: paths are moved by k(s), k(0) = 1, k(T) = a(y), which the table has:
  *     d ln W/dx = F(x)/2 + a (d ln u0(y)/dy - F(y)/2) + a'(y) - int k' m'/2 ds - dX,
  *     dX = int k Q'(m + Z) - k'' Z/2 ds.
@@ -24,7 +30,7 @@
 
 #include <string.h>
 
-enum { USE_PLACE, USE_COMBS, USE_PAIR }; /* of uniforms */
+enum { USE_PLACE, USE_COMBS }; /* of uniforms */
 enum { POINTS = HB_LED_POINTS, SCOUTS = 32, SCOUT_POINTS = 32 };
 
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
@@ -33,6 +39,7 @@ static const double WALK_COST = 0.25, POINT_COST = 0.1;
 static const double AGAIN = 1.5, SCORE_SHARE = 0.1;
 static const double LEAST_AGAIN = 0.02, MOST_AGAIN = 0.5; /* of that share */
 
+static const double GAUSS = 0.21132486540518712; /* (1 - 3^(-1/2))/2 */
 static const double SCOUTED = 12; /* ln of the largest h over that of ends which scouts go to */
 static const uint64_t SCOUT_SEED = UINT64_C(0x5c007e4d95a1b3f7);
 
@@ -54,7 +61,7 @@ struct hb_led {
     led_end end[HB_WALK_BLOCK];
     double y[HB_WALK_BLOCK], log_start[HB_WALK_BLOCK], start_slope[HB_WALK_BLOCK];
     double F[HB_WALK_BLOCK], line[2 * HB_WALK_BLOCK], line_F[2 * HB_WALK_BLOCK];
-    double uniforms[HB_WALK_BLOCK], combs[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
+    double pair[HB_WALK_BLOCK], combs[HB_WALK_BLOCK], normals[HB_WALK_BLOCK];
     double Y[POINTS + 1][HB_WALK_BLOCK], clock[POINTS + 1][HB_WALK_BLOCK]; /* Z sqrt(c'), c */
     led_part part[POINTS + 1][HB_WALK_BLOCK][2];                           /* of Z and of -Z */
     double log_weight[HB_WALK_BLOCK], rough[HB_WALK_BLOCK][2];
@@ -297,7 +304,7 @@ static hb_status guess(hb_walk_block *b, size_t offset, size_t n)
     return HB_OK;
 }
 
-/* (V(beside) - V(y))/2 in the mean over u and 1 - u. */
+/* (V(beside) - V(y))/2 in the mean over u and 1 - u; with Gauss's u it is nearly right. */
 static void place_pair(const led_end *e, double uniform, double *at)
 {
     at[0] = e->node + uniform * (e->y - e->node);
@@ -312,12 +319,12 @@ static double pair_part(const led_end *e, const double *F)
 static hb_status add_pairs(hb_walk_block *b, size_t n)
 {
     struct hb_led *w = b->led;
-    for (size_t i = 0; i < n; i++) place_pair(w->end + i, w->uniforms[i], w->line + 2 * i);
+    for (size_t i = 0; i < n; i++) place_pair(w->end + i, GAUSS, w->line + 2 * i);
     HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * n, w->line, w->line_F));
     for (size_t i = 0; i < n; i++) {
-        const double rise = pair_part(w->end + i, w->line_F + 2 * i);
-        w->sum[i][0].X += rise;
-        w->sum[i][1].X += rise;
+        w->pair[i] = pair_part(w->end + i, w->line_F + 2 * i);
+        w->sum[i][0].X += w->pair[i];
+        w->sum[i][1].X += w->pair[i];
     }
     return HB_OK;
 }
@@ -383,15 +390,17 @@ static hb_status run_combs(hb_walk_block *b, size_t offset, size_t i, size_t K, 
 {
     struct hb_led *w = b->led;
     const size_t M = (size_t)b->plan->points;
-    double uniforms[HB_MARCH_COMBS];
+    double uniforms[HB_MARCH_COMBS], pairs[2 * HB_MARCH_COMBS], F[2 * HB_MARCH_COMBS];
     sight at[HB_MARCH_COMBS * POINTS];
     for (int c = 0; c < (int)K; c++) place_comb(b, offset, i, c, uniforms, at);
     HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, 2 * K * M, w->more_x[0],
                                 w->more_values[0][0]));
+    for (size_t c = 0; c < K; c++) place_pair(w->end + i, uniforms[c], pairs + 2 * c);
+    HB_TRY(hb_gauge_formula_drift(b->context, b->shared.gauge, 2 * K, pairs, F));
     for (size_t c = 0; c < K; c++)
         for (int side = 0; side < 2; side++) {
             led_side *s = sides + side;
-            s->X[1 + c] = s->X[0];
+            s->X[1 + c] = s->X[0] + pair_part(w->end + i, F + 2 * c) - w->pair[i];
             s->dX[1 + c] = s->dX[0];
             add_comb(w, i, M, uniforms[c], at, c * M, side, s->X + 1 + c, s->dX + 1 + c);
         }
@@ -537,7 +546,6 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     struct hb_led *w = b->led;
     HB_TRY(find_lead(b, *x0));
     hb_march_uniforms(b, USE_COMBS, offset, n, w->combs);
-    hb_march_uniforms(b, USE_PAIR, offset, n, w->uniforms);
     draw_ends(b, offset, n);
     HB_TRY(weigh_ends(b, offset, n));
     HB_TRY(guess(b, offset, n));

@@ -17,8 +17,8 @@ def answer(at, method, samples=4000, **arguments):
         return None
 
 
-def check(solution, v, score):
-    """Each point has a warning with infinite errors, or is right within 5 of its errors."""
+def check(solution, v, score, v_error=0.0, score_error=0.0):
+    """Each point has a warning with infinite errors, or is right within 5 of its errors and those of v and score."""
     if solution is None:
         return
     for i in range(len(v)):
@@ -26,10 +26,10 @@ def check(solution, v, score):
             assert np.isinf(solution.density_se[i]) and np.isinf(solution.log_density_se[i])
             assert np.all(np.isinf(solution.score_se[i]))
         else:
-            near = 5 * solution.log_density_se[i] + 1e-6
+            near = 5 * solution.log_density_se[i] + v_error + 1e-6
             assert abs(solution.log_density[i] - v[i]) <= near, (i, solution.log_density, v)
             assert np.all(np.abs(solution.score[i] - score[i])
-                          <= 5 * solution.score_se[i] + 1e-6 * (1 + np.abs(score[i])))
+                          <= 5 * solution.score_se[i] + score_error + 1e-6 * (1 + np.abs(score[i])))
 
 
 def killed_heat(x, tau, drift, slope, potential, start_var):
@@ -89,7 +89,7 @@ def test_a_density_of_1e_300(method, drift):
         check(s, v, -at[:, None] / var)
     elif not s.warnings:
         from_grid = heatball.solve(drift, "sqrt(2)", "gaussian(mean=0, var=0.35)", tau, at, method="grid")
-        check(s, from_grid.log_density, from_grid.score)
+        check(s, from_grid.log_density, from_grid.score, from_grid.log_density_se[0], from_grid.score_se[0])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -133,3 +133,23 @@ def test_given_walls_and_mesh():
         assert abs(s.log_density[0] - truth) <= s.log_density_se[0]
         claims.append(s.log_density_se[0])
     assert claims[1] < claims[0] / 10
+
+
+@pytest.mark.parametrize("half", [1.5, 2, 2.5, 3, 4])
+def test_what_given_walls_turn_back_is_claimed(half):
+    """-x from N(0, 0.1): exact is the line without walls."""
+    x = np.array([0, 0.5, 1, 1.4])
+    var = 0.5 - 0.4 * np.exp(-2)
+    s = heatball.solve("-x", 1, "gaussian(mean=0, var=0.1)", 1, x, method="grid", box=(-half, half))
+    assert np.all(np.abs(s.log_density + x**2 / (2 * var) + 0.5 * np.log(2 * np.pi * var)) <= s.log_density_se)
+    assert np.all(np.abs(s.score[:, 0] + x / var) <= s.score_se[:, 0])
+    assert half < 4 or s.log_density_se[0] < 1e-6  # far walls cost nothing
+
+
+def test_what_given_walls_cut_off_is_claimed():
+    """A steep drift takes what was outside to the middle, with the walls deep again: only the start tells."""
+    steep = {"drift": "1.392 - 0.539*x - 0.237*x^7", "noise": 1.083, "initial": "gaussian(mean=-0.274, var=0.659)",
+             "time": 0.197, "at": [-1.5, -0.5, 0.5], "method": "grid"}
+    near, far = (heatball.solve(**steep, box=box) for box in ((-3, 3), (-4.4, 4.2)))
+    miss = np.abs(near.log_density - far.log_density)
+    assert miss[0] > 1e-3 and np.all(miss <= near.log_density_se) and np.all(far.log_density_se[1:] < 1e-3)
