@@ -76,20 +76,14 @@ def test_a_drift_that_is_not_defined_everywhere(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("drift", ["-1.3*x", "-1.3*x - 0.2*tanh(x)"])
 def test_a_density_of_1e_300(method, drift):
-    """37 deviations out; with the tanh there is no closed form, but it changes ln u by little."""
+    """37 deviations out; what counts comes from so far out that tanh is 1 on all its way."""
     at, tau = np.array([34.0]), 0.6
     e = np.exp(-1.3 * tau)
-    var = 0.35 * e * e + (1 - e * e) / 1.3
-    v = -0.5 * (at**2 / var + np.log(2 * np.pi * var))
+    mean, var = -0.2 / 1.3 * (1 - e) if "tanh" in drift else 0.0, 0.35 * e * e + (1 - e * e) / 1.3
+    v = -0.5 * ((at - mean)**2 / var + np.log(2 * np.pi * var))
     assert v[0] < -600
     s = answer(at, method, drift=drift, noise="sqrt(2)", initial="gaussian(mean=0, var=0.35)", time=tau)
-    if s is None:
-        return
-    if "tanh" not in drift:
-        check(s, v, -at[:, None] / var)
-    elif not s.warnings:
-        from_grid = heatball.solve(drift, "sqrt(2)", "gaussian(mean=0, var=0.35)", tau, at, method="grid")
-        check(s, from_grid.log_density, from_grid.score)
+    check(s, v, (mean - at[:, None]) / var)
 
 
 @pytest.mark.parametrize("method", METHODS)
