@@ -17,8 +17,8 @@ def answer(at, method, samples=4000, **arguments):
         return None
 
 
-def check(solution, v, score, v_error=0.0, score_error=0.0):
-    """Each point has a warning with infinite errors, or is right within 5 of its errors and those of v and score."""
+def check(solution, v, score):
+    """Each point has a warning with infinite errors, or is right within 5 of its errors."""
     if solution is None:
         return
     for i in range(len(v)):
@@ -26,10 +26,10 @@ def check(solution, v, score, v_error=0.0, score_error=0.0):
             assert np.isinf(solution.density_se[i]) and np.isinf(solution.log_density_se[i])
             assert np.all(np.isinf(solution.score_se[i]))
         else:
-            near = 5 * solution.log_density_se[i] + v_error + 1e-6
+            near = 5 * solution.log_density_se[i] + 1e-6
             assert abs(solution.log_density[i] - v[i]) <= near, (i, solution.log_density, v)
             assert np.all(np.abs(solution.score[i] - score[i])
-                          <= 5 * solution.score_se[i] + score_error + 1e-6 * (1 + np.abs(score[i])))
+                          <= 5 * solution.score_se[i] + 1e-6 * (1 + np.abs(score[i])))
 
 
 def killed_heat(x, tau, drift, slope, potential, start_var):
@@ -76,20 +76,14 @@ def test_a_drift_that_is_not_defined_everywhere(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("drift", ["-1.3*x", "-1.3*x - 0.2*tanh(x)"])
 def test_a_density_of_1e_300(method, drift):
-    """37 deviations out; with the tanh there is no closed form, but it changes ln u by little."""
+    """37 deviations out; what counts comes from so far out that tanh is 1 on all its way."""
     at, tau = np.array([34.0]), 0.6
     e = np.exp(-1.3 * tau)
-    var = 0.35 * e * e + (1 - e * e) / 1.3
-    v = -0.5 * (at**2 / var + np.log(2 * np.pi * var))
+    mean, var = -0.2 / 1.3 * (1 - e) if "tanh" in drift else 0.0, 0.35 * e * e + (1 - e * e) / 1.3
+    v = -0.5 * ((at - mean)**2 / var + np.log(2 * np.pi * var))
     assert v[0] < -600
     s = answer(at, method, drift=drift, noise="sqrt(2)", initial="gaussian(mean=0, var=0.35)", time=tau)
-    if s is None:
-        return
-    if "tanh" not in drift:
-        check(s, v, -at[:, None] / var)
-    elif not s.warnings:
-        from_grid = heatball.solve(drift, "sqrt(2)", "gaussian(mean=0, var=0.35)", tau, at, method="grid")
-        check(s, from_grid.log_density, from_grid.score, from_grid.log_density_se[0], from_grid.score_se[0])
+    check(s, v, (mean - at[:, None]) / var)
 
 
 @pytest.mark.parametrize("method", METHODS)
