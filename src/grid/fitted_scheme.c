@@ -477,8 +477,8 @@ static void line_rate(hb_scheme *s, const double *v, double *rate)
 {
     const size_t n = s->mesh.size;
     s->kernels->line_edges(n, v, s->gain_up[0], s->gain_down[0], s->line_upper, s->line_lower);
-    for (size_t i = 0; i < n; i++) rate[i] = s->line_upper[i] - s->drain[i];
-    for (size_t i = 1; i < n; i++) rate[i] += s->line_lower[i - 1];
+    rate[0] = s->line_upper[0] - s->drain[0];
+    for (size_t i = 1; i < n; i++) rate[i] = s->line_upper[i] + s->line_lower[i - 1] - s->drain[i];
 }
 
 /* The rate for a tensor, whose Jacobian along lines is kept. */

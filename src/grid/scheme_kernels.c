@@ -34,6 +34,7 @@ static void line_edges(size_t n, const double *v, const double *gain_up, const d
         vd_store(upper + i, vd_mul(vd_load(gain_up + i), e));
         vd_store(lower + i, vd_div(vd_load(gain_down + i), e));
     }
+    if (whole == edges) return;
     double rise[LANES] = {0};
     for (size_t i = whole; i < edges; i++) rise[i - whole] = v[i + 1] - v[i];
     vd_store(rise, vd_exp(vd_load(rise)));
@@ -141,6 +142,7 @@ static void lower_edges(size_t count, size_t shift, const double *v, const doubl
         const vd value = vd_div(vd_load(gain_down + i), growth(v + i, v + i + shift));
         vd_store(rate + i, vd_add(vd_load(rate + i), value));
     }
+    if (rest == 0) return;
     memcpy(from, v + whole, rest * sizeof *from);
     memcpy(to, v + whole + shift, rest * sizeof *to);
     vd_store(low, growth(from, to));
