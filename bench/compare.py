@@ -4,7 +4,8 @@
 Rounds are interleaved (ours, peer, ours, peer, ...) and the best of each is kept, because the machine
 may be shared. Each part of the run has a share of BENCH_MINUTES (10); it makes up to BENCH_ROUNDS (7) rounds while
 its share lasts, and one at least. The table has the machine's name at its head and is kept in build/bench.json,
-the figure of all ratios to peers in build/bench_summary.png; docs/benchmarks.md explains both.
+the figure of all ratios to peers in build/bench_summary.png; docs/benchmarks.md explains both. BENCH_ISA=avx2 runs both
+sides as on a machine without AVX-512 (instruction_set.py) and keeps the table in build/bench_avx2.json.
 """
 import json
 import os
@@ -13,8 +14,11 @@ import sys
 import tempfile
 import time
 
+import instruction_set
+
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+instruction_set.limit()
 
 import numpy as np  # noqa: E402  (after the environment is set)
 
@@ -106,7 +110,7 @@ def numpy_save(rng, path, d):
 def command_file(path, d, threads):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     subprocess.run([os.path.join(ROOT, "build", "heatball"), "sample", "--measure", "kappa", "--dim",
-                    str(d), "-n", str(FILE_ROWS[d]), "-o", path, "-q", "--threads", str(threads)],
+                    str(d), "-n", str(FILE_ROWS[d]), "-o", path, "-q", "--threads", str(threads), *instruction_set.words()],
                    check=True, env=environment)
 
 
@@ -255,6 +259,9 @@ def measure():
 
 def estimates():
     """Particles and walks print tables of their own; 0 when all went well."""
+    if instruction_set.chosen():
+        print("\nno particles and walks: their peer is compiled for all that this processor has")
+        return 0
     start = time.monotonic()
     script = os.path.join(ROOT, "bench", "bench_estimate.py")
     seconds = SHARES["particles and walks"] * MINUTES * 60
@@ -281,8 +288,9 @@ def main():
     code = estimates()
     results = {"machine": here, "rounds": ROUNDS, "minutes": minutes, "rows": rows, "grid_rows": grid_rows,
                "net_rows": net_rows}
-    results["summary"] = summary_figure.collect(results, os.path.join(ROOT, "build", "bench_estimate.json"))
-    path = os.path.join(ROOT, "build", "bench.json")
+    estimated = "" if instruction_set.chosen() else os.path.join(ROOT, "build", "bench_estimate.json")
+    results["summary"] = summary_figure.collect(results, estimated)
+    path = os.path.join(ROOT, "build", f"bench_{instruction_set.chosen()}.json" if instruction_set.chosen() else "bench.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
     print(f"\n{sum(minutes.values()):.1f} minutes:", ", ".join(f"{part} {m:.1f}" for part, m in minutes.items()))

@@ -4,6 +4,8 @@ import platform
 import re
 import subprocess
 
+import instruction_set
+
 WIDE = {"AVX-512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}, "AVX2": {"avx2", "fma"}, "SSE2": {"sse2"}}
 
 
@@ -25,6 +27,8 @@ def describe():
     info = cpuinfo()
     flags = set(info.get("flags", "").split())
     isa = next((name for name, needed in WIDE.items() if needed <= flags), "plain C")
+    if instruction_set.chosen() and instruction_set.SETS[instruction_set.chosen()] != isa:
+        isa = f"{instruction_set.SETS[instruction_set.chosen()]} of its {isa}"
     name = re.sub(r"\((R|TM)\)|\bCPU\b|@.*", "", info.get("model name", platform.machine())).split()
     numbers = ", ".join(f"{word} {info[key]}" for word, key in (("family", "cpu family"), ("model", "model")) if key in info)
     processor = " ".join(name) + (f" ({numbers})" if numbers else "")

@@ -21,9 +21,12 @@ import subprocess
 import sys
 import time
 
+import instruction_set
+
 PLACES = (os.environ.get("HEATBALL_OPENBLAS", ""), "/usr/lib/x86_64-linux-gnu/openblas-pthread")
 MARK, CORE = "HEATBALL_PEER_THREADS", "HEATBALL_PEER_CORE"
 CORES = ("", "SapphireRapids", "Cooperlake", "SkylakeX", "Zen", "Haswell", "SandyBridge", "Nehalem")  # "": its own choice
+CORES = instruction_set.cores(CORES)
 ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
 
 

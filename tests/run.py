@@ -28,11 +28,12 @@ PYTHON = sys.executable
 UNDER_CLANG = {"test_base", "test_random", "test_sample", "test_program", "test_grid_scheme", "test_data",
                "test_judge", "test_judge_images", "test_net", "test_net_bits", "test_train"}
 SLOW_UNDER_ASAN = {"test_walk_problems", "test_walk_reversed", "test_walk", "test_particles",
-                   "test_study_planar", "test_study_dimension", "test_mean", "test_cubature", "test_model_generate",
-                   "test_train_drift", "test_trajectories", "test_judge_images", "test_generate_samples",
-                   "test_losses", "test_sampling", "test_grid", "test_null_vector"}
+                   "test_study_planar", "test_study_dimension", "test_study_drift", "test_mean", "test_cubature",
+                   "test_model_generate", "test_train_drift", "test_trajectories", "test_judge_images",
+                   "test_generate_samples", "test_losses", "test_sampling", "test_grid", "test_null_vector"}
 # Networks under every instruction set of oneDNN, the vector kernels under every one of ours.
-OF_PRODUCTS = {"test_net_rows", "test_net", "test_net_bits", "test_classifier", "test_model", "test_losses"}
+OF_PRODUCTS = {"test_net_rows", "test_net", "test_net_bits", "test_net_copies", "test_classifier", "test_model",
+               "test_losses"}
 LONG_OF_PRODUCTS = {"test_train", "test_train_drift", "test_model_generate"}
 OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", "test_data", "test_judge",
               "test_net_rows", "test_optimiser", "test_classifier", "test_model"}

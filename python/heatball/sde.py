@@ -14,7 +14,7 @@ from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, poin
                                  shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
-                              GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
+                              GridSettings, GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._interrupt import interruptible
@@ -69,7 +69,8 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
           samples: int | None = None, stderr: float | None = None, stderr_score: float | None = None,
           max_time: float | None = None, paths: ArrayLike | None = None, path_times: ArrayLike | None = None,
           state: Path | None = None, save_every: float | None = None, resume: bool = False,
-          radius: float | None = None, lift: int | None = None, degree: int = 0, training: int | None = None,
+          radius: float | None = None, lift: int | None = None, degree: int = 0, points: int | None = None,
+          box: ArrayLike | None = None, training: int | None = None,
           seed: int = 1, threads: int = 0, problem: Path | None = None, convention: str | None = None) -> Solution:
     """Solve dx = f(x,t) dt + G(x,t) dW from an initial density, at points.
 
@@ -133,6 +134,10 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         Of the heat balls of "meanvalue" and "particles"; default: chosen, for "meanvalue" lift 0.
     degree : int
         Of "meanvalue": cubature of this degree instead of draws.
+    points : int
+        Cells per axis of the grid, at least 32 and even; default: chosen.
+    box : array_like of shape (2,) or (dim, 2)
+        Low and high of the grid's axes, one pair for all or one each; default: chosen from the problem and `at`.
     training : int
         Steps of the training of "network", default 3000; its `samples` are walks per point, default 256.
     seed : int
@@ -188,13 +193,17 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
                   facts, convention) as run:
         if choice("method", method, {**METHODS, "network": NETWORK}) == NETWORK:
             _unused("network", stderr=stderr, stderr_score=stderr_score, max_time=max_time, paths=paths, state=state,
-                    radius=radius, lift=lift)
+                    radius=radius, lift=lift, points=points, box=box)
             run.refuse_times("method 'network'")
             return run.solve(_guide(run.time, samples, training, seed), library.hb_solve_guided)
         _unused(method, training=training)
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         run.take_times(settings)
         settings.method = METHODS[method]
+        if method in ("walk", "particles"):
+            _unused(method, points=points, box=box)
+        elif points is not None or box is not None:
+            settings.grid = ctypes.pointer(_grid(run.dim, points, box))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings)
@@ -357,6 +366,27 @@ def _settings(time, samples, radius, lift, degree, seed):
         mean.lift = sampling.lift = c_int("lift", lift, 0, MAX_DIM)
     mean.degree = c_int("degree", degree, 0, INT_MAX)
     mean.seed = sampling.seed = uint64("seed", seed)
+    return settings
+
+
+def _grid(dim, points, box):
+    """Settings of the grid, whose mesh or walls are given."""
+    if dim > 3:
+        raise ArgumentError(f"points and box are of the grid, which goes up to dimension 3; the problem has {dim}")
+    settings = GridSettings()
+    library.hb_grid_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
+    if points is not None:
+        settings.points[:] = [c_int("points", points, 32, INT_MAX)] * 3
+        if points % 2:
+            raise ArgumentError(f"points is {points}; it must be even")
+    if box is not None:
+        given = real_array("box", box)
+        sides = np.broadcast_to(given, (dim, 2)) if given.shape in ((2,), (dim, 2)) else np.full((1, 2), np.nan)
+        if not np.all(np.isfinite(sides) & (sides[:, :1] < sides[:, 1:])):
+            raise ArgumentError("box must be low and high of each axis, of shape (2,) for all of them or "
+                                f"({dim}, 2), each low below its high")
+        for axis, (low, high) in enumerate(sides):
+            settings.low[axis], settings.high[axis] = low, high
     return settings
 
 

@@ -30,12 +30,17 @@
 #include <math.h>
 #include <string.h>
 
+/* Rows are made by tiles, whose coordinates stay in the core's own cache, and tiles by chunks, whose
+ * rows are many enough that what is drawn once per row costs little. */
 enum {
-    CHUNK_DOUBLES = 4096, /* coordinates held at a time: they stay in the core's own cache */
-    CHUNK_ROWS = 1024,    /* rows at most */
-    CHUNKS_PER_TASK = 8,  /* a thread takes this many chunks at a time */
-    PRODUCT = 8,          /* uniforms multiplied before a logarithm: 2^(-53*8) does not underflow */
-    ROW_ARRAYS = 8        /* arrays of one double per row in a thread's scratch */
+    TILE_DOUBLES = 8192,
+    TILE_ROWS = 1024, /* at most */
+    TILES_PER_CHUNK = 8,
+    CHUNK_ROWS = 256,    /* at most, unless one tile has more */
+    CHUNKS_PER_TASK = 4, /* a thread takes this many at a time */
+    PRODUCT = 8,         /* uniforms multiplied before a logarithm: 2^(-53*8) does not underflow */
+    TILE_ARRAYS = 5,     /* of one double per row of a tile in a thread's scratch */
+    CHUNK_ARRAYS = 3     /* of one double per row of a chunk */
 };
 
 /* What a stream of the generator is used for; see stream_of. */
@@ -48,7 +53,7 @@ typedef struct sampler {
     size_t dim, lift;
     hb_sample_law law;
     uint64_t seed, first;
-    size_t n, chunk_rows;
+    size_t n, tile_rows, chunk_rows;
     double *z, *sigma; /* the outputs that are wanted: (n, dim), (n); the others are NULL */
     double *rows;      /* (n, dim+1) */
     float *rows_f32;   /* (n, dim+1) */
@@ -56,14 +61,15 @@ typedef struct sampler {
     size_t scratch_doubles;
 } sampler;
 
-/* Private arrays of one thread; the row arrays hold chunk_rows rounded up to HB_BLOCK_GROUP. */
+/* Private arrays of one thread; tile and chunk: their rows, rounded up to HB_BLOCK_GROUP. */
 typedef struct scratch {
-    double *g;                                    // (chunk_rows, dim)
-    double *norm;                                 // (rows): |g_1..D|^2
-    double *inner, *total, *sigma, *scale, *draw; // (rows)
-    double *pairs;                                // (rows, 2)
-    double *lift;                                 // (rows of a block, lift/2)
-    double *out;                                  // (chunk_rows, dim+1) for float output
+    double *g;                            // (tile, dim)
+    double *norm;                         // (tile): |g_1..D|^2
+    double *inner, *sigma, *scale, *draw; // (tile)
+    double *pairs;                        // (chunk, 2)
+    double *outer;                        // (chunk)
+    double *lift;                         // (rows of a block, lift/2)
+    double *out;                          // (tile, dim+1) for float output
 } scratch;
 
 /* Measure, dim and lift enter, so that samples of different kinds under one seed are independent. */
@@ -88,24 +94,29 @@ static size_t round_up(size_t n)
     return (n + HB_BLOCK_GROUP - 1) / HB_BLOCK_GROUP * HB_BLOCK_GROUP;
 }
 
-/* x <- -2 ln x, x <- exp(x) on n rows; the rest of the last group gets a harmless argument. */
+/* Gives the rest of the last vector a harmless argument; returns the doubles with it. */
+static size_t pad(size_t n, double *x, double harmless)
+{
+    for (; n % HB_VECTOR_GROUP != 0; n++) x[n] = harmless;
+    return n;
+}
+
+/* x <- -2 ln x, x <- exp(x) on n rows. */
 static void minus_two_log(const sampler *s, size_t n, double *x)
 {
-    for (size_t i = n; i < round_up(n); i++) x[i] = 0.5;
-    s->random->minus_two_log(round_up(n), x);
+    s->random->minus_two_log(pad(n, x, 0.5), x);
 }
 
 static void exponential(const sampler *s, size_t n, double *x)
 {
-    for (size_t i = n; i < round_up(n); i++) x[i] = 0;
-    s->random->exp(round_up(n), x);
+    s->random->exp(pad(n, x, 0), x);
 }
 
 /* norm += the squares of the lifted coordinates: -2 ln of products of uniforms, and one square. */
 static void add_lift(const sampler *s, const scratch *w, uint64_t row, size_t n)
 {
     const size_t pairs = s->lift / 2;
-    const size_t block = pairs && pairs < CHUNK_DOUBLES ? CHUNK_DOUBLES / pairs : 1;
+    const size_t block = pairs && pairs < TILE_DOUBLES ? TILE_DOUBLES / pairs : 1;
     for (size_t start = 0; start < n && pairs > 0; start += block) {
         const size_t rows = n - start < block ? n - start : block;
         draw_uniform(s, LIFT_PAIRS, (row + start) * pairs, rows * pairs, w->lift);
@@ -113,7 +124,7 @@ static void add_lift(const sampler *s, const scratch *w, uint64_t row, size_t n)
             const size_t count = pairs - done < PRODUCT ? pairs - done : PRODUCT;
             s->kernels->row_products(rows, count, pairs, w->lift + done, w->draw);
             minus_two_log(s, rows, w->draw);
-            s->kernels->add(rows, 1, w->draw, w->norm + start);
+            s->kernels->add(rows, w->draw, w->norm + start);
         }
     }
     if (s->lift % 2 == 1) {
@@ -122,44 +133,56 @@ static void add_lift(const sampler *s, const scratch *w, uint64_t row, size_t n)
     }
 }
 
-/* inner = norm + the squares up to the radial count; total = all squares. Of a pair of uniforms the
- * first belongs to inner and the second to the rest; gradient has a normal for inner and one
- * uniform, source needs only the sum of both. */
-static void add_inner_and_outer(const sampler *s, const scratch *w, uint64_t row, size_t n)
+/* The squares beside the coordinates, of rows row .. row+n-1 of a chunk. Of a pair of uniforms the
+ * first belongs to inner and the second is outer; source needs only the sum of both; gradient has a
+ * normal for inner, here not squared yet, and one uniform. */
+static void draw_beside(const sampler *s, const scratch *w, uint64_t row, size_t n)
 {
-    const hb_sample_kernels *kernels = s->kernels;
-    memcpy(w->inner, w->norm, n * sizeof *w->inner);
-    if (s->measure == HB_MEASURE_KAPPA) {
-        draw_uniform(s, PAIRS, 2 * row, 2 * n, w->pairs);
-        minus_two_log(s, 2 * n, w->pairs);
-        kernels->add(n, 2, w->pairs, w->inner);
-        memcpy(w->total, w->inner, n * sizeof *w->total);
-        kernels->add(n, 2, w->pairs + 1, w->total);
+    if (s->measure == HB_MEASURE_GRADIENT) {
+        draw_normal(s, INNER, row, n, w->pairs);
+        draw_uniform(s, PAIRS, row, n, w->outer);
+        minus_two_log(s, n, w->outer);
         return;
     }
-    if (s->measure == HB_MEASURE_SOURCE) {
-        draw_uniform(s, PAIRS, 2 * row, 2 * n, w->pairs);
-        kernels->row_products(n, 2, 2, w->pairs, w->draw);
+    draw_uniform(s, PAIRS, 2 * row, 2 * n, w->pairs);
+    if (s->measure == HB_MEASURE_KAPPA) {
+        minus_two_log(s, 2 * n, w->pairs);
     } else {
-        draw_normal(s, INNER, row, n, w->draw);
-        kernels->add_squares(n, w->draw, w->inner);
-        draw_uniform(s, PAIRS, row, n, w->draw);
+        s->kernels->row_products(n, 2, 2, w->pairs, w->outer);
+        minus_two_log(s, n, w->outer);
     }
-    minus_two_log(s, n, w->draw);
-    memcpy(w->total, w->inner, n * sizeof *w->total);
-    kernels->add(n, 1, w->draw, w->total);
 }
 
-/* Rows row .. row+n-1 for any dimension: g, sigma and scale. */
-static void sample_general(const sampler *s, const scratch *w, uint64_t row, size_t n)
+/* inner = norm + the squares up to the radial count (source has none); sigma and scale from it, for
+ * the n rows of the chunk from row `at` on. */
+static void add_beside(const sampler *s, const scratch *w, size_t at, size_t n)
 {
-    draw_normal(s, COORDINATES, row * s->dim, n * s->dim, w->g);
-    s->kernels->row_sums(n, s->dim, w->g, w->norm);
-    add_lift(s, w, row, n);
-    add_inner_and_outer(s, w, row, n);
-    s->kernels->exponents(n, &s->law, w->total, w->sigma);
+    const hb_sample_kernels *kernels = s->kernels;
+    const double *inner = w->inner, *outer = w->outer + at;
+    size_t stride = 1;
+    if (s->measure == HB_MEASURE_KAPPA) {
+        kernels->inner_of_pairs(n, w->pairs + 2 * at, w->norm, w->inner);
+        outer = w->pairs + 2 * at + 1;
+        stride = 2;
+    } else if (s->measure == HB_MEASURE_GRADIENT) {
+        memcpy(w->inner, w->norm, n * sizeof *w->inner);
+        kernels->add_squares(n, w->pairs + at, w->inner);
+    } else {
+        inner = w->norm;
+    }
+    kernels->exponents(n, &s->law, inner, outer, stride, w->sigma);
     exponential(s, n, w->sigma);
-    s->kernels->scales(n, &s->law, w->norm, w->inner, w->sigma, w->scale);
+    kernels->scales(n, &s->law, w->norm, inner, w->sigma, w->scale);
+}
+
+/* Coordinates g, sigma and scale of n rows, of which the first is row `at` of the chunk. */
+static void sample_general(const sampler *s, const scratch *w, uint64_t row, size_t at, size_t n,
+                           double *g)
+{
+    draw_normal(s, COORDINATES, row * s->dim, n * s->dim, g);
+    s->kernels->row_sums(n, s->dim, g, w->norm);
+    add_lift(s, w, row, n);
+    add_beside(s, w, at, n);
 }
 
 static int is_planar(const sampler *s)
@@ -174,16 +197,7 @@ static void sample_planar(const sampler *s, uint64_t row, size_t n, double *z, d
                        stream_of(s, PAIRS), row, z, sigma);
 }
 
-/* z, (n, dim), of the chunk. */
-static void write_z(const sampler *s, const scratch *w, size_t n, double *z)
-{
-    if (is_planar(s))
-        memcpy(z, w->g, 2 * n * sizeof *z);
-    else
-        s->kernels->scale_rows(n, s->dim, w->g, w->scale, s->dim, z);
-}
-
-/* Rows z_1 .. z_dim, sigma of the chunk. */
+/* Rows z_1 .. z_dim, sigma of the tile. */
 static void write_rows(const sampler *s, const scratch *w, size_t n, double *rows)
 {
     const size_t stride = s->dim + 1;
@@ -201,33 +215,53 @@ static void write_rows_f32(const sampler *s, const scratch *w, size_t n, float *
     for (size_t i = 0; i < n * (s->dim + 1); i++) rows[i] = (float)w->out[i];
 }
 
-/* Rows start .. start+n-1 of the request, n <= chunk_rows. */
-static void sample_chunk(const sampler *s, const scratch *w, size_t start, size_t n)
+/* Row `start` of the request on, n of them, of which the first is row `at` of the chunk. z is drawn
+ * and scaled where it is wanted, without a copy, as far as a kernel does not write past the last row. */
+static void sample_tile(const sampler *s, const scratch *w, size_t start, size_t at, size_t n)
 {
-    if (is_planar(s) && s->z && s->sigma && n == round_up(n)) { /* no copy through the scratch */
-        sample_planar(s, s->first + start, n, s->z + 2 * start, s->sigma + start);
+    const uint64_t row = s->first + start;
+    double *z = s->z ? s->z + start * s->dim : NULL;
+    if (is_planar(s) && z && s->sigma && n == round_up(n)) {
+        sample_planar(s, row, n, z, s->sigma + start);
         return;
     }
-    if (is_planar(s))
-        sample_planar(s, s->first + start, n, w->g, w->sigma);
-    else
-        sample_general(s, w, s->first + start, n);
-    if (s->z) write_z(s, w, n, s->z + start * s->dim);
+    if (is_planar(s)) {
+        sample_planar(s, row, n, w->g, w->sigma);
+        if (z) memcpy(z, w->g, 2 * n * sizeof *z);
+    } else {
+        sample_general(s, w, row, at, n, z ? z : w->g);
+        if (z) s->kernels->scale_rows(n, s->dim, z, w->scale, s->dim, z);
+    }
     if (s->sigma) memcpy(s->sigma + start, w->sigma, n * sizeof *w->sigma);
     if (s->rows) write_rows(s, w, n, s->rows + start * (s->dim + 1));
     if (s->rows_f32) write_rows_f32(s, w, n, s->rows_f32 + start * (s->dim + 1));
+}
+
+/* Rows start .. start+n-1 of the request, n <= chunk_rows. */
+static void sample_chunk(const sampler *s, const scratch *w, size_t start, size_t n)
+{
+    if (!is_planar(s)) draw_beside(s, w, s->first + start, n);
+    for (size_t at = 0; at < n; at += s->tile_rows)
+        sample_tile(s, w, start + at, at, n - at < s->tile_rows ? n - at : s->tile_rows);
 }
 
 /* Sizes in doubles of a thread's arrays: whole groups, so that kernels may run past the last row.
  */
 static size_t coordinate_doubles(const sampler *s)
 {
-    return is_planar(s) ? 2 * round_up(s->chunk_rows) : round_up(s->chunk_rows * s->dim);
+    return is_planar(s) ? 2 * round_up(s->tile_rows) : round_up(s->tile_rows * s->dim);
 }
 
 static size_t lift_doubles(const sampler *s)
 {
-    return s->lift < 2 ? 0 : round_up(s->lift / 2 > CHUNK_DOUBLES ? s->lift / 2 : CHUNK_DOUBLES);
+    return s->lift < 2 ? 0 : round_up(s->lift / 2 > TILE_DOUBLES ? s->lift / 2 : TILE_DOUBLES);
+}
+
+static size_t scratch_doubles(const sampler *s)
+{
+    return coordinate_doubles(s) + TILE_ARRAYS * round_up(s->tile_rows) +
+           CHUNK_ARRAYS * round_up(s->chunk_rows) + lift_doubles(s) +
+           (s->rows_f32 ? round_up(s->tile_rows * (s->dim + 1)) : 0);
 }
 
 static scratch carve(const sampler *s, int thread)
@@ -235,12 +269,12 @@ static scratch carve(const sampler *s, int thread)
     double *at = s->scratch + (size_t)thread * s->scratch_doubles;
     scratch w = {.g = at};
     at += coordinate_doubles(s);
-    double **row_array[ROW_ARRAYS] = {&w.norm,  &w.inner, &w.total, &w.sigma,
-                                      &w.scale, &w.draw,  &w.pairs};
-    for (size_t i = 0; i < 7; i++, at += round_up(s->chunk_rows)) *row_array[i] = at;
-    at += round_up(s->chunk_rows); /* pairs takes two */
-    w.lift = at;
-    w.out = at + lift_doubles(s);
+    double **tile_array[TILE_ARRAYS] = {&w.norm, &w.inner, &w.sigma, &w.scale, &w.draw};
+    for (size_t i = 0; i < TILE_ARRAYS; i++, at += round_up(s->tile_rows)) *tile_array[i] = at;
+    w.outer = at;
+    w.pairs = w.outer + round_up(s->chunk_rows);
+    w.lift = w.pairs + 2 * round_up(s->chunk_rows);
+    w.out = w.lift + lift_doubles(s);
     return w;
 }
 
@@ -268,12 +302,13 @@ static hb_status run(hb_context *context, sampler *s)
 {
     s->random = hb_vector_kernels_of(context->isa);
     s->kernels = hb_sample_kernels_of(context->isa);
-    s->chunk_rows = CHUNK_DOUBLES / s->dim;
+    s->tile_rows = TILE_DOUBLES / s->dim;
+    if (s->tile_rows > TILE_ROWS) s->tile_rows = TILE_ROWS;
+    if (s->tile_rows < 1) s->tile_rows = 1;
+    s->chunk_rows = s->tile_rows * TILES_PER_CHUNK;
     if (s->chunk_rows > CHUNK_ROWS) s->chunk_rows = CHUNK_ROWS;
-    if (s->chunk_rows < 1) s->chunk_rows = 1;
-    s->scratch_doubles = coordinate_doubles(s) + ROW_ARRAYS * round_up(s->chunk_rows) +
-                         lift_doubles(s) +
-                         (s->rows_f32 ? round_up(s->chunk_rows * (s->dim + 1)) : 0);
+    if (s->chunk_rows < s->tile_rows) s->chunk_rows = s->tile_rows;
+    s->scratch_doubles = scratch_doubles(s);
     const size_t rows = s->chunk_rows * CHUNKS_PER_TASK;
     const size_t tasks = s->n / rows + (s->n % rows != 0);
     const size_t threads = (size_t)context->threads < tasks ? (size_t)context->threads : tasks;

@@ -6,21 +6,47 @@
  * vector width, and so are the bits. */
 #include "ball/sample_kernels.h"
 #include "random/box_muller.h"
+#include "random/philox_bits.h"
 
 #include <math.h>
 
-enum { PARTIAL = 8 };
+enum {
+    PARTIAL = 8,
+    PARTIAL_VECTORS = PARTIAL / LANES,
+    ROWS_TOGETHER = LANES == 8   ? 8
+                    : LANES == 4 ? 4
+                                 : 2 /* several sums fill the pipelines */
+};
 
-static double long_row_sum(size_t d, const double *restrict g)
+/* partial += the squares of g_1 .. g_d, g_j to partial sum j mod 8. */
+INLINE void add_row_squares(size_t d, const double *g, vd partial[PARTIAL_VECTORS])
 {
-    double partial[PARTIAL] = {0};
-    size_t j = 0;
-    for (; j + PARTIAL <= d; j += PARTIAL)
-        for (size_t k = 0; k < PARTIAL; k++) partial[k] += g[j + k] * g[j + k];
-    for (size_t k = 0; j + k < d; k++) partial[k] += g[j + k] * g[j + k];
-    for (size_t half = PARTIAL / 2; half > 0; half /= 2)
-        for (size_t k = 0; k < half; k++) partial[k] += partial[k + half];
-    return partial[0];
+    double rest[PARTIAL] = {0};
+    for (size_t k = 0; k < d; k++) rest[k] = g[k] * g[k];
+    for (size_t k = 0; k < PARTIAL_VECTORS; k++)
+        partial[k] = vd_add(partial[k], vd_load(rest + k * LANES));
+}
+
+/* The sums of `rows` rows, d >= 8. */
+INLINE void long_row_sums(size_t rows, size_t d, const double *g, double *sum)
+{
+    vd partial[ROWS_TOGETHER][PARTIAL_VECTORS];
+    const size_t whole = d / PARTIAL * PARTIAL;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < PARTIAL_VECTORS; k++) {
+            const vd x = vd_load(g + i * d + k * LANES);
+            partial[i][k] = vd_mul(x, x);
+        }
+    for (size_t j = PARTIAL; j < whole; j += PARTIAL)
+        for (size_t i = 0; i < rows; i++)
+            for (size_t k = 0; k < PARTIAL_VECTORS; k++) {
+                const vd x = vd_load(g + i * d + j + k * LANES);
+                partial[i][k] = vd_add(partial[i][k], vd_mul(x, x));
+            }
+    for (size_t i = 0; i < rows; i++) {
+        if (whole < d) add_row_squares(d - whole, g + i * d + whole, partial[i]);
+        sum[i] = vd_sum_halves(partial[i]);
+    }
 }
 
 static double short_row_sum(size_t d, const double *restrict g)
@@ -32,10 +58,14 @@ static double short_row_sum(size_t d, const double *restrict g)
 
 static void row_sums(size_t n, size_t d, const double *restrict g, double *restrict sum)
 {
-    if (d < PARTIAL)
-        for (size_t i = 0; i < n; i++) sum[i] = short_row_sum(d, g + i * d);
-    else
-        for (size_t i = 0; i < n; i++) sum[i] = long_row_sum(d, g + i * d);
+    size_t i = 0;
+    if (d < PARTIAL) {
+        for (; i < n; i++) sum[i] = short_row_sum(d, g + i * d);
+        return;
+    }
+    for (; i + ROWS_TOGETHER <= n; i += ROWS_TOGETHER)
+        long_row_sums(ROWS_TOGETHER, d, g + i * d, sum + i);
+    for (; i < n; i++) long_row_sums(1, d, g + i * d, sum + i);
 }
 
 static void row_products(size_t n, size_t count, size_t stride, const double *restrict x,
@@ -48,9 +78,9 @@ static void row_products(size_t n, size_t count, size_t stride, const double *re
     }
 }
 
-static void add(size_t n, size_t stride, const double *restrict x, double *restrict sum)
+static void add(size_t n, const double *restrict x, double *restrict sum)
 {
-    for (size_t i = 0; i < n; i++) sum[i] += x[i * stride];
+    for (size_t i = 0; i < n; i++) sum[i] += x[i];
 }
 
 static void add_squares(size_t n, const double *restrict x, double *restrict sum)
@@ -58,11 +88,20 @@ static void add_squares(size_t n, const double *restrict x, double *restrict sum
     for (size_t i = 0; i < n; i++) sum[i] += x[i] * x[i];
 }
 
-static void exponents(size_t n, const hb_sample_law *law, const double *restrict total,
-                      double *restrict sigma)
+static void inner_of_pairs(size_t n, const double *restrict pairs, const double *restrict norm,
+                           double *restrict inner)
+{
+    for (size_t i = 0; i < n; i++) inner[i] = norm[i] + pairs[2 * i];
+}
+
+static void exponents(size_t n, const hb_sample_law *law, const double *restrict inner,
+                      const double *restrict outer, size_t stride, double *restrict sigma)
 {
     const double factor = -1 / law->rate;
-    for (size_t i = 0; i < n; i++) sigma[i] = total[i] * factor;
+    if (stride == 1)
+        for (size_t i = 0; i < n; i++) sigma[i] = (inner[i] + outer[i]) * factor;
+    else
+        for (size_t i = 0; i < n; i++) sigma[i] = (inner[i] + outer[i * stride]) * factor;
 }
 
 static void scales(size_t n, const hb_sample_law *law, const double *restrict norm,
@@ -77,69 +116,78 @@ static void scales(size_t n, const hb_sample_law *law, const double *restrict no
         for (size_t i = 0; i < n; i++) scale[i] = sqrt(scale_factor * sigma[i]);
 }
 
-static void scale_rows(size_t n, size_t d, const double *restrict g, const double *restrict scale,
-                       size_t stride, double *restrict z)
+enum { LONG_ROW = 64 }; /* doubles from which on it pays to reach whole cache lines first */
+
+/* Doubles from z to the next multiple of a vector's size. */
+INLINE size_t to_whole_vector(const double *z)
 {
-    for (size_t i = 0; i < n; i++) {
-        const double factor = scale[i];
-        for (size_t j = 0; j < d; j++) z[i * stride + j] = factor * g[i * d + j];
-    }
+    return (LANES - (uintptr_t)z / sizeof *z % LANES) % LANES;
 }
 
-/* The Philox halves of BATCH rows of the plane: a normal pair and a pair of uniforms each. */
-enum { BATCH = 128 };
-typedef struct planar_bits {
-    vi normal[BATCH / LANES][2], pair[BATCH / LANES][2];
-} planar_bits;
-
-INLINE void fill_planar_bits(const philox_key *key, uint64_t coordinates, uint64_t pairs,
-                             uint64_t row, size_t n, planar_bits *bits)
+/* g and z may be the same. */
+static void scale_rows(size_t n, size_t d, const double *g, const double *scale, size_t stride,
+                       double *z)
 {
-    for (size_t k = 0; k < n / LANES; k++) {
-        const vi block = consecutive(row + k * LANES);
-        philox(block, coordinates, key, &bits->normal[k][0], &bits->normal[k][1]);
-        philox(block, pairs, key, &bits->pair[k][0], &bits->pair[k][1]);
+    for (size_t i = 0; i < n; i++, g += d, z += stride) {
+        const vd factor = vd_set(scale[i]);
+        const size_t head = d < LONG_ROW ? 0 : to_whole_vector(z);
+        size_t j = 0;
+        for (; j < head; j++) z[j] = scale[i] * g[j];
+        for (; j + LANES <= d; j += LANES) vd_store(z + j, vd_mul(factor, vd_load(g + j)));
+        for (; j < d; j++) z[j] = scale[i] * g[j];
     }
 }
 
 /* In the plane logarithm and exponential cancel. With (u, angle) of the normal pair and the uniforms
  * v, w: kappa has sigma = u v w/(4 pi), |z|^2 = 2 sigma (-2 ln(u v)); source has
- * sigma = sqrt(u v w)/(4 pi), |z|^2 = sigma (-2 ln u). STEP rows. */
-INLINE void planar_step(const hb_sample_law *law, vi normal[][2], vi pair[][2], double *z,
-                        double *sigma)
+ * sigma = sqrt(u v w)/(4 pi), |z|^2 = sigma (-2 ln u). */
+enum { BATCH = 128 };
+typedef struct planar_batch {
+    vi normal[BATCH / LANES][4], pair[BATCH / LANES][4]; /* halves of the normal pair, of v and w */
+    vd square[BATCH / LANES];                            /* |z|^2 */
+} planar_batch;
+
+APART void planar_lengths(size_t vectors, const hb_sample_law *law, planar_batch *b, double *sigma)
 {
     const vd sigma_factor = vd_set(law->sigma_factor);
-    vd u[GROUP], s[GROUP], length[GROUP], cosine[GROUP], sine[GROUP];
-    EACH u[j] = unit_interval(normal[j][0]);
-    if (law->radial) {
-        EACH length[j] = u[j] = vd_mul(u[j], unit_interval(pair[j][0]));
-        EACH s[j] = vd_mul(vd_mul(u[j], unit_interval(pair[j][1])), sigma_factor);
-    } else {
-        EACH length[j] = u[j];
-        EACH u[j] = vd_mul(u[j], vd_mul(unit_interval(pair[j][0]), unit_interval(pair[j][1])));
-        EACH s[j] = vd_mul(vd_sqrt(u[j]), sigma_factor);
+    const int radial = law->radial;
+    for (size_t i = 0; i < vectors; i++, sigma += LANES) {
+        const vd u = unit_interval(b->normal[i][0]);
+        const vd v = unit_interval(b->pair[i][0]), w = unit_interval(b->pair[i][1]);
+        if (radial) {
+            const vd uv = vd_mul(u, v), s = vd_mul(vd_mul(uv, w), sigma_factor);
+            vd_store(sigma, s);
+            b->square[i] = vd_mul(minus_two_log_of(uv), vd_add(s, s));
+        } else {
+            const vd s = vd_mul(vd_sqrt(vd_mul(u, vd_mul(v, w))), sigma_factor);
+            vd_store(sigma, s);
+            b->square[i] = vd_mul(minus_two_log_of(u), s);
+        }
     }
-    EACH vd_store(sigma + j * LANES, s[j]);
-    minus_two_log_group(length);
-    EACH length[j] = vd_mul(length[j], law->radial ? vd_add(s[j], s[j]) : s[j]);
-    EACH length[j] = flip(vd_sqrt(length[j]), normal[j][1]);
-    direction_group(normal, cosine, sine);
-    EACH vd_store_pairs(z + 2 * j * LANES, vd_mul(length[j], cosine[j]),
-                        vd_mul(length[j], sine[j]));
+}
+
+APART void planar_directions(size_t vectors, const planar_batch *b, double *z)
+{
+    for (size_t i = 0; i < vectors; i++, z += 2 * LANES) {
+        const vd length = flip(vd_sqrt(b->square[i]), b->normal[i][1]);
+        vd cosine, sine;
+        direction(b->normal[i][1], &cosine, &sine);
+        vd_store_pairs(z, vd_mul(length, cosine), vd_mul(length, sine));
+    }
 }
 
 static void planar(size_t n, const hb_sample_law *law, uint64_t seed, uint64_t coordinates,
                    uint64_t pairs, uint64_t row, double *z, double *sigma)
 {
     philox_key key;
-    planar_bits bits;
+    planar_batch batch;
     expand_key(seed, &key);
     for (size_t done = 0; done < n; done += BATCH) {
         const size_t count = n - done < BATCH ? n - done : BATCH;
-        fill_planar_bits(&key, coordinates, pairs, row + done, count, &bits);
-        for (size_t i = 0; i < count; i += STEP)
-            planar_step(law, bits.normal + i / LANES, bits.pair + i / LANES, z + 2 * (done + i),
-                        sigma + done + i);
+        philox_bits(&key, coordinates, row + done, count, batch.normal);
+        philox_bits(&key, pairs, row + done, count, batch.pair);
+        planar_lengths(count / LANES, law, &batch, sigma + done);
+        planar_directions(count / LANES, &batch, z + 2 * done);
     }
 }
 
@@ -159,6 +207,7 @@ const hb_sample_kernels ISA_NAME(hb_sample_kernels) = {
     .row_products = row_products,
     .add = add,
     .add_squares = add_squares,
+    .inner_of_pairs = inner_of_pairs,
     .exponents = exponents,
     .scales = scales,
     .scale_rows = scale_rows,

@@ -23,15 +23,18 @@ typedef struct hb_sample_kernels {
     void (*row_sums)(size_t n, size_t d, const double *g, double *sum);
     /* product[i] = x_i1 ... x_ik; x is (n, count), rows `stride` apart */
     void (*row_products)(size_t n, size_t count, size_t stride, const double *x, double *product);
-    /* sum[i] += x[i * stride], sum[i] += x[i]^2 */
-    void (*add)(size_t n, size_t stride, const double *x, double *sum);
+    /* sum[i] += x[i], sum[i] += x[i]^2 */
+    void (*add)(size_t n, const double *x, double *sum);
     void (*add_squares)(size_t n, const double *x, double *sum);
-    /* sigma[i] = -total[i]/rate, to be exponentiated */
-    void (*exponents)(size_t n, const hb_sample_law *law, const double *total, double *sigma);
+    /* inner[i] = norm[i] + pairs[2 i] */
+    void (*inner_of_pairs)(size_t n, const double *pairs, const double *norm, double *inner);
+    /* sigma[i] = -(inner[i] + outer[i * stride])/rate, to be exponentiated */
+    void (*exponents)(size_t n, const hb_sample_law *law, const double *inner, const double *outer,
+                      size_t stride, double *sigma);
     /* sigma[i] *= sigma_factor; scale[i] = what g_i is multiplied with */
     void (*scales)(size_t n, const hb_sample_law *law, const double *norm, const double *inner,
                    double *sigma, double *scale);
-    /* z row i (rows `stride` apart) = scale[i] g_i; g is (n, d) */
+    /* z row i (rows `stride` apart) = scale[i] g_i; g is (n, d) and may be z when stride is d */
     void (*scale_rows)(size_t n, size_t d, const double *g, const double *scale, size_t stride,
                        double *z);
     /* dim 2, lift 0, kappa or source (by law->radial): the whole draw at once for rows

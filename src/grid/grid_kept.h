@@ -25,6 +25,7 @@ struct hb_grid {
     double raised;   /* the same, of a tensor: the least depth where its chain was changed */
     int uneven;      /* the same: its chain's directions change with kinks */
     double beyond;   /* of a stationary density: the mass that may lie beyond the walls */
+    double lost;     /* of a box that was given: the part of the start's mass that is not in it */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
     int asks_order;            /* how fast the meshes converge is not taken for granted */

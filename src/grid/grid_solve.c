@@ -19,6 +19,7 @@
 #include "grid/stationary_trim.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
+#include "grid/wall_doubt.h"
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
@@ -294,6 +295,14 @@ static void set_info(hb_grid *grid, const double *v)
                 wall - top);
 }
 
+static int walls_are_given(const request *r)
+{
+    int given = 0;
+    for (int a = 0; a < hb_problem_dim(r->problem); a++)
+        given |= !isnan(r->settings.low[a]) || !isnan(r->settings.high[a]);
+    return given;
+}
+
 static hb_status solve_all(const request *r, hb_grid *grid)
 {
     double *middle[HB_GRID_MAX_LEVELS] = {0}, *coarse[HB_GRID_MAX_LEVELS] = {0};
@@ -306,6 +315,12 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     if (status == HB_OK && !r->stationary) status = decide_start(r, grid, coarse[0], &plan);
     /* decide_start has left the initial density on the coarsest mesh */
     const int plain = !r->stationary && !r->zoom && !grid->tensor;
+    const int walled = plain && walls_are_given(r);
+    double height = -INFINITY; /* of the walls, so far */
+    if (status == HB_OK && walled) {
+        height = hb_grid_wall_height(&grid->mesh[2], coarse[0]);
+        plan.lost = &grid->lost;
+    }
     if (status == HB_OK && plain) status = hb_grid_wind(grid, r->problem, coarse[0], &grid->wind);
     if (status == HB_OK && !r->stationary)
         status = hb_grid_check_cells(grid, r->problem, coarse[0]);
@@ -323,8 +338,10 @@ static hb_status solve_all(const request *r, hb_grid *grid)
         if (grid->info.unresolved) grid->doubtful_from = k;
     }
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
-        status =
-            (grid->tensor ? hb_tensor_combine : hb_grid_combine)(grid, k, middle[k], coarse[k]);
+        height = fmax(height, walled ? hb_grid_wall_height(&grid->mesh[2], coarse[k]) : height);
+        status = grid->tensor ? hb_tensor_combine(grid, k, middle[k], coarse[k])
+                 : walled     ? hb_grid_combine_walled(grid, k, height, middle[k], coarse[k])
+                              : hb_grid_combine(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
     }
     grid->info.kept_from = grid->tau[0];

@@ -93,6 +93,7 @@ hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
 {
     HB_TRY(node_values(context, problem, from, coarsest, v));
     out->from = from;
+    out->lost = NULL;
     out->rough = is_rough(coarsest, v) || hb_problem_initial_facts(problem)->broken;
     HB_CHECK(context, !from || !out->rough, HB_ERROR_NUMERICAL,
              "a grid of %d points per axis cannot follow the density from a point on; give more "
@@ -343,6 +344,7 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
             "or more points",
             exp(found));
         *log_mass = rough ? 0 : found;
+        if (plan->lost) *plan->lost = fabs(expm1(found));
     }
     if (rough || is_even(mesh))
         for (size_t i = 0; i < mesh->size; i++) v[i] += *log_mass - found;

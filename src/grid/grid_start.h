@@ -11,6 +11,8 @@
 typedef struct hb_start_plan {
     int rough;                /* jumps, -inf, or narrower than the coarsest mesh resolves */
     const hb_grid_from *from; /* a solution that the data are; NULL: the initial density */
+    double
+        *lost; /* the part of the mass that the finest mesh lacks is written there; NULL: nowhere */
     double steepest[3]; /* slope of v along an axis to which far tails of smooth data are limited */
 } hb_start_plan;
 

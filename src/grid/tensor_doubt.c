@@ -17,6 +17,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/tensor_scheme.h"
+#include "grid/wall_doubt.h"
 
 #include <math.h>
 
@@ -31,14 +32,7 @@ static const double KINK_FACTOR = 12;
 static const double UNEVEN_FACTOR = 4;
 static const double WALL_FACTOR = 3;
 static const double MOST_CLAIMED = 1; /* of v; above, the answer is worth nothing */
-static const double TENTH = 10;
 static const double FLOOR_MARGIN = 20;
-
-/* The index of node i of mesh[2] along an axis. */
-static size_t place_along(const hb_mesh *mesh, int axis, size_t i)
-{
-    return i / hb_mesh_stride(mesh, axis) % (size_t)mesh->nodes[axis];
-}
 
 /* depth[mesh[2].size] below the maximum, from v on the coarsest mesh; returns that of the highest wall. */
 static double find_depths(const hb_mesh *mesh, const double *v, double *depth)
@@ -48,7 +42,7 @@ static double find_depths(const hb_mesh *mesh, const double *v, double *depth)
     for (size_t i = 0; i < mesh->size; i++) {
         depth[i] = top - v[i];
         for (int a = 0; a < mesh->dim; a++) {
-            const size_t k = place_along(mesh, a, i);
+            const size_t k = hb_grid_place_along(mesh, a, i);
             if (k == 0 || k + 1 == (size_t)mesh->nodes[a]) wall = fmin(wall, depth[i]);
         }
     }
@@ -58,23 +52,10 @@ static double find_depths(const hb_mesh *mesh, const double *v, double *depth)
 static int is_in_layer(const hb_mesh *mesh, size_t i)
 {
     for (int a = 0; a < mesh->dim; a++) {
-        const size_t k = place_along(mesh, a, i);
+        const size_t k = hb_grid_place_along(mesh, a, i);
         if (k < LAYER || k + LAYER >= (size_t)mesh->nodes[a]) return 1;
     }
     return 0;
-}
-
-/* How fast e^depth grows along an axis, per length; at least once over a TENTH of the box. */
-static double growth_along(const hb_mesh *mesh, int axis, size_t i, const double *depth)
-{
-    const int n = mesh->nodes[axis], k = (int)place_along(mesh, axis, i);
-    const size_t stride = hb_mesh_stride(mesh, axis);
-    double most = TENTH / (hb_mesh_coordinate(mesh, axis, n - 1) - mesh->low[axis]);
-    if (k > 0)
-        most = fmax(most, fabs(depth[i] - depth[i - stride]) / hb_mesh_spacing(mesh, axis, k - 1));
-    if (k + 1 < n)
-        most = fmax(most, fabs(depth[i + stride] - depth[i]) / hb_mesh_spacing(mesh, axis, k));
-    return most;
 }
 
 static void add_doubts(hb_grid *grid, int level, double wall, const double *depth)
@@ -95,7 +76,7 @@ static void add_doubts(hb_grid *grid, int level, double wall, const double *dept
             double *slope = &grid->slope_error[level][i * d + a];
             *slope = unknown ? INFINITY
                              : SLOPE_FACTOR * chain * kinks * *slope +
-                                   part * growth_along(mesh, (int)a, i, depth);
+                                   part * hb_grid_depth_growth(mesh, (int)a, i, depth);
         }
     }
 }

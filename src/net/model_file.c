@@ -311,6 +311,7 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
         hb_safetensors_copy(context, file, "reference.variance", HB_DTYPE_F64, d, model->variance));
     HB_TRY(hb_safetensors_copy(context, file, "reference.axes", HB_DTYPE_F32, d * d, model->axes));
     HB_TRY(hb_net_read(context, file, model->net, model->parameters));
+    HB_TRY(hb_net_prepare(context, model->net, model->parameters));
     if (model->info.process == HB_PROCESS_DRIFT) HB_TRY(hb_model_flow_read(context, file, model));
     return check_reference(context, file, model);
 }

@@ -193,7 +193,8 @@ hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
         return add ? hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL)
                    : hb_net_backward_alone(tape->net, parameters, tape->output_cotangent, gradient);
     }
-    if (!add) memset(gradient, 0, tape->model->info.parameters * sizeof *gradient);
+    if (!add && uses_slope(tape))
+        memset(gradient, 0, tape->model->info.parameters * sizeof *gradient);
     if (uses_slope(tape)) memset(tape->slope_cotangent, 0, n * tape->inputs * sizeof(float));
     for (size_t i = 0; score_cotangent && i < n; i++)
         cotangent_of_row(tape, n, i, score_cotangent + i * d);
@@ -203,5 +204,6 @@ hb_status hb_model_tape_backward(hb_model_tape *tape, const float *parameters,
         return hb_net_slope_backward(tape->net, parameters,
                                      w_cotangent ? tape->output_cotangent : NULL,
                                      tape->slope_cotangent, gradient);
-    return hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL);
+    return add ? hb_net_backward(tape->net, parameters, tape->output_cotangent, gradient, NULL)
+               : hb_net_backward_alone(tape->net, parameters, tape->output_cotangent, gradient);
 }

@@ -42,14 +42,17 @@ hb_status hb_net_create(hb_context *context, const hb_net_shape *shape, hb_net *
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_net), &memory));
     hb_net *net = memory;
-    *net = (hb_net){context, *shape, hb_net_kernels_of(context->isa)};
+    *net =
+        (hb_net){.context = context, .shape = *shape, .kernels = hb_net_kernels_of(context->isa)};
     *out = net;
     return HB_OK;
 }
 
 void hb_net_destroy(hb_net *net)
 {
-    if (net) hb_release(net->context, net);
+    if (!net) return;
+    hb_release(net->context, net->copies);
+    hb_release(net->context, net);
 }
 
 const hb_net_shape *hb_net_shape_of(const hb_net *net)
@@ -61,8 +64,8 @@ hb_net_layer hb_net_layer_of(const hb_net *net, int l)
 {
     const hb_net_shape *s = &net->shape;
     const size_t inputs = (size_t)s->inputs, width = (size_t)s->width;
-    hb_net_layer layer = {l == 0 ? inputs : width, l == s->depth ? (size_t)s->outputs : width, 0,
-                          0};
+    hb_net_layer layer = {.in = l == 0 ? inputs : width,
+                          .out = l == s->depth ? (size_t)s->outputs : width};
     if (l > 0) layer.weight = width * (inputs + 1) + (size_t)(l - 1) * width * (width + 1);
     layer.bias = layer.weight + layer.in * layer.out;
     return layer;

@@ -63,6 +63,12 @@ void hb_net_tensor_get(const hb_net *net, int k, hb_net_tensor *out);
 hb_status hb_net_initialise(hb_context *context, const hb_net *net, uint64_t seed,
                             double last_scale, float *parameters);
 
+/* Copies of the weights for faster products (net_copies.c), on the context's threads: passes with these
+ * parameters use them from now on. Whoever changes parameters that were prepared calls it again before the
+ * next pass; NULL: no copies any more. Without it passes are slower, and may differ in last bits. Not
+ * while passes of this net run. */
+hb_status hb_net_prepare(hb_context *context, hb_net *net, const float *parameters);
+
 /* Everything that a forward pass keeps for its backward pass, for at most `rows` rows of these
  * jets. A tape belongs to one thread at a time; passes allocate nothing. */
 typedef struct hb_net_tape hb_net_tape;

@@ -31,6 +31,7 @@ static hb_net_layer_arrays arrays_of(const hb_net_tape *tape, int l, const float
     return (hb_net_layer_arrays){
         .rows = tape->rows,
         .width = (size_t)net->shape.width,
+        .pitch = tape->pitch,
         .jets = &tape->jets,
         .bias = parameters + hb_net_layer_of(net, l).bias,
         .skip = hb_net_layer_skips(net, l) ? hb_net_layer_input(tape, l) : NULL,
@@ -48,7 +49,7 @@ hb_status hb_net_hidden_forward(hb_net_tape *tape, const float *parameters)
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * tape->rows;
     for (int l = 0; l < net->shape.depth; l++) {
-        const hb_net_layer layer = hb_net_layer_of(net, l);
+        const hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
         const hb_net_layer_arrays arrays = arrays_of(tape, l, parameters);
         HB_TRY(hb_net_to_outputs(tape->context, &layer, n, parameters + layer.weight,
                                  hb_net_layer_input(tape, l), arrays.z));
@@ -63,9 +64,9 @@ hb_status hb_net_forward(hb_net_tape *tape, const float *parameters, size_t rows
     HB_TRY(hb_net_tape_start(tape, 0, rows));
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * rows;
-    memcpy(tape->input, input, n * (size_t)net->shape.inputs * sizeof *input);
+    hb_net_tape_read(tape, n, input);
     HB_TRY(hb_net_hidden_forward(tape, parameters));
-    const hb_net_layer last = hb_net_layer_of(net, net->shape.depth);
+    const hb_net_layer last = hb_net_tape_layer(tape, net->shape.depth, parameters);
     HB_TRY(hb_net_to_outputs(tape->context, &last, n, parameters + last.weight,
                              hb_net_layer_input(tape, net->shape.depth), output));
     for (size_t r = 0; r < rows; r++)
@@ -79,7 +80,7 @@ static hb_status output_backward(hb_net_tape *tape, const float *parameters,
 {
     const hb_net *net = tape->net;
     const size_t n = (size_t)tape->channels * tape->rows;
-    const hb_net_layer last = hb_net_layer_of(net, net->shape.depth);
+    const hb_net_layer last = hb_net_tape_layer(tape, net->shape.depth, parameters);
     if (!add) memset(gradient + last.bias, 0, last.out * sizeof *gradient);
     for (size_t r = 0; r < tape->rows; r++)
         for (size_t j = 0; j < last.out; j++)
@@ -99,7 +100,7 @@ static hb_status backward(hb_net_tape *tape, const float *parameters, const floa
     const size_t n = (size_t)tape->channels * tape->rows;
     HB_TRY(output_backward(tape, parameters, output_cotangent, add, gradient));
     for (int l = net->shape.depth - 1; l >= 0; l--) {
-        const hb_net_layer layer = hb_net_layer_of(net, l);
+        hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
         hb_net_layer_arrays arrays = arrays_of(tape, l, parameters);
         arrays.bias_gradient = gradient + layer.bias;
         if (!add) memset(gradient + layer.bias, 0, layer.out * sizeof *gradient);
@@ -107,6 +108,7 @@ static hb_status backward(hb_net_tape *tape, const float *parameters, const floa
         HB_TRY(hb_net_to_weights(tape->context, &layer, n, tape->z_cotangent,
                                  hb_net_layer_input(tape, l), add, gradient + layer.weight));
         float *below = l > 0 ? tape->a_cotangent : input_cotangent;
+        if (l == 0) layer.x_pitch = 0; /* of the caller's array */
         if (below)
             HB_TRY(hb_net_to_inputs(tape->context, &layer, n, parameters + layer.weight,
                                     tape->z_cotangent, hb_net_layer_skips(net, l), below));

@@ -3,9 +3,11 @@
  *
  * With s = 1/(1 + e^-z) and q = 1 - s, so that s' = s q,
  *     silu    = z s                      silu''  = s q (2 + z (q - s))
- *     silu'   = s (1 + z q)              silu''' = s q (3 (q - s) + z (1 - 6 s q)).
- * s and q both come from e = exp(-|z|) <= 1: nothing overflows and neither loses its digits by a
- * subtraction; beyond |z| = 88 e is 0, the limits of all four. docs/networks.md has the formulas of
+ *     silu'   = s + z s q                silu''' = s q (3 (q - s) + z (1 - 6 s q)).
+ * s and q both come from e = exp(-|z|) <= 1, the larger as 1/(1 + e), the smaller as e/(1 + e): nothing
+ * overflows and neither loses its digits by a subtraction; beyond |z| = 88 e is 0, the limits of all
+ * four. Only s itself asks which is which: s q is their product, and z (q - s) is -|z| times their
+ * difference. docs/networks.md has the formulas of
  * the channels. A number to reproduce: silu'''(0.7) = -0.2749950664. */
 #include "net/net_kernels.h"
 #include "random/vector.h"
@@ -17,23 +19,22 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* e^-x for x >= 0: -x = k ln 2 + r with an integer k, |r| <= ln 2/2, and Taylor's polynomial of
- * e^r, whose remainder is below 6e-9. Adding 1.5 2^23 rounds to an integer and leaves it in the low
- * bits, from where it moves into the exponent. From x = 87.7 on k is -127: the exponent's bits, and
- * so the result, are 0. */
+/* e^x for x <= 0: x = k ln 2 + r with an integer k, |r| <= ln 2/2, and for e^r the polynomial of degree
+ * 6 whose largest relative error is least, 4e-9, among those that begin with 1 + r. Adding 1.5 2^23
+ * rounds to an integer and leaves it in the low bits, from where it moves into the exponent. From
+ * x = -87.7 down k is -127: the exponent's bits, and so the result, are 0. */
 INLINE float decay(float x)
 {
     const float round = 12582912.0f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    const float bounded = x > 88.0f ? 88.0f : x;
-    const float shifted = MULTIPLY_ADD(bounded, -1.44269504f, round);
+    const float bounded = -88.0f > x ? -88.0f : x;
+    const float shifted = MULTIPLY_ADD(bounded, 1.44269504f, round);
     const float k = shifted - round;
-    const float r = MULTIPLY_ADD(k, -ln2_low, MULTIPLY_ADD(k, -ln2_high, -bounded));
-    float p = 1.0f / 5040;
-    p = MULTIPLY_ADD(p, r, 1.0f / 720);
-    p = MULTIPLY_ADD(p, r, 1.0f / 120);
-    p = MULTIPLY_ADD(p, r, 1.0f / 24);
-    p = MULTIPLY_ADD(p, r, 1.0f / 6);
-    p = MULTIPLY_ADD(p, r, 0.5f);
+    const float r = MULTIPLY_ADD(k, -ln2_low, MULTIPLY_ADD(k, -ln2_high, bounded));
+    float p = 1.38145988e-3f;
+    p = MULTIPLY_ADD(p, r, 8.36871658e-3f);
+    p = MULTIPLY_ADD(p, r, 4.16683890e-2f);
+    p = MULTIPLY_ADD(p, r, 0.166665211f);
+    p = MULTIPLY_ADD(p, r, 0.499999940f);
     p = MULTIPLY_ADD(p, r, 1.0f);
     p = MULTIPLY_ADD(p, r, 1.0f);
     uint32_t bits;
@@ -44,29 +45,29 @@ INLINE float decay(float x)
     return p * scale;
 }
 
-/* s and q = 1 - s at z. */
-INLINE void sigmoid(float z, float *s, float *q)
+/* The larger and the smaller of s and q = 1 - s at z. */
+INLINE void sigmoid(float z, float *large, float *small)
 {
-    const float e = decay(z < 0 ? -z : z);
-    const float large = 1.0f / (1.0f + e), small = e * large;
-    *s = z < 0 ? small : large;
-    *q = z < 0 ? large : small;
+    const float e = decay(-__builtin_fabsf(z));
+    *large = 1.0f / (1.0f + e);
+    *small = e * *large;
 }
 
-INLINE float silu_first(float z, float s, float q)
+INLINE float silu_first(float z, float s, float large, float small)
 {
-    return s * MULTIPLY_ADD(z, q, 1.0f);
+    return MULTIPLY_ADD(z * small, large, s);
 }
 
-INLINE float silu_second(float z, float s, float q)
+INLINE float silu_second(float z, float large, float small)
 {
-    return s * q * MULTIPLY_ADD(z, q - s, 2.0f);
+    return large * small * MULTIPLY_ADD(__builtin_fabsf(z), small - large, 2.0f);
 }
 
-INLINE float silu_third(float z, float s, float q)
+INLINE float silu_third(float z, float large, float small)
 {
-    const float sq = s * q;
-    return sq * MULTIPLY_ADD(z, MULTIPLY_ADD(-6.0f, sq, 1.0f), 3.0f * (q - s));
+    const float sq = large * small;
+    return sq * MULTIPLY_ADD(z, MULTIPLY_ADD(-6.0f, sq, 1.0f),
+                             __builtin_copysignf(3.0f * (large - small), -z));
 }
 
 /* ---- a row of channel 0: z becomes silu'(z) ---- */
@@ -76,10 +77,11 @@ static void value_row(size_t width, const float *restrict bias, float *restrict 
 {
     for (size_t j = 0; j < width; j++) {
         const float x = z[j] + bias[j];
-        float s, q;
-        sigmoid(x, &s, &q);
+        float large, small;
+        sigmoid(x, &large, &small);
+        const float s = x < 0 ? small : large;
         a[j] = x * s;
-        z[j] = silu_first(x, s, q);
+        z[j] = silu_first(x, s, large, small);
     }
 }
 
@@ -88,11 +90,12 @@ static void value_row_2(size_t width, const float *restrict bias, float *restric
 {
     for (size_t j = 0; j < width; j++) {
         const float x = z[j] + bias[j];
-        float s, q;
-        sigmoid(x, &s, &q);
+        float large, small;
+        sigmoid(x, &large, &small);
+        const float s = x < 0 ? small : large;
         a[j] = x * s;
-        z[j] = silu_first(x, s, q);
-        second[j] = silu_second(x, s, q);
+        z[j] = silu_first(x, s, large, small);
+        second[j] = silu_second(x, large, small);
     }
 }
 
@@ -101,12 +104,13 @@ static void value_row_3(size_t width, const float *restrict bias, float *restric
 {
     for (size_t j = 0; j < width; j++) {
         const float x = z[j] + bias[j];
-        float s, q;
-        sigmoid(x, &s, &q);
+        float large, small;
+        sigmoid(x, &large, &small);
+        const float s = x < 0 ? small : large;
         a[j] = x * s;
-        z[j] = silu_first(x, s, q);
-        second[j] = silu_second(x, s, q);
-        third[j] = silu_third(x, s, q);
+        z[j] = silu_first(x, s, large, small);
+        second[j] = silu_second(x, large, small);
+        third[j] = silu_third(x, large, small);
     }
 }
 
@@ -137,7 +141,7 @@ INLINE void add_product_4(size_t n, const float *restrict x, const float *restri
 }
 
 /* The start of row r of channel c. */
-#define ROW(base, c) ((base) + ((size_t)(c)*layer->rows + r) * n)
+#define ROW(base, c) ((base) + ((size_t)(c)*layer->rows + r) * layer->pitch)
 
 /* ---- forward ---- */
 
@@ -267,21 +271,34 @@ static void backward(const hb_net_layer_arrays *layer)
 
 static void slope_reverse(const hb_net_slope_arrays *layer)
 {
-    product(layer->rows * layer->width, layer->first, layer->above, layer->below);
+    for (size_t r = 0; r < layer->rows; r++)
+        product(layer->width, ROW(layer->first, 0), ROW(layer->above, 0), ROW(layer->below, 0));
+}
+
+static void bend_row(size_t n, const float *restrict second, const float *restrict above,
+                     const float *restrict moved, float *restrict bend)
+{
+    for (size_t j = 0; j < n; j++) bend[j] = second[j] * above[j] * moved[j];
+}
+
+static void tangent_row(size_t n, const float *restrict first, const float *restrict moved,
+                        float *restrict tangent)
+{
+    for (size_t j = 0; j < n; j++) tangent[j] = MULTIPLY_ADD(first[j], moved[j], tangent[j]);
 }
 
 /* The input's tangent is in a_tangent when a residual layer hands it on. */
 static void slope_tangent(const hb_net_slope_arrays *layer)
 {
-    const size_t n = layer->rows * layer->width;
-    const float *restrict first = layer->first, *restrict second = layer->second;
-    const float *restrict above = layer->above, *restrict moved = layer->z_tangent;
-    float *restrict tangent = layer->a_tangent, *restrict bend = layer->bend;
-    for (size_t j = 0; j < n; j++) bend[j] = second[j] * above[j] * moved[j];
-    if (!layer->skip)
-        product(n, first, moved, tangent);
-    else
-        for (size_t j = 0; j < n; j++) tangent[j] = MULTIPLY_ADD(first[j], moved[j], tangent[j]);
+    const size_t n = layer->width;
+    for (size_t r = 0; r < layer->rows; r++) {
+        const float *first = ROW(layer->first, 0), *moved = ROW(layer->z_tangent, 0);
+        bend_row(n, ROW(layer->second, 0), ROW(layer->above, 0), moved, ROW(layer->bend, 0));
+        if (layer->skip)
+            tangent_row(n, first, moved, ROW(layer->a_tangent, 0));
+        else
+            product(n, first, moved, ROW(layer->a_tangent, 0));
+    }
 }
 
 static void slope_backward_row(size_t n, const float *restrict first, const float *restrict bend,
@@ -297,10 +314,10 @@ static void slope_backward_row(size_t n, const float *restrict first, const floa
 
 static void slope_backward(const hb_net_slope_arrays *layer)
 {
-    const size_t n = layer->width;
     for (size_t r = 0; r < layer->rows; r++)
-        slope_backward_row(n, layer->first + r * n, layer->bend + r * n, layer->a_cotangent + r * n,
-                           layer->z_cotangent + r * n, layer->bias_gradient);
+        slope_backward_row(layer->width, ROW(layer->first, 0), ROW(layer->bend, 0),
+                           ROW(layer->a_cotangent, 0), ROW(layer->z_cotangent, 0),
+                           layer->bias_gradient);
 }
 
 /* ---- Adam ---- */
@@ -359,7 +376,7 @@ static void softmax(size_t n, float *restrict x)
     float partial[PARTIAL] = {0};
     for (size_t i = 0; i < n; i += PARTIAL)
         for (size_t k = 0; k < PARTIAL; k++) {
-            x[i + k] = decay(largest - x[i + k]);
+            x[i + k] = decay(x[i + k] - largest);
             partial[k] += x[i + k];
         }
     for (size_t half = PARTIAL / 2; half > 0; half /= 2)
@@ -368,6 +385,59 @@ static void softmax(size_t n, float *restrict x)
     for (size_t i = 0; i < n; i++) x[i] *= share;
 }
 
+/* ---- a matrix turned ---- */
+
+enum { TILE = 8 };
+
+#if LANES >= 4
+/* A whole tile: neighbours of rows, then of pairs of rows, then halves change places. */
+INLINE void turn_tile(const float *x, size_t pitch, float *turned, size_t turned_pitch)
+{
+    __m256 row[TILE], pair[TILE];
+    for (size_t k = 0; k < TILE; k++) row[k] = _mm256_loadu_ps(x + k * pitch);
+    for (size_t k = 0; k < TILE; k += 2) {
+        pair[k] = _mm256_unpacklo_ps(row[k], row[k + 1]);
+        pair[k + 1] = _mm256_unpackhi_ps(row[k], row[k + 1]);
+    }
+    for (size_t k = 0; k < TILE; k += 4)
+        for (size_t h = 0; h < 2; h++) {
+            row[k + 2 * h] = _mm256_shuffle_ps(pair[k + h], pair[k + h + 2], 0x44);
+            row[k + 2 * h + 1] = _mm256_shuffle_ps(pair[k + h], pair[k + h + 2], 0xee);
+        }
+    for (size_t k = 0; k < 4; k++) {
+        const __m256 low = _mm256_permute2f128_ps(row[k], row[k + 4], 0x20);
+        const __m256 high = _mm256_permute2f128_ps(row[k], row[k + 4], 0x31);
+        _mm256_storeu_ps(turned + k * turned_pitch, low);
+        _mm256_storeu_ps(turned + (k + 4) * turned_pitch, high);
+    }
+}
+#else
+INLINE void turn_tile(const float *x, size_t pitch, float *turned, size_t turned_pitch)
+{
+    for (size_t k = 0; k < TILE; k++)
+        for (size_t i = 0; i < TILE; i++) turned[k * turned_pitch + i] = x[i * pitch + k];
+}
+#endif
+
+/* Eight rows at a time from their beginning to their end, as memory is read ahead. */
+static void turn(size_t rows, size_t columns, const float *x, size_t pitch, float *turned,
+                 size_t turned_pitch)
+{
+    const size_t high = rows - rows % TILE, wide = columns - columns % TILE;
+    for (size_t i = 0; i < high; i += TILE)
+        for (size_t j = 0; j < wide; j += TILE)
+            turn_tile(x + i * pitch + j, pitch, turned + j * turned_pitch + i, turned_pitch);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = i < high ? wide : 0; j < columns; j++)
+            turned[j * turned_pitch + i] = x[i * pitch + j];
+}
+
+static void add(size_t n, const float *restrict x, float *restrict sum)
+{
+    for (size_t i = 0; i < n; i++) sum[i] += x[i];
+}
+
 const hb_net_kernels ISA_NAME(hb_net_kernels) = {
-    forward, backward, slope_reverse, slope_tangent, slope_backward, squared_norm, adam, softmax,
+    forward,      backward, slope_reverse, slope_tangent, slope_backward,
+    squared_norm, adam,     softmax,       turn,          add,
 };

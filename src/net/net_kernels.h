@@ -9,9 +9,10 @@
 #include "base/cpu.h"
 #include "net/net.h"
 
-/* One hidden layer. Every array is (rows, width) per channel, channels one after the other. */
+/* One hidden layer. Every array is (rows, width) per channel, channels one after the other; rows are
+ * `pitch` floats apart. */
 typedef struct hb_net_layer_arrays {
-    size_t rows, width;
+    size_t rows, width, pitch;
     const hb_net_jets *jets;
     const float *bias;        // (width)
     const float *skip;        // (channels, rows, width), or NULL in a plain layer
@@ -22,9 +23,10 @@ typedef struct hb_net_layer_arrays {
     float *z_cotangent, *bias_gradient; // (channels, rows, width), (width)
 } hb_net_layer_arrays;
 
-/* One layer of the reverse sweep that gives the slope, and of its backward pass; (rows, width). */
+/* One layer of the reverse sweep that gives the slope, and of its backward pass; (rows, width), rows
+ * `pitch` floats apart. */
 typedef struct hb_net_slope_arrays {
-    size_t rows, width;
+    size_t rows, width, pitch;
     const float *first, *second;        // silu'(z), silu''(z)
     const float *above;                 // slope of the value by this layer's a
     float *below;                       // by its z: first * above
@@ -57,6 +59,10 @@ typedef struct hb_net_kernels {
                  float *first, float *second, float *average);
     /* x becomes e^x over its sum; n a multiple of HB_SOFTMAX_GROUP, x below infinity, one above minus it */
     void (*softmax)(size_t n, float *x);
+    /* turned (columns, rows), its rows turned_pitch apart, of the matrix x (rows, columns) */
+    void (*turn)(size_t rows, size_t columns, const float *x, size_t pitch, float *turned,
+                 size_t turned_pitch);
+    void (*add)(size_t n, const float *x, float *sum); /* sum += x */
 } hb_net_kernels;
 
 enum { HB_SOFTMAX_GROUP = 32 };

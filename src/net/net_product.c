@@ -10,10 +10,15 @@
  * ONEDNN_MAX_CPU_ISA = SSE41, AVX and AVX2 (docs/networks.md); tests/net/test_net_rows.c says whether it
  * holds on the processor at hand.
  *
+ * A product with 2 to 15 columns costs as much as one with 16, and ten times as much as one with 1,
+ * which is a sum of products: 33, 33 and 3.4 us for 256 rows of 256 numbers (AMD Zen 4, AVX-512; 17, 17
+ * and 3.3 us with AVX2). So up to four outputs are taken one by one.
+ *
  * A sum over rows (the gradient of a weight) is cut at every 384 rows and added up in that order.
  *
- * A matrix whose rows are a multiple of 4096 bytes apart is read at half speed by the kernels for few
- * rows, since its columns meet in a few lines of the cache. to_inputs copies such a matrix, 256
+ * A matrix whose rows are a multiple of 4096 bytes apart is read at half speed by the AVX2 kernels for few
+ * rows, since its columns meet in a few lines of the cache. A layer's weights have copies for that
+ * (net_copies.c). Where there are none, to_inputs copies such a matrix, 256
  * columns at a time, to rows that are 272 numbers apart: for 1024 x 1024 and 64, 128 rows 0.70 and
  * 0.59 of the time (AMD Zen 3).
  *
@@ -40,6 +45,7 @@ enum {
     BLOCK_ROWS = 64,   /* rows of a product with a matrix */
     TAIL_ROWS = 16,    /* and of the last ones */
     SUM_ROWS = 384,    /* rows of a sum over rows */
+    FEW_OUTPUTS = 4,   /* that are taken one by one */
     BAD_STRIDE = 1024, /* floats: rows of a matrix a multiple of this apart */
     PANEL = 256,       /* columns of such a matrix that are copied at a time, */
     PANEL_STRIDE = 272
@@ -77,12 +83,30 @@ static hb_status check(hb_context *context, dnnl_status_t status, size_t m, size
     return HB_OK;
 }
 
+/* ---- what oneDNN uses ---- */
+
+static int has(dnnl_cpu_isa_t isa)
+{
+    return ((int)dnnl_get_effective_cpu_isa() & (int)isa) == (int)isa;
+}
+
+static int has_avx512(void)
+{
+    return has(dnnl_cpu_isa_avx512_core);
+}
+
+hb_net_wishes hb_net_product_wishes(void)
+{
+    return (hb_net_wishes){.turned = has(dnnl_cpu_isa_avx2),
+                           .spaced = has(dnnl_cpu_isa_avx2) && !has_avx512()};
+}
+
 /* ---- rows times a matrix ---- */
 
-/* C (n, width) = A (n, depth) op(B) + beta C; rows of A are `depth` apart, those of C ldc. */
+/* C (n, width) = A (n, depth) op(B) + beta C. */
 typedef struct factor {
     char transpose; /* op(B): 'N' or 'T' */
-    size_t depth, width, ldb, ldc;
+    size_t depth, width, lda, ldb, ldc;
     const float *b;
     float beta;
 } factor;
@@ -96,17 +120,18 @@ static size_t block_rows(size_t left)
 static dnnl_status_t whole_block(const factor *f, size_t m, const float *a, float *c)
 {
     return dnnl_sgemm('N', f->transpose, (dnnl_dim_t)m, (dnnl_dim_t)f->width, (dnnl_dim_t)f->depth,
-                      1.0f, a, (dnnl_dim_t)f->depth, f->b, (dnnl_dim_t)f->ldb, f->beta, c,
+                      1.0f, a, (dnnl_dim_t)f->lda, f->b, (dnnl_dim_t)f->ldb, f->beta, c,
                       (dnnl_dim_t)f->ldc);
 }
 
-/* Fewer rows than m, in the scratch's (m, depth) and (m, ldc). */
+/* Fewer rows than m, in the scratch's (m, lda) and (m, ldc). */
 static dnnl_status_t short_block(const factor *f, size_t rows, size_t m, const float *a, float *c,
                                  float *scratch)
 {
-    float *c_scratch = scratch + m * f->depth;
-    memcpy(scratch, a, rows * f->depth * sizeof *a);
-    memset(scratch + rows * f->depth, 0, (m - rows) * f->depth * sizeof *a);
+    float *c_scratch = scratch + m * f->lda;
+    for (size_t i = 0; i < rows; i++)
+        memcpy(scratch + i * f->lda, a + i * f->lda, f->depth * sizeof *a);
+    memset(scratch + rows * f->lda, 0, (m - rows) * f->lda * sizeof *a);
     memset(c_scratch, 0, m * f->ldc * sizeof *c);
     for (size_t i = 0; f->beta != 0 && i < rows; i++)
         memcpy(c_scratch + i * f->ldc, c + i * f->ldc, f->width * sizeof *c);
@@ -120,7 +145,7 @@ static dnnl_status_t all_rows(const factor *f, size_t n, const float *a, float *
 {
     dnnl_status_t status = dnnl_success;
     for (size_t first = 0, m; first < n && status == dnnl_success; first += m) {
-        const float *a_block = a + first * f->depth;
+        const float *a_block = a + first * f->lda;
         float *c_block = c + first * f->ldc;
         m = block_rows(n - first);
         status = n - first >= m ? whole_block(f, m, a_block, c_block)
@@ -131,7 +156,7 @@ static dnnl_status_t all_rows(const factor *f, size_t n, const float *a, float *
 
 static int has_bad_stride(const factor *f)
 {
-    return f->transpose == 'N' && f->ldb % BAD_STRIDE == 0;
+    return f->transpose == 'N' && f->ldb % BAD_STRIDE == 0 && !has_avx512();
 }
 
 /* The same with B copied into `panel` (depth, PANEL_STRIDE), some of its columns at a time. */
@@ -151,11 +176,24 @@ static dnnl_status_t by_panels(const factor *f, size_t n, const float *a, float 
     return status;
 }
 
+/* The same for few columns of C, which are rows of B, one by one. */
+static dnnl_status_t by_columns(const factor *f, size_t n, const float *a, float *c, float *scratch)
+{
+    dnnl_status_t status = dnnl_success;
+    factor part = *f;
+    part.width = 1;
+    for (size_t j = 0; j < f->width && status == dnnl_success; j++) {
+        part.b = f->b + j * f->ldb;
+        status = all_rows(&part, n, a, c + j, scratch);
+    }
+    return status;
+}
+
 /* Floats of the scratch for a block that is not whole: 0 when all are. */
 static size_t scratch_floats(const factor *f, size_t n)
 {
     const size_t left = n % BLOCK_ROWS, m = block_rows(left);
-    return left % m ? m * (f->depth + f->ldc) : 0;
+    return left % m ? m * (f->lda + f->ldc) : 0;
 }
 
 static hb_status rows_product(hb_context *context, const factor *f, size_t n, const float *a,
@@ -167,24 +205,39 @@ static hb_status rows_product(hb_context *context, const factor *f, size_t n, co
     if (panel + scratch) HB_TRY(hb_allocate(context, panel + scratch, sizeof(float), &memory));
     float *copies = memory;
     const quiet before = quiet_begin();
-    const dnnl_status_t status =
-        panel ? by_panels(f, n, a, c, copies, copies + panel) : all_rows(f, n, a, c, copies);
+    const int few = f->transpose == 'T' && f->width <= FEW_OUTPUTS;
+    const dnnl_status_t status = panel ? by_panels(f, n, a, c, copies, copies + panel)
+                                 : few ? by_columns(f, n, a, c, copies)
+                                       : all_rows(f, n, a, c, copies);
     quiet_end(&before);
     hb_release(context, memory);
     return check(context, status, n, f->depth, f->width);
 }
 
+static size_t x_pitch(const hb_net_layer *layer)
+{
+    return layer->x_pitch ? layer->x_pitch : layer->in;
+}
+
+static size_t y_pitch(const hb_net_layer *layer)
+{
+    return layer->y_pitch ? layer->y_pitch : layer->out;
+}
+
 hb_status hb_net_to_outputs(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *weight, const float *x, float *y)
 {
-    const factor f = {'T', layer->in, layer->out, layer->in, layer->out, weight, 0};
+    factor f = {'T', layer->in, layer->out, x_pitch(layer), layer->in, y_pitch(layer), weight, 0};
+    if (layer->turned) f.transpose = 'N', f.b = layer->turned, f.ldb = layer->turned_pitch;
     return rows_product(context, &f, n, x, y);
 }
 
 hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_t n,
                            const float *weight, const float *y, int add, float *x)
 {
-    const factor f = {'N', layer->out, layer->in, layer->in, layer->in, weight, add ? 1.0f : 0.0f};
+    factor f = {'N',       layer->out,     layer->in, y_pitch(layer),
+                layer->in, x_pitch(layer), weight,    add ? 1.0f : 0.0f};
+    if (layer->spaced) f.b = layer->spaced, f.ldb = layer->spaced_pitch;
     return rows_product(context, &f, n, y, x);
 }
 
@@ -193,13 +246,13 @@ hb_status hb_net_to_inputs(hb_context *context, const hb_net_layer *layer, size_
 hb_status hb_net_to_weights(hb_context *context, const hb_net_layer *layer, size_t n,
                             const float *y, const float *x, int add, float *weight)
 {
-    const size_t in = layer->in, out = layer->out;
+    const size_t in = layer->in, out = layer->out, ldx = x_pitch(layer), ldy = y_pitch(layer);
     dnnl_status_t status = dnnl_success;
     const quiet before = quiet_begin();
     for (size_t first = 0; first < n && status == dnnl_success; first += SUM_ROWS) {
         const size_t rows = n - first < SUM_ROWS ? n - first : SUM_ROWS;
         status = dnnl_sgemm('T', 'N', (dnnl_dim_t)out, (dnnl_dim_t)in, (dnnl_dim_t)rows, 1.0f,
-                            y + first * out, (dnnl_dim_t)out, x + first * in, (dnnl_dim_t)in,
+                            y + first * ldy, (dnnl_dim_t)ldy, x + first * ldx, (dnnl_dim_t)ldx,
                             add || first ? 1.0f : 0.0f, weight, (dnnl_dim_t)in);
     }
     quiet_end(&before);

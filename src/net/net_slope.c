@@ -21,6 +21,7 @@ static hb_net_slope_arrays arrays_of(const hb_net_tape *tape, int l)
     return (hb_net_slope_arrays){
         .rows = tape->rows,
         .width = (size_t)tape->net->shape.width,
+        .pitch = tape->pitch,
         .first = tape->z + unit,
         .second = tape->second + unit,
         .above = tape->above + unit,
@@ -37,7 +38,7 @@ static hb_net_slope_arrays arrays_of(const hb_net_tape *tape, int l)
 static hb_status value_forward(hb_net_tape *tape, const float *parameters, float *value)
 {
     const hb_net *net = tape->net;
-    const hb_net_layer last = hb_net_layer_of(net, net->shape.depth);
+    const hb_net_layer last = hb_net_tape_layer(tape, net->shape.depth, parameters);
     HB_TRY(hb_net_hidden_forward(tape, parameters));
     HB_TRY(hb_net_to_outputs(tape->context, &last, tape->rows, parameters + last.weight,
                              hb_net_layer_input(tape, net->shape.depth), value));
@@ -51,18 +52,20 @@ hb_status hb_net_slope(hb_net_tape *tape, const float *parameters, size_t rows, 
     HB_TRY(hb_net_tape_start(tape, 1, rows));
     const hb_net *net = tape->net;
     const int depth = net->shape.depth;
-    const size_t width = (size_t)net->shape.width, units = rows * width;
-    memcpy(tape->input, input, rows * (size_t)net->shape.inputs * sizeof *input);
+    const size_t width = (size_t)net->shape.width, pitch = tape->pitch;
+    hb_net_tape_read(tape, rows, input);
     HB_TRY(value_forward(tape, parameters, value));
     const float *w = parameters + hb_net_layer_of(net, depth).weight;
     float *top = tape->above + (size_t)(depth - 1) * tape->unit_stride;
-    for (size_t r = 0; r < rows; r++) memcpy(top + r * width, w, width * sizeof *w);
+    for (size_t r = 0; r < rows; r++) memcpy(top + r * pitch, w, width * sizeof *w);
     for (int l = depth - 1; l >= 0; l--) {
-        const hb_net_layer layer = hb_net_layer_of(net, l);
+        hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
         const hb_net_slope_arrays arrays = arrays_of(tape, l);
+        if (l == 0) layer.x_pitch = 0; /* of the caller's array */
         net->kernels->slope_reverse(&arrays);
         float *down = l > 0 ? tape->above + (size_t)(l - 1) * tape->unit_stride : slope;
-        if (arrays.skip) memcpy(down, arrays.above, units * sizeof *down);
+        for (size_t r = 0; arrays.skip && r < rows; r++)
+            memcpy(down + r * pitch, arrays.above + r * pitch, width * sizeof *down);
         HB_TRY(hb_net_to_inputs(tape->context, &layer, rows, parameters + layer.weight,
                                 arrays.below, arrays.skip, down));
     }
@@ -77,8 +80,9 @@ static hb_status tangent_forward(hb_net_tape *tape, const float *parameters,
     const hb_net *net = tape->net;
     const size_t rows = tape->rows, width = (size_t)net->shape.width;
     for (int l = 0; l < net->shape.depth; l++) {
-        const hb_net_layer layer = hb_net_layer_of(net, l);
+        hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
         const hb_net_slope_arrays arrays = arrays_of(tape, l);
+        if (l == 0) layer.x_pitch = 0; /* of the caller's array */
         const float *moved = l == 0 ? slope_cotangent : tape->a_cotangent;
         HB_TRY(hb_net_to_outputs(tape->context, &layer, rows, parameters + layer.weight, moved,
                                  tape->z_cotangent));
@@ -88,7 +92,7 @@ static hb_status tangent_forward(hb_net_tape *tape, const float *parameters,
     }
     float *last = gradient + hb_net_layer_of(net, net->shape.depth).weight;
     for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < width; j++) last[j] += tape->a_cotangent[r * width + j];
+        for (size_t j = 0; j < width; j++) last[j] += tape->a_cotangent[r * tape->pitch + j];
     return HB_OK;
 }
 
@@ -98,9 +102,9 @@ static hb_status value_backward(hb_net_tape *tape, const float *parameters,
 {
     const hb_net *net = tape->net;
     const size_t rows = tape->rows;
-    const hb_net_layer last = hb_net_layer_of(net, net->shape.depth);
+    const hb_net_layer last = hb_net_tape_layer(tape, net->shape.depth, parameters);
     if (!value_cotangent) {
-        memset(tape->a_cotangent, 0, rows * last.in * sizeof *tape->a_cotangent);
+        memset(tape->a_cotangent, 0, rows * tape->pitch * sizeof *tape->a_cotangent);
         return HB_OK;
     }
     for (size_t r = 0; r < rows; r++) gradient[last.bias] += value_cotangent[r];
@@ -120,7 +124,7 @@ hb_status hb_net_slope_backward(hb_net_tape *tape, const float *parameters,
     HB_TRY(tangent_forward(tape, parameters, slope_cotangent, gradient));
     HB_TRY(value_backward(tape, parameters, value_cotangent, gradient));
     for (int l = net->shape.depth - 1; l >= 0; l--) {
-        const hb_net_layer layer = hb_net_layer_of(net, l);
+        const hb_net_layer layer = hb_net_tape_layer(tape, l, parameters);
         hb_net_slope_arrays arrays = arrays_of(tape, l);
         arrays.bias_gradient = gradient + layer.bias;
         net->kernels->slope_backward(&arrays);

@@ -36,13 +36,13 @@ static hb_status check_jets(hb_context *context, const hb_net_jets *jets)
 static hb_status create_arrays(hb_context *context, hb_net_tape *tape)
 {
     const hb_net_shape *shape = &tape->net->shape;
-    const size_t depth = (size_t)shape->depth, inputs = (size_t)shape->inputs;
+    const size_t depth = (size_t)shape->depth;
     const size_t channels = (size_t)tape->channels;
     const size_t units = depth * tape->unit_stride, layers = depth * tape->layer_stride;
     const int seconds = tape->jets.pairs > 0 || tape->jets.laplacian > 0;
     const int bends = tape->slope || channels > 1;
     return HB_WORKSPACE(
-        context, &tape->work, HB_ARRAY(tape->input, channels * tape->capacity * inputs),
+        context, &tape->work, HB_ARRAY(tape->input, channels * tape->capacity * tape->input_pitch),
         HB_ARRAY(tape->z, layers), HB_ARRAY(tape->a, layers),
         HB_ARRAY_IF(bends, tape->second, units), HB_ARRAY_IF(seconds, tape->third, units),
         HB_ARRAY(tape->a_cotangent, tape->layer_stride),
@@ -79,7 +79,9 @@ static hb_status allocate(hb_context *context, const hb_net_jets *jets, hb_net_t
     tape->channels = hb_net_channels(jets);
     HB_TRY(check_size(context, tape));
     HB_TRY(copy_pairs(context, jets, tape));
-    tape->unit_stride = tape->capacity * (size_t)tape->net->shape.width;
+    tape->pitch = hb_net_pitch((size_t)tape->net->shape.width);
+    tape->input_pitch = hb_net_pitch((size_t)tape->net->shape.inputs);
+    tape->unit_stride = tape->capacity * tape->pitch;
     tape->layer_stride = (size_t)tape->channels * tape->unit_stride;
     return create_arrays(context, tape);
 }
@@ -142,6 +144,23 @@ hb_status hb_net_tape_start(hb_net_tape *tape, int slope, size_t rows)
              "%zu rows are given to a tape; it holds 1 to %zu", rows, tape->capacity);
     tape->rows = rows;
     return HB_OK;
+}
+
+hb_net_layer hb_net_tape_layer(const hb_net_tape *tape, int l, const float *parameters)
+{
+    const hb_net *net = tape->net;
+    hb_net_layer layer = hb_net_layer_of(net, l);
+    layer.x_pitch = l == 0 ? tape->input_pitch : tape->pitch;
+    layer.y_pitch = l == net->shape.depth ? 0 : tape->pitch;
+    hb_net_copies_of(net, l, parameters, &layer);
+    return layer;
+}
+
+void hb_net_tape_read(hb_net_tape *tape, size_t n, const float *input)
+{
+    const size_t inputs = (size_t)tape->net->shape.inputs, pitch = tape->input_pitch;
+    for (size_t r = 0; r < n; r++)
+        memcpy(tape->input + r * pitch, input + r * inputs, inputs * sizeof *input);
 }
 
 hb_status hb_net_tape_finished(const hb_net_tape *tape, int slope)

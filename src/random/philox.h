@@ -7,7 +7,10 @@
 
 #include "base/cpu.h"
 
-enum { HB_BLOCK_GROUP = 32 }; /* blocks that every kernel treats together */
+enum {
+    HB_BLOCK_GROUP = 32, /* blocks that every kernel treats together */
+    HB_VECTOR_GROUP = 8  /* doubles, likewise */
+};
 
 typedef struct hb_vector_kernels {
     /* words (n_blocks, 4) */
@@ -18,8 +21,7 @@ typedef struct hb_vector_kernels {
     void (*uniform_f32)(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks,
                         float *out);
     void (*normal_f32)(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, float *out);
-    /* x[i] <- exp(x[i]); x[i] <- -2 ln x[i] for normal x in (0,1); n a multiple of HB_BLOCK_GROUP
-     */
+    /* x[i] <- exp(x[i]); x[i] <- -2 ln x[i] for normal x in (0,1); n a multiple of HB_VECTOR_GROUP */
     void (*exp)(size_t n, double *x);
     void (*minus_two_log)(size_t n, double *x);
 } hb_vector_kernels;

@@ -4,6 +4,8 @@
  * that includes this is compiled once per instruction set with HB_VECTOR_<isa> defined; everything
  * is static inline, so nothing leaks between the sets.
  *
+ * vd_sum_halves adds the eight doubles of 8/LANES vectors: the upper half to the lower, until one is left.
+ *
  * Bits: fma is one rounding on AVX2 and AVX-512, two on SSE2 and scalar; all else is IEEE and lane
  * by lane. SLEEF's "finz" (with FMA) and "cinz" (without) functions are bit-reproducible within
  * their class, so there are two classes of results, {avx2, avx512} and {sse2, scalar}. vd_min and
@@ -17,10 +19,13 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline)) /* a loop whose constants stay in registers */
 
 #if defined(HB_VECTOR_avx512)
 #include <immintrin.h>
 #define LANES 8
+#define CHAINS 4
+#define XOR3_IS_ONE 1
 #define ISA_NAME(x) x##_avx512
 typedef __m512d vd;
 typedef __m512i vi;
@@ -64,6 +69,7 @@ INLINE vi vi_set(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
 }
+#define vi_swap_halves(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xB1)
 INLINE vi vi_xor3(vi a, vi b, vi c)
 {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
@@ -76,6 +82,13 @@ INLINE vd vd_select(vi sign, vd if_clear, vd if_set)
 {
     return _mm512_mask_blend_pd(_mm512_movepi64_mask(sign), if_clear, if_set);
 }
+INLINE double vd_sum_halves(const vd p[1])
+{
+    const __m256d four =
+        _mm256_add_pd(_mm512_castpd512_pd256(p[0]), _mm512_extractf64x4_pd(p[0], 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
 INLINE void vd_store_pairs(double *out, vd a, vd b)
 {
     const vi low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
@@ -87,6 +100,8 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 #elif defined(HB_VECTOR_avx2)
 #include <immintrin.h>
 #define LANES 4
+#define CHAINS 2
+#define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_avx2
 typedef __m256d vd;
 typedef __m256i vi;
@@ -130,6 +145,7 @@ INLINE vi vi_set(uint64_t x)
 {
     return _mm256_set1_epi64x((long long)x);
 }
+#define vi_swap_halves(x) _mm256_shuffle_epi32(x, 0xB1)
 INLINE vi vi_xor3(vi a, vi b, vi c)
 {
     return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
@@ -142,6 +158,12 @@ INLINE vd vd_select(vi sign, vd if_clear, vd if_set)
 {
     return _mm256_blendv_pd(if_clear, if_set, vi_as_vd(sign));
 }
+INLINE double vd_sum_halves(const vd p[2])
+{
+    const __m256d four = _mm256_add_pd(p[0], p[1]);
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
 INLINE void vd_store_pairs(double *out, vd a, vd b)
 {
     vd low = _mm256_unpacklo_pd(a, b), high = _mm256_unpackhi_pd(a, b);
@@ -152,6 +174,8 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 #elif defined(HB_VECTOR_sse2)
 #include <emmintrin.h>
 #define LANES 2
+#define CHAINS 2
+#define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_sse2
 typedef __m128d vd;
 typedef __m128i vi;
@@ -195,6 +219,7 @@ INLINE vi vi_set(uint64_t x)
 {
     return _mm_set1_epi64x((long long)x);
 }
+#define vi_swap_halves(x) _mm_shuffle_epi32(x, 0xB1)
 INLINE vi vi_xor3(vi a, vi b, vi c)
 {
     return _mm_xor_si128(_mm_xor_si128(a, b), c);
@@ -208,6 +233,11 @@ INLINE vd vd_select(vi sign, vd if_clear, vd if_set)
     vd mask = vi_as_vd(_mm_shuffle_epi32(_mm_srai_epi32(sign, 31), 0xF5));
     return _mm_or_pd(_mm_and_pd(mask, if_set), _mm_andnot_pd(mask, if_clear));
 }
+INLINE double vd_sum_halves(const vd p[4])
+{
+    const vd two = _mm_add_pd(_mm_add_pd(p[0], p[2]), _mm_add_pd(p[1], p[3]));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
 INLINE void vd_store_pairs(double *out, vd a, vd b)
 {
     vd_store(out, _mm_unpacklo_pd(a, b));
@@ -216,6 +246,8 @@ INLINE void vd_store_pairs(double *out, vd a, vd b)
 
 #else /* HB_VECTOR_scalar: any processor */
 #define LANES 1
+#define CHAINS 2
+#define XOR3_IS_ONE 0
 #define ISA_NAME(x) x##_scalar
 typedef double vd;
 typedef uint64_t vi;
@@ -240,6 +272,7 @@ typedef float vf;
 #define vi_or(a, b) ((a) | (b))
 #define vi_xor(a, b) ((a) ^ (b))
 #define vi_xor3(a, b, c) ((a) ^ (b) ^ (c))
+#define vi_swap_halves(x) ((x) >> 32 | (x) << 32)
 #define vi_shift_right(x, n) ((x) >> (n))
 #define vi_shift_left(x, n) ((x) << (n))
 #define vi_multiply_low(a, b) ((uint64_t)(uint32_t)(a) * (uint32_t)(b))
@@ -275,12 +308,30 @@ INLINE double vd_select(uint64_t sign, double if_clear, double if_set)
 {
     return sign >> 63 ? if_set : if_clear;
 }
+INLINE double vd_sum_halves(const double p[8])
+{
+    const double even = (p[0] + p[4]) + (p[2] + p[6]), odd = (p[1] + p[5]) + (p[3] + p[7]);
+    return even + odd;
+}
 INLINE void vd_store_pairs(double *out, double a, double b)
 {
     out[0] = a;
     out[1] = b;
 }
 #endif
+
+/* The words of a and b, lower before upper, LANES times (a, b). */
+INLINE void vi_store_words(uint32_t *out, vi a, vi b)
+{
+#if LANES > 1
+    vd_store_pairs((double *)out, vi_as_vd(a), vi_as_vd(b));
+#else
+    out[0] = (uint32_t)a;
+    out[1] = (uint32_t)(a >> 32);
+    out[2] = (uint32_t)b;
+    out[3] = (uint32_t)(b >> 32);
+#endif
+}
 
 #define FLOAT_LANES (LANES == 1 ? 1 : 2 * LANES)
 

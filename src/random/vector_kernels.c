@@ -1,17 +1,18 @@
 /* Words, uniforms and normals for whole groups of blocks; compiled once per instruction set.
  *
- * The bits of a batch of blocks are made first and then turned into numbers: two short loops run
- * faster than one long one, because each keeps the pipelines full by itself (box_muller.h). */
+ * The bits of a batch of blocks are made first, then turned into numbers, by several short loops over
+ * the batch: each keeps the pipelines full by itself (philox_bits.h, box_muller.h). */
 #include "random/box_muller.h"
 #include "random/philox.h"
+#include "random/philox_bits.h"
 
 enum { BATCH = 256 }; /* blocks whose bits are held at a time */
 
 /* A walk over n_blocks blocks in batches: while batch_next says so, blocks done .. done+count-1 of
- * the walk have their (first, second) halves in bits, LANES blocks to a vector. */
+ * the walk have their halves in bits[][0] and bits[][1], LANES blocks to a vector. */
 typedef struct batch {
     philox_key key;
-    vi bits[BATCH / LANES][2];
+    vi bits[BATCH / LANES][4];
     uint64_t stream, block;
     size_t n_blocks, done, count;
 } batch;
@@ -29,31 +30,17 @@ INLINE int batch_next(batch *b)
 {
     b->done += b->count;
     b->count = b->n_blocks - b->done < BATCH ? b->n_blocks - b->done : BATCH;
-    vi counter = consecutive(b->block + b->done);
-    for (size_t i = 0; i < b->count / LANES; i++) {
-        philox(counter, b->stream, &b->key, &b->bits[i][0], &b->bits[i][1]);
-        counter = vi_add(counter, vi_set(LANES));
-    }
-    return b->count > 0;
+    if (b->count == 0) return 0;
+    philox_bits(&b->key, b->stream, b->block + b->done, b->count, b->bits);
+    return 1;
 }
 
 static void words(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, uint32_t *out)
 {
     batch b;
-    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);) {
-        for (size_t i = 0; i < b.count; i += LANES) {
-            uint64_t half[2][LANES];
-            vi_store(half[0], b.bits[i / LANES][0]);
-            vi_store(half[1], b.bits[i / LANES][1]);
-            for (size_t lane = 0; lane < LANES; lane++) {
-                uint32_t *to = out + 4 * (b.done + i + lane);
-                to[0] = (uint32_t)half[0][lane];
-                to[1] = (uint32_t)(half[0][lane] >> 32);
-                to[2] = (uint32_t)half[1][lane];
-                to[3] = (uint32_t)(half[1][lane] >> 32);
-            }
-        }
-    }
+    for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);)
+        for (size_t i = 0; i < b.count; i += LANES)
+            vi_store_words(out + 4 * (b.done + i), b.bits[i / LANES][0], b.bits[i / LANES][1]);
 }
 
 static void uniform(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, double *out)
@@ -67,20 +54,29 @@ static void uniform(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blo
     }
 }
 
+/* Squared lengths of the normal pairs of a batch. */
+APART void squared_lengths(size_t vectors, vi (*bits)[4], vd *square)
+{
+    for (size_t i = 0; i < vectors; i++) square[i] = minus_two_log_of(unit_interval(bits[i][0]));
+}
+
+APART void normal_pairs(size_t vectors, vi (*bits)[4], const vd *square, double *out)
+{
+    for (size_t i = 0; i < vectors; i++, out += 2 * LANES) {
+        const vd r = flip(vd_sqrt(square[i]), bits[i][1]);
+        vd cosine, sine;
+        direction(bits[i][1], &cosine, &sine);
+        vd_store_pairs(out, vd_mul(r, cosine), vd_mul(r, sine));
+    }
+}
+
 static void normal(uint64_t seed, uint64_t stream, uint64_t block, size_t n_blocks, double *out)
 {
     batch b;
+    vd square[BATCH / LANES];
     for (batch_begin(&b, seed, stream, block, n_blocks); batch_next(&b);) {
-        for (size_t i = 0; i < b.count; i += STEP) {
-            vi(*half)[2] = b.bits + i / LANES;
-            double *to = out + 2 * (b.done + i);
-            vd r[GROUP], c[GROUP], s[GROUP];
-            EACH r[j] = unit_interval(half[j][0]);
-            minus_two_log_group(r);
-            EACH r[j] = flip(vd_sqrt(r[j]), half[j][1]);
-            direction_group(half, c, s);
-            EACH vd_store_pairs(to + 2 * LANES * j, vd_mul(r[j], c[j]), vd_mul(r[j], s[j]));
-        }
+        squared_lengths(b.count / LANES, b.bits, square);
+        normal_pairs(b.count / LANES, b.bits, square, out + 2 * b.done);
     }
 }
 
@@ -91,12 +87,7 @@ static void exp_array(size_t n, double *x)
 
 static void minus_two_log(size_t n, double *x)
 {
-    for (size_t i = 0; i < n; i += STEP) {
-        vd v[GROUP];
-        EACH v[j] = vd_load(x + i + (size_t)j * LANES);
-        minus_two_log_group(v);
-        EACH vd_store(x + i + (size_t)j * LANES, v[j]);
-    }
+    for (size_t i = 0; i < n; i += LANES) vd_store(x + i, minus_two_log_of(vd_load(x + i)));
 }
 
 /* ---- floats: SLEEF's log and sincospi on the 32-bit words ---- */

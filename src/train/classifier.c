@@ -211,7 +211,8 @@ static hb_status read_arrays(hb_context *context, const hb_safetensors *file, hb
     HB_TRY(hb_safetensors_copy(context, file, "scale", HB_DTYPE_F64, 1, &c->scale));
     HB_CHECK(context, c->scale > 0, HB_ERROR_FORMAT, "%s: its scale is %g; it must be positive",
              hb_safetensors_path(file), c->scale);
-    return hb_net_read(context, file, c->net, c->parameters);
+    HB_TRY(hb_net_read(context, file, c->net, c->parameters));
+    return hb_net_prepare(context, c->net, c->parameters);
 }
 
 hb_status hb_classifier_load(hb_context *context, const char *path, hb_classifier **out)

@@ -139,12 +139,11 @@ static hb_status step_shard(class_shard *shard)
 {
     const class_trainer *t = shard->trainer;
     const float *parameters = t->classifier->parameters;
-    memset(shard->gradient, 0, hb_net_parameters(t->classifier->net) * sizeof(float));
     HB_TRY(draw_rows(shard));
     HB_TRY(hb_net_forward(shard->tape, parameters, shard->count, shard->input, shard->logits));
     hb_cross_entropy(shard->count, t->classes, shard->logits, shard->labels,
                      1 / (double)t->settings.batch, shard->p, shard->cotangent);
-    return hb_net_backward(shard->tape, parameters, shard->cotangent, shard->gradient, NULL);
+    return hb_net_backward_alone(shard->tape, parameters, shard->cotangent, shard->gradient);
 }
 
 static hb_status shard_task(void *user, size_t index, int thread)
@@ -164,6 +163,7 @@ static hb_status step(hb_context *quiet, class_trainer *t)
         HB_TRY(hb_data_split(t->context,
                              t->settings.seed ^ UINT64_C(0x9e3779b97f4a7c15) * (epoch + 1), t->n,
                              t->order));
+    HB_TRY(hb_net_prepare(quiet, t->classifier->net, t->classifier->parameters));
     HB_TRY(hb_parallel_for(quiet, "classifier", t->n_shards, shard_task, t));
     memcpy(t->gradient, t->shards[0].gradient, parameters * sizeof(float));
     for (size_t s = 1; s < t->n_shards; s++)
@@ -181,7 +181,7 @@ static hb_status loop(class_trainer *t)
     }
     memcpy(t->classifier->parameters, t->state.average,
            hb_net_parameters(t->classifier->net) * sizeof(float));
-    return HB_OK;
+    return hb_net_prepare(t->context, t->classifier->net, t->classifier->parameters);
 }
 
 /* ---- made ready ---- */

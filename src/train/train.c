@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SUM_CHUNK = 65536 };
+enum { SUM_CHUNK = 65536, SUM_PIECE = 2048 };
 
 /* ---- one step ---------------------------------------------------------------------------------
  */
@@ -32,19 +32,20 @@ static hb_status shard_task(void *user, size_t index, int thread)
     return status;
 }
 
-/* A chunk of the gradient: the sum over shards, in their order, and its square while it is in the
- * cache. */
+/* A chunk of the gradient: the sum over shards, in their order and in the place of the first, and its
+ * square, piece by piece while that is in the cache. */
 static hb_status sum_chunk(void *user, size_t first, size_t n, int thread, double *squares)
 {
     (void)thread;
-    hb_trainer *t = user;
-    float *sum = t->gradient + first;
-    memcpy(sum, t->shards[0].gradient + first, n * sizeof *sum);
-    for (size_t s = 1; s < t->n_shards; s++) {
-        const float *part = t->shards[s].gradient + first;
-        for (size_t i = 0; i < n; i++) sum[i] += part[i];
+    const hb_trainer *t = user;
+    const hb_net_kernels *kernels = hb_net_kernels_of(t->context->isa);
+    *squares = 0;
+    for (size_t i = first; i < first + n; i += SUM_PIECE) {
+        const size_t left = first + n - i, count = left < SUM_PIECE ? left : SUM_PIECE;
+        for (size_t s = 1; s < t->n_shards; s++)
+            kernels->add(count, t->shards[s].gradient + i, t->shards[0].gradient + i);
+        *squares += kernels->squared_norm(count, t->shards[0].gradient + i);
     }
-    *squares = hb_net_kernels_of(t->context->isa)->squared_norm(n, sum);
     return HB_OK;
 }
 
@@ -63,13 +64,14 @@ static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
     double squares;
     t->ramp = ramp_of(t);
     HB_TRY(t->source->begin(t));
+    HB_TRY(hb_net_prepare(quiet, t->model->net, t->model->parameters));
     const hb_left left[] = {{t->gradients, t->stride * sizeof *t->gradients, 0},
                             {t->losses, HB_LOSSES * sizeof *t->losses, 0}};
     HB_TRY(hb_team_for_blocks(quiet, "train", t->n_shards, shard_task, t, 2, left));
     HB_TRY(hb_parallel_sum(quiet, NULL, n, SUM_CHUNK, 1, sum_chunk, t, &squares));
     *norm = sqrt(squares);
-    return hb_adam_move(t->context, &t->adam, n, t->gradient, squares, t->model->parameters,
-                        &t->state);
+    return hb_adam_move(t->context, &t->adam, n, t->shards[0].gradient, squares,
+                        t->model->parameters, &t->state);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------
@@ -89,6 +91,7 @@ static hb_status show(hb_trainer *t, double *start)
     hb_model *model = t->model;
     float *trained = model->parameters;
     const uint64_t steps = model->info.steps;
+    HB_TRY(hb_net_prepare(t->context, model->net, t->state.average));
     model->parameters = t->state.average;
     model->info.steps = t->state.step;
     const double loss = t->recent_weight > 0 ? t->recent / t->recent_weight : NAN;
@@ -137,7 +140,8 @@ static hb_status run(hb_trainer *t)
     HB_TRY(loop(t));
     memcpy(t->model->parameters, t->state.average, t->model->info.parameters * sizeof(float));
     t->model->info.steps = t->state.step;
-    return t->settings.half ? hb_model_halve(t->context, t->model) : HB_OK;
+    if (t->settings.half) HB_TRY(hb_model_halve(t->context, t->model));
+    return hb_net_prepare(t->context, t->model->net, t->model->parameters);
 }
 
 hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim, int classes,

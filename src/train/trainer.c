@@ -77,8 +77,7 @@ static hb_status create_arrays(hb_trainer *t, const double *data)
     const size_t parameters = t->model->info.parameters, n = t->n, d = (size_t)t->model->info.dim;
     double *z;
     t->stride = (parameters + LINE - 1) / LINE * LINE;
-    HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradient, parameters),
-                        HB_ARRAY(t->gradients, t->n_shards * t->stride),
+    HB_TRY(HB_WORKSPACE(t->context, &t->work, HB_ARRAY(t->gradients, t->n_shards * t->stride),
                         HB_ARRAY(t->losses, t->n_shards * HB_LOSSES),
                         HB_ARRAY(t->state.first, parameters), HB_ARRAY(t->state.second, parameters),
                         HB_ARRAY(t->state.average, parameters), HB_ARRAY(z, n * d),

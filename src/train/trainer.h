@@ -130,9 +130,8 @@ struct hb_trainer {
     hb_pool *pool; /* the source's */
     hb_adam_settings adam;
     hb_adam_state state;
-    float *gradient;  // (parameters)
     size_t stride;    /* of a shard's gradient: its parameters, up to a whole cache line */
-    float *gradients; // (n_shards, stride)
+    float *gradients; // (n_shards, stride): the sum over shards ends in the first
     double *losses;   // (n_shards, HB_LOSSES)
     double seconds;   /* of training before this run */
     double *log;      // (log_rows, HB_LOG_COLUMNS)

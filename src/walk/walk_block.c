@@ -38,7 +38,8 @@ static const hb_walk_law *const LAWS[] = {[HB_WALK_PARAMETRIX] = &hb_walk_parame
                                           [HB_WALK_GAUGE] = &hb_walk_gauge,
                                           [HB_WALK_BALL] = &hb_walk_ball,
                                           [HB_WALK_REVERSED] = &hb_walk_reversed,
-                                          [HB_WALK_MARCH] = &hb_walk_march};
+                                          [HB_WALK_MARCH] = &hb_walk_march,
+                                          [HB_WALK_LED] = &hb_walk_led};
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -76,6 +77,7 @@ hb_status hb_walk_block_create(hb_context *context, const hb_walk_problem *share
     b->together = fit < LEAST_TOGETHER ? LEAST_TOGETHER : fit < all ? fit : all;
     hb_status status = create_arrays(b);
     if (status == HB_OK) status = hb_march_create(b);
+    if (status == HB_OK) status = hb_led_create(b);
     if (status != HB_OK) hb_walk_block_destroy(b);
     *out = status == HB_OK ? b : NULL;
     return status;
@@ -85,6 +87,7 @@ void hb_walk_block_destroy(hb_walk_block *block)
 {
     if (!block) return;
     hb_march_destroy(block);
+    hb_led_destroy(block);
     hb_workspace_destroy(&block->work);
     hb_release(block->context, block);
 }

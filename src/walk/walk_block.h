@@ -31,21 +31,23 @@ typedef enum hb_walk_way {
     HB_WALK_GAUGE,
     HB_WALK_BALL, /* the gauge, on heat balls */
     HB_WALK_REVERSED,
-    HB_WALK_MARCH /* no steps: bridges over the whole way */
+    HB_WALK_MARCH, /* no steps: bridges over the whole way */
+    HB_WALK_LED    /* on the line: bridges about the likeliest way */
 } hb_walk_way;
 
 /* How to walk from a point; chosen by a pilot. */
 typedef struct hb_walk_plan {
     hb_walk_way way;
-    double part;       /* reversed: of the potential, above 1/2 and at most 1 */
-    double finish;     /* expected rings below which the parametrix takes over; 0: 1 */
-    double finesse;    /* rates of the clocks, in units of what the drift's curvature suggests */
-    int points;        /* march: of a comb, at most HB_MARCH_POINTS */
-    double again;      /* march: share of the walks that have one more comb, at most 0.22 */
-    const double *end; // (2, d), march: mean and variance of the ends; NULL: those of a free walk
+    double part;    /* reversed: of the potential, above 1/2 and at most 1 */
+    double finish;  /* expected rings below which the parametrix takes over; 0: 1 */
+    double finesse; /* rates of the clocks, in units of what the drift's curvature suggests */
+    int points;     /* march: of a comb, at most HB_MARCH_POINTS */
+    double again;   /* march: share of the walks that have one more comb, at most 0.22 */
+    const double *
+        end; // (2, d), march: mean and variance of the ends; NULL: those of a free walk. Led: the range of ends
 } hb_walk_plan;
 
-enum { HB_MARCH_POINTS = 16 };
+enum { HB_MARCH_POINTS = 16, HB_LED_POINTS = 32 };
 
 /* Full frames are no larger where walks are led to a point. */
 enum { HB_WALK_BRIDGE_DIM = 12 };

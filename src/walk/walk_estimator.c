@@ -25,6 +25,7 @@
 #include "walk/march_guide.h"
 #include "walk/walk_block.h"
 #include "walk/walk_linear.h"
+#include "walk/walk_march.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -199,6 +200,20 @@ static int marches_of(const double *end, hb_walk_plan *plans)
     return n;
 }
 
+/* The same of led marches; range: that of hb_led_range. */
+static int led_of(const double *range, hb_walk_plan *plans)
+{
+    int n = 0;
+    for (int points = HB_LED_POINTS; points >= 16; points /= 2)
+        plans[n++] = (hb_walk_plan){.way = HB_WALK_LED, .points = points, .end = range};
+    return n;
+}
+
+static int is_march(const hb_walk_plan *plan)
+{
+    return plan->way == HB_WALK_MARCH || plan->way == HB_WALK_LED;
+}
+
 /* ln of the mean size of the walks in the block. */
 static double mean_size(const hb_walk_block *block, size_t n)
 {
@@ -236,7 +251,7 @@ static hb_status try_plan(const walk_estimator *w, int thread, const hb_walk_pla
         total += steps;
         hb_tally_answer_of((int)d, tally, *scale, &answer, score, score + d);
         *cost = answer.relative * answer.relative * total; // of a walk, relative variance x steps
-        if (answer.doubt == HB_TALLY_STRAY || (plan->way == HB_WALK_MARCH && is_doubted(&answer)))
+        if (answer.doubt == HB_TALLY_STRAY || (is_march(plan) && is_doubted(&answer)))
             *cost = INFINITY;
     }
     return HB_OK;
@@ -295,7 +310,7 @@ static hb_status try_list(walk_estimator *w, pilot *p, int n, const hb_walk_plan
         const hb_status status = try_plan(w, p->thread, plans + k, p->i, p->best, &cost, &scale);
         if (status == HB_ERROR_INTERRUPTED) continue;
         HB_TRY(status);
-        if (plans[k].way == HB_WALK_MARCH && cost == INFINITY) continue;
+        if (is_march(plans + k) && cost == INFINITY) continue;
         if (w->unserved[p->i] || cost < (plans[k].part == 1 ? WHOLE : PREFERENCE) * p->best) {
             p->best = cost;
             take_plan(w, p->i, plans + k, scale,
@@ -322,8 +337,36 @@ static hb_status try_marches(walk_estimator *w, pilot *p)
     return fit ? try_list(w, p, marches_of(guide, plans), plans) : HB_OK;
 }
 
-/* The other ways are chosen as if there were no marches, and the march is kept where none is better. Where it is good
- * and better than one of the linear frame, the rest, which costs more than all walks may, is not tried. */
+/* Marches about the likeliest way. */
+static hb_status try_led(walk_estimator *w, pilot *p)
+{
+    hb_walk_plan plans[MOST_PLANS];
+    double *range = w->guides + p->i * 2 * w->shared.d;
+    int fit;
+    if (w->shared.d > 1) return HB_OK;
+    p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
+    const hb_status status = hb_led_range(w->blocks[p->thread], w->points + p->i, range, &fit);
+    if (status == HB_ERROR_INTERRUPTED) return HB_OK;
+    HB_TRY(status);
+    return fit ? try_list(w, p, led_of(range, plans), plans) : HB_OK;
+}
+
+/* Plans other than marches are chosen as if there were none, and the march that was found is kept where none is better. */
+static hb_status try_others(walk_estimator *w, pilot *p, int n, const hb_walk_plan *plans)
+{
+    const int served = !w->unserved[p->i];
+    const hb_walk_plan march = w->plans[p->i];
+    const double cost = p->best, scale = w->log_scale[p->i], seconds = w->seconds[p->i];
+    w->unserved[p->i] = 1;
+    p->best = INFINITY;
+    HB_TRY(try_list(w, p, n, plans));
+    if (served && (w->unserved[p->i] || cost <= p->best))
+        take_plan(w, p->i, &march, scale, seconds);
+    return HB_OK;
+}
+
+/* Where a march is good, and better than a plan of the linear frame, the rest, which costs more than all walks may, is not
+ * tried. Under a stiff gradient there are reversed walks and led marches alone. */
 static hb_status try_plans(walk_estimator *w, size_t i, int thread)
 {
     hb_walk_plan plans[MOST_PLANS];
@@ -332,21 +375,17 @@ static hb_status try_plans(walk_estimator *w, size_t i, int thread)
     w->unserved[i] = 1;
     w->alone[thread].deadline = &p.until;
     if (w->stiff[i]) {
-        HB_TRY(try_list(w, &p, REVERSED_PLANS, plans));
+        HB_TRY(try_led(w, &p));
+        if (p.best >= GOOD_MARCH) HB_TRY(try_others(w, &p, REVERSED_PLANS, plans));
         if (!w->unserved[i]) return HB_OK;
     }
     HB_TRY(try_marches(w, &p));
-    const int served = !w->unserved[i];
-    const hb_walk_plan march = w->plans[i];
-    const double cost = p.best, scale = w->log_scale[i], seconds = w->seconds[i];
-    if (cost < GOOD_MARCH) {
+    if (w->unserved[i]) HB_TRY(try_led(w, &p));
+    if (p.best < GOOD_MARCH) {
         HB_TRY(try_list(w, &p, 1, plans + n - LINEAR_FRAMES + 1));
-        if (w->plans[i].way == HB_WALK_MARCH) return HB_OK;
+        if (is_march(w->plans + i)) return HB_OK;
     }
-    w->unserved[i] = 1;
-    p.best = INFINITY;
-    HB_TRY(try_list(w, &p, n, plans));
-    if (served && (w->unserved[i] || cost <= p.best)) take_plan(w, i, &march, scale, seconds);
+    HB_TRY(try_others(w, &p, n, plans));
     p.until = p.end + FEW_PART * (p.end - w->begin);
     return w->unserved[i] ? try_few(w, thread, i, n, plans) : HB_OK;
 }
@@ -655,18 +694,16 @@ static hb_status create_arrays(walk_estimator *w)
 
 static void write_note(const walk_estimator *w, char *note, size_t size)
 {
-    size_t ways[] = {[HB_WALK_PARAMETRIX] = 0,
-                     [HB_WALK_GAUGE] = 0,
-                     [HB_WALK_BALL] = 0,
-                     [HB_WALK_REVERSED] = 0,
-                     [HB_WALK_MARCH] = 0};
+    size_t ways[] = {[HB_WALK_PARAMETRIX] = 0, [HB_WALK_GAUGE] = 0, [HB_WALK_BALL] = 0,
+                     [HB_WALK_REVERSED] = 0,   [HB_WALK_MARCH] = 0, [HB_WALK_LED] = 0};
     for (size_t i = 0; i < w->n; i++) ways[w->plans[i].way] += !w->unserved[i];
     const size_t gauge = ways[HB_WALK_GAUGE] + ways[HB_WALK_BALL];
     const char *frame = w->shared.linear       ? "the drift is linear: one exact step"
                         : w->shared.full_frame ? "parametrix in the linear frame"
                         : w->shared.d == 1     ? "parametrix in the linear frame"
                                                : "parametrix in the diagonal frame";
-    const int all = ways[HB_WALK_MARCH] == w->n && w->n > 0; /* have no steps */
+    const size_t led = ways[HB_WALK_LED];
+    const int all = ways[HB_WALK_MARCH] + led == w->n && w->n > 0; /* have no steps */
     int used = snprintf(note, size, "%s", all ? "no drift but a potential" : frame);
     if (ways[HB_WALK_REVERSED] > 0)
         used += snprintf(note + used, size - (size_t)used, ", reversed at %zu of %zu points",
@@ -677,6 +714,9 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
     if (ways[HB_WALK_MARCH] > 0)
         used += snprintf(note + used, size - (size_t)used, ", marches at %zu of %zu points",
                          ways[HB_WALK_MARCH], w->n);
+    if (led > 0)
+        used += snprintf(note + used, size - (size_t)used, ", led marches at %zu of %zu points",
+                         led, w->n);
     if (!all)
         used += snprintf(note + used, size - (size_t)used, "; %s",
                          w->closed || w->shared.closed_form ? "the last step in closed form"

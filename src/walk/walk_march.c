@@ -24,14 +24,13 @@
 #include "walk/walk_march.h"
 #include "problem/gauge_formula.h"
 #include "problem/initial_average.h"
-#include "random/fill.h"
-#include "random/streams.h"
+#include "walk/march_series.h"
 
 #include <string.h>
 
-enum { MOST_POINTS = HB_MARCH_POINTS, MOST_COMBS = 24 }; /* 0.22^24 < 2^-52: K is no larger */
-enum { MOST_SEEN = (MOST_COMBS + 1) * MOST_POINTS + 2 };
-enum { USE_END, USE_TIME, USES_MORE = 32 }; /* of uniforms; then one for each further comb */
+enum { MOST_POINTS = HB_MARCH_POINTS };
+enum { MOST_SEEN = (HB_MARCH_COMBS + 1) * MOST_POINTS + 2 };
+enum { USE_END, USE_TIME }; /* of uniforms */
 
 static const double PLAIN = 0.1; /* of the walks end in N(x, 2T) */
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
@@ -50,8 +49,8 @@ struct hb_march {
     double *line;                        // (rows, d)
     double *more;                        // (rows, d): points of further combs
     double *more_time;                   // (rows)
-    double *more_sum, *more_slope;       // (MOST_COMBS + 1), (MOST_COMBS + 1, d)
-    double *scratch;                     // (MOST_COMBS + 4, d)
+    double *more_sum, *more_slope;       // (HB_MARCH_COMBS + 1), (HB_MARCH_COMBS + 1, d)
+    double *scratch;                     // (HB_MARCH_COMBS + 4, d)
     size_t *waiting;                     // (together): walks whose combs are in `more`
     double share[HB_WALK_BLOCK];         /* of a step towards the end; and its deviation */
     double deviation[HB_WALK_BLOCK];
@@ -79,8 +78,9 @@ hb_status hb_march_create(hb_walk_block *b)
         HB_ARRAY(m->log_end, n), HB_ARRAY(m->end_slope, n * d), HB_ARRAY(m->end_F, n * d),
         HB_ARRAY(m->log_weight, n), HB_ARRAY(m->sum, n), HB_ARRAY(m->slope, n * d),
         HB_ARRAY(m->line, rows * d), HB_ARRAY(m->more, rows * d), HB_ARRAY(m->more_time, rows),
-        HB_ARRAY(m->more_sum, MOST_COMBS + 1), HB_ARRAY(m->more_slope, (MOST_COMBS + 1) * d),
-        HB_ARRAY(m->scratch, (MOST_COMBS + 4) * d), HB_ARRAY(m->waiting, n), HB_ARRAY(m->F0, d),
+        HB_ARRAY(m->more_sum, HB_MARCH_COMBS + 1),
+        HB_ARRAY(m->more_slope, (HB_MARCH_COMBS + 1) * d),
+        HB_ARRAY(m->scratch, (HB_MARCH_COMBS + 4) * d), HB_ARRAY(m->waiting, n), HB_ARRAY(m->F0, d),
         HB_ARRAY(m->pull, d), HB_ARRAY(m->mean, d), HB_ARRAY(m->root, d));
 }
 
@@ -89,26 +89,6 @@ void hb_march_destroy(hb_walk_block *b)
     if (!b->march) return;
     hb_workspace_destroy(&b->march->work);
     hb_release(b->context, b->march);
-}
-
-/* ---- draws: numbers of the walk, in a stream for each use ---- */
-
-static uint64_t stream_of(uint64_t use)
-{
-    return HB_STREAM_WALKS | 2 * use;
-}
-
-static void draw_normals(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, size_t width,
-                         double *out)
-{
-    hb_fill_normal(hb_vector_kernels_of(b->context->isa), b->seed, stream_of(use),
-                   (b->first + walk) * width, n * width, out);
-}
-
-static void draw_uniforms(const hb_walk_block *b, uint64_t use, size_t walk, size_t n, double *out)
-{
-    hb_fill_uniform(hb_vector_kernels_of(b->context->isa), b->seed, stream_of(use) + 1,
-                    b->first + walk, n, out);
 }
 
 /* ---- the end ---- */
@@ -145,7 +125,7 @@ static void draw_ends(hb_walk_block *b, const double *x0, size_t offset, size_t 
     const size_t d = b->shared.d;
     const double wide = 2 * b->shared.tau, root = sqrt(wide);
     double volume = 0;
-    draw_normals(b, USE_END, offset, n, d, y);
+    hb_march_normals(b, USE_END, offset, n, d, y);
     for (size_t k = 0; k < d; k++) volume += log(root / m->root[k]);
     for (size_t i = 0; i < n; i++) {
         const int plain = m->combs[i] < PLAIN;
@@ -314,9 +294,9 @@ static hb_status first_comb(hb_walk_block *b, const double *x0, size_t offset, s
     const size_t d = b->shared.d;
     memset(m->time, 0, n * sizeof *m->time);
     for (size_t i = 0; i < n; i++) memcpy(m->seen + i * d, x0, d * sizeof *x0);
-    draw_uniforms(b, USE_TIME, offset, n, m->uniforms);
+    hb_march_uniforms(b, USE_TIME, offset, n, m->uniforms);
     for (size_t row = 1; row <= (size_t)b->plan->points; row++) {
-        draw_normals(b, row, offset, n, d, m->normals);
+        hb_march_normals(b, row, offset, n, d, m->normals);
         bridge_step(b, n, row, y);
         HB_TRY(hb_gauge_formula_run(b->context, b->shared.gauge, n, m->seen + row * b->together * d,
                                     m->values));
@@ -378,8 +358,8 @@ static void place_more(hb_walk_block *b, size_t offset, size_t i, size_t combs, 
     look_back(b, i, y, &s);
     for (size_t c = 0; c < combs; c++) {
         double uniform;
-        draw_uniforms(b, USES_MORE + c, offset + i, 1, &uniform);
-        draw_normals(b, USES_MORE + c, offset + i, 1, M * d, m->normals);
+        hb_march_uniforms(b, HB_MARCH_USES_MORE + c, offset + i, 1, &uniform);
+        hb_march_normals(b, HB_MARCH_USES_MORE + c, offset + i, 1, M * d, m->normals);
         for (size_t k = 0; k < M; k++, at++) {
             m->more_time[at] = ((double)k + uniform) * h;
             look(d, m->more_time[at], m->normals + k * d, &s, m->more + at * d);
@@ -396,7 +376,7 @@ static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, s
     if (hb_gauge_formula_has_potential(b->shared.gauge)) return HB_OK;
     for (size_t c = 0; c < combs; c++) {
         double uniform;
-        draw_uniforms(b, USES_MORE + c, offset + i, 1, &uniform);
+        hb_march_uniforms(b, HB_MARCH_USES_MORE + c, offset + i, 1, &uniform);
         for (size_t j = 0; j < all; j++)
             place_on_line(d, x0, y + i * d, line_place(j, pairs, uniform),
                           m->line + (c * all + j) * d);
@@ -410,53 +390,6 @@ static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, s
     return HB_OK;
 }
 
-/* e^{X_0 - p} sum_j e_j/(C(K,j) j! q^j) for the pivot p = X[pivot], and its derivative, added to value and slope. */
-static void add_pivot(size_t d, size_t K, const double *X, const double *dX, size_t pivot, double q,
-                      double *value, double *slope, double *work)
-{
-    double e[MOST_COMBS + 1] = {1}, scale = 1, sum = 1;
-    double *de = work, *total = work + (K + 1) * d; // (K + 1, d), (d)
-    memset(work, 0, (K + 2) * d * sizeof *work);
-    for (size_t c = 0; c <= K; c++) {
-        if (c == pivot) continue;
-        const double gap = X[pivot] - X[c];
-        for (size_t j = K; j > 0; j--) {
-            for (size_t k = 0; k < d; k++)
-                de[j * d + k] +=
-                    gap * de[(j - 1) * d + k] + (dX[pivot * d + k] - dX[c * d + k]) * e[j - 1];
-            e[j] += gap * e[j - 1];
-        }
-    }
-    for (size_t j = 1; j <= K; j++) {
-        scale /= (double)(K - j + 1) * q; // C(K,j) j! = K!/(K-j)!
-        sum += scale * e[j];
-        for (size_t k = 0; k < d; k++) total[k] += scale * de[j * d + k];
-    }
-    const double factor = exp(X[0] - X[pivot]);
-    *value += factor * sum;
-    for (size_t k = 0; k < d; k++) slope[k] += factor * (total[k] - dX[pivot * d + k] * sum);
-}
-
-/* ---- results ---- */
-
-/* The walk's value is that of its end times e^{-X_0} times value; slope: the derivative of e^{-int Q} over it. */
-static void store(hb_walk_block *b, size_t offset, size_t i, double value, const double *slope)
-{
-    const struct hb_march *m = b->march;
-    const size_t d = b->shared.d, k = offset + i;
-    const double size = m->log_weight[i] - m->sum[i] + (value == 1 ? 0 : log(fabs(value)));
-    b->size[k] = size;
-    b->sign[k] = value < 0 ? -1 : 1;
-    b->stray[k] = 0;
-    for (size_t j = 0; j < d; j++) b->slope[k * d + j] += slope[j];
-    b->lost[k] = isnan(size) || size == INFINITY ||
-                 (size > -INFINITY && !hb_all_finite(d, b->slope + k * d));
-    if (!b->lost[k]) return;
-    b->size[k] = -INFINITY;
-    b->sign[k] = 1;
-    memset(b->slope + k * d, 0, d * sizeof *b->slope);
-}
-
 /* One walk with further combs, whose values are in rows `at` .. of m->values. */
 static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, size_t i,
                              size_t combs, const double *y, size_t at)
@@ -464,10 +397,9 @@ static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, 
     struct hb_march *m = b->march;
     const size_t d = b->shared.d, M = (size_t)b->plan->points;
     const double h = b->shared.tau / (double)M;
-    double *X = m->more_sum, *dX = m->more_slope, value = 0, *slope = m->scratch;
+    double *X = m->more_sum, *dX = m->more_slope, *slope = m->scratch;
     memset(X, 0, (combs + 1) * sizeof *X);
     memset(dX, 0, (combs + 1) * d * sizeof *dX);
-    memset(slope, 0, d * sizeof *slope);
     X[0] = m->sum[i];
     memcpy(dX, m->slope + i * d, d * sizeof *dX);
     HB_TRY(more_lines(b, x0, offset, i, combs, y));
@@ -477,19 +409,9 @@ static hb_status finish_more(hb_walk_block *b, const double *x0, size_t offset, 
             X[c] += h * row[0];
             for (size_t j = 0; j < d; j++) dX[c * d + j] += h * pull_at(m, j, part) * row[1 + j];
         }
-    for (size_t pivot = 0; pivot <= combs; pivot++)
-        add_pivot(d, combs, X, dX, pivot, b->plan->again, &value, slope, slope + d);
-    for (size_t j = 0; j < d; j++) slope[j] /= value;
-    store(b, offset, i, value / (double)(combs + 1), slope);
+    const double value = hb_march_series(d, combs, X, dX, b->plan->again, slope, slope + d);
+    hb_march_store(b, offset + i, m->log_weight[i] - m->sum[i], value, slope);
     return HB_OK;
-}
-
-/* How many walks of all have so many further combs or more: again^k. */
-static size_t combs_of(double uniform, double again)
-{
-    if (uniform >= again) return 0;
-    const double k = floor(log(uniform) / log(again));
-    return k < MOST_COMBS ? (size_t)k : MOST_COMBS;
 }
 
 /* The walks first .. of those that have further combs, as many as fit; returns how many. */
@@ -533,7 +455,7 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     const size_t d = b->shared.d;
     double *y = m->seen + (MOST_POINTS + 1) * b->together * d;
     HB_TRY(prepare(b, x0));
-    draw_uniforms(b, USE_END, offset, n, m->combs);
+    hb_march_uniforms(b, USE_END, offset, n, m->combs);
     if (b->shared.place)
         place_ends(b, x0, n, y);
     else
@@ -544,10 +466,10 @@ static hb_status run(hb_walk_block *b, const double *x0, size_t offset, size_t n
     HB_TRY(first_comb(b, x0, offset, n, y));
     HB_TRY(add_lines(b, x0, n, y));
     for (size_t i = 0; i < n; i++) {
-        m->combs[i] = (double)combs_of(m->combs[i], b->plan->again);
+        m->combs[i] = (double)hb_march_combs(m->combs[i], b->plan->again);
         if (m->combs[i] > 0) continue;
         for (size_t k = i * d; k < (i + 1) * d; k++) m->slope[k] = -m->slope[k];
-        store(b, offset, i, 1, m->slope + i * d);
+        hb_march_store(b, offset + i, m->log_weight[i] - m->sum[i], 1, m->slope + i * d);
     }
     *steps += (double)n * (WALK_COST + POINT_COST * b->plan->points);
     return further_combs(b, x0, offset, n, y);

@@ -11,4 +11,10 @@ void hb_march_destroy(hb_walk_block *b);
 /* Ends of the last march, (n, d). */
 const double *hb_march_ends(const hb_walk_block *b);
 
+/* The same of led marches, in b->led; on the line alone. */
+hb_status hb_led_create(hb_walk_block *b);
+void hb_led_destroy(hb_walk_block *b);
+/* range[2]: where led marches from x0 end. *fit: 0 where there are none. */
+hb_status hb_led_range(hb_walk_block *b, const double *x0, double *range, int *fit);
+
 #endif

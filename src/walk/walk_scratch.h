@@ -29,6 +29,7 @@ struct hb_walk_block {
     size_t leaving[HB_WALK_BLOCK]; /* slots that leave the gauge, or that wait for a drawn end */
     size_t n_leaving;
     struct hb_march *march; /* NULL: there are none (walk_march.c) */
+    struct hb_led *led;     /* the same (walk_led.c) */
 };
 
 /* Results of a walk that has ended. */

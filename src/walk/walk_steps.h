@@ -121,7 +121,7 @@ struct hb_walk_law {
 };
 
 extern const hb_walk_law hb_walk_parametrix, hb_walk_gauge, hb_walk_ball, hb_walk_reversed,
-    hb_walk_march;
+    hb_walk_march, hb_walk_led;
 
 /* ---- shared by the ways: the rate of the parametrix, and what it is a multiple of ---- */
 

@@ -252,7 +252,7 @@ def test_a_lost_column_is_seen(tmp_path):
                                                     10 * rng.normal(size=5000) + 40,
                                                     60 * rng.normal(size=5000)]))
     for how, lost in (("common", [True, False, False]), ("axis", [False, False, False])):
-        succeed("train", "--data", tmp_path / "rows.npy", "--method", "dsm", "--steps", 1200, "--width", 64,
+        succeed("train", "--data", tmp_path / "rows.npy", "--method", "dsm", "--steps", 500, "--width", 64,
                 "--standardise", how, "-q", "-o", tmp_path / "m.safetensors")
         given = evaluate(tmp_path / "m.safetensors", "--tau", 0.5, "--samples", 500, data=tmp_path / "rows.npy")
         assert (np.array(given["kolmogorov"]) > 1.3 * given["kolmogorov_floor"]).tolist() == lost

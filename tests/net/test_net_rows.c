@@ -212,6 +212,7 @@ static void jets_keep_rows_alone(void **state)
         float *one[6];
         for (int k = 0; k < 6; k++) one[k] = take(c * (in + out), 4);
         assert_ok(*state, hb_net_initialise(*state, net, trial, 1, p));
+        if (trial % 2) assert_ok(*state, hb_net_prepare(*state, net, p));
         assert_ok(*state, hb_net_forward(tape, p, n, x, y));
         assert_ok(*state, hb_net_backward(tape, p, y_bar, gradient, x_bar));
         for (int k = 0; k < 4; k++) {
@@ -315,6 +316,7 @@ static void models_keep_rows_alone(void **state)
         const int dim = head == HB_HEAD_HELMHOLTZ ? 2 : dims[choice(5)];
         const int process = choice(2) ? HB_PROCESS_OU : HB_PROCESS_VE;
         hb_model *model = make_model(*state, dim, head, process, (int)choose_width());
+        if (trial % 2) assert_ok(*state, hb_net_prepare(*state, model->net, model->parameters));
         check_model(*state, model, choose_rows());
         hb_model_destroy(model);
     }

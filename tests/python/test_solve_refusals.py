@@ -101,3 +101,55 @@ def test_a_point_far_from_every_particle(method):
     e2 = np.exp(-1.0)
     var = 0.3 * e2 + 1 - e2
     check(s, -0.5 * ((at**2).sum(1) / var + 4 * np.log(2 * np.pi * var)), -at / var)
+
+
+# ---- the grid's mesh and walls ----
+
+WELLS = {"drift": "x - x^3, -y", "noise": 1, "initial": "gaussian(mean=0, var=1)", "time": 0.5, "at": [[0.3, 0.2]]}
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"box": (3, -3)}, "box must be low and high of each axis"), ({"box": [[-3, 3]] * 3}, r"or \(2, 2\)"),
+    ({"box": (-3, np.nan)}, "each low below its high"), ({"points": 33}, "points is 33; it must be even"),
+    ({"points": 16}, "points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on method 'walk'"),
+    ({"points": 64, "method": "network"}, "points has no effect on method 'network'"),
+    ({"box": (1, 3)}, "box")])
+def test_meshes_and_walls_that_cannot_be(arguments, message):
+    with pytest.raises(heatball.Error, match=message):
+        heatball.solve(**{**WELLS, **arguments})
+
+
+def test_a_mesh_and_walls_are_of_the_grid():
+    with pytest.raises(heatball.Error, match="up to dimension 3; the problem has 4"):
+        heatball.solve("-x[i]", 1, "gaussian(mean=0, var=1)", 0.5, np.zeros((1, 4)), dim=4, box=(-3, 3))
+
+
+def test_given_walls_and_mesh():
+    """-x in the plane: with walls far out the answer is within its claim, and its error that of the mesh."""
+    truth = -0.5 * (0.3**2 + 0.2**2) / 0.5 - np.log(2 * np.pi * 0.5)
+    claims = []
+    for points in (32, 128):
+        s = heatball.solve("-x, -y", 1, "gaussian(mean=0, var=0.5)", 1, [[0.3, 0.2]], method="grid", points=points, box=[(-5, 5), (-6, 4)])
+        assert abs(s.log_density[0] - truth) <= s.log_density_se[0]
+        claims.append(s.log_density_se[0])
+    assert claims[1] < claims[0] / 10
+
+
+@pytest.mark.parametrize("half", [1.5, 2, 2.5, 3, 4])
+def test_what_given_walls_turn_back_is_claimed(half):
+    """-x from N(0, 0.1): exact is the line without walls."""
+    x = np.array([0, 0.5, 1, 1.4])
+    var = 0.5 - 0.4 * np.exp(-2)
+    s = heatball.solve("-x", 1, "gaussian(mean=0, var=0.1)", 1, x, method="grid", box=(-half, half))
+    assert np.all(np.abs(s.log_density + x**2 / (2 * var) + 0.5 * np.log(2 * np.pi * var)) <= s.log_density_se)
+    assert np.all(np.abs(s.score[:, 0] + x / var) <= s.score_se[:, 0])
+    assert half < 4 or s.log_density_se[0] < 1e-6  # far walls cost nothing
+
+
+def test_what_given_walls_cut_off_is_claimed():
+    """A steep drift takes what was outside to the middle, with the walls deep again: only the start tells."""
+    steep = {"drift": "1.392 - 0.539*x - 0.237*x^7", "noise": 1.083, "initial": "gaussian(mean=-0.274, var=0.659)",
+             "time": 0.197, "at": [-1.5, -0.5, 0.5], "method": "grid"}
+    near, far = (heatball.solve(**steep, box=box) for box in ((-3, 3), (-4.4, 4.2)))
+    miss = np.abs(near.log_density - far.log_density)
+    assert miss[0] > 1e-3 and np.all(miss <= near.log_density_se) and np.all(far.log_density_se[1:] < 1e-3)

@@ -15,7 +15,7 @@ def drift(x: NDArray[np.float64], t: float) -> NDArray[np.float64]:
     return x - x**3
 
 
-s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, [-1.0, 0.0, 0.5])
+s = heatball.solve("x - x^3", 1, "gaussian(mean=0, var=1)", 1, [-1.0, 0.0, 0.5], points=256, box=(-5, 5))
 s = heatball.solve(drift, noise=[[1.0, 0.2], [0.0, 0.5]], initial=lambda x: -x[:, 0]**2, time=np.linspace(0, 1, 5),
                    at=heatball.mesh((-1, 1, 5), (-1, 1, 5)), params={"a": 2}, stderr=0.01, facts=("autonomous",))
 s = heatball.solve(problem=pathlib.Path("chain.ini"), at=np.zeros((1, 10)), method="walk", seed=3)

@@ -20,6 +20,7 @@ import scipy.sparse
 from command_line import COMMAND
 
 SEED = 23850
+REPEATS = 8  # of the simulation that is compared with the study's
 X = (np.arange(601) - 300) / 100
 CORE = np.abs(X) < 1
 STATIONARY = 2 * X - 2 * X**3
@@ -230,7 +231,7 @@ def test_dsm_agrees_with_a_simulation(rows, summary, exact, start):
     rng, case = np.random.default_rng(2385), summary["cases"][STARTS.index(start)]
     found = {0.15: [], 0.3: []}
     widths, farthest = [], []
-    for _ in range(12):
+    for _ in range(REPEATS):
         x = simulate(rng, start)
         farthest.append(np.abs(x).max())
         for sigma in found:
@@ -246,7 +247,7 @@ def test_dsm_agrees_with_a_simulation(rows, summary, exact, start):
         assert 0 < row[region + "_se"] < 5 * values.std(ddof=1) / np.sqrt(runs), region
     (wide,) = [p for p in case["noise"] if p["noise"] == 0.3 and p["bandwidth_factor"] == 1]
     values = np.array([e["overall"] for e in found[0.3]])
-    assert abs(wide["overall"] - values.mean()) < 5 * values.std(ddof=1) * np.sqrt(1 / 12 + 1 / runs)
+    assert abs(wide["overall"] - values.mean()) < 5 * values.std(ddof=1) * np.sqrt(1 / REPEATS + 1 / runs)
     assert case["bandwidth"] == pytest.approx(np.mean(widths), rel=0.02)
     assert case["farthest_end"] == pytest.approx(np.mean(farthest), abs=0.3)
 

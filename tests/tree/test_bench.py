@@ -12,6 +12,7 @@ import time
 import pytest
 from command_line import ROOT
 
+import instruction_set
 import machine
 import peer_openblas
 import summary_figure
@@ -64,6 +65,22 @@ def test_the_script_is_run_with_the_fastest_core(openblas, tmp_path):
     done = subprocess.run([sys.executable, script], env={**os.environ, "HEATBALL_OPENBLAS": openblas}, capture_output=True,
                           text=True, timeout=120)
     assert done.stdout.split() == ["Zen", "Zen", "1", openblas], done.stderr
+
+
+def test_a_run_can_be_held_to_avx2(openblas, monkeypatch):
+    assert not instruction_set.words() and instruction_set.cores(peer_openblas.CORES) == peer_openblas.CORES
+    monkeypatch.setenv("BENCH_ISA", "avx2")
+    for name, value in instruction_set.LIMITS.items():
+        monkeypatch.setenv(name, value)  # so that what limit sets is taken back
+    instruction_set.limit()
+    assert instruction_set.words() == ["--isa", "avx2"] and "AVX2" in machine.describe()["text"]
+    narrow = "import sys; sys.path.insert(0, 'bench'); import instruction_set; instruction_set.limit(); import peer_openblas\n" \
+             "import numpy.core._multiarray_umath as umath; print(*peer_openblas.CORES, umath.__cpu_features__['AVX512F'])"
+    done = subprocess.run([sys.executable, "-c", narrow], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["Zen", "Haswell", "SandyBridge", "Nehalem", "False"]
+    monkeypatch.setenv("BENCH_ISA", "avx3")
+    with pytest.raises(SystemExit, match="avx2"):
+        instruction_set.chosen()
 
 
 def test_rounds_keep_to_their_time():
