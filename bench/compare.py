@@ -163,6 +163,10 @@ def grid_table():
     for dim, points in ((1, 2000), (2, 128)):
         rows.append(seconds_row(f"grid d={dim}, default settings : {points} points per axis",
                                 f"grid d={dim}, default, 1 threads", name(dim, points), None))
+    rows.append(seconds_row("grid d=3, 64 points : 32 points per axis", name(3, 64), name(3, 32), None))
+    if os.cpu_count() > 1:
+        rows.append(seconds_row("grid d=3, 64 points, two threads : one", "grid d=3, 64 points, 2 threads",
+                                name(3, 64), 0.59))
     return rows
 
 

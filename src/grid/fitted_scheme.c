@@ -32,8 +32,6 @@ enum {
     CUT = 64           /* points of an edge that a break of the drift cuts */
 };
 
-static const double LARGEST_RATE = 1e300; /* beyond it v changes too fast */
-
 /* ---- blocks and columns ------------------------------------------------------------------------ */
 
 enum {
@@ -422,7 +420,7 @@ const hb_mesh *hb_scheme_mesh(const hb_scheme *s)
 static int all_finite(size_t n, const double *x)
 {
     int finite = 1;
-    for (size_t i = 0; i < n; i++) finite &= fabs(x[i]) <= LARGEST_RATE;
+    for (size_t i = 0; i < n; i++) finite &= fabs(x[i]) <= HB_LARGEST_RATE;
     return finite;
 }
 
@@ -454,7 +452,7 @@ static hb_status rate_task(void *user, size_t index, int thread)
     const int last = mesh->dim - 1;
     double *rate = job->rate + first;
     const double *v = job->v + first;
-    for (size_t i = 0; i < block.count; i++) rate[i] = -s->drain[first + i];
+    s->kernels->drained(block.count, s->drain + first, rate);
     if (first > 0) s->kernels->lower_edges(row, row, v - row, s->gain_down[0] + first - row, rate);
     for (int a = 0; a < last; a++) {
         const size_t shift = hb_mesh_stride(mesh, a);
@@ -469,10 +467,9 @@ static hb_status rate_task(void *user, size_t index, int thread)
     }
     s->kernels->edges(block.count - 1, 1, v, s->gain_up[last] + first, s->gain_down[last] + first,
                       rate, own->down, own->block, own->lines);
-    for (size_t i = 1; i < block.count; i++) rate[i] += own->down[i - 1];
+    own->finite &= s->kernels->finish(block.count, own->down, rate);
     own->block[block.count - 1] = own->lines[block.count - 1] = 0;
     keep_lines(s, &block, own->block, own->lines);
-    own->finite &= all_finite(block.count, rate);
     return HB_OK;
 }
 
@@ -480,8 +477,8 @@ static void line_rate(hb_scheme *s, const double *v, double *rate)
 {
     const size_t n = s->mesh.size;
     s->kernels->line_edges(n, v, s->gain_up[0], s->gain_down[0], s->line_upper, s->line_lower);
-    for (size_t i = 0; i < n; i++) rate[i] = s->line_upper[i] - s->drain[i];
-    for (size_t i = 1; i < n; i++) rate[i] += s->line_lower[i - 1];
+    rate[0] = s->line_upper[0] - s->drain[0];
+    for (size_t i = 1; i < n; i++) rate[i] = s->line_upper[i] + s->line_lower[i - 1] - s->drain[i];
 }
 
 /* The rate for a tensor, whose Jacobian along lines is kept. */

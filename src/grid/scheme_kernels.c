@@ -14,9 +14,13 @@
 #include "grid/scheme_kernels.h"
 #include "random/vector.h"
 
-enum { SUMS = 8, TILE = 16 };
+enum {
+    SUMS = 8,
+    CHUNK = 512 /* entries that stay in the core's own memory */
+};
 
 static const double STEEPEST = 700; /* of v_j - v_i: exp of it and of its negative are numbers */
+static const double LARGEST_RATE = HB_LARGEST_RATE;
 static const double TINY = 1e-30, HUGE_WEIGHT = 1e30;
 
 /* ---- one line -------------------------------------------------------------------------------- */
@@ -30,6 +34,7 @@ static void line_edges(size_t n, const double *v, const double *gain_up, const d
         vd_store(upper + i, vd_mul(vd_load(gain_up + i), e));
         vd_store(lower + i, vd_div(vd_load(gain_down + i), e));
     }
+    if (whole == edges) return;
     double rise[LANES] = {0};
     for (size_t i = whole; i < edges; i++) rise[i - whole] = v[i + 1] - v[i];
     vd_store(rise, vd_exp(vd_load(rise)));
@@ -137,10 +142,26 @@ static void lower_edges(size_t count, size_t shift, const double *v, const doubl
         const vd value = vd_div(vd_load(gain_down + i), growth(v + i, v + i + shift));
         vd_store(rate + i, vd_add(vd_load(rate + i), value));
     }
+    if (rest == 0) return;
     memcpy(from, v + whole, rest * sizeof *from);
     memcpy(to, v + whole + shift, rest * sizeof *to);
     vd_store(low, growth(from, to));
     for (size_t i = 0; i < rest; i++) rate[whole + i] += gain_down[whole + i] / low[i];
+}
+
+static int finish(size_t count, const double *restrict down, double *restrict rate)
+{
+    int finite = rate[0] <= LARGEST_RATE && rate[0] >= -LARGEST_RATE;
+    for (size_t i = 1; i < count; i++) {
+        rate[i] += down[i - 1];
+        finite &= rate[i] <= LARGEST_RATE && rate[i] >= -LARGEST_RATE;
+    }
+    return finite;
+}
+
+static void drained(size_t count, const double *restrict drain, double *restrict rate)
+{
+    for (size_t i = 0; i < count; i++) rate[i] = -drain[i];
 }
 
 static void weights(size_t count, const double *from, float *to)
@@ -201,10 +222,13 @@ static void couple(size_t count, size_t shift, float gamma, const float *restric
                    const float *restrict lower, const float *restrict y, const float *restrict s,
                    float *restrict out)
 {
-    for (size_t i = 0; i < count; i++) out[i] = y[i] - s[i];
-    for (size_t i = 0; i + shift < count; i++) out[i] -= gamma * upper[i] * (s[i + shift] - s[i]);
-    for (size_t i = 0; i + shift < count; i++)
-        out[i + shift] += gamma * lower[i] * (s[i + shift] - s[i]);
+    for (size_t i = 0; i < shift; i++)
+        out[i] = y[i] - s[i] - gamma * upper[i] * (s[i + shift] - s[i]);
+    for (size_t i = shift; i + shift < count; i++)
+        out[i] = y[i] - s[i] - gamma * upper[i] * (s[i + shift] - s[i]) +
+                 gamma * lower[i - shift] * (s[i] - s[i - shift]);
+    for (size_t i = count - shift; i < count; i++)
+        out[i] = y[i] - s[i] + gamma * lower[i - shift] * (s[i] - s[i - shift]);
 }
 
 static void subtract(size_t count, float p, const float *restrict x, float *restrict y)
@@ -242,26 +266,31 @@ static void combine(size_t first, size_t count, int n, const double *factors, fl
 
 /* ---- transposition --------------------------------------------------------------------------- */
 
-static void to_lines(size_t lines, size_t n, const float *restrict from, size_t pad,
-                     float *restrict to)
+/* to[k * out + r] = from[r * in + k] for r < rows, k < columns. */
+static void transpose(size_t rows, size_t columns, const float *from, size_t in, float *to,
+                      size_t out)
 {
-    for (size_t r = 0; r < lines; r += TILE) {
-        const size_t end = r + TILE < lines ? r + TILE : lines;
-        for (size_t k = 0; k < n; k++)
-            for (size_t i = r; i < end; i++) to[k * pad + i] = from[i * n + k];
+    const size_t whole_rows = rows / 8 * 8, whole = columns / 8 * 8;
+    for (size_t r = 0; r < whole_rows; r += 8) {
+        for (size_t k = 0; k < whole; k += 8)
+            vf8_transpose(from + r * in + k, in, to + k * out + r, out);
+        for (size_t k = whole; k < columns; k++)
+            for (size_t i = r; i < r + 8; i++) to[k * out + i] = from[i * in + k];
     }
-    for (size_t k = 0; k < n; k++)
-        for (size_t i = lines; i < pad; i++) to[k * pad + i] = 0;
+    for (size_t r = whole_rows; r < rows; r++)
+        for (size_t k = 0; k < columns; k++) to[k * out + r] = from[r * in + k];
 }
 
-static void from_lines(size_t lines, size_t n, const float *restrict from, size_t pad,
-                       float *restrict to)
+static void to_lines(size_t lines, size_t n, const float *from, size_t pad, float *to)
 {
-    for (size_t r = 0; r < lines; r += TILE) {
-        const size_t end = r + TILE < lines ? r + TILE : lines;
-        for (size_t k = 0; k < n; k++)
-            for (size_t i = r; i < end; i++) to[i * n + k] = from[k * pad + i];
-    }
+    transpose(lines, n, from, n, to, pad);
+    for (size_t k = 0; k < n && lines < pad; k++)
+        memset(to + k * pad + lines, 0, (pad - lines) * sizeof *to);
+}
+
+static void from_lines(size_t lines, size_t n, const float *from, size_t pad, float *to)
+{
+    transpose(n, lines, from, pad, to, n);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -289,7 +318,11 @@ static double product(size_t count, const double *w, const float *x, const float
 static void products(size_t first, size_t count, const double *w, const float *x, int n,
                      float *const *y, double *sums)
 {
-    for (int j = 0; j < n; j++) sums[j] = product(count, w + first, x + first, y[j] + first);
+    for (int j = 0; j < n; j++) sums[j] = 0;
+    for (size_t i = first; i < first + count; i += CHUNK) {
+        const size_t rest = first + count - i, part = rest < CHUNK ? rest : CHUNK;
+        for (int j = 0; j < n; j++) sums[j] += product(part, w + i, x + i, y[j] + i);
+    }
 }
 
 const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {.line_edges = line_edges,
@@ -298,6 +331,8 @@ const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {.line_edges = line_edges,
                                                        .edges = edges,
                                                        .lower_edges = lower_edges,
                                                        .weights = weights,
+                                                       .drained = drained,
+                                                       .finish = finish,
                                                        .solve = solve,
                                                        .couple = couple,
                                                        .subtract = subtract,

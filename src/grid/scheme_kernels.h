@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#define HB_LARGEST_RATE 1e300 /* beyond it v changes too fast */
+
 typedef struct hb_scheme_kernels {
     /* d = 1. upper = gain_up e and lower = gain_down/e with e = exp(v_{k+1} - v_k), k = 0 .. n-2. */
     void (*line_edges)(size_t n, const double *v, const double *gain_up, const double *gain_down,
@@ -25,13 +27,16 @@ typedef struct hb_scheme_kernels {
     /* Only the lower ones, added to rate[count], which is that of the nodes i + shift. */
     void (*lower_edges)(size_t count, size_t shift, const double *v, const double *gain_down,
                         double *rate);
+    /* rate = -drain; and at the end rate_{i+1} += down_i, and 1 if all rates are numbers that are not too large. */
+    void (*drained)(size_t count, const double *drain, double *rate);
+    int (*finish)(size_t count, const double *down, double *rate);
     /* Weights as floats: what is tiny is 0, and nothing is infinite. */
     void (*weights)(size_t count, const double *from, float *to);
     /* x becomes (I - gamma J)^-1 x along `width` lines of n nodes side by side; rows of x, upper and lower are
      * `step` apart. ratio[n][width] and share[width] are scratch. */
     void (*solve)(size_t n, size_t width, size_t step, float gamma, const float *upper,
                   const float *lower, float *x, float *ratio, float *share);
-    /* out = y - s - gamma J s for the edges from i to i + shift, i + shift < count. */
+    /* out = y - s - gamma J s for the edges from i to i + shift, i + shift < count; count is at least 2 shift. */
     void (*couple)(size_t count, size_t shift, float gamma, const float *upper, const float *lower,
                    const float *y, const float *s, float *out);
     /* Over `count` entries: y -= p x, out = x - y, and out = x - gamma product. */

@@ -183,10 +183,11 @@ static hb_status change_task(void *user, size_t index, int thread)
     float *out = job->all->y[k + 1] + first, *m = own->block;
     if (job->product)
         s->kernels->residual(count, s->gamma, x, job->product + first, m);
+    else if (flat)
+        s->kernels->difference(count, y, x, m);
     else
-        s->kernels->couple(flat ? 0 : count, (size_t)s->mesh.nodes[s->mesh.dim - 1],
-                           (float)s->gamma, s->upper[1] + first, s->lower[1] + first, y, x, m);
-    if (flat && !job->product) s->kernels->difference(count, y, x, m);
+        s->kernels->couple(count, (size_t)s->mesh.nodes[2], (float)s->gamma, s->upper[1] + first,
+                           s->lower[1] + first, y, x, m);
     solve_last(s, own, &block, m);
     if (flat && !job->product) {
         s->kernels->difference(count, y, x, out);

@@ -26,9 +26,10 @@ enum {
 };
 
 static const double LOCAL_SHARE = 0.2; /* of the tolerance, for the error of one step */
-/* Of a Newton iteration's tolerance, for its linear system (CVODE: 0.05). Far corners of a box move fastest and rule the
- * norm; with 0.05 the bulk was left behind there at each step, and was wrong by 150 tolerances in the end. */
-static const double LINEAR_SHARE = 0.02;
+/* d = 2, 3: of the error of a step for Newton's method (CVODE: 0.1), and of that for its linear systems (CVODE: 0.05).
+ * Far corners of a box move fastest and rule the norm: with 0.1 and 0.05 the linear systems left the bulk behind there
+ * at each step, which was wrong by 150 tolerances in the end (a chain of three double wells, 64 cells per axis). */
+static const double NEWTON_SHARE = 0.2, LINEAR_SHARE = 0.01;
 /* Beyond this, neighbouring nodes would differ by noise that Newton's method feels in exp(v_j - v_i). */
 static const double DEEP_TOLERANCE = 1e-3;
 
@@ -118,6 +119,7 @@ static void stay_silent(int code, const char *module, const char *function, char
 
 static hb_status start(hb_stepper *s, const double *v)
 {
+    const int line = hb_scheme_mesh(s->scheme)->dim == 1;
     HB_CHECK(s->context, SUNContext_Create(NULL, &s->sun) == 0, HB_ERROR_MEMORY,
              "SUNDIALS cannot start: no memory");
     s->v = hb_grid_vector_create(hb_scheme_crew(s->scheme), s->size, s->sun);
@@ -131,7 +133,8 @@ static hb_status start(hb_stepper *s, const double *v)
     if (!code) code = CVodeWFtolerances(s->cvode, error_weights);
     if (!code) code = CVodeSetUserData(s->cvode, s);
     if (!code) code = CVodeSetLinearSolver(s->cvode, s->solver, NULL);
-    if (!code) code = CVodeSetEpsLin(s->cvode, LINEAR_SHARE);
+    if (!code && !line) code = CVodeSetNonlinConvCoef(s->cvode, NEWTON_SHARE);
+    if (!code && !line) code = CVodeSetEpsLin(s->cvode, LINEAR_SHARE);
     if (!code) code = CVodeSetMaxNumSteps(s->cvode, MAX_STEPS);
     if (!code) code = CVodeSetStopTime(s->cvode, s->settings.tau_end);
     if (!code) code = CVodeSetMaxStep(s->cvode, s->settings.longest);

@@ -335,4 +335,27 @@ INLINE void vi_store_words(uint32_t *out, vi a, vi b)
 
 #define FLOAT_LANES (LANES == 1 ? 1 : 2 * LANES)
 
+/* Eight floats, on any instruction set; and the transpose of eight rows of eight: to[k * pad + r] = from[r * n + k]. */
+typedef float vf8 __attribute__((vector_size(32)));
+#define vf8_mix(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+INLINE void vf8_transpose(const float *from, size_t n, float *to, size_t pad)
+{
+    vf8 r[8], pair[8], four[8];
+    for (size_t i = 0; i < 8; i++) memcpy(&r[i], from + i * n, sizeof r[i]);
+    for (size_t i = 0; i < 8; i += 2) {
+        pair[i] = vf8_mix(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        pair[i + 1] = vf8_mix(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (size_t i = 0; i < 8; i += 4)
+        for (size_t k = 0; k < 2; k++) {
+            four[i + 2 * k] = vf8_mix(pair[i + k], pair[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            four[i + 2 * k + 1] = vf8_mix(pair[i + k], pair[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (size_t k = 0; k < 4; k++) {
+        r[k] = vf8_mix(four[k], four[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        r[k + 4] = vf8_mix(four[k], four[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    for (size_t k = 0; k < 8; k++) memcpy(to + k * pad, &r[k], sizeof r[k]);
+}
+
 #endif

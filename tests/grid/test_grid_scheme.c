@@ -164,6 +164,47 @@ static void scheme_jacobian_by_differences(void **state)
     hb_context_destroy(context);
 }
 
+/* A mesh that threads share, a drift that is asked anew at each time and has breaks between nodes. */
+static void rates_on_threads(void **state)
+{
+    (void)state;
+    const int cells[3] = {31, 24, 26};
+    const double low[3] = {-2.1, -1.7, -1.9}, high[3] = {1.8, 2.2, 1.6};
+    hb_mesh mesh;
+    double *rate[4], *v;
+    int finite;
+    hb_mesh_set(&mesh, 3, cells, low, high);
+    v = malloc(mesh.size * sizeof *v);
+    for (size_t i = 0; i < mesh.size; i++) v[i] = 0.8 * jitter((int)i);
+    for (int threads = 1; threads <= 3; threads++) {
+        hb_context *context = make_context(HB_ISA_AUTO, threads);
+        hb_problem *problem = make_problem(context, "-x*(1+t) + abs(y-0.21*x)/2, x - y, -z - y/2",
+                                           "1.3", "gaussian(mean=0 0 0,var=1)");
+        hb_scheme *scheme;
+        assert_ok(context, hb_scheme_create(context, problem, &mesh, &scheme));
+        assert_ok(context, hb_scheme_mind_breaks(scheme));
+        assert_int_equal(hb_crew_threads(hb_scheme_crew(scheme)), threads);
+        rate[threads] = malloc(mesh.size * sizeof(double));
+        for (int k = 0; k < 3; k++)
+            assert_ok(context, hb_scheme_rate(scheme, 0.1 * k, v, rate[threads], &finite));
+        assert_true(finite);
+        assert_memory_equal(rate[threads], rate[1], mesh.size * sizeof(double));
+        v[5000] = 900; /* beyond the range of exp from its neighbours */
+        assert_ok(context, hb_scheme_rate(scheme, 0.2, v, rate[threads], &finite));
+        assert_false(finite);
+        v[5000] = NAN;
+        assert_ok(context, hb_scheme_rate(scheme, 0.2, v, rate[threads], &finite));
+        assert_false(finite);
+        v[5000] = 0.8 * jitter(5000);
+        assert_ok(context, hb_scheme_rate(scheme, 0.2, v, rate[threads], &finite));
+        hb_scheme_destroy(scheme);
+        hb_problem_destroy(problem);
+        hb_context_destroy(context);
+    }
+    for (int threads = 1; threads <= 3; threads++) free(rate[threads]);
+    free(v);
+}
+
 /* In one dimension the elimination along the line is the inverse of I - gamma J. */
 static void line_solve_is_exact(void **state)
 {
@@ -317,6 +358,7 @@ int main(void)
         cmocka_unit_test(scheme_conserves_mass),
         cmocka_unit_test(scheme_keeps_the_gaussian),
         cmocka_unit_test(scheme_jacobian_by_differences),
+        cmocka_unit_test(rates_on_threads),
         cmocka_unit_test(line_solve_is_exact),
         cmocka_unit_test(directions_of_gmres),
         cmocka_unit_test(strands_hold_every_node_once),
