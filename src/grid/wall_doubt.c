@@ -1,9 +1,10 @@
-/* Walls that a user gave: errors that refinement does not see, because all three meshes have them alike.
+/* Walls: errors that refinement does not see, because all three meshes have them alike.
  *
- * A box that is chosen holds the mass with a margin; one that is given need not. At a place of depth D below the maximum
+ * At a place of depth D below the maximum
  *     error of v += FACTOR (e^-(W - D) + lost e^D),
- * W the depth of the highest wall up to that time, which stands for what the walls turned back, and lost the mass that the box
- * lacks at the start: wherever the drift takes it, it is taken to make a density of at most FACTOR times the maximum there.
+ * W the depth of the highest wall at the start and up to that time, which stands for what the walls turned back and for what the
+ * drift would have brought from beyond them; and, of a box that was given, lost the mass that it lacks at the start:
+ * wherever the drift takes it, it is taken to make a density of at most FACTOR times the maximum there.
  * The error of a slope is that times how fast e^D grows, and at least once over a tenth of the box. Where this is above 1
  * nothing is known.
  *

@@ -1,4 +1,4 @@
-/* grid/wall_doubt.h: what a box that was given loses, and what its walls turn back. */
+/* grid/wall_doubt.h: what a box loses, and what its walls turn back. */
 #ifndef HB_GRID_WALL_DOUBT_H
 #define HB_GRID_WALL_DOUBT_H
 
