@@ -98,7 +98,7 @@ def script(series, whats, out):
              "set xlabel 'peer / ours: time, or error² × time for particles and walks (no unit; right of 1 ours is faster)'",
              "set grid xtics lt 1 lw 1 lc rgb '#cccccc'", "set border 1", "unset key",
              "set xtics nomirror out format '%g'", "set ytics out nomirror scale 0",
-             "set ytics (" + ", ".join(f"{quoted(what)} {i}" for i, what in enumerate(whats)) + ")",
+             "set ytics (" + ", ".join(f"{quoted(what.replace('%', '%%'))} {i}" for i, what in enumerate(whats)) + ")",
              "set arrow from 1, graph 0 to 1, graph 1 nohead lw 2 lc rgb '#444444'"]
     values = [ratio for _, rows in series for ratio in rows.values()]
     lines.append(f"set xrange [{min(values + [1]) / 1.6:.6g}:{max(values + [1]) * 2.2:.6g}]")
