@@ -315,11 +315,9 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     if (status == HB_OK && !r->stationary) status = decide_start(r, grid, coarse[0], &plan);
     /* decide_start has left the initial density on the coarsest mesh */
     const int plain = !r->stationary && !r->zoom && !grid->tensor;
-    double height = -INFINITY;                  /* of the walls, so far */
-    if (status == HB_OK && plain && !r->from) { /* a point is not outside */
-        height = hb_grid_wall_height(&grid->mesh[2], coarse[0]);
-        if (walls_are_given(r)) plan.lost = &grid->lost;
-    }
+    const int walled = plain && walls_are_given(r);
+    double height = -INFINITY; /* of the walls, so far */
+    if (status == HB_OK && walled && !r->from) plan.lost = &grid->lost;
     if (status == HB_OK && plain) status = hb_grid_wind(grid, r->problem, coarse[0], &grid->wind);
     if (status == HB_OK && !r->stationary)
         status = hb_grid_check_cells(grid, r->problem, coarse[0]);
@@ -337,9 +335,9 @@ static hb_status solve_all(const request *r, hb_grid *grid)
         if (grid->info.unresolved) grid->doubtful_from = k;
     }
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
-        if (plain) height = fmax(height, hb_grid_wall_height(&grid->mesh[2], coarse[k]));
+        if (walled) height = fmax(height, hb_grid_wall_height(&grid->mesh[2], coarse[k]));
         status = grid->tensor ? hb_tensor_combine(grid, k, middle[k], coarse[k])
-                 : plain      ? hb_grid_combine_walled(grid, k, height, middle[k], coarse[k])
+                 : walled     ? hb_grid_combine_walled(grid, k, height, middle[k], coarse[k])
                               : hb_grid_combine(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
     }

@@ -1,10 +1,10 @@
-/* Walls: errors that refinement does not see, because all three meshes have them alike.
+/* Walls that were given: errors that refinement does not see, because all three meshes have them alike.
  *
- * At a place of depth D below the maximum
+ * A box that is chosen holds the mass with a margin; one that is given need not. At a place of depth D below the maximum
  *     error of v += FACTOR (e^-(W - D) + lost e^D),
- * W the depth of the highest wall at the start and up to that time, which stands for what the walls turned back and for what the
- * drift would have brought from beyond them; and, of a box that was given, lost the mass that it lacks at the start:
- * wherever the drift takes it, it is taken to make a density of at most FACTOR times the maximum there.
+ * W the depth of the highest wall up to that time, which stands for what the walls turned back, and lost the mass that the box
+ * lacks at the start, if that is more than LEAST_LOST: wherever the drift takes it, it is taken to make a density of at most
+ * FACTOR times the maximum there.
  * The error of a slope is that times how fast e^D grows, and at least once over a tenth of the box. Where this is above 1
  * nothing is known.
  *
@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-static const double FACTOR = 3, TENTH = 10, MOST_PART = 1;
+static const double FACTOR = 3, TENTH = 10, MOST_PART = 1, LEAST_LOST = 1e-6;
 
 size_t hb_grid_place_along(const hb_mesh *mesh, int axis, size_t i)
 {
@@ -51,9 +51,10 @@ static void add_doubts(hb_grid *grid, int level, double height, const double *de
 {
     const hb_mesh *mesh = &grid->mesh[2];
     const size_t d = (size_t)mesh->dim;
+    const double lost = grid->lost > LEAST_LOST ? grid->lost : 0;
     for (size_t i = 0; i < mesh->size; i++) {
         double *v_error = &grid->v_error[level][i];
-        const double part = FACTOR * (exp(depth[i] + height) + grid->lost * exp(depth[i]));
+        const double part = FACTOR * (exp(depth[i] + height) + lost * exp(depth[i]));
         const int unknown = !(part <= MOST_PART);
         *v_error = unknown ? (double)INFINITY : *v_error + part;
         for (size_t a = 0; a < d; a++) {
