@@ -118,8 +118,13 @@ static hb_status read_picture(hb_context *context, const char *directory, const 
     snprintf(file, sizeof file, "%s.%s", relative, extension);
     HB_TRY(hb_study_path(context, directory, file, &path));
     *picture = hb_page_read(path, size);
+    const int runs = *picture && extension[0] == 's' && strcasestr(*picture, "<script");
+    const hb_status status =
+        runs ? hb_study_fail(context, HB_ERROR_FORMAT,
+                             "%s has a script, which no figure needs; make it again", path)
+             : HB_OK;
     free(path);
-    return HB_OK;
+    return status;
 }
 
 static hb_status write_picture(hb_context *context, FILE *page, const char *directory,
@@ -127,11 +132,12 @@ static hb_status write_picture(hb_context *context, FILE *page, const char *dire
 {
     char *svg = NULL, *png = NULL;
     size_t svg_size = 0, png_size = 0;
-    HB_TRY(read_picture(context, directory, relative, "svg", &svg, &svg_size));
-    hb_status status = HB_OK;
-    if (!svg || svg_size > LARGE)
+    hb_status status = read_picture(context, directory, relative, "svg", &svg, &svg_size);
+    if (status == HB_OK && (!svg || svg_size > LARGE))
         status = read_picture(context, directory, relative, "png", &png, &png_size);
-    if (png && (!svg || png_size / 3 * 4 < svg_size))
+    if (status != HB_OK)
+        ; /* refused */
+    else if (png && (!svg || png_size / 3 * 4 < svg_size))
         write_png(page, png, png_size, figure);
     else if (svg)
         write_svg(page, svg, figure);

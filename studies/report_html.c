@@ -3,8 +3,11 @@
 #include "report_html.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void escape(FILE *page, const char *text, size_t n)
 {
@@ -189,15 +192,29 @@ void hb_page_base64(FILE *page, const unsigned char *bytes, size_t n)
 
 char *hb_page_read(const char *path, size_t *size)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    const long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    char *text = bytes > 0 ? malloc((size_t)bytes + 1) : NULL;
-    rewind(file);
+    struct stat about;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+    if (!file) {
+        if (descriptor >= 0) close(descriptor);
+        return NULL;
+    }
+    const int regular = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+    char *text = regular && about.st_size > 0 ? malloc((size_t)about.st_size + 1) : NULL;
     if (text) {
-        *size = fread(text, 1, (size_t)bytes, file);
+        *size = fread(text, 1, (size_t)about.st_size, file);
         text[*size] = '\0';
     }
     fclose(file);
     return text;
+}
+
+json_t *hb_page_read_json(const char *path, json_error_t *error)
+{
+    size_t size = 0;
+    char *text = hb_page_read(path, &size);
+    snprintf(error->text, sizeof error->text, "it is empty, or no regular file");
+    json_t *result = text ? json_loadb(text, size, 0, error) : NULL;
+    free(text);
+    return result;
 }

@@ -17,14 +17,9 @@ void hb_page_first_sentence(FILE *page, const char *text, size_t most, int prose
 const char *hb_page_string(const json_t *object, const char *key);
 
 void hb_page_base64(FILE *page, const unsigned char *bytes, size_t n);
-/* The bytes of a file and a zero behind them, to be given to free(); NULL when it cannot be read. */
+/* The bytes of a regular file and a zero behind them, to be given to free(); NULL when it cannot be read, is empty, or
+ * is a link or a device. */
 char *hb_page_read(const char *path, size_t *size);
-
-extern const char *const hb_page_style[]; /* the style sheet in pieces, ends with NULL */
-
-/* Tables of class fN are folded where they have less room than N rem: a row becomes a block, and each
- * cell stands under the title of its column. X(N) for every N. */
-#define HB_PAGE_FOLDS(X)                                                                           \
-    X(20) X(24) X(28) X(32) X(36) X(40) X(44) X(48) X(52) X(56) X(60) X(64) X(68)
+json_t *hb_page_read_json(const char *path, json_error_t *error);
 
 #endif

@@ -6,6 +6,7 @@
  * corrections, how to repeat. So a new study needs no line here. The page is one file: style and
  * figures are inside, there is no script, and links to files are relative. */
 #include "report_page.h"
+#include "report_check.h"
 #include "report_html.h"
 #include "report_parts.h"
 #include "report_plan.h"
@@ -32,9 +33,11 @@ static void write_head(FILE *page)
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
             "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
             "<meta name=\"generator\" content=\"heatball %s\"/>\n"
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+            "'unsafe-inline'; img-src data:\"/>\n"
             "<title>heatball: the paper’s claims, computed again</title>\n<style>\n",
             hb_version());
-    for (const char *const *piece = hb_page_style; *piece; piece++) fputs(*piece, page);
+    fwrite(hb_page_style, 1, hb_page_style_size, page);
     fputs("</style></head><body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n"
           "<div class=\"page\">\n",
           page);
@@ -293,12 +296,11 @@ static hb_status load_result(hb_context *context, const hb_study_settings *setti
     snprintf(relative, sizeof relative, "%s/%s.json", name, name);
     HB_TRY(hb_study_path(context, settings->directory, relative, &path));
     json_error_t error;
-    json_t *result = json_load_file(path, 0, &error);
-    hb_status status = HB_OK;
-    if (!result)
-        status = hb_study_fail(context, HB_ERROR_FORMAT, "cannot read %s: %s", path, error.text);
-    else
-        json_array_append_new(results, result);
+    json_t *result = hb_page_read_json(path, &error);
+    hb_status status =
+        result ? hb_page_check(context, path, name, result)
+               : hb_study_fail(context, HB_ERROR_FORMAT, "cannot read %s: %s", path, error.text);
+    json_array_append_new(results, result);
     free(path);
     return status;
 }

@@ -126,6 +126,7 @@ static void place_section(hb_page *report, int section, size_t *n)
 
 hb_status hb_page_plan(hb_context *context, hb_page *report)
 {
+    hb_page_sections_load();
     void *items, *order;
     const size_t most = count_items(report->results);
     HB_TRY(hb_study_allocate(context, most, sizeof *report->items, &items));

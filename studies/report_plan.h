@@ -11,15 +11,16 @@ typedef struct hb_page_section {
     const char *number, *title, *about;
 } hb_page_section;
 
-extern const hb_page_section hb_page_sections[]; /* ends with number NULL */
+enum { HB_PAGE_SECTIONS = 24, HB_PAGE_CORRECTIONS = 8 };       /* of page_texts.json */
+extern hb_page_section hb_page_sections[HB_PAGE_SECTIONS + 1]; /* ends with number NULL */
 
 /* An entry of the list of corrections (docs/paper.md has the same numbers, from 1). */
 typedef struct hb_page_correction {
     const char *title, *text;
 } hb_page_correction;
 
-enum { HB_PAGE_CORRECTIONS = 8 };
-extern const hb_page_correction hb_page_corrections[HB_PAGE_CORRECTIONS];
+extern hb_page_correction hb_page_corrections[HB_PAGE_CORRECTIONS];
+void hb_page_sections_load(void); /* before they are read; hb_page_plan does it */
 
 typedef enum hb_page_kind {
     HB_PAGE_SKIPPED,

@@ -8,6 +8,7 @@
  * in seconds of a machine of two cores; how fast they pass here is measured by whoever shows the line.
  * A study tells its share by reports under its own name; those of single calls say nothing about the
  * whole and only ask whether to stop. */
+#include "report_html.h"
 #include "report_page.h"
 #include "study_tools.h"
 
@@ -16,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_STUDIES = 32 };
 
@@ -173,14 +175,20 @@ static hb_status judge_run(hb_context *context, const hb_study_settings *setting
 
 /* ---- joined ---- */
 
-/* DIR/NAME/NAME.json of the study, NULL when it has none that can be read. */
-static json_t *result_of(const hb_study_settings *settings, const char *name)
+/* DIR/NAME/NAME.json of the study, or NULL where there is no such file. */
+static hb_status result_of(hb_context *context, const hb_study_settings *settings, const char *name,
+                           json_t **result)
 {
-    char *path;
-    if (asprintf(&path, "%s/%s/%s.json", settings->directory, name, name) < 0) return NULL;
-    json_t *result = json_load_file(path, 0, NULL);
+    char relative[256], *path;
+    json_error_t error;
+    hb_status status = HB_OK;
+    snprintf(relative, sizeof relative, "%s/%s.json", name, name);
+    HB_TRY(hb_study_path(context, settings->directory, relative, &path));
+    *result = hb_page_read_json(path, &error);
+    if (!*result && access(path, F_OK) == 0)
+        status = hb_study_fail(context, HB_ERROR_FORMAT, "cannot read %s: %s", path, error.text);
     free(path);
-    return result;
+    return status;
 }
 
 /* Is the study's result of this kind of run? */
@@ -189,7 +197,7 @@ static hb_status check_result(hb_context *context, const hb_study_settings *sett
 {
     const char *command = json_string_value(json_object_get(result, "command"));
     const char *seed = json_string_value(json_object_get(result, "seed"));
-    if (!command || !seed)
+    if (!command || !seed || !seed[0] || seed[strspn(seed, "0123456789")])
         return hb_study_fail(context, HB_ERROR_FORMAT, "%s/%s/%s.json is no result of a study",
                              settings->directory, name, name);
     if (!strstr(command, " --quick") != !settings->quick)
@@ -209,8 +217,9 @@ static hb_status join(hb_context *context, const hb_study_settings *settings, co
     hb_page_entry entries[MOST_STUDIES] = {{0}};
     size_t n = 0;
     for (const hb_study *const *study = hb_study_list(); *study && n < MOST_STUDIES; study++) {
-        json_t *result =
-            is_chosen(only, (*study)->name) ? result_of(settings, (*study)->name) : NULL;
+        json_t *result = NULL;
+        if (is_chosen(only, (*study)->name))
+            HB_TRY(result_of(context, settings, (*study)->name, &result));
         if (!result) continue;
         const hb_status status = check_result(context, settings, (*study)->name, result);
         json_decref(result);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,22 +171,51 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
     return status;
 }
 
-void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
+/* ---- texts of the page ---- */
+
+static json_t *texts;
+
+static void load_texts(void)
+{
+    texts = json_loadb((const char *)hb_page_texts, hb_page_texts_size, 0, NULL);
+}
+
+const json_t *hb_study_texts(const char *kind)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_texts);
+    return json_object_get(texts, kind);
+}
+
+static const json_t *texts_of(const char *kind, const char *key)
+{
+    return json_object_get(hb_study_texts(kind), key);
+}
+
+/* `own`, or else a copy of the entry's text, or null. */
+static json_t *text_of(const json_t *entry, const char *field, json_t *own)
+{
+    const char *text = json_string_value(json_object_get(entry, field));
+    return own ? own : text ? json_string(text) : json_null();
+}
+
+void hb_study_claim(json_t *claims, const char *key, json_t *paper, json_t *ours,
                     hb_claim_verdict verdict, json_t *why)
 {
     static const char *const verdicts[] = {"holds", "holds with a correction", "does not hold"};
+    const json_t *claim = texts_of("claims", key);
+    const json_int_t correction = json_integer_value(json_object_get(claim, "correction"));
     json_t *entry = json_object();
-    json_object_set_new(entry, "id", json_string(claim->id));
-    json_object_set_new(entry, "statement", json_string(claim->statement));
-    json_object_set_new(entry, "paper", paper);
+    json_object_set_new(entry, "id", json_string(strchr(key, '/') + 1));
+    json_object_set_new(entry, "statement", text_of(claim, "statement", NULL));
+    json_object_set_new(entry, "paper", text_of(claim, "paper", paper));
     json_object_set_new(entry, "ours", ours);
     json_object_set_new(entry, "verdict", json_string(verdicts[verdict]));
-    json_object_set_new(entry, "why", why);
-    json_object_set_new(entry, "figure", claim->figure ? json_string(claim->figure) : json_null());
-    json_object_set_new(entry, "table", claim->table ? json_string(claim->table) : json_null());
-    json_object_set_new(entry, "place", json_string(claim->place ? claim->place : ""));
-    if (claim->correction)
-        json_object_set_new(entry, "correction", json_integer(claim->correction));
+    json_object_set_new(entry, "why", text_of(claim, "why", why));
+    json_object_set_new(entry, "figure", text_of(claim, "figure", NULL));
+    json_object_set_new(entry, "table", text_of(claim, "table", NULL));
+    json_object_set_new(entry, "place", text_of(claim, "place", NULL));
+    if (correction) json_object_set_new(entry, "correction", json_integer(correction));
     json_array_append_new(claims, entry);
 }
 
@@ -196,19 +226,21 @@ static json_t *list_of(json_t *root, const char *key)
     return json_object_get(root, key);
 }
 
-void hb_study_table(json_t *root, const char *name, const char *title, const char *place,
-                    const char *columns, json_t *rows, json_t *note)
+json_t *hb_study_table(json_t *root, const char *name, json_t *rows, json_t *note)
 {
+    const json_t *table = texts_of("tables", name);
     json_t *entry = json_object(), *titles = json_array();
-    for (const char *at = columns; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
+    const char *at = json_string_value(json_object_get(table, "columns"));
+    for (; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
         json_array_append_new(titles, json_stringn(at, strcspn(at, "|")));
     json_object_set_new(entry, "name", json_string(name));
-    json_object_set_new(entry, "title", json_string(title));
-    json_object_set_new(entry, "place", json_string(place));
+    json_object_set_new(entry, "title", text_of(table, "title", NULL));
+    json_object_set_new(entry, "place", text_of(table, "place", NULL));
     json_object_set_new(entry, "columns", titles);
     json_object_set_new(entry, "rows", rows);
-    json_object_set_new(entry, "note", note ? note : json_null());
+    json_object_set_new(entry, "note", text_of(table, "note", note));
     json_array_append_new(list_of(root, "tables"), entry);
+    return entry;
 }
 
 void hb_study_shortened(json_t *root, json_t *text)
@@ -216,10 +248,13 @@ void hb_study_shortened(json_t *root, json_t *text)
     json_array_append_new(list_of(root, "shortened"), text);
 }
 
-void hb_study_caption(json_t *figures, const char *name, const char *place, const char *caption)
+void hb_study_caption(json_t *figures, const char *name, const char *caption)
 {
-    json_array_append_new(
-        figures, json_pack("{s:s,s:s,s:s}", "name", name, "caption", caption, "place", place));
+    const json_t *figure = texts_of("figures", name);
+    json_t *own = caption ? json_string(caption) : NULL;
+    json_array_append_new(figures, json_pack("{s:s,s:o,s:o}", "name", name, "caption",
+                                             text_of(figure, "caption", own), "place",
+                                             text_of(figure, "place", NULL)));
 }
 
 int hb_study_by_value(const void *a, const void *b)

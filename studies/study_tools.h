@@ -44,31 +44,32 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
 /* Verdicts of a claim, computed from the data by the study. */
 typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_claim_verdict;
 
-/* place: where in the paper, "4.3 Proposition 11 (variance gap)": the number of the section comes
- * first, letters are its appendices; the page shows claims, tables and figures in this order.
- * correction: the entry of docs/paper.md's list of corrections that the claim measures, 0: none. */
-typedef struct hb_claim {
-    const char *id;        /* a short word, unique in the study */
-    const char *statement; /* what the paper says, in our words */
-    const char *figure;    /* the name of the figure that shows it, or NULL */
-    const char *table;     /* the name of the table that shows it, or NULL */
-    const char *place;
-    int correction;
-} hb_claim;
+/* What the page says without numbers is in studies/page_texts.json, which is built into the program:
+ *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table that
+ *              show it, paper (its number), why (one sentence on the verdict), correction (the entry
+ *              of docs/paper.md's list that it measures)
+ *     tables   NAME: title, columns separated by '|', note (what to see); a column that ends with
+ *              " (paper)" has the paper's numbers, the only ones on the page that are not computed
+ *     figures  NAME: caption
+ *     sections, corrections   of the paper, in the order of the page
+ * and of each its place in the paper, "4.3 Proposition 11 (variance gap)": the number of the section
+ * comes first, letters are its appendices; the page shows claims, tables and figures in this order.
+ * Texts with numbers are arguments, which are released. NULL: the text of page_texts.json. */
+extern const unsigned char hb_page_texts[],
+    hb_page_style[]; /* bytes of the files (CMakeLists.txt) */
+extern const size_t hb_page_texts_size, hb_page_style_size;
+const json_t *hb_study_texts(const char *kind); /* one of these lists */
 
-/* Appends a claim; paper, ours and why are released. why: one sentence on the verdict. */
-void hb_study_claim(json_t *claims, const hb_claim *claim, json_t *paper, json_t *ours,
+/* Appends the claim "STUDY/ID". */
+void hb_study_claim(json_t *claims, const char *key, json_t *paper, json_t *ours,
                     hb_claim_verdict verdict, json_t *why);
 
-/* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows}.
- * columns: titles separated by '|'; a title that ends with " (paper)" marks the paper's numbers, the
- * only ones on the page that are not computed. rows: an array of arrays of strings, released. note:
- * what to see, released; may be NULL. */
-void hb_study_table(json_t *root, const char *name, const char *title, const char *place,
-                    const char *columns, json_t *rows, json_t *note);
+/* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows},
+ * which is returned. rows: an array of arrays of strings, released. */
+json_t *hb_study_table(json_t *root, const char *name, json_t *rows, json_t *note);
 
 /* Appends {name, caption, place} to a study's list of figures. */
-void hb_study_caption(json_t *figures, const char *name, const char *place, const char *caption);
+void hb_study_caption(json_t *figures, const char *name, const char *caption);
 
 /* Appends to root["shortened"] a sentence on what the quick run does less of; text is released. */
 void hb_study_shortened(json_t *root, json_t *text);

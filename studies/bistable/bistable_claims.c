@@ -25,13 +25,6 @@ static double exact_mse(const hb_bistable_result *result, hb_bistable_method met
 
 static void claim_reduction(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {
-        .id = "reduction",
-        .statement = "The heat-ball estimator reduces the overall mean squared error of the score "
-                     "by a factor of about 10, from that of denoising score matching.",
-        .figure = "bistable_gaussian",
-        .table = "bistable_errors",
-        .place = "3.5 Illustration (bistable process)"};
     int holds = 1;
     double least = INFINITY, grid = 0;
     for (int start = 0; start < BISTABLE_STARTS; start++) {
@@ -42,7 +35,7 @@ static void claim_reduction(json_t *claims, const hb_bistable_result *result)
         grid = fmax(grid, exact_mse(result, BISTABLE_GRID, start, BISTABLE_OVERALL));
     }
     hb_study_claim(
-        claims, &claim, hb_study_text("5.2025 to 0.5415"),
+        claims, "bistable/reduction", NULL,
         hb_study_text("stationary start %.3g to %.2g; Gaussian start %.3g to %.2g",
                       exact_mse(result, BISTABLE_DSM, 0, BISTABLE_OVERALL),
                       exact_mse(result, BISTABLE_BALL, 0, BISTABLE_OVERALL),
@@ -57,15 +50,9 @@ static void claim_reduction(json_t *claims, const hb_bistable_result *result)
 
 static void claim_core(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {.id = "core",
-                                   .statement =
-                                       "The heat-ball estimator has near-zero error for |x| < 1.",
-                                   .figure = "bistable_gaussian",
-                                   .table = "bistable_errors",
-                                   .place = "C Table (error of the score)"};
     const double stationary = exact_mse(result, BISTABLE_BALL, 0, BISTABLE_CORE);
     const double gaussian = exact_mse(result, BISTABLE_BALL, 1, BISTABLE_CORE);
-    hb_study_claim(claims, &claim, hb_study_text("≈ 0; DSM 1.15"),
+    hb_study_claim(claims, "bistable/core", NULL,
                    hb_study_text("%.2g and %.2g; DSM %.3g and %.3g (stationary and Gaussian start)",
                                  stationary, gaussian,
                                  exact_mse(result, BISTABLE_DSM, 0, BISTABLE_CORE),
@@ -77,17 +64,11 @@ static void claim_core(json_t *claims, const hb_bistable_result *result)
 /* Bias that more data would not remove against the whole error near the saddle. */
 static void claim_saddle(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {.id = "saddle",
-                                   .statement =
-                                       "DSM has a structural bias in the saddle region, x ≈ 0, "
-                                       "where the loss is overwhelmed by the two modes.",
-                                   .figure = "bistable_gaussian",
-                                   .place = "C Text below the figure"};
     const hb_bistable_saddle *a = &result->cases[0].saddle, *b = &result->cases[1].saddle;
     const double structural = fmax(a->limit_bias2 / a->mse, b->limit_bias2 / b->mse);
     const double bias = fmin(a->bias2 / a->mse, b->bias2 / b->mse);
     hb_study_claim(
-        claims, &claim, hb_study_text("core error 1.15"),
+        claims, "bistable/saddle", NULL,
         hb_study_text("|x| ≤ %g: error %.3g and %.3g, of which bias² %.2g and %.2g, variance %.2g "
                       "and %.2g; with infinite data %.2g and %.2g (stationary and Gaussian start)",
                       BISTABLE_SADDLE, a->mse, b->mse, a->bias2, b->bias2, a->variance, b->variance,
@@ -104,12 +85,6 @@ static void claim_saddle(json_t *claims, const hb_bistable_result *result)
 
 static void claim_tail(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {
-        .id = "tail",
-        .statement = "DSM's error is large for |x| ≥ 1 because samples are missing there.",
-        .figure = "bistable_gaussian",
-        .table = "bistable_errors",
-        .place = "C Text below the figure"};
     double dsm[2], limit[2];
     int large = 1, starved = 1;
     for (int start = 0; start < BISTABLE_STARTS; start++) {
@@ -119,7 +94,7 @@ static void claim_tail(json_t *claims, const hb_bistable_result *result)
         starved &= limit[start] < 0.5 * dsm[start];
     }
     hb_study_claim(
-        claims, &claim, hb_study_text("8.15 in the tail, 1.15 in the core"),
+        claims, "bistable/tail", NULL,
         hb_study_text("%.3g and %.3g in the tail; %.3g and %.3g with infinitely many samples "
                       "(stationary and Gaussian start)",
                       dsm[0], dsm[1], limit[0], limit[1]),
@@ -138,12 +113,6 @@ static void claim_tail(json_t *claims, const hb_bistable_result *result)
 
 static void claim_noise(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {
-        .id = "noise",
-        .statement = "The best error of DSM over its noise stays above that of the heat ball.",
-        .figure = "bistable_gaussian",
-        .table = "bistable_errors",
-        .place = "C Figure, panel F"};
     double best[2], ball[2];
     for (int start = 0; start < BISTABLE_STARTS; start++) {
         best[start] = exact_mse(result, BISTABLE_DSM_BEST, start, BISTABLE_OVERALL);
@@ -151,7 +120,7 @@ static void claim_noise(json_t *claims, const hb_bistable_result *result)
     }
     const hb_bistable_case *c = result->cases;
     hb_study_claim(
-        claims, &claim, hb_study_text("above 0.5415"),
+        claims, "bistable/noise", NULL,
         hb_study_text(
             "best %.3g (stationary start: σ = %g, %g times the rule's bandwidth) and %.3g "
             "(Gaussian start: σ = %g, %g times); heat ball %.2g and %.2g",
@@ -167,13 +136,6 @@ static void claim_noise(json_t *claims, const hb_bistable_result *result)
 
 static void claim_reference(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {.id = "reference",
-                                   .statement =
-                                       "At t = 1 the true score is the stationary score 2x − 2x³.",
-                                   .figure = "bistable_gaussian",
-                                   .table = "bistable_errors",
-                                   .place = "C Definition of the true score",
-                                   .correction = 7};
     const hb_bistable_error *gap =
         error_of(result, BISTABLE_LONG_TIME, BISTABLE_GAUSSIAN, BISTABLE_TO_EXACT);
     const hb_bistable_error *mixed =
@@ -181,7 +143,7 @@ static void claim_reference(json_t *claims, const hb_bistable_result *result)
     const hb_bistable_error *own =
         error_of(result, BISTABLE_BALL, BISTABLE_GAUSSIAN, BISTABLE_TO_EXACT);
     hb_study_claim(
-        claims, &claim, hb_study_text("error measured against 2x − 2x³; start not named"),
+        claims, "bistable/reference", NULL,
         hb_study_text(
             "Gaussian start: the two scores differ by %.3g overall (core %.2g, tail %.3g); "
             "the heat ball is off by %.2g from the exact score and by %.3g from the "
@@ -189,27 +151,18 @@ static void claim_reference(json_t *claims, const hb_bistable_result *result)
             gap->mse[BISTABLE_OVERALL], gap->mse[BISTABLE_CORE], gap->mse[BISTABLE_TAIL],
             own->mse[BISTABLE_OVERALL], mixed->mse[BISTABLE_OVERALL]),
         gap->mse[BISTABLE_OVERALL] > own->mse[BISTABLE_OVERALL] ? HB_HOLDS_CORRECTED : HB_HOLDS,
-        hb_study_text(
-            "It is true for a stationary start only. From another start the comparison mixes "
-            "the error of the estimate with the distance of p at t = 1 from the stationary "
-            "density, and for the heat ball that distance is nearly all of it."));
+        NULL);
 }
 
 static void claim_regions(json_t *claims, const hb_bistable_result *result)
 {
-    static const hb_claim claim = {
-        .id = "regions",
-        .statement = "Overall, core and tail errors are means over [−3, 3], |x| < 1 and |x| ≥ 1.",
-        .figure = "bistable_gaussian",
-        .table = "bistable_errors",
-        .place = "C Table (error of the score)"};
     const hb_bistable_row *row =
         hb_bistable_find(result, BISTABLE_DSM, BISTABLE_GAUSSIAN, BISTABLE_TO_STATIONARY);
     const double implied = (row->paper[BISTABLE_CORE] + 2 * row->paper[BISTABLE_TAIL]) / 3;
     const double share = (row->paper[BISTABLE_TAIL] - row->paper[BISTABLE_OVERALL]) /
                          (row->paper[BISTABLE_TAIL] - row->paper[BISTABLE_CORE]);
     hb_study_claim(
-        claims, &claim, hb_study_text("5.2025, 1.15, 8.15"),
+        claims, "bistable/regions", NULL,
         hb_study_text("a third of 1.15 and two thirds of 8.15 make %.2f", implied),
         fabs(implied / row->paper[BISTABLE_OVERALL] - 1) < 0.01 ? HB_HOLDS : HB_HOLDS_CORRECTED,
         hb_study_text("The paper's three numbers fit a core that is %.0f %% of the range, [−%.2f, "

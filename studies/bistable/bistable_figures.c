@@ -240,41 +240,14 @@ static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result
     return HB_OK;
 }
 
-static const struct {
-    const char *name, *place, *caption;
-} FIGURES[] = {{"bistable_stationary", "C Figure (score estimation)",
-                "The score at t = 1 of dX = (X − X³) dt + dW from the stationary density. "
-                "(A) Densities. (B) Scores: exact, DSM (10⁴ trajectories, noise 0.15, first "
-                "run) and heat ball (r = 0.3, Monte Carlo). (C) Absolute error against the "
-                "exact score at t = 1; dashed: DSM with infinitely many trajectories. (D) "
-                "Overall mean squared error over 601 points of [−3, 3], mean over runs with "
-                "standard errors; black squares: the paper's numbers, which are against the "
-                "stationary score. (E) The same by region; the paper gives the heat ball's core "
-                "error as about 0. (F) DSM against its noise, for the bandwidth of the rule and "
-                "the best of four, with the limit of infinite data and the heat ball's level."},
-               {"bistable_gaussian", "C Figure (score estimation)",
-                "The score at t = 1 of dX = (X − X³) dt + dW from a standard Gaussian; "
-                "orange in A and B: the stationary density and score. (A) Densities. (B) "
-                "Scores: exact, DSM (10⁴ trajectories, noise 0.15, first run) and heat ball "
-                "(r = 0.3, Monte Carlo). (C) Absolute error against the exact score at t = 1; "
-                "dashed: DSM with infinitely many trajectories. (D) Overall mean squared error "
-                "over 601 points of [−3, 3], mean over runs with standard errors; black "
-                "squares: the paper's numbers, which are against the stationary score. (E) The "
-                "same by region; the paper gives the heat ball's core error as about 0. (F) DSM "
-                "against its noise, for the bandwidth of the rule and the best of four, with "
-                "the limit of infinite data and the heat ball's level."},
-               {"bistable_radius", "C Setup",
-                "Mean squared error of the heat-ball score on [−3, 3] (61 points) against the "
-                "exact score at t = 1, Gaussian start, by radius and lift: (A) Monte Carlo, "
-                "mean over runs with standard errors; (B) cubature. Dashed: the mean of the "
-                "squared claimed errors, which join the error of the average and the error "
-                "estimate of the grid."}};
+static const char *const FIGURES[] = {"bistable_stationary", "bistable_gaussian",
+                                      "bistable_radius"};
 
 json_t *hb_bistable_captions(void)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
-        hb_study_caption(list, FIGURES[i].name, FIGURES[i].place, FIGURES[i].caption);
+        hb_study_caption(list, FIGURES[i], NULL);
     return list;
 }
 
@@ -289,8 +262,7 @@ hb_status hb_bistable_figures(hb_context *context, const hb_bistable_result *res
         HB_TRY(hb_figure_create(context, six ? 2 : 1, six ? 3 : 2, 0, 0, &figure));
         status = six ? draw_six(figure, result, i) : draw_radius(figure, result);
         if (status == HB_OK)
-            status =
-                hb_study_write_figure(context, figure, directory, FIGURES[i].name, table, &noted);
+            status = hb_study_write_figure(context, figure, directory, FIGURES[i], table, &noted);
         hb_figure_destroy(figure);
     }
     return status;

@@ -49,11 +49,7 @@ void hb_bistable_table(json_t *root, const hb_bistable_result *result)
             json_array_append_new(
                 rows, table_row(result, (hb_bistable_method)method, (hb_bistable_region)region));
     hb_study_table(
-        root, "bistable_errors", "Mean squared error of the score at t = 1 on [−3, 3]",
-        "C Table (error of the score)",
-        "region|method|error (paper)|stationary start|Gaussian start, to the stationary score|"
-        "Gaussian start, to the exact score at t = 1",
-        rows,
+        root, "bistable_errors", rows,
         hb_study_text("Means over %d points, and over %d runs with their standard error. The paper "
                       "names no start and compares with the stationary score, whose own error is 0 "
                       "by definition. From the stationary start it is the exact score.",

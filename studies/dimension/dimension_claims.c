@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define NOISE 2.0
-#define PLACE "5.3 The losses by dimension"
 
 /* Largest ratios that are allowed, by dimension; NaN: none. At tau = 0.3 in low density. */
 typedef struct bound {
@@ -70,18 +69,12 @@ static hb_claim_verdict verdict_of(const check *c)
     return c->kept == c->dims ? HB_HOLDS : c->below == c->dims ? HB_HOLDS_CORRECTED : HB_FAILS;
 }
 
-static json_t *of_paper(void)
-{
-    return hb_study_text("claims high dimensions; its networks have 2 and 256, without this "
-                         "comparison");
-}
-
 /* A claim at equal steps; what: the two that are compared. */
-static void claim_steps(json_t *claims, const hb_dimension_result *result, const hb_claim *claim,
+static void claim_steps(json_t *claims, const hb_dimension_result *result, const char *claim,
                         const char *what, int other, size_t offset)
 {
     const check c = compare(result, other, offset);
-    hb_study_claim(claims, claim, of_paper(),
+    hb_study_claim(claims, claim, NULL,
                    hb_study_text("%s at τ = 0.3, %d rows: %s", what,
                                  result->size.rows[hb_dimension_largest(&result->size)], c.ratios),
                    verdict_of(&c),
@@ -90,37 +83,12 @@ static void claim_steps(json_t *claims, const hb_dimension_result *result, const
                                  c.bounds, c.kept, c.dims));
 }
 
-static const hb_claim CONSTRAINT = {
-    .id = "constraint",
-    .statement = "The heat-ball constraint lowers the error of the score where density is low, in "
-                 "few and in many dimensions, against DSM with the same averaged targets and as "
-                 "many steps.",
-    .figure = "dimension_ratios",
-    .table = "dimension_steps",
-    .place = PLACE};
-
-static const hb_claim POINTWISE = {
-    .id = "pointwise",
-    .statement = "The average over heat balls is a better constraint than the pointwise residual "
-                 "of FP-Diffusion: lower errors in low density at equal steps.",
-    .figure = "dimension_ratios",
-    .table = "dimension_steps",
-    .place = PLACE};
-
 static void claim_seconds(json_t *claims, const hb_dimension_result *result)
 {
-    static const hb_claim claim = {
-        .id = "equal-seconds",
-        .statement =
-            "At equal seconds, too, the heat-ball loss is below DSM with the same targets, "
-            "and up to d = 8 below FP-Diffusion.",
-        .figure = "dimension_time",
-        .table = "dimension_seconds",
-        .place = PLACE};
     const check dsm = compare(result, DIMENSION_DSM_TIME, offsetof(bound, seconds));
     const check fp = compare(result, DIMENSION_FP_TIME, offsetof(bound, fp_in_seconds));
     const hb_claim_verdict a = verdict_of(&dsm), b = verdict_of(&fp);
-    hb_study_claim(claims, &claim, hb_study_text("not given: it compares at equal epochs"),
+    hb_study_claim(claims, "dimension/equal-seconds", NULL,
                    hb_study_text("at τ = 0.3, HB : DSM %s; HB : FP %s", dsm.ratios, fp.ratios),
                    a > b ? a : b,
                    hb_study_text("Holds when HB : DSM is at most %s and HB : FP at most %s, bounds "
@@ -131,13 +99,6 @@ static void claim_seconds(json_t *claims, const hb_dimension_result *result)
 
 static void claim_harmless(json_t *claims, const hb_dimension_result *result)
 {
-    static const hb_claim claim = {
-        .id = "never-worse",
-        .statement = "The minimiser of DSM satisfies the constraint, so that adding it does no "
-                     "harm: at no τ, in no dimension and with no number of rows.",
-        .figure = "dimension_ratios",
-        .table = "dimension_map",
-        .place = PLACE};
     const hb_dimension_size *size = &result->size;
     int all = 0, worse = 0;
     double most = -INFINITY;
@@ -156,22 +117,20 @@ static void claim_harmless(json_t *claims, const hb_dimension_result *result)
                          hb_dimension_taus[v / 2]);
             }
     hb_study_claim(
-        claims, &claim, of_paper(),
+        claims, "dimension/never-worse", NULL,
         hb_study_text("HB above DSM with the same targets by more than 2 %% and the noise "
                       "in %d of %d comparisons; the largest ratio is ×%.2f (%s)",
                       worse, all, exp(most), where),
-        worse == 0 ? HB_HOLDS : HB_FAILS,
-        hb_study_text("Every dimension, number of rows and τ, everywhere and in low "
-                      "density; noise: two standard errors."));
+        worse == 0 ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 json_t *hb_dimension_claims(const hb_dimension_result *result)
 {
     json_t *claims = json_array();
-    claim_steps(claims, result, &CONSTRAINT, "HB : DSM with the same targets",
+    claim_steps(claims, result, "dimension/constraint", "HB : DSM with the same targets",
                 DIMENSION_DSM_TARGETS, offsetof(bound, steps));
-    claim_steps(claims, result, &POINTWISE, "HB : FP with the same targets", DIMENSION_FP,
-                offsetof(bound, fp));
+    claim_steps(claims, result, "dimension/pointwise", "HB : FP with the same targets",
+                DIMENSION_FP, offsetof(bound, fp));
     claim_seconds(claims, result);
     claim_harmless(claims, result);
     return claims;

@@ -89,7 +89,6 @@ void hb_dimension_map(json_t *root, const hb_dimension_result *result)
 {
     static const int steps[] = {DIMENSION_DSM, DIMENSION_DSM_TARGETS, DIMENSION_FP, DIMENSION_HB};
     static const int seconds[] = {DIMENSION_DSM_TIME, DIMENSION_FP_TIME, DIMENSION_HB};
-    static const char columns[] = "d|rows|τ = 0.03|τ = 0.1|τ = 0.3|τ = 0.8|likelihood";
     const hb_dimension_size *size = &result->size;
     json_t *list = json_array(), *rows = json_array(), *time_rows = json_array();
     for (int d = 0; d < size->n_dims; d++) {
@@ -97,14 +96,6 @@ void hb_dimension_map(json_t *root, const hb_dimension_result *result)
         add_row(time_rows, list, result, d, hb_dimension_largest(size), 3, seconds);
     }
     json_object_set_new(root, "map", list);
-    hb_study_table(root, "dimension_map", "Which loss has the lowest error, equal steps",
-                   "5.3 The losses by dimension", columns, rows,
-                   hb_study_text("Low density, and the excess negative log-likelihood. The number "
-                                 "is the ratio to the second best. “none”: the lowest is not two "
-                                 "standard errors below the second; in brackets those that cannot "
-                                 "be told apart, alone: all four."));
-    hb_study_table(root, "dimension_map_seconds", "Which loss has the lowest error, equal seconds",
-                   "5.3 The losses by dimension", columns, time_rows,
-                   hb_study_text("As above among HB and DSM and FP with HB's seconds, all with the "
-                                 "same averaged targets."));
+    hb_study_table(root, "dimension_map", rows, NULL);
+    hb_study_table(root, "dimension_map_seconds", time_rows, NULL);
 }

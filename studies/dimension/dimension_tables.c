@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#define PLACE "5.3 The losses by dimension"
-
 static void add(json_t *row, json_t *cell)
 {
     json_array_append_new(row, cell);
@@ -57,8 +55,6 @@ static json_t *ratio_rows(const hb_dimension_result *result, size_t n, const pai
     return rows;
 }
 
-static const char TAU_COLUMNS[] = "d|ratio|τ = 0.03|τ = 0.1|τ = 0.3|τ = 0.8";
-
 static void table_steps(json_t *root, const hb_dimension_result *result)
 {
     static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TARGETS, "HB : DSM, same targets"},
@@ -66,8 +62,7 @@ static void table_steps(json_t *root, const hb_dimension_result *result)
                                  {DIMENSION_HB, DIMENSION_FP, "HB : FP"},
                                  {DIMENSION_DSM, DIMENSION_DSM_TARGETS, "DSM : DSM with targets"}};
     const hb_dimension_size *size = &result->size;
-    hb_study_table(root, "dimension_steps", "Error in low density, equal steps", PLACE, TAU_COLUMNS,
-                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
+    hb_study_table(root, "dimension_steps", ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
                    hb_study_text("Ratios of E|s − ∇ln u|² in the fifth of the draws with the "
                                  "lowest density, %d rows, %d steps of 256 rows, width %d: "
                                  "geometric means over %d families and %d seed%s with their "
@@ -91,8 +86,8 @@ static void table_seconds(json_t *root, const hb_dimension_result *result)
             hb / hb_dimension_step_cost(size->dim[d], DIMENSION_DSM_TARGETS),
             hb / hb_dimension_step_cost(size->dim[d], DIMENSION_FP), size->dim[d]);
     }
-    hb_study_table(root, "dimension_seconds", "Error in low density, equal seconds", PLACE,
-                   TAU_COLUMNS, ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
+    hb_study_table(root, "dimension_seconds",
+                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
                    hb_study_text("As above, DSM and FP with as many more steps as the time of HB "
                                  "allows, by measured costs of a step: times %s (DSM and FP).",
                                  steps));
@@ -104,10 +99,6 @@ static void table_rows(json_t *root, const hb_dimension_result *result)
                                  {DIMENSION_FP, DIMENSION_DSM_TARGETS, "FP : DSM, same targets"},
                                  {DIMENSION_HB, DIMENSION_FP, "HB : FP"}};
     const hb_dimension_size *size = &result->size;
-    char columns[120] = "d|ratio";
-    size_t used = 7;
-    for (int r = 0; r < size->n_rows && used < sizeof columns; r++)
-        used += (size_t)snprintf(columns + used, sizeof columns - used, "|%d rows", size->rows[r]);
     json_t *rows = json_array();
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
         for (int d = 0; d < size->n_dims; d++) {
@@ -118,11 +109,10 @@ static void table_rows(json_t *root, const hb_dimension_result *result)
                     ratio_cell(hb_dimension_compare(result, d, r, pairs[p].method, pairs[p].other,
                                                     hb_dimension_low(DIMENSION_TABLE_TAU))));
         }
-    hb_study_table(root, "dimension_rows", "Error in low density at τ = 0.3 by the number of rows",
-                   PLACE, columns, rows,
-                   hb_study_text("Equal steps. With few rows all methods learn the rows instead of "
-                                 "their density; what the equation brings then is another "
-                                 "question than with many."));
+    json_t *table = hb_study_table(root, "dimension_rows", rows, NULL);
+    for (int r = 0; r < size->n_rows; r++)
+        json_array_append_new(json_object_get(table, "columns"),
+                              hb_study_text("%d rows", size->rows[r]));
 }
 
 static void table_errors(json_t *root, const hb_dimension_result *result)
@@ -144,10 +134,7 @@ static void table_errors(json_t *root, const hb_dimension_result *result)
                                 .mean)));
             }
         }
-    hb_study_table(root, "dimension_errors", "Error of DSM with averaged targets", PLACE,
-                   "d|rows|τ = 0.03|τ = 0.1|τ = 0.3|τ = 0.8", rows,
-                   hb_study_text("E|s − ∇ln u|², everywhere / in low density, geometric means over "
-                                 "families and seeds: what the ratios are ratios to."));
+    hb_study_table(root, "dimension_errors", rows, NULL);
 }
 
 static void table_likelihood(json_t *root, const hb_dimension_result *result)
@@ -163,8 +150,7 @@ static void table_likelihood(json_t *root, const hb_dimension_result *result)
             add(row, nats_cell(hb_dimension_compare(result, d, r, DIMENSION_HB,
                                                     DIMENSION_DSM_TARGETS, DIMENSION_EXCESS)));
         }
-    hb_study_table(root, "dimension_likelihood", "Excess negative log-likelihood of test rows",
-                   PLACE, "d|rows|DSM|DSM with targets|FP|HB|HB − DSM with targets", rows,
+    hb_study_table(root, "dimension_likelihood", rows,
                    hb_study_text("Nats per row: how far the mean ln p of %zu test rows, by the "
                                  "probability-flow ODE, is below that of the exact density. Means "
                                  "over families and seeds with their standard errors; the last "
@@ -181,10 +167,7 @@ static void table_families(json_t *root)
         add(row, json_string(hb_dimension_families[f]));
         add(row, json_string(hb_dimension_describe(f)));
     }
-    hb_study_table(root, "dimension_families", "The four families of mixtures", PLACE,
-                   "family|what it is", rows,
-                   hb_study_text("Every seed draws another mixture of each family and other rows. "
-                                 "Densities and scores are exact at every τ."));
+    hb_study_table(root, "dimension_families", rows, NULL);
 }
 
 void hb_dimension_tables(json_t *root, const hb_dimension_result *result)

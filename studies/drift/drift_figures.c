@@ -163,29 +163,12 @@ static hb_status draw_ratios(hb_figure *figure, const hb_drift_result *result)
 enum { ERRORS, LINES, RATIOS, FIGURES };
 
 static const struct {
-    const char *name, *caption;
+    const char *name;
     hb_status (*draw)(hb_figure *figure, const hb_drift_result *result);
     int rows, columns, height, width;
-} PLANS[FIGURES] = {
-    {"drift_errors",
-     "Error of the score at τ = 0.3 on nonlinear drifts, mean over seeds with standard errors. "
-     "Below the "
-     "points of DSM with the same targets lies what the constraints bring; HB is to be compared "
-     "with "
-     "FP at equal steps, and with the last two at equal time.",
-     draw_errors, 2, 1, 400, 1100},
-    {"drift_density",
-     "Density at τ = 0.3 along a line through the wells: the solver with its error band (dashed; "
-     "the "
-     "band is narrower than the line), and networks, their mass in the plane made 1, mean over "
-     "seeds. In the saddles and in the tails DSM is off the most.",
-     draw_lines, 1, 2, 420, 540},
-    {"drift_ratios",
-     "Error in units of DSM's by τ, geometric mean over processes and seeds; bars: standard "
-     "deviation "
-     "over processes. Below the dashed line: better than DSM. The step from DSM's targets to HB is "
-     "the constraint.",
-     draw_ratios, 1, 2, 440, 520}};
+} PLANS[FIGURES] = {{"drift_errors", draw_errors, 2, 1, 400, 1100},
+                    {"drift_density", draw_lines, 1, 2, 420, 540},
+                    {"drift_ratios", draw_ratios, 1, 2, 440, 520}};
 
 static hb_status draw_one(hb_context *context, const hb_drift_result *result, int which,
                           const char *directory, FILE *table, int *noted)
@@ -209,7 +192,7 @@ hb_status hb_drift_figures(hb_context *context, const hb_drift_result *result,
     for (int which = 0; which < FIGURES; which++) {
         if (which == LINES && shown_lines(result, problems) == 0) continue;
         HB_TRY(draw_one(context, result, which, directory, table, &noted));
-        hb_study_caption(captions, PLANS[which].name, "5 Nonlinear drifts", PLANS[which].caption);
+        hb_study_caption(captions, PLANS[which].name, NULL);
     }
     return HB_OK;
 }

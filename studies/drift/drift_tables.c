@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define PLACE "5 Nonlinear drifts"
-
 static json_t *mean_cell(const hb_drift_mean *mean, int value)
 {
     if (isnan(mean->mean[value])) return json_string("");
@@ -28,8 +26,7 @@ static void table_errors(json_t *root, const hb_drift_result *result)
             json_array_append_new(rows, row);
         }
     hb_study_table(
-        root, "drift_errors", "Error of the score, nonlinear drifts", PLACE,
-        "process|method|τ = 0.1|low|τ = 0.3|low|τ = 1|low|residual", rows,
+        root, "drift_errors", rows,
         hb_study_text(
             "Mean over draws of |s − ∇ln u|², in the units of the process, over all draws "
             "and over the fifth with the lowest density; mean over %d seed%s with its "
@@ -68,15 +65,7 @@ static void table_ratios(json_t *root, const hb_drift_result *result)
     for (int p = 0; p < DRIFT_PROBLEMS; p++)
         if (hb_drift_has(result, p)) add_ratio_row(rows, result, p, hb_drift_processes[p].title);
     add_ratio_row(rows, result, -1, "geometric mean");
-    hb_study_table(root, "drift_ratios", "hb in units of the others, τ = 0.3", PLACE,
-                   "process|dsm|dsm-targets|fp|dsm-time|fp-time|low: dsm-targets|low: fp|low: "
-                   "dsm-time|low: fp-time",
-                   rows,
-                   hb_study_text("Geometric mean over seeds of the ratio of errors, with its "
-                                 "standard error; below 1: hb is better. dsm-targets is the fair "
-                                 "comparison for the constraint: it differs in nothing else. The "
-                                 "columns of time give dsm-targets and fp the steps that fit into "
-                                 "hb's time."));
+    hb_study_table(root, "drift_ratios", rows, NULL);
 }
 
 static void table_truth(json_t *root, const hb_drift_result *result)
@@ -96,10 +85,7 @@ static void table_truth(json_t *root, const hb_drift_result *result)
         }
         json_array_append_new(rows, row);
     }
-    hb_study_table(root, "drift_truth", "What the exact scores claim of themselves", PLACE,
-                   "process|τ = 0.1|τ = 0.3|τ = 1", rows,
-                   hb_study_text("Mean of the squared error that the grid gives for its own score "
-                                 "at the same draws, beside the least error of a network."));
+    hb_study_table(root, "drift_truth", rows, NULL);
 }
 
 void hb_drift_tables(json_t *root, const hb_drift_result *result)

@@ -7,36 +7,24 @@
 
 static void claim_time_change(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "time-change",
-        .statement = "In the cumulative variance τ = ∫g²/2 the Fokker–Planck equation is the heat "
-                     "equation with the source −∇·(Fu), F = f/(g²/2).",
-        .place = "2.1 Time change"};
     const double wrong = hb_identities_most(list, "time_change", "residual with f");
     const int holds = hb_identities_agree(list, "time_change", "tau") &&
                       hb_identities_agree(list, "time_change", "log density") &&
                       hb_identities_agree(list, "time_change", "score") &&
                       hb_identities_agree(list, "time_change", "residual") && wrong > 0.1;
     hb_study_claim(
-        claims, &claim, json_string("∂u/∂τ − Δu = −∇·(Fu)"),
+        claims, "identities/time-change", NULL,
         hb_study_text("dx = −1.3 x dt + e^{0.3t} dW at t = 1: solved in τ, ln u is off by %.1e and "
                       "the score by %.1e from the closed form; residual of the closed form %.1e, "
                       "with f in the place of F %.2f",
                       hb_identities_off(list, "time_change", "log density"),
                       hb_identities_off(list, "time_change", "score"),
                       hb_identities_most(list, "time_change", "residual"), wrong),
-        holds ? HB_HOLDS : HB_FAILS,
-        json_string("The solution in τ is the known Gaussian within its claimed error, and the "
-                    "residual of the Gaussian in the equation is zero within its own."));
+        holds ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 static void claim_helmholtz(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "helmholtz",
-        .statement = "A drift splits into a divergence-free part F₁ and a gradient ∇φ, and the "
-                     "source separates: −∇·(Fu) = −∇·(∇φ u) − F₁·∇u.",
-        .place = "2.2 Helmholtz decomposition"};
     const double distance = hb_identities_value(list, "helmholtz", "distance of the parts", 2, 256);
     const double slope = hb_identities_slope(list, "helmholtz", "distance of the parts");
     const hb_identity *mass = hb_identities_find(list, "helmholtz", "rotation mass", 2, 256);
@@ -44,7 +32,7 @@ static void claim_helmholtz(const hb_identities *list, json_t *claims)
     const int holds = hb_identities_agree(list, "helmholtz", "separated") && slope < -0.8 &&
                       distance < 0.01 && exchanged > 0.1;
     hb_study_claim(
-        claims, &claim, json_string("no number given"),
+        claims, "identities/helmholtz", NULL,
         hb_study_text("a planar drift with known parts on 256 × 256 points: rotation found within "
                       "%.1e of its maximum (order h^%.2f), rotation mass %.5f, known %.5f; the two "
                       "sources add up to %.0e of the largest, and miss by %.2f with the parts "
@@ -60,42 +48,28 @@ static void claim_helmholtz(const hb_identities *list, json_t *claims)
 
 static void claim_window(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "window",
-        .statement = "A solution exists at least up to T₀(θ) = (√(C_d² + θ/K) − C_d)², C_d = "
-                     "Γ((d+1)/2)/Γ(d/2), K = sup|F| + sup|∇·F|.",
-        .figure = "identities_window",
-        .table = "identities_window",
-        .place = "2.3 Theorem (local well-posedness), part (a)"};
     const int holds = hb_identities_agree(list, "window", "paper") &&
                       hb_identities_agree(list, "gradient", "norm");
     hb_study_claim(
-        claims, &claim, json_string("the formula; no number given"),
+        claims, "identities/window", NULL,
         hb_study_text("K = 1, θ = 0.9: T₀ = %.4f, %.5f, %.6f for d = 2, 100, 1000; √t ∫|∇Φ| drawn "
                       "is C_d within %.1f standard errors, d = 1 to 100",
                       hb_identities_value(list, "window", "paper", 2, NAN),
                       hb_identities_value(list, "window", "paper", 100, NAN),
                       hb_identities_value(list, "window", "paper", 1000, NAN),
                       hb_identities_errors(list, "gradient", "norm")),
-        holds ? HB_HOLDS : HB_FAILS,
-        json_string("C_d is the mass of the norm of the heat kernel's gradient, as the proof uses "
-                    "it; the bound is true, but not sharp above d = 1."));
+        holds ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 static void claim_dimension(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {.id = "dimension",
-                                   .statement = "The safe window shrinks like 1/d: T₀ ~ d⁻¹K⁻².",
-                                   .figure = "identities_window",
-                                   .table = "identities_window",
-                                   .place = "2.3 Remark (iii) (dimension dependence)"};
     const double paper = 1000 * hb_identities_value(list, "window", "paper", 1000, NAN);
     const double sharp = hb_identities_value(list, "window", "sharp", 1000, NAN);
     const int constant = sharp == hb_identities_value(list, "window", "sharp", 1, NAN) &&
                          hb_identities_agree(list, "gradient", "one direction");
     const int shrinks = fabs(paper / (0.5 * 0.9 * 0.9) - 1) < 0.01;
     hb_study_claim(
-        claims, &claim, json_string("T₀ ~ 1/d"),
+        claims, "identities/dimension", NULL,
         hb_study_text("with C_d: d T₀ = %.4f at d = 1000, limit θ²/2K² = %.3f; with the sharp "
                       "constant 1/√π: T₀ = %.4f in every dimension",
                       paper, 0.5 * 0.9 * 0.9, sharp),
@@ -121,26 +95,18 @@ static double excess(const hb_identities *list, const char *item, double sign)
 
 static void claim_bounds(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "bounds",
-        .statement = "With m₀ ≤ u₀ ≤ M₀ on all of ℝ^d and m₀ > 0: m₀ e^{−Cτ} ≤ u ≤ M₀ e^{Cτ}, C = "
-                     "sup|∇·F|.",
-        .figure = "identities_window",
-        .place = "2.3 Theorem (local well-posedness), part (c)"};
     const hb_identity *rows[IDENTITIES_MOST];
     const size_t n = hb_identities_select(list, "bounds", "highest", rows);
     const double first = n ? rows[0]->value / rows[0]->exact : NAN;
     const int inside = excess(list, "highest", 1) <= 0 && excess(list, "lowest", -1) <= 0 &&
                        hb_identities_agree(list, "bounds", "limit");
     hb_study_claim(
-        claims, &claim, json_string("the inequalities"),
+        claims, "identities/bounds", NULL,
         hb_study_text("F = −1.2 sin x from a constant, τ up to %g: max ln(u/m₀) is %.3f of Cτ at τ "
                       "= %.2g and %.3f of it at the end; both bounds hold at all %zu times",
                       n ? rows[n - 1]->at : NAN, first, n ? rows[0]->at : NAN,
                       n ? rows[n - 1]->value / rows[n - 1]->exact : NAN, n),
-        inside ? HB_HOLDS_CORRECTED : HB_FAILS,
-        json_string("The bounds hold, and are reached to first order as τ → 0; but no probability "
-                    "density stays above a positive m₀ on ℝ^d, so the theorem is for local use."));
+        inside ? HB_HOLDS_CORRECTED : HB_FAILS, NULL);
 }
 
 void hb_identities_claims_setup(const hb_identities *list, json_t *claims)

@@ -7,20 +7,13 @@
 
 static void claim_orientation(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "orientation",
-        .statement = "A caloric ϑ, ∂ϑ/∂σ = Δϑ, at the origin is its mean over (z, σ) drawn from κ.",
-        .figure = "identities_orientation",
-        .table = "identities_orientation",
-        .place = "4.1 Lemma (Watson mean-value identity)",
-        .correction = 5};
     const int backward = hb_identities_agree(list, "orientation", "polynomial, backward") &&
                          hb_identities_agree(list, "orientation", "exponential, backward");
     const hb_identity *plane =
         hb_identities_find(list, "orientation", "polynomial, forward", 2, NAN);
     const int forward = fabs(plane->value) <= IDENTITIES_AGREE * plane->error;
     hb_study_claim(
-        claims, &claim, json_string("E_{κ}[ϑ(z, σ)] = ϑ(0, 0)"),
+        claims, "identities/orientation", NULL,
         hb_study_text(
             "ϑ = |x|² + 2dτ, which is 0 at the origin: at (−z, −σ) its mean is 0 within "
             "%.1f standard errors; at (+z, +σ) it is %.4f ± %.4f in d = 2 and %.3f in d = "
@@ -32,26 +25,17 @@ static void claim_orientation(const hb_identities *list, json_t *claims)
         forward    ? HB_HOLDS
         : backward ? HB_HOLDS_CORRECTED
                    : HB_FAILS,
-        json_string(
-            "The ball lies in the past of its anchor: a function that is caloric in forward "
-            "time must be taken at (−z, −σ), as the paper's loss does."));
+        NULL);
 }
 
 static void claim_truncation(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "truncation",
-        .statement = "σ may be cut to [σ_min, σ_max] with σ_max a parameter of the data set.",
-        .figure = "identities_orientation",
-        .table = "identities_truncation",
-        .place = "5.1 Heat-ball parameters",
-        .correction = 4};
     const hb_identity *cut = hb_identities_find(list, "truncation", "truncated", 2, 0.04);
     const int exact = fabs(cut->value - 1) <= IDENTITIES_AGREE * cut->error;
     const int right = hb_identities_agree(list, "truncation", "smaller ball") &&
                       hb_identities_agree(list, "truncation", "truncated");
     hb_study_claim(
-        claims, &claim, json_string("σ_min = 0.001; σ_max = 0.0796, 0.05, 0.04"),
+        claims, "identities/truncation", NULL,
         hb_study_text("the average then belongs to ∂w/∂τ = DΔw with D = %.4f, %.4f, %.4f (drawn: "
                       "within %.1f standard errors); with the ball of radius √(4πσ_max) = %.3f, "
                       "%.3f, %.3f it is 1",
@@ -64,53 +48,35 @@ static void claim_truncation(const hb_identities *list, json_t *claims)
         exact   ? HB_HOLDS
         : right ? HB_HOLDS_CORRECTED
                 : HB_FAILS,
-        json_string("Cutting σ breaks E|z|² = 2d Eσ, so that even caloric functions are missed; a "
-                    "smaller ball has the same reach and stays exact."));
+        NULL);
 }
 
 static void claim_literal(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "literal",
-        .statement =
-            "The loss (v(x₀,τ₀) − mean of v(x₀ − z, τ₀ − σ))² is zero at the true v = ln u.",
-        .figure = "identities_literal",
-        .table = "identities_literal",
-        .place = "4.5 Heat-ball residual loss",
-        .correction = 1};
     const hb_identity *plane = hb_identities_find(list, "literal", "without source", 2, NAN);
     const hb_identity *many = hb_identities_find(list, "literal", "without source", 16, NAN);
     const int zero = fabs(plane->value) <= IDENTITIES_AGREE * plane->error &&
                      fabs(many->value) <= IDENTITIES_AGREE * many->error;
     hb_study_claim(
-        claims, &claim, json_string("0"),
+        claims, "identities/literal", NULL,
         hb_study_text(
             "stationary Ornstein–Uhlenbeck, r = 1: off by %.5f ± %.5f in d = 2 and %.4f ± "
             "%.4f in d = 16, exactly d C₁/4 = %.5f and %.4f; with the source 0 within "
             "%.1f standard errors, d = 1 to 256",
             plane->value, plane->error, many->value, many->error, plane->exact, many->exact,
             hb_identities_errors(list, "literal", "with source")),
-        zero ? HB_HOLDS : HB_FAILS,
-        json_string("ln u is not caloric: the residual needs the source h_v, as the paper's own "
-                    "hierarchy says; with it the residual is zero."));
+        zero ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 static void claim_bias(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {
-        .id = "bias",
-        .statement =
-            "The square of a residual averaged over N draws measures the squared residual.",
-        .figure = "identities_literal",
-        .place = "4.5 Heat-ball residual loss (squared average)",
-        .correction = 2};
     const hb_identity *few = hb_identities_find(list, "bias", "square", 16, 4);
     const hb_identity *many = hb_identities_find(list, "bias", "square", 16, 256);
     const int zero = fabs(few->value) <= IDENTITIES_AGREE * few->error;
     const int fixed =
         hb_identities_agree(list, "bias", "product") && hb_identities_agree(list, "bias", "square");
     hb_study_claim(
-        claims, &claim, json_string("0 at the true v"),
+        claims, "identities/bias", NULL,
         hb_study_text(
             "d = 16, with the source: mean square %.2e at N = 4 and %.2e at N = 256, Var/N "
             "within %.1f standard errors; the product of two halves is 0 within %.1f",
@@ -119,52 +85,36 @@ static void claim_bias(const hb_identities *list, json_t *claims)
         zero    ? HB_HOLDS
         : fixed ? HB_HOLDS_CORRECTED
                 : HB_FAILS,
-        json_string("The mean of a squared average is R² + Var/N, so a network is rewarded for a "
-                    "small variance; cubature, or the product of two independent halves, is not "
-                    "biased."));
+        NULL);
 }
 
 static void claim_scaling(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {.id = "scaling",
-                                   .statement =
-                                       "The residual R_r itself is the loss, whatever the radius.",
-                                   .table = "identities_limit",
-                                   .place = "4.5 Heat-ball residual loss (scaling)",
-                                   .correction = 3};
     const double raw = hb_identities_value(list, "unscaled", "v", 2, 1.6) /
                        hb_identities_value(list, "unscaled", "v", 2, 0.1);
     const double scaled = hb_identities_value(list, "limit", "v", 2, 1.6) /
                           hb_identities_value(list, "limit", "v", 2, 0.1);
     const int same = fabs(raw - 1) < 0.1, fixed = fabs(scaled - 1) < 0.1;
     hb_study_claim(
-        claims, &claim, json_string("no scale given"),
+        claims, "identities/scaling", NULL,
         hb_study_text("the same wrong field at r = 1.6 and 0.1: R_r differs by a factor of %.0f, "
                       "R_r/(C₁r²/4) by one of %.3f",
                       raw, scaled),
         same    ? HB_HOLDS
         : fixed ? HB_HOLDS_CORRECTED
                 : HB_FAILS,
-        json_string("R_r is of order r², so a loss over several radii sees only the largest; "
-                    "divided by C₁r²/4 it is the pointwise residual at every small r."));
+        NULL);
 }
 
 static void claim_ring(const hb_identities *list, json_t *claims)
 {
-    static const hb_claim claim = {.id = "ring",
-                                   .statement = "The score field of the ring is purely tangential.",
-                                   .table = "identities_ring",
-                                   .place = "5.1 Datasets (ring)",
-                                   .correction = 6};
     const double tangential = hb_identities_most(list, "ring", "tangential");
     hb_study_claim(
-        claims, &claim, json_string("purely tangential"),
+        claims, "identities/ring", NULL,
         hb_study_text("share of |score|² along the circle: at most %.0e for τ = 0 to 0.8; the rest "
                       "points to the circle or away from it",
                       tangential),
-        tangential > 0.99 ? HB_HOLDS : HB_FAILS,
-        json_string("The density depends on the distance from the centre, so its score is radial; "
-                    "what is left at τ = 0 is the ripple of the 96 Gaussians that make the ring."));
+        tangential > 0.99 ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 void hb_identities_claims_loss(const hb_identities *list, json_t *claims)

@@ -8,12 +8,6 @@
 #define OF_STEPS 0.75   /* of dsm after as many steps, tau 0.05 and 0.1 */
 #define NO_HARM 1.01    /* of dsm with all images, every tau */
 
-#define FEW_CLAIM(name, text)                                                                      \
-    {                                                                                              \
-        .id = (name), .statement = (text), .figure = "mnist_few", .table = "mnist_few_table",      \
-        .place = "5.2 Few images (not in the paper)"                                               \
-    }
-
 /* The largest ratio of a method's mean loss to that of `to` over the first `taus` tau. */
 static double worst_ratio(const hb_mnist *m, int size, int method, int to, int taus)
 {
@@ -38,13 +32,13 @@ static size_t rows_of(const hb_mnist *m, int size)
     return hb_mnist_few_rows(m, size, 0, &first);
 }
 
-static void claim_ratio(json_t *claims, const hb_mnist *m, const hb_claim *claim, int size, int to,
+static void claim_ratio(json_t *claims, const hb_mnist *m, const char *claim, int size, int to,
                         int taus, double bound)
 {
     const double fp = worst_ratio(m, size, FEW_FP, to, taus);
     const double hb = worst_ratio(m, size, FEW_HB, to, taus);
     hb_study_claim(
-        claims, claim, hb_study_text("not measured"),
+        claims, claim, NULL,
         hb_study_text("%zu images: at most %.3f (fp) and %.3f (hb) of the loss of %s",
                       rows_of(m, size), fp, hb, hb_few_names[to]),
         verdict_of(fp <= bound, hb <= bound),
@@ -55,41 +49,26 @@ static void claim_ratio(json_t *claims, const hb_mnist *m, const hb_claim *claim
 
 static void claim_copies(json_t *claims, const hb_mnist *m)
 {
-    static const hb_claim claim =
-        FEW_CLAIM("few-copies",
-                  "The equation keeps a network from copying: at most a third as many digits are "
-                  "near copies of 1000 training images as with denoising alone.");
     double dsm[3], fp[3], hb[3];
     hb_mnist_few_mean(m, 0, FEW_DSM, MNIST_NEAR_SHARE, dsm);
     hb_mnist_few_mean(m, 0, FEW_FP, MNIST_NEAR_SHARE, fp);
     hb_mnist_few_mean(m, 0, FEW_HB, MNIST_NEAR_SHARE, hb);
     hb_study_claim(
-        claims, &claim, hb_study_text("not measured"),
+        claims, "mnist/few-copies", NULL,
         hb_study_text("near copies %.2f %% (dsm), %.2f %% (fp), %.2f %% (hb) of %zu digits from "
                       "%zu images",
                       100 * dsm[0], 100 * fp[0], 100 * hb[0], m->size.few_made, rows_of(m, 0)),
-        verdict_of(3 * fp[0] <= dsm[0] && dsm[0] > 0, 3 * hb[0] <= dsm[0] && dsm[0] > 0),
-        hb_study_text(
-            "Nearer than all but 1 %% of the test images. Holds when dsm has some and both "
-            "have at most a third of them."));
+        verdict_of(3 * fp[0] <= dsm[0] && dsm[0] > 0, 3 * hb[0] <= dsm[0] && dsm[0] > 0), NULL);
 }
 
 void hb_mnist_few_claims(json_t *claims, const hb_mnist *m)
 {
-    static const hb_claim stopped = FEW_CLAIM(
-        "few-stopped", "With 1000 images the losses with the equation are below denoising alone at "
-                       "its best stopping time, τ 0.05 to 0.3.");
-    static const hb_claim steps = FEW_CLAIM(
-        "few-steps", "With 1000 images denoising alone memorises: with the equation the held-out "
-                     "loss after as many steps is at most 0.75 of it, τ 0.05 and 0.1.");
-    static const hb_claim harm = FEW_CLAIM(
-        "few-harm", "With all images the equation does no harm: within 1 % of denoising alone.");
     int most = 0;
     if (!m->few || !hb_mnist_few_done(m, 0, 0)) return;
-    claim_ratio(claims, m, &stopped, 0, FEW_STOPPED, 3, OF_STOPPED);
-    claim_ratio(claims, m, &steps, 0, FEW_DSM, 2, OF_STEPS);
+    claim_ratio(claims, m, "mnist/few-stopped", 0, FEW_STOPPED, 3, OF_STOPPED);
+    claim_ratio(claims, m, "mnist/few-steps", 0, FEW_DSM, 2, OF_STEPS);
     claim_copies(claims, m);
     for (int size = 1; size < MNIST_FEW_SIZES; size++)
         if (hb_mnist_few_done(m, size, 0) && rows_of(m, size) > rows_of(m, most)) most = size;
-    claim_ratio(claims, m, &harm, most, FEW_DSM, MNIST_TAUS, NO_HARM);
+    claim_ratio(claims, m, "mnist/few-harm", most, FEW_DSM, MNIST_TAUS, NO_HARM);
 }

@@ -13,7 +13,6 @@ enum {
     COLUMNS = 10
 }; /* tau 0.1 */
 
-static const char *const place = "5.2 Few images (not in the paper)";
 static const char *const labels[FEW_METHODS] = {"DSM", "DSM, stopped in time", "FP", "HB"};
 
 /* The sizes in the order of their numbers; returns how many are done. */
@@ -177,9 +176,7 @@ void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
     for (int i = 0; i < sizes * FEW_METHODS; i++)
         json_array_append_new(rows, table_row(m, order[i / FEW_METHODS], i % FEW_METHODS));
     hb_study_table(
-        root, "mnist_few_table", "Few training images", place,
-        "images|method|loss at τ 0.05|0.1|0.3|1|near copies, %|distance|MMD²|precision|recall",
-        rows,
+        root, "mnist_few_table", rows,
         hb_study_text(
             "Held-out denoising loss on %zu test images. Energy head, width %d, %llu "
             "steps of 128 images, no labels; mean over %d seed%s, in brackets least and "
@@ -336,15 +333,8 @@ hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json
     if (!m->few) return HB_OK;
     HB_TRY(write_csv(m, "mnist_few.csv", NULL));
     HB_TRY(make_figure(m, context, table));
-    hb_study_caption(
-        captions, "mnist_few", place,
-        "Few training images: held-out denoising loss at τ = 0.1, share of generated digits "
-        "that are near copies, and median distance of digits to the nearest training "
-        "image over that of test images; bars have the ends of all seeds. Stopped in "
-        "time: at the step that validation images choose.");
+    hb_study_caption(captions, "mnist_few", NULL);
     HB_TRY(make_pictures(m));
-    hb_study_caption(captions, "mnist_few_digits", place,
-                     "Digits of networks that were trained on few images: odd rows are generated, "
-                     "below each is the training image that is nearest to it.");
+    hb_study_caption(captions, "mnist_few_digits", NULL);
     return HB_OK;
 }

@@ -158,15 +158,9 @@ hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t
     if (!m->model) return HB_OK;
     HB_TRY(
         make_figure(context, m, "mnist_det_tau", m->present ? 3 : 1, draw_det_tau, table, &noted));
-    hb_study_caption(
-        captions, "mnist_det_tau", "5.2 Deterministic switch",
-        "The deterministic switch: share of images with salt-and-pepper artifacts, MMD, and "
-        "share that the classifier is sure of, over det_tau; bars are standard errors.");
+    hb_study_caption(captions, "mnist_det_tau", NULL);
     if (!m->present) return HB_OK;
     HB_TRY(make_figure(context, m, "mnist_methods", 1, draw_methods, table, &noted));
-    hb_study_caption(
-        captions, "mnist_methods", "5.2 Methods in 256 dimensions",
-        "Held-out denoising loss of six trainings by τ, as a change against DSM: below 0 is "
-        "better. Dashed: as much time as HB.");
+    hb_study_caption(captions, "mnist_methods", NULL);
     return HB_OK;
 }

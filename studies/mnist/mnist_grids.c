@@ -111,7 +111,7 @@ static hb_status write_csv(hb_mnist *m, int n, const hb_mnist_cell *const *cells
 
 static void add_caption(const hb_mnist *m, json_t *captions)
 {
-    hb_study_caption(captions, "mnist_grids", "5.2 Figure 4 (samples)",
+    hb_study_caption(captions, "mnist_grids",
                      m->present
                          ? "Digits at the paper's settings: odd rows are real test images, even "
                            "rows are generated, each from the same noise in all grids."

@@ -61,11 +61,7 @@ static void table_cells(json_t *root, const hb_mnist *m)
                             hb_mnist_real_count(m), m->floor.mmd, m->floor.mmd_upper,
                             m->paper_floor.mmd, m->paper_floor.mmd_upper, m->size.paper_images)
             : hb_study_text("The test images are not here, so that only artifacts are counted.");
-    hb_study_table(root, "mnist_table", "Digits by the settings of the sampler",
-                   "5.2 Table 4 (MMD by sampler settings)",
-                   "det_tau|n_correct|n_steps|images|MMD²|MMD|MMD (paper)|with artifacts|"
-                   "sure above 0.9",
-                   rows, note);
+    hb_study_table(root, "mnist_table", rows, note);
 }
 
 /* ---- methods ---- */
@@ -87,9 +83,7 @@ static void table_methods(json_t *root, const hb_mnist *m)
         add_number(row, "", 3, 1, v[MNIST_PRECISION]);
         add_number(row, "", 3, 1, v[MNIST_RECALL]);
     }
-    hb_study_table(root, "mnist_methods_table", "DSM, FP and HB at equal epochs and at equal time",
-                   "5.2 Methods in 256 dimensions",
-                   "method|steps|held-out loss|to DSM|MMD²|sure above 0.9|precision|recall", rows,
+    hb_study_table(root, "mnist_methods_table", rows,
                    hb_study_text("Width %d, %d epoch%s; equal time by fixed costs of a step: DSM "
                                  "%g, FP %g, HB %g. The held-out denoising loss has the exact "
                                  "score as its minimiser: less is better. The paper has no such "
@@ -133,10 +127,7 @@ static void table_judge(json_t *root, const hb_mnist *m)
                        cell->value);
     }
     hb_study_table(
-        root, "mnist_judge", "What the judge says of the digits", "5.2 Samples",
-        "det_tau, n_correct, n_steps|sure above 0.9|of the class asked for|shares of the classes|"
-        "precision|recall|distance to training images|near copies|with artifacts",
-        rows,
+        root, "mnist_judge", rows,
         hb_study_text("A classifier trained here is right on %.2f %% of the test images. Distance: "
                       "median to the nearest training image, in units of that of test images. Near "
                       "copies: nearer than all but 1 %% of the test images. Artifacts: a pixel "
@@ -171,8 +162,7 @@ static void table_open(json_t *root, const hb_mnist *m)
         hb_study_text("snr %g: 2·%g² of the noise's variance", sampler.snr, sampler.snr),
         "artifact", "counted, without a definition",
         "a pixel far from the median of the nine around it (table of the judge)");
-    hb_study_table(root, "mnist_open", "What the paper leaves open, and what is used here",
-                   "5.2 Setting", "what|given (paper)|used here", rows, NULL);
+    hb_study_table(root, "mnist_open", rows, NULL);
 }
 
 static void say_shortened(json_t *root, const hb_mnist *m)

@@ -52,12 +52,6 @@ static const char *set_name(int set)
 
 static void claim_table(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "table",
-        .statement = "Score errors at τ = 0.3 after 600 epochs are 0.12 to 0.51 on the five sets.",
-        .figure = "planar_ratios",
-        .table = "planar_results",
-        .place = "5.1 Table 3 (score errors)"};
     double least = INFINITY, most = 0, near = INFINITY, far = 0;
     int sets = 0, worst = -1;
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -76,7 +70,7 @@ static void claim_table(json_t *claims, const hb_planar_result *result)
         sets++;
     }
     hb_study_claim(
-        claims, &claim, hb_study_text("best of each row 0.1198 to 0.5040"),
+        claims, "planar/table", NULL,
         hb_study_text(
             "hb at most %.2g on %d sets; below the best of the paper's row by a factor of "
             "at least %.0f (%s); dsm, fp and hb are %.0f to %.0f times below their own numbers",
@@ -84,29 +78,18 @@ static void claim_table(json_t *claims, const hb_planar_result *result)
         near >= 1 / REPEATED && far <= REPEATED ? HB_HOLDS
         : near >= 1                             ? HB_HOLDS_CORRECTED
                                                 : HB_FAILS,
-        hb_study_text("Holds when all are within a factor of 2 of the paper's, with a correction "
-                      "when all are smaller. Here the network is the logarithm of a density with a "
-                      "Gaussian reference that is exact in the tails. The sets' parameters, rows, "
-                      "depth and noise process are ours; the paper does not give them."));
+        NULL);
 }
 
 /* Observation 1, at equal steps, as published: dsm and fp without averaged targets. */
 static void claim_low(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "low-density",
-        .statement = "In the low-density region FP-Diffusion is worse than DSM, while the "
-                     "heat-ball loss preserves or improves the accuracy.",
-        .figure = "planar_ratios",
-        .table = "planar_low",
-        .place = "5.1 Observation 1 (low-density robustness)"};
     const comparison hb = compare(result, PLANAR_HB, PLANAR_DSM, LOW);
     const comparison fp = compare(result, PLANAR_FP, PLANAR_DSM, LOW);
     const comparison both = compare(result, PLANAR_HB, PLANAR_FP, LOW);
     const int improves = hb.below * 8 >= 6 * hb.sets && both.below * 8 >= 6 * both.sets;
     hb_study_claim(
-        claims, &claim,
-        hb_study_text("change against DSM: HB −12.2 %% to +6.2 %%, FP −3.4 %% to +25.9 %%"),
+        claims, "planar/low-density", NULL,
         hb_study_text("equal steps, ratio of the error to dsm's: hb ×%.2f (%.2f to %.2f), below on "
                       "%d of %d sets; fp ×%.2f (%.2f to %.2f), below on %d; hb to fp ×%.2f, below "
                       "on %d of %d",
@@ -127,21 +110,13 @@ static void claim_low(json_t *claims, const hb_planar_result *result)
 /* The same with the same targets: the constraint alone. */
 static void claim_low_targets(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "low-density-targets",
-        .statement = "The constraint by itself does so: with the same averaged targets, too, the "
-                     "heat-ball loss is below DSM and FP-Diffusion in the low-density region (the "
-                     "paper has no averaged targets).",
-        .figure = "planar_ratios",
-        .table = "planar_gains",
-        .place = "5.1 Observation 1 (with the same targets)"};
     const comparison targets = compare(result, PLANAR_DSM_TARGETS, PLANAR_DSM, LOW);
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM_TARGETS, LOW);
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP_TARGETS, LOW);
     const comparison own = compare(result, PLANAR_FP_TARGETS, PLANAR_DSM_TARGETS, LOW);
     const int over_dsm = dsm.below * 8 >= 6 * dsm.sets, over_fp = fp.below * 8 >= 6 * fp.sets;
     hb_study_claim(
-        claims, &claim, hb_study_text("not given"),
+        claims, "planar/low-density-targets", NULL,
         hb_study_text("equal steps: the targets alone, dsm-targets to dsm, ×%.2f; the constraint "
                       "alone, hb to dsm-targets, ×%.2f (%.2f to %.2f), below on %d of %d sets; fp "
                       "with the same targets to dsm-targets ×%.2f, below on %d; hb to fp with the "
@@ -160,20 +135,13 @@ static void claim_low_targets(json_t *claims, const hb_planar_result *result)
 
 static void claim_time(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "equal-time",
-        .statement = "At equal time, too, the heat-ball loss is below DSM and FP-Diffusion in the "
-                     "low-density region (the paper compares at equal epochs only).",
-        .figure = "planar_ratios",
-        .table = "planar_time",
-        .place = "5.1 Observation 1 (at equal time)"};
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM_TIME, LOW);
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP_TIME, LOW);
     const comparison dsm_all = compare(result, PLANAR_HB, PLANAR_DSM_TIME, AT);
     const comparison fp_all = compare(result, PLANAR_HB, PLANAR_FP_TIME, AT);
     const int over_dsm = dsm.below * 2 > dsm.sets, over_fp = fp.below * 2 > fp.sets;
     hb_study_claim(
-        claims, &claim, hb_study_text("not given"),
+        claims, "planar/equal-time", NULL,
         hb_study_text(
             "all with the same averaged targets: hb to dsm with %.2f times the steps: ×%.2f in the "
             "low-density region (below on %d of %d sets), ×%.2f everywhere (%d); hb to fp with "
@@ -195,13 +163,6 @@ static void claim_time(json_t *claims, const hb_planar_result *result)
 /* Theorem dsm-limit: the constraint holds at the minimiser of DSM, so it must not distort. */
 static void claim_limit(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {.id = "no-distortion",
-                                   .statement =
-                                       "The minimiser of DSM satisfies the heat-ball constraint, "
-                                       "so that adding the constraint does not distort the score.",
-                                   .figure = "planar_ratios",
-                                   .table = "planar_low",
-                                   .place = "5.1 Quantitative results (no distortion)"};
     comparison worst = {.most = -INFINITY, .worst = -1};
     double tau = NAN, geometric[PLANAR_TAUS];
     for (int k = 0; k < PLANAR_TAUS; k++) {
@@ -213,7 +174,7 @@ static void claim_limit(json_t *claims, const hb_planar_result *result)
         tau = hb_planar_taus[k];
     }
     hb_study_claim(
-        claims, &claim, hb_study_text("HB within 3 %% of DSM on four of five sets, −9.4 %% on one"),
+        claims, "planar/no-distortion", NULL,
         hb_study_text("hb to dsm-targets (hb without the constraint), everywhere: ×%.2f, ×%.2f, "
                       "×%.2f, ×%.2f at τ = 0.1, 0.3, 0.5, 0.8; at worst ×%.2f (%s, τ = %g)",
                       geometric[0], geometric[1], geometric[2], geometric[3], worst.most,
@@ -221,8 +182,7 @@ static void claim_limit(json_t *claims, const hb_planar_result *result)
         worst.most <= DISTORTS ? HB_HOLDS
         : geometric[1] <= 1    ? HB_HOLDS_CORRECTED
                                : HB_FAILS,
-        hb_study_text("It is true of the residual with its source, which the exact score makes 0. "
-                      "The paper's own loss has no source; see hb-paper."));
+        NULL);
 }
 
 static double mean_over(const hb_planar_result *result, int mixture, int method, int value)
@@ -240,14 +200,6 @@ static double mean_over(const hb_planar_result *result, int mixture, int method,
 /* Observation 2. */
 static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "helmholtz",
-        .statement = "The rotational part of the learned field is weak on mixtures and pronounced "
-                     "on sets around a curve; since the true score is free of curl, it measures "
-                     "the error of the estimate.",
-        .figure = "planar_helmholtz",
-        .table = "planar_rotation",
-        .place = "5.1 Observation 2 (Helmholtz split)"};
     const double mixture = mean_over(result, 1, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION);
     const double curve = mean_over(result, 0, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION);
     const double plain_mixture = mean_over(result, 1, PLANAR_DSM_SCORE, PLANAR_ROTATION);
@@ -256,7 +208,7 @@ static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
                               mean_over(result, 0, PLANAR_HB, PLANAR_ROTATION_EXACT));
     const double most = fmax(fmax(mixture, curve), fmax(plain_mixture, plain_curve));
     hb_study_claim(
-        claims, &claim, hb_study_text("shown as figures, without masses"),
+        claims, "planar/helmholtz", NULL,
         hb_study_text(
             "rotational share of |s|² on [−3, 3]² at τ = 0.5: hb-helmholtz %.2g (mixtures) "
             "and %.2g (curves), dsm-score %.2g and %.2g, the exact score %.1g",
@@ -272,17 +224,12 @@ static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
 
 static void claim_ring(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {.id = "ring",
-                                   .statement = "The ring has a purely tangential score field.",
-                                   .figure = "planar_fields",
-                                   .place = "5.1 Datasets (the ring)",
-                                   .correction = 6};
     int ring = 0;
     while (strcmp(hb_planar_sets[ring].name, "ring") != 0) ring++;
     if (!hb_planar_has(result, ring)) return;
     const double exact = hb_planar_value(result, ring, PLANAR_HB, PLANAR_TANGENTIAL_EXACT);
     hb_study_claim(
-        claims, &claim, hb_study_text("purely tangential"),
+        claims, "planar/ring", NULL,
         hb_study_text("tangential share of |s|² at τ = 0.3: exact %.1g; learned by dsm %.1g, fp "
                       "%.1g, both with averaged targets %.1g and %.1g, hb %.1g",
                       exact, hb_planar_value(result, ring, PLANAR_DSM, PLANAR_TANGENTIAL),
@@ -290,20 +237,11 @@ static void claim_ring(json_t *claims, const hb_planar_result *result)
                       hb_planar_value(result, ring, PLANAR_DSM_TARGETS, PLANAR_TANGENTIAL),
                       hb_planar_value(result, ring, PLANAR_FP_TARGETS, PLANAR_TANGENTIAL),
                       hb_planar_value(result, ring, PLANAR_HB, PLANAR_TANGENTIAL)),
-        exact > 0.5 ? HB_HOLDS : HB_FAILS,
-        hb_study_text(
-            "The density of a ring depends on the radius alone, so its score is radial."));
+        exact > 0.5 ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 static void claim_residual(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {.id = "residual",
-                                   .statement =
-                                       "The mean-value residual rises during the training for all "
-                                       "methods, and the heat-ball loss ends with the lowest.",
-                                   .figure = "planar_residual",
-                                   .table = "planar_residuals",
-                                   .place = "5.1 Heat-ball residual"};
     const int value = PLANAR_RESIDUAL + PLANAR_TAU_TABLE;
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM, value);
     const comparison dsm_same = compare(result, PLANAR_HB, PLANAR_DSM_TARGETS, value);
@@ -325,8 +263,7 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
         lowest += is_lowest;
     }
     hb_study_claim(
-        claims, &claim,
-        hb_study_text("elongated_gmm: 3·10⁻⁵ for HB, 1.4·10⁻⁴ for DSM (R_r, without its source)"),
+        claims, "planar/residual", NULL,
         hb_study_text(
             "rms of the scaled residual at τ = 0.3, final, ratio of hb to dsm ×%.3f (below "
             "on %d of %d sets), with the same targets ×%.3f (%d), to fp ×%.2f (%d), with the same "
@@ -338,20 +275,11 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
         lowest < dsm.sets && dsm.below < dsm.sets ? HB_FAILS
         : lowest == dsm.sets && rises == runs     ? HB_HOLDS
                                                   : HB_HOLDS_CORRECTED,
-        hb_study_text(
-            "Here R_r is with its source, so that the exact density has residual 0. That of "
-            "fp is small too: it punishes the same residual at a point."));
+        NULL);
 }
 
 static void claim_samples(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {.id = "samples",
-                                   .statement =
-                                       "The heat-ball loss preserves manifold geometry and mode "
-                                       "coverage that the unconstrained variant collapses.",
-                                   .figure = "planar_samples",
-                                   .table = "planar_generation",
-                                   .place = "B Samples of the eight sets"};
     double most[PLANAR_METHODS] = {0}, poorest = INFINITY;
     int missing[PLANAR_METHODS] = {0}, worst = -1;
     for (size_t i = 0; i < result->n; i++)
@@ -370,7 +298,7 @@ static void claim_samples(json_t *claims, const hb_planar_result *result)
     const int free_of_it = PLANAR_DSM_TARGETS; /* hb without the constraint */
     const int collapses = missing[free_of_it] > 0 || most[free_of_it] > WITHIN_FLOOR;
     hb_study_claim(
-        claims, &claim, hb_study_text("MMD 0.0021 to 0.1126; kernel and floor not given"),
+        claims, "planar/samples", NULL,
         hb_study_text(
             "largest MMD of a set, in units of real against real: hb %.2f (%s), dsm-targets (hb "
             "without the constraint) %.2f, dsm %.2f, fp %.2f, fp-targets %.2f; runs that miss a "
@@ -389,15 +317,6 @@ static void claim_samples(json_t *claims, const hb_planar_result *result)
 
 static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "hb-paper",
-        .statement = "The heat-ball loss as printed (the squared difference of v = ln u and its "
-                     "average over the ball, without the source) preserves or improves the "
-                     "accuracy in the low-density region.",
-        .figure = "planar_ratios",
-        .table = "planar_low",
-        .place = "5.1 Methods (the loss as printed)",
-        .correction = 1};
     double all[PLANAR_TAUS], low[PLANAR_TAUS];
     for (int k = 0; k < PLANAR_TAUS; k++) {
         const int value = PLANAR_ERROR + PLANAR_REGIONS * k;
@@ -407,7 +326,7 @@ static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
     const comparison own = compare(result, PLANAR_HB_PAPER, PLANAR_HB, LOW);
     const comparison dsm = compare(result, PLANAR_HB_PAPER, PLANAR_DSM, LOW);
     hb_study_claim(/* "preserves": at most DISTORTS times dsm's */
-                   claims, &claim, hb_study_text("change against DSM −12.2 %% to +6.2 %%"),
+                   claims, "planar/hb-paper", NULL,
                    hb_study_text(
                        "hb-paper to dsm, everywhere / low density: ×%.2f / ×%.2f, ×%.2f / ×%.2f, "
                        "×%.2f / ×%.2f, ×%.2f / ×%.2f at τ = 0.1, 0.3, 0.5, 0.8; at 0.3 in low "
@@ -418,13 +337,7 @@ static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
                    dsm.most <= DISTORTS ? HB_HOLDS
                    : dsm.geometric <= 1 ? HB_HOLDS_CORRECTED
                                         : HB_FAILS,
-                   hb_study_text(
-                       "ln u does not satisfy the mean-value identity by itself: the source (C1 "
-                       "r²/4) "
-                       "E[h_v], h_v = |∇v|² − F·∇v − ∇·F, is missing. So the exact score does not "
-                       "make "
-                       "the loss 0, and the loss pulls the network away from it, most where the "
-                       "gradient is steep."));
+                   NULL);
 }
 
 json_t *hb_planar_claims(const hb_planar_result *result)

@@ -255,43 +255,14 @@ static hb_status paint_modes(painter *p)
 enum { PANEL_WIDTH = 380, PANEL_HEIGHT = 390 };
 
 static const struct {
-    const char *name, *place, *caption;
+    const char *name;
     hb_status (*paint)(painter *p);
     int columns;               /* panels of a set, one row for each */
     int sets[PLANAR_SETS + 1]; /* ends with -1 */
-} FIGURES[] = {
-    {"planar_fields",
-     "B Score fields",
-     "Score fields at τ = 0.3: streamlines over contours of the density, exact and learned (first "
-     "seed; “same targets”: averaged, as HB's), with the error of each. The ring's score is "
-     "radial.",
-     paint_fields,
-     N_COMPARED,
-     {2, 4, 1, -1}},
-    {"planar_helmholtz",
-     "5.1 Observation 2 (Helmholtz split)",
-     "Helmholtz split f = f₁ + f₂ at τ = 0.5 of the field learned with the Helmholtz head (first "
-     "seed): f₂ without curl, f₁ without divergence, and the whole, with the data at that τ. "
-     "Streamlines do not show sizes; the titles give the share of f₁ in |f|². The exact score has "
-     "no f₁.",
-     paint_split,
-     3,
-     {0, 2, 1, 5, 6, 3, -1}},
-    {"planar_samples",
-     "B Samples of the eight sets",
-     "Data (black) and samples: DSM, DSM with HB's averaged targets (which is HB without the "
-     "constraint), HB (first seed), with the modes found by 1000 samples, of which 500 are drawn.",
-     paint_samples,
-     4,
-     {0, 7, 2, 5, 4, 1, 6, 3, -1}},
-    {"planar_modes",
-     "B Samples with mode counts",
-     "Samples over contours of the data's density, with the number of modes found (at least a "
-     "tenth of their share) and of samples that belong to none: data (black), DSM, DSM and FP "
-     "with HB's averaged targets, HB (first seed, 1000 samples, of which 500 are drawn).",
-     paint_modes,
-     N_COMPARED,
-     {2, 4, 1, -1}}};
+} FIGURES[] = {{"planar_fields", paint_fields, N_COMPARED, {2, 4, 1, -1}},
+               {"planar_helmholtz", paint_split, 3, {0, 2, 1, 5, 6, 3, -1}},
+               {"planar_samples", paint_samples, 4, {0, 7, 2, 5, 4, 1, 6, 3, -1}},
+               {"planar_modes", paint_modes, N_COMPARED, {2, 4, 1, -1}}};
 enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
 
 static hb_status paint_set(painter *p, int which, int set)
@@ -346,8 +317,7 @@ hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *r
     for (int which = 0; which < N_FIGURES && status == HB_OK; which++) {
         if (!has_any(result, which)) continue;
         status = paint_figure(&p, which, directory, table, noted);
-        hb_study_caption(captions, FIGURES[which].name, FIGURES[which].place,
-                         FIGURES[which].caption);
+        hb_study_caption(captions, FIGURES[which].name, NULL);
     }
     free(memory);
     return status;

@@ -240,27 +240,8 @@ static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
 
 typedef enum curve_figure { REGIONS, RESIDUAL, TRAINING, TAUS, RATIOS, CURVE_FIGURES } curve_figure;
 
-static const struct {
-    const char *name, *place, *caption;
-} FIGURES[CURVE_FIGURES] = {
-    {"planar_regions", "5.1 Observation 1 (low-density robustness)",
-     "Error of the score at τ = 0.3 against the exact score during the training, in the high- and "
-     "the low-density region (the fifth of the draws with the lowest density), mean over seeds."},
-    {"planar_residual", "B Residual during the training",
-     "Parabolic mean-value residual at τ = 0.3 during the training: root mean square over held-out "
-     "draws of 4 R_r/(C1 r²), with the source; the exact density has 0 (the cubature adds at most "
-     "0.0025). The constraints are switched on from a tenth of the steps on. Mean over seeds."},
-    {"planar_training", "B Errors at several τ",
-     "Error of the score during the training at five values of τ, mean over seeds."},
-    {"planar_multitau", "B Errors at several τ",
-     "Error of the score of the finished models against τ, everywhere and in the low-density "
-     "region, mean over seeds with standard errors. Points of one τ stand side by side."},
-    {"planar_ratios", "5.1 Observation 1 (low-density robustness)",
-     "Error at τ = 0.3 in the low-density region as a ratio (below the dashed line: better), "
-     "geometric mean over seeds with standard errors. (A) Equal steps, to DSM: from DSM to “DSM, "
-     "same targets” is what averaged targets give, from there to HB what the constraint gives. (B) "
-     "The constraint alone: to DSM with HB's targets. (C) The same at equal time: DSM and FP with "
-     "HB's targets and as many more steps as they can take in the time of HB."}};
+static const char *const FIGURES[CURVE_FIGURES] = {
+    "planar_regions", "planar_residual", "planar_training", "planar_multitau", "planar_ratios"};
 
 static hb_status draw_one(hb_context *context, const hb_planar_result *result, int which,
                           const char *directory, FILE *table, int *noted)
@@ -285,8 +266,7 @@ static hb_status draw_one(hb_context *context, const hb_planar_result *result, i
                        : which == TAUS     ? draw_taus(figure, result, n, sets)
                                            : draw_ratios(figure, result);
     if (status == HB_OK)
-        status =
-            hb_study_write_figure(context, figure, directory, FIGURES[which].name, table, noted);
+        status = hb_study_write_figure(context, figure, directory, FIGURES[which], table, noted);
     hb_figure_destroy(figure);
     return status;
 }
@@ -298,8 +278,7 @@ hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,
     for (int which = 0; which < CURVE_FIGURES; which++) {
         if (which != RATIOS && shown_sets(result, N_SHOWN, sets) == 0) continue;
         HB_TRY(draw_one(context, result, which, directory, table, &noted));
-        hb_study_caption(captions, FIGURES[which].name, FIGURES[which].place,
-                         FIGURES[which].caption);
+        hb_study_caption(captions, FIGURES[which], NULL);
     }
     return hb_planar_field_figures(context, result, directory, table, &noted, captions);
 }

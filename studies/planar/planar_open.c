@@ -64,10 +64,7 @@ void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
                                         hb_study_text("%+.1f %%", 100 * cut.offset)));
     }
     hb_study_table(
-        root, "planar_parameters", "Heat-ball parameters", "5.1 Table 2 (heat-ball parameters)",
-        "set|batch|σ_min (paper)|σ_max (paper)|r that σ_max means|κ that truncation cuts off|"
-        "error of the truncated mean",
-        rows,
+        root, "planar_parameters", rows,
         hb_study_text("r = √(4πσ_max). The error is that of the mean of the caloric function |x|² "
                       "+ 4τ, in units of E[4σ]; without truncation, and in the smaller ball, it is "
                       "0. The loss hb has r² = 4π·%g·s₀, s₀ = (e^{2τ} − 1)/2, for all sets: r = "
@@ -78,12 +75,6 @@ void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
 
 static void claim_truncation(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "truncation",
-        .statement = "σ is kept in [σ_min, σ_max], with a σ_max chosen for each set.",
-        .table = "planar_parameters",
-        .place = "5.1 Table 2 (heat-ball parameters)",
-        .correction = 4};
     double worst = 0, share = 0;
     const char *set_name = "";
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -94,7 +85,7 @@ static void claim_truncation(json_t *claims, const hb_planar_result *result)
         set_name = hb_planar_sets[set].name;
     }
     hb_study_claim(
-        claims, &claim, hb_study_text("σ_max 0.04 to 0.0796, σ_min 0.001"),
+        claims, "planar/truncation", NULL,
         hb_study_text("on %s truncation cuts off %.1f %% of κ, and the mean of a caloric function "
                       "is off by %.1f %% of its change over the ball",
                       set_name, 100 * share, 100 * worst),
@@ -130,21 +121,12 @@ void hb_planar_table_open(json_t *root, const hb_planar_result *result)
         "mean of five Gaussians around the median distance (docs/judge.md)", "samples of an MMD",
         "not given", hb_study_text("%zu", size->samples), "seeds", "42",
         hb_study_text("%d, from %llu on", size->seeds, (unsigned long long)size->seed));
-    hb_study_table(root, "planar_open", "What the paper leaves open, and what is used here",
-                   "5.1 Protocol", "what|given (paper)|used here", rows, NULL);
+    hb_study_table(root, "planar_open", rows, NULL);
 }
 
 /* Would the choices of others give the same numbers? Ours are one such choice. */
 static void claim_open(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "open",
-        .statement =
-            "What is given of the protocol (600 epochs, batch 256, Adam with a cosine schedule, "
-            "width 256) determines the errors.",
-        .table = "planar_open",
-        .place = "5.1 Protocol",
-        .correction = 8};
     double least = INFINITY, most = 0;
     int sets = 0;
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -156,13 +138,10 @@ static void claim_open(json_t *claims, const hb_planar_result *result)
         sets++;
     }
     hb_study_claim(
-        claims, &claim, hb_study_text("DSM: 0.1198 to 0.5058"),
+        claims, "planar/open", NULL,
         hb_study_text("DSM, the same method: %.3g to %.3g times below the paper's on %d sets",
                       least, most, sets),
-        least >= 1 / SAME && most <= SAME ? HB_HOLDS : HB_FAILS,
-        hb_study_text("Holds when DSM is within a factor of 2 on all sets. What is not given "
-                      "decides the size of the errors, so that the orders of the methods can be "
-                      "compared, the errors themselves cannot."));
+        least >= 1 / SAME && most <= SAME ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 /* ---- several tau, and modes ---- */
@@ -198,18 +177,12 @@ static void count_orders(const hb_planar_result *result, const int methods[3], i
 
 static void claim_order(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "order",
-        .statement = "The order of DSM, FP and HB is the same at all noise levels.",
-        .figure = "planar_training",
-        .table = "planar_taus",
-        .place = "B Errors at several τ"};
     static const int same_targets[3] = {PLANAR_DSM_TARGETS, PLANAR_FP_TARGETS, PLANAR_HB};
     int sets, stable, below, stable_same, below_same;
     count_orders(result, hb_planar_paper_methods, &sets, &stable, &below);
     count_orders(result, same_targets, &sets, &stable_same, &below_same);
     hb_study_claim(
-        claims, &claim, hb_study_text("stable at τ = 0.1 to 0.8 on three sets, shown as curves"),
+        claims, "planar/order", NULL,
         hb_study_text("finished models at τ = 0.1, 0.3, 0.5, 0.8: the same order on %d of %d sets, "
                       "HB below DSM at all four on %d; with the same averaged targets for all: %d "
                       "and %d",
@@ -217,19 +190,11 @@ static void claim_order(json_t *claims, const hb_planar_result *result)
         stable == sets  ? HB_HOLDS
         : below == sets ? HB_HOLDS_CORRECTED
                         : HB_FAILS,
-        hb_study_text(
-            "Holds when the order is the same on all sets; with a correction when HB is below DSM "
-            "at all four τ on all sets."));
+        NULL);
 }
 
 static void claim_modes(json_t *claims, const hb_planar_result *result)
 {
-    static const hb_claim claim = {
-        .id = "modes",
-        .statement = "HB keeps modes in low-density regions where the baselines lose mass.",
-        .figure = "planar_modes",
-        .table = "planar_generation",
-        .place = "B Samples with mode counts"};
     int missing[PLANAR_MAIN] = {0};
     double poorest[PLANAR_MAIN];
     for (int m = 0; m < PLANAR_MAIN; m++) poorest[m] = INFINITY;
@@ -242,7 +207,7 @@ static void claim_modes(json_t *claims, const hb_planar_result *result)
     const int keeps = missing[PLANAR_HB] == 0;
     const int lose = missing[PLANAR_DSM] > 0 && missing[PLANAR_FP] > 0;
     hb_study_claim(
-        claims, &claim, hb_study_text("shown as figures with mode counts"),
+        claims, "planar/modes", NULL,
         hb_study_text(
             "runs that miss a mode: DSM %d (same targets %d), FP %d (same targets %d), "
             "HB %d; the poorest mode of any run has %.2f (%.2f), %.2f (%.2f), %.2f of its "

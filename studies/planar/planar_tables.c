@@ -49,9 +49,7 @@ static json_t *mean_cell(const hb_planar_result *result, int set, int method, in
     return hb_study_text("%.3g ± %.1g", mean->mean[value], mean->se[value]);
 }
 
-/* Titles of the five main methods and their cells in one table. */
-#define MAIN_TITLES "DSM|DSM, same targets|FP|FP, same targets|HB|"
-
+/* Cells of the first methods, up to the last. */
 static void add_means(json_t *row, const hb_planar_result *result, int set, int last, int value)
 {
     for (int m = PLANAR_DSM; m <= last; m++) add(row, mean_cell(result, set, m, value));
@@ -104,10 +102,7 @@ static void table_results(json_t *root, const hb_planar_result *result)
         add(row, number(3, best / hb_planar_error(result, set, PLANAR_HB, 0)));
     }
     hb_study_table(
-        root, "planar_results", "Error of the score at τ = 0.3", "5.1 Table 3 (score errors)",
-        "set|" MAIN_TITLES "floor of the data|DSM (paper)|FP (paper)|HB (paper)|"
-        "HB / FP against DSM|HB / FP against DSM (paper)|best of the paper's row over HB",
-        rows,
+        root, "planar_results", rows,
         hb_study_text("E|s − ∇ln u|² over draws of u(·, 0.3), mean over %d seed%s%s. “Same "
                       "targets”: with HB's averaged targets; DSM and FP without it are as "
                       "published. The last column is how many times HB is below the best number of "
@@ -128,11 +123,7 @@ static void table_low(json_t *root, const hb_planar_result *result)
         add(row, change_cell(hb_planar_sets[set].paper_low[0], hb_planar_sets[set].paper_low[1]));
     }
     hb_study_table(
-        root, "planar_low", "Error of the score in low density at τ = 0.3, equal steps",
-        "5.1 Observation 1 (low-density robustness)",
-        "set|" MAIN_TITLES "HB as printed|floor of the data|"
-        "HB / FP against DSM|HB / FP against DSM (paper)",
-        rows,
+        root, "planar_low", rows,
         hb_study_text(
             "Low density: the fifth of the draws where u is lowest. “DSM, same targets” "
             "has HB's averaged targets: it is HB without its constraint. “HB as printed” "
@@ -159,11 +150,7 @@ static void table_gains(json_t *root, const hb_planar_result *result)
                 add(row, ratio_cell(result, set, pairs[i][0], pairs[i][1], low ? LOW : AT));
     }
     hb_study_table(
-        root, "planar_gains", "What averaged targets give, and what the constraint gives, τ = 0.3",
-        "5.1 Observation 1 (with the same targets)",
-        "set|targets|HB's constraint|FP's constraint|HB to FP|targets, low density|"
-        "HB's constraint, low density|FP's constraint, low density|HB to FP, low density",
-        rows,
+        root, "planar_gains", rows,
         hb_study_text("Ratios of errors at equal steps; below 1 is a gain. Targets: DSM with HB's "
                       "averaged targets to DSM. HB's and FP's constraint: HB and FP to DSM, all "
                       "with these targets; so the ratio of HB to DSM as published is the product "
@@ -191,11 +178,7 @@ static void table_time(json_t *root, const hb_planar_result *result)
         add(row, hb_study_text("×%.2f, ×%.2f", low[2] / low[0], low[2] / low[1]));
     }
     hb_study_table(
-        root, "planar_time", "Error of the score at τ = 0.3, equal time",
-        "5.1 Observation 1 (at equal time)",
-        "set|DSM, same targets|FP, same targets|HB|DSM, same targets, low density|"
-        "FP, same targets, low density|HB, low density|HB to DSM and to FP, low density",
-        rows,
+        root, "planar_time", rows,
         hb_study_text("All three have HB's averaged targets. DSM has %.2f times and FP %.2f times "
                       "the steps of HB: as many as fit into its time, by the measured cost of a "
                       "step. Means over the first %d seed%s, which all have.",
@@ -219,15 +202,7 @@ static void table_rotation(json_t *root, const hb_planar_result *result)
         add(row, mean_cell(result, set, PLANAR_HB_HELMHOLTZ, PLANAR_CURL));
         add(row, mean_cell(result, set, PLANAR_DSM_SCORE, PLANAR_CURL));
     }
-    hb_study_table(
-        root, "planar_rotation", "Rotational part of the learned field at τ = 0.5",
-        "5.1 Observation 2 (Helmholtz split)",
-        "set|kind|f₁, HB with the Helmholtz head|f₁, DSM with the score head|f₁, exact score|"
-        "curl, HB with the Helmholtz head|curl, DSM with the score head",
-        rows,
-        hb_study_text("f₁: share of |s|² on [−3, 3]² by FFT; that of the exact score is what the "
-                      "method itself adds. curl: share of the squared derivatives of the field, on "
-                      "draws. The paper shows pictures, without shares."));
+    hb_study_table(root, "planar_rotation", rows, NULL);
 }
 
 static double units(const hb_planar_result *result, int set, int method)
@@ -270,10 +245,7 @@ static void table_generation(json_t *root, const hb_planar_result *result)
                                100 * hb_planar_value(result, set, PLANAR_HB, PLANAR_OUTLIERS)));
     }
     hb_study_table(
-        root, "planar_generation", "Samples of the finished models", "B Samples of the eight sets",
-        "set|MMD, HB|MMD, real|MMD (paper)|DSM / real|DSM, same targets / real|FP / real|"
-        "FP, same targets / real|HB / real|modes found by these five|outliers, HB",
-        rows,
+        root, "planar_generation", rows,
         hb_study_text(
             "%zu samples by Heun's method against as many held-out rows; “real” is the "
             "MMD of held-out rows against each other, which samples of the true law have. "
@@ -298,17 +270,14 @@ static void table_residual(json_t *root, const hb_planar_result *result)
         add(row, json_string(elongated ? "3e-5" : ""));
     }
     hb_study_table(
-        root, "planar_residuals", "Mean-value residual of the finished models at τ = 0.3",
-        "B Residual during the training",
-        "set|" MAIN_TITLES "HB as printed|R_r, DSM|R_r, HB|R_r, DSM (paper)|R_r, HB (paper)", rows,
+        root, "planar_residuals", rows,
         hb_study_text("Root mean square over %zu draws of 4 R_r/(C₁ r²), with the source and "
                       "r² = πτ/2; the exact density has 0. R_r is the same without the factor. The "
                       "paper's R_r has no source, and its r is not given.",
                       result->size.anchors));
 }
 
-static void table_taus(json_t *root, const hb_planar_result *result, const char *name,
-                       const char *title, int region)
+static void table_taus(json_t *root, const hb_planar_result *result, const char *name, int region)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++)
@@ -318,8 +287,7 @@ static void table_taus(json_t *root, const hb_planar_result *result, const char 
             add_means(row, result, set, PLANAR_HB_PAPER,
                       PLANAR_ERROR + PLANAR_REGIONS * k + region);
         }
-    hb_study_table(root, name, title, "B Errors at several τ", "set|τ|" MAIN_TITLES "HB as printed",
-                   rows, NULL);
+    hb_study_table(root, name, rows, NULL);
 }
 
 void hb_planar_tables(json_t *root, const hb_planar_result *result)
@@ -333,6 +301,6 @@ void hb_planar_tables(json_t *root, const hb_planar_result *result)
     table_rotation(root, result);
     table_generation(root, result);
     table_residual(root, result);
-    table_taus(root, result, "planar_taus", "Error of the score by τ", 0);
-    table_taus(root, result, "planar_taus_low", "Error of the score in low density by τ", 1);
+    table_taus(root, result, "planar_taus", 0);
+    table_taus(root, result, "planar_taus_low", 1);
 }

@@ -73,22 +73,13 @@ double hb_sampler_rate(const hb_sampler_row *rows, int law, double floor, int ex
 
 static void claim_exact(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        .id = "exactness",
-        .statement = "Algorithm 1 draws from the Watson measure κ without bias; the estimator of "
-                     "the mean of the caloric integrand f = |y|²/(2s) has unit weights.",
-        .figure = "sampler_kolmogorov",
-        .table = "sampler_dimensions",
-        .place = "4.2 Corollary (exactness)"};
     const double z = largest(rows, direct_mean_z), ks = largest(rows, ks_exact);
     const int holds = z <= AGREES && ks <= KS_AGREES;
-    hb_study_claim(claims, &claim, json_string("mean value known analytically; no number given"),
+    hb_study_claim(claims, "sampler/exactness", NULL,
                    hb_study_text("mean of f = d+2 within %.1f standard errors, d = 4 to 1024; √n · "
                                  "Kolmogorov distance to the exact laws at most %.2f",
                                  z, ks),
-                   holds ? HB_HOLDS_CORRECTED : HB_FAILS,
-                   json_string("The draws follow the exact laws. The integrand is not caloric: its "
-                               "mean is d+2 because |y|²/(2s) follows χ²(d+2) under κ."));
+                   holds ? HB_HOLDS_CORRECTED : HB_FAILS, NULL);
 }
 
 /* How many times the exact variance of the uniform estimator is that of the direct one. */
@@ -99,13 +90,6 @@ static double variance_ratio(const hb_sampler_row *row)
 
 static void claim_variance(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        .id = "variance",
-        .statement = "The variance of the direct estimator grows like the integrand's own, O(d); "
-                     "that of uniform importance sampling grows faster.",
-        .figure = "sampler_variance",
-        .table = "sampler_dimensions",
-        .place = "4.4 Proposition (variance gap)"};
     const double direct = largest(rows, direct_variance_z), uniform = largest(rows, uniform_z);
     int least = 0, grows = 1;
     for (int i = 1; i < SAMPLER_DIMS; i++)
@@ -114,7 +98,7 @@ static void claim_variance(json_t *claims, const hb_sampler_row *rows)
         grows &= variance_ratio(&rows[i]) > variance_ratio(&rows[i - 1]);
     const int agrees = fmax(direct, uniform) <= AGREES;
     hb_study_claim(
-        claims, &claim, json_string("curves only"),
+        claims, "sampler/variance", NULL,
         hb_study_text(
             "direct: 2(d+2)/N within %.1f standard errors; uniform: the closed form within "
             "%.1f; uniform over direct: %.0f at d = 4, %.0f at d = %.0f, %.0f at d = 1024",
@@ -133,18 +117,11 @@ static void claim_variance(json_t *claims, const hb_sampler_row *rows)
 
 static void claim_ess(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        .id = "ess",
-        .statement = "The direct sampler keeps the effective sample size at N; that of uniform "
-                     "sampling on the bounding cylinder collapses.",
-        .figure = "sampler_variance",
-        .table = "sampler_dimensions",
-        .place = "4.4 Figure (variance and effective sample size)"};
     const hb_sampler_row *last = &rows[SAMPLER_DIMS - 1], *paper = &rows[5];
     const double z = largest(rows, ess_z);
     const int holds = z <= AGREES && last->uniform_ess < 0.1 * SAMPLER_N;
     hb_study_claim(
-        claims, &claim, json_string("direct 2000 of 2000; uniform: curve only"),
+        claims, "sampler/ess", NULL,
         hb_study_text("direct 2000 of 2000; uniform %.0f at d = 128 and %.0f at d = 1024; N/(1+χ²) "
                       "within %.1f standard errors for d ≥ 16",
                       paper->uniform_ess, last->uniform_ess, z),
@@ -158,18 +135,12 @@ static void claim_ess(json_t *claims, const hb_sampler_row *rows)
 
 static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {.id = "monotone",
-                                   .statement = "The effective sample size of uniform sampling "
-                                                "falls as the dimension grows, from d = 4 on.",
-                                   .figure = "sampler_variance",
-                                   .table = "sampler_dimensions",
-                                   .place = "4.4 Figure (variance and effective sample size)"};
     const int best = best_row(rows);
     int falls_after = 1;
     for (int i = best + 1; i < SAMPLER_DIMS; i++)
         falls_after &= rows[i].uniform_ess_exact < rows[i - 1].uniform_ess_exact;
     hb_study_claim(
-        claims, &claim, json_string("ESS collapse over d = 4 to 128; no numbers"),
+        claims, "sampler/monotone", NULL,
         hb_study_text("exact ESS %.0f at d = 4, %.0f at d = 8, %.0f at d = %.0f, %.0f at d = 1024",
                       rows[0].uniform_ess_exact, rows[1].uniform_ess_exact,
                       rows[best].uniform_ess_exact, rows[best].dim,
@@ -185,11 +156,6 @@ static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
 
 static void claim_growth(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        .id = "growth",
-        .statement = "The bounding cylinder wastes a factor |S|/|E₁| that grows like (e/(2√π)) √d.",
-        .table = "sampler_dimensions",
-        .place = "4.4 Proposition (variance gap)"};
     const hb_sampler_row *first = &rows[0], *last = &rows[SAMPLER_DIMS - 1];
     int approaches = fabs(last->cylinder_growth - 1) < 0.01;
     double z = 0;
@@ -199,7 +165,7 @@ static void claim_growth(json_t *claims, const hb_sampler_row *rows)
             approaches &= fabs(rows[i].cylinder_growth - 1) < fabs(rows[i - 1].cylinder_growth - 1);
     }
     hb_study_claim(
-        claims, &claim, json_string("e/(2√π) = 0.7668"),
+        claims, "sampler/growth", NULL,
         hb_study_text("|S|/(|E₁|√d) = %.4f at d = 4, %.4f at d = 128, %.4f at d = 1024",
                       first->cylinder_ratio / sqrt(first->dim),
                       rows[5].cylinder_ratio / sqrt(rows[5].dim),
@@ -213,47 +179,32 @@ static void claim_growth(json_t *claims, const hb_sampler_row *rows)
 
 static void claim_radial(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {.id = "radial",
-                                   .statement = "d(1−t), t = |z|²/R(σ)², tends to χ²(2) in law: "
-                                                "the draws crowd at the boundary of the ball.",
-                                   .figure = "sampler_histograms",
-                                   .table = "sampler_laws",
-                                   .place = "4.3 Corollary (concentration), radial law"};
     const double floor = 3 * SAMPLER_KS_MEAN / ROOT_DRAWS;
     const double measured = hb_sampler_rate(rows, SAMPLER_RADIAL, floor, 0);
     const double exact = hb_sampler_rate(rows, SAMPLER_RADIAL, 0, 1);
     hb_study_claim(
-        claims, &claim, json_string("limit law; histograms not shown"),
+        claims, "sampler/radial", NULL,
         hb_study_text(
             "Kolmogorov distance to χ²(2): %.4f at d = 4, %.4f at d = 1024; measured rate "
             "d^%.2f, exact law d^%.2f",
             rows[0].radial_ks_limit, rows[SAMPLER_DIMS - 1].radial_ks_limit, measured, exact),
-        largest(rows, ks_exact) <= KS_AGREES && measured < -0.5 ? HB_HOLDS : HB_FAILS,
-        json_string("The distance falls like 1/d, and reaches the noise of 160000 draws near "
-                    "d = 512."));
+        largest(rows, ks_exact) <= KS_AGREES && measured < -0.5 ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 static void claim_temporal(json_t *claims, const hb_sampler_row *rows)
 {
-    static const hb_claim claim = {
-        .id = "temporal",
-        .statement = "√d (σ − σ*), σ* = 1/(4πe), tends to the normal law with variance 2/(4πe)².",
-        .figure = "sampler_histograms",
-        .table = "sampler_laws",
-        .place = "4.3 Corollary (concentration), temporal law"};
     const hb_sampler_row *last = &rows[SAMPLER_DIMS - 1];
     const double limit = 2 / (16 * M_PI * M_PI * M_E * M_E);
     const double floor = 3 * SAMPLER_KS_MEAN / ROOT_DRAWS;
     const double measured = hb_sampler_rate(rows, SAMPLER_TEMPORAL, floor, 0);
     const double exact = hb_sampler_rate(rows, SAMPLER_TEMPORAL, 0, 1);
     hb_study_claim(
-        claims, &claim, hb_study_text("variance %.4g", limit),
+        claims, "sampler/temporal", hb_study_text("variance %.4g", limit),
         hb_study_text("variance %.4g at d = 1024; Kolmogorov distance to the limit %.4f at d = 4, "
                       "%.4f at d = 1024; measured rate d^%.2f, exact law d^%.2f",
                       last->temporal_variance, rows[0].temporal_ks_limit, last->temporal_ks_limit,
                       measured, exact),
-        largest(rows, ks_exact) <= KS_AGREES && measured < -0.25 ? HB_HOLDS : HB_FAILS,
-        json_string("The distance falls like d^-½: at d = 128 the law is still visibly skew."));
+        largest(rows, ks_exact) <= KS_AGREES && measured < -0.25 ? HB_HOLDS : HB_FAILS, NULL);
 }
 
 json_t *hb_sampler_claims(const hb_sampler_row *rows)

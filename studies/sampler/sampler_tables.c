@@ -39,11 +39,7 @@ void hb_sampler_tables(json_t *root, const hb_sampler_row *rows)
         json_array_append_new(laws, law_row(&rows[i]));
     }
     hb_study_table(
-        root, "sampler_laws", "Distances of the draws to the limit laws",
-        "4.3 Corollary (concentration)",
-        "d|radial law, to χ²(2)|exact law, to χ²(2)|temporal law, to the normal|exact law, to the "
-        "normal|larger distance to the exact laws|variance of √d (σ − σ*)",
-        laws,
+        root, "sampler_laws", laws,
         hb_study_text(
             "Kolmogorov distances of %d draws. To their exact laws the draws are as far as "
             "chance takes them (%.4f on average); to the limit laws as far as the exact "
@@ -51,11 +47,7 @@ void hb_sampler_tables(json_t *root, const hb_sampler_row *rows)
             SAMPLER_DRAWS, SAMPLER_KS_MEAN / sqrt(SAMPLER_DRAWS),
             2 / (16 * M_PI * M_PI * M_E * M_E)));
     hb_study_table(
-        root, "sampler_dimensions", "Variance and effective sample size by dimension",
-        "4.4 Figure (variance and effective sample size)",
-        "d|mean of f, direct|variance, direct|exact 2(d+2)/N|variance, uniform|exact|ESS, uniform|"
-        "exact N/(1+χ²)|cylinder over ball, by √d",
-        dimensions,
+        root, "sampler_dimensions", dimensions,
         hb_study_text(
             "f = |y|²/(2s), whose mean is d + 2. N = %d draws, M = %d runs. The ESS of the "
             "direct draws is N in every row. Last column: the volume of the cylinder over "

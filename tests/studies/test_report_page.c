@@ -47,41 +47,54 @@ static void write_svg(const char *name, size_t size)
     free(text);
 }
 
+static void add_claim(json_t *claims, const char *id, const char *statement, const char *place,
+                      const char *ours, const char *verdict)
+{
+    json_array_append_new(claims, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "id", id, "statement",
+                                            statement, "place", place, "paper", "3", "ours", ours,
+                                            "verdict", verdict, "why", "w"));
+}
+
+static json_t *claims_of_result(void)
+{
+    json_t *claims = json_array();
+    add_claim(claims, "late", "Late.", "5.2 Table", "0.5", "does not hold");
+    add_claim(claims, "first", "1 < 2 & \"so\". Then on.", "2.1 Text",
+              "4.3e-07 like d^-0.95; C_d, σ_max, e^{-2τ}, ℝ^d, det_tau, -3",
+              "holds with a correction");
+    add_claim(claims, "second", "Second.", "2.1 Text", "o", "holds");
+    add_claim(claims, "lost", "Nowhere.", "9.9 Unknown", "o", "holds");
+    json_object_set_new(json_array_get(claims, 0), "figure", json_string("alpha_big"));
+    json_object_update_new(json_array_get(claims, 1),
+                           json_pack("{s:s,s:s,s:i}", "table", "alpha_table", "figure",
+                                     "alpha_small", "correction", 3));
+    return claims;
+}
+
 static json_t *make_result(void)
 {
     const hb_study_settings settings = {.directory = directory, .seed = 7};
-    static const hb_claim late = {
-        .id = "late", .statement = "Late.", .place = "5.2 Table", .figure = "alpha_big"};
-    static const hb_claim first = {.id = "first",
-                                   .statement = "1 < 2 & \"so\". Then on.",
-                                   .place = "2.1 Text",
-                                   .table = "alpha_table",
-                                   .figure = "alpha_small",
-                                   .correction = 3};
-    static const hb_claim second = {.id = "second", .statement = "Second.", .place = "2.1 Text"};
-    static const hb_claim lost = {.id = "lost", .statement = "Nowhere.", .place = "9.9 Unknown"};
-    json_t *root = hb_study_begin(&ALPHA, &settings), *claims = json_array(),
-           *figures = json_array();
-    hb_study_claim(claims, &late, json_string("p"), json_string("0.5"), HB_FAILS, json_string("w"));
-    hb_study_claim(claims, &first, json_string("3"),
-                   json_string("4.3e-07 like d^-0.95; C_d, σ_max, e^{-2τ}, ℝ^d, det_tau, -3"),
-                   HB_HOLDS_CORRECTED, json_string("w"));
-    hb_study_claim(claims, &second, json_string("p"), json_string("o"), HB_HOLDS, json_string("w"));
-    hb_study_claim(claims, &lost, json_string("p"), json_string("o"), HB_HOLDS, json_string("w"));
-    json_object_set_new(root, "claims", claims);
-    hb_study_table(root, "alpha_table", "Title", "2.1 Table", "name|ours|theirs (paper)",
-                   json_pack("[[s,s,s],[s,s,s]]", "a", "1.5", "2.5", "b", "", "text"),
-                   json_string("Note."));
+    json_t *root = hb_study_begin(&ALPHA, &settings), *titles = json_array();
     json_t *cells = json_pack("[s,s,s]", "a_long_name", "0.00134 ± 0.0002", "+1.2 % / -3.4 %");
     for (int k = 4; k <= 13; k++) json_array_append_new(cells, json_string("0.00134 ± 0.0002"));
-    hb_study_table(root, "alpha_wide", "Wide", "B Table",
-                   "c1|c_2 & d|c3|c4|c5|c6|c7|c8|c9|c10|c11|c12|c13", json_pack("[o]", cells),
-                   NULL);
-    hb_study_caption(figures, "alpha_small", "2.1 Figure", "Small. More.");
-    hb_study_caption(figures, "alpha_big", "5.2 Figure", "Big <one>. More.");
-    hb_study_caption(figures, "alpha_none", "", "None.");
-    hb_study_caption(figures, "alpha_box", "B Figure", "Box.");
-    json_object_set_new(root, "figures", figures);
+    for (int k = 1; k <= 13; k++)
+        json_array_append_new(titles, k == 2 ? json_string("c_2 & d") : hb_study_text("c%d", k));
+    json_object_set_new(root, "claims", claims_of_result());
+    json_object_set_new(root, "tables",
+                        json_pack("[{s:s,s:s,s:s,s:[s,s,s],s:[[s,s,s],[s,s,s]],s:s},"
+                                  "{s:s,s:s,s:s,s:o,s:[o],s:n}]",
+                                  "name", "alpha_table", "title", "Title", "place", "2.1 Table",
+                                  "columns", "name", "ours", "theirs (paper)", "rows", "a", "1.5",
+                                  "2.5", "b", "", "text", "note", "Note.", "name", "alpha_wide",
+                                  "title", "Wide", "place", "B Table", "columns", titles, "rows",
+                                  cells, "note"));
+    json_object_set_new(root, "figures",
+                        json_pack("[{s:s,s:s,s:s},{s:s,s:s,s:s},{s:s,s:s,s:s},{s:s,s:s,s:s}]",
+                                  "name", "alpha_small", "caption", "Small. More.", "place",
+                                  "2.1 Figure", "name", "alpha_big", "caption", "Big <one>. More.",
+                                  "place", "5.2 Figure", "name", "alpha_none", "caption", "None.",
+                                  "place", "", "name", "alpha_box", "caption", "Box.", "place",
+                                  "B Figure"));
     return root;
 }
 

@@ -332,7 +332,8 @@ def chromium(tmp_path, page, *arguments):
 
 def probe(directory, tmp_path, width, dark):
     """Lays the page out in a frame, since windows have a least width, and returns what the probe found."""
-    (tmp_path / "probe.html").write_text((directory / "index.html").read_text().replace("</head>", PROBE, 1))
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", (directory / "index.html").read_text())
+    (tmp_path / "probe.html").write_text(text.replace("</head>", PROBE, 1))
     (tmp_path / "frame.html").write_text(FRAME % width)
     dom, console = chromium(tmp_path, tmp_path / "frame.html", "--window-size=1400,2000", "--dump-dom",
                             "--virtual-time-budget=20000", f"--blink-settings=preferredColorScheme={0 if dark else 1}")
@@ -367,6 +368,96 @@ def test_it_prints(run, tmp_path):
     _, console = chromium(tmp_path, run[0] / "index.html", f"--print-to-pdf={tmp_path}/page.pdf", "--no-pdf-header-footer")
     pages = len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "page.pdf").read_bytes()))
     assert console == [] and 4 <= pages <= 40
+
+
+# ---- a directory from elsewhere ----
+
+RESULT = {"study": "sampler", "title": "T", "command": "heatball study sampler --quick", "seed": "1", "version": "0",
+          "claims": [{"id": "one", "statement": "S.", "place": "4.4", "paper": "p", "ours": "o", "verdict": "holds",
+                      "why": "w", "figure": "picture", "table": "numbers"}],
+          "tables": [{"name": "numbers", "title": "T", "columns": ["a", "b"], "rows": [["1", "2"]], "note": ""}],
+          "figures": [{"name": "picture", "caption": "C."}]}
+ATTACK = '"><script>alert(1)</script>'
+DAMAGES = [(("tables", 0, "columns", 0), [[[]]]), (("tables", 0, "rows", 0), "text"), (("tables", 0, "rows"), {}),
+           (("tables", 0, "rows", 0, 1), 2), (("tables",), {"a": 1}), (("tables", 0), 3), (("study",), ATTACK),
+           (("claims", 0, "id"), ATTACK), (("tables", 0, "name"), ATTACK), (("figures", 0, "name"), ATTACK),
+           (("figures", 0, "name"), "../../secret"), (("figures", 0, "name"), ".hidden"), (("figures", 0, "name"), "a" * 500),
+           (("claims", 0, "figure"), "../x"), (("claims", 0, "verdict"), "\u001b[2J"), (("seed",), "1\u001b[2J"),
+           (("claims", 0, "table"), ["numbers"])]
+
+
+def foreign(directory, result=RESULT):
+    (directory / "sampler").mkdir(parents=True)
+    (directory / "sampler" / "sampler.json").write_text(json.dumps(result))
+    (directory / "sampler" / "picture.svg").write_text("<svg width='1' height='1'></svg>")
+    (directory.parent / "secret.svg").write_text("<svg><text>SECRET</text></svg>")
+    return directory
+
+
+def join(directory):
+    done = subprocess.run([COMMAND, "reproduce", "--join", "--quick", "--seed", "1", "-o", str(directory)],
+                          capture_output=True, text=True, timeout=20)
+    return done.returncode, done.stderr
+
+
+def test_a_foreign_directory_is_joined(tmp_path):
+    assert join(foreign(tmp_path / "a")) == (0, "")
+    page = parse(tmp_path / "a")
+    assert not page.wrong and page.pictures["picture"] and page.ids["claim-sampler-one"] == 1
+
+
+@pytest.mark.parametrize("where, value", DAMAGES, ids=["-".join(map(str, where)) + f"-{k}" for k, (where, _) in enumerate(DAMAGES)])
+def test_a_damaged_result_is_refused(tmp_path, where, value):
+    result = json.loads(json.dumps(RESULT))
+    part = result
+    for key in where[:-1]:
+        part = part[key]
+    part[where[-1]] = value
+    code, told = join(foreign(tmp_path / "a", result))
+    assert code == 2 and "sampler" in told and "\x1b" not in told, told
+    assert not (tmp_path / "a" / "index.html").exists()
+
+
+@pytest.mark.parametrize("entry", [("title",), ("command",), ("version",), ("claims", 0, "statement"), ("claims", 0, "place"),
+                                   ("claims", 0, "ours"), ("tables", 0, "title"), ("tables", 0, "columns", 0),
+                                   ("tables", 0, "rows", 0, 0), ("figures", 0, "caption")])
+def test_texts_are_escaped(tmp_path, entry):
+    result = json.loads(json.dumps(RESULT))
+    part = result
+    for key in entry[:-1]:
+        part = part[key]
+    part[entry[-1]] = ATTACK + " --quick"
+    assert join(foreign(tmp_path / "a", result)) == (0, "")
+    assert "<script" not in (tmp_path / "a" / "index.html").read_text()
+
+
+@pytest.mark.parametrize("what", ["directory", "link", "pipe", "script"])
+def test_a_picture_is_a_regular_file_without_a_script(tmp_path, what):
+    directory = foreign(tmp_path / "a")
+    picture = directory / "sampler" / "picture.svg"
+    picture.unlink()
+    if what == "directory":
+        picture.mkdir()
+    elif what == "link":
+        picture.symlink_to(tmp_path / "secret.svg")
+    elif what == "pipe":
+        os.mkfifo(picture)
+    else:
+        picture.write_text("<svg><SCRIPT>alert(1)</SCRIPT></svg>")
+    code, told = join(directory)
+    if what == "script":
+        assert code == 2 and "script" in told
+    else:
+        text = (directory / "index.html").read_text()
+        assert (code, told) == (0, "") and "SECRET" not in text and "This figure needs gnuplot" in text
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", "null"])
+def test_a_result_that_is_no_object_is_refused(tmp_path, text):
+    directory = foreign(tmp_path / "a")
+    (directory / "sampler" / "sampler.json").write_text(text)
+    code, told = join(directory)
+    assert code == 2 and "sampler.json" in told
 
 
 # ---- everything ----
