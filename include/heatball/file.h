@@ -42,7 +42,8 @@ HB_API hb_status hb_writer_npy_begin(hb_writer *writer, hb_dtype dtype, int n_ax
                                      const uint64_t *shape);
 
 /* A .npz file: float64 arrays by name, C order, which numpy.load reads. The values of an array are written at once and need
- * not live longer. Commit and abort free the handle, whatever they return; both accept NULL. */
+ * not live longer. A name is letters, digits, '_', '-' and '.', and is given once. After an array that failed, commit fails
+ * too and leaves no file. Commit and abort free the handle, whatever they return; both accept NULL. */
 typedef struct hb_npz hb_npz;
 HB_API hb_status hb_npz_create(hb_context *context, const char *path, hb_npz **out);
 HB_API hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,

@@ -8,8 +8,9 @@
  * Expressions: variables x1 .. xd (x, y, z are x1, x2, x3 for d <= 3), t, pi, named parameters,
  * numbers, + - * / ^ and parentheses, and the functions exp log sqrt sin cos tan asin acos atan sinh
  * cosh tanh abs sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term)
- * adds term for j = a .. b; both take whole numbers made of numbers, d, i, j, + - *. An index outside
- * 1 .. d is moved to the nearest end. Derivatives are taken exactly. docs/expressions.md. */
+ * adds term for j = a .. b; both take whole numbers made of numbers, d, i, j, + - *. An index
+ * computed from i or j that lies outside 1 .. d is moved to the nearest end; x[0] is an error.
+ * Derivatives are taken exactly. docs/expressions.md. */
 #ifndef HEATBALL_PROBLEM_H
 #define HEATBALL_PROBLEM_H
 
@@ -62,7 +63,9 @@ typedef enum hb_convention {
 typedef enum hb_drift_fact {
     HB_DRIFT_FACT_AUTONOMOUS = 1, /* f does not depend on t */
     HB_DRIFT_FACT_LINEAR = 2,     /* f = A(t) x + c(t) */
-    HB_DRIFT_FACT_GRADIENT = 4    /* f = -grad V, in more than one dimension */
+    HB_DRIFT_FACT_GRADIENT = 4,   /* f = -grad V, in more than one dimension */
+    HB_DRIFT_FACT_REENTRANT =
+        8 /* the callback may run on several threads at once; else one after the other */
 } hb_drift_fact;
 
 typedef struct hb_problem_settings {
@@ -85,7 +88,8 @@ typedef struct hb_problem_settings {
     int n_parameters;
     const char *const *parameter_names;
     const double *parameter_values;
-    double time;           /* end of the time span in which g is checked; NaN (default): 1 */
+    double time;           /* end of the time span in which g is checked and narrow pulses in t are
+                              found; NaN (default): 1 */
     const char *directory; /* where relative file names of `initial` start; NULL: here */
     int convention;        /* hb_convention; default HB_CONVENTION_UNSET */
     hb_noise_callback noise_callback; /* instead of noise */

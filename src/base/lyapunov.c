@@ -51,7 +51,7 @@ static hb_status solve(schur *s, double *R, double *C)
     return HB_OK;
 }
 
-static hb_status factor(schur *s, const double *A)
+static hb_status factor(schur *s, const double *A, double *rate)
 {
     const lapack_int n = (lapack_int)s->d;
     lapack_int sorted = 0;
@@ -63,6 +63,7 @@ static hb_status factor(schur *s, const double *A)
     size_t last = 0;
     for (size_t i = 1; i < s->d; i++)
         if (s->real[i] > s->real[last]) last = i;
+    *rate = -s->real[last];
     const double rounding = 16 * DBL_EPSILON * (double)s->d * hb_matrix_norm(s->d, A);
     char imaginary[40] = "";
     if (s->imaginary[last] != 0)
@@ -85,11 +86,11 @@ static void residual(schur *s, const double *A, const double *D, const double *C
 }
 
 static hb_status run(schur *s, const double *A, const double *D, double *C, double *R,
-                     double *change, double *error)
+                     double *change, double *error, double *rate)
 {
     const size_t n = s->d * s->d;
     double most = 0;
-    HB_TRY(factor(s, A));
+    HB_TRY(factor(s, A, rate));
     for (size_t i = 0; i < n; i++) R[i] = -2 * D[i];
     HB_TRY(solve(s, R, C));
     residual(s, A, D, C, R);
@@ -105,7 +106,7 @@ static hb_status run(schur *s, const double *A, const double *D, double *C, doub
 }
 
 hb_status hb_lyapunov(hb_context *context, size_t d, const double *A, const double *D, double *C,
-                      double *error)
+                      double *error, double *rate)
 {
     schur s = {.context = context, .d = d};
     double *R, *change; // (d, d)
@@ -113,7 +114,7 @@ hb_status hb_lyapunov(hb_context *context, size_t d, const double *A, const doub
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(s.T, d * d), HB_ARRAY(s.U, d * d),
                         HB_ARRAY(s.real, d), HB_ARRAY(s.imaginary, d), HB_ARRAY(s.work, d * d),
                         HB_ARRAY(s.more, d * d), HB_ARRAY(R, d * d), HB_ARRAY(change, d * d)));
-    const hb_status status = run(&s, A, D, C, R, change, error);
+    const hb_status status = run(&s, A, D, C, R, change, error, rate);
     hb_workspace_destroy(&work);
     return status;
 }

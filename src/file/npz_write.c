@@ -31,7 +31,8 @@ typedef struct npz_entry {
 struct hb_npz {
     hb_context *context;
     hb_writer *writer;
-    uint64_t place; /* bytes written */
+    uint64_t place;   /* bytes written */
+    hb_status status; /* of the first array that failed: then there is no file */
     int n, capacity;
     npz_entry *entries; // (capacity)
 };
@@ -157,8 +158,21 @@ static hb_status write_end(hb_npz *npz, uint64_t start)
 static hb_status check_array(hb_npz *npz, const char *name, int n_axes, const uint64_t *shape,
                              const double *values, uint64_t *count)
 {
-    HB_CHECK(npz->context, name && name[0] && strlen(name) + 5 <= NAME, HB_ERROR_ARGUMENT,
-             "the name of an array is missing or longer than %d letters", NAME - 5);
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    HB_CHECK(
+        npz->context,
+        name && name[0] && name[0] != '.' && strlen(name) + 5 <= NAME &&
+            strspn(name, letters) == strlen(name),
+        HB_ERROR_ARGUMENT,
+        "the name of an array is '%.60s'; it must be 1 to %d letters, digits, '_', '-' and '.', "
+        "and not begin with '.'",
+        name ? name : "", NAME - 5);
+    for (int k = 0; k < npz->n; k++)
+        HB_CHECK(npz->context,
+                 strncmp(npz->entries[k].name, name, strlen(name)) != 0 ||
+                     strcmp(npz->entries[k].name + strlen(name), ".npy") != 0,
+                 HB_ERROR_ARGUMENT, "the array %s is given twice", name);
     HB_CHECK(npz->context, n_axes >= 0 && n_axes <= 32 && (shape || n_axes == 0), HB_ERROR_ARGUMENT,
              "n_axes is %d; it must be 0 to 32", n_axes);
     *count = 1;
@@ -188,10 +202,9 @@ static hb_status next_entry(hb_npz *npz, npz_entry **out)
     return HB_OK;
 }
 
-hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
+static hb_status add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
                      const double *values)
 {
-    if (!npz) return HB_ERROR_ARGUMENT;
     char header[HB_NPY_HEADER];
     uint64_t count;
     npz_entry *entry;
@@ -210,6 +223,15 @@ hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *
     return body > 0 ? write_bytes(npz, body, values) : HB_OK;
 }
 
+hb_status hb_npz_add(hb_npz *npz, int n_axes, const char *name, const uint64_t *shape,
+                     const double *values)
+{
+    if (!npz) return HB_ERROR_ARGUMENT;
+    const hb_status status = add(npz, n_axes, name, shape, values);
+    if (npz->status == HB_OK) npz->status = status;
+    return status;
+}
+
 /* ---- the end ---- */
 
 static void release(hb_npz *npz)
@@ -223,7 +245,7 @@ hb_status hb_npz_commit(hb_npz *npz)
 {
     if (!npz) return HB_OK;
     const uint64_t start = npz->place;
-    hb_status status = HB_OK;
+    hb_status status = npz->status;
     for (int k = 0; k < npz->n && status == HB_OK; k++)
         status = write_central(npz, &npz->entries[k]);
     if (status == HB_OK) status = write_end(npz, start);

@@ -2,8 +2,8 @@
  *
  * For each cell of the coarsest mesh that has mass at the start or at the end, F is sampled at 3^d points and 33
  * times (17 in three dimensions; there are at least 256 steps in time). A cell is fine when interval arithmetic proves
- * that F leaves the hull of its samples by no more than SLACK/h, h the cell's length along the component (in three
- * dimensions, where cells are large, and a quarter of the hull's width); otherwise its halves, in space and time, are
+ * that F leaves the hull of its samples by no more than SLACK/h, h the cell's length along the component, and a quarter
+ * of the hull's width (a parabola leaves it by an eighth); otherwise its halves, in space and time, are
  * looked at, down to 2^DEPTH parts (of a drift that depends on time, first 2^TIME_DEPTH parts of the time), and a sample outside, or no proof, means that the mesh does not resolve the drift.
  * Cells that a jump cuts have errors of their own (grid_extrapolate.c) and are left out.
  *
@@ -19,14 +19,13 @@
 enum { DEPTH = 12, TIME_DEPTH = 6, TIMES = 5, HULL_TIMES = 33, MOST_LOOKS = 400000 };
 
 static const double SLACK = 0.05;
-static const double HULL_SHARE =
-    0.25; /* of the hull's width, allowed in addition for d = 3, and for stationary densities, whose outer cells are large */
-static const double MASS_DEPTH = 25; /* of ln u below its maximum, where cells are looked at */
+static const double HULL_SHARE = 0.25; /* of the hull's width */
+static const double MASS_DEPTH = 25;   /* of ln u below its maximum, where cells are looked at */
 
 typedef struct cell_check {
     hb_context *context;
     const hb_problem *problem;
-    int dim, looks, stationary;
+    int dim, looks;
     double slack[3];
     hb_interval hull[3];
     hb_interval *arguments; // (n_breaks)
@@ -76,6 +75,44 @@ static int jumps_here(const cell_check *c)
     return 0;
 }
 
+static hb_interval half_of(hb_interval whole, int upper)
+{
+    const double middle = 0.5 * (whole.low + whole.high);
+    return upper ? (hb_interval){middle, whole.high} : (hb_interval){whole.low, middle};
+}
+
+/* How far the ranges of F are outside the hull, in slacks, when the box is halved along an axis; of the worse half. */
+static hb_status excess(const cell_check *c, const hb_interval *box, int axis, double *worst)
+{
+    *worst = 0;
+    for (int upper = 0; upper < 2; upper++) {
+        hb_interval F[3], part[4];
+        double sum = 0;
+        for (int a = 0; a <= c->dim; a++) part[a] = a == axis ? half_of(box[a], upper) : box[a];
+        HB_TRY(hb_problem_ranges(c->context, c->problem, part, part[c->dim], F, c->arguments));
+        for (int a = 0; a < c->dim; a++)
+            sum +=
+                fmax(0, fmax(c->hull[a].low - F[a].low, F[a].high - c->hull[a].high)) / c->slack[a];
+        *worst = fmax(*worst, sum);
+    }
+    return HB_OK;
+}
+
+/* The axis whose halves are the nearest to a proof; a component that depends on one coordinate needs no other. */
+static hb_status choose_axis(const cell_check *c, const hb_interval *box, int depth, int *axis)
+{
+    double least = INFINITY, worst;
+    const int axes = c->dim + !hb_problem_is_autonomous(c->problem);
+    *axis = depth > DEPTH ? c->dim : depth % axes;
+    for (int k = 0; k < axes && depth <= DEPTH; k++) {
+        const int candidate = (depth + k) % axes;
+        HB_TRY(excess(c, box, candidate, &worst));
+        if (worst < least) *axis = candidate;
+        least = fmin(least, worst);
+    }
+    return HB_OK;
+}
+
 /* box: the cell and, last, the time. *bad becomes 1 when F is seen, or cannot be excluded, outside the hull. */
 static hb_status look_inside(cell_check *c, const hb_interval *box, int depth, int *bad)
 {
@@ -85,15 +122,10 @@ static hb_status look_inside(cell_check *c, const hb_interval *box, int depth, i
     HB_TRY(sample(c, box, TIMES, values));
     *bad |= depth == 0 || ++c->looks > MOST_LOOKS || !is_within(c, values);
     if (*bad) return HB_OK;
-    const int longest =
-        depth > DEPTH ? c->dim : depth % (c->dim + !hb_problem_is_autonomous(c->problem));
-    for (int half = 0; half < 2 && !*bad; half++) {
-        for (int a = 0; a <= c->dim; a++) part[a] = box[a];
-        const double middle = 0.5 * (box[longest].low + box[longest].high);
-        if (half == 0)
-            part[longest].high = middle;
-        else
-            part[longest].low = middle;
+    int axis;
+    HB_TRY(choose_axis(c, box, depth, &axis));
+    for (int upper = 0; upper < 2 && !*bad; upper++) {
+        for (int a = 0; a <= c->dim; a++) part[a] = a == axis ? half_of(box[a], upper) : box[a];
         HB_TRY(look_inside(c, part, depth - 1, bad));
     }
     return HB_OK;
@@ -117,8 +149,7 @@ static hb_status check_cell(cell_check *c, const hb_interval *box, int *bad)
     HB_TRY(sample(c, box, c->dim <= 2 ? HULL_TIMES : HULL_TIMES / 2 + 1, c->hull));
     for (int a = 0; a < c->dim; a++)
         c->slack[a] =
-            SLACK / (box[a].high - box[a].low) +
-            (c->dim == 3 || c->stationary ? HULL_SHARE * (c->hull[a].high - c->hull[a].low) : 0);
+            SLACK / (box[a].high - box[a].low) + HULL_SHARE * (c->hull[a].high - c->hull[a].low);
     return look_inside(c, box, DEPTH + (hb_problem_is_autonomous(c->problem) ? 0 : TIME_DEPTH),
                        bad);
 }
@@ -128,10 +159,7 @@ static hb_status check_cells(hb_grid *grid, const hb_mesh *mesh, const hb_proble
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
     if (!facts->is_formula) return HB_OK;
-    cell_check c = {.context = grid->context,
-                    .problem = problem,
-                    .dim = mesh->dim,
-                    .stationary = grid->stationary};
+    cell_check c = {.context = grid->context, .problem = problem, .dim = mesh->dim};
     void *memory;
     double top = -INFINITY;
     int bad = 0;

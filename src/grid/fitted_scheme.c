@@ -106,6 +106,11 @@ hb_crew *hb_scheme_crew(hb_scheme *s)
 
 /* ---- the coefficients ------------------------------------------------------------------------- */
 
+/* Of |z|: the stationary v would fall by that much from node to node. Where a drift such as -x^7 is faster the mesh carries what is left of
+ * the initial density inward more slowly, which the finer meshes show; exp(v_j - v_i) stays a number. On a line only: in the
+ * plane scaled rows serve (scheme_lines.c), and the limit makes ten times as many steps. */
+static const double STEEPEST = 300;
+
 void hb_bernoulli(double z, double *plain, double *mirrored)
 {
     const double small = z == 0 ? 1 : fabs(z) / expm1(fabs(z)), large = fabs(z) + small;
@@ -241,7 +246,8 @@ static hb_status coefficient_task(void *user, size_t index, int thread)
             const double below = 1 / (h * hb_mesh_cell(mesh, axis, (int)at.row));
             const double above = 1 / (h * hb_mesh_cell(mesh, axis, (int)at.row + 1));
             double plain, mirrored;
-            hb_bernoulli(0.5 * h * (F[axis] + F[d + (size_t)axis]), &plain, &mirrored);
+            const double z = 0.5 * h * (F[axis] + F[d + (size_t)axis]);
+            hb_bernoulli(d == 1 ? fmax(-STEEPEST, fmin(STEEPEST, z)) : z, &plain, &mirrored);
             s->gain_up[axis][at.node] = below * plain;
             s->gain_down[axis][at.node] = above * mirrored;
             s->drain[at.node] += below * mirrored;
@@ -273,7 +279,7 @@ static hb_status update_drift(hb_scheme *s, double tau)
 
 /* ---- creation --------------------------------------------------------------------------------- */
 
-enum { MOST_ARRAYS = 4 * 3 + 7 };
+enum { MOST_ARRAYS = 4 * 3 + 9 };
 
 static size_t scheme_arrays(hb_scheme *s, int tensor, hb_array arrays[MOST_ARRAYS])
 {
@@ -287,6 +293,8 @@ static size_t scheme_arrays(hb_scheme *s, int tensor, hb_array arrays[MOST_ARRAY
         HB_ARRAY_IF(line, s->line_pivot, size),
         HB_ARRAY_IF(!line && tensor, s->spread[0], size),
         HB_ARRAY_IF(!line && tensor, s->spread[1], size),
+        HB_ARRAY_IF(!line, s->scale, size),
+        HB_ARRAY_IF(!line, s->scaled, hb_scheme_blocks(mesh)),
         HB_ARRAY_IF(!line, s->parts, hb_scheme_blocks(mesh) * (HB_KRYLOV_MOST + 1))};
     size_t n = sizeof single / sizeof *single;
     memcpy(arrays, single, sizeof single);
@@ -440,6 +448,44 @@ static void keep_lines(const hb_scheme *s, const hb_block *block, const float *u
     s->kernels->to_lines(block->lines, n, lower, block->pad, s->lower[axis] + block->offset);
 }
 
+/* The weights of an axis at the rows of a block: those to the node above, and from `has` on to the one below. */
+typedef struct row_weights {
+    float *upper, *lower; // lower[i] is of row has + i
+    size_t has;
+} row_weights;
+
+static row_weights weights_of(const hb_scheme *s, const hb_scheme_scratch *own,
+                              const hb_block *block, int axis)
+{
+    const size_t shift = hb_mesh_stride(&s->mesh, axis);
+    if (axis == s->mesh.dim - 1) return (row_weights){own->block, own->lines, 1};
+    const int inside = axis > 0 || block->first == 0;
+    return (row_weights){s->upper[axis] + block->first,
+                         s->lower[axis] + block->first - (inside ? 0 : shift), inside ? shift : 0};
+}
+
+/* Divides the rows of a block by S (scheme_lines.c); 1 when one of them is above 1. */
+static int scale_rows(const hb_scheme *s, const hb_scheme_scratch *own, const hb_block *block)
+{
+    const size_t count = block->count;
+    float *scale = s->scale + block->first, *most = own->ratio;
+    memset(most, 0, count * sizeof *most);
+    memset(scale, 0, count * sizeof *scale);
+    for (int a = 0; a < s->mesh.dim; a++) {
+        const row_weights w = weights_of(s, own, block, a);
+        s->kernels->two_largest(w.has, w.upper, NULL, most, scale);
+        s->kernels->two_largest(count - w.has, w.upper + w.has, w.lower, most + w.has,
+                                scale + w.has);
+    }
+    if (!s->kernels->scales(count, (float)s->gamma, scale)) return 0;
+    for (int a = 0; a < s->mesh.dim; a++) {
+        const row_weights w = weights_of(s, own, block, a);
+        s->kernels->multiply(count, scale, w.upper);
+        s->kernels->multiply(count - w.has, scale + w.has, w.lower);
+    }
+    return 1;
+}
+
 /* The rates of a block: its own edges, and those from the row below it. */
 static hb_status rate_task(void *user, size_t index, int thread)
 {
@@ -450,10 +496,13 @@ static hb_status rate_task(void *user, size_t index, int thread)
     const hb_block block = hb_scheme_block(mesh, index);
     const size_t first = block.first, row = hb_mesh_stride(mesh, 0);
     const int last = mesh->dim - 1;
+    float *beyond = own->lines; /* weights that the next block keeps */
     double *rate = job->rate + first;
     const double *v = job->v + first;
     s->kernels->drained(block.count, s->drain + first, rate);
-    if (first > 0) s->kernels->lower_edges(row, row, v - row, s->gain_down[0] + first - row, rate);
+    if (first > 0)
+        s->kernels->lower_edges(row, row, v - row, s->gain_down[0] + first - row, rate,
+                                s->lower[0] + first - row);
     for (int a = 0; a < last; a++) {
         const size_t shift = hb_mesh_stride(mesh, a);
         s->kernels->edges(block.count - shift, shift, v, s->gain_up[a] + first,
@@ -463,12 +512,13 @@ static hb_status rate_task(void *user, size_t index, int thread)
     if (first + block.count < mesh->size) { /* to the next block, which adds the lower ones */
         const size_t top = block.count - row, at = first + top;
         s->kernels->edges(row, row, v + top, s->gain_up[0] + at, s->gain_down[0] + at, rate + top,
-                          own->down, s->upper[0] + at, s->lower[0] + at);
+                          own->down, s->upper[0] + at, beyond);
     }
     s->kernels->edges(block.count - 1, 1, v, s->gain_up[last] + first, s->gain_down[last] + first,
                       rate, own->down, own->block, own->lines);
     own->finite &= s->kernels->finish(block.count, own->down, rate);
     own->block[block.count - 1] = own->lines[block.count - 1] = 0;
+    s->scaled[index] = scale_rows(s, own, &block);
     keep_lines(s, &block, own->block, own->lines);
     return HB_OK;
 }

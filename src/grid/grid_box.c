@@ -1,7 +1,7 @@
 /* The box of a grid, from the problem alone.
  *
  * PARTICLES draws of the initial density move by dX = F dtau + sqrt(2) dW (Euler-Maruyama, the drift
- * tamed to F dtau/(1 + |F| dtau)). A second cloud has its noise and its initial width INFLATION times
+ * tamed to F dtau/(1 + |F| dtau), in steps that see narrow pulses in t). A second cloud has its noise and its initial width INFLATION times
  * larger. By large deviations (Freidlin and Wentzell) u ~ exp(-I) with an action I that both clouds share
  * up to the factor INFLATION^2: where the second cloud's farthest particles come, about e^-7.5 of its
  * maximum for 2000 of them over many steps, the density itself is down by 7.5 INFLATION^2 = 57 (d = 1),
@@ -18,13 +18,14 @@
 #include "base/memory.h"
 #include "grid/tensor_noise.h"
 #include "grid/tensor_scheme.h"
+#include "problem/time_cuts.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
 #include <math.h>
 #include <string.h>
 
-enum { PARTICLES = 2000, STEPS = 256, MOST_STEPS = 4096 };
+enum { PARTICLES = 2000, STEPS = 256, MOST_STEPS = 4096, PIECE_STEPS = 8 };
 
 static const double INFLATION[] = {2.75, 2.45, 2.1};       /* by dimension */
 static const double TENSOR_INFLATION[] = {2.75, 2.1, 1.9}; /* whose corners cost more */
@@ -41,6 +42,7 @@ typedef struct cloud {
     size_t d;
     const hb_grid_from *from; /* NULL: the initial density, at tau = 0 */
     int steps;
+    double *tau; // (steps + 1), of steps of different lengths; NULL: they are even
     double late; /* part of the way after which the far cloud counts */
     double tau_end;
     double *x;                                    // (PARTICLES, d)
@@ -92,16 +94,42 @@ static hb_status draw(cloud *c, int step)
                             c->normals);
 }
 
+static double begin_of(const cloud *c)
+{
+    return c->from ? c->from->tau : 0;
+}
+
+/* Where there are cuts: even steps, and PIECE_STEPS at least in each piece. Makes the tau of as many steps as there are. */
+static hb_status lay_steps(cloud *c)
+{
+    const hb_time_cuts *cuts = hb_problem_cuts(c->problem);
+    const double begin = begin_of(c), even = (c->tau_end - begin) / c->steps;
+    const size_t most = (size_t)c->steps + (size_t)(PIECE_STEPS + 1) * ((size_t)cuts->n + 1) + 1;
+    void *memory;
+    if (!(hb_cuts_after(cuts, begin, c->tau_end) < c->tau_end)) return HB_OK;
+    HB_TRY(hb_allocate(c->context, most, sizeof(double), &memory));
+    c->tau = memory;
+    c->tau[c->steps = 0] = begin;
+    for (double low = begin, high; low < c->tau_end; low = high) {
+        high = hb_cuts_after(cuts, low, c->tau_end);
+        const int steps = (int)fmax(ceil((high - low) / even), high < c->tau_end ? PIECE_STEPS : 1);
+        for (int k = 1; k <= steps; k++)
+            c->tau[++c->steps] = k < steps ? low + (high - low) * k / steps : high;
+    }
+    return HB_OK;
+}
+
 static hb_status move(cloud *c, int step, double inflation)
 {
-    const double begin = c->from ? c->from->tau : 0, dt = (c->tau_end - begin) / c->steps;
-    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, begin + step * dt, c->F, NULL,
-                            NULL, NULL));
+    const double even = (c->tau_end - begin_of(c)) / c->steps,
+                 tau = c->tau ? c->tau[step] : begin_of(c) + step * even,
+                 dt = c->tau ? c->tau[step + 1] - tau : even;
+    HB_TRY(hb_problem_drift(c->context, c->problem, PARTICLES, c->x, tau, c->F, NULL, NULL, NULL));
     HB_TRY(draw(c, step));
     const double kick = c->tensor ? 0 : inflation * sqrt(2 * dt);
     if (c->tensor)
-        HB_TRY(hb_tensor_kick(c->context, c->problem, PARTICLES, step * dt, inflation * sqrt(dt),
-                              c->normals, c->G, c->x));
+        HB_TRY(hb_tensor_kick(c->context, c->problem, PARTICLES, c->tau ? tau : step * even,
+                              inflation * sqrt(dt), c->normals, c->G, c->x));
     for (size_t i = 0; i < PARTICLES * c->d; i++)
         c->x[i] += c->F[i] * dt / (1 + fabs(c->F[i]) * dt) + kick * c->normals[i];
     return HB_OK;
@@ -176,7 +204,9 @@ static hb_status follow_inflated(cloud *c, double inflation, const double *width
         HB_TRY(status);
         for (size_t i = 0; i < PARTICLES * c->d; i++)
             c->most_drift = fmax(c->most_drift, fabs(c->F[i]));
-        if (step >= c->late * c->steps) observe(c);
+        const double done = c->tau ? c->tau[step] - begin_of(c) : step,
+                     whole = c->tau ? c->tau_end - begin_of(c) : c->steps;
+        if (done >= c->late * whole) observe(c);
     }
     return HB_OK;
 }
@@ -276,7 +306,9 @@ hb_status hb_grid_box_choose(hb_context *context, const hb_problem *problem,
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(c.x, n), HB_ARRAY(c.F, n),
                         HB_ARRAY(c.normals, PARTICLES * m), HB_ARRAY(c.jacobian, n * d),
                         HB_ARRAY(c.G, PARTICLES * d * m)));
-    const hb_status status = choose(&c, n_at, at, out);
+    hb_status status = lay_steps(&c);
+    if (status == HB_OK) status = choose(&c, n_at, at, out);
+    hb_release(context, c.tau);
     hb_workspace_destroy(&work);
     return status;
 }

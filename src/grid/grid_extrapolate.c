@@ -37,7 +37,10 @@ static const double BREEZE = 0.8, FAST_WIND = 2;
 static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
 static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
 static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
-static const double INTERPOLATION_GAIN = 32;            /* claimed of the 64 */
+static const double LARGE = 60, TAIL = 10;              /* find_slow */
+/* In three dimensions, whose meshes are coarse, of the first correction: what splines lose of it between nodes. */
+static const double BETWEEN = 0.02;
+static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
 static size_t same_node(const hb_mesh *fine, const hb_mesh *coarse, int ratio, size_t i)
@@ -119,13 +122,14 @@ static void doubt_factors(const hb_mesh *mesh, double *first, double *second, do
     }
 }
 
-/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh, times the factors of doubt. */
+/* |D|/15 and |dD/dx_a|/15 on the coarsest mesh, times the factors; v_error holds the first corrections. */
 static void difference_errors(const hb_mesh *mesh, const double *D, const double *factors,
                               double *v_error, double *slope)
 {
     const size_t d = (size_t)mesh->dim;
     for (size_t i = 0; i < mesh->size; i++) {
-        v_error[i] = factors[i] * fabs(D[i]) / 15;
+        const double least = mesh->dim == 3 ? BETWEEN * v_error[i] : 0; /* of the first */
+        v_error[i] = fmax(factors[i] * fabs(D[i]) / 15, least);
         for (int a = 0; a < mesh->dim; a++) {
             const size_t stride = hb_mesh_stride(mesh, a), n = (size_t)mesh->nodes[a];
             const size_t k = i / stride % n;
@@ -170,8 +174,8 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
     for (size_t i = 0; i < coarse->size; i++) {
         const double depth = top - v[same_node(fine, coarse, 4, i)];
         const double error = (TIME_FACTOR + depth) * grid->tolerance * (grid->strict < 1 ? 2 : 1);
-        const double deep =
-            depth > DEEP ? TIME_FACTOR * hb_stepper_tolerance(grid->tolerance, depth) : 0;
+        const double local = hb_stepper_tolerance(grid->tolerance, depth);
+        const double deep = depth > DEEP ? TIME_FACTOR * local : d > 1 ? local : 0;
         grid->v_error[level][i] += error + deep;
         for (size_t a = 0; a < d; a++)
             grid->slope_error[level][i * d + a] +=
@@ -182,15 +186,24 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
 /* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time, the tails of a
  * stationary density. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
  * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
- * into slow[size], infinite where the meshes do not converge at all. */
+ * into slow[size], infinite where the meshes do not converge at all. Elsewhere that is done where |a - b| is above
+ * MOST_APART and u is e^-TAIL of its maximum or less; there the series may fail even where its terms fall well, and
+ * |a - b|^2/LARGE is added. */
+static int asks_order(const hb_grid *grid)
+{
+    return grid->asks_order || grid->wind > FAST_WIND;
+}
+
 static void find_slow(const hb_grid *grid, const double *v, const double *middle,
                       const double *coarse, double *slow, double *before, double *scratch)
 {
     const hb_mesh *m = grid->mesh;
+    double top = -INFINITY;
     for (size_t i = 0; i < m[2].size; i++) {
         const double b = middle[same_node(&m[1], &m[2], 2, i)];
         slow[i] = fabs(v[same_node(&m[0], &m[2], 4, i)] - b);
         before[i] = fabs(b - coarse[i]);
+        top = fmax(top, coarse[i]);
     }
     for (int pass = 0; pass < 2; pass++) {
         spread_maximum(&m[2], 1, slow, scratch);
@@ -199,8 +212,11 @@ static void find_slow(const hb_grid *grid, const double *v, const double *middle
     for (size_t i = 0; i < m[2].size; i++) {
         const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
         const double sure = q > SECOND_ORDER ? fmin(q, MOST_RATIO) : 0.25;
-        slow[i] = first * (sure / (1 - sure) - 1.0 / 3);
-        if (q > MOST_RATIO && first > MOST_APART) slow[i] = INFINITY;
+        const int tail = coarse[i] < top - TAIL;
+        slow[i] = tail && !grid->stationary ? first * first / LARGE : 0;
+        if (asks_order(grid) || (tail && first > MOST_APART))
+            slow[i] += first * (sure / (1 - sure) - 1.0 / 3);
+        if (q > MOST_RATIO && first > MOST_APART && asks_order(grid)) slow[i] = INFINITY;
     }
 }
 
@@ -330,7 +346,7 @@ hb_status hb_grid_combine(hb_grid *grid, int level, double *middle, double *coar
     void *scratch, *slow = NULL; // (mesh[0].size), also holds (mesh[2].size, dim)
     HB_TRY(hb_allocate(grid->context, grid->mesh[0].size, sizeof(double), &scratch));
     hb_status status = HB_OK;
-    if (grid->asks_order || grid->wind > FAST_WIND)
+    if (asks_order(grid) || !(grid->flaws.jumps || grid->flaws.kinks))
         status = hb_allocate(grid->context, grid->mesh[2].size, sizeof(double), &slow);
     if (slow)
         find_slow(grid, grid->v[level], middle, coarse, slow, scratch,

@@ -8,12 +8,14 @@
 
 #include <heatball/grid.h>
 
-enum { HB_GRID_MESHES = 3, HB_GRID_MAX_LEVELS = 1001 };
+enum { HB_GRID_MESHES = 3, HB_GRID_RUNS = 4, HB_GRID_MAX_LEVELS = 1001 };
 
 struct hb_grid {
     hb_context *context;
     hb_grid_info info;
-    hb_mesh mesh[HB_GRID_MESHES]; /* h, 2h, 4h */
+    hb_mesh mesh
+        [HB_GRID_RUNS]; /* h, 2h, 4h; the last: 4h in a wider box, of size 0 when there is none */
+    int beyond_wall[3]; /* of that: its cells below the box */
     hb_layout_flaws flaws;
     int tensor;      /* the noise is a tensor */
     int noise_kinks; /* which has kinks */
@@ -25,6 +27,8 @@ struct hb_grid {
     double raised;   /* the same, of a tensor: the least depth where its chain was changed */
     int uneven;      /* the same: its chain's directions change with kinks */
     double beyond;   /* of a stationary density: the mass that may lie beyond the walls */
+    int grown;       /* how often the chosen box became larger */
+    int felt[3];     /* its walls that requested points feel, by axis: 1 the lower, 2 the upper */
     double lost;     /* of a box that was given: the part of the start's mass that is not in it */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */

@@ -8,7 +8,7 @@
  * the error stays even in h. Roots closer than CLOSE cells share a joint only when they are the same.
  *
  * Narrow features, one dimension. A cell is a cell of the coarsest mesh. It is divided when F, sampled at
- * SAMPLES points of it (and TIMES times), shows that its integral by the scheme's two Gauss points is off by
+ * SAMPLES points of it (and TIMES times, and cuts around narrow pulses), shows that its integral by the scheme's two Gauss points is off by
  * more than FINE, or that it bends by more than BEND over the cell: |F(mid) - (F(low) + F(high))/2| h, or by
  * more than BEND of F itself where the drift carries u over the cell, |F| h > 1, and diffusion does not. When
  * the samples are even but interval arithmetic allows F to leave their hull, the halves are looked at: a
@@ -21,6 +21,7 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
+#include "problem/time_cuts.h"
 
 #include <math.h>
 #include <string.h>
@@ -151,31 +152,31 @@ typedef struct leaves {
     layout *l;
     double *ends;  // (MOST_LEAVES): the upper end of each
     int *depth;    // (MOST_LEAVES)
-    double *x, *F; // (SAMPLES TIMES) each
+    double *x, *F; // (SAMPLES + 2, times) each
     double *tau;
+    double time[2 * TIMES]; /* at which F is looked at, and how many */
+    int times;
     int n, full;
 } leaves;
 
 /* 1: the samples say that the cell is too large. hull gets what they took. */
 static hb_status look(leaves *s, double low, double high, int *large, hb_interval *hull)
 {
-    const int times =
-        s->l->facts->autonomous && hb_problem_is_autonomous(s->l->problem) ? 1 : TIMES;
     static const double gauss[2] = {0.21132486540518711775, 0.78867513459481288225};
     const double h = high - low;
     enum { ROW = SAMPLES + 2 };
-    for (int i = 0; i < times; i++)
+    for (int i = 0; i < s->times; i++)
         for (int k = 0; k < ROW; k++) {
             const double part = k < SAMPLES ? (double)k / (SAMPLES - 1) : gauss[k - SAMPLES];
             /* the ends from within: they may be jumps */
             s->x[i * ROW + k] = low + h * fmin(fmax(part, 1e-9), 1 - 1e-9);
-            s->tau[i * ROW + k] = times > 1 ? s->l->tau_end * i / (times - 1) : 0;
+            s->tau[i * ROW + k] = s->time[i];
         }
-    HB_TRY(hb_problem_drift_each(s->l->context, s->l->problem, (size_t)(times * ROW), s->x, s->tau,
-                                 s->F, NULL, NULL, NULL));
+    HB_TRY(hb_problem_drift_each(s->l->context, s->l->problem, (size_t)(s->times * ROW), s->x,
+                                 s->tau, s->F, NULL, NULL, NULL));
     *large = 0;
     *hull = (hb_interval){INFINITY, -INFINITY};
-    for (int i = 0; i < times; i++) {
+    for (int i = 0; i < s->times; i++) {
         const double *F = s->F + i * ROW;
         double sum = 0; /* Simpson's rule */
         for (int k = 0; k < SAMPLES; k++) {
@@ -353,7 +354,7 @@ hb_status hb_grid_layout(hb_context *context, const hb_problem *problem, double 
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
     hb_workspace work;
-    const size_t samples = (SAMPLES + 2) * TIMES;
+    const size_t samples = (SAMPLES + 2) * 2 * TIMES;
     layout l = {.context = context,
                 .problem = problem,
                 .facts = facts,
@@ -363,6 +364,9 @@ hb_status hb_grid_layout(hb_context *context, const hb_problem *problem, double 
                 .high = high,
                 .flaws = flaws};
     leaves s = {.l = &l};
+    s.times =
+        hb_cuts_sample(hb_problem_cuts(problem), tau_end,
+                       facts->autonomous && hb_problem_is_autonomous(problem) ? 1 : TIMES, s.time);
     *flaws = (hb_layout_flaws){0};
     HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(l.box, (size_t)facts->n_breaks + 3),
                         HB_ARRAY(s.x, samples), HB_ARRAY(s.F, samples), HB_ARRAY(s.tau, samples),

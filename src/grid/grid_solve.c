@@ -23,6 +23,7 @@
 #include "problem/drift_facts.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
+#include "problem/time_cuts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,13 +39,22 @@ enum {
     ZOOM_STEPS = 48 /* where the drift is only seen from closer and closer */
 };
 
-static const double MEMORY_SHARE = 0.8; /* of the machine's memory that a grid may take */
+static const double BULK = 0.05;         /* of the largest u */
+static const double LEAST_MASS = 1e-280; /* of the largest u; below, numbers end */
+static const double START_PART = 0.03;   /* of (h/b)^2 */
+static const double MEMORY_SHARE = 0.8;  /* of the machine's memory that a grid may take */
 static const double BROKEN_TOLERANCE =
     1e-6;                              /* with breaks between nodes, whose errors are larger */
 static const double ZOOM_FINER = 1.25; /* cells, where tails keep their shape for long */
 static const double ZOOM_STEP = 0.025; /* of particles in coordinates that grow */
 static const double STRICT =
     1.0 / 3; /* of the tolerance, in coordinates that grow: many steps add up */
+/* An error by the walls at a requested point above which the box grows there, by dimension; by which part of its span, and
+ * how often. */
+static const double WALL_PART[] = {1e-5, 1e-2, 3e-2}, GROWTH = 0.15;
+enum { MOST_GROWN = 4 };
+static const double NARROW =
+    1e-3; /* the variance of a density in the place of a point, over noise^2 time */
 static const double WALL_DEPTH = -20; /* a note is given when v on the walls is above this */
 
 /* Of the inner box of a stationary density in the plane, which needs no time steps. */
@@ -78,6 +88,8 @@ typedef struct request {
     int stationary;
     size_t n_at;
     const double *at;
+    int grown; /* how often the box became larger; then it is */
+    double low[3], high[3];
     const hb_grid_from *from; /* NULL: the initial density */
     const hb_grid_zoom *zoom; /* the problem is one in its coordinates; NULL: as it is */
 } request;
@@ -93,6 +105,14 @@ static hb_status check_settings(const request *r, int dim)
              HB_ERROR_ARGUMENT,
              "keep_from is tau = %g; it must be at least 0 and below the end, %g", s->keep_from,
              r->tau_end);
+    HB_CHECK(
+        r->context,
+        isnan(s->keep_from) || r->stationary ||
+            !(hb_cuts_after(hb_problem_cuts(r->problem), s->keep_from, r->tau_end) < r->tau_end),
+        HB_ERROR_ARGUMENT,
+        "drift or noise have a narrow pulse in t, and a field that is kept from tau = %.6g on "
+        "does not follow it between its levels; take the method grid, or a smaller ball",
+        s->keep_from);
     HB_CHECK(r->context, s->n_keep < HB_GRID_MAX_LEVELS && (s->n_keep == 0 || s->keep),
              HB_ERROR_ARGUMENT, "keep has %zu values of tau; it must have at most %d", s->n_keep,
              HB_GRID_MAX_LEVELS - 1);
@@ -147,6 +167,8 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         HB_TRY(hb_grid_box_choose(r->context, r->problem, r->from, late, zoom ? ZOOM_STEP : 0,
                                   r->tau_end, r->n_at, r->at, box));
     for (int a = 0; a < dim; a++) {
+        if (r->grown) box->low[a] = r->low[a];
+        if (r->grown) box->high[a] = r->high[a];
         if (!isnan(r->settings.low[a])) box->low[a] = r->settings.low[a];
         if (!isnan(r->settings.high[a])) box->high[a] = r->settings.high[a];
         HB_CHECK(r->context, box->low[a] < box->high[a], HB_ERROR_ARGUMENT,
@@ -168,8 +190,9 @@ static hb_status choose_mesh(const request *r, int dim, hb_grid_box *box, int *c
         const int given = !isnan(r->settings.low[a]) || !isnan(r->settings.high[a]);
         if (!given) continue; /* the box holds it, or it is too far out */
         HB_CHECK(r->context, r->at[i] >= box->low[a] && r->at[i] <= box->high[a], HB_ERROR_ARGUMENT,
-                 "point %zu has coordinate %zu = %g outside the box [%g, %g]", i / (size_t)dim + 1,
-                 a + 1, r->at[i], box->low[a], box->high[a]);
+                 "point %zu has coordinate %zu = %g outside the box [%g, %g], whose boundaries "
+                 "reflect; give a larger box, or none",
+                 i / (size_t)dim + 1, a + 1, r->at[i], box->low[a], box->high[a]);
     }
     return HB_OK;
 }
@@ -289,10 +312,11 @@ static void set_info(hb_grid *grid, const double *v)
     grid->info.mass_error = fabs(expm1(hb_mesh_log_mass(mesh, v)));
     grid->info.boundary_log = wall - top;
     if (wall - top > WALL_DEPTH)
-        hb_note(grid->context,
-                "the density on the walls of the grid is e^%.1f of its maximum; a larger box would "
-                "hold more of it",
-                wall - top);
+        hb_note(
+            grid->context,
+            "the boundaries of the grid reflect, and the density there is e^%.1f of its maximum; "
+            "give a larger box, or none",
+            wall - top);
 }
 
 static int walls_are_given(const request *r)
@@ -303,10 +327,63 @@ static int walls_are_given(const request *r)
     return given;
 }
 
+/* Marks the walls in whose third of the box a point is where the walls are felt; all, if it is in none. */
+static void feel_walls(hb_grid *grid, const double *parts, const double *x)
+{
+    if (!(hb_grid_wall_part_at(grid, parts, x) > WALL_PART[grid->info.dim - 1])) return;
+    int near = 0;
+    for (int pass = 0; pass < 2 && !near; pass++)
+        for (int a = 0; a < grid->info.dim; a++) {
+            const double part =
+                (x[a] - grid->info.low[a]) / (grid->info.high[a] - grid->info.low[a]);
+            const int sides = pass ? 3 : (part < 1.0 / 3) + 2 * (part > 2.0 / 3);
+            grid->felt[a] |= sides;
+            near |= sides;
+        }
+}
+
+/* A part of the start that is narrower than the cells begins at their nodes: what is left of that in ln u is of the order
+ * (h/b)^2, b = sqrt(2 tau), which is the same on all meshes; errors of ln u were up to 0.4 of it, of scores 0.7. */
+static void doubt_start(const request *r, hb_grid *grid, int level)
+{
+    const hb_mesh *mesh = &grid->mesh[2];
+    const double b = sqrt(2 * grid->tau[level]);
+    double part = 0;
+    for (int a = 0; a < mesh->dim && !r->from; a++)
+        if (exp(-hb_problem_initial_most(r->problem, a)) < mesh->h[a])
+            part += START_PART * pow(mesh->h[a] / b, 2);
+    for (size_t i = 0; i < mesh->size && part > 0; i++) grid->v_error[level][i] += part;
+    for (size_t k = 0; k < mesh->size * (size_t)mesh->dim && part > 0; k++)
+        grid->slope_error[level][k] += part / b;
+}
+
+/* A stationary density carries the mean error of ln u everywhere, through its mass, also where the meshes agree by chance;
+ * the geometric mean over the bulk, since reported errors are bounds in places. u: (mesh[2].size), up to a factor. */
+static void doubt_mass(hb_grid *grid, const double *u)
+{
+    double sum = 0, mass = 0, *error = grid->v_error[0];
+    for (size_t i = 0; i < grid->mesh[2].size; i++) {
+        if (u[i] < BULK || !isfinite(error[i]) || !(error[i] > 0)) continue;
+        sum += u[i] * log(error[i]);
+        mass += u[i];
+    }
+    for (size_t i = 0; i < grid->mesh[2].size && mass > 0; i++)
+        error[i] = u[i] > LEAST_MASS ? error[i] + exp(sum / mass) : (double)INFINITY;
+}
+
+/* u from v, which it replaces; 1 where v is largest. */
+static void exponentials(size_t n, double *v)
+{
+    double top = -INFINITY;
+    for (size_t i = 0; i < n; i++) top = fmax(top, v[i]);
+    for (size_t i = 0; i < n; i++) v[i] = exp(v[i] - top);
+}
+
 static hb_status solve_all(const request *r, hb_grid *grid)
 {
     double *middle[HB_GRID_MAX_LEVELS] = {0}, *coarse[HB_GRID_MAX_LEVELS] = {0};
-    hb_start_plan plan;
+    double *wider[HB_GRID_MAX_LEVELS] = {0};
+    hb_start_plan plan = {0};
     hb_status status = allocate_answer(grid);
     if (status == HB_OK)
         status = allocate_levels(r->context, grid->n_levels, grid->mesh[1].size, middle);
@@ -321,7 +398,17 @@ static hb_status solve_all(const request *r, hb_grid *grid)
     if (status == HB_OK && plain) status = hb_grid_wind(grid, r->problem, coarse[0], &grid->wind);
     if (status == HB_OK && !r->stationary)
         status = hb_grid_check_cells(grid, r->problem, coarse[0]);
-    double *const *const out[HB_GRID_MESHES] = {grid->v, middle, coarse};
+    if (status == HB_OK && r->stationary)
+        status = allocate_levels(r->context, 1, grid->mesh[2].size, wider);
+    if (status == HB_OK && grid->mesh[HB_GRID_MESHES].size > 0)
+        status =
+            allocate_levels(r->context, grid->n_levels, grid->mesh[HB_GRID_MESHES].size, wider);
+    if (status == HB_OK && grid->info.unresolved && grid->info.dim > 1 &&
+        hb_problem_cuts(r->problem)->n > 0)
+        status = hb_fail(r->context, HB_ERROR_NUMERICAL,
+                         "the drift has a narrow pulse in t, and varies within the cells of the "
+                         "grid by more than their nodes show; take the method particles");
+    double *const *const out[HB_GRID_RUNS] = {grid->v, middle, coarse, wider};
     if (status == HB_OK)
         status = r->stationary ? hb_grid_stationary_meshes(grid, r->problem, out)
                                : hb_grid_run_meshes(grid, r->problem, &plan, out);
@@ -334,17 +421,29 @@ static hb_status solve_all(const request *r, hb_grid *grid)
                          : hb_grid_check_cells(grid, r->problem, coarse[k]);
         if (grid->info.unresolved) grid->doubtful_from = k;
     }
+    if (status == HB_OK && r->stationary) {
+        memcpy(wider[0], coarse[0], grid->mesh[2].size * sizeof(double));
+        exponentials(grid->mesh[2].size, wider[0]);
+    }
     for (int k = 0; k < grid->n_levels && status == HB_OK; k++) {
+        const int parts = grid->mesh[HB_GRID_MESHES].size > 0;
+        if (parts) hb_grid_wall_parts(grid, coarse[k], wider[k]);
         if (walled) height = fmax(height, hb_grid_wall_height(&grid->mesh[2], coarse[k]));
         status = grid->tensor ? hb_tensor_combine(grid, k, middle[k], coarse[k])
                  : walled     ? hb_grid_combine_walled(grid, k, height, middle[k], coarse[k])
                               : hb_grid_combine(grid, k, middle[k], coarse[k]);
         if (status == HB_OK) status = hb_grid_jump_errors(grid, r->problem, k);
+        if (status == HB_OK && !r->stationary && !r->zoom) doubt_start(r, grid, k);
+        if (status == HB_OK && parts) hb_grid_add_wall_parts(grid, k, wider[k]);
+        for (size_t i = 0; i < r->n_at && status == HB_OK && parts; i++)
+            feel_walls(grid, wider[k], r->at + i * (size_t)grid->info.dim);
     }
     grid->info.kept_from = grid->tau[0];
+    if (status == HB_OK && r->stationary) doubt_mass(grid, wider[0]);
     if (status == HB_OK && r->stationary) status = hb_grid_stationary_walls(grid);
     hb_release(r->context, middle[0]);
     hb_release(r->context, coarse[0]);
+    hb_release(r->context, wider[0]);
     return status;
 }
 
@@ -423,20 +522,21 @@ static hb_status build(const request *r, hb_grid *grid)
         list_levels(grid, &r->settings, r->tau_end, 0.5 * width * width);
     else
         set_levels(grid, r->settings.keep_from, r->tau_end, 0.5 * width * width);
+    if (!r->stationary && !grid->tensor && !walls_are_given(r)) hb_grid_widen(grid);
     HB_TRY(check_memory(r->context, grid, r->stationary));
     return solve_all(r, grid);
 }
 
-/* r is checked but for its settings. */
-static hb_status solve(request *r, hb_grid **out)
+static hb_status solve_in_box(const request *r, double deadline, hb_grid **out)
 {
     void *memory;
     HB_TRY(hb_allocate(r->context, 1, sizeof(hb_grid), &memory));
     hb_grid *grid = memset(memory, 0, sizeof(hb_grid));
     grid->context = r->context;
     grid->max_time = r->settings.max_time;
-    grid->deadline = grid->max_time > 0 ? hb_seconds() + grid->max_time : INFINITY;
+    grid->deadline = deadline;
     grid->stationary = r->stationary;
+    grid->grown = r->grown;
     grid->asks_order = r->stationary || r->zoom;
     grid->info.relaxation = NAN;
     const hb_status status = build(r, grid);
@@ -447,6 +547,53 @@ static hb_status solve(request *r, hb_grid **out)
     if (status != HB_OK) hb_grid_destroy(grid);
     *out = status == HB_OK ? grid : NULL;
     return status;
+}
+
+/* Of ln u at the requested points, each at most 1. */
+static double sum_errors(const request *r, const hb_grid *grid)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->n_at; i++) {
+        double error = 1;
+        hb_grid_evaluate(r->context, grid, 1, r->at + i * (size_t)grid->info.dim, grid->info.tau,
+                         NULL, &error, NULL, NULL);
+        sum += fmin(error, 1);
+    }
+    return sum;
+}
+
+/* The box for a next try; 0: the walls of this one are not felt. */
+static int grow_box(request *r, const hb_grid *grid)
+{
+    int any = 0;
+    for (int a = 0; a < grid->info.dim; a++) {
+        const double more = GROWTH * (grid->info.high[a] - grid->info.low[a]);
+        r->low[a] = grid->info.low[a] - (grid->felt[a] & 1 ? more : 0);
+        r->high[a] = grid->info.high[a] + (grid->felt[a] & 2 ? more : 0);
+        any |= grid->felt[a];
+    }
+    return any && r->grown++ < MOST_GROWN;
+}
+
+/* r is checked but for its settings. A box whose walls are felt at a requested point grows, as long as that helps. */
+static hb_status solve(request *r, hb_grid **out)
+{
+    const double limit = r->settings.max_time;
+    const double deadline = limit > 0 ? hb_seconds() + limit : INFINITY;
+    HB_TRY(solve_in_box(r, deadline, out));
+    while (grow_box(r, *out)) {
+        hb_grid *larger;
+        const hb_status status = solve_in_box(r, deadline, &larger);
+        const int helps = status == HB_OK && sum_errors(r, larger) < sum_errors(r, *out);
+        hb_grid_destroy(helps ? *out : larger);
+        if (helps) *out = larger;
+        if (helps) continue;
+        if (status != HB_ERROR_INTERRUPTED) break;
+        hb_grid_destroy(*out);
+        *out = NULL;
+        return status;
+    }
+    return HB_OK;
 }
 
 hb_status hb_grid_solve_within(hb_context *context, const hb_problem *problem,
@@ -463,6 +610,29 @@ hb_status hb_grid_solve_within(hb_context *context, const hb_problem *problem,
                  .from = from,
                  .zoom = zoom};
     return solve(&r, out);
+}
+
+/* A point under a noise that needs the tensor; a density that is narrow beside noise^2 time takes its place. */
+static hb_status refuse_point(const request *r)
+{
+    const int dim = hb_problem_dim(r->problem);
+    double D[9] = {0}, spread = 0; // (dim, dim)
+    const double *place = hb_problem_initial_place(r->problem);
+    if (place) HB_TRY(hb_problem_diffusion(r->context, r->problem, 1, place, 0, D, NULL));
+    for (int a = 0; a < dim; a++) spread += 2 * D[a * (dim + 1)] * r->tau_end / dim;
+    char advice[200];
+    snprintf(
+        advice, sizeof advice,
+        "give a narrow density instead, as gaussian(mean=..., var=%.1g), which is %g of noise^2 "
+        "time and widens the answer by as much",
+        NARROW * spread, NARROW);
+    return hb_fail(r->context, HB_ERROR_ARGUMENT,
+                   "the start is a point, which the grid takes where a change of coordinates makes "
+                   "the noise a number; %s",
+                   hb_problem_noise_kind(r->problem) == HB_NOISE_MATRIX
+                       ? "take the method particles, or walk where the drift is linear"
+                   : spread > 0 ? advice
+                                : "give a narrow density instead, as gaussian(mean=..., var=...)");
 }
 
 hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
@@ -495,12 +665,12 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(hb_problem_tau_of_t(context, problem, time, &r.tau_end));
     if (!hb_problem_initial_facts(problem)->point) return solve(&r, out);
     HB_TRY(check_settings(&r, dim));
-    HB_CHECK(context, !hb_tensor_is_needed(problem), HB_ERROR_ARGUMENT,
-             "the start is a point, which the grid takes where a change of coordinates makes the "
-             "noise a number; %s",
-             hb_problem_noise_kind(problem) == HB_NOISE_MATRIX
-                 ? "take the method particles, or walk where the drift is linear"
-                 : "give a narrow density instead, as gaussian(mean=..., var=1e-4)");
+    HB_CHECK(context, !(hb_cuts_after(hb_problem_cuts(problem), 0, r.tau_end) < r.tau_end),
+             HB_ERROR_NUMERICAL,
+             "the start is a point, and drift or noise have a narrow pulse in t, which a grid that "
+             "grows from a point does not follow; take the method particles%s",
+             hb_problem_is_linear(problem) ? " or walk" : "");
+    if (hb_tensor_is_needed(problem)) return refuse_point(&r);
     return hb_grid_solve_zoom(context, problem, &r.settings, r.n_at, at, r.tau_end, out);
 }
 

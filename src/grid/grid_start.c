@@ -31,9 +31,11 @@
 
 enum { WIDTH = 4, BATCH = 4096 };
 
-static const double MAX_RISE = 20;      /* of v from node to node of the coarsest mesh */
-static const double SHALLOW = 45;       /* below the top: where data must be resolved */
-static const double MAX_BEND = 4;       /* second difference of v */
+static const double MAX_RISE = 20;        /* of v from node to node of the coarsest mesh */
+static const double SHALLOW = 45;         /* below the top: where data must be resolved */
+static const double MAX_BEND = 4;         /* second difference of v */
+static const int PER_AXIS[] = {64, 8, 4}; /* points of a cell's average, by dimension */
+static const double HIDDEN = 0.4; /* standard deviations, in spacings, that nodes may pass over */
 static const double MASS_SLACK = 1e-3;  /* of smooth data that are taken as they are */
 static const double UNEVEN = 0.1;       /* halves of a part of an edge, against their sum */
 static const double NO_MASS = 1e-15;    /* of a part that is not looked at closer */
@@ -95,6 +97,15 @@ hb_status hb_grid_start_decide(hb_context *context, const hb_problem *problem,
     out->from = from;
     out->lost = NULL;
     out->rough = is_rough(coarsest, v) || hb_problem_initial_facts(problem)->broken;
+    for (int a = 0; a < coarsest->dim && !from; a++) {
+        const double sd = hb_problem_initial_narrowest(problem, a), h = coarsest->h[a];
+        out->rough |= sd < HIDDEN * h;
+        HB_CHECK(context, sd >= h / 4 / PER_AXIS[coarsest->dim - 1], HB_ERROR_NUMERICAL,
+                 "a grid cannot resolve the initial density: a part of it has the standard "
+                 "deviation %.3g along x%d, too narrow for the cells; give more points, or take "
+                 "the method walk or particles",
+                 sd, a + 1);
+    }
     HB_CHECK(context, !from || !out->rough, HB_ERROR_NUMERICAL,
              "a grid of %d points per axis cannot follow the density from a point on; give more "
              "points",
@@ -240,8 +251,7 @@ static hb_status cell_masses(hb_context *context, const hb_problem *problem, con
 static hb_status cell_averages(hb_context *context, const hb_problem *problem, const hb_mesh *mesh,
                                double *v)
 {
-    static const int per_axis[] = {64, 8, 4};
-    const int q = per_axis[mesh->dim - 1], d = mesh->dim;
+    const int q = PER_AXIS[mesh->dim - 1], d = mesh->dim;
     const size_t count = (size_t)(d == 1 ? q : d == 2 ? q * q : q * q * q);
     double x[64 * 3], values[64]; // (count, dim), (count)
     for (size_t i = 0; i < mesh->size; i++) {
@@ -338,11 +348,15 @@ hb_status hb_grid_start(hb_context *context, const hb_problem *problem, const hb
     }
     const double found = hb_mesh_log_mass(mesh, v);
     if (isnan(*log_mass)) {
-        HB_CHECK(
-            context, fabs(expm1(found)) <= (rough ? ROUGH_SLACK : MASS_SLACK), HB_ERROR_ARGUMENT,
-            "the box holds %.6g of the initial mass; it must hold all of it: give a larger box "
-            "or more points",
-            exp(found));
+        const int all = fabs(expm1(found)) <= (rough ? ROUGH_SLACK : MASS_SLACK);
+        HB_CHECK(context, all || !plan->lost, HB_ERROR_ARGUMENT,
+                 "the box holds %.6g of the initial mass; it must hold all of it: give a larger "
+                 "box or more points",
+                 exp(found));
+        HB_CHECK(context, all, HB_ERROR_NUMERICAL,
+                 "the nodes of the grid see %.6g of the initial mass, parts of which are narrower "
+                 "than its cells: give more points, or take the method walk or particles",
+                 exp(found));
         *log_mass = rough ? 0 : found;
         if (plan->lost) *plan->lost = fabs(expm1(found));
     }

@@ -3,16 +3,17 @@
  * The error of the fitted scheme is a series in (F h/2)^2 that ends at pi: near 1 the meshes 2h and 4h, which are part of
  * the answer, come out of it, and claims are doubled; above 2 the scheme is of first order, and the order is asked of the meshes
  * themselves (grid_extrapolate.c). F is taken at the nodes of the coarsest mesh where ln u is within DEPTH of its maximum,
- * h is that of the finest; of a drift that changes in time at TIMES moments.
+ * h is that of the finest; of a drift that changes in time at TIMES moments, and at the cuts around narrow pulses.
  * A number to reproduce: F = 100 on a mesh of 0.02 is 1. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/grid_kept.h"
+#include "problem/time_cuts.h"
 
 #include <math.h>
 
-enum { BLOCK = 512 };
-static const int TIMES[] = {257, 65, 17}; /* by dimension */
+enum { BLOCK = 512, MOST_TIMES = 257 };
+static const int TIMES[] = {MOST_TIMES, 65, 17}; /* by dimension */
 static const double DEPTH = 3;
 
 typedef struct gust {
@@ -39,7 +40,9 @@ hb_status hb_grid_wind(hb_grid *grid, const hb_problem *problem, const double *v
 {
     const hb_mesh *mesh = &grid->mesh[2];
     const size_t d = (size_t)mesh->dim;
-    const int times = hb_problem_is_autonomous(problem) ? 1 : TIMES[d - 1];
+    double tau[2 * MOST_TIMES];
+    const int times = hb_cuts_sample(hb_problem_cuts(problem), grid->info.tau,
+                                     hb_problem_is_autonomous(problem) ? 1 : TIMES[d - 1], tau);
     void *memory;
     double top = -INFINITY;
     HB_TRY(hb_allocate(grid->context, 1, sizeof(gust), &memory));
@@ -50,8 +53,7 @@ hb_status hb_grid_wind(hb_grid *grid, const hb_problem *problem, const double *v
     for (size_t i = 0; i <= mesh->size && status == HB_OK; i++) {
         if (i < mesh->size && v[i] > top - DEPTH) hb_mesh_point(mesh, i, g->x + d * g->n++);
         if (g->n < BLOCK && i < mesh->size) continue;
-        for (int t = 0; t < times && status == HB_OK && g->n > 0; t++)
-            status = look(g, times > 1 ? grid->info.tau * t / (times - 1) : 0);
+        for (int t = 0; t < times && status == HB_OK && g->n > 0; t++) status = look(g, tau[t]);
         g->n = 0;
     }
     *wind = fmax(*wind, g->most);

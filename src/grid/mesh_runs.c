@@ -7,6 +7,8 @@
  * All memory is taken before and given back after. Each run has a context of its own for its message; the one of the
  * finest mesh that failed is kept.
  *
+ * A fourth run has the mesh 4h in a wider box (wall_doubt.c). Where it alone fails the others go on without it.
+ *
  * Progress counts the sizes of the meshes, and is reported by the calling thread alone. */
 #include "grid/mesh_runs.h"
 #include "base/context.h"
@@ -38,7 +40,8 @@ typedef struct mesh_run {
 struct mesh_runs {
     hb_grid *grid;
     atomic_int stop;
-    mesh_run run[HB_GRID_MESHES];
+    mesh_run run[HB_GRID_RUNS];
+    int runs; /* 3, or 4 with a wider box */
 };
 
 /* Past the deadline the run fails with how far it came. */
@@ -62,8 +65,11 @@ static int report(void *user, double part)
     check_deadline(run);
     if (run->calls_back && !all->stop) {
         double done = 0;
-        for (int m = 0; m < HB_GRID_MESHES; m++) done += all->run[m].share * all->run[m].part;
-        run->status = hb_progress(&run->context, "Fokker-Planck grid", fmin(done, 1), 1);
+        for (int m = 0; m < all->runs; m++) done += all->run[m].share * all->run[m].part;
+        run->status =
+            hb_progress(&run->context,
+                        all->grid->grown ? "Fokker-Planck grid, larger box" : "Fokker-Planck grid",
+                        fmin(done, 1), 1);
         if (run->status != HB_OK) all->stop = 1;
     }
     return all->stop;
@@ -77,10 +83,11 @@ static hb_status prepare(mesh_runs *all, int m, const hb_problem *problem,
     const hb_mesh *mesh = &grid->mesh[m];
     hb_stepper_settings settings = {.tolerance = grid->strict * grid->tolerance,
                                     .tau_end = grid->tau[grid->n_levels - 1],
+                                    .cuts = hb_problem_cuts(problem),
                                     .report = report,
                                     .user = run};
     double sizes = 0;
-    for (int k = 0; k < HB_GRID_MESHES; k++) sizes += (double)grid->mesh[k].size;
+    for (int k = 0; k < all->runs; k++) sizes += (double)grid->mesh[k].size;
     if (grid->least_steps > 0) settings.longest = settings.tau_end / grid->least_steps;
     settings.graded = grid->listed; /* each level as if it were the end */
     run->all = all;
@@ -103,13 +110,13 @@ static hb_status run_task(void *user, size_t index, int thread)
     mesh_runs *all = user;
     int m = thread == 0 ? 0 : 1;
     (void)index; /* there are as many tasks as runs */
-    while (atomic_exchange(&all->run[m].taken, 1)) m = (m + 1) % HB_GRID_MESHES;
+    while (atomic_exchange(&all->run[m].taken, 1)) m = (m + 1) % all->runs;
     mesh_run *run = &all->run[m];
     run->calls_back = thread == 0;
     const hb_status status =
         hb_stepper_march(run->stepper, all->grid->n_levels, all->grid->tau, run->out);
     if (run->status == HB_OK) run->status = status;
-    if (status != HB_OK) all->stop = 1;
+    if (status != HB_OK && m < HB_GRID_MESHES) all->stop = 1;
     return HB_OK; /* kept in the run, so that the finest one's failure is told */
 }
 
@@ -117,8 +124,10 @@ static hb_status run_task(void *user, size_t index, int thread)
 static hb_status outcome(mesh_runs *all)
 {
     hb_status status = HB_OK;
-    for (int m = HB_GRID_MESHES - 1; m >= 0; m--) {
+    for (int m = all->runs - 1; m >= 0; m--) {
         const mesh_run *run = &all->run[m];
+        if (m == HB_GRID_MESHES && run->status != HB_OK) all->grid->mesh[m].size = 0;
+        if (m == HB_GRID_MESHES && !all->stop) continue;
         if (run->status == HB_OK) continue;
         if (status != HB_OK && run->status == HB_ERROR_INTERRUPTED &&
             (!run->calls_back || status == HB_ERROR_NUMERICAL))
@@ -129,9 +138,9 @@ static hb_status outcome(mesh_runs *all)
 }
 
 hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_start_plan *plan,
-                             double *const *const out[HB_GRID_MESHES])
+                             double *const *const out[HB_GRID_RUNS])
 {
-    mesh_runs all = {.grid = grid};
+    mesh_runs all = {.grid = grid, .runs = HB_GRID_MESHES + (grid->mesh[HB_GRID_MESHES].size > 0)};
     double log_mass = NAN;
     hb_status status = HB_OK;
     for (int m = 0; m < HB_GRID_MESHES && status == HB_OK; m++) {
@@ -139,12 +148,18 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
         status = hb_context_adopt(grid->context, &all.run[m].context,
                                   prepare(&all, m, problem, plan, &log_mass));
     }
+    if (status == HB_OK && all.runs > HB_GRID_MESHES) {
+        all.run[HB_GRID_MESHES].out = out[HB_GRID_MESHES];
+        const hb_status wider = prepare(&all, HB_GRID_MESHES, problem, plan, &log_mass);
+        if (wider != HB_OK) grid->mesh[HB_GRID_MESHES].size = 0; /* the drift may end there */
+        if (wider != HB_OK) all.runs = HB_GRID_MESHES;
+    }
     if (status == HB_OK && grid->mesh[0].dim < 3)
-        status = hb_parallel_for(grid->context, NULL, HB_GRID_MESHES, run_task, &all);
-    for (size_t m = 0; m < HB_GRID_MESHES && status == HB_OK && grid->mesh[0].dim == 3; m++)
-        status = run_task(&all, m, 0);
+        status = hb_parallel_for(grid->context, NULL, (size_t)all.runs, run_task, &all);
+    for (int m = 0; m < all.runs && status == HB_OK && grid->mesh[0].dim == 3; m++)
+        status = run_task(&all, (size_t)m, 0);
     if (status == HB_OK) status = outcome(&all);
-    for (int m = 0; m < HB_GRID_MESHES; m++) {
+    for (int m = 0; m < HB_GRID_RUNS; m++) {
         grid->info.steps += hb_stepper_steps(all.run[m].stepper);
         hb_stepper_destroy(all.run[m].stepper);
         hb_scheme_destroy(all.run[m].scheme);
@@ -156,7 +171,7 @@ hb_status hb_grid_run_meshes(hb_grid *grid, const hb_problem *problem, const hb_
 double hb_grid_run_bytes(const hb_grid *grid)
 {
     double bytes = 0;
-    for (int m = 0; m < HB_GRID_MESHES; m++)
+    for (int m = 0; m < HB_GRID_RUNS && grid->mesh[m].size > 0; m++)
         bytes += (double)grid->mesh[m].size * (double)sizeof(double) +
                  hb_scheme_bytes(&grid->mesh[m], grid->context->threads) +
                  hb_stepper_bytes(&grid->mesh[m]) +

@@ -42,6 +42,8 @@ struct hb_scheme {
     double *line_pivot; // (size) inverse pivots of I - gamma J
     /* d = 2, 3: the same, over the nodes; of the last axis in blocks (hb_block) */
     float *upper[3], *lower[3];
+    float *scale;               // (size) 1/S of the rows (scheme_lines.c)
+    int *scaled;                // (blocks) 0: all of a block are 1
     double *parts;              // (blocks, HB_KRYLOV_MOST + 1) of inner products
     double *spread[2];          // (size) scratch where noise is a tensor
     hb_scheme_scratch *scratch; // (threads)

@@ -21,6 +21,8 @@ enum {
 
 static const double STEEPEST = 700; /* of v_j - v_i: exp of it and of its negative are numbers */
 static const double LARGEST_RATE = HB_LARGEST_RATE;
+static const float LEAST_SCALED =
+    2; /* gamma times a row's weights along its second axis (scheme_lines.c) */
 static const double TINY = 1e-30, HUGE_WEIGHT = 1e30;
 
 /* ---- one line -------------------------------------------------------------------------------- */
@@ -134,19 +136,25 @@ static void edges(size_t count, size_t shift, const double *v, const double *gai
 }
 
 static void lower_edges(size_t count, size_t shift, const double *v, const double *gain_down,
-                        double *rate)
+                        double *rate, float *lower)
 {
     const size_t whole = count / LANES * LANES, rest = count - whole;
-    double from[LANES] = {0}, to[LANES] = {0}, low[LANES];
+    double from[LANES] = {0}, to[LANES] = {0}, gain[LANES] = {0}, low[LANES];
+    float l[LANES];
     for (size_t i = 0; i < whole; i += LANES) {
         const vd value = vd_div(vd_load(gain_down + i), growth(v + i, v + i + shift));
         vd_store(rate + i, vd_add(vd_load(rate + i), value));
+        vd_to_floats(lower + i, as_weight(value));
     }
     if (rest == 0) return;
     memcpy(from, v + whole, rest * sizeof *from);
     memcpy(to, v + whole + shift, rest * sizeof *to);
-    vd_store(low, growth(from, to));
-    for (size_t i = 0; i < rest; i++) rate[whole + i] += gain_down[whole + i] / low[i];
+    memcpy(gain, gain_down + whole, rest * sizeof *gain);
+    const vd value = vd_div(vd_load(gain), growth(from, to));
+    vd_store(low, value);
+    vd_to_floats(l, as_weight(value));
+    for (size_t i = 0; i < rest; i++) rate[whole + i] += low[i];
+    memcpy(lower + whole, l, rest * sizeof *l);
 }
 
 static int finish(size_t count, const double *restrict down, double *restrict rate)
@@ -252,6 +260,47 @@ static void narrow(size_t count, const double *restrict from, float *restrict to
     for (size_t i = 0; i < count; i++) to[i] = (float)from[i];
 }
 
+static void narrow_scaled(size_t count, const float *restrict scale, const double *restrict from,
+                          float *restrict to)
+{
+    for (size_t i = 0; i < count; i++) to[i] = (float)((double)scale[i] * from[i]);
+}
+
+/* ---- scales of rows -------------------------------------------------------------------------- */
+
+static void two_largest(size_t count, const float *restrict upper, const float *restrict lower,
+                        float *restrict most, float *restrict next)
+{
+    for (size_t i = 0; i < count; i++) {
+        const float w = lower ? upper[i] + lower[i] : upper[i];
+        const float less = w < most[i] ? w : most[i];
+        next[i] = less > next[i] ? less : next[i];
+        most[i] = w > most[i] ? w : most[i];
+    }
+}
+
+static int scales(size_t count, float gamma, float *scale)
+{
+    float least = 1;
+    for (size_t i = 0; i < count; i++) {
+        const float S = gamma * scale[i] * (1 / LEAST_SCALED);
+        scale[i] = S > 1 ? 1 / S : 1;
+        least = scale[i] < least ? scale[i] : least;
+    }
+    return least < 1;
+}
+
+static void multiply(size_t count, const float *restrict scale, float *restrict x)
+{
+    for (size_t i = 0; i < count; i++) x[i] *= scale[i];
+}
+
+static void damp(size_t count, const float *restrict scale, const float *restrict x,
+                 float *restrict out)
+{
+    for (size_t i = 0; i < count; i++) out[i] -= (1 - scale[i]) * x[i];
+}
+
 static void combine(size_t first, size_t count, int n, const double *factors, float *const *x,
                     double *out)
 {
@@ -339,6 +388,11 @@ const hb_scheme_kernels ISA_NAME(hb_scheme_kernels) = {.line_edges = line_edges,
                                                        .difference = difference,
                                                        .residual = residual,
                                                        .narrow = narrow,
+                                                       .narrow_scaled = narrow_scaled,
+                                                       .two_largest = two_largest,
+                                                       .scales = scales,
+                                                       .multiply = multiply,
+                                                       .damp = damp,
                                                        .combine = combine,
                                                        .to_lines = to_lines,
                                                        .from_lines = from_lines,

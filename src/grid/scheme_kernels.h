@@ -24,9 +24,9 @@ typedef struct hb_scheme_kernels {
      * down_i = lower, where down is not NULL), and both are kept. An edge that does not exist has gains 0. */
     void (*edges)(size_t count, size_t shift, const double *v, const double *gain_up,
                   const double *gain_down, double *rate, double *down, float *upper, float *lower);
-    /* Only the lower ones, added to rate[count], which is that of the nodes i + shift. */
+    /* Only the lower ones, added to rate[count], which is that of the nodes i + shift, and kept. */
     void (*lower_edges)(size_t count, size_t shift, const double *v, const double *gain_down,
-                        double *rate);
+                        double *rate, float *lower);
     /* rate = -drain; and at the end rate_{i+1} += down_i, and 1 if all rates are numbers that are not too large. */
     void (*drained)(size_t count, const double *drain, double *rate);
     int (*finish)(size_t count, const double *down, double *rate);
@@ -44,6 +44,14 @@ typedef struct hb_scheme_kernels {
     void (*difference)(size_t count, const float *x, const float *y, float *out);
     void (*residual)(size_t count, double gamma, const float *x, const double *product, float *out);
     void (*narrow)(size_t count, const double *from, float *to);
+    void (*narrow_scaled)(size_t count, const float *scale, const double *from, float *to);
+    /* most and next become the two largest of what they are and upper + lower (NULL: 0). */
+    void (*two_largest)(size_t count, const float *upper, const float *lower, float *most,
+                        float *next);
+    /* scale = 1/max(1, gamma scale/2); 1 when one is below 1. x = scale x; out -= (1 - scale) x. */
+    int (*scales)(size_t count, float gamma, float *scale);
+    void (*multiply)(size_t count, const float *scale, float *x);
+    void (*damp)(size_t count, const float *scale, const float *x, float *out);
     /* out = sum of factors_j x_j over j < n, for `count` entries from `first` on. */
     void (*combine)(size_t first, size_t count, int n, const double *factors, float *const *x,
                     double *out);

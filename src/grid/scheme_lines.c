@@ -8,6 +8,12 @@
  * Two solves instead of a product with J and two solves (the trick is Eisenstat's), and a change that is small when
  * the splitting is good is found without cancellation.
  *
+ * A node whose gamma J is large along two or three axes, in far corners of a box, would have the product of the
+ * weights where I - gamma J has their sum: GMRES would not see its residual, or not converge. Its row, in J and in b,
+ * is divided by S = max(1, gamma w/2), w the second largest of its weights by axis. In place of I above is then 1/S:
+ *     d = 2:  c^-1 (y - s - (1 - 1/S) s) - (y - s),       d = 3:  in the bracket of c^-1 - (1 - 1/S) s more.
+ * The rates make the weights, so that S takes the gamma of the solve that comes next. Tensors have S = 1.
+ *
  * An iteration is two passes. The first goes along axis 0, by columns of neighbouring nodes. All that follows stays
  * within a row of axis 0, and is one pass over blocks of rows, with the inner products of what comes out: their parts
  * are added in the order of the blocks. For the last axis, whose lines are contiguous, a block is transposed.
@@ -155,7 +161,10 @@ static hb_status begin_task(void *user, size_t index, int thread)
     const hb_scheme_scratch *own = &s->scratch[thread];
     const hb_block block = hb_scheme_block(&s->mesh, index);
     float *y = job->all->y[0] + block.first;
-    s->kernels->narrow(block.count, job->b + block.first, y);
+    if (s->scaled[index])
+        s->kernels->narrow_scaled(block.count, s->scale + block.first, job->b + block.first, y);
+    else
+        s->kernels->narrow(block.count, job->b + block.first, y);
     solve_last(s, own, &block, y);
     if (s->mesh.dim == 3) solve_middle(s, own, &block, y);
     s->kernels->products(block.first, block.count, job->all->weights, job->all->y[0], 1,
@@ -188,6 +197,7 @@ static hb_status change_task(void *user, size_t index, int thread)
     else
         s->kernels->couple(count, (size_t)s->mesh.nodes[2], (float)s->gamma, s->upper[1] + first,
                            s->lower[1] + first, y, x, m);
+    if (s->scaled[index]) s->kernels->damp(count, s->scale + first, x, m);
     solve_last(s, own, &block, m);
     if (flat && !job->product) {
         s->kernels->difference(count, y, x, out);

@@ -6,16 +6,24 @@
  * D jumps, since no derivative shows the jump. The largest h r/max D of all cells with mass on the finest mesh is
  * compared with that on the coarsest, four times as wide: 1/64, 1/4 and 1.
  *
+ * A dip narrower than all cells shows in none of these numbers. So interval arithmetic has to prove, in each coarse cell
+ * with mass or its halves down to 2^-DEPTH of it, that G leaves the hull of its values at the nodes of the finest mesh by no more
+ * than SLACK of its size; where it cannot, the mesh does not resolve the noise.
+ *
  * A number to reproduce: 1 + 0.3 sign(x) has h r of the size of the jump of D on all meshes. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "grid/tensor_doubt.h"
 #include "grid/tensor_scheme.h"
+#include "grid/wall_doubt.h"
 #include "problem/noise.h"
 
 #include <math.h>
 
+enum { PLACES = 5, DEPTH = 12 };
+
 static const double MASS_DEPTH = 25;
+static const double SLACK = 0.1;                          /* of the largest |G| in a cell */
 static const double JUMPS = 0.4, KINKS = 0.12;            /* ratios that tell */
 static const double LEAST_JUMP = 1e-3, LEAST_KINK = 1e-4; /* of h r that matter */
 
@@ -87,14 +95,100 @@ static hb_status mesh_rest(noise_check *c, int m, double t, double *out)
     return status;
 }
 
+/* ---- narrow features ---- */
+
+typedef struct hull_check {
+    const hb_problem *problem;
+    double t;
+    int dim;
+    size_t entries;                   /* of G */
+    hb_interval *hull, *range, *work; // (entries), (entries), (of the tape)
+} hull_check;
+
+static int leaves_hull(const hull_check *c)
+{
+    for (size_t k = 0; k < c->entries; k++) {
+        const hb_interval *h = c->hull + k, *r = c->range + k;
+        const double slack = SLACK * fmax(fabs(h->low), fabs(h->high)) + 1e-300;
+        if (!(r->low >= h->low - slack && r->high <= h->high + slack)) return 1;
+    }
+    return 0;
+}
+
+/* 1 when it is not proved that G stays near its values at nodes. */
+static int hides_something(hull_check *c, const hb_interval *box, int depth)
+{
+    hb_problem_noise_ranges(c->problem, box, c->t, c->work, c->range);
+    if (!leaves_hull(c)) return 0;
+    if (depth == 0) return 1;
+    hb_interval part[2][3];
+    for (int a = 0; a < c->dim; a++) part[0][a] = part[1][a] = box[a];
+    const int axis = depth % c->dim;
+    part[0][axis].high = part[1][axis].low = 0.5 * (box[axis].low + box[axis].high);
+    return hides_something(c, part[0], depth - 1) || hides_something(c, part[1], depth - 1);
+}
+
+/* The hull of G at the nodes of the finest mesh in the box; values: (PLACES^d, entries). */
+static hb_status find_hull(hb_context *context, hull_check *c, const hb_interval *box, double *x,
+                           double *values)
+{
+    const size_t d = (size_t)c->dim;
+    size_t n = 1;
+    for (size_t a = 0; a < d; a++) n *= PLACES;
+    for (size_t p = 0; p < n; p++)
+        for (size_t a = 0, rest = p; a < d; a++, rest /= PLACES)
+            x[p * d + a] =
+                box[a].low + (box[a].high - box[a].low) * (double)(rest % PLACES) / (PLACES - 1);
+    HB_TRY(hb_problem_noise_factor(context, c->problem, n, x, c->t, values));
+    for (size_t k = 0; k < c->entries; k++) {
+        c->hull[k] = (hb_interval){INFINITY, -INFINITY};
+        for (size_t p = 0; p < n; p++) {
+            c->hull[k].low = fmin(c->hull[k].low, values[p * c->entries + k]);
+            c->hull[k].high = fmax(c->hull[k].high, values[p * c->entries + k]);
+        }
+    }
+    return HB_OK;
+}
+
+static hb_status check_hulls(const noise_check *n, double t, int *hidden)
+{
+    const hb_mesh *mesh = &n->grid->mesh[2];
+    const size_t d = (size_t)mesh->dim,
+                 tape = hb_problem_noise_ranges(n->problem, NULL, t, NULL, NULL);
+    hull_check c = {.problem = n->problem, .t = t, .dim = mesh->dim};
+    double *x, *values;
+    hb_workspace work;
+    hb_status status = HB_OK;
+    if (tape == 0) return HB_OK;
+    c.entries = d * (size_t)hb_problem_noise_columns(n->problem);
+    HB_TRY(HB_WORKSPACE(n->grid->context, &work, HB_ARRAY(x, 125 * d),
+                        HB_ARRAY(values, 125 * c.entries), HB_ARRAY(c.hull, c.entries),
+                        HB_ARRAY(c.range, c.entries), HB_ARRAY(c.work, tape)));
+    for (size_t i = 0; i < mesh->size && status == HB_OK && !*hidden; i++) {
+        hb_interval box[3];
+        if (!has_mass(n, 2, i)) continue;
+        for (int a = mesh->dim - 1; a >= 0; a--) {
+            const int k = (int)hb_grid_place_along(mesh, a, i);
+            box[a] =
+                (hb_interval){hb_mesh_coordinate(mesh, a, k), hb_mesh_coordinate(mesh, a, k + 1)};
+        }
+        status = find_hull(n->grid->context, &c, box, x, values);
+        if (status == HB_OK) *hidden = hides_something(&c, box, DEPTH);
+    }
+    hb_workspace_destroy(&work);
+    return status;
+}
+
 hb_status hb_tensor_check_noise(hb_grid *grid, const hb_problem *problem, const double *v)
 {
     noise_check c = {.grid = grid, .problem = problem, .v = v, .top = -INFINITY};
     const int times = hb_problem_noise_is_constant(problem) ? 1 : 3;
     if (!grid->tensor || hb_problem_noise_kind(problem) != HB_NOISE_FIELD) return HB_OK;
+    for (size_t i = 0; i < grid->mesh[2].size; i++) c.top = fmax(c.top, v[i]);
+    for (int k = 0; k < times; k++)
+        HB_TRY(check_hulls(&c, grid->info.tau * k / 2, &grid->info.unresolved));
     for (int a = 0; a < grid->mesh[0].dim; a++)
         if (grid->mesh[0].axis[a].pieces > 1) return HB_OK; /* uneven cells: other laws */
-    for (size_t i = 0; i < grid->mesh[2].size; i++) c.top = fmax(c.top, v[i]);
     for (int k = 0; k < times; k++) {
         const double t = grid->info.tau * k / 2;
         double fine, coarse;

@@ -76,6 +76,9 @@ static int rate(double tau, N_Vector v, N_Vector out, void *user)
     hb_stepper *s = user;
     int finite = 0;
     if (report_progress(s, tau)) return -1;
+    double gamma = 0;
+    CVodeGetCurrentGamma(s->cvode, &gamma); /* of the solve that follows */
+    hb_scheme_set_gamma(s->scheme, gamma);
     s->status =
         hb_scheme_rate(s->scheme, tau, N_VGetArrayPointer(v), N_VGetArrayPointer(out), &finite);
     if (s->status != HB_OK) return -1;
@@ -199,15 +202,30 @@ static hb_status explain(const hb_stepper *s, int code)
                    tau, s->settings.tau_end, why, code, advice);
 }
 
+/* To the level, through the cuts on the way; the error control of CVODE sees what a step does not pass over. */
+static int advance(hb_stepper *s, double *tau, double level)
+{
+    const hb_time_cuts *cuts = s->settings.cuts;
+    const double end = s->settings.tau_end;
+    int code = CV_SUCCESS;
+    for (double next = *tau; next < level && code >= 0;) {
+        next = cuts ? hb_cuts_after(cuts, *tau, level) : level;
+        if (cuts) CVodeSetStopTime(s->cvode, hb_cuts_after(cuts, *tau, end));
+        code = CVode(s->cvode, next, s->v, tau, CV_NORMAL);
+        *tau = next;
+    }
+    return code;
+}
+
 hb_status hb_stepper_march(hb_stepper *s, int n_levels, const double *levels, double *const *out)
 {
+    double tau = s->settings.tau_start;
     for (int k = 0; k < n_levels; k++) {
-        double tau = levels[k];
         const double share = levels[k] / s->settings.tau_end;
         if (s->settings.graded && s->settings.longest > 0)
             CVodeSetMaxStep(s->cvode, share * s->settings.longest);
         if (levels[k] > s->settings.tau_start) {
-            const int code = CVode(s->cvode, levels[k], s->v, &tau, CV_NORMAL);
+            const int code = advance(s, &tau, levels[k]);
             if (code < 0) return explain(s, code);
         }
         memcpy(out[k], N_VGetArrayPointer(s->v), s->size * sizeof(double));

@@ -3,6 +3,7 @@
 #define HB_GRID_TIME_STEPPER_H
 
 #include "grid/fitted_scheme.h"
+#include "problem/time_cuts.h"
 
 typedef struct hb_stepper hb_stepper;
 
@@ -11,6 +12,7 @@ typedef struct hb_stepper_settings {
     double longest;   /* of all steps; 0: no limit */
     int graded;       /* 1: until a level is reached, steps are shorter in proportion to it */
     double tolerance; /* of v where v is largest; it grows with the depth below (docs/grid.md) */
+    const hb_time_cuts *cuts;               /* every one ends a step; NULL: there are none */
     int (*report)(void *user, double part); /* of the way that is done; non-zero: stop */
     void *user;
 } hb_stepper_settings;

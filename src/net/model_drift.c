@@ -88,7 +88,7 @@ hb_status hb_model_set_flow(hb_context *context, hb_model *model, const char *dr
     void *memory;
     hb_model_flow_destroy(model);
     hb_model_flow *flow = &model->flow;
-    HB_TRY(hb_problem_of_text(model->context, drift, &flow->drift));
+    HB_TRY(hb_problem_of_text(model->context, drift, model->info.dim, &flow->drift));
     HB_TRY(hb_model_check_drift(context, flow->drift, hb_problem_has_unit(flow->drift),
                                 model->info.dim));
     HB_TRY(hb_allocate(model->context, knots * 2 * columns, sizeof(double), &memory));

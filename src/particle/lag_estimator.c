@@ -12,6 +12,7 @@
 #include "particle/lag_parts.h"
 #include "problem/drift_facts.h"
 #include "problem/noise.h"
+#include "problem/time_cuts.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -450,6 +451,7 @@ hb_status hb_lag_estimator(hb_context *context, const hb_problem *problem, doubl
     task.end = T;
     HB_TRY(hb_lag_rates(&task, rates));
     task.reach = hb_problem_is_linear(problem) ? T : fmin(T, HB_LAG_REACH / rates[0]);
+    task.reach = fmin(task.reach, T - hb_cuts_before(hb_problem_cuts(problem), T)); /* no pulse */
     const hb_lag_horizon horizon = {.n_ends = 1,
                                     .end = {T},
                                     .step = fmin(FIRST_STEP * T, STEP / rates[1]),

@@ -1,6 +1,7 @@
 /* Which rules compete, and at which times trajectories are looked at (docs/particles.md).
  *
- *     linear drift        the whole lag tau: its frame is exact, nothing is left to correct
+ *     linear drift        the whole lag tau: its frame is exact, nothing is left to correct; half of it, a quarter, ... where
+ *                         rates differ so much that the frame loses its digits
  *     other drifts        fixed lags tau/2^k, k = 0 .. 6, and, where the drift is smooth, heat balls of lift 8 that
  *                         span 0.9, 0.45 and 0.225 of tau, each with a coarser rule in time beside it
  *     radius or lift set  the ball alone; radius r means that it spans r^2/(4 pi)
@@ -13,6 +14,7 @@
 #include "base/linear_algebra.h"
 #include "particle/particle_pilot.h"
 #include "problem/initial_average.h"
+#include "problem/time_cuts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@ static const int NODES[2][LAGS][2] = {{{12, 8}, {10, 7}, {9, 6}, {7, 5}, {6, 4},
                                       {{6, 4}, {5, 3}, {4, 3}, {4, 2}, {3, 2}, {3, 2}, {3, 2}}};
 static const int GIVEN_NODES[2] = {7, 4}; /* times are not where roots are */
 static const int BALL_NODES[2] = {11, 6}, NO_NODES[2] = {0, 0};
-static const double NARROW = 200; /* the initial density is so many kernels wide */
+static const double NARROW = 200;         /* the initial density is so many kernels wide */
+static const double MOST_ROUNDING = 1e-9; /* of a linear frame */
 static const double SPANS[] = {0.9, 0.45, 0.225};
 static const double SMOOTH_ORDER = 2, JUMP_ORDER = 0.5; /* of the steps, by what the drift does */
 
@@ -117,12 +120,19 @@ static hb_status halvings_needed(const hb_particle_task *task, int *out)
     return status;
 }
 
+/* The longest lag: rules in time must not reach back to a pulse, which none of their nodes may see. */
+static double reach_of(const hb_particle_task *task)
+{
+    return task->tau - hb_cuts_before(hb_problem_cuts(task->problem), task->tau);
+}
+
 static hb_status add_lags(const hb_particle_task *task, hb_particle_rules *out)
 {
     int last;
+    const double reach = reach_of(task);
     HB_TRY(halvings_needed(task, &last));
-    for (int k = 0; k <= last; k++)
-        HB_TRY(hb_rule_lag(task->context, ldexp(task->tau, -k), nodes_of(task->dim, k),
+    for (int k = 0; k < LAGS || ldexp(reach, -k) >= ldexp(task->tau, -last); k++)
+        HB_TRY(hb_rule_lag(task->context, ldexp(reach, -k), nodes_of(task->dim, k),
                            kind_of(task->dim), next_rule(out)));
     return HB_OK;
 }
@@ -133,7 +143,8 @@ static hb_status add_start(const hb_particle_task *task, hb_particle_rules *out)
 {
     const size_t d = task->dim;
     void *memory;
-    if (!hb_problem_initial_facts(task->problem)->smooth) return HB_OK;
+    if (!hb_problem_initial_facts(task->problem)->smooth || reach_of(task) < task->tau)
+        return HB_OK;
     HB_TRY(hb_allocate(task->context, 2 * d, sizeof(double), &memory));
     double *low = memory, *high = low + d, least = INFINITY;
     const hb_status status = hb_problem_initial_box(task->context, task->problem, low, high);
@@ -165,8 +176,11 @@ static hb_status add_balls(const hb_particle_task *task, const hb_sampling_setti
         task->context, task->order > JUMP_ORDER, HB_ERROR_ARGUMENT,
         "the drift jumps, and the kernel of a heat ball needs its derivatives; leave radius and "
         "lift out, or take the grid");
+    HB_CHECK(task->context, span < reach_of(task), HB_ERROR_ARGUMENT,
+             "radius is %g, and its heat ball spans a narrow pulse in t; it must be below %.3g",
+             settings->radius, sqrt(4 * M_PI * reach_of(task)));
     for (size_t k = 0; k < (span > 0 ? 1 : sizeof SPANS / sizeof *SPANS); k++) {
-        const double reach = span > 0 ? span : SPANS[k] * task->tau;
+        const double reach = span > 0 ? span : SPANS[k] * reach_of(task);
         HB_TRY(hb_rule_ball(task->context, dim, lift, reach, BALL_NODES, next_rule(out)));
     }
     return HB_OK;
@@ -176,12 +190,19 @@ static hb_status add_balls(const hb_particle_task *task, const hb_sampling_setti
 static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
 {
     const hb_given_paths *given = &task->given;
-    const size_t n = given->n_times - 1;
     const int linear = task->linear.A != NULL;
+    const double reach = reach_of(task);
+    size_t n = given->n_times - 1;
     void *memory;
+    while (n > 0 && task->tau - given->tau[given->n_times - 1 - n] > reach) n--;
+    HB_CHECK(
+        task->context, n > 0 || reach == task->tau, HB_ERROR_ARGUMENT,
+        "drift or noise have a narrow pulse in t, and the trajectories have no time between it "
+        "and the end; give them at a time within %.3g (in tau) of the end",
+        reach);
     HB_TRY(hb_allocate(task->context, n, sizeof(double), &memory));
     double *s = memory;
-    for (size_t k = 0; k < n; k++) s[k] = task->tau - given->tau[n - 1 - k];
+    for (size_t k = 0; k < n; k++) s[k] = task->tau - given->tau[given->n_times - 2 - k];
     hb_status status = HB_OK;
     size_t before = n;
     for (int k = 0; k < (linear ? 1 : LAGS) && status == HB_OK; k++) {
@@ -199,6 +220,18 @@ static hb_status add_given(const hb_particle_task *task, hb_particle_rules *out)
     return status;
 }
 
+static hb_status add_linear(const hb_particle_task *task, hb_particle_rules *out)
+{
+    double lag = task->tau;
+    void *work;
+    HB_TRY(hb_allocate(task->context, hb_kernel_work(task->dim), sizeof(double), &work));
+    for (int k = 0; k < MOST_HALVINGS; k++, lag /= 2)
+        if (hb_lag_rounding(task->dim, task->linear.A, lag, work) < MOST_ROUNDING) break;
+    hb_release(task->context, work);
+    HB_TRY(hb_rule_lag(task->context, lag, NO_NODES, HB_RULE_ROOT, next_rule(out)));
+    return add_start(task, out);
+}
+
 hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_settings *settings,
                          hb_particle_rules *out)
 {
@@ -207,8 +240,7 @@ hb_status hb_pilot_rules(const hb_particle_task *task, const hb_sampling_setting
     if (task->given.n_paths > 0) {
         HB_TRY(add_given(task, out));
     } else if (task->linear.A && !forced) {
-        HB_TRY(hb_rule_lag(task->context, task->tau, NO_NODES, HB_RULE_ROOT, next_rule(out)));
-        HB_TRY(add_start(task, out));
+        HB_TRY(add_linear(task, out));
     } else {
         if (!forced) HB_TRY(add_start(task, out));
         if (!forced) HB_TRY(add_lags(task, out));

@@ -92,12 +92,13 @@ static hb_status add_point(void *user, size_t i, int thread)
     return HB_OK;
 }
 
-/* What is claimed beside the spread, of so many trajectories. */
-static void know_errors(particles *p, double made)
+/* What is claimed beside the spread, of so many trajectories, at the points that are wanted. */
+static void know_errors(particles *p, double made, const unsigned char *wanted)
 {
     const double part = sqrt(p->task.asked / fmax(made, p->task.asked));
-    for (size_t k = 0; k < p->task.n * (1 + p->task.dim); k++)
-        p->known[k] = hypot(p->left[k], part * p->unseen[k]);
+    const size_t row = 1 + p->task.dim;
+    for (size_t k = 0; k < p->task.n * row; k++)
+        if (!wanted || wanted[k / row]) p->known[k] = hypot(p->left[k], part * p->unseen[k]);
 }
 
 /* Batches from trajectory `first` on. */
@@ -119,7 +120,7 @@ static hb_status round_of(void *self, uint64_t k, const unsigned char *wanted, d
 {
     particles *p = self;
     HB_TRY(add_batches(p, p->skipped + k * BATCHES * p->batch_size, wanted, tallies));
-    know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED);
+    know_errors(p, (double)((k + 1) * BATCHES * p->batch_size) - MOST_TRIED, wanted);
     return HB_OK;
 }
 
@@ -237,7 +238,9 @@ static hb_status choose(const hb_sampling_settings *settings, particles *p)
         for (size_t k = 0; k < 1 + task->dim && p->kernels[i].from_start; k++)
             p->left[i * (1 + task->dim) + k] =
                 p->kernels[i].rest * (k == 0 ? sqrt(2 * task->tau) : 1);
-    know_errors(p, task->asked);
+    for (size_t i = 0; i < task->n; i++)
+        hb_kernel_rounding(p->kernels + i, p->left + i * (1 + task->dim));
+    know_errors(p, task->asked, NULL);
     return HB_OK;
 }
 
@@ -349,6 +352,9 @@ static void write_note(const particles *p, char *out, size_t size)
             "; Heun steps of %.2g in tau, bias estimated at %.2g standard errors of %.0f "
             "trajectories",
             p->step, p->bias, p->task.samples);
+    if (isinf(p->left[0]))
+        snprintf(out + used, size - used,
+                 "; the drift changes within less than a step, so no error is given: try the grid");
 }
 
 static hb_status create(hb_context *context, const hb_problem *problem, double tau,
@@ -392,6 +398,7 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
                           .rounds = UINT64_MAX,
                           .log_scale = p->log_scale,
                           .known_error = p->known,
+                          .lasting_error = p->left,
                           .untimely = p->untimely,
                           .round = round_of,
                           .watch = watch_round,

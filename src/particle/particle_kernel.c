@@ -18,12 +18,15 @@
  * with the weight e^(2as) ds = dth; the gradient is that by -y, and grad G = -y/(2 th) Phi_d P. The limit
  * of its correction, -u grad div F - (A - aI)' grad u, holds the gradient itself: a small linear system.
  *
+ * Rounding: an error d of places moves eta by L^-1 d, one of eps in the entries of C by at most eps |L^-1| |C| |L^-1|' eta/2. After
+ * a short time the first counts, after a long one the second, where rates differ.
  * Must reproduce: F = 0, d = 1, lag T: q at x = x0 is (4 pi T)^(-1/2). */
 #include "particle/particle_kernel.h"
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -79,6 +82,26 @@ static int invert_factor(size_t d, double *C, double *log_det)
     return isfinite(*log_det);
 }
 
+/* The largest sum of a row of |W| |C| |W|', W a lower triangle. work: 2 d doubles. */
+static double condition(size_t d, const double *W, const double *C, double *work)
+{
+    double *sums = work, *images = work + d, most = 0; // |W|' 1, |C| |W|' 1
+    for (size_t j = 0; j < d; j++) {
+        sums[j] = 0;
+        for (size_t i = j; i < d; i++) sums[j] += fabs(W[i * d + j]);
+    }
+    for (size_t i = 0; i < d; i++) {
+        images[i] = 0;
+        for (size_t j = 0; j < d; j++) images[i] += fabs(C[i * d + j]) * sums[j];
+    }
+    for (size_t i = 0; i < d; i++) {
+        double sum = 0;
+        for (size_t j = 0; j <= i; j++) sum += fabs(W[i * d + j]) * images[j];
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
 /* The frame of one node at lag s; 0 when it leaves the range of double. */
 static int linear_node(const hb_particle_anchor *anchor, double s, double *work,
                        hb_particle_node *node)
@@ -94,7 +117,9 @@ static int linear_node(const hb_particle_anchor *anchor, double s, double *work,
         trace += anchor->A[i * d + i];
         if (!isfinite(node->centre[i]) || !isfinite(node->half[i])) return 0;
     }
+    memcpy(K, node->whiten, d * d * sizeof *K);
     if (!invert_factor(d, node->whiten, &log_det)) return 0;
+    node->rounding = 8 * DBL_EPSILON * condition(d, node->whiten, K, K + d * d);
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
             double sum = 0;
@@ -105,6 +130,15 @@ static int linear_node(const hb_particle_anchor *anchor, double s, double *work,
     node->log_norm = -0.5 * (double)d * log(2 * M_PI) - trace * s - log_det;
     node->reach2 = INFINITY;
     return 1;
+}
+
+double hb_lag_rounding(size_t dim, const double *A, double lag, double *work)
+{
+    double *C = work, *K = C + dim * dim, *E = K + dim * dim, log_det;
+    hb_linear_functions(dim, A, lag, E, K, C, E + dim * dim);
+    memcpy(K, C, dim * dim * sizeof *K);
+    if (!hb_all_finite(dim * dim, C) || !invert_factor(dim, C, &log_det)) return INFINITY;
+    return 8 * DBL_EPSILON * condition(dim, C, K, E);
 }
 
 /* (e^(c s) - 1)/c */
@@ -190,4 +224,30 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
     out->snapshots = snapshots;
     if (!*fits) hb_kernel_destroy(context, out);
     return status;
+}
+
+/* |eta| where the kernel counts most is known from log_scale. A kernel that is averaged over the initial density is narrower
+ * than that, which then says what an error of the place does: nothing to speak of. */
+void hb_kernel_rounding(const hb_particle_kernel *kernel, double *error)
+{
+    const size_t d = kernel->anchor.dim;
+    const hb_particle_node *node = kernel->nodes;
+    const double *x0 = kernel->anchor.x0;
+    double move = 0;
+    if (kernel->lift) { /* of the ball at its narrowest */
+        for (size_t j = 0; j < d; j++)
+            move += 4 * DBL_EPSILON * (fabs(x0[j]) + node->half[j]) / node->half[j];
+        error[0] += move;
+        for (size_t j = 0; j < d; j++) error[1 + j] += move / node->half[j];
+        return;
+    }
+    const double eta = sqrt((double)d) + sqrt(2 * fmax(node->log_norm - kernel->log_scale, 0));
+    for (size_t i = 0; i < d && !kernel->from_start; i++)
+        for (size_t j = 0; j <= i; j++)
+            move += fabs(node->whiten[i * d + j]) * 2 * DBL_EPSILON *
+                    (fabs(x0[j]) + fabs(node->centre[j]));
+    error[0] += (move + 0.5 * node->rounding * eta) * eta;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++)
+            error[1 + j] += fabs(node->lower[i * d + j]) * (move + node->rounding * eta);
 }

@@ -19,6 +19,7 @@ typedef struct hb_particle_node {
     int is_main;
     double weight[2]; /* in the rule, and in the coarser one */
     double lag, log_norm, reach2;
+    double rounding; /* of C, relative, and of what follows from it: that of |L^-1| |C| |L^-1|' */
     double growth, th, span, R2; /* of the ball: e^(as), its time, its span, R^2 */
     double *centre, *half;       // (d), (d)
     double *whiten, *lower;      // (d, d) each: L^-1, L^-1 e^(-As); fixed lag only
@@ -53,6 +54,11 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel);
 /* From pilot particles: reaches, so that what is left out is below 1e-14 of the largest
  * contribution, and log_scale, the logarithm of that contribution. */
 void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, double *work);
+
+/* The rounding of a node with the Jacobian A[d][d] at this lag, relative; infinite where it does not fit. work: hb_kernel_work. */
+double hb_lag_rounding(size_t dim, const double *A, double lag, double *work);
+/* Adds what rounding may leave in ln u and in the score to error[1 + d], of a tuned kernel. */
+void hb_kernel_rounding(const hb_particle_kernel *kernel, double *error);
 
 /* x = centre + sign L eta, of a fixed lag. */
 void hb_node_place(const hb_particle_node *node, size_t d, const double *eta, double sign,

@@ -19,6 +19,7 @@
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "particle/particle_unseen.h"
+#include "particle/step_reach.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 
@@ -27,10 +28,11 @@
 
 enum { FIRST_STEPS = 32, MOST_STEPS = 8192, MOST_CHECKED = 64, PILOT_DOUBLES = 1 << 22 };
 
-enum { START_DRAWS = 32 };
+enum { START_DRAWS = 32, LOOKS = 2048, MORE_LOOKS = 16 };
 
 static const double TOLERATED = 0.2;
 static const double SIGNIFICANT = 2.5, MOST_RULE_ERROR = 0.05;
+static const double HOPELESS = 16; /* times more steps than MOST_STEPS */
 static const double UNSEEN =
     0.05; /* bias of the step that is claimed where the pilot saw nothing */
 static const double DOUBTED = 1e12; /* factor on the merit of a rule whose error is in doubt */
@@ -442,10 +444,29 @@ static double overall(size_t n, const double *ratio)
     return fmax(sqrt(squares / (double)n), largest / 3);
 }
 
+/* What steps may jump over, at up to LOOKS places of the trajectories; 16 times as many once something was found. */
+static hb_status look_beyond(const hb_swarm *swarm, double step, double *hidden)
+{
+    const size_t n_times = swarm->plan.n_times;
+    for (size_t looks = LOOKS;; looks *= MORE_LOOKS) {
+        *hidden = 0;
+        for (size_t k = 0; k < n_times; k++) {
+            const hb_cell_list *list = swarm->lists[0] + k;
+            const size_t each = (looks + n_times - 1) / n_times;
+            double ratio;
+            HB_TRY(hb_step_reach(swarm->context, swarm->plan.problem, swarm->plan.times[k], step,
+                                 list->n, list->n / each + 1, list->x, &ratio));
+            *hidden = fmax(*hidden, ratio);
+        }
+        if (looks > LOOKS || swarm->plan.step >= swarm->plan.times[n_times - 1] / FIRST_STEPS)
+            return HB_OK;
+    }
+}
+
 /* Every stride-th point. */
 static hb_status check_step(const hb_particle_task *task, const hb_particle_rules *rules,
                             const hb_particle_kernel *kernels, double step, size_t stride,
-                            double *bias, double *known)
+                            double *bias, double *known, double *hidden)
 {
     const size_t d = task->dim, threads = (size_t)hb_context_threads(task->context);
     hb_swarm swarm;
@@ -453,10 +474,12 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
     HB_TRY(pilot_swarm(task, rules, step, 1, &swarm));
     step_check c = {.task = task, .kernels = kernels, .swarm = &swarm, .known = known};
     c.stride = stride;
+    hb_status status = look_beyond(&swarm, step, hidden);
     c.n = (task->n + c.stride - 1) / c.stride;
     c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 3 * HB_PILOT_BATCHES * (d + 1) +
               hb_pilot_start_work(d);
-    hb_status status = hb_allocate(task->context, threads * c.width + c.n, sizeof(double), &memory);
+    if (status == HB_OK)
+        status = hb_allocate(task->context, threads * c.width + c.n, sizeof(double), &memory);
     if (status == HB_OK) {
         c.work = memory;
         c.ratio = c.work + threads * c.width;
@@ -474,15 +497,18 @@ hb_status hb_pilot_step(const hb_particle_task *task, const hb_particle_rules *r
                         double *known)
 {
     const size_t stride = (task->n + MOST_CHECKED - 1) / MOST_CHECKED;
+    double hidden;
     for (double steps = FIRST_STEPS;;) {
         *step = task->tau / steps;
-        HB_TRY(check_step(task, rules, kernels, *step, stride, bias, known));
-        if (*bias <= TOLERATED || steps >= MOST_STEPS) break;
-        const double needed = ceil(0.5 * log2(*bias / TOLERATED));
+        HB_TRY(check_step(task, rules, kernels, *step, stride, bias, known, &hidden));
+        const int hopeless = hidden * hidden * steps > HOPELESS * MOST_STEPS;
+        if ((*bias <= TOLERATED && hidden <= 1) || steps >= MOST_STEPS || hopeless) break;
+        const double needed = ceil(fmax(0.5 * log2(*bias / TOLERATED), 2 * log2(hidden)));
         steps = fmin(MOST_STEPS, ldexp(steps, needed > 3 ? 3 : needed < 1 ? 1 : (int)needed));
     }
-    if (stride > 1) HB_TRY(check_step(task, rules, kernels, *step, 1, bias, known));
+    if (stride > 1) HB_TRY(check_step(task, rules, kernels, *step, 1, bias, known, &hidden));
     const double part = 3 / (pow(2, task->order) - 1); // D/(2^order - 1) is the bias, not D/3
-    for (size_t k = 0; k < task->n * (1 + task->dim); k++) known[k] *= part;
+    for (size_t k = 0; k < task->n * (1 + task->dim); k++)
+        known[k] = hidden > 1 ? INFINITY : part * known[k];
     return HB_OK;
 }

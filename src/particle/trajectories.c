@@ -24,6 +24,7 @@
 #include "base/memory.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
+#include "problem/time_cuts.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -347,10 +348,11 @@ static hb_status sweep(stepper *s, double longest, double target)
     return HB_OK;
 }
 
-/* All paths from `start` to `target` in an even number of steps; those that take too many are lost. */
-static hb_status advance(stepper *s, double start, double target)
+/* All paths from `start` to `target` in an even number of steps, that of a piece of the length `worth`; those that take too
+ * many are lost. */
+static hb_status advance(stepper *s, double start, double target, double worth)
 {
-    const double gap = target - start, pairs = ceil(gap / (2 * s->plan->step));
+    const double gap = target - start, pairs = ceil(worth / (2 * s->plan->step));
     const double longest = gap / (2 * pairs) * (1 + s->twins);
     for (int count = 0; count < MOST_SWEEPS; count++) {
         pack(s, target);
@@ -365,8 +367,15 @@ static hb_status advance(stepper *s, double start, double target)
 static hb_status run_heun(stepper *s, size_t stride, double *x, double *coarse)
 {
     const size_t size = s->n * s->d;
+    const hb_time_cuts *cuts = hb_problem_cuts(s->plan->problem);
     for (size_t k = 0; k < s->plan->n_times; k++) {
-        HB_TRY(advance(s, k ? s->plan->times[k - 1] : s->plan->begin, s->plan->times[k]));
+        const double end = s->plan->times[k];
+        double start = k ? s->plan->times[k - 1] : s->plan->begin, next;
+        do {
+            next = hb_cuts_after(cuts, start, end);
+            HB_TRY(advance(s, start, next, hb_cuts_worth(cuts, start, next)));
+            start = next;
+        } while (next < end);
         memcpy(x + k * stride * s->d, s->x[0], size * sizeof *x);
         if (coarse) memcpy(coarse + k * stride * s->d, s->x[1], size * sizeof *x);
     }

@@ -1,5 +1,5 @@
-/* Films: each frame is a figure, drawn by gnuplot as a PNG in a directory of its own beside the film, which is removed
- * afterwards; the pixels of all frames get one table of colours (film_colors.c) and become a .gif (film_gif.c) or a page
+/* Films: each frame is a figure, drawn by gnuplot as a PNG in a directory of its own for temporary files ($TMPDIR, else
+ * /tmp), which is removed afterwards; the pixels of all frames get one table of colours (film_colors.c) and become a .gif (film_gif.c) or a page
  * (film_html.c). The numbers of all frames are written first, so that they are safe when gnuplot is missing.
  *
  * A film takes about SECONDS, with frames of LEAST_DELAY to MOST_DELAY hundredths of a second: 20 frames have 30 each. */
@@ -209,9 +209,13 @@ static hb_status make_film(hb_context *context, size_t n, hb_figure **frames, co
                     .times = times,
                     .format = ends_in(path, ".gif") ? "frame" : "page"};
     HB_TRY(keep_numbers(context, n, frames, times, path));
-    snprintf(directory, sizeof directory, "%s.frames-XXXXXX", path);
-    HB_CHECK(context, mkdtemp(directory), HB_ERROR_PATH,
-             "a directory for the frames of %.200s cannot be made", path);
+    const char *temporary = getenv("TMPDIR");
+    snprintf(directory, sizeof directory, "%.4000s/heatball-frames-XXXXXX",
+             temporary && temporary[0] == '/' ? temporary : "/tmp");
+    HB_CHECK(
+        context, mkdtemp(directory), HB_ERROR_PATH,
+        "a directory for the frames of %.200s cannot be made: %.200s; TMPDIR names another one",
+        path, directory);
     hb_status status = make_pixels(&film, frames, directory);
     rmdir(directory);
     if (status == HB_OK) status = write_film(&film, title ? title : "", path);

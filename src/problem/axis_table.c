@@ -3,21 +3,31 @@
  * Knots y_k = k h: from one to the next, int dx/b = h is solved for the end by Newton's method, the integral by 16 nodes
  * of Gauss. Between knots x is the polynomial of degree 7 that has x, x' = b, x'' = b b', x''' = b (b'^2 + b b'') at both
  * ends. h is halved until the middle of every cell agrees with the integral to 1e-14; there are at most MOST_CELLS on
- * each side, and beyond them cells are made as they are needed. Interval arithmetic must prove that b stays near its samples within
+ * each side. Beyond them y(x) is on adaptive panels (panels.c) as far as x = FAR; farther out x is a straight line of
+ * the mean slope, where only tails of a start may be. Interval arithmetic must prove that b stays near its samples within
  * each cell: a spike between nodes is no noise for a table. The other way, y(x), is Newton's method on the table.
  * A number to reproduce: b = 1 + 0.3 sin x has the period 2 pi/sqrt(1 - 0.09) = 6.586566 in y. */
 #include "problem/axis_table.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/graph.h"
-#include "problem/range_tape.h"
+#include "problem/features.h"
+#include "problem/panels.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { GAUSS = 16, ORDER = 8, MOST_CELLS = 4096, NEWTON = 12, DEPTH = 12, HALVINGS = 6 };
 static const double FIRST_STEP = 1.0 / 16, REACH = 64, CLOSE = 1e-14;
+static const double FAR = 4096; /* in x, beyond the table */
+
+/* One side beyond the table: |y| grows there by int ds/b, s the distance from the end. */
+typedef struct far_side {
+    const hb_axis_table *table;
+    double from, sign, y;
+    double slope; /* dx/dy beyond the panels */
+    hb_panels *panels;
+} far_side;
 
 struct hb_axis_table {
     hb_context *context;
@@ -26,9 +36,11 @@ struct hb_axis_table {
     hb_program *program; // b, b', b''
     double nodes[GAUSS], weights[GAUSS];
     double center, h;
-    int cells;     /* on each side */
-    double *knots; // (2 cells + 1)
-    double *parts; // (2 cells, ORDER): polynomials in (y - y_k)/h
+    int cells;            /* on each side */
+    double *knots;        // (2 cells + 1)
+    double *parts;        // (2 cells, ORDER): polynomials in (y - y_k)/h
+    far_side far[2];      /* below, above */
+    hb_features features; /* of b */
 };
 
 /* ---- the noise ---- */
@@ -186,14 +198,45 @@ static hb_status fill(hb_axis_table *t, const proof *p, int *good, int *proved)
     return HB_OK;
 }
 
+static hb_status inverse_noise(void *user, size_t n, const double *s, double *out)
+{
+    const far_side *far = user;
+    double values[3];
+    for (size_t i = 0; i < n; i++) {
+        noise_at(far->table, far->from + far->sign * s[i], values);
+        out[i] = 1 / values[0];
+    }
+    return HB_OK;
+}
+
+/* A side without panels, of a noise that they do not resolve, is straight from the end of the table on. */
+static hb_status tabulate_far(hb_axis_table *t, far_side *far, double sign)
+{
+    *far = (far_side){.table = t, .sign = sign, .y = t->cells * t->h};
+    far->from = *knot(t, (int)sign * t->cells);
+    far->slope = fabs(far->from - t->center) / far->y;
+    if (hb_features_next(&t->features, sign > 0 ? far->from : far->from - FAR, t->h) <
+        (sign > 0 ? far->from + FAR : far->from))
+        return HB_OK; // narrower than the table proves
+    const hb_panels_settings settings = {
+        .function = inverse_noise, .user = far, .scale = 1, .name = "the noise", .variable = "x"};
+    const hb_status status = hb_panels_create(t->context, &settings, 0, FAR, &far->panels);
+    if (status == HB_OK) far->slope = FAR / hb_panels_total(far->panels);
+    return status == HB_ERROR_NUMERICAL || status == HB_ERROR_ARGUMENT ? HB_OK : status;
+}
+
 static hb_status tabulate(hb_axis_table *t, const proof *p, int *found)
 {
     int good = 0, proved = 1;
     t->h = FIRST_STEP;
-    for (int k = 0; k < HALVINGS && !good; k++, t->h /= 2) HB_TRY(fill(t, p, &good, &proved));
+    for (int k = 0; k < HALVINGS && !good; k++, t->h /= 2) {
+        HB_TRY(hb_progress(t->context, "noise", k, HALVINGS));
+        HB_TRY(fill(t, p, &good, &proved));
+    }
     t->h *= 2; // the one that was good
     *found = good && proved;
-    return HB_OK;
+    if (*found) HB_TRY(tabulate_far(t, t->far, -1));
+    return *found ? tabulate_far(t, t->far + 1, 1) : HB_OK;
 }
 
 static hb_status prove_and_tabulate(hb_axis_table *t, int *found)
@@ -207,7 +250,10 @@ static hb_status prove_and_tabulate(hb_axis_table *t, int *found)
         p.work = memory;
         const hb_interval all = range_of(&p, -INFINITY, INFINITY);
         *found = all.low > 0 && isfinite(all.high);
-        if (*found) status = tabulate(t, &p, found);
+        if (*found)
+            status = hb_features_find(t->context, t->graph, 1, &t->b, 1, NULL, (hb_interval){0, 0},
+                                      &t->features);
+        if (*found && status == HB_OK) status = tabulate(t, &p, found);
         hb_release(t->context, memory);
     }
     hb_range_tape_destroy(t->context, p.tape);
@@ -264,6 +310,8 @@ hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noi
 void hb_axis_table_destroy(hb_context *context, hb_axis_table *table)
 {
     if (!table) return;
+    for (int side = 0; side < 2; side++) hb_panels_destroy(context, table->far[side].panels);
+    hb_features_destroy(context, &table->features);
     hb_program_destroy(table->program);
     hb_graph_destroy(table->graph);
     hb_release(context, table->knots);
@@ -272,20 +320,29 @@ void hb_axis_table_destroy(hb_context *context, hb_axis_table *table)
 
 /* ---- there and back ---- */
 
-/* Beyond the table: steps from its end. */
-static double walk_on(const hb_axis_table *t, double y)
+static double far_x(const far_side *far, double y)
 {
-    const double side = y > 0 ? 1 : -1, end = t->cells * t->h;
-    double x = *knot(t, y > 0 ? t->cells : -t->cells), rest = fabs(y) - end;
-    if (!(rest < 1e4 * REACH)) return isnan(y) ? NAN : side * INFINITY;
-    for (; rest > t->h; rest -= t->h) x = step_from(t, x, side * t->h);
-    return rest > 0 ? step_from(t, x, side * rest) : x;
+    double s = 0, rest = fabs(y) - far->y;
+    const double end = far->panels ? hb_panels_total(far->panels) : 0;
+    if (rest < end && hb_panels_inverse(far->table->context, far->panels, rest, &s) != HB_OK)
+        return NAN;
+    if (rest >= end) s = (far->panels ? FAR : 0) + (rest - end) * far->slope;
+    return far->from + far->sign * s;
+}
+
+static double far_y(const far_side *far, double x)
+{
+    const double s = fabs(x - far->from), end = far->panels ? FAR : 0;
+    double y = far->panels ? hb_panels_total(far->panels) + (s - end) / far->slope : s / far->slope;
+    if (s < end && hb_panels_integral(far->table->context, far->panels, s, &y) != HB_OK) return NAN;
+    return far->sign * (far->y + y);
 }
 
 double hb_axis_table_x(const hb_axis_table *t, double y)
 {
     const double place = y / t->h + t->cells;
-    if (!(place >= 0 && place < 2.0 * t->cells)) return walk_on(t, y);
+    if (isnan(y) || isinf(y)) return y;
+    if (!(place >= 0 && place < 2.0 * t->cells)) return far_x(t->far + (y > 0), y);
     const int k = (int)place;
     return polynomial(t->parts + (size_t)k * ORDER, place - k);
 }
@@ -294,6 +351,8 @@ double hb_axis_table_y(const hb_axis_table *t, double x)
 {
     int low = -t->cells, high = t->cells;
     if (isnan(x) || isinf(x)) return x;
+    if (x < *knot(t, low)) return far_y(t->far, x);
+    if (x > *knot(t, high)) return far_y(t->far + 1, x);
     while (high - low > 1) { // the knots rise
         const int middle = low + (high - low) / 2;
         if (*knot(t, middle) <= x)
@@ -310,6 +369,12 @@ double hb_axis_table_y(const hb_axis_table *t, double x)
         if (!(fabs(move) > 1e-15 * (1 + fabs(y)))) break;
     }
     return y;
+}
+
+int hb_axis_table_reaches(const hb_axis_table *t, double x)
+{
+    return x >= t->far[0].from - (t->far[0].panels ? FAR : 0) &&
+           x <= t->far[1].from + (t->far[1].panels ? FAR : 0);
 }
 
 void hb_axis_table_noise(const hb_axis_table *t, double x, double *b, double *slope)

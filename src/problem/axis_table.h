@@ -14,6 +14,8 @@ void hb_axis_table_destroy(hb_context *context, hb_axis_table *table);
 
 double hb_axis_table_x(const hb_axis_table *table, double y);
 double hb_axis_table_y(const hb_axis_table *table, double x);
+/* 1: x(y) is the integral of the noise at x; 0: it is a straight line there. */
+int hb_axis_table_reaches(const hb_axis_table *table, double x);
 /* b(x), normalised, and its slope. */
 void hb_axis_table_noise(const hb_axis_table *table, double x, double *b, double *slope);
 double hb_axis_table_bend(const hb_axis_table *table, double x); /* its second derivative */

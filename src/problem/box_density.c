@@ -3,6 +3,7 @@
  * Where. A cube around the origin doubles until the log-density l on its faces is DROP below its peak;
  * when that does not happen within 2^24 the density does not normalise. Then the box shrinks to the
  * lattice points within DROP of the peak, again and again, so that narrow peaks are found as well.
+ * d = 1: features of the drift (features.c), inside and outside of that box, belong to it when they reach that far.
  * How much. d = 1: exp(l - peak) on adaptive panels. d = 2, 3: the midpoint rule, which converges
  * faster than any power for a smooth function that vanishes at the faces (L. N. Trefethen, J. A. C.
  * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12.
@@ -20,9 +21,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ATTEMPTS = 10000 };
+enum { MAX_ATTEMPTS = 10000, MOST_PROBES = 2048 };
 
 static const double DROP = 40, MARGIN = 0.1, FARTHEST = 0x1p24;
+static const double NARROW = 1.0 / 32; /* cells of features against the box */
 
 /* By dimension: lattice points of the search, first and last points of the sum, cells of the draws. */
 static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
@@ -113,10 +115,76 @@ static hb_status grow(hb_context *context, hb_box_density *box, double *l)
                    box->what, DROP, FARTHEST);
 }
 
-/* The box of the lattice points within DROP of the peak and one step around; *shrunk: was it much? */
-static void tighten(hb_box_density *box, int d, int m, const double *l, int *shrunk)
+/* What features hold, of which the lattice may see nothing: their largest l, up to 2, and the hull of those near it. */
+typedef struct probe {
+    double peak, low, high;
+} probe;
+
+/* l at a border and at the middle of the cell after it. A drift that is not finite outside of the box ends there. */
+static hb_status probe_cell(hb_context *context, const hb_box_density *box, int k, double *l)
 {
-    const double least = largest(lattice_size(d, m), l) - DROP;
+    const double *border = box->features.borders + k;
+    const double x[2] = {border[0], 0.5 * (border[0] + border[1])};
+    l[0] = l[1] = -INFINITY;
+    if (!(fabs(x[0]) < FARTHEST && fabs(x[1]) < FARTHEST)) return HB_OK;
+    const hb_status status = evaluate(context, box, 2, x, l);
+    if (status == HB_OK || status == HB_ERROR_INTERRUPTED || status == HB_ERROR_MEMORY)
+        return status;
+    if (x[0] >= box->low[0] && x[1] <= box->high[0]) return status;
+    l[0] = l[1] = -INFINITY;
+    return HB_OK;
+}
+
+/* From probe k, where l is above `least`, to where it is not, by steps that grow. */
+static hb_status leave(hb_context *context, const hb_box_density *box, int k, double side,
+                       double least, double *end)
+{
+    const double *border = box->features.borders + k / 2;
+    double step = 0.5 * side * (border[1] - border[0]), l = INFINITY;
+    *end = border[0] + (k % 2) * fabs(step);
+    for (; l >= least && fabs(*end) < FARTHEST; step *= 1.5) {
+        *end += step;
+        HB_TRY(evaluate(context, box, 1, end, &l));
+    }
+    return HB_OK;
+}
+
+/* In the box only narrow cells are looked at, since the lattice sees the others; outside only where l rises again. */
+static hb_status probe_features(hb_context *context, const hb_box_density *box, double lattice_peak,
+                                probe *out)
+{
+    const hb_features *features = &box->features;
+    const double low = box->low[0], high = box->high[0], narrow = NARROW * (high - low);
+    const int n = features->n < MOST_PROBES ? features->n : 0;
+    double l[2 * MOST_PROBES];
+    *out = (probe){-INFINITY, INFINITY, -INFINITY};
+    for (int k = 0; k < n; k++) {
+        const double a = features->borders[k], b = features->borders[k + 1];
+        l[2 * k] = l[2 * k + 1] = -INFINITY;
+        if (a >= low && b <= high ? b - a > narrow : a > box->reach.high || b < box->reach.low)
+            continue;
+        HB_TRY(probe_cell(context, box, k, l + 2 * k));
+        out->peak = fmax(out->peak, fmax(l[2 * k], l[2 * k + 1]));
+    }
+    const double least = fmax(out->peak, lattice_peak) - DROP;
+    int first = 2 * n, last = -1;
+    for (int k = 0; k < 2 * n; k++) {
+        if (!(l[k] >= least)) continue;
+        first = k < first ? k : first;
+        last = k;
+    }
+    if (last < 0) return HB_OK;
+    HB_TRY(leave(context, box, first, -1, least, &out->low));
+    return leave(context, box, last, 1, least, &out->high);
+}
+
+/* The box of the lattice points within DROP of the peak and one step around, and of the features; *shrunk: was it
+ * much? */
+static void tighten(hb_box_density *box, int d, int m, const double *l, const probe *features,
+                    int *shrunk)
+{
+    const double least = fmax(largest(lattice_size(d, m), l), features->peak) - DROP;
+    const double before = box->high[0] - box->low[0];
     int first[3] = {m, m, m}, last[3] = {-1, -1, -1};
     for (size_t i = 0; i < lattice_size(d, m); i++) {
         if (l[i] < least) continue;
@@ -132,10 +200,14 @@ static void tighten(hb_box_density *box, int d, int m, const double *l, int *shr
         const double low = box->low[j], step = (box->high[j] - low) / (m - 1);
         const int from = first[j] > 0 ? first[j] - 1 : 0,
                   to = last[j] < m - 1 ? last[j] + 1 : m - 1;
-        *shrunk |= 10 * (to - from) < 9 * (m - 1);
-        box->low[j] = low + from * step;
-        box->high[j] = low + to * step;
+        *shrunk |= to >= from && 10 * (to - from) < 9 * (m - 1);
+        box->high[j] = to < from ? -INFINITY : low + to * step;
+        box->low[j] = to < from ? INFINITY : low + from * step;
     }
+    if (!(features->low < features->high)) return;
+    box->low[0] = fmin(box->low[0], features->low);
+    box->high[0] = fmax(box->high[0], features->high);
+    *shrunk &= box->high[0] - box->low[0] < 0.9 * before;
 }
 
 hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
@@ -144,11 +216,14 @@ hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
     void *memory;
     HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
     double *l = memory; // (m^d)
+    probe features = {-INFINITY, INFINITY, -INFINITY};
     hb_status status = grow(context, box, l);
+    if (status == HB_OK && d == 1)
+        status = probe_features(context, box, largest(lattice_size(d, m), l), &features);
     for (int shrunk = 1; shrunk && status == HB_OK;) {
-        tighten(box, d, m, l, &shrunk);
+        tighten(box, d, m, l, &features, &shrunk);
         status = tabulate(context, box, m, 0, l);
-        box->peak = largest(lattice_size(d, m), l);
+        box->peak = fmax(largest(lattice_size(d, m), l), features.peak);
     }
     hb_release(context, memory);
     return status;
@@ -170,7 +245,8 @@ static hb_status total_on_line(hb_context *context, hb_box_density *box)
                                          .user = box,
                                          .scale = 1,
                                          .name = "the initial density",
-                                         .variable = "x1"};
+                                         .variable = "x1",
+                                         .features = &box->features};
     HB_TRY(hb_panels_create(context, &settings, box->low[0], box->high[0], &box->cumulative));
     box->log_total = box->peak + log(hb_panels_total(box->cumulative));
     return HB_OK;
@@ -309,6 +385,42 @@ hb_status hb_box_density_draw(hb_context *context, const hb_problem *problem, ui
     return HB_OK;
 }
 
+/* box->reach: between the outermost cells on which F drives outward. Beyond them l falls. */
+static hb_status find_reach(hb_context *context, const hb_problem *problem, int axis,
+                            hb_box_density *box)
+{
+    const hb_features *features = &box->features;
+    const size_t d = (size_t)problem->dim;
+    void *memory;
+    HB_TRY(hb_allocate(context, 2 * d, sizeof(double), &memory));
+    double *x = memset(memory, 0, 2 * d * sizeof *x), *F = x + d; // (d) each
+    hb_status status = HB_OK;
+    for (int k = 0; k < features->n && status == HB_OK; k++) {
+        const double a = features->borders[k], b = features->borders[k + 1];
+        x[axis] = 0.5 * (a + b);
+        status = hb_problem_drift(context, problem, 1, x, 0, F, NULL, NULL, NULL);
+        if (status == HB_ERROR_DOMAIN) status = HB_OK; // not finite there
+        if (F[axis] > 0) box->reach.high = fmax(box->reach.high, b);
+        if (F[axis] < 0) box->reach.low = fmin(box->reach.low, a);
+    }
+    hb_release(context, memory);
+    return status;
+}
+
+hb_status hb_box_density_features(hb_context *context, const hb_problem *problem, int axis,
+                                  hb_box_density *box)
+{
+    double rate;
+    const int again = box->features.n > 0;
+    const hb_interval all = {-INFINITY, INFINITY}, inside = {box->low[0], box->high[0]};
+    if (!problem->drift.graph || (again && box->features.complete)) return HB_OK;
+    hb_features_destroy(context, &box->features);
+    HB_TRY(hb_time_change_rate(context, problem->change, 0, &rate));
+    HB_TRY(hb_features_of_drift(context, problem->drift.graph, problem->drift.components[axis],
+                                1 / rate, axis + 1, again ? inside : all, &box->features));
+    return again ? HB_OK : find_reach(context, problem, axis, box);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 hb_status hb_box_density_create(hb_context *context, hb_box_density *box)
@@ -318,11 +430,16 @@ hb_status hb_box_density_create(hb_context *context, hb_box_density *box)
     return build_table(context, box);
 }
 
+void hb_box_density_clear(hb_context *context, hb_box_density *box)
+{
+    hb_panels_destroy(context, box->cumulative);
+    hb_features_destroy(context, &box->features);
+    hb_release(context, box->table);
+}
+
 void hb_box_density_destroy(hb_context *context, void *data)
 {
-    hb_box_density *box = data;
-    hb_panels_destroy(context, box->cumulative);
-    hb_release(context, box->table);
+    hb_box_density_clear(context, data);
     hb_release(context, data);
 }
 

@@ -5,6 +5,8 @@
  * with h = 2^-6 max(1, |x_j|): for functions that vary on the scale 1 a Jacobian df_i/dx_j made so is
  * right to about 1e-13. The gradient of the divergence differentiates the divergence in the same way,
  * also when that is itself a difference, and about 1e-11 is left.
+ * Of a gradient, J = J', so grad div f = Lap f: second differences of the same 1 + 6 d values give it, where a general
+ * drift needs 36 d^2 of them.
  * All shifted points of a block go to the callback in one call; each point has its time.
  * A number to reproduce: f = sin at x = 0.8 gives cos(0.8) to 1e-12. */
 #include "base/context.h"
@@ -17,7 +19,8 @@
 enum {
     SHIFTS = 6,
     BLOCK_DOUBLES = 1 << 14,
-    ALL_FACTS = HB_DRIFT_FACT_AUTONOMOUS | HB_DRIFT_FACT_LINEAR | HB_DRIFT_FACT_GRADIENT
+    ALL_FACTS = HB_DRIFT_FACT_AUTONOMOUS | HB_DRIFT_FACT_LINEAR | HB_DRIFT_FACT_GRADIENT |
+                HB_DRIFT_FACT_REENTRANT
 };
 
 static const double STEP = 0x1p-6;
@@ -25,14 +28,20 @@ static const double STEP = 0x1p-6;
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift)
 {
-    void *lock;
-    HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &lock));
-    drift->lock = lock;
-    omp_init_lock(drift->lock);
+    void *memory;
+    HB_TRY(hb_allocate(context, 2, sizeof(uint64_t), &memory));
+    drift->values = memset(memory, 0, 2 * sizeof(uint64_t));
+    if (!(settings->drift_facts & HB_DRIFT_FACT_REENTRANT)) {
+        HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &memory));
+        drift->lock = memory;
+        omp_init_lock(drift->lock);
+    }
     drift->dim = dim;
-    HB_CHECK(context, (settings->drift_facts & ~ALL_FACTS) == 0, HB_ERROR_ARGUMENT,
-             "drift_facts is %d; it must be a sum of autonomous 1, linear 2 and gradient 4",
-             settings->drift_facts);
+    HB_CHECK(
+        context, (settings->drift_facts & ~ALL_FACTS) == 0, HB_ERROR_ARGUMENT,
+        "drift_facts is %d; it must be a sum of autonomous 1, linear 2, gradient 4 and reentrant "
+        "8",
+        settings->drift_facts);
     drift->facts = (hb_drift_facts){.steady = 0};
     drift->facts.autonomous = (settings->drift_facts & HB_DRIFT_FACT_AUTONOMOUS) != 0;
     drift->facts.affine = (settings->drift_facts & HB_DRIFT_FACT_LINEAR) != 0;
@@ -43,12 +52,17 @@ hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings 
     return HB_OK;
 }
 
+/* At n points, `asked` of which are no shifts. */
 static hb_status call(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                      const double *x, double *f, double *jacobian)
+                      size_t asked, const double *x, double *f, double *jacobian)
 {
-    omp_set_lock(drift->lock);
+    if (drift->lock) omp_set_lock(drift->lock);
     const int failure = drift->callback(drift->user, n, x, t, f, jacobian);
-    omp_unset_lock(drift->lock);
+    if (drift->lock) omp_unset_lock(drift->lock);
+#pragma omp atomic
+    drift->values[0] += asked;
+#pragma omp atomic
+    drift->values[1] += n - asked;
     HB_CHECK(context, failure == 0, HB_ERROR_CALLBACK,
              "the callback for the drift returned %d at t = %g; 0 means success", failure, *t);
     return HB_OK;
@@ -66,28 +80,61 @@ static void shift_point(size_t d, const double *x, double t, double *shifted, do
         }
 }
 
+/* From the differences with h, h/2, h/4. */
+static double extrapolate(const double D[SHIFTS / 2])
+{
+    const double coarse = D[1] + (D[1] - D[0]) / 3, fine = D[2] + (D[2] - D[1]) / 3;
+    return fine + (fine - coarse) / 15;
+}
+
 /* The derivative by coordinate j from the values at its six shifts; x are those coordinates. */
 double hb_richardson(const double x[SHIFTS], const double y[SHIFTS])
 {
     double D[SHIFTS / 2];
     for (int k = 0; k < SHIFTS / 2; k++)
         D[k] = (y[2 * k] - y[2 * k + 1]) / (x[2 * k] - x[2 * k + 1]);
-    const double coarse = D[1] + (D[1] - D[0]) / 3, fine = D[2] + (D[2] - D[1]) / 3;
-    return fine + (fine - coarse) / 15;
+    return extrapolate(D);
 }
 
-/* jacobian[d][d] from shifted[d][6][d] and f[d][6][d] there. */
-static void combine_jacobian(size_t d, const double *shifted, const double *f, double *jacobian)
+/* The second derivative, with the value y0 at x0. */
+static double second_derivative(double x0, double y0, const double x[SHIFTS],
+                                const double y[SHIFTS])
 {
+    double D[SHIFTS / 2];
+    for (int k = 0; k < SHIFTS / 2; k++) {
+        const double right = x[2 * k], left = x[2 * k + 1];
+        D[k] = 2 * ((y[2 * k] - y0) / (right - x0) - (y0 - y[2 * k + 1]) / (x0 - left)) /
+               (right - left);
+    }
+    return extrapolate(D);
+}
+
+/* Where results of points go; each may be NULL. */
+typedef struct results {
+    double *f, *divergence, *laplacian, *jacobian; // (n, d), (n), (n, d), (n, d, d)
+} results;
+
+/* From the values f[1 + 6 d][d] at a point and its shifts, at[1 + 6 d][d]. */
+static void combine(size_t d, const double *at, const double *f, size_t point, const results *out)
+{
+    double divergence = 0;
+    if (out->f) memcpy(out->f + point * d, f, d * sizeof *f);
+    if (out->laplacian) memset(out->laplacian + point * d, 0, d * sizeof *f);
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < d; i++) {
             double x[SHIFTS], y[SHIFTS];
+            if (i != j && !out->jacobian && !out->laplacian) continue;
             for (size_t k = 0; k < SHIFTS; k++) {
-                x[k] = shifted[(j * SHIFTS + k) * d + j];
-                y[k] = f[(j * SHIFTS + k) * d + i];
+                x[k] = at[(1 + j * SHIFTS + k) * d + j];
+                y[k] = f[(1 + j * SHIFTS + k) * d + i];
             }
-            jacobian[i * d + j] = hb_richardson(x, y);
+            const double slope = hb_richardson(x, y);
+            if (i == j) divergence += slope;
+            if (out->jacobian) out->jacobian[(point * d + i) * d + j] = slope;
+            if (out->laplacian)
+                out->laplacian[point * d + i] += second_derivative(at[j], f[i], x, y);
         }
+    if (out->divergence) out->divergence[point] = divergence;
 }
 
 static size_t points_per_block(size_t n, size_t doubles)
@@ -96,86 +143,85 @@ static size_t points_per_block(size_t n, size_t doubles)
     return n < points ? n : points;
 }
 
-static hb_status jacobian_by_differences(hb_context *context, const hb_drift *drift,
-                                         const double *t, size_t n, const double *x,
-                                         double *jacobian)
+/* A point and its 6 d shifts, of all points of a block in one call. */
+static hb_status by_differences(hb_context *context, const hb_drift *drift, const double *t,
+                                size_t n, const double *x, const results *out)
 {
-    const size_t d = (size_t)drift->dim, each = SHIFTS * d * d;
+    const size_t d = (size_t)drift->dim, rows = 1 + SHIFTS * d, each = rows * d;
     const size_t block = points_per_block(n, each);
     void *memory;
-    HB_TRY(hb_allocate(context, block * SHIFTS * d * (2 * d + 1), sizeof(double), &memory));
-    double *shifted = memory;           // (block, d, 6, d)
-    double *f = shifted + block * each; // the same
-    double *times = f + block * each;   // (block, d, 6)
+    HB_TRY(hb_allocate(context, block * (2 * each + rows), sizeof(double), &memory));
+    double *at = memory;              // (block, 1 + 6 d, d)
+    double *f = at + block * each;    // the same
+    double *times = f + block * each; // (block, 1 + 6 d)
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
-        for (size_t i = 0; i < count; i++)
-            shift_point(d, x + (first + i) * d, t[first + i], shifted + i * each,
-                        times + i * d * SHIFTS);
-        status = call(context, drift, times, count * d * SHIFTS, shifted, f, NULL);
+        for (size_t i = 0; i < count; i++) {
+            memcpy(at + i * each, x + (first + i) * d, d * sizeof *x);
+            times[i * rows] = t[first + i];
+            shift_point(d, x + (first + i) * d, t[first + i], at + i * each + d,
+                        times + i * rows + 1);
+        }
+        status = call(context, drift, times, count * rows, count, at, f, NULL);
         for (size_t i = 0; i < count && status == HB_OK; i++)
-            combine_jacobian(d, shifted + i * each, f + i * each, jacobian + (first + i) * d * d);
+            combine(d, at + i * each, f + i * each, first + i, out);
     }
     hb_release(context, memory);
     return status;
 }
 
-/* f (may be NULL) and jacobian. */
-static hb_status value_and_jacobian(hb_context *context, const hb_drift *drift, const double *t,
-                                    size_t n, const double *x, double *f, double *jacobian)
+/* Where the callback gives it. */
+static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const double *t, size_t n,
+                             const double *x, const results *out)
 {
-    if (!drift->has_jacobian) {
-        if (f) HB_TRY(call(context, drift, t, n, x, f, NULL));
-        return jacobian_by_differences(context, drift, t, n, x, jacobian);
-    }
-    if (f) return call(context, drift, t, n, x, f, jacobian);
-    void *unused;
-    HB_TRY(hb_allocate(context, n * (size_t)drift->dim, sizeof(double), &unused));
-    const hb_status status = call(context, drift, t, n, x, unused, jacobian);
-    hb_release(context, unused);
-    return status;
-}
-
-/* divergence = trace of the Jacobian; f may be NULL. */
-static hb_status divergence_of(hb_context *context, const hb_drift *drift, const double *t,
-                               size_t n, const double *x, double *f, double *divergence)
-{
-    const size_t d = (size_t)drift->dim, block = points_per_block(n, d * d);
+    const size_t d = (size_t)drift->dim, block = points_per_block(n, d * (d + 1));
     void *memory;
-    HB_TRY(hb_allocate(context, block * d * d, sizeof(double), &memory));
-    const double *jacobian = memory; // (block, d, d)
+    HB_TRY(hb_allocate(context, block * d * (d + 1), sizeof(double), &memory));
+    double *spare = memory, *own = spare + block * d; // (block, d), (block, d, d)
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
-        status = value_and_jacobian(context, drift, t + first, count, x + first * d,
-                                    f ? f + first * d : NULL, memory);
-        for (size_t i = 0; i < count && status == HB_OK; i++) {
-            divergence[first + i] = 0;
-            for (size_t j = 0; j < d; j++) divergence[first + i] += jacobian[i * d * d + j * d + j];
+        double *J = out->jacobian ? out->jacobian + first * d * d : own;
+        status = call(context, drift, t + first, count, count, x + first * d,
+                      out->f ? out->f + first * d : spare, J);
+        for (size_t i = 0; i < count && out->divergence; i++) {
+            out->divergence[first + i] = 0;
+            for (size_t j = 0; j < d; j++) out->divergence[first + i] += J[(i * d + j) * d + j];
         }
     }
     hb_release(context, memory);
     return status;
 }
 
+static hb_status first_order(hb_context *context, const hb_drift *drift, const double *t, size_t n,
+                             const double *x, const results *out)
+{
+    return (drift->has_jacobian ? by_jacobian : by_differences)(context, drift, t, n, x, out);
+}
+
 static hb_status gradient_of_divergence(hb_context *context, const hb_drift *drift, const double *t,
                                         size_t n, const double *x, double *gradient)
 {
-    const size_t d = (size_t)drift->dim;
+    const size_t d = (size_t)drift->dim, each = SHIFTS * d;
+    const size_t block = points_per_block(n, each * (d + 2));
     void *memory;
-    HB_TRY(hb_allocate(context, SHIFTS * d * (d + 2), sizeof(double), &memory));
-    double *shifted = memory;                      // (d, 6, d)
-    double *divergence = shifted + SHIFTS * d * d; // (d, 6)
-    double *times = divergence + SHIFTS * d;       // (d, 6)
+    HB_TRY(hb_allocate(context, block * each * (d + 2), sizeof(double), &memory));
+    double *shifted = memory;                        // (block, d, 6, d)
+    double *divergence = shifted + block * each * d; // (block, d, 6)
+    double *times = divergence + block * each;       // (block, d, 6)
+    const results wanted = {.divergence = divergence};
     hb_status status = HB_OK;
-    for (size_t i = 0; i < n && status == HB_OK; i++) {
-        shift_point(d, x + i * d, t[i], shifted, times);
-        status = divergence_of(context, drift, times, SHIFTS * d, shifted, NULL, divergence);
-        for (size_t j = 0; j < d && status == HB_OK; j++) {
+    for (size_t first = 0; first < n && status == HB_OK; first += block) {
+        const size_t count = n - first < block ? n - first : block;
+        for (size_t i = 0; i < count; i++)
+            shift_point(d, x + (first + i) * d, t[first + i], shifted + i * each * d,
+                        times + i * each);
+        status = first_order(context, drift, times, count * each, shifted, &wanted);
+        for (size_t i = 0; i < count * d && status == HB_OK; i++) { /* point i/d, coordinate i%d */
             double place[SHIFTS];
-            for (size_t k = 0; k < SHIFTS; k++) place[k] = shifted[(j * SHIFTS + k) * d + j];
-            gradient[i * d + j] = hb_richardson(place, divergence + j * SHIFTS);
+            for (size_t k = 0; k < SHIFTS; k++) place[k] = shifted[(i * SHIFTS + k) * d + i % d];
+            gradient[first * d + i] = hb_richardson(place, divergence + i * SHIFTS);
         }
     }
     hb_release(context, memory);
@@ -186,14 +232,21 @@ static hb_status evaluate(hb_context *context, const hb_drift *drift, const doub
                           const double *x, double *f, double *divergence, double *grad_divergence,
                           double *jacobian)
 {
-    if (divergence)
-        HB_TRY(divergence_of(context, drift, t, n, x, f, divergence));
-    else if (f && !jacobian)
-        HB_TRY(call(context, drift, t, n, x, f, NULL));
-    if (jacobian)
-        HB_TRY(value_and_jacobian(context, drift, t, n, x, divergence ? NULL : f, jacobian));
-    if (grad_divergence) HB_TRY(gradient_of_divergence(context, drift, t, n, x, grad_divergence));
+    const int once = drift->facts.gradient && !drift->has_jacobian; /* grad div f = Lap f */
+    const results wanted = {f, divergence, once ? grad_divergence : NULL, jacobian};
+    if (!divergence && !jacobian && !wanted.laplacian) {
+        if (f) HB_TRY(call(context, drift, t, n, n, x, f, NULL));
+    } else {
+        HB_TRY(first_order(context, drift, t, n, x, &wanted));
+    }
+    if (grad_divergence && !once)
+        HB_TRY(gradient_of_divergence(context, drift, t, n, x, grad_divergence));
     return HB_OK;
+}
+
+int hb_drift_by_differences(const hb_drift *drift)
+{
+    return drift->values && drift->values[1] > drift->values[0];
 }
 
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,

@@ -196,6 +196,7 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
     hb_graph_destroy(drift->graph);
     if (drift->lock) omp_destroy_lock(drift->lock);
     hb_release(context, drift->lock);
+    hb_release(context, drift->values);
     memset(drift, 0, sizeof *drift);
 }
 

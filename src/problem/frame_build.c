@@ -61,7 +61,10 @@ static hb_status take_matrix(hb_frame_building *b, hb_graph *graph, const hb_nod
     noise->columns = b->m;
     noise->constant = 1;
     for (int k = 0; k < b->d * b->m; k++) noise->constant &= !hb_graph_depends(graph, G[k], 0);
+    HB_TRY(hb_time_cuts_add(b->context, graph, b->d * b->m, G, hb_problem_span(b->problem),
+                            &b->problem->cuts));
     HB_TRY(hb_program_compile(graph, b->d * b->m, G, &noise->factor));
+    HB_TRY(hb_range_tape_create(b->context, graph, b->d * b->m, G, &noise->ranges));
     return kind == HB_NOISE_FIELD
                ? hb_noise_compile_divergence(b->context, graph, b->d, b->m, G, noise)
                : HB_OK;

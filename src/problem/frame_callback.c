@@ -73,6 +73,7 @@ hb_status hb_frame_callback(hb_context *context, const hb_problem_settings *sett
     hb_problem_settings own = *settings;
     own.drift_callback = call;
     own.drift_user = wrapped;
+    own.drift_facts &= ~HB_DRIFT_FACT_REENTRANT; /* the wrapper has one context */
     if (problem->dim > 1) own.drift_facts &= ~HB_DRIFT_FACT_GRADIENT;
     return hb_drift_from_callback(context, &own, problem->dim, &problem->drift);
 }

@@ -31,13 +31,6 @@ static int is_zero(const hb_graph *graph, hb_node node)
     return hb_graph_is_constant(graph, node, &number) && number == 0;
 }
 
-static int depends_on_others(const hb_graph *graph, hb_node node, int axis)
-{
-    for (int j = 1; j <= graph->dim; j++)
-        if (j != axis && hb_graph_depends(graph, node, j)) return 1;
-    return 0;
-}
-
 /* Values of formulas in t. */
 static hb_status at_time(const hb_frame_building *b, hb_graph *graph, int n, const hb_node *nodes,
                          double t, double *values)
@@ -136,8 +129,11 @@ static hb_status read_axis(hb_frame_building *b, int row, double inside, int *fi
     hb_node part;
     hb_axis_end end = HB_AXIS_FOUND;
     *map = (hb_axis_map){.kind = HB_AXIS_SAME, .width = 1, .low = -INFINITY, .high = INFINITY};
-    for (int k = 0; k < b->m; k++)
-        *field |= depends_on_others(graph, b->noise.G[row * b->m + k], row + 1);
+    for (int k = 0; k < b->m; k++) {
+        int own;
+        HB_TRY(hb_graph_has_only(graph, b->noise.G[row * b->m + k], row + 1, &own));
+        *field |= !own;
+    }
     if (*field) return HB_OK;
     HB_TRY(part_in_x(b, row, &part));
     if (part == HB_NO_NODE) return HB_OK;
@@ -265,8 +261,9 @@ hb_node hb_frame_product_of_rows(const hb_frame_building *b, int i, int j)
 {
     hb_node sum = hb_build_constant(b->to, 0);
     for (int k = 0; k < b->m; k++)
-        sum = hb_build_add(b->to, sum,
-                           hb_build_multiply(b->to, b->M[i * b->m + k], b->M[j * b->m + k]));
+        if (!is_zero(b->to, b->M[i * b->m + k]))
+            sum = hb_build_add(b->to, sum,
+                               hb_build_multiply(b->to, b->M[i * b->m + k], b->M[j * b->m + k]));
     return sum;
 }
 
@@ -293,44 +290,69 @@ static hb_status factor_formulas(hb_frame_building *b)
     return HB_OK;
 }
 
-/* Numbers: L from M; *full 0: the rank is below d. */
-static hb_status factor_numbers(hb_frame_building *b, int *full)
+static hb_status refuse_entry(const hb_frame_building *b)
+{
+    return hb_fail(b->context, HB_ERROR_ARGUMENT,
+                   "an entry of the noise is not finite; it must be a number");
+}
+
+/* M[d][m] is lower triangular and is L itself; *full 0: the rank is below d. */
+static hb_status take_triangle(hb_frame_building *b, const double *M, int *full)
 {
     const int d = b->d, m = b->m;
-    hb_workspace work;
-    double *M, *S;
-    HB_TRY(HB_WORKSPACE(b->context, &work, HB_ARRAY(M, (size_t)d * (size_t)m),
-                        HB_ARRAY(S, (size_t)d * (size_t)d)));
-    hb_status status = at_time(b, b->to, d * m, b->M, 0, M);
-    *full = status == HB_OK;
-    for (int i = 0; i < d && status == HB_OK; i++)
+    const hb_node zero = hb_build_constant(b->to, 0);
+    *full = 1;
+    for (int i = 0; i < d; i++) {
+        const double pivot = M[i * m + i] * M[i * m + i];
+        double sum = 0;
+        for (int j = 0; j < d; j++) {
+            sum += M[i * m + j] * M[i * m + j];
+            b->L[i * d + j] = j <= i ? b->M[i * m + j] : zero;
+        }
+        if (!isfinite(sum)) return refuse_entry(b);
+        *full &= pivot > LEAST_PIVOT * sum;
+    }
+    return HB_OK;
+}
+
+/* L from M[d][m], with S[d][d] for M M'. */
+static hb_status factor_square(hb_frame_building *b, const double *M, double *S, double *diagonal,
+                               int *full)
+{
+    const int d = b->d, m = b->m;
+    *full = 1;
+    for (int i = 0; i < d; i++) {
+        HB_TRY(hb_progress(b->context, "reading", 0, 1));
         for (int j = 0; j < d; j++) {
             double sum = 0;
             for (int k = 0; k < m; k++) sum += M[i * m + k] * M[j * m + k];
+            if (!isfinite(sum)) return refuse_entry(b);
             S[i * d + j] = sum;
         }
-    for (int k = 0; k < d * d && status == HB_OK; k++)
-        if (!isfinite(S[k]))
-            status = hb_fail(b->context, HB_ERROR_ARGUMENT,
-                             "an entry of the noise is not finite; it must be a number");
-    for (int i = 0; i < d && *full; i++) *full = S[i * d + i] > 0;
-    if (*full && status == HB_OK) {
-        double *scale = M; // (d), of the diagonal; M is at least as long
-        if (m < 1) *full = 0;
-        const int triangular = is_triangular(b);
-        for (int i = 0; i < d; i++) scale[i] = S[i * d + i];
-        /* the upper triangle of a column-major matrix is the lower one of a row-major matrix */
-        *full = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', d, S, d) == 0;
-        for (int i = 0; i < d && *full; i++)
-            *full = S[i * d + i] * S[i * d + i] > LEAST_PIVOT * scale[i];
-        for (int i = 0; i < d && *full && status == HB_OK; i++)
-            for (int j = 0; j < d && status == HB_OK; j++)
-                status = triangular && j <= i ? HB_OK
-                                              : hb_graph_constant(b->to, j <= i ? S[i * d + j] : 0,
-                                                                  &b->L[i * d + j]);
-        for (int i = 0; i < d && *full && triangular; i++)
-            for (int j = 0; j <= i; j++) b->L[i * d + j] = b->M[i * m + j];
+        diagonal[i] = S[i * d + i];
+        *full &= diagonal[i] > 0;
     }
+    /* the upper triangle of a column-major matrix is the lower one of a row-major matrix */
+    *full = *full && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', d, S, d) == 0;
+    for (int i = 0; i < d && *full; i++)
+        *full = S[i * d + i] * S[i * d + i] > LEAST_PIVOT * diagonal[i];
+    for (int k = 0; k < d * d && *full; k++)
+        HB_TRY(hb_graph_constant(b->to, k % d <= k / d ? S[k] : 0, &b->L[k]));
+    return HB_OK;
+}
+
+/* Numbers: L from M; *full 0: the rank is below d. */
+static hb_status factor_numbers(hb_frame_building *b, int *full)
+{
+    const size_t d = (size_t)b->d, m = (size_t)b->m;
+    const int triangular = is_triangular(b);
+    hb_workspace work;
+    double *M, *S, *diagonal;
+    HB_TRY(HB_WORKSPACE(b->context, &work, HB_ARRAY(M, d * m), HB_ARRAY(S, triangular ? 1 : d * d),
+                        HB_ARRAY(diagonal, d)));
+    hb_status status = at_time(b, b->to, b->d * b->m, b->M, 0, M);
+    if (status == HB_OK)
+        status = triangular ? take_triangle(b, M, full) : factor_square(b, M, S, diagonal, full);
     hb_workspace_destroy(&work);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/graph.h"
+#include "problem/potential_rise.h"
 #include "problem/problem_parts.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ struct hb_gauge_formula {
     hb_program *line;  // d = 1: Q, Q', Q''; else NULL
     const hb_problem *problem;
     double rate; /* g^2/2 */
+    hb_potential_cells *cells;
 };
 
 /* nodes[d]: F; then Q and its gradient in nodes[d .. 2d], and on the line Q'' after them. */
@@ -74,6 +76,7 @@ static hb_status create(hb_context *context, const hb_problem *problem, hb_gauge
     HB_TRY(hb_allocate(context, 3 * d + 1, sizeof(hb_node), &memory));
     hb_status status = copy_drift(formula, memory);
     if (status == HB_OK) status = build(formula, memory);
+    if (status == HB_OK) status = hb_potential_cells_create(context, problem, &formula->cells);
     hb_release(context, memory);
     return status;
 }
@@ -112,6 +115,7 @@ void hb_gauge_formula_destroy(hb_gauge_formula *formula)
     hb_program_destroy(formula->value);
     hb_program_destroy(formula->drift);
     hb_program_destroy(formula->line);
+    hb_potential_cells_destroy(formula->cells);
     hb_graph_destroy(formula->graph);
     hb_release(formula->context, formula);
 }
@@ -134,15 +138,32 @@ hb_status hb_gauge_formula_drift(hb_context *context, const hb_gauge_formula *fo
     return hb_program_run(context, formula->drift, n, x, 0, F);
 }
 
-int hb_gauge_formula_has_potential(const hb_gauge_formula *formula)
+hb_status hb_gauge_formula_rise(hb_context *context, const hb_gauge_formula *formula,
+                                const hb_problem *problem, size_t n, const double *from,
+                                const double *x, double *rise)
 {
-    return formula->problem->drift.potential != NULL;
+    return hb_potential_rise(context, problem, formula ? formula->cells : NULL, n, from, x, rise);
+}
+
+int hb_gauge_formula_has_potential(const hb_gauge_formula *formula, double length)
+{
+    return formula->problem->drift.potential || hb_potential_cells_least(formula->cells) < length;
 }
 
 hb_status hb_gauge_formula_potential(hb_context *context, const hb_gauge_formula *formula, size_t n,
                                      const double *x, double *V)
 {
-    HB_TRY(hb_program_run(context, formula->problem->drift.potential, n, x, 0, V));
-    for (size_t i = 0; i < n; i++) V[i] /= formula->rate;
-    return HB_OK;
+    const hb_problem *problem = formula->problem;
+    const size_t bytes = n * (size_t)problem->dim * sizeof(double);
+    void *origin;
+    if (problem->drift.potential) {
+        HB_TRY(hb_program_run(context, problem->drift.potential, n, x, 0, V));
+        for (size_t i = 0; i < n; i++) V[i] /= formula->rate;
+        return HB_OK;
+    }
+    HB_TRY(hb_allocate(context, bytes + 1, 1, &origin));
+    const hb_status status =
+        hb_potential_rise(context, problem, formula->cells, n, memset(origin, 0, bytes), x, V);
+    hb_release(context, origin);
+    return status;
 }

@@ -21,8 +21,13 @@ hb_status hb_gauge_formula_line(hb_context *context, const hb_gauge_formula *for
 /* F[n][d] */
 hb_status hb_gauge_formula_drift(hb_context *context, const hb_gauge_formula *formula, size_t n,
                                  const double *x, double *F);
-/* V[n], F = -grad V; 0 where V has no formula, and nothing is written. */
-int hb_gauge_formula_has_potential(const hb_gauge_formula *formula);
+/* V(x[i]) - V(from[i]) of n pairs (potential_rise.h); formula may be NULL. */
+hb_status hb_gauge_formula_rise(hb_context *context, const hb_gauge_formula *formula,
+                                const hb_problem *problem, size_t n, const double *from,
+                                const double *x, double *rise);
+/* V up to a constant, F = -grad V. Has: V was typed, or must not be left to random points since parts of F are narrower than
+ * `length`. */
+int hb_gauge_formula_has_potential(const hb_gauge_formula *formula, double length);
 hb_status hb_gauge_formula_potential(hb_context *context, const hb_gauge_formula *formula, size_t n,
                                      const double *x, double *V);
 

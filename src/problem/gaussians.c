@@ -66,6 +66,18 @@ hb_status hb_gaussians_prepare(hb_context *context, int dim, const double *weigh
     return HB_OK;
 }
 
+double hb_gaussians_narrowest(const hb_problem *problem, int axis)
+{
+    const hb_gaussians *g = problem->initial.data;
+    const size_t d = (size_t)problem->dim, a = (size_t)axis;
+    double least = INFINITY;
+    for (size_t k = 0; k < g->count && !g->cholesky; k++) {
+        const double weight = g->cumulative[k] - (k ? g->cumulative[k - 1] : 0);
+        if (weight > 1e-14) least = fmin(least, g->sd[(g->shared_sd ? 0 : k * d) + a]);
+    }
+    return least;
+}
+
 /* The one with a full matrix: y = L^-1 (x - m), gradient = -L^-T y; y is kept in gradient. */
 static void full_log_density(const hb_gaussians *g, size_t d, const double *x, double *log_density,
                              double *gradient)

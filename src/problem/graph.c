@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64, MAX_DIM = 1000000 };
+enum { FIRST_CAPACITY = 64, MAX_DIM = 1000000, STOP_PERIOD = 1 << 12 };
 
 double hb_sech2(double a)
 {
@@ -185,8 +185,32 @@ hb_status hb_graph_finish(hb_graph *graph, hb_node node, hb_node *out)
 {
     hb_status status = graph->status;
     graph->status = HB_OK;
+    if (status == HB_OK && ++graph->finished % STOP_PERIOD == 0)
+        status = hb_progress(graph->context, "reading", 0, 1);
     if (status == HB_OK) *out = node;
     return status;
+}
+
+/* Bits tell variables apart up to dim 63; above, all nodes below are looked at. */
+hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes)
+{
+    const uint64_t own = UINT64_C(1) << dependence_bit(variable) | 1;
+    void *memory;
+    *yes = (graph->nodes[node].depends & ~own) == 0;
+    if (!*yes || graph->dim < 64 || graph->nodes[node].depends <= 1) return HB_OK;
+    HB_TRY(hb_allocate(graph->context, (size_t)node + 1, 1, &memory));
+    char *below = memset(memory, 0, (size_t)node + 1); // (node + 1)
+    below[node] = 1;
+    for (hb_node k = node; k >= 0 && *yes; k--) {
+        const hb_graph_node *n = &graph->nodes[k];
+        const int arity = below[k] ? hb_operation_arity(n->op) : 0;
+        if (arity > 0) below[n->a] = 1;
+        if (arity > 1) below[n->b] = 1;
+        if (arity > 2) below[n->c] = 1;
+        if (below[k] && n->op == HB_OP_VARIABLE) *yes = n->a == 0 || n->a == variable;
+    }
+    hb_release(graph->context, memory);
+    return HB_OK;
 }
 
 /* ---- tables ---- */

@@ -94,6 +94,7 @@ struct hb_graph {
     hb_derivative_memo memo;
     const struct hb_axis_table **tables; // (n_tables), not owned
     int n_tables, table_capacity;
+    unsigned finished; /* formulas, so that whoever makes many hears a request to stop */
 };
 
 double hb_sech2(double a); /* 4 e/(1+e)^2, e = exp(-2|a|): no overflow, right in the tails */
@@ -109,6 +110,8 @@ hb_status hb_graph_finish(hb_graph *graph, hb_node node, hb_node *out);
 const hb_parameter *hb_graph_find_parameter(const hb_graph *graph, const char *name, size_t length);
 /* What a variable's name stands for: 1 .. dim, 0 for t, -1 when it is none. */
 int hb_graph_find_variable(const hb_graph *graph, const char *name, size_t length);
+/* *yes: of x1 .. xdim only this one is below the node. Exact in every dimension. */
+hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes);
 /* An index into the function list by name, -1 when it is none. */
 int hb_graph_find_function(const char *name, size_t length);
 /* A copy of `node` and of all below it in a new graph without parameters. */

@@ -122,6 +122,18 @@ const double *hb_problem_initial_place(const hb_problem *problem)
     return law && law->place ? law->place(problem) : NULL;
 }
 
+double hb_problem_initial_narrowest(const hb_problem *problem, int axis)
+{
+    const hb_initial_law *law = problem->initial.law;
+    return law && law->narrowest ? law->narrowest(problem, axis) : INFINITY;
+}
+
+double hb_problem_initial_most(const hb_problem *problem, int axis)
+{
+    const hb_initial_law *law = problem->initial.law;
+    return law && law->most ? law->most(problem, axis) : -INFINITY;
+}
+
 hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *problem, int axis,
                                        double low, double high, int *known, double *log_mass)
 {

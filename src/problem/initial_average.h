@@ -13,10 +13,12 @@ typedef struct hb_initial_facts {
     int serial; /* it and its draws may be asked by one thread at a time */
     int broken; /* its formula has kinks or jumps, 1, or poles, 2 */
     int point; /* all mass in one place (hb_problem_initial_place): there is no density at time 0 */
-    const char *note; /* for the note of a result; NULL: nothing */
 } hb_initial_facts;
 /* All 0 for a problem without an initial density. */
 const hb_initial_facts *hb_problem_initial_facts(const hb_problem *problem);
+
+/* By which part of it the smoothing of samples raises the variance of each axis; 0: they are no samples. */
+double hb_problem_initial_smoothing(const hb_problem *problem);
 
 /* x0[d] of a start that is a point; NULL: it is none. */
 const double *hb_problem_initial_place(const hb_problem *problem);
@@ -24,6 +26,10 @@ const double *hb_problem_initial_place(const hb_problem *problem);
  * is not known. */
 hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *problem, int axis,
                                        double low, double high, int *known, double *log_mass);
+/* The smallest standard deviation along an axis of a part of the density; infinite: not known. */
+double hb_problem_initial_narrowest(const hb_problem *problem, int axis);
+/* The largest ln u along an axis of a start that is averaged by draws; -inf: not known. */
+double hb_problem_initial_most(const hb_problem *problem, int axis);
 /* ln u(x,0), normalised, as a node of a graph whose variables are x1 .. xd; it has no value (NaN) or is -inf where u is 0.
  * *has: 0 when the start has no formula. */
 hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,

@@ -5,6 +5,7 @@
 #ifndef HB_PROBLEM_INITIAL_LAW_H
 #define HB_PROBLEM_INITIAL_LAW_H
 
+#include "problem/features.h"
 #include "problem/initial_average.h"
 #include "problem/panels.h"
 #include "problem/problem_parts.h"
@@ -49,6 +50,10 @@ struct hb_initial_law {
     /* ln of the mass that axis 0 .. d-1 has between low and high, for independent axes; NULL: not known. */
     hb_status (*axis_mass)(hb_context *context, const hb_problem *problem, int axis, double low,
                            double high, double *log_mass);
+    /* The smallest standard deviation along an axis of a part of the density; NULL: not known. */
+    double (*narrowest)(const hb_problem *problem, int axis);
+    /* The largest ln u along an axis, for independent axes that have no closed form; NULL: not known. */
+    double (*most)(const hb_problem *problem, int axis);
     /* The place of a start that is a single point, x0[d]; NULL: it is none. */
     const double *(*place)(const hb_problem *problem);
     int average_is_diagonal; /* only where the covariance is */
@@ -109,9 +114,11 @@ void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian
 void hb_gaussians_moved(const hb_problem *problem, const double *G, const double *shift,
                         const double *D, const double *x, double *work, double *log_value,
                         double *gradient);
+double hb_gaussians_narrowest(const hb_problem *problem, int axis);
 #define HB_GAUSSIANS_LAW(drawing)                                                                  \
-    .destroy = hb_gaussians_destroy, .at = hb_gaussians_at, .box = hb_gaussians_box,               \
-    .draw = (drawing), .average = hb_gaussians_average, .moved = hb_gaussians_moved
+    .narrowest = hb_gaussians_narrowest, .destroy = hb_gaussians_destroy, .at = hb_gaussians_at,   \
+    .box = hb_gaussians_box, .draw = (drawing), .average = hb_gaussians_average,                   \
+    .moved = hb_gaussians_moved
 
 /* ---- densities that are known up to a factor, d <= 3: the beginning of the data of such a law ---- */
 
@@ -127,14 +134,22 @@ typedef struct hb_box_density {
     double log_total_error; /* of it, d = 2, 3: what the last doubling of the points changed */
     double peak;            /* largest log-density that was seen */
     hb_panels *cumulative;  /* d = 1: the density on panels */
+    hb_features features;   /* d = 1: of the density; all 0: none are known */
+    hb_interval reach;      /* d = 1: outside of it and of the box the density falls */
     int cells;              /* d = 2, 3: cells per axis */
     double *table;          // (cells^d), sums of the bounds of the cells
 } hb_box_density;
 
+/* d = 1: finds the features of exp(int F), F the drift on an axis, 0 .. d-1; none for a callback. Once there is a box,
+ * those in the box when not all are known. */
+hb_status hb_box_density_features(hb_context *context, const hb_problem *problem, int axis,
+                                  hb_box_density *box);
 /* Finds the box and the peak. */
 hb_status hb_box_density_find(hb_context *context, hb_box_density *box);
 /* In that box: its total, and what draws need. */
 hb_status hb_box_density_create(hb_context *context, hb_box_density *box);
+/* Releases what it has, but not itself. */
+void hb_box_density_clear(hb_context *context, hb_box_density *box);
 void hb_box_density_destroy(hb_context *context, void *data);
 hb_status hb_box_density_evaluate(hb_context *context, const hb_problem *problem, size_t n,
                                   const double *x, double *log_density, double *gradient);

@@ -178,9 +178,15 @@ static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *lo
                            log_density);
 }
 
+static double most(const hb_problem *problem, int axis)
+{
+    const hb_line_product *product = problem->initial.data;
+    return hb_line_density_most(product->lines[product->of_axis[axis]]);
+}
+
 #define PRODUCT_LAW                                                                                \
     .kind = HB_INITIAL_KIND_DENSITY, .destroy = hb_line_product_destroy, .evaluate = evaluate,     \
-    .box = box, .draw = draw, .formula = formula, .axis_mass = axis_mass
+    .box = box, .draw = draw, .formula = formula, .axis_mass = axis_mass, .most = most
 
 static const hb_initial_law laws[] = {{.facts = {.smooth = 1}, PRODUCT_LAW},
                                       {.facts = {.broken = 1}, PRODUCT_LAW},

@@ -73,7 +73,13 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
     return HB_OK;
 }
 
-const hb_initial_law hb_initial_samples = {
-    HB_INITIAL_TEXT("samples", "samples(FILE)"), .kind = HB_INITIAL_KIND_SAMPLES,
-    .facts = {.note = "the samples are smoothed by Gaussians of Scott's width"},
-    HB_GAUSSIANS_LAW(draw)};
+const hb_initial_law hb_initial_samples = {HB_INITIAL_TEXT("samples", "samples(FILE)"),
+                                           .kind = HB_INITIAL_KIND_SAMPLES, HB_GAUSSIANS_LAW(draw)};
+
+double hb_problem_initial_smoothing(const hb_problem *problem)
+{
+    const hb_problem *typed = problem->outside ? problem->outside : problem;
+    if (typed->initial.law != &hb_initial_samples) return 0;
+    const hb_gaussians *g = typed->initial.data;
+    return pow((double)g->count, -2.0 / ((double)typed->dim + 4));
+}

@@ -99,7 +99,8 @@ static hb_status create_path(hb_context *context, stationary *s, double low, dou
                                          .user = (void *)(uintptr_t)s->box.problem,
                                          .scale = 1,
                                          .name = "the drift",
-                                         .variable = "x1"};
+                                         .variable = "x1",
+                                         .features = &s->box.features};
     hb_panels_destroy(context, s->path);
     s->path = NULL;
     return hb_panels_create(context, &settings, low, high, &s->path);
@@ -141,8 +142,10 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     HB_TRY(hb_initial_data(context, problem, sizeof *s, &s));
     s->box = (hb_box_density){.problem = problem, .raw = raw, .what = "stationary density"};
     const int line = problem->dim == 1 && !problem->drift.potential;
+    if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));
     if (line) HB_TRY(create_path(context, s, -1, 1));
     HB_TRY(hb_box_density_find(context, &s->box));
+    if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));
     if (line) HB_TRY(move_path(context, s));
     return hb_box_density_create(context, &s->box);
 }

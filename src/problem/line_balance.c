@@ -24,6 +24,7 @@
 
 enum { PIECES = 4096 };
 static const double NEAR = 3; /* |s| where zeros of the noise are looked for when all else fails */
+static const double BEYOND = 4;    /* of the box, where zeros of the noise are looked for too */
 static const double ESCAPE = 1e-3; /* of kappa */
 static const double ROUNDING = 64 * DBL_EPSILON;
 
@@ -191,7 +192,9 @@ hb_status hb_problem_balance(hb_context *context, const hb_problem *problem, siz
     HB_TRY(status);
     hb_stationary_box(density, &low, &high);
     *doubtful = hb_stationary_is_doubtful(density);
-    status = check_size(context, &size, low, high);
+    /* Beyond a zero of D there may be another stationary density: the box of one does not show it. */
+    const double around = asinh(BEYOND * fmax(sinh(fabs(low)), sinh(fabs(high))));
+    status = check_size(context, &size, -around, around);
     if (status == HB_OK) status = check_return(context, &line, &size, low, 0);
     if (status == HB_OK) status = check_return(context, &line, &size, high, 1);
     if (status == HB_OK)

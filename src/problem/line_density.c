@@ -3,7 +3,8 @@
  * Places. The line is looked at along rays x = e +- exp(v), v in steps of 1/32, from 0 first and then from every place
  * e that was found: a zero of an argument at which the formula is not smooth (drift_facts.c: the 0 of |x|, the 1 of
  * max(0, 1 - x^2), the end of a log), by bisection, and a peak that is narrow against the steps. Rays see all sizes
- * alike, so tails as heavy as 1e300 and peaks as narrow as 1e-12 are found.
+ * alike, so tails as heavy as 1e300 and peaks as narrow as 1e-12 at such places are found; those elsewhere at the
+ * borders of narrow cells of the formula (features.c).
  * Mass. The places cut the line into pieces, and each piece its middle into two rays. On a ray
  *     int u dx = int exp(ln u(e +- exp(v)) + v) dv
  * by adaptive panels (panels.c) where the integrand is within e^-45 of its peak: heavy tails and poles of u at e that
@@ -15,12 +16,13 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
+#include "problem/features.h"
 #include "problem/panels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32 };
+enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32, NARROW = 256 };
 
 static const double LAST = 690;  /* v: x = 1e299 */
 static const double DROP = 45;   /* in ln, below which there is nothing */
@@ -32,14 +34,15 @@ enum { N_RESOLVED = 3 };
 static const double RESOLVED[N_RESOLVED] = {1e-13, 1e-10, 1e-8};
 
 typedef struct ray {
-    double e;        /* its end */
-    double sign;     /* of x - e */
-    double whole;    /* ln of its length */
-    double low, top; /* of v, where there is mass */
-    double before;   /* mass left of the ray */
-    double mass;     /* of the whole */
-    double tail;     /* mass below low */
-    double slope;    /* of ln of the integrand there */
+    double e;             /* its end */
+    double sign;          /* of x - e */
+    double whole;         /* ln of its length */
+    double low, top;      /* of v, where there is mass */
+    double before;        /* mass left of the ray */
+    double mass;          /* of the whole */
+    double tail;          /* mass below low */
+    double slope;         /* of ln of the integrand there */
+    hb_features features; /* in v */
     hb_panels *panels;
 } ray;
 
@@ -56,8 +59,10 @@ struct hb_line_density {
     ray rays[2 * MAX_PLACES + 2];
     double peak; /* of ln of all integrands */
     double total, log_total;
+    double most; /* largest ln u that was seen, not normalised */
     double low, high;
-    const ray *now; /* while its panels are made */
+    hb_features features; /* of u */
+    const ray *now;       /* while its panels are made */
 };
 
 /* ---- the formula ---- */
@@ -208,6 +213,7 @@ static hb_status find_peaks(hb_line_density *line, const scan *s)
 {
     double x, top = -INFINITY;
     for (size_t i = 0; i < s->n; i++) top = fmax(top, s->l[i] < INFINITY ? s->l[i] : -INFINITY);
+    line->most = fmax(line->most, top);
     for (size_t i = 1; i + 1 < s->n; i++) {
         const double before = s->l[i - 1], here = s->l[i], after = s->l[i + 1];
         if (!(here > before && here >= after && here > top - 2 * DROP)) continue;
@@ -238,9 +244,25 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static hb_status find_places(hb_line_density *line, scan *s)
+/* Looks at the borders and the middles of cells: places of what rays may pass over. */
+static hb_status look_at_features(hb_line_density *line, scan *s, size_t most)
+{
+    const hb_features *features = &line->features;
+    s->n = 0;
+    for (int k = 0; k < features->n && s->n + 2 < most; k++) {
+        const double a = features->borders[k], b = features->borders[k + 1];
+        s->x[s->n++] = a;
+        s->x[s->n++] = 0.5 * (a + b);
+    }
+    HB_TRY(look(line->context, line, s->n, s->x, s->pairs, s->l));
+    HB_TRY(find_zeros(line, s));
+    return find_peaks(line, s);
+}
+
+static hb_status find_places(hb_line_density *line, scan *s, size_t most)
 {
     line->place[line->n_places++] = 0;
+    HB_TRY(look_at_features(line, s, most));
     for (int k = 0; k < line->n_places; k++) HB_TRY(look_around(line, s, line->place[k]));
     qsort(line->place, (size_t)line->n_places, sizeof(double), in_order);
     return HB_OK;
@@ -333,6 +355,22 @@ static hb_status integrand(void *user, size_t n, const double *v, double *h)
     return HB_OK;
 }
 
+/* The borders of cells that are on the ray, in v. */
+static hb_status features_on(const hb_line_density *line, ray *r)
+{
+    const hb_features *all = &line->features;
+    void *memory;
+    int n = 0;
+    HB_TRY(hb_allocate(line->context, (size_t)all->n + 1, sizeof(double), &memory));
+    double *borders = r->features.borders = memory;
+    for (int k = 0; k <= all->n; k++) {
+        const double s = r->sign * (all->borders[r->sign > 0 ? k : all->n - k] - r->e);
+        if (s > 0 && log(s) > r->low && log(s) < r->top) borders[n++] = log(s);
+    }
+    r->features.n = n > 0 ? n - 1 : 0;
+    return HB_OK;
+}
+
 static hb_status weigh_ray(hb_line_density *line, ray *r)
 {
     hb_panels_settings settings = {.function = integrand,
@@ -342,6 +380,8 @@ static hb_status weigh_ray(hb_line_density *line, ray *r)
                                    .variable = "ln|x|"};
     r->before = line->total;
     if (!(r->low < r->top)) return HB_OK;
+    HB_TRY(features_on(line, r));
+    settings.features = &r->features;
     line->now = r;
     hb_status status = HB_ERROR_NUMERICAL;
     for (size_t k = 0; k < N_RESOLVED && status == HB_ERROR_NUMERICAL; k++) {
@@ -374,11 +414,13 @@ static hb_status build(hb_line_density *line, double share)
 {
     scan s = {0};
     HB_TRY(compile(line));
+    HB_TRY(hb_features_find(line->context, line->graph, 1, &line->node, 1, NULL,
+                            (hb_interval){0, 0}, &line->features));
     const size_t most = (size_t)(2 * LAST * PER_UNIT) + 40 * PER_UNIT;
     HB_TRY(HB_WORKSPACE(line->context, &s.work, HB_ARRAY(s.x, most), HB_ARRAY(s.pairs, 2 * most),
                         HB_ARRAY(s.l, most),
                         HB_ARRAY(s.arguments, most * (size_t)(line->n_breaks + 1))));
-    hb_status status = find_places(line, &s);
+    hb_status status = find_places(line, &s, most);
     if (status == HB_OK) status = weigh(line, &s);
     hb_workspace_destroy(&s.work);
     HB_TRY(status);
@@ -395,6 +437,7 @@ hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node n
     hb_line_density *line = memset(memory, 0, sizeof *line);
     line->context = context;
     line->graph = graph;
+    line->most = -INFINITY;
     line->node = node;
     strncpy(line->what, what, sizeof line->what - 1);
     const hb_status status = build(line, share);
@@ -412,7 +455,11 @@ void hb_line_density_destroy(hb_context *context, hb_line_density *line)
     hb_program_destroy(line->value);
     hb_program_destroy(line->gradient);
     hb_program_destroy(line->arguments);
-    for (int k = 0; k < line->n_rays; k++) hb_panels_destroy(context, line->rays[k].panels);
+    for (int k = 0; k < line->n_rays; k++) {
+        hb_panels_destroy(context, line->rays[k].panels);
+        hb_features_destroy(context, &line->rays[k].features);
+    }
+    hb_features_destroy(context, &line->features);
     hb_release(context, line);
 }
 
@@ -513,15 +560,33 @@ hb_status hb_line_density_log_mass(hb_context *context, const hb_line_density *l
     return HB_OK;
 }
 
+double hb_line_density_most(const hb_line_density *line)
+{
+    return line->most - line->log_total;
+}
+
 void hb_line_density_box(const hb_line_density *line, double *low, double *high)
 {
     *low = line->low;
     *high = line->high;
 }
 
+/* A feature that is narrow against the box and has mass is no smooth start to nodes of a grid. */
+static int is_narrow(const hb_line_density *line)
+{
+    const double narrow = (line->high - line->low) / NARROW;
+    double at = line->low, pair[2];
+    while ((at = hb_features_next(&line->features, at, narrow)) < line->high)
+        if (hb_program_run(line->context, line->value, 1, &at, 0, pair) == HB_OK &&
+            log_value(pair) + log(narrow) > line->log_total - 30)
+            return 1;
+    return 0;
+}
+
 int hb_line_density_breaks(const hb_line_density *line)
 {
-    return line->n_breaks == 0 ? 0 : line->has_pole ? 2 : 1;
+    if (line->n_breaks == 0) return is_narrow(line);
+    return line->has_pole ? 2 : 1;
 }
 
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total)

@@ -77,6 +77,7 @@ hb_status hb_noise_from_callback(hb_context *context, const hb_problem_settings 
 void hb_noise_destroy(hb_context *context, hb_matrix_noise *noise)
 {
     hb_program_destroy(noise->factor);
+    hb_range_tape_destroy(context, noise->ranges);
     hb_program_destroy(noise->divergence);
     hb_line_balance_destroy(context, noise->balance);
     if (noise->lock) omp_destroy_lock(noise->lock);
@@ -130,6 +131,14 @@ static hb_status scalar_factor(hb_context *context, const hb_problem *problem, s
     HB_TRY(hb_time_change_rate(context, problem->change, t, &rate));
     for (size_t k = 0; k < n * d * d; k++) G[k] = k % (d * d) % (d + 1) == 0 ? sqrt(2 * rate) : 0;
     return HB_OK;
+}
+
+size_t hb_problem_noise_ranges(const hb_problem *problem, const hb_interval *x, double t,
+                               hb_interval *work, hb_interval *G)
+{
+    const hb_range_tape *tape = problem->noise_matrix.ranges;
+    if (tape && work) hb_range_tape_run(tape, x, (hb_interval){t, t}, work, G);
+    return tape ? hb_range_tape_size(tape) : 0;
 }
 
 hb_status hb_problem_noise_factor(hb_context *context, const hb_problem *problem, size_t n,

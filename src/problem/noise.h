@@ -6,6 +6,8 @@
 #ifndef HB_PROBLEM_NOISE_H
 #define HB_PROBLEM_NOISE_H
 
+#include "problem/range_tape.h"
+
 #include <heatball/problem.h>
 
 typedef enum hb_noise_kind {
@@ -20,6 +22,10 @@ int hb_problem_noise_is_constant(const hb_problem *problem); /* G does not depen
 /* G[n][d][m] at x[n][d] and time t; of a MATRIX x may be NULL and n is 1. */
 hb_status hb_problem_noise_factor(hb_context *context, const hb_problem *problem, size_t n,
                                   const double *x, double t, double *G);
+/* All values of G[d][m] for x in the box [d] at time t, and how many intervals `work` has (NULL: only that); 0: they are
+ * not known, the noise is a callback or one number. */
+size_t hb_problem_noise_ranges(const hb_problem *problem, const hb_interval *x, double t,
+                               hb_interval *work, hb_interval *G);
 /* D[n][d][d] = G G'/2, and its divergence[n][d], sum_j dD_ij/dx_j (NULL: not wanted), as above. */
 hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, size_t n,
                                const double *x, double t, double *D, double *divergence);

@@ -13,9 +13,10 @@
 #include "base/memory.h"
 #include "problem/graph.h"
 
-#include <heatball/ball.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MOST_ROWS = 2048 }; /* so that numbers of entries stay far below INT_MAX */
 
 static hb_status give_parameters(hb_graph *graph, int n, const char *const *names,
                                  const double *values)
@@ -109,8 +110,10 @@ static hb_status split_row(hb_context *context, const char *begin, const char *e
 static hb_status allocate_nodes(hb_context *context, int rows, int columns, hb_noise_nodes *out)
 {
     void *memory;
-    HB_CHECK(context, columns >= 1 && columns <= HB_MAX_DIM, HB_ERROR_ARGUMENT,
-             "the noise has %d columns; there may be 1 to %d", columns, HB_MAX_DIM);
+    HB_CHECK(context, rows <= MOST_ROWS && columns >= 1 && columns <= MOST_ROWS, HB_ERROR_ARGUMENT,
+             "the noise is a matrix of %d rows and %d columns; there may be %d of each, and more "
+             "where the noise is one formula in t for all axes",
+             rows, columns, MOST_ROWS);
     HB_TRY(hb_allocate(context, (size_t)rows * (size_t)columns, sizeof(hb_node), &memory));
     *out = (hb_noise_nodes){.rows = rows, .columns = columns, .G = memory};
     return HB_OK;

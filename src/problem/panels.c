@@ -7,13 +7,16 @@
  * with a Gauss-Legendre rule that is exact for the polynomial: no difference of large numbers, so the
  * integral keeps its relative accuracy down to s -> a. The mean q is a polynomial of the same degree,
  * and its coefficients are a fixed matrix times those of h. The inverse is Newton's method kept inside a
- * bracket. A jump or a kink ends up in a panel of 2^-44 of the span, which is accepted as it is.
+ * bracket. A jump or a kink ends up in a panel of 2^-44 of the span, which is accepted as it is. Panels end at the
+ * borders of narrow cells of features (features.c), which samples of wider panels would not see.
  * A number to reproduce: h = exp(-s)/2 on [0, 3] integrates to (1 - exp(-3))/2 with error below 1e-15. */
 #include "problem/panels.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "problem/features.h"
 
+#include <float.h>
 #include <string.h>
 
 enum {
@@ -29,6 +32,7 @@ static const double NOISE = 1e-6;       /* the same, for functions with rounding
 static const double JUMP = 1e6;         /* factor by which a positive function may jump */
 static const double NOTHING = 1e-20;    /* steep and below this part of the largest value: a zero */
 static const double SMALLEST = 0x1p-44; /* width of a panel against the span */
+static const double NARROW = 1.0 / 32;  /* width of a cell of features against the span */
 
 typedef struct panel {
     double a, b;
@@ -39,7 +43,7 @@ typedef struct panel {
 
 struct hb_panels {
     hb_panels_settings settings;
-    double low, high, total;
+    double low, high, total, error;
     double x[NODES];             /* Chebyshev points, from -1 to 1 */
     double cosine[NODES][NODES]; /* cos(j k pi/DEGREE), with the weights of the sum */
     double mean[NODES][NODES];   /* q from c */
@@ -92,16 +96,21 @@ static double tail_of(const panel *p)
     return fabs(p->c[DEGREE]) + fabs(p->c[DEGREE - 1]) + fabs(p->c[DEGREE - 2]);
 }
 
+/* What samples tell of a panel: the range of |y|, and what the rounding of s makes of the largest slope. */
+typedef struct shown {
+    double least, most, rounding;
+} shown;
+
 /* Resolved to rounding; or to the noise of the function itself, where a cut no longer helps. */
-static int is_resolved(const hb_panels *panels, const panel *p, double largest, double tail_before)
+static int is_resolved(const hb_panels *panels, const panel *p, const shown *y, double tail_before)
 {
     const double tail = tail_of(p), own = panels->settings.resolved;
-    return tail <= (own > 0 ? own : RESOLVED) * largest + 1e-15 * panels->settings.scale ||
-           (tail <= NOISE * largest && tail > 0.7 * tail_before);
+    return tail <= (own > 0 ? own : RESOLVED) * y->most + 1e-15 * panels->settings.scale ||
+           (tail <= NOISE * y->most && (tail > 0.7 * tail_before || tail <= y->rounding));
 }
 
-/* Samples [a,b]: coefficients, the range of |y|, and the check that all is finite. */
-static hb_status sample(hb_context *context, const hb_panels *panels, panel *p, double range[2])
+/* Samples [a,b]: coefficients, what they show, and the check that all is finite. */
+static hb_status sample(hb_context *context, const hb_panels *panels, panel *p, shown *out)
 {
     const hb_panels_settings *set = &panels->settings;
     double s[NODES], y[NODES];
@@ -109,30 +118,29 @@ static hb_status sample(hb_context *context, const hb_panels *panels, panel *p, 
     s[0] = p->a;
     s[DEGREE] = p->b;
     HB_TRY(set->function(set->user, NODES, s, y));
-    range[0] = INFINITY;
-    range[1] = 0;
+    *out = (shown){INFINITY, 0, 0};
     for (int k = 0; k < NODES; k++) {
         HB_CHECK(context, isfinite(y[k]), HB_ERROR_ARGUMENT,
                  "%s is %g at %s = %.10g; it must be finite", set->name, hb_printable(y[k]),
                  set->variable, s[k]);
-        range[0] = fmin(range[0], fabs(y[k]));
-        range[1] = fmax(range[1], fabs(y[k]));
+        out->least = fmin(out->least, fabs(y[k]));
+        out->most = fmax(out->most, fabs(y[k]));
+        if (k > 0) out->rounding = fmax(out->rounding, fabs((y[k] - y[k - 1]) / (s[k] - s[k - 1])));
     }
+    out->rounding *= 4 * DBL_EPSILON * fmax(fabs(p->a), fabs(p->b));
     multiply(panels->cosine[0], y, p->c);
     return HB_OK;
 }
 
 /* Wants h inside the panel to be nearly constant in factor, and resolved; else it has to be cut.
  * tail_before is the tail of the panel that this one was cut from, largest the largest value so far. */
-static hb_status judge(hb_context *context, const hb_panels *panels, const panel *p,
-                       const double range[2], double tail_before, double largest, double span,
-                       int *cut)
+static hb_status judge(hb_context *context, const hb_panels *panels, const panel *p, const shown *y,
+                       double tail_before, double largest, double span, int *cut)
 {
     const hb_panels_settings *set = &panels->settings;
-    const int steep = set->ratio > 0 && !(range[1] <= set->ratio * range[0]);
-    *cut =
-        p->b - p->a > SMALLEST * span && (steep || !is_resolved(panels, p, range[1], tail_before));
-    const int jump = range[1] <= JUMP * range[0] && range[1] > NOTHING * largest;
+    const int steep = set->ratio > 0 && !(y->most <= set->ratio * y->least);
+    *cut = p->b - p->a > SMALLEST * span && (steep || !is_resolved(panels, p, y, tail_before));
+    const int jump = y->most <= JUMP * y->least && y->most > NOTHING * largest;
     HB_CHECK(context, *cut || !steep || jump, HB_ERROR_ARGUMENT,
              "%s reaches 0 or infinity near %s = %.10g; it must be positive and finite", set->name,
              set->variable, 0.5 * (p->a + p->b));
@@ -153,19 +161,23 @@ static hb_status walk(hb_context *context, const hb_panels *panels, double a, do
     int stop = 0;
     for (int count = 0; a < b && !stop; count++) {
         panel p = {.a = a, .before = before};
-        double range[2], tail = INFINITY;
+        shown y;
+        double tail = INFINITY;
+        const hb_features *features = panels->settings.features;
+        const double border = features ? hb_features_next(features, a, NARROW * span) : INFINITY;
         for (int cut = 1; cut; width *= cut ? 0.5 : 2) { // the next panel may be wider again
             const double tail_before = tail;
             width = fmin(width, span / FIRST_PANELS);
             p.b = a + 1.001 * width < b ? a + width : b;
-            HB_TRY(sample(context, panels, &p, range));
+            if (p.b > border) width = (p.b = border) - a;
+            HB_TRY(sample(context, panels, &p, &y));
             tail = tail_of(&p);
-            HB_TRY(judge(context, panels, &p, range, tail_before, largest, span, &cut));
+            HB_TRY(judge(context, panels, &p, &y, tail_before, largest, span, &cut));
         }
         HB_CHECK(context, count < MAX_PANELS, HB_ERROR_NUMERICAL,
                  "%s is too rough between %s = %.10g and %.10g: %d panels do not resolve it",
                  panels->settings.name, panels->settings.variable, a, b, MAX_PANELS);
-        largest = fmax(largest, range[1]);
+        largest = fmax(largest, y.most);
         multiply(panels->mean[0], p.c, p.q);
         HB_TRY(visit(context, &p, user, &stop));
         before += integral_in(&p, p.b);
@@ -189,6 +201,7 @@ static hb_status keep(hb_context *context, const panel *p, void *user, int *stop
     }
     own->panel[own->n++] = *p;
     own->total = p->before + integral_in(p, p->b);
+    own->error += tail_of(p) * (p->b - p->a);
     return HB_OK;
 }
 
@@ -256,6 +269,11 @@ void hb_panels_destroy(hb_context *context, hb_panels *panels)
 double hb_panels_total(const hb_panels *panels)
 {
     return panels->total;
+}
+
+double hb_panels_error(const hb_panels *panels)
+{
+    return panels->error;
 }
 
 /* ---- integral and inverse ------------------------------------------------------------------- */

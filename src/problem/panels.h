@@ -26,6 +26,9 @@ typedef struct hb_panels_settings {
     double scale; /* errors of 1e-15 times this are no reason to cut a panel */
     double resolved; /* last coefficients against the largest value of a panel; 0: 1e-13 */
     const char *name, *variable; /* "the noise g(t)", "t", for messages */
+    const struct hb_features
+        *features; /* of the function, as long as the panels live; NULL: none are known. No panel
+                                           holds a border of a cell that is narrow against the span */
 } hb_panels_settings;
 
 typedef struct hb_panels hb_panels;
@@ -43,5 +46,6 @@ hb_status hb_panels_integral(hb_context *context, const hb_panels *panels, doubl
 /* s >= low with integral(low, s) = value >= 0; needs a positive function. */
 hb_status hb_panels_inverse(hb_context *context, const hb_panels *panels, double value, double *s);
 double hb_panels_total(const hb_panels *panels); /* the integral over [low, high] */
+double hb_panels_error(const hb_panels *panels); /* of it: what the last coefficients could add */
 
 #endif

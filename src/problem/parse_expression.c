@@ -9,7 +9,8 @@
  *     whole    = whole numbers, d, indices, + - * and parentheses
  * The term of a sum( ) is read again for each value of its index, with the index standing for that
  * number; terms are added in pairs, pairs of pairs and so on, which rounds less than one after the
- * other and keeps the graph shallow. An index outside 1 .. d means the nearest end.
+ * other and keeps the graph shallow. An index that is computed from i, j, k, l or m and lies outside
+ * 1 .. d means the nearest end; a number, d, or an index alone must lie inside.
  *
  * Must reproduce: -2^2 = -4, 2^3^2 = 512, 8/4/2 = 1, sum(j,1,4,j^2) = 30. */
 #include "problem/parse_expression.h"
@@ -134,14 +135,17 @@ static hb_status parse_whole_name(hb_parser *p, size_t length, long *out)
 {
     const char *name = p->text + p->at;
     const hb_scope *index = find_index(p, name, length);
-    if (index)
+    if (index) {
         *out = index->value;
-    else if (length == 1 && *name == 'd')
+        p->indexed = 1;
+    } else if (length == 1 && *name == 'd') {
         *out = p->graph->dim;
-    else if (length == 1 && strchr("ijklm", *name) && !hb_graph_find_parameter(p->graph, name, 1))
+    } else if (length == 1 && strchr("ijklm", *name) &&
+               !hb_graph_find_parameter(p->graph, name, 1)) {
         return hb_parser_unknown(p, p->at, length);
-    else
+    } else {
         return hb_parser_unexpected(p, "a whole number made of numbers, d, indices, + - *");
+    }
     p->at += length;
     return HB_OK;
 }
@@ -213,15 +217,32 @@ static hb_status built(hb_parser *p, hb_node node, hb_node *out)
     return hb_graph_finish(p->graph, node, out);
 }
 
-/* x[whole], after the x. */
+/* The index is one letter. */
+static int is_alone(const hb_parser *p, size_t place)
+{
+    const char *after = p->text + place + 1;
+    while (isspace((unsigned char)*after)) after++;
+    return *after == ']';
+}
+
+/* x[whole], after the x. x[j] at j = 0 is the habit of other languages, x[j-1] a neighbour. */
 static hb_status parse_element(hb_parser *p, hb_node *out)
 {
+    const int dim = p->graph->dim;
     long index;
     p->at++;
+    p->indexed = 0;
+    peek(p);
+    const size_t place = p->at;
     HB_TRY(parse_whole(p, &index));
     HB_TRY(expect(p, ']', "+, -, * or ']'"));
+    const int neighbour = p->indexed && !is_alone(p, place);
+    if ((index < 1 || index > dim) && !neighbour && !p->skips)
+        return hb_parser_fail(p, place,
+                              "the index " HB_PLACE " is %ld; dim is %d, so it must be 1 to %d",
+                              index, dim, dim);
     if (index < 1) index = 1;
-    if (index > p->graph->dim) index = p->graph->dim;
+    if (index > dim) index = dim;
     return built(p, hb_build_variable(p->graph, (int)index), out);
 }
 
@@ -258,15 +279,17 @@ static hb_status parse_terms(hb_parser *p, hb_scope *index, long last, hb_node *
     memset(&sum, 0, sizeof sum);
     const size_t start = p->at;
     const int empty = last < index->value;
+    p->skips += empty;
     do {
         hb_node term;
         p->at = start;
-        if (p->terms++ >= MAX_TERMS)
+        if (p->terms++ >= MAX_TERMS - (empty ? 0 : last - index->value))
             return hb_parser_fail(p, start, "the sums have more than %d terms; shorten them",
                                   MAX_TERMS);
         HB_TRY(parse_sum(p, &term));
         if (!empty) add_term(p->graph, &sum, term);
     } while (index->value++ < last);
+    p->skips -= empty;
     return built(p, total(p->graph, &sum), out);
 }
 

@@ -14,9 +14,11 @@ typedef struct hb_scope {
 typedef struct hb_parser {
     hb_graph *graph;
     const char *text, *what;
-    size_t at;  /* bytes read */
-    int depth;  /* of nesting */
-    long terms; /* of all sums so far */
+    size_t at;   /* bytes read */
+    int depth;   /* of nesting */
+    long terms;  /* of all sums so far */
+    int indexed; /* the last whole number has one of i j k l m */
+    int skips;   /* sums around this place that are empty: what is read there is not used */
     hb_scope
         scope[HB_MAX_SUMS + 1]; /* indices that have a value: `i` of the caller, those of sums */
     int n_scope;

@@ -67,9 +67,11 @@ hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *p
 {
     HB_TRY(hb_program_compile(problem->noise_graph, 1, &g, &problem->noise));
     HB_TRY(hb_range_tape_create(context, problem->noise_graph, 1, &g, &problem->noise_ranges));
-    return hb_time_change_create(context, noise_at, problem,
-                                 !hb_graph_depends(problem->noise_graph, g, 0),
-                                 hb_problem_span(problem), &problem->change);
+    HB_TRY(hb_time_cuts_add(context, problem->noise_graph, 1, &g, hb_problem_span(problem),
+                            &problem->cuts));
+    return hb_time_change_create(
+        context, noise_at, problem, !hb_graph_depends(problem->noise_graph, g, 0),
+        hb_problem_span(problem), problem->cuts.n, problem->cuts.t, &problem->change);
 }
 
 /* One g(t), as typed. */
@@ -103,6 +105,16 @@ static hb_status create_motion(hb_context *context, const hb_problem_settings *s
         HB_TRY(create_noise(context, s, problem));
     return (s->drift_callback ? hb_drift_from_callback
                               : hb_drift_from_text)(context, s, problem->dim, &problem->drift);
+}
+
+/* The noise has added its own. */
+static hb_status create_cuts(hb_context *context, hb_problem *problem)
+{
+    const double span = hb_problem_span(problem);
+    if (!problem->drift.callback)
+        HB_TRY(hb_time_cuts_add(context, problem->drift.graph, problem->dim,
+                                problem->drift.components, span, &problem->cuts));
+    return hb_time_cuts_map(context, problem->change, span, &problem->cuts);
 }
 
 static hb_status create_start(hb_context *context, const hb_problem_settings *s,
@@ -170,6 +182,7 @@ static hb_status build(hb_context *context, const hb_problem_settings *s, hb_pro
     HB_TRY(check_dim(context, s, &problem->dim));
     HB_TRY(create_outside(context, s, problem));
     HB_TRY(create_motion(context, s, problem));
+    HB_TRY(create_cuts(context, problem));
     if (s->drift_callback)
         HB_TRY(hb_drift_check_facts(context, &problem->drift, hb_problem_span(problem)));
     HB_TRY(hb_problem_write_text(context, s, problem));
@@ -226,6 +239,8 @@ void hb_problem_destroy(hb_problem *problem)
     hb_frame_destroy(context, problem->frame);
     hb_drift_destroy(context, &problem->drift);
     hb_time_change_destroy(context, problem->change);
+    hb_release(context, problem->cuts.t);
+    hb_release(context, problem->cuts.tau);
     hb_release(context, problem->times);
     hb_program_destroy(problem->noise);
     hb_range_tape_destroy(context, problem->noise_ranges);

@@ -5,7 +5,7 @@
 #include "problem/drift_facts.h"
 #include "problem/expression.h"
 #include "problem/noise.h"
-#include "problem/time_change.h"
+#include "problem/time_cuts.h"
 
 #include <heatball/problem.h>
 #include <omp.h>
@@ -32,7 +32,8 @@ typedef struct hb_drift {
     hb_drift_callback callback;
     int has_jacobian;
     void *user;
-    omp_lock_t *lock; /* the user's function is called by one thread at a time */
+    omp_lock_t *lock; /* the user's function is called by one thread at a time; NULL: by all */
+    uint64_t *values; // (2): at points that were asked for, and at their shifts
 } hb_drift;
 
 /* dim is already known. Both leave a half-built drift for hb_drift_destroy when they fail. */
@@ -64,6 +65,8 @@ hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, con
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
                                      size_t t_step, size_t n, const double *x, double *f,
                                      double *divergence, double *grad_divergence, double *jacobian);
+/* 1 when most of a callback's values so far were for differences. */
+int hb_drift_by_differences(const hb_drift *drift);
 
 /* "(1, -0.5, ...)" for messages. */
 #define HB_POINT_TEXT 128
@@ -85,6 +88,7 @@ typedef struct hb_matrix_noise {
     int columns;                     /* m */
     int constant;                    /* no t */
     hb_program *factor;              // G: d m outputs
+    hb_range_tape *ranges;           // the same on intervals
     hb_program *divergence;          // of D = G G'/2: d outputs; of a field as text
     struct hb_line_balance *balance; /* of a field as text in one dimension without t; else NULL */
     hb_noise_callback callback;      /* instead of these */
@@ -113,6 +117,7 @@ struct hb_problem {
     hb_program *noise;
     hb_range_tape *noise_ranges;
     hb_time_change *change;
+    hb_time_cuts cuts;
     hb_drift drift;
     hb_matrix_noise noise_matrix;
     hb_frame *frame; /* NULL: the problem is solved in x */

@@ -160,8 +160,8 @@ typedef struct text_parts {
     double *inside;     // (dim)
 } text_parts;
 
-/* as_typed: a problem with a unit frame, whatever the text says; inside: of it, NULL: that of the text. */
-static hb_status read_text(hb_context *context, const text_parts *parts, int as_typed,
+/* known: its dimension. as_typed: a problem with a unit frame, whatever the text says; inside: of it, NULL: that of the text. */
+static hb_status read_text(hb_context *context, const text_parts *parts, int known, int as_typed,
                            const double *inside, hb_problem **out)
 {
     hb_problem_settings s;
@@ -173,6 +173,8 @@ static hb_status read_text(hb_context *context, const text_parts *parts, int as_
     const long value = strtol(dim, &stop, 10);
     HB_CHECK(context, *stop == '\0' && value > 0 && value <= 1000000, HB_ERROR_ARGUMENT,
              "the drift's dim is '%.20s'", dim);
+    HB_CHECK(context, value == known, HB_ERROR_ARGUMENT,
+             "the drift has dimension %ld; it must be %d", value, known);
     s.dim = (int)value;
     s.drift = take_line(&rest, "drift");
     if (!s.drift) s.potential = take_line(&rest, "potential");
@@ -190,8 +192,8 @@ static hb_status read_text(hb_context *context, const text_parts *parts, int as_
     return hb_problem_create_as(context, &s, unit || as_typed, inside, out);
 }
 
-static hb_status make(hb_context *context, const char *text, int as_typed, const double *inside,
-                      hb_problem **out)
+static hb_status make(hb_context *context, const char *text, int dim, int as_typed,
+                      const double *inside, hb_problem **out)
 {
     hb_workspace work;
     text_parts parts;
@@ -201,14 +203,14 @@ static hb_status make(hb_context *context, const char *text, int as_typed, const
                         HB_ARRAY(parts.names, MOST_PARAMETERS),
                         HB_ARRAY(parts.values, MOST_PARAMETERS), HB_ARRAY(parts.inside, size)));
     memcpy(parts.copy, text, size);
-    const hb_status status = read_text(context, &parts, as_typed, inside, out);
+    const hb_status status = read_text(context, &parts, dim, as_typed, inside, out);
     hb_workspace_destroy(&work);
     return status;
 }
 
-hb_status hb_problem_of_text(hb_context *context, const char *text, hb_problem **out)
+hb_status hb_problem_of_text(hb_context *context, const char *text, int dim, hb_problem **out)
 {
-    return make(context, text, 0, NULL, out);
+    return make(context, text, dim, 0, NULL, out);
 }
 
 hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, const double *inside,
@@ -216,5 +218,5 @@ hb_status hb_problem_as_typed(hb_context *context, const hb_problem *problem, co
 {
     HB_CHECK(context, problem->text, HB_ERROR_ARGUMENT,
              "the drift or the noise is a function; it must be text");
-    return make(context, problem->text, 1, inside, out);
+    return make(context, problem->text, problem->dim, 1, inside, out);
 }

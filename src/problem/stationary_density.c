@@ -5,9 +5,7 @@
  * Any other gradient in d = 2, 3 is the initial density `stationary` (initial_stationary.c).
  * H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
  *
- * Panels sample F; whether it does something in between is asked of interval arithmetic on PIECES pieces of
- * each line: a piece where F may leave the hull of three samples by more than NARROW times its width
- * is a doubt when that excess times its length, which bounds what is missed of ln u, is above MISSED, also on its parts.
+ * Panels sample F and end at its narrow features (features.c). Where these are not all known, the density is doubtful.
  *
  * A number to reproduce: f = x - x^3, g = 1 has u(0) = 1/int exp(x^2 - x^4/2) dx = 0.240053. */
 #include "problem/stationary_density.h"
@@ -19,14 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    PIECES = 4096,
-    PARTS = 8,
-    DEPTH = 3,
-    MOST_CHECKED = 64 /* dimensions whose lines are checked */
-};
-
-static const double NARROW = 8, MISSED = 1e-3;
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
 
 /* One axis of a product. `line` is a problem of one dimension for box_density.c, which asks it for nothing but
@@ -34,6 +24,7 @@ static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels
 typedef struct line_law {
     hb_box_density box;
     hb_panels *path; /* int F_axis dx */
+    double error;    /* of ln u, of what panels did not resolve */
     const hb_problem *whole;
     int axis;
     hb_problem line;
@@ -77,8 +68,12 @@ static hb_status raw_on_line(hb_context *context, const hb_problem *line, size_t
 
 static hb_status create_path(hb_context *context, line_law *l, double low, double high)
 {
-    const hb_panels_settings settings = {
-        .function = drift_on_line, .user = l, .scale = 1, .name = "the drift", .variable = "x"};
+    const hb_panels_settings settings = {.function = drift_on_line,
+                                         .user = l,
+                                         .scale = 1,
+                                         .name = "the drift",
+                                         .variable = "x",
+                                         .features = &l->box.features};
     hb_panels_destroy(context, l->path);
     l->path = NULL;
     return hb_panels_create(context, &settings, low, high, &l->path);
@@ -92,69 +87,18 @@ static hb_status create_line(hb_context *context, const hb_problem *problem, int
     l->line = (hb_problem){.context = context, .dim = 1, .initial = {.data = l}};
     l->box =
         (hb_box_density){.problem = &l->line, .raw = raw_on_line, .what = "stationary density"};
+    HB_TRY(hb_box_density_features(context, problem, axis, &l->box));
     HB_TRY(create_path(context, l, -1, 1));
     HB_TRY(hb_box_density_find(context, &l->box));
+    HB_TRY(hb_box_density_features(context, problem, axis, &l->box));
     /* From here the path begins in the box: it has no large constant to lose digits to. */
     HB_TRY(hb_panels_integral(context, l->path, l->box.low[0], &shift));
     HB_TRY(create_path(context, l, l->box.low[0], l->box.high[0]));
     l->box.peak -= shift;
-    return hb_box_density_create(context, &l->box);
-}
-
-/* By how much F may leave the hull of its samples on a piece, times its length; where that is not small, on its parts,
- * whose ranges are closer: what the samples of the whole did not see stays unseen. */
-static hb_status unseen_on_piece(hb_context *context, const line_law *l, hb_interval piece,
-                                 hb_interval hull, int depth, hb_interval *box, hb_interval *range,
-                                 double *unseen)
-{
-    const double step = piece.high - piece.low;
-    box[l->axis] = piece;
-    HB_TRY(hb_problem_ranges(context, l->whole, box, (hb_interval){0, 0}, range, NULL));
-    const double excess = fmax(hull.low - range[l->axis].low, range[l->axis].high - hull.high);
-    if (excess <= NARROW * (hull.high - hull.low)) return HB_OK;
-    if (excess * step <= MISSED || depth == 0) {
-        *unseen = fmax(*unseen, excess * step);
-        return HB_OK;
-    }
-    for (int k = 0; k < PARTS && *unseen <= MISSED; k++) {
-        const hb_interval part = {piece.low + step * k / PARTS, piece.low + step * (k + 1) / PARTS};
-        HB_TRY(unseen_on_piece(context, l, part, hull, depth - 1, box, range, unseen));
-    }
+    HB_TRY(hb_box_density_create(context, &l->box));
+    l->error = 2 * hb_panels_error(l->path) +
+               hb_panels_error(l->box.cumulative) / hb_panels_total(l->box.cumulative);
     return HB_OK;
-}
-
-/* What F may do on the line between three samples of each piece, as a bound on ln u. */
-static hb_status unseen_on_line(hb_context *context, const line_law *l, hb_interval *box,
-                                hb_interval *range, double *unseen)
-{
-    const double low = l->box.low[0], step = (l->box.high[0] - low) / PIECES;
-    for (int k = 0; k < PIECES && *unseen <= MISSED; k++) {
-        const double s[3] = {low + k * step, low + (k + 0.5) * step, low + (k + 1) * step};
-        double F[3];
-        HB_TRY(drift_on_line((void *)(uintptr_t)l, 3, s, F));
-        const hb_interval hull = {fmin(F[0], fmin(F[1], F[2])), fmax(F[0], fmax(F[1], F[2]))};
-        HB_TRY(unseen_on_piece(context, l, (hb_interval){s[0], s[2]}, hull, DEPTH, box, range,
-                               unseen));
-    }
-    box[l->axis] = (hb_interval){0, 0};
-    return HB_OK;
-}
-
-static hb_status check_lines(hb_context *context, hb_stationary *s)
-{
-    const size_t d = (size_t)s->problem->dim;
-    void *memory;
-    if (!s->problem->drift.facts.is_formula || d > MOST_CHECKED) return HB_OK;
-    HB_TRY(hb_allocate(context, 2 * d, sizeof(hb_interval), &memory));
-    hb_interval *box = memset(memory, 0, 2 * d * sizeof(hb_interval));
-    hb_status status = HB_OK;
-    for (size_t i = 0; i < d && status == HB_OK; i++) {
-        double unseen = 0;
-        status = unseen_on_line(context, s->lines + i, box, box + d, &unseen);
-        s->doubtful |= !(unseen <= MISSED);
-    }
-    hb_release(context, memory);
-    return status;
 }
 
 static hb_status create_product(hb_context *context, hb_stationary *s)
@@ -163,9 +107,12 @@ static hb_status create_product(hb_context *context, hb_stationary *s)
     void *memory;
     HB_TRY(hb_allocate(context, (size_t)d, sizeof(line_law), &memory));
     s->lines = memset(memory, 0, (size_t)d * sizeof(line_law));
-    for (int i = 0; i < d; i++) HB_TRY(create_line(context, s->problem, i, s->lines + i));
+    for (int i = 0; i < d; i++) {
+        HB_TRY(create_line(context, s->problem, i, s->lines + i));
+        s->doubtful |= s->problem->drift.graph && !s->lines[i].box.features.complete;
+    }
     s->error = LINE_ERROR * d;
-    return check_lines(context, s);
+    return HB_OK;
 }
 
 static hb_status product_at(hb_context *context, const hb_stationary *s, const double *x,
@@ -178,7 +125,7 @@ static hb_status product_at(hb_context *context, const hb_stationary *s, const d
         double value;
         HB_TRY(hb_panels_integral(context, l->path, x[i], &value));
         *log_density += value - l->box.log_total;
-        *error += LINE_ERROR * (fabs(value) + fabs(l->box.log_total));
+        *error += LINE_ERROR * (fabs(value) + fabs(l->box.log_total)) + l->error;
     }
     return HB_OK;
 }
@@ -218,7 +165,7 @@ void hb_stationary_destroy(hb_context *context, hb_stationary *s)
     if (!s) return;
     for (int i = 0; s->lines && i < s->problem->dim; i++) {
         hb_panels_destroy(context, s->lines[i].path);
-        hb_panels_destroy(context, s->lines[i].box.cumulative);
+        hb_box_density_clear(context, &s->lines[i].box);
     }
     hb_release(context, s->lines);
     hb_problem_borrowed_destroy(context, s->general);

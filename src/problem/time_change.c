@@ -1,8 +1,8 @@
 /* The time change tau(t) = int_0^t g(s)^2/2 ds, in which every noise g(t) becomes the constant sqrt(2).
  *
  * A constant g has tau = (g^2/2) t. Any other g is laid on panels over [0, time] (panels.c), cut until
- * g^2/2 varies by at most a factor RATIO on each: then a g that touches 0, or leaves the doubles, cannot
- * hide between the samples, and tau keeps 1e-13 relative accuracy for small t too. The inverse is laid
+ * g^2/2 varies by at most a factor RATIO on each, and no panel passes over a cut around a narrow pulse (time_cuts.c):
+ * then a g that touches 0, or leaves the doubles, cannot hide between the samples, and tau keeps 1e-13 relative accuracy for small t too. The inverse is laid
  * on panels as well, t(tau) = int_0^tau 1/(g(t(s))^2/2) ds, so that a walk which asks for t at each
  * step pays for one polynomial. Beyond `time` the panels are made on the fly, and t(tau) is found by
  * Newton's method. docs/time-change.md.
@@ -10,6 +10,7 @@
 #include "problem/time_change.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "problem/features.h"
 #include "problem/panels.h"
 
 #include <math.h>
@@ -22,9 +23,11 @@ struct hb_time_change {
     hb_context *context; /* of the creation; messages of g only */
     hb_noise_function noise;
     void *user;
-    double constant;    /* g^2/2, 0 when g depends on t */
-    hb_panels *panels;  /* NULL when it is constant */
-    hb_panels *inverse; /* t(tau) on [0, tau(time)]; NULL when constant, or too rough for panels */
+    double constant;   /* g^2/2, 0 when g depends on t */
+    hb_panels *panels; /* NULL when it is constant */
+    hb_features cells; /* between cuts, in t */
+    hb_panels *
+        inverse; /* t(tau) on [0, tau(time)]; NULL when constant, with cuts, or too rough for panels */
 };
 
 static hb_status rates_at(hb_context *context, const hb_time_change *change, size_t n,
@@ -60,14 +63,21 @@ static hb_status slopes(void *user, size_t n, const double *tau, double *slope)
     return HB_OK;
 }
 
-static hb_status create_panels(hb_context *context, double time, hb_time_change *change)
+static hb_status create_panels(hb_context *context, double time, int n, const double *cuts,
+                               hb_time_change *change)
 {
     hb_panels_settings settings = {.function = rates,
                                    .user = change,
                                    .ratio = RATIO,
                                    .name = "the noise g(t)",
-                                   .variable = "t"};
+                                   .variable = "t",
+                                   .features = n > 0 ? &change->cells : NULL};
+    void *memory;
+    HB_TRY(hb_allocate(context, (size_t)n + 1, sizeof(double), &memory));
+    change->cells = (hb_features){.n = n - 1, .borders = memory, .complete = 1};
+    if (n > 0) memcpy(memory, cuts, (size_t)n * sizeof(double));
     HB_TRY(hb_panels_create(context, &settings, 0, time, &change->panels));
+    if (n > 0) return HB_OK; /* what is narrow in t may be too narrow in tau */
     settings.function = slopes;
     settings.variable = "tau";
     const hb_status status =
@@ -76,7 +86,8 @@ static hb_status create_panels(hb_context *context, double time, hb_time_change 
 }
 
 hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, void *user,
-                                int is_constant, double time, hb_time_change **out)
+                                int is_constant, double time, int n, const double *cuts,
+                                hb_time_change **out)
 {
     *out = NULL;
     HB_CHECK(context, time > 0 && isfinite(time), HB_ERROR_ARGUMENT,
@@ -87,7 +98,7 @@ hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, vo
     *change = (hb_time_change){.context = context, .noise = noise, .user = user};
     const hb_status status = is_constant
                                  ? rates_at(context, change, 1, &(double){0}, &change->constant)
-                                 : create_panels(context, time, change);
+                                 : create_panels(context, time, n, cuts, change);
     if (status != HB_OK) {
         hb_time_change_destroy(context, change);
         return status;
@@ -101,6 +112,7 @@ void hb_time_change_destroy(hb_context *context, hb_time_change *change)
     if (!change) return;
     hb_panels_destroy(context, change->panels);
     hb_panels_destroy(context, change->inverse);
+    hb_features_destroy(context, &change->cells);
     hb_release(context, change);
 }
 

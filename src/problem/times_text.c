@@ -49,7 +49,7 @@ static int add_time(double value, time_list *list)
 
 static int add_range(double first, double last, double step, time_list *list)
 {
-    if (!(step > 0) || !(first <= last) || !isfinite(last)) return 0;
+    if (!(step > 0) || !isfinite(step) || !(first <= last) || !isfinite(last)) return 0;
     const double n = floor((last - first) / step + SLACK);
     if (!(n < HB_MOST_TIMES)) return 0;
     for (int k = 0; k <= (int)n; k++) {

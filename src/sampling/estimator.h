@@ -13,13 +13,14 @@
 
 typedef struct hb_estimator {
     void *self;
-    const char *name;           /* "walk", "particles" */
-    const char *unit;           /* "walks", "trajectories" */
-    uint64_t samples_per_round; /* walks per point, or trajectories */
-    uint64_t rounds;            /* that there are; UINT64_MAX, but fewer for paths of the user */
-    int exact;                  /* one sample is the answer itself: nothing is drawn */
-    const double *known_error;  // NULL, or (n, 1 + dim): of ln u and the score, beside the spread
-    double *log_scale;          // (n), fixed at creation
+    const char *name;            /* "walk", "particles" */
+    const char *unit;            /* "walks", "trajectories" */
+    uint64_t samples_per_round;  /* walks per point, or trajectories */
+    uint64_t rounds;             /* that there are; UINT64_MAX, but fewer for paths of the user */
+    int exact;                   /* one sample is the answer itself: nothing is drawn */
+    const double *known_error;   // NULL, or (n, 1 + dim): of ln u and the score, beside the spread
+    const double *lasting_error; // the part of it that no samples make smaller; NULL: all of it
+    double *log_scale;           // (n), fixed at creation
     const unsigned char
         *untimely; /* NULL, or (n): 1 where the times that there are do not resolve the
                                     integral over time; all units of such a point count as lost */

@@ -7,7 +7,9 @@
  * A point is wanted until it has its samples and, when errors are asked for, until
  *     density_se/density <= density_error,
  *     |score_se| <= score_error max(|score|, 1/sqrt(2 tau))     (at a mode the score is 0)
- * and no doubt of tally.h is left. Errors are looked at only after LEAST_PART of the usual samples: a
+ * and no doubt of tally.h is left. An error is chance c and what no sample mends, f, both in units of what is asked
+ * for: c^2 falls with the rounds to 1 - f^2. Where f leaves too little room, rounds end at c = f/ONLY_BIAS, and the
+ * point's warning says so. Errors are looked at only after LEAST_PART of the usual samples: a
  * spread from few units may be small by chance. A doubt may never go away; without a limit on the time a
  * point that is doubted after GIVE_UP times the usual samples is left as it is.
  *
@@ -33,7 +35,7 @@
 static const double FIRST_GAP = 1, SAVE_PERIOD = 60; /* seconds between saves */
 static const double LEAST_PART = 0.1, GIVE_UP = 16;
 static const double ONLY_BIAS =
-    2; /* an error that is so much more bias than chance: no sample mends it */
+    2; /* an error that is so much more systematic than chance: no sample mends it */
 
 /* ---- making and unmaking ---- */
 
@@ -140,18 +142,26 @@ static uint64_t samples_asked(const hb_sampling *s, const hb_sampling_run *run)
     return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->usual) : run->usual;
 }
 
-/* The largest of what the errors are in units of what is asked for; 0 when nothing is asked for. */
-static double excess_of(const hb_sampling *s, const hb_tally_answer *answer)
+/* An error in units of what is asked for, and the part of it that no sample mends. */
+typedef struct excess {
+    double all, lasting;
+} excess;
+
+/* Of the density (kind 0) or the score (1); 0 where nothing is asked for. */
+static excess excess_of(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                        const hb_tally_answer *answer, int kind)
 {
-    const hb_sampling_settings *asked = s->settings;
-    double excess = 0;
-    if (asked->density_error > 0) excess = answer->relative / asked->density_error;
-    if (asked->score_error > 0) {
-        const double size = fmax(hb_norm((size_t)s->dim, s->score), s->score_scale);
-        excess =
-            fmax(excess, hb_norm((size_t)s->dim, s->score + s->dim) / size / asked->score_error);
-    }
-    return excess;
+    const hb_estimator *e = &run->estimator;
+    const size_t d = (size_t)s->dim;
+    const double asked = kind ? s->settings->score_error : s->settings->density_error;
+    const double *known = e->lasting_error ? e->lasting_error : e->known_error;
+    const double fixed = !known ? 0
+                         : kind ? hb_norm(d, known + point * (1 + d) + 1)
+                                : known[point * (1 + d)];
+    const double unit = kind ? fmax(hb_norm(d, s->score), s->score_scale) * asked : asked;
+    if (!(asked > 0)) return (excess){0, 0};
+    return (excess){(kind ? hb_norm(d, s->score + d) : answer->relative) / unit,
+                    hypot(kind ? answer->score_bias : answer->bias, fixed) / unit};
 }
 
 /* A doubt of the score counts where its error is asked for. */
@@ -179,7 +189,16 @@ int hb_sampling_has_met(const hb_sampling *s, const hb_sampling_run *run, size_t
     hb_tally_answer own;
     if (!answer) answer = &own;
     hb_sampling_answer(s, run, point, answer, s->score, s->score + s->dim);
-    return !is_doubted(s, answer) && excess_of(s, answer) <= 1;
+    return !is_doubted(s, answer) && excess_of(s, run, point, answer, 0).all <= 1 &&
+           excess_of(s, run, point, answer, 1).all <= 1;
+}
+
+/* Rounds until an error is reached, or until chance is a small part of what is left. */
+static double rounds_for(const excess *e, double done)
+{
+    const double fixed = e->lasting * e->lasting;
+    const double room = fmax(1 - fixed, fixed / (ONLY_BIAS * ONLY_BIAS));
+    return e->all > 1 ? fmax(ceil(done * ((e->all * e->all - fixed) / room - 1)), 0) : 0;
 }
 
 /* Rounds that a point still needs, as far as one can tell; 0: enough. */
@@ -194,13 +213,28 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     if (missing > 0) return fmin(missing, rounds_there_are);
     if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
     const double last = ceil(GIVE_UP * (double)run->usual / size) - done;
-    const double excess = excess_of(s, &answer);
+    const excess density = excess_of(s, run, point, &answer, 0),
+                 score = excess_of(s, run, point, &answer, 1);
     if (is_doubted(s, &answer)) {
         if (s->settings->max_time == 0 && last < 1) return 0;
         return fmin(fmax(last, 1), rounds_there_are);
     }
-    if (answer.bias > ONLY_BIAS) return 0;
-    return fmin(fmax(ceil(done * (excess * excess - 1)), 1), rounds_there_are);
+    return fmin(fmax(rounds_for(&density, done), rounds_for(&score, done)), rounds_there_are);
+}
+
+int hb_sampling_missed(const hb_sampling *s, const hb_sampling_run *run, size_t point,
+                       hb_sampling_miss *out)
+{
+    hb_tally_answer answer;
+    if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
+    if (is_doubted(s, &answer) || rounds_left(s, run, point) > 0) return 0;
+    const excess density = excess_of(s, run, point, &answer, 0),
+                 score = excess_of(s, run, point, &answer, 1);
+    const excess *worse = score.all > density.all ? &score : &density;
+    const double asked = worse == &score ? s->settings->score_error : s->settings->density_error;
+    *out = (hb_sampling_miss){worse == &score ? "score" : "density", asked, worse->all * asked,
+                              worse->lasting * asked};
+    return 1;
 }
 
 /* The next round of a run and the points that want it; 0 when no point wants any, or it is late. *left: rounds. */
@@ -260,13 +294,21 @@ static int doubts_at(const hb_sampling *s, const hb_sampling_run *run, size_t po
     return answer.doubt != HB_TALLY_FINE ? 2 : answer.score_doubt != HB_TALLY_FINE;
 }
 
-/* With two runs, the one that was not chosen tries where the chosen one is doubted. Its draws are others, so
- * that this choice makes no bias. */
+/* Whether a run has ended at a point without an error that is asked for. */
+static int has_missed(const hb_sampling *s, const hb_sampling_run *run, size_t point)
+{
+    return wants_error(s) && !hb_sampling_has_met(s, run, point, NULL) &&
+           rounds_left(s, run, point) == 0;
+}
+
+/* With two runs, the one that was not chosen tries where the chosen one is doubted or cannot reach the error that is
+ * asked for. Its draws are others, so that this choice makes no bias. */
 static void ask_for_help(hb_sampling *s)
 {
     for (int k = 0; s->n_runs > 1 && k < 2; k++)
         for (size_t i = 0; i < s->n; i++)
-            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && doubts_at(s, &s->runs[k], i) > 0;
+            s->runs[1 - k].helps[i] = s->runs[k].chosen[i] && (doubts_at(s, &s->runs[k], i) > 0 ||
+                                                               has_missed(s, &s->runs[k], i));
 }
 
 const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
@@ -275,7 +317,10 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *s, size_t point)
     const hb_sampling_run *own = &s->runs[s->runs[1].chosen[point]],
                           *other = &s->runs[!s->runs[1].chosen[point]];
     if (!other->helps[point]) return own;
-    return doubts_at(s, other, point) < doubts_at(s, own, point) ? other : own;
+    const int better = doubts_at(s, own, point) - doubts_at(s, other, point);
+    if (better == 0 && has_missed(s, own, point))
+        return hb_sampling_has_met(s, other, point, NULL) ? other : own;
+    return better > 0 ? other : own;
 }
 
 /* What has been done is kept, whatever ended the rounds; the first failure is the one that counts. */

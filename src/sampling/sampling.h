@@ -92,6 +92,14 @@ const hb_sampling_run *hb_sampling_run_of(const hb_sampling *sampling, size_t po
 /* Whether a point has the errors that are asked for; answer (may be NULL) is filled. */
 int hb_sampling_has_met(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
                         hb_tally_answer *answer);
+/* Where rounds have ended, no doubt is left, and an error that is asked for is still not reached: 1, and the worse one.
+ * A limit on the time is no such end. */
+typedef struct hb_sampling_miss {
+    const char *what;               /* "density", "score" */
+    double asked, reached, lasting; /* relative; lasting: the part that no sample mends */
+} hb_sampling_miss;
+int hb_sampling_missed(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
+                       hb_sampling_miss *out);
 /* The same without the question; score[dim] and its error. */
 void hb_sampling_answer(const hb_sampling *sampling, const hb_sampling_run *run, size_t point,
                         hb_tally_answer *answer, double *score, double *score_se);

@@ -299,15 +299,15 @@ static void add_bias(size_t d, const double *tally, hb_tally_answer *out, const 
     const double e = hb_bias_density(d, bias, A), u = out->density;
     double slopes = 0, sizes = 0, chances = 0;
     if (bias[0] == 0) return;
-    out->bias = e / out->relative;
+    out->bias = e;
     for (size_t k = 0; k < d; k++) {
         const double own = hb_bias_score(d, bias, A, k, score[k]);
-        if (own > 0) out->bias = fmax(out->bias, own / score_se[k]);
         slopes += own * own;
         sizes += score[k] * score[k];
         chances += score_se[k] * score_se[k];
         score_se[k] = hypot(score_se[k], own);
     }
+    out->score_bias = sqrt(slopes);
     if (out->doubt == HB_TALLY_FINE && !(e < MOST_BIAS)) out->doubt = HB_TALLY_COARSE;
     if (out->score_doubt == HB_TALLY_FINE) out->score_doubt = out->doubt;
     if (out->score_doubt == HB_TALLY_FINE && slopes > 9 * chances &&
@@ -370,9 +370,6 @@ void hb_tally_widen(int dim, const double *known, hb_tally_answer *a, double *sc
     if (a->doubt == HB_TALLY_FINE && !(e < MOST_KNOWN)) a->doubt = HB_TALLY_ROUNDED;
     if (a->score_doubt == HB_TALLY_FINE) a->score_doubt = a->doubt;
     if (a->score_doubt == HB_TALLY_FINE && known[1] == INFINITY) a->score_doubt = HB_TALLY_ROUNDED;
-    a->bias = fmax(a->bias, e > 0 ? e / a->relative : 0);
-    for (int k = 0; k < dim; k++)
-        if (known[1 + k] > 0) a->bias = fmax(a->bias, known[1 + k] / score_se[k]);
     a->relative = hypot(a->relative, e);
     a->density_se = hypot(a->density_se, fabs(u) * e);
     a->log_density_se = hypot(a->log_density_se, e);

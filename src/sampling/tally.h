@@ -47,7 +47,8 @@ typedef struct hb_tally_answer {
         freedom; /* what doubts look at; freedom: degrees of it, of an error */
     double density, density_se, log_density, log_density_se, entropy, entropy_se;
     double relative; /* density_se/density, also where the density underflows, before doubts */
-    double bias; /* the largest ratio of what is systematic in an error to what is chance in it */
+    double bias,
+        score_bias; /* of relative and of |score_se|, what differences between rules show */
     hb_tally_doubt doubt;
     hb_tally_doubt score_doubt; /* that of the rest, or one of the score's own */
 } hb_tally_answer;

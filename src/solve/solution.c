@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "solve/solve_frame.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,6 +89,28 @@ hb_solution hb_solution_view(const hb_solution *solution, size_t time_index)
     for (int c = 0; c < HB_N_COLUMNS; c++)
         view.columns[c] = solution->columns[c] + first * width_of((hb_column)c, solution->dim);
     return view;
+}
+
+static int contradict(double density, double log_density)
+{
+    if (density > 0) return !(fabs(log(density) - log_density) <= 1);
+    return !(density == 0 && log_density < log(DBL_MIN));
+}
+
+void hb_solution_settle(hb_solution *s)
+{
+    double *u = s->columns[HB_COLUMN_DENSITY];
+    for (size_t i = 0; i < s->n_times * s->n; i++) {
+        if (u[i] == 0) u[i] = 0; /* of either sign */
+        if (isfinite(s->columns[HB_COLUMN_DENSITY_SE][i]) ||
+            !contradict(u[i], s->columns[HB_COLUMN_LOG_DENSITY][i]))
+            continue;
+        for (int c = 0; c < HB_N_COLUMNS; c++) {
+            const size_t width = width_of((hb_column)c, s->dim);
+            for (size_t k = i * width; k < (i + 1) * width; k++)
+                s->columns[c][k] = c % 2 ? INFINITY : NAN;
+        }
+    }
 }
 
 hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)

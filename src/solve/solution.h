@@ -31,6 +31,9 @@ hb_status hb_solution_create_times(hb_context *context, size_t n_times, const do
                                    size_t n, int dim, hb_solution **out);
 /* The rows of one time as a solution of their own, which owns nothing but its grid and must not be destroyed. */
 hb_solution hb_solution_view(const hb_solution *solution, size_t time_index);
+/* At the end: a row whose error is infinite and whose values contradict one another (a density below 0, ln of it and the
+ * log-density more than 1 apart) is NaN in all of them, and no density is -0. */
+void hb_solution_settle(hb_solution *solution);
 /* Replaces the warning of a point. */
 hb_status hb_solution_warn(hb_solution *solution, size_t point, const char *format, ...)
     HB_PRINTF(3, 4);

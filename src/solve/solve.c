@@ -13,6 +13,8 @@
 #include "base/sized.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
+#include "problem/problem_parts.h"
+#include "problem/time_cuts.h"
 #include "sampling/sampling.h"
 #include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
@@ -52,6 +54,8 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     out->times = s.times;
     HB_CHECK(context, out->n_times == 0 || isnan(s.time), HB_ERROR_ARGUMENT,
              "time and times are both given; give one of them");
+    HB_CHECK(context, out->n_times <= HB_MOST_TIMES, HB_ERROR_ARGUMENT,
+             "%zu times are asked for; at most %d are solved at once", out->n_times, HB_MOST_TIMES);
     if (out->n_times == 0 && isnan(s.time)) {
         out->n_times = n_own;
         out->times = own;
@@ -145,6 +149,18 @@ static hb_status check_sampling(hb_context *context, const hb_sampling_settings 
     return HB_OK;
 }
 
+/* Beyond the span of the problem its formulas were not searched for narrow pulses. */
+static void note_span(hb_context *context, const hb_problem *problem, double time)
+{
+    const double span = hb_problem_time(problem);
+    const int steady = hb_problem_is_autonomous(problem) && hb_problem_noise_is_constant(problem);
+    if (isfinite(time) && time > (1 + TIME_SLACK) * span && !steady)
+        hb_note(context,
+                "the problem was made for times up to %g; narrow pulses in t after it are not "
+                "looked for: make it with time = %g",
+                span, time);
+}
+
 /* ---- the calls ---- */
 
 void hb_solve_fill_from_log(hb_solution *s)
@@ -172,10 +188,11 @@ static hb_status solve_initial(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-/* A linear drift from a start with a closed form, at a point where the grid claims nothing. */
-static int walks_are_better(const hb_problem *problem, const hb_solution *out)
+/* A point where the grid claims nothing, and walks know it in closed form, or samples follow a pulse in t. */
+static int samples_are_better(const hb_problem *problem, const hb_solution *out, int *exact)
 {
-    if (!hb_problem_is_linear(problem) || !hb_initial_moves(problem)) return 0;
+    *exact = hb_problem_is_linear(problem) && hb_initial_moves(problem);
+    if (!*exact && hb_problem_cuts(problem)->n == 0) return 0;
     for (size_t i = 0; i < out->n; i++)
         if (isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i])) return 1;
     return 0;
@@ -216,15 +233,17 @@ static hb_status solve_auto(const hb_solve_task *task, hb_solution *out)
     const double start = hb_seconds(), limit = settings.sampling.max_time;
     settings.grid.max_time = settings.grid.max_time > 0 ? settings.grid.max_time : limit / 2;
     const hb_status status = hb_solve_by_grid(&part, out);
-    if (status == HB_OK && walks_are_better(task->problem, out)) {
-        settings.method = HB_METHOD_WALK;
+    int exact;
+    if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
+    if (status == HB_OK && samples_are_better(task->problem, out, &exact)) {
+        if (exact) settings.method = HB_METHOD_WALK;
         snprintf(why, sizeof why,
-                 "walks, which are exact here and the grid does not know its errors");
+                 exact ? "walks, which are exact here and the grid does not know its errors"
+                       : "sampling, because a pulse in t is too narrow for the grid");
         drop_grid(out);
         return hb_solve_by_samples(&part, out);
     }
     if (status != HB_ERROR_MEMORY && status != HB_ERROR_NUMERICAL) return status;
-    if (limit > 0) settings.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
     snprintf(why, sizeof why, "sampling, because the grid refused (%s)",
              hb_context_message(task->context));
     drop_grid(out);
@@ -244,6 +263,19 @@ hb_status hb_solve_at_time(const hb_solve_task *task, hb_solution *out)
     return (task->time == 0 ? solve_initial : METHODS[task->settings->method])(task, out);
 }
 
+/* Samples as a density are smoothed, which no error knows; trajectories start at the samples themselves. */
+static void note_smoothing(const hb_problem *problem, hb_solution *out)
+{
+    const double part = hb_problem_initial_smoothing(problem);
+    const size_t used = strlen(out->note);
+    if (part == 0 || strcmp(out->method, "particles") == 0) return;
+    snprintf(
+        out->note + used, sizeof out->note - used,
+        "; the samples are smoothed by Gaussians of Scott's width, which raises their variance "
+        "by %.2g %% and is not in the errors",
+        100 * part);
+}
+
 /* In the coordinates of the problem's frame, and back. */
 static hb_status solve_in_frame(hb_context *context, const hb_problem *problem,
                                 const hb_solve_plan *plan, const double *points, hb_solution *out)
@@ -256,6 +288,16 @@ static hb_status solve_in_frame(hb_context *context, const hb_problem *problem,
     if (status == HB_OK) status = hb_solve_leave_frame(context, problem, points, &framed, out);
     hb_framed_points_destroy(&framed);
     return status;
+}
+
+static void finish(const hb_problem *problem, hb_solution *out)
+{
+    const size_t used = strlen(out->note);
+    hb_solution_settle(out);
+    if (hb_drift_by_differences(&problem->drift))
+        snprintf(out->note + used, sizeof out->note - used,
+                 "; most values of the drift's function were for differences, a Jacobian saves "
+                 "them");
 }
 
 hb_status hb_solve(hb_context *context, const hb_problem *problem,
@@ -276,6 +318,7 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
                                                                              plan.time));
     HB_TRY(hb_solve_check_points(context, dim, n, points));
     HB_TRY(check_sampling(context, &plan.sampling));
+    note_span(context, problem, plan.time);
     HB_TRY(check_paths(context, &plan.sampling, plan.method, plan.time, dim));
     const hb_solve_task asked = {context, problem, &plan, plan.time, points, NULL, 0};
     HB_TRY(hb_solve_check_noise(&asked));
@@ -288,6 +331,8 @@ hb_status hb_solve(hb_context *context, const hb_problem *problem,
     if (status == HB_OK && !stationary)
         status = hb_problem_tau_of_t(context, problem, plan.time, &solution->tau);
     if (status == HB_OK) status = solve_in_frame(context, problem, &plan, points, solution);
+    if (status == HB_OK && !stationary) note_smoothing(problem, solution);
+    if (status == HB_OK) finish(problem, solution);
     hb_workspace_destroy(&work);
     if (status != HB_OK) hb_solution_destroy(solution);
     *out = status == HB_OK ? solution : NULL;

@@ -26,6 +26,20 @@ static void replace_outside(size_t n, size_t d, double *y, unsigned char *outsid
     }
 }
 
+/* Far out a table of coordinates is only good enough for the tails of a start. */
+static hb_status check_reach(hb_context *context, const hb_frame *frame, size_t n, const double *x)
+{
+    const size_t d = (size_t)frame->dim;
+    for (size_t k = 0; k < n * d; k++) {
+        const hb_axis_table *table = frame->axes[k % d].table;
+        HB_CHECK(context, !table || hb_axis_table_reaches(table, x[k]), HB_ERROR_ARGUMENT,
+                 "point %zu: x%zu = %.6g is too far out for a noise whose Lamperti coordinate is a "
+                 "table; shift x%zu so that the points are near 0",
+                 k / d + 1, k % d + 1, x[k], k % d + 1);
+    }
+    return HB_OK;
+}
+
 hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, size_t n_times,
                                const double *times, size_t n, const double *points,
                                hb_framed_points *out)
@@ -34,6 +48,7 @@ hb_status hb_solve_enter_frame(hb_context *context, const hb_problem *problem, s
     const size_t d = (size_t)hb_problem_dim(problem);
     *out = (hb_framed_points){.y = points};
     if (!frame) return HB_OK;
+    HB_TRY(check_reach(context, frame, n, points));
     const size_t sets = frame->moves ? n_times : 1;
     double *y;
     unsigned char *outside;

@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
+#include "problem/time_cuts.h"
 #include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
 
@@ -152,7 +153,8 @@ static hb_status solve_field(hb_context *context, const hb_problem *problem,
     hb_grid_settings kept = settings->grid;
     if (kept.max_time == 0) kept.max_time = settings->sampling.max_time;
     kept.keep_from =
-        radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2) : (1 - KEPT_SHARE) * tau;
+        radius > 0 ? tau - span - fmin(SLACK * span, (tau - span) / 2)
+                   : fmax((1 - KEPT_SHARE) * tau, hb_cuts_before(hb_problem_cuts(problem), tau));
     return hb_grid_solve(context, problem, &kept, n, points, time, out);
 }
 

@@ -150,13 +150,13 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
         if (run->estimator.untimely)
             return hb_solution_warn(
                 out, i,
-                "trajectories that are too rare to be seen, their step, or what "
-                "they differ by from the model may change the density by more "
+                "trajectories that are too rare to be seen, their step, rounding, or "
+                "what they differ by from the model may change the density by more "
                 "than a tenth");
         if (!run->estimator.exact)
             return hb_solution_warn(out, i,
-                                    "the drift is very steep near here; %s that count "
-                                    "may be too rare to be seen, the grid sees them",
+                                    "the drift is very steep or has a narrow part near here; %s "
+                                    "that count may be too rare to be seen, the grid sees them",
                                     unit);
         return hb_solution_warn(out, i,
                                 "the closed form of this linear drift loses its digits here; its "
@@ -207,6 +207,21 @@ static hb_status fill_nothing(const char *name, const char *unit, double seconds
                             unit, seconds);
 }
 
+/* An error that was asked for and cannot be reached. */
+static hb_status warn_missed(const hb_sampling *s, const hb_sampling_run *run, size_t i,
+                             hb_solution *out)
+{
+    hb_sampling_miss m;
+    if (out->warnings[i] || !hb_sampling_missed(s, run, i, &m)) return HB_OK;
+    if (m.lasting < 0.5 * m.asked)
+        return hb_solution_warn(out, i, "asked %.2g of the %s, reached %.2g: there are no more %s",
+                                m.asked, m.what, m.reached, run->estimator.unit);
+    return hb_solution_warn(out, i,
+                            "asked %.2g of the %s, reached %.2g: %.2g of it is systematic (time "
+                            "step, lag), and more %s do not reduce it",
+                            m.asked, m.what, m.reached, m.lasting, run->estimator.unit);
+}
+
 static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, size_t i,
                             hb_solution *out)
 {
@@ -225,7 +240,8 @@ static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, si
     out->columns[HB_COLUMN_ENTROPY_DENSITY_SE][i] = a.entropy_se;
     out->samples[i] = run->rounds[i] * run->estimator.samples_per_round;
     out->point_methods[i] = run->estimator.name;
-    return warn(run, i, &a, out);
+    HB_TRY(warn(run, i, &a, out));
+    return warn_missed(s, run, i, out);
 }
 
 /* ---- the note ---- */

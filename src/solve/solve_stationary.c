@@ -4,7 +4,7 @@
  *     noise g(x), d = 1   exp(int (f - D')/D)/Z, D = g^2/2; line_balance.h
  *     gradient drift      exp(-V/(g^2/2))/Z, d <= 3, or any d where F_i has x_i alone; stationary_density.h
  *     d <= 3              the null vector of the grid's operator; grid_stationary.c
- *     above               particles at two long times; stationary_samples.c
+ *     above               particles at long times; stationary_samples.c
  * auto takes the first that there is; the methods grid, meanvalue and particles can be asked for. Walks go back to the
  * start, which is infinitely far away: they are refused but for linear drifts. The initial density is not used.
  *

@@ -330,9 +330,6 @@ hb_status hb_solve_at_times(const hb_solve_task *task, hb_solution *out)
 
 hb_status hb_solve_check_times(hb_context *context, const hb_solve_plan *plan)
 {
-    HB_CHECK(context, plan->n_times <= HB_MOST_TIMES, HB_ERROR_ARGUMENT,
-             "%zu times are asked for; at most %d are solved at once", plan->n_times,
-             HB_MOST_TIMES);
     for (size_t k = 0; k < plan->n_times; k++)
         HB_CHECK(context, plan->times[k] >= 0 && isfinite(plan->times[k]), HB_ERROR_ARGUMENT,
                  isinf(plan->times[k]) && plan->times[k] > 0

@@ -30,6 +30,7 @@ typedef struct linear {
     double *c, *mean, *step, *s; // (d)
     double C_error, mean_error, log_determinant;
     double spread; /* the sum of |C^-1| */
+    double rate;   /* the slowest */
 } linear;
 
 static hb_status read_drift(linear *l, const hb_problem *problem)
@@ -126,7 +127,7 @@ static void fill(linear *l, size_t i, const double *x, hb_solution *out)
 static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
 {
     HB_TRY(read_drift(l, task->problem));
-    const hb_status status = hb_lyapunov(l->context, l->d, l->A, l->D, l->C, &l->C_error);
+    const hb_status status = hb_lyapunov(l->context, l->d, l->A, l->D, l->C, &l->C_error, &l->rate);
     const hb_frame *frame = task->problem->frame;
     if (status == HB_ERROR_ARGUMENT && frame && frame->bends) /* its matrix is not the typed one */
         return hb_fail(l->context, status,
@@ -140,7 +141,8 @@ static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
     hb_solve_fill_from_log(out);
     snprintf(out->note, sizeof out->note,
              "stationary: the drift is linear, the density a Gaussian from the Lyapunov equation; "
-             "nothing is drawn");
+             "relaxation time %.3g; nothing is drawn",
+             1 / l->rate);
     return HB_OK;
 }
 

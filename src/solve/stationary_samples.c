@@ -1,12 +1,14 @@
-/* The stationary density by particles: two long times that must agree.
+/* The stationary density by particles: long times that must agree.
  *
  * PATHS trial paths (Euler-Maruyama, tamed) go from N(0, s^2), s = 0.1, 0.3, 1, 3, in phases, each twice as long as the one
  * before, until mean and spread settle. From there the correlations of x_a and x_a^2 with their own past say how fast
  * the process forgets: the relaxation time is where the largest of them falls below 1/e for good. Then particles
  * (solve_sampling.c) start from the Gaussian with the mean and the variances of the trial, and give the density at LONG
  * relaxation times and at twice that, from other draws. What is left of the start is about e^-LONG, and e^-2 LONG. The
- * second is the answer; its error grows by what the two differ beyond their own errors, and where they differ by more than
- * TOO_MUCH of these, the point is doubted. Wells that no path goes between in the trial are not told from one another's
+ * second is the answer; its error grows by what the two differ beyond their own errors. Where some point's two differ by
+ * more than TOO_MUCH of these (those of linear drifts are rounding alone), a third run at 4 LONG is the answer: a rest of the
+ * start that falls by q changes from one time to the next by q, q^2, q^4 less its square, so a change that falls by FALLS
+ * shows q, and the last change covers what is left. A point is doubted where the changes neither are chance nor fall. Wells that no path goes between in the trial are not told from one another's
  * absence: docs/stationary.md. For a gradient the score is F itself.
  *
  * A number to reproduce: f = -x_i - x_i^3 in four dimensions, g = sqrt 2: u(0) = (int exp(-x^2/2 - x^4/4)
@@ -14,6 +16,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "base/team_tasks.h"
 #include "problem/stationary_density.h"
 #include "random/streams.h"
 #include "solve/solve_parts.h"
@@ -26,7 +29,7 @@
 
 enum { PATHS = 1024, FIRST_STEPS = 128, PHASES = 7, MOST_FORGETTING = 1 << 14 };
 
-static const double STEP = 0.1, SETTLED = 0.15, FAR = 1e9, LONG = 8, TOO_MUCH = 4;
+static const double STEP = 0.1, SETTLED = 0.15, FAR = 1e9, LONG = 8, TOO_MUCH = 4, FALLS = 0.1;
 
 typedef struct trial {
     hb_context *context;
@@ -193,37 +196,89 @@ static hb_status run(const hb_solve_task *task, const hb_problem *problem, doubl
     return hb_solve_by_samples(&part, out);
 }
 
-/* e covers the other value as well; 1 when they differ by too much for their errors. */
-static int compare(double a, double a_error, double b, double *b_error)
+static const hb_column VALUES[] = {HB_COLUMN_DENSITY, HB_COLUMN_LOG_DENSITY,
+                                   HB_COLUMN_ENTROPY_DENSITY, HB_COLUMN_SCORE};
+enum { N_VALUES = sizeof VALUES / sizeof *VALUES };
+
+static size_t width_of(hb_column column, int dim)
 {
-    const double expected = hypot(a_error, *b_error), gap = fabs(a - b);
-    if (!(gap <= TOO_MUCH * expected)) return 1;
-    *b_error = hypot(*b_error, fmax(gap - expected, 0));
+    return column == HB_COLUMN_SCORE ? (size_t)dim : 1;
+}
+
+/* 1 when a and b differ by too much for their errors and by no less than a differed from what was before, NaN for nothing;
+ * else b's error (b_error, may be NULL) is made to cover a. */
+static int compare(double before, double a, double a_error, double b, double error, double *b_error)
+{
+    const double expected = hypot(a_error, error), gap = fabs(a - b);
+    const int chance = gap <= TOO_MUCH * expected;
+    if (!chance && !(gap <= FALLS * fabs(before - a))) return 1;
+    if (b_error) *b_error = hypot(error, chance ? fmax(gap - expected, 0) : gap);
     return 0;
 }
 
-static hb_status check_point(const hb_solution *first, size_t i, hb_solution *out)
+/* Whether point i of a and of out are apart; with `widen`, errors of out cover a where they are not. */
+static int are_apart(const hb_solution *before, const hb_solution *a, size_t i, int widen,
+                     hb_solution *out)
 {
-    static const hb_column columns[] = {HB_COLUMN_DENSITY, HB_COLUMN_LOG_DENSITY,
-                                        HB_COLUMN_ENTROPY_DENSITY, HB_COLUMN_SCORE};
     int apart = 0;
-    if (out->warnings[i]) return HB_OK;
-    for (int k = 0; k < 4; k++) {
-        const size_t width = columns[k] == HB_COLUMN_SCORE ? (size_t)out->dim : 1;
-        const double *a = first->columns[columns[k]], *e = first->columns[columns[k] + 1];
+    for (int k = 0; k < N_VALUES; k++) {
+        const hb_column c = VALUES[k];
+        const size_t width = width_of(c, out->dim);
         for (size_t j = i * width; j < (i + 1) * width; j++)
-            apart |=
-                compare(a[j], e[j], out->columns[columns[k]][j], &out->columns[columns[k] + 1][j]);
+            apart |= compare(before ? before->columns[c][j] : NAN, a->columns[c][j],
+                             a->columns[c + 1][j], out->columns[c][j], out->columns[c + 1][j],
+                             widen ? &out->columns[c + 1][j] : NULL);
     }
-    if (!apart) return HB_OK;
-    for (int k = 0; k < 4; k++) {
-        const size_t width = columns[k] == HB_COLUMN_SCORE ? (size_t)out->dim : 1;
+    return apart;
+}
+
+static hb_status check_point(const hb_solution *before, const hb_solution *a, size_t i,
+                             hb_solution *out)
+{
+    if (out->warnings[i] || !are_apart(before, a, i, 1, out)) return HB_OK;
+    for (int k = 0; k < N_VALUES; k++) {
+        const size_t width = width_of(VALUES[k], out->dim);
         for (size_t j = i * width; j < (i + 1) * width; j++)
-            out->columns[columns[k] + 1][j] = INFINITY;
+            out->columns[VALUES[k] + 1][j] = INFINITY;
     }
     return hb_solution_warn(out, i,
-                            "the densities at two long times differ by more than their errors; the "
+                            "the densities at long times differ by more than their errors; the "
                             "process relaxes too slowly to tell the stationary one");
+}
+
+/* Moves what out has to `to`. */
+static void move_solution(hb_solution *out, hb_solution *to)
+{
+    for (int c = HB_COLUMN_DENSITY; c < HB_N_COLUMNS; c++)
+        memcpy(to->columns[c], out->columns[c],
+               out->n * width_of((hb_column)(c & ~1), out->dim) * sizeof(double));
+    for (size_t i = 0; i < out->n; i++) {
+        to->warnings[i] = out->warnings[i];
+        out->warnings[i] = NULL;
+    }
+}
+
+/* Two runs, and a third where two are not enough and the time allows it. *runs: how many. */
+static hb_status run_all(const hb_solve_task *task, const hb_problem *problem, const trial *t,
+                         hb_solution *first, hb_solution *second, hb_solution *out, int *runs)
+{
+    const double limit = task->settings->sampling.max_time, start = hb_seconds();
+    const double tau = LONG * t->relaxation;
+    int again = 0;
+    HB_TRY(run(task, problem, tau, 0, first));
+    HB_TRY(run(task, problem, 2 * tau, 1, out));
+    for (size_t i = 0; i < out->n; i++)
+        again |= !out->warnings[i] && are_apart(NULL, first, i, 0, out);
+    if (limit > 0 && hb_seconds() - start > limit / 2) again = 0;
+    HB_TRY(hb_context_agree(task->context, sizeof again, &again));
+    *runs = 2 + again;
+    if (again) {
+        move_solution(out, second);
+        HB_TRY(run(task, problem, 4 * tau, 2, out));
+    }
+    for (size_t i = 0; i < out->n; i++)
+        HB_TRY(again ? check_point(first, second, i, out) : check_point(NULL, first, i, out));
+    return HB_OK;
 }
 
 /* A gradient's score is known. */
@@ -237,7 +292,7 @@ static hb_status fill_score(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-static hb_status write_note(const hb_solve_task *task, const trial *t, hb_solution *out)
+static hb_status write_note(const hb_solve_task *task, const trial *t, int runs, hb_solution *out)
 {
     char rest[HB_NOTE / 2];
     double relaxation;
@@ -246,7 +301,7 @@ static hb_status write_note(const hb_solve_task *task, const trial *t, hb_soluti
     snprintf(out->note, sizeof out->note,
              "stationary: relaxation time about %.2g; particles at %g and %g times that, which "
              "agree within the errors where there is no warning%s; %s",
-             relaxation, LONG, 2 * LONG,
+             relaxation, ldexp(LONG, runs - 2), ldexp(LONG, runs - 1),
              hb_problem_is_gradient(task->problem) ? "; the score is the drift's" : "", rest);
     return HB_OK;
 }
@@ -254,20 +309,21 @@ static hb_status write_note(const hb_solve_task *task, const trial *t, hb_soluti
 static hb_status solve(const hb_solve_task *task, trial *t, hb_solution *out)
 {
     hb_problem *problem = NULL;
-    hb_solution *first = NULL;
+    hb_solution *first = NULL, *second = NULL;
     char *text = NULL;
+    int runs = 0;
     HB_TRY(settle(t));
     HB_TRY(forget(t));
     HB_TRY(start_text(t, &text));
     hb_status status = hb_problem_borrow(task->context, task->problem, text, &problem);
     if (status == HB_OK) status = hb_solution_create(task->context, out->n, out->dim, &first);
-    if (status == HB_OK) status = run(task, problem, LONG * t->relaxation, 0, first);
-    if (status == HB_OK) status = run(task, problem, 2 * LONG * t->relaxation, 1, out);
+    if (status == HB_OK) status = hb_solution_create(task->context, out->n, out->dim, &second);
+    if (status == HB_OK) status = run_all(task, problem, t, first, second, out, &runs);
     out->tau = INFINITY;
-    for (size_t i = 0; i < out->n && status == HB_OK; i++) status = check_point(first, i, out);
     if (status == HB_OK && hb_problem_is_gradient(task->problem)) status = fill_score(task, out);
-    if (status == HB_OK) status = write_note(task, t, out);
+    if (status == HB_OK) status = write_note(task, t, runs, out);
     hb_solution_destroy(first);
+    hb_solution_destroy(second);
     hb_problem_borrowed_destroy(task->context, problem);
     hb_release(task->context, text);
     return status;

@@ -25,7 +25,6 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/initial_average.h"
-#include "problem/potential_rise.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,6 +39,8 @@ static const double MOST_BENT = 0.8;   /* of pi^2: 2 T^2 max(-Q'') */
 static const double BESIDE = 6;        /* deviations of a bridge from its way */
 static const double SOFTER = 0.3;      /* of Q'' above 0, in the clock */
 static const double MOST_ANSWER = 8;   /* |a| */
+static const double MOST_STEEP = 0.5;  /* (2Q'')^(1/2) times a lag */
+static const double MOST_LOST = 1e-4;  /* of h, at ends whose ways are steeper */
 static const double UNRESOLVED = 0.02; /* of the start, where it counts */
 
 /* ---- one way ---- */
@@ -269,7 +270,8 @@ static hb_status weigh_ways(hb_lead *l, search *f)
 {
     double from[ENDS], bend[TIMES], next[TIMES];
     for (int j = 0; j < ENDS; j++) from[j] = l->x;
-    HB_TRY(hb_potential_rise(f->context, f->shared->problem, ENDS, from, l->end, l->rise));
+    HB_TRY(hb_gauge_formula_rise(f->context, f->shared->gauge, f->shared->problem, ENDS, from,
+                                 l->end, l->rise));
     for (int j = 0; j < ENDS; j++) {
         double place[TIMES], values[3 * TIMES];
         for (int t = 0; t < TIMES; t++) place[t] = l->way[j][t].place;
@@ -558,6 +560,41 @@ static hb_status is_convex(hb_context *context, const hb_walk_problem *shared, c
     return HB_OK;
 }
 
+static int is_smooth(const hb_lead *l, int j)
+{
+    for (int t = 0; t < TIMES; t++) {
+        const double lag = lag_of(l, t < LAGS ? t : t - 1), bend = l->way[j][t].curvature;
+        if (!(2 * bend * lag * lag < MOST_STEEP * MOST_STEEP)) return 0;
+    }
+    return 1;
+}
+
+/* A way leaves its end within about (2Q'')^(-1/2), 1/|F'| where F is steep. Of ends whose ways the times do not resolve h is
+ * too small, and walks to them are too rare to be seen. Their true part is at most what it is with h/u0 of the nearest end
+ * towards x that is resolved. */
+static hb_status is_resolved(hb_context *context, const hb_walk_problem *shared, const hb_lead *l,
+                             int *yes)
+{
+    double h[ENDS], log_start[ENDS], slope[ENDS], top = -INFINITY, all = 0, lost = 0;
+    int middle = 0;
+    for (int j = 0; j < ENDS; j++)
+        if (fabs(l->end[j] - l->x) < fabs(l->end[middle] - l->x)) middle = j;
+    *yes &= is_smooth(l, shared->place ? 0 : middle);
+    if (!*yes || shared->place) return HB_OK;
+    HB_TRY(start_at(context, shared->problem, ENDS, l->end, log_start, slope));
+    for (int step = -1; step <= 1; step += 2)
+        for (int j = middle; j >= 0 && j < ENDS; j += step)
+            h[j] = j == middle || is_smooth(l, j) ? l->log_target[j] : h[j - step];
+    for (int j = 0; j < ENDS; j++) top = fmax(top, h[j] + log_start[j]);
+    for (int j = 0; j < ENDS; j++) {
+        const double part = exp(h[j] + log_start[j] - top);
+        all += part;
+        if (!is_smooth(l, j)) lost += part;
+    }
+    *yes = lost < MOST_LOST * all;
+    return HB_OK;
+}
+
 /* Means of u0 under a Gaussian narrower than a cell, in closed form and by the mesh, times e^{ln h - ln u0}. */
 static hb_status is_seen(hb_context *context, const hb_walk_problem *shared, const hb_lead *l,
                          int *yes)
@@ -599,5 +636,6 @@ hb_status hb_lead_range(hb_context *context, const hb_walk_problem *shared, doub
     if (!*fit) return HB_OK;
     HB_TRY(lay_ways(context, shared, x, range[0], range[1], lead));
     HB_TRY(is_convex(context, shared, lead, fit));
+    HB_TRY(is_resolved(context, shared, lead, fit));
     return shared->place ? HB_OK : is_seen(context, shared, lead, fit);
 }

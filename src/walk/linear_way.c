@@ -12,7 +12,8 @@
  * Lagrange polynomial from node j to the end, which gains a factor |B|h/k in its k-th round. Panels are
  * joined by
  *     E = E2 E1,    n = E2 n1 + n2,    C = E2 C1 E2' + C2,    w = w1 + w2.
- * A panel is halved until whole and halves agree to AGREEMENT. The halves make up `fine`, the wholes `rough`.
+ * A panel is halved until whole and halves agree to AGREEMENT, and it is no longer than pieces between cuts around
+ * narrow pulses in t (problem/time_cuts.h) that it holds. The halves make up `fine`, the wholes `rough`.
  * Where nothing depends on t, the doubling of base/linear_algebra.c takes the whole way at once, and its thirds.
  * A noise that is a matrix G(t) (problem/noise.h) has G G' in the place of 2 r I, and then t is tau:
  *     C = int P G G' P' ds,
@@ -25,6 +26,7 @@
 #include "base/memory.h"
 #include "problem/noise.h"
 #include "problem/raw_drift.h"
+#include "problem/time_cuts.h"
 
 #include <math.h>
 #include <string.h>
@@ -279,6 +281,17 @@ static int agree(size_t d, const double *a, const double *b)
            fabs(a[2 * dd + d] - b[2 * dd + d]) <= AGREEMENT * (1 + fabs(a[2 * dd + d]));
 }
 
+/* Whether a cut in t lies inside of a panel that is longer than the pieces beside the cut. */
+static int hides(const linear_way *w, double s, double h)
+{
+    const hb_time_cuts *cuts = hb_problem_cuts(w->problem);
+    const double *t = cuts->t, low = w->flow > 0 ? w->T - s - h : s, high = low + h;
+    for (int k = hb_cuts_until(cuts->n, t, low); k < cuts->n && t[k] < high; k++)
+        if (h > fmin(t[k] - (k ? t[k - 1] : 0), (k + 1 < cuts->n ? t[k + 1] : INFINITY) - t[k]))
+            return 1;
+    return 0;
+}
+
 /* Adds the panel of this level that begins at s, whose frame is `whole` unless it is too long. */
 static hb_status add_panel(linear_way *w, int level, double s, const double *whole, int too_long)
 {
@@ -303,7 +316,7 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
     if (status == HB_OK && !too_long && !long_half[0] && !long_half[1]) {
         memcpy(both, half, size * sizeof(double));
         join(d, half + size, both, w->work);
-        fits = agree(d, both, whole);
+        fits = agree(d, both, whole) && !hides(w, s, h);
     }
     if (fits) {
         join(d, both, w->fine, w->work);

@@ -19,7 +19,6 @@
 #include "walk/march_guide.h"
 #include "base/context.h"
 #include "problem/initial_average.h"
-#include "problem/potential_rise.h"
 #include "walk/walk_march.h"
 
 #include <string.h>
@@ -170,7 +169,7 @@ static hb_status look_along(hb_context *context, const hb_walk_problem *shared, 
 #pragma omp critical(hb_walk_initial)
     status = hb_problem_initial(context, shared->problem, N_PLACES, y, log_start, slope);
     HB_TRY(status);
-    HB_TRY(hb_potential_rise(context, shared->problem, N_PLACES, from, y, rise));
+    HB_TRY(hb_gauge_formula_rise(context, shared->gauge, shared->problem, N_PLACES, from, y, rise));
     HB_TRY(hb_gauge_formula_run(context, shared->gauge, N_PLACES, y, Q));
     for (size_t j = 0; j < N_PLACES; j++) {
         if (j > 0) action += piece(d, y + (j - 1) * d, Q[(j - 1) * (1 + d)], Q[j * (1 + d)]);

@@ -19,7 +19,6 @@
  * of such walks end, and the others count double. A walk is lost when its drift or its weight is
  * not finite, or after MOST_STEPS steps. */
 #include "problem/initial_average.h"
-#include "problem/potential_rise.h"
 #include "random/fill.h"
 #include "random/streams.h"
 #include "walk/walk_march.h"
@@ -136,6 +135,7 @@ static hb_status evaluate(hb_walk_block *b)
         const double *x = b->walks[i].row; // its first array
         for (size_t k = 0; k < d; k++) b->x[i * d + k] = x[k];
         b->tau[i] = b->walks[i].left;
+        if (b->shared.cuts) b->walks[i].stop = hb_cuts_before(b->shared.cuts, b->tau[i]);
     }
     const int line = d == 1 && gauge; // the divergence is the Jacobian
     HB_TRY(hb_problem_drift_each(b->context, b->shared.problem, b->live, b->x, b->tau, b->F,
@@ -167,7 +167,7 @@ static void place_probes(hb_walk_block *b)
     for (size_t i = 0; i < b->live; i++) {
         const hb_walk *walk = b->walks + i;
         const hb_walk_row row = row_of(b, i);
-        const double lag = hb_walk_least(walk->left, 1 / walk->rate),
+        const double lag = hb_walk_least(walk->left - walk->stop, 1 / walk->rate),
                      reach = PROBE_REACH * sqrt(2 * lag);
         b->reach[i] = reach;
         for (int side = 0; side < 2; side++) {
@@ -261,7 +261,8 @@ static hb_status leave(hb_walk_block *b)
         memcpy(b->ends + k * d, row.x, d * sizeof(double));
         memcpy(from + k * d, row.entry, d * sizeof(double));
     }
-    HB_TRY(hb_potential_rise(b->context, b->shared.problem, b->n_leaving, from, b->ends, b->rise));
+    HB_TRY(hb_gauge_formula_rise(b->context, b->shared.gauge, b->shared.problem, b->n_leaving, from,
+                                 b->ends, b->rise));
     for (size_t k = 0; k < b->n_leaving; k++) {
         hb_walk *walk = b->walks + b->leaving[k];
         const hb_walk_row row = row_of(b, b->leaving[k]);
@@ -334,7 +335,7 @@ static int step(hb_walk_block *b, size_t i)
     }
     view.rate = rate_of(b, walk, &view);
     walk->steps++;
-    if (view.rate * walk->left > walk->way->far && !survives(walk, &view.uniform)) {
+    if (view.rate * (walk->left - walk->stop) > walk->way->far && !survives(walk, &view.uniform)) {
         hb_walk_store(b, walk, -INFINITY, row.slope);
         return 1;
     }

@@ -6,6 +6,7 @@
 #define HB_WALK_WALK_BLOCK_H
 
 #include "problem/gauge_formula.h"
+#include "problem/time_cuts.h"
 
 #include <heatball/problem.h>
 
@@ -22,6 +23,7 @@ typedef struct hb_walk_problem {
         *place; /* (d), a start that is a single point: walks are led to it; NULL: it is none */
     int semidefinite;    /* the last Gaussian may have no spread in some direction */
     const double *exact; /* linear: the frame of the whole way, backward (linear_way.h), or NULL */
+    const hb_time_cuts *cuts;      /* in tau: steps end there */
     const hb_gauge_formula *gauge; /* for marches; NULL: there are none */
 } hb_walk_problem;
 

@@ -24,6 +24,7 @@
 #include "problem/noise.h"
 #include "walk/march_guide.h"
 #include "walk/walk_block.h"
+#include "walk/walk_hidden.h"
 #include "walk/walk_linear.h"
 #include "walk/walk_march.h"
 
@@ -37,6 +38,7 @@ enum {
     PILOT_BLOCKS = 2,
     LINE = 1024,            /* places on a line that is looked along for steep parts */
     LEAST_ROUND = 32,       /* walks of a round, where the time is short */
+    PULSE_POINTS = 64,      /* at which pulses in t are looked at */
     STIFF_DIM = 8,          /* up to here gradients are looked at for stiff parts */
     REVERSED_PLANS = 4,     /* the first plans of a list for gradients */
     FULL_FRAME_DIM = 12,    /* up to here the frame is a matrix: d^3 operations a step */
@@ -49,7 +51,10 @@ static const double HOPELESS = 8;
 static const double GOOD_MARCH = 1; /* relative variance times cost */
 static const double STEEPEST = 150; /* |dF/dx| tau of a drift with kinks, for walks */
 static const double STIFF = 15;     /* the same of a smooth gradient, for all but reversed walks */
+static const double MOST_PULSE = 2; /* in the exponent of a weight */
 static const double FAR = -40;      /* ln u, of walks to a point under a stiff gradient */
+static const double ROUNDING = 2e-15;          /* of a sum in ln W */
+static const double MOST_HIDDEN = 0.1;         /* of ln u */
 static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
 static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
 static const double FEW_PART = 0.2; /* of the pilot's time, for a few walks where nothing ended */
@@ -64,7 +69,7 @@ typedef struct walk_estimator {
     hb_walk_linear linear;
     hb_gauge_formula *gauge; /* that of shared */
     int breaks;     /* the drift or the start has kinks or jumps, and nothing is in closed form */
-    int far;        /* some points are far in a tail, and errors say so */
+    int far;        /* errors hold rounding, narrow parts, and that some points are far in a tail */
     int closed;     /* nothing is drawn: values and errors are these */
     double *values; // (n, 1 + d): ln u, score
     double *errors; // (n, 1 + d)
@@ -86,6 +91,7 @@ typedef struct walk_estimator {
     double *seconds;         // (n): of one walk, in the pilot
     unsigned char *unserved; // (n): no plan was tried to its end in the time
     unsigned char *stiff;    // (n): only reversed walks see all of a steep well
+    hb_hidden *hidden;       // (n)
     const unsigned char *wanted;
     hb_workspace work;
 } walk_estimator;
@@ -320,6 +326,13 @@ static hb_status try_list(walk_estimator *w, pilot *p, int n, const hb_walk_plan
     return HB_OK;
 }
 
+static const double RARE_START = 100; /* weight of a walk that ends in the peak of the start */
+
+static int is_hidden(double effect)
+{
+    return !(effect < MOST_HIDDEN);
+}
+
 /* Marches; the best of them is taken, if there is one. */
 static hb_status try_marches(walk_estimator *w, pilot *p)
 {
@@ -328,7 +341,7 @@ static hb_status try_marches(walk_estimator *w, pilot *p)
     const double *x0 = w->points + p->i * d;
     double *guide = w->guides + p->i * 2 * d;
     int fit;
-    if (!w->shared.gauge) return HB_OK;
+    if (!w->shared.gauge || is_hidden(w->hidden[p->i].marches)) return HB_OK;
     p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
     const hb_status status = hb_march_guide(w->blocks[p->thread], &w->shared, x0,
                                             point_seed(w->seed, PILOT_SALT, d, x0), guide, &fit);
@@ -343,7 +356,7 @@ static hb_status try_led(walk_estimator *w, pilot *p)
     hb_walk_plan plans[MOST_PLANS];
     double *range = w->guides + p->i * 2 * w->shared.d;
     int fit;
-    if (w->shared.d > 1) return HB_OK;
+    if (w->shared.d > 1 || is_hidden(w->hidden[p->i].marches)) return HB_OK;
     p->until = hb_seconds() + 0.5 * (p->end - hb_seconds());
     const hb_status status = hb_led_range(w->blocks[p->thread], w->points + p->i, range, &fit);
     if (status == HB_ERROR_INTERRUPTED) return HB_OK;
@@ -366,7 +379,8 @@ static hb_status try_others(walk_estimator *w, pilot *p, int n, const hb_walk_pl
 }
 
 /* Where a march is good, and better than a plan of the linear frame, the rest, which costs more than all walks may, is not
- * tried. Under a stiff gradient there are reversed walks and led marches alone. */
+ * tried. Under a stiff gradient there are reversed walks and led marches alone. Where steps jump over a narrow part of
+ * the drift, marches that know the potential and see all of Q are the only walks that are exact. */
 static hb_status try_plans(walk_estimator *w, size_t i, int thread)
 {
     hb_walk_plan plans[MOST_PLANS];
@@ -374,6 +388,12 @@ static hb_status try_plans(walk_estimator *w, size_t i, int thread)
     pilot p = {.i = i, .thread = thread, .end = pilot_end(w), .best = INFINITY};
     w->unserved[i] = 1;
     w->alone[thread].deadline = &p.until;
+    const int exact = is_hidden(w->hidden[i].steps) && !is_hidden(w->hidden[i].marches);
+    if (exact) {
+        if (!w->stiff[i]) HB_TRY(try_marches(w, &p));
+        if (w->unserved[i]) HB_TRY(try_led(w, &p));
+        if (!w->unserved[i]) return HB_OK;
+    }
     if (w->stiff[i]) {
         HB_TRY(try_led(w, &p));
         if (p.best >= GOOD_MARCH) HB_TRY(try_others(w, &p, REVERSED_PLANS, plans));
@@ -590,17 +610,72 @@ static hb_status find_stiff(walk_estimator *w)
     return status;
 }
 
-/* Walks that are led to a point go the straight way too, reversed or not: far in a tail one through a well beside it may
- * be likelier by orders of magnitude, and is seen by none. */
-static void doubt_far(walk_estimator *w)
+/* Whether walks, whose ends are spread over b = sqrt(2 tau), meet the peak of the initial density too rarely: one that does
+ * counts for b sqrt(2 pi) max u others on each axis. */
+static int start_is_hidden(const walk_estimator *w)
+{
+    double weight = 0;
+    for (int a = 0; a < (int)w->shared.d; a++) {
+        const double most = hb_problem_initial_most(w->shared.problem, a);
+        weight += fmax(0, most + 0.5 * log(4 * M_PI * w->shared.tau));
+    }
+    return weight > log(RARE_START);
+}
+
+/* Narrow parts of the start and of the drift; walks whose only step is exact have none of these. */
+static hb_status find_hidden(walk_estimator *w)
+{
+    hb_status status = HB_OK;
+    const int start = start_is_hidden(w);
+    for (size_t i = 0; i < w->n && start; i++)
+        w->hidden[i] = (hb_hidden){.steps = INFINITY, .marches = INFINITY};
+    if (start) return HB_OK;
+    for (size_t i = 0; i < w->n && status == HB_OK && !w->shared.linear; i++)
+        status = hb_walk_hidden(w->context, &w->shared, w->points + i * w->shared.d, w->hidden + i);
+    return status;
+}
+
+/* What they may have done, by the plan that was taken. */
+static void doubt_hidden(walk_estimator *w)
 {
     const size_t row = 1 + w->shared.d;
-    memset(w->errors, 0, w->n * row * sizeof *w->errors);
     for (size_t i = 0; i < w->n; i++) {
-        if (!w->stiff[i] || !w->shared.place || w->log_scale[i] > FAR) continue;
-        for (size_t k = 0; k < row; k++) w->errors[i * row + k] = INFINITY;
+        const double effect = is_march(w->plans + i) ? w->hidden[i].marches : w->hidden[i].steps;
+        double *error = w->errors + i * row;
+        if (!(effect > 0)) continue;
+        error[0] += is_hidden(effect) ? INFINITY : effect;
+        for (size_t k = 1; k < row; k++)
+            error[k] += is_hidden(effect) ? INFINITY : effect / sqrt(2 * w->shared.tau);
         w->far = 1;
     }
+}
+
+/* Walks that are led to a point go the straight way too, reversed or not: far in a tail one through a well beside it may
+ * be likelier by orders of magnitude, and is seen by none. Where walks to a point do not vary, the sums in ln W, of
+ * |x0 - y|^2/4tau + tau |F|^2/4 at most, are rounded: that is then all of the error. */
+static hb_status doubt_far(walk_estimator *w)
+{
+    const size_t d = w->shared.d, row = 1 + d;
+    const double tau = w->shared.tau, *place = w->shared.place;
+    void *memory;
+    if (!place) return HB_OK;
+    HB_TRY(hb_allocate(w->context, d, sizeof(double), &memory));
+    double *F = memory;
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < w->n && status == HB_OK; i++) {
+        const double *x = w->points + i * d;
+        double squares = 0;
+        status =
+            hb_problem_drift_each(w->context, w->shared.problem, 1, x, &tau, F, NULL, NULL, NULL);
+        for (size_t k = 0; k < d && status == HB_OK; k++)
+            squares += (x[k] - place[k]) * (x[k] - place[k]) / (4 * tau) + tau * F[k] * F[k] / 4;
+        const int lost = w->stiff[i] && w->log_scale[i] <= FAR;
+        w->errors[i * row] = ROUNDING * squares;
+        for (size_t k = 0; k < row && lost; k++) w->errors[i * row + k] = INFINITY;
+        w->far = 1;
+    }
+    hb_release(w->context, memory);
+    return status;
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -639,6 +714,37 @@ static hb_status check_noise(const walk_estimator *w, const hb_problem *problem)
                    why, kind == HB_NOISE_FIELD ? "grid" : "particles");
 }
 
+/* A frame keeps the drift of its beginning. Over a piece of length h between cuts the rest, by which F changes there, is
+ * worth |dF| sqrt(2h) in the exponent of a weight: of a pulse that moves x by a within w about a/sqrt(w), which no number
+ * of walks averages. The sum for a walk that stays where it is is looked at. */
+static hb_status check_pulses(const walk_estimator *w)
+{
+    const size_t d = w->shared.d, stride = 1 + w->n / PULSE_POINTS;
+    const hb_time_cuts *cuts = w->shared.cuts;
+    void *memory;
+    if (!cuts) return HB_OK;
+    HB_TRY(hb_allocate(w->context, 2 * d, sizeof(double), &memory));
+    double *F = memory, worst = 0; // (2, d)
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < w->n && status == HB_OK; i += stride) {
+        double sum = 0;
+        for (int k = 0; k < cuts->n && cuts->tau[k] < w->shared.tau && status == HB_OK; k++) {
+            double most = 0, *now = F + (size_t)(k % 2) * d, *before = F + (size_t)(1 - k % 2) * d;
+            status = hb_problem_drift_each(w->context, w->shared.problem, 1, w->points + i * d,
+                                           cuts->tau + k, now, NULL, NULL, NULL);
+            for (size_t a = 0; a < d && k > 0; a++) most = fmax(most, fabs(now[a] - before[a]));
+            if (k > 0) sum += most * sqrt(2 * (cuts->tau[k] - cuts->tau[k - 1]));
+        }
+        worst = fmax(worst, sum);
+    }
+    hb_release(w->context, memory);
+    HB_TRY(status);
+    HB_CHECK(w->context, worst <= MOST_PULSE, HB_ERROR_ARGUMENT,
+             "the drift has a narrow pulse in t that is too strong for walks; take the method %s",
+             d <= 3 ? "particles or grid" : "particles");
+    return HB_OK;
+}
+
 /* A uniform start is averaged in closed form under diagonal frames only; and its gradient, a spike
  * at the walls, is had in closed form only. */
 static hb_status describe(walk_estimator *w, const hb_problem *problem, double tau)
@@ -653,6 +759,8 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
         .problem = problem, .d = d, .tau = tau, .place = hb_problem_initial_place(problem)};
     shared->linear = w->closed || (is_sound(&w->linear) && (!uniform || diagonal));
     shared->exact = shared->linear ? w->linear.backward : NULL;
+    shared->cuts =
+        shared->linear || hb_problem_cuts(problem)->n == 0 ? NULL : hb_problem_cuts(problem);
     shared->gradient = !shared->linear && hb_problem_is_gradient(problem) &&
                        hb_problem_is_autonomous(problem) &&
                        hb_problem_facts(problem)->n_breaks == 0;
@@ -663,6 +771,7 @@ static hb_status describe(walk_estimator *w, const hb_problem *problem, double t
     shared->closed_form = hb_initial_average_is_closed(problem, !shared->full_frame);
     shared->semidefinite = hb_problem_noise_kind(problem) == HB_NOISE_MATRIX;
     HB_TRY(check_noise(w, problem));
+    HB_TRY(check_pulses(w));
     if (shared->gradient) HB_TRY(hb_gauge_formula_create(w->context, problem, &w->gauge));
     shared->gauge = w->gauge;
     return HB_OK;
@@ -674,7 +783,7 @@ static hb_status create_arrays(walk_estimator *w)
     HB_TRY(HB_WORKSPACE(w->context, &w->work, HB_ARRAY(w->log_scale, n), HB_ARRAY(w->plans, n),
                         HB_ARRAY(w->values, n * (1 + d)), HB_ARRAY(w->errors, n * (1 + d)),
                         HB_ARRAY(w->seconds, n), HB_ARRAY(w->unserved, n), HB_ARRAY(w->stiff, n),
-                        HB_ARRAY(w->guides, n * 2 * d),
+                        HB_ARRAY(w->hidden, n), HB_ARRAY(w->guides, n * 2 * d),
                         HB_ARRAY_IF(!w->closed, w->parts, n * BLOCKS * hb_tally_size((int)d)),
                         HB_ARRAY(w->counted, threads * HB_WALK_BLOCK * (1 + d)),
                         HB_ARRAY(w->alone, threads), HB_ARRAY(w->blocks, threads)));
@@ -682,6 +791,8 @@ static hb_status create_arrays(walk_estimator *w)
     memset(w->plans, 0, n * sizeof *w->plans);
     memset(w->unserved, 0, n);
     memset(w->stiff, 0, n);
+    memset(w->hidden, 0, n * sizeof *w->hidden);
+    memset(w->errors, 0, n * (1 + d) * sizeof *w->errors);
     memset((void *)w->blocks, 0, threads * sizeof *w->blocks);
     w->n_threads = (int)threads;
     for (size_t t = 0; t < threads && !w->closed; t++) {
@@ -721,8 +832,6 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
         used += snprintf(note + used, size - (size_t)used, "; %s",
                          w->closed || w->shared.closed_form ? "the last step in closed form"
                                                             : "the last step drawn");
-    const char *about_start = hb_problem_initial_facts(w->shared.problem)->note;
-    if (about_start) snprintf(note + used, size - (size_t)used, "; %s", about_start);
 }
 
 hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, double tau,
@@ -738,10 +847,12 @@ hb_status hb_walk_estimator(hb_context *context, const hb_problem *problem, doub
     hb_status status = describe(w, problem, tau);
     if (status == HB_OK) status = create_arrays(w);
     if (status == HB_OK) status = find_stiff(w);
+    if (status == HB_OK) status = find_hidden(w);
     if (status == HB_OK) status = run_pilot(w);
     if (status == HB_OK) status = choose_round(w, settings->max_time);
-    if (status == HB_OK && w->shared.gradient) doubt_far(w);
+    if (status == HB_OK && w->shared.gradient) status = doubt_far(w);
     if (status == HB_OK && w->breaks) status = doubt_breaks(w);
+    if (status == HB_OK && !w->closed) doubt_hidden(w);
     if (status != HB_OK) {
         destroy(w);
         return status;

@@ -32,7 +32,8 @@ enum { MOST_POINTS = HB_MARCH_POINTS };
 enum { MOST_SEEN = (HB_MARCH_COMBS + 1) * MOST_POINTS + 2 };
 enum { USE_END, USE_TIME }; /* of uniforms */
 
-static const double PLAIN = 0.1; /* of the walks end in N(x, 2T) */
+static const double PLAIN = 0.1;  /* of the walks end in N(x, 2T) */
+static const double NARROW = 0.2; /* of sqrt(2T) */
 /* What a walk costs, in steps of the parametrix: itself, and each point that is looked at. */
 static const double WALK_COST = 0.25, POINT_COST = 0.08;
 
@@ -91,6 +92,12 @@ void hb_march_destroy(hb_walk_block *b)
     hb_release(b->context, b->march);
 }
 
+/* Points on the way to an end must not miss a narrow part of the drift. */
+static int knows_potential(const hb_walk_block *b)
+{
+    return hb_gauge_formula_has_potential(b->shared.gauge, NARROW * sqrt(2 * b->shared.tau));
+}
+
 /* ---- the end ---- */
 
 /* Where ends are drawn from, and how they move with x. */
@@ -107,7 +114,7 @@ static hb_status prepare(hb_walk_block *b, const double *x0)
         m->root[k] = sqrt(variance);
         m->pull[k] = still ? 0 : variance / wide;
     }
-    if (hb_gauge_formula_has_potential(b->shared.gauge))
+    if (knows_potential(b))
         HB_TRY(hb_gauge_formula_potential(b->context, b->shared.gauge, 1, x0, &m->V0));
     return hb_gauge_formula_drift(b->context, b->shared.gauge, 1, x0, m->F0);
 }
@@ -190,7 +197,7 @@ static hb_status weigh_ends(hb_walk_block *b, const double *x0, size_t offset, s
             b->slope[offset * d + at] = end;
         }
     }
-    if (!hb_gauge_formula_has_potential(b->shared.gauge)) return HB_OK;
+    if (!knows_potential(b)) return HB_OK;
     HB_TRY(hb_gauge_formula_potential(b->context, b->shared.gauge, n, y, m->log_end));
     for (size_t i = 0; i < n; i++) m->log_weight[i] += 0.5 * (m->log_end[i] - m->V0);
     return HB_OK;
@@ -229,7 +236,7 @@ static hb_status add_lines(hb_walk_block *b, const double *x0, size_t n, const d
 {
     struct hb_march *m = b->march;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan);
-    if (hb_gauge_formula_has_potential(b->shared.gauge)) return HB_OK;
+    if (knows_potential(b)) return HB_OK;
     for (size_t j = 0; j < 2 * pairs; j++) {
         for (size_t i = 0; i < n; i++)
             place_on_line(d, x0, y + i * d, line_place(j, pairs, m->uniforms[i]), m->line + i * d);
@@ -373,7 +380,7 @@ static hb_status more_lines(hb_walk_block *b, const double *x0, size_t offset, s
 {
     struct hb_march *m = b->march;
     const size_t d = b->shared.d, pairs = pairs_of(b->plan), all = 2 * pairs;
-    if (hb_gauge_formula_has_potential(b->shared.gauge)) return HB_OK;
+    if (knows_potential(b)) return HB_OK;
     for (size_t c = 0; c < combs; c++) {
         double uniform;
         hb_march_uniforms(b, HB_MARCH_USES_MORE + c, offset + i, 1, &uniform);

@@ -13,7 +13,8 @@
  * e^{-ls} e^{ls}: a clock of rate l that rings at s < c gives the factor
  *     e^{-s tr A} (1 - z.R/l)            and no ring before c gives      e^{-c tr A},
  * where the 1 stands for the walk that would have gone on: weights stay near 1 when l is large
- * against z.R ~ k sqrt(s), so l ~ k^(2/3). A new frame starts after every ring and every c = 2/l.
+ * against z.R ~ k sqrt(s), so l ~ k^(2/3). A new frame starts after every ring, every c = 2/l and at the
+ * cuts around narrow pulses in t (problem/time_cuts.h), where probes see no further than the next cut.
  * For a linear drift R = 0, l = 0, c = tau, and the walk has one step.
  *
  * Derivative by x with b, A and the anchor held: dx'/dx = E = e^{-As}, d(z.R) = z.(J(x') - A) E dx.
@@ -100,7 +101,7 @@ static double rate_of(const hb_walk_problem *shared, hb_walk *walk, const hb_wal
 /* Whether a step may leave so little that it must be led to the start's place. Others leave half or more. */
 static int is_led(const hb_walk_problem *shared, const hb_walk *walk, double rate)
 {
-    return shared->place && rate * walk->left <= 2 * REACH;
+    return shared->place && walk->stop <= 0 && rate * walk->left <= 2 * REACH;
 }
 
 /* As long as it is not led, a walk may end farther from the place than any that are led begin. */
@@ -144,7 +145,8 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
     const hb_walk_row row = hb_walk_row_of(shared, walk->row);
     double *E = view->work, *m = E + hb_walk_matrix(shared), *work = m + d, *spread = view->spread;
     const double rate = view->rate;
-    const double cap = rate > 0 ? hb_walk_least(walk->left, REACH / rate) : walk->left;
+    const double whole = walk->left - walk->stop;
+    const double cap = rate > 0 ? hb_walk_least(whole, REACH / rate) : whole;
     const double ring = rate > 0 ? -log(view->uniform) / rate : INFINITY;
     const double s = hb_walk_least(ring, cap);
     const int last = ring >= cap && cap >= walk->left;
@@ -163,7 +165,7 @@ static int step(const hb_walk_problem *shared, hb_walk *walk, const hb_walk_view
         return 1;
     }
     walk->lost |= !move(shared, walk, view, s, E, m, work);
-    walk->left -= s;
+    walk->left = s < whole ? walk->left - s : walk->stop;
     if (ring < cap) {
         walk->owing = &hb_walk_parametrix;
         hb_walk_keep_frame(shared, walk, view, work);

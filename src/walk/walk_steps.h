@@ -22,6 +22,7 @@ typedef struct hb_walk {
     int sign, lost, steps;
     int led, stray;    /* to a point: it is on its way there; it came from too far */
     double left;       /* tau that is left to go */
+    double stop;       /* the next cut on its way; 0: the start */
     double log_weight; /* ln |W| */
     double rate;       /* of the last clock */
     double base_rate;  /* what the parametrix's rate is a multiple of here; infinite: not seen */

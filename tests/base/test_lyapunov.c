@@ -10,16 +10,18 @@ static void by_hand(void **state)
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     const double A[4] = {-1, 2, 0, -3}, D[4] = {1, 0, 0, 1};
     const double exact[4] = {4.0 / 3, 1.0 / 6, 1.0 / 6, 1.0 / 3};
-    double C[4], error;
-    assert_ok(context, hb_lyapunov(context, 2, A, D, C, &error));
+    double C[4], error, rate;
+    assert_ok(context, hb_lyapunov(context, 2, A, D, C, &error, &rate));
     for (int k = 0; k < 4; k++) assert_near(C[k], exact[k], error + 1e-15);
     assert_true(error < 1e-14);
+    assert_near(rate, 1, 1e-14);
     /* Langevin with inertia: dq = p, dp = -q - p + noise of D = 1/2: C = I/2 */
     const double L[4] = {0, 1, -1, -1}, N[4] = {0, 0, 0, 0.5};
-    assert_ok(context, hb_lyapunov(context, 2, L, N, C, &error));
+    assert_ok(context, hb_lyapunov(context, 2, L, N, C, &error, &rate));
     assert_near(C[0], 0.5, 1e-14);
     assert_near(C[1], 0, 1e-14);
     assert_near(C[3], 0.5, 1e-14);
+    assert_near(rate, 0.5, 1e-14); /* of -1/2 +- i sqrt(3)/2 */
     hb_context_destroy(context);
 }
 
@@ -28,13 +30,13 @@ static void residuals_are_rounding(void **state)
     (void)state;
     enum { D = 17 };
     hb_context *context = make_context(HB_ISA_AUTO, 1);
-    double A[D * D], N[D * D] = {0}, C[D * D], error;
+    double A[D * D], N[D * D] = {0}, C[D * D], error, rate;
     for (int i = 0; i < D * D; i++) A[i] = 0.4 * sin(2.385 * i + 0.71 * i * i);
     for (int i = 0; i < D; i++) {
         A[i * D + i] -= 3;
         N[i * D + i] = 1 + 0.1 * i;
     }
-    assert_ok(context, hb_lyapunov(context, D, A, N, C, &error));
+    assert_ok(context, hb_lyapunov(context, D, A, N, C, &error, &rate));
     for (int i = 0; i < D; i++)
         for (int j = 0; j < D; j++) {
             double sum = 2 * N[i * D + j];
@@ -51,10 +53,10 @@ static void what_is_not_stable_is_refused(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     const double turning[4] = {0, 2, -2, 0}, growing[4] = {-1, 0, 0, 0.25}, D[4] = {1, 0, 0, 1};
-    double C[4], error;
-    assert_int_equal(hb_lyapunov(context, 2, turning, D, C, &error), HB_ERROR_ARGUMENT);
+    double C[4], error, rate;
+    assert_int_equal(hb_lyapunov(context, 2, turning, D, C, &error, &rate), HB_ERROR_ARGUMENT);
     assert_non_null(strstr(hb_context_message(context), "2 i"));
-    assert_int_equal(hb_lyapunov(context, 2, growing, D, C, &error), HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_lyapunov(context, 2, growing, D, C, &error, &rate), HB_ERROR_ARGUMENT);
     assert_non_null(strstr(hb_context_message(context), "eigenvalue 0.25"));
     hb_context_destroy(context);
 }

@@ -429,6 +429,28 @@ static void the_locale_does_not_matter(void **state)
     assert_string_equal(text, "2.5,-0.25\n7.5\n");
 }
 
+static void npz_names_are_plain_and_given_once(void **state)
+{
+    static const char *const bad[] = {"../../evil", "/evil", "a/b", ".a", "", "a b", "density"};
+    const uint64_t shape[] = {2};
+    const double values[] = {1, 2};
+    fixture *f = *state;
+    hb_npz *npz;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        assert_int_equal(hb_npz_create(f->context, path_of(f, "a.npz"), &npz), HB_OK);
+        assert_int_equal(hb_npz_add(npz, 1, "density", shape, values), HB_OK);
+        assert_int_equal(hb_npz_add(npz, 1, bad[k], shape, values), HB_ERROR_ARGUMENT);
+        assert_int_equal(hb_npz_add(npz, 1, "density_se", shape, values), HB_OK);
+        assert_int_equal(hb_npz_commit(npz), HB_ERROR_ARGUMENT); /* an array is missing */
+        assert_int_equal(empty(f), 0);
+    }
+    assert_int_equal(hb_npz_create(f->context, path_of(f, "a.npz"), &npz), HB_OK);
+    assert_int_equal(hb_npz_add(npz, 1, "density_se", shape, values), HB_OK);
+    assert_int_equal(hb_npz_add(npz, 1, "density", shape, values), HB_OK);
+    assert_int_equal(hb_npz_commit(npz), HB_OK);
+    assert_int_equal(empty(f), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -450,6 +472,7 @@ int main(void)
         TEST(csv_text_is_exact),
         TEST(csv_reads_back_to_the_same_bits),
         TEST(the_locale_does_not_matter),
+        TEST(npz_names_are_plain_and_given_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

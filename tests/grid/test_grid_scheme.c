@@ -3,6 +3,7 @@
 #include "grid_support.h"
 
 #include "grid/fitted_scheme.h"
+#include "grid/line_vectors.h"
 #include "grid/quintic_spline.h"
 
 /* ---- the spline ------------------------------------------------------------------------------- */
@@ -351,6 +352,82 @@ static void strands_hold_every_node_once(void **state)
     }
 }
 
+/* Rows that are divided by S, the rates having been told gamma: S^-1 J of each axis against J, S between 1 and what the
+ * second largest weight gives, and the passes for S^-1 (I - gamma J) x = S^-1 b, multiplied back. */
+static void rows_of_stiff_nodes(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    for (int dim = 2; dim <= 3; dim++) {
+        small_scheme plain = make_scheme(context, dim, scheme_drifts[dim - 1]);
+        small_scheme s = make_scheme(context, dim, scheme_drifts[dim - 1]);
+        const size_t n = s.mesh.size;
+        const double gamma = 0.9;
+        few_directions f = make_directions(n);
+        const hb_directions all = {f.weights, f.y, f.s, f.products};
+        double *x = malloc(n * sizeof *x), *Jx = malloc(n * sizeof *x),
+               *scale = malloc(n * sizeof *x);
+        size_t scaled = 0;
+        int finite;
+        assert_ok(context, hb_scheme_rate(plain.scheme, 0.31, s.v, s.rate, &finite));
+        hb_scheme_set_gamma(s.scheme, gamma);
+        assert_ok(context, hb_scheme_rate(s.scheme, 0.31, s.v, s.rate, &finite));
+        for (size_t i = 0; i < n; i++) x[i] = jitter((int)i + 1000);
+        for (int a = 0; a < dim; a++) {
+            memset(Jx, 0, n * sizeof *Jx);
+            memset(f.w, 0, n * sizeof *f.w);
+            hb_scheme_add_product(plain.scheme, a, x, Jx);
+            hb_scheme_add_product(s.scheme, a, x, f.w);
+            for (size_t i = 0; i < n; i++) {
+                if (a == 0) scale[i] = f.w[i] / Jx[i];
+                assert_near(f.w[i], scale[i] * Jx[i], 1e-4 * fabs(f.w[i]) + 1e-4);
+                assert_true(scale[i] > 0 && scale[i] < 1 + 1e-4);
+                scaled += a == 0 && scale[i] < 0.99;
+            }
+        }
+        assert_true(scaled > n / 4);
+        hb_scheme_begin(s.scheme, x, &all);
+        widen(n, f.y[0], f.w);
+        for (int a = 1; a < dim; a++) multiply_axis(&s, a, gamma, f.w);
+        for (size_t i = 0; i < n; i++) assert_near(f.w[i], scale[i] * x[i], 1e-4);
+        hb_scheme_extend(s.scheme, 0, NULL, &all);
+        widen(n, f.s[0], x);
+        multiply(&plain, x, Jx);
+        for (size_t i = 0; i < n; i++) Jx[i] = scale[i] * (x[i] - gamma * Jx[i]);
+        for (size_t i = 0; i < n; i++) f.w[i] = (double)f.y[1][i] + (double)f.y[0][i];
+        for (int a = 1; a < dim; a++) multiply_axis(&s, a, gamma, f.w);
+        for (size_t i = 0; i < n; i++) assert_near(f.w[i], Jx[i], 1e-4);
+        free(x);
+        free(Jx);
+        free(scale);
+        free_directions(&f);
+        free_scheme(&s);
+        free_scheme(&plain);
+    }
+    hb_context_destroy(context);
+}
+
+/* The norm of CVODE: a mean, and a hundredth of a single entry where that is more; NaN is not lost. */
+static void norm_sees_single_nodes(void **state)
+{
+    (void)state;
+    const size_t n = 1000000;
+    SUNContext sun;
+    assert_int_equal(SUNContext_Create(NULL, &sun), 0);
+    N_Vector x = hb_grid_vector_create(NULL, n, sun), w = N_VClone(x);
+    double *values = N_VGetArrayPointer(x);
+    N_VConst(0.25, x);
+    N_VConst(2, w);
+    assert_near(N_VWrmsNorm(x, w), 0.5, 1e-14);
+    values[n - 3] = -3000;
+    assert_near(N_VWrmsNorm(x, w), 60, 1e-12);
+    values[17] = NAN;
+    assert_true(isnan(N_VWrmsNorm(x, w)));
+    N_VDestroy(x);
+    N_VDestroy(w);
+    SUNContext_Free(&sun);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +438,8 @@ int main(void)
         cmocka_unit_test(rates_on_threads),
         cmocka_unit_test(line_solve_is_exact),
         cmocka_unit_test(directions_of_gmres),
+        cmocka_unit_test(rows_of_stiff_nodes),
+        cmocka_unit_test(norm_sees_single_nodes),
         cmocka_unit_test(strands_hold_every_node_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
  * point. */
 #include "problem_support.h"
 
+#include <unistd.h>
+
 /* ---- time change ---------------------------------------------------------------------------- */
 
 static double tau_one(double t)
@@ -192,6 +194,56 @@ static void callback_derivatives(void **state)
                      HB_ERROR_CALLBACK, "returned 17");
         hb_problem_destroy(problem);
     }
+    hb_context_destroy(context);
+}
+
+/* f = -grad V, V = cos x e^(y/2), and how often it was asked. */
+static int gradient_drift(void *user, size_t n, const double *x, const double *t, double *f,
+                          double *jacobian)
+{
+    size_t *count = user;
+    (void)t;
+    (void)jacobian;
+    count[0]++;
+    count[1] += n;
+    for (size_t i = 0; i < n; i++) {
+        f[2 * i] = sin(x[2 * i]) * exp(x[2 * i + 1] / 2);
+        f[2 * i + 1] = -cos(x[2 * i]) * exp(x[2 * i + 1] / 2) / 2;
+    }
+    return 0;
+}
+
+/* All derivatives of a gradient come from 1 + 6 d values a point, in one call: it was a call a point, of 144 values. */
+static void derivatives_of_a_gradient_take_few_calls(void **state)
+{
+    (void)state;
+    enum { N = 100 };
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    size_t count[2] = {0};
+    hb_problem_settings settings;
+    hb_problem_settings_default(sizeof settings, &settings);
+    settings.dim = 2;
+    settings.drift_callback = gradient_drift;
+    settings.drift_user = count;
+    settings.drift_facts = HB_DRIFT_FACT_AUTONOMOUS | HB_DRIFT_FACT_GRADIENT;
+    settings.noise = "sqrt(2)"; // F = f
+    hb_problem *problem;
+    assert_ok(context, hb_problem_create(context, &settings, &problem));
+    double x[2 * N], F[2 * N], divergence[N], gradient[2 * N], J[4 * N];
+    for (int k = 0; k < 2 * N; k++) x[k] = 3 * sin(2.385 * k);
+    count[0] = count[1] = 0;
+    assert_ok(context, hb_problem_drift(context, problem, N, x, 0, F, divergence, gradient, J));
+    assert_int_equal(count[0], 1);
+    assert_int_equal(count[1], 13 * N);
+    for (int i = 0; i < N; i++) {
+        const double s = sin(x[2 * i]), c = cos(x[2 * i]), e = exp(x[2 * i + 1] / 2);
+        assert_near(F[2 * i + 1], -c * e / 2, 1e-14);
+        assert_near(J[4 * i + 1], s * e / 2, 1e-11);
+        assert_near(divergence[i], 0.75 * c * e, 1e-11);
+        assert_near(gradient[2 * i], -0.75 * s * e, 1e-9);
+        assert_near(gradient[2 * i + 1], 0.375 * c * e, 1e-9);
+    }
+    hb_problem_destroy(problem);
     hb_context_destroy(context);
 }
 
@@ -388,6 +440,7 @@ static void each_value_is_handed_out_as_it_is(void **state)
 
 typedef struct crossing {
     atomic_int inside, worst;
+    int waits; /* for another, up to a second */
 } crossing;
 
 static int crossing_drift(void *user, size_t n, const double *x, const double *t, double *f,
@@ -398,6 +451,7 @@ static int crossing_drift(void *user, size_t n, const double *x, const double *t
     crossing *c = user;
     const int inside = atomic_fetch_add(&c->inside, 1) + 1;
     if (inside > c->worst) c->worst = inside;
+    for (int k = 0; k < 1000 && c->waits && c->worst < 2; k++) usleep(1000);
     for (size_t i = 0; i < n; i++) f[i] = -x[i];
     atomic_fetch_sub(&c->inside, 1);
     return 0;
@@ -431,6 +485,35 @@ static void a_callback_is_entered_by_one_thread(void **state)
     hb_context_destroy(context);
 }
 
+/* A reentrant one is entered by several; the wait ends as soon as there are two. */
+static void a_reentrant_callback_is_entered_by_several(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 2);
+    crossing crossings = {0};
+    hb_problem_settings settings;
+    hb_problem_settings_default(sizeof settings, &settings);
+    settings.dim = 1;
+    settings.drift_callback = crossing_drift;
+    settings.drift_user = &crossings;
+    settings.drift_facts = HB_DRIFT_FACT_REENTRANT;
+    hb_problem *problem;
+    assert_ok(context, hb_problem_create(context, &settings, &problem));
+    crossings.waits = 1;
+    int failures = 0;
+#pragma omp parallel for num_threads(2) reduction(+ : failures)
+    for (int k = 0; k < 2; k++) {
+        const double x = 0.1 * k, tau = 0.2;
+        double F;
+        failures +=
+            hb_problem_drift_each(context, problem, 1, &x, &tau, &F, NULL, NULL, NULL) != HB_OK;
+    }
+    assert_int_equal(failures, 0);
+    assert_int_equal(crossings.worst, 2);
+    hb_problem_destroy(problem);
+    hb_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,12 +521,14 @@ int main(void)
         cmocka_unit_test(rough_noise_is_integrated),
         cmocka_unit_test(text_drift_and_derivatives),
         cmocka_unit_test(callback_derivatives),
+        cmocka_unit_test(derivatives_of_a_gradient_take_few_calls),
         cmocka_unit_test(gradients_are_recognised),
         cmocka_unit_test(each_point_has_its_tau),
         cmocka_unit_test(each_drift_is_that_of_its_time),
         cmocka_unit_test(callbacks_get_a_time_for_each_point),
         cmocka_unit_test(each_value_is_handed_out_as_it_is),
         cmocka_unit_test(a_callback_is_entered_by_one_thread),
+        cmocka_unit_test(a_reentrant_callback_is_entered_by_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

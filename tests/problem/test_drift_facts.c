@@ -164,7 +164,7 @@ static void declared_facts_are_checked(void **state)
     } facts[] = {{HB_DRIFT_FACT_AUTONOMOUS, "declared autonomous"},
                  {HB_DRIFT_FACT_LINEAR, "declared linear"},
                  {HB_DRIFT_FACT_GRADIENT, "declared a gradient"},
-                 {8, "drift_facts is 8"}};
+                 {16, "drift_facts is 16"}};
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_problem *problem;
     double none = 0, twist = 0.5;

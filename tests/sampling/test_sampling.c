@@ -205,6 +205,44 @@ static void a_hopeless_point_is_given_up(void **state)
     hb_context_destroy(context);
 }
 
+/* What is systematic ends the rounds only where it is above what is asked for, and of the value that is asked for. Spread
+ * 0.6, error 0.01 asked for. Point 1: the score's is large, nobody asked for it. Point 2: 0.03 remains of 0.04, so chance
+ * must fall to 0.015, in vain. Point 3: nothing remains of 0.02 that is known now. */
+static void what_is_systematic_ends_it(void **state)
+{
+    (void)state;
+    hb_context *context = make_context(HB_ISA_AUTO, 0);
+    hb_sampling_settings settings = settings_of();
+    fake f = make_fake(context);
+    hb_sampling s;
+    hb_sampling_miss miss;
+    double known[POINTS * (1 + DIM)] = {0}, lasting[POINTS * (1 + DIM)] = {0};
+    known[1 * (1 + DIM) + 1] = lasting[1 * (1 + DIM) + 1] = 3;
+    lasting[2 * (1 + DIM)] = 0.03;
+    known[2 * (1 + DIM)] = 0.04;
+    f.spread[1] = 1.5 * f.mean[1];
+    known[3 * (1 + DIM)] = 0.02;
+    settings.density_error = 0.01;
+    start(context, &settings, &f, &s);
+    s.runs[0].estimator.known_error = known;
+    s.runs[0].estimator.lasting_error = lasting;
+    s.runs[0].estimator.rounds = 40;
+    s.runs[0].estimator.watch = NULL;
+    assert_ok(context, hb_sampling_perform(&s));
+    const uint64_t *rounds = s.runs[0].rounds;
+    assert_true(rounds[0] >= 3 && rounds[0] <= 5 && rounds[1] >= 20 && rounds[1] <= 26);
+    assert_true(hb_sampling_has_met(&s, &s.runs[0], 1, NULL));
+    assert_int_equal(hb_sampling_missed(&s, &s.runs[0], 1, &miss), 0);
+    assert_int_equal(rounds[3], 40); /* more would mend it, but there are none */
+    assert_int_equal(hb_sampling_missed(&s, &s.runs[0], 3, &miss), 1);
+    assert_true(miss.lasting == 0);
+    assert_int_equal(hb_sampling_missed(&s, &s.runs[0], 2, &miss), 1);
+    assert_true(miss.asked == 0.01 && miss.reached > 0.04 && strcmp(miss.what, "density") == 0);
+    assert_near(miss.lasting, 0.03, 1e-15);
+    hb_sampling_destroy(&s);
+    hb_context_destroy(context);
+}
+
 static void rounds_that_there_are_end_it(void **state)
 {
     (void)state;
@@ -773,6 +811,7 @@ int main(void)
         cmocka_unit_test(samples_are_reached),
         cmocka_unit_test(errors_are_reached_point_by_point),
         cmocka_unit_test(a_hopeless_point_is_given_up),
+        cmocka_unit_test(what_is_systematic_ends_it),
         cmocka_unit_test(rounds_that_there_are_end_it),
         cmocka_unit_test(time_ends_it),
         cmocka_unit_test(progress_counts_samples),

@@ -199,9 +199,10 @@ static void times_are_read_from_text(void **state)
     } good[] = {{"0.5", 1, 0.5},     {" 0.1, 0.5 ,1", 3, 1},    {"0:2:0.1", 21, 2},
                 {"0:1:0.3", 4, 0.9}, {"0.1, 1:2:0.5, 7", 5, 7}, {"inf", 1, INFINITY},
                 {"3:3:1", 1, 3},     {"0:999:1", 1000, 999}};
-    static const char *const bad[] = {"",       "-1",      "1,",   "1;2",  "0:1",     "0:1:0",
-                                      "0:1:-1", "1:0:1",   "a",    "0x10", "0:1e9:1", "nan",
-                                      "1e999",  "0:inf:1", "1,,2", "1 2"};
+    static const char *const bad[] = {"",        "-1",      "1,",      "1;2",     "0:1",
+                                      "0:1:0",   "0:1:-1",  "1:0:1",   "a",       "0x10",
+                                      "0:1e9:1", "nan",     "1e999",   "0:inf:1", "1,,2",
+                                      "1 2",     "0:1:inf", "2:3:inf", "0:0:inf", "0:1:nan"};
     fixture *f = *state;
     for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
         size_t n;
@@ -284,6 +285,12 @@ static void what_is_for_one_time_is_refused(void **state)
     f->settings.times = TIMES;
     f->settings.n_times = HB_MOST_TIMES + 1;
     REFUSED("at most 1000");
+    f->settings.n_times = (size_t)1 << 40; /* so many are not there to be read */
+    REFUSED("at most 1000");
+    const double none[] = {NAN, NAN};
+    f->settings.times = none;
+    for (f->settings.n_times = 1; f->settings.n_times <= 2; f->settings.n_times++)
+        REFUSED("it must be a number of at least 0");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

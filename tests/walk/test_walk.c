@@ -105,11 +105,35 @@ static void test_potential_by_lines(void **state)
     hb_problem *plane =
         walk_problem_of(2, "-cos(x)*exp(y), -sin(x)*exp(y)", "sqrt(2)", "gaussian(mean=0,var=1)");
     double from[2] = {0, 0.3}, to[2] = {1.6, 1.7}, rise;
-    assert_ok(CTX, hb_potential_rise(CTX, line, 1, from, to, &rise));
+    assert_ok(CTX, hb_potential_rise(CTX, line, NULL, 1, from, to, &rise));
     assert_near(rise, 0.7168, 1e-13);
     assert_true(hb_problem_is_gradient(plane));
-    assert_ok(CTX, hb_potential_rise(CTX, plane, 1, from, to, &rise));
+    assert_ok(CTX, hb_potential_rise(CTX, plane, NULL, 1, from, to, &rise));
     assert_near(rise, sin(1.6) * exp(1.7), 1e-11);
+    hb_problem_destroy(line);
+    hb_problem_destroy(plane);
+}
+
+/* From -559.7 to 0.3 all nodes of two sums miss the turn at 0.2. */
+static void test_potential_across_a_narrow_turn(void **state)
+{
+    (void)state;
+    hb_problem *line = walk_problem_of(1, "10*tanh(5*x - 1)", "sqrt(2)", "gaussian(mean=0,var=1)");
+    hb_problem *plane = walk_problem_of(2, "10*tanh(5*x - 1), -300*exp(-(y-0.6)^2/1e-6)", "sqrt(2)",
+                                        "gaussian(mean=0,var=1)");
+    const double from[2] = {-559.7, -40}, to[2] = {0.3, 30};
+    hb_potential_cells *cells;
+    double rise;
+    assert_ok(CTX, hb_potential_cells_create(CTX, line, &cells));
+    assert_ok(CTX, hb_potential_rise(CTX, line, cells, 1, from, to, &rise));
+    assert_near(rise, 5597.3734766249640, 1e-9);
+    assert_ok(CTX, hb_potential_rise(CTX, line, cells, 1, to, from, &rise));
+    assert_near(rise, -5597.3734766249640, 1e-9);
+    hb_potential_cells_destroy(cells);
+    assert_ok(CTX, hb_potential_cells_create(CTX, plane, &cells));
+    assert_ok(CTX, hb_potential_rise(CTX, plane, cells, 1, from, to, &rise));
+    assert_near(rise, 5597.3734766249640 + 0.3 * sqrt(M_PI), 1e-9);
+    hb_potential_cells_destroy(cells);
     hb_problem_destroy(line);
     hb_problem_destroy(plane);
 }
@@ -427,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_average_far_from_a_box),
         cmocka_unit_test(test_average_in_the_plane),
         cmocka_unit_test(test_potential_by_lines),
+        cmocka_unit_test(test_potential_across_a_narrow_turn),
         cmocka_unit_test(test_ornstein_uhlenbeck_is_exact),
         cmocka_unit_test(test_rotation_is_exact),
         cmocka_unit_test(test_noise_schedule_is_exact),

@@ -67,7 +67,7 @@ static void test_formula(void **state)
     assert_near(Q[0], 1 - 2 * x * x - 2 * x * x * x * x + x * x * x * x * x * x, 1e-12);
     assert_near(Q[1], -4 * x - 8 * x * x * x + 6 * x * x * x * x * x, 1e-12);
     assert_near(F, 2 * (x - x * x * x), 1e-13);
-    assert_int_equal(hb_gauge_formula_has_potential(gauge), 0);
+    assert_int_equal(hb_gauge_formula_has_potential(gauge, 0), 0);
     hb_gauge_formula_destroy(gauge);
     hb_problem_destroy(problem);
 }
