@@ -46,9 +46,11 @@ typedef struct hb_generate_settings {
     double tau_min, tau_max; /* default NaN: those of the model; of hb_generate 1e-3, 3 */
     double rho;              /* HEUN: exponent of EDM's grid; default 7 */
     int denoise;             /* hb_denoise; default HB_DENOISE_FLOW */
-    double tolerance;        /* ODE: of the error of a step in every coordinate; default 1e-5 */
+    double tolerance; /* ODE: of the error of a step in every coordinate; default NaN: 1e-5, but
+                              * of hb_generate_likelihood chosen by the errors that remain anyway */
     /* The law at tau_max is taken as that of Gaussian data, N(a m, a^2 C + b I): m[dim] the mean,
-     * C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0, I)). */
+     * C[dim][dim] the covariance of the data. Default NULL: 0, and the identity (OU: N(0, I)); where both are NULL
+     * hb_generate_likelihood fits the Gaussian to the score at tau_max (up to 512 dimensions). */
     const double *mean, *covariance;
     /* Every coordinate of the data is known to lie in [low, high]: so does the posterior mean
      * D = (x + b s)/a, and where the score says otherwise it is replaced by the one of the nearest D

@@ -39,7 +39,8 @@ typedef struct hb_certify_map {
 struct hb_certificate {
     hb_context *context;
     char *name, *data_name;
-    double done, total; /* of the progress */
+    double done, total; /* evaluations: so far, and in all, estimated */
+    int flows;          /* done is told by the flow */
     int dim, process, passed;
     double level, tolerance;
     uint64_t seed;

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_ROWS = 100, MOST_DIM = 4096 };
+enum { LEAST_ROWS = 100, MOST_DIM = 4096, FLOW_STAGES = 72 };
+static const double LONG = 5; /* seconds that are announced */
 static const double USUAL_TAU[] = {0.02, 0.1, 0.3, 1};
 enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
 static const double USUAL_MIN = 1e-3, USUAL_MAX = 3;
@@ -166,13 +167,39 @@ static hb_status create_map(const hb_certify_run *run, double tau, hb_certify_ma
     return HB_OK;
 }
 
+/* Evaluations of all lines; those along the flow are roughly known. A score by differences has 4 dim. */
+static double evaluations(const hb_certify_run *run)
+{
+    const hb_certify_settings *s = &run->settings;
+    const double d = (double)run->dim, pairs = (double)s->pairs, half = (double)(run->n / 2);
+    const double axes = d <= HB_CERTIFY_AXES ? d : HB_CERTIFY_PROBES;
+    const double trace = run->divergence ? 1 : 2 * axes, one = run->score ? 1 : 4 * d;
+    const double of_row = HB_CERTIFY_NOISES * (1 + trace) + 8 * pairs + 2 * axes;
+    const double of_log = run->log_density ? 1 + 2 * pairs * (1 + one) : 0;
+    const double of_flow = FLOW_STAGES * (1 + 2 * (1 + trace)) * fmin((double)s->samples, half);
+    return (double)s->n_tau * (double)run->n * (one * of_row + of_log) + one * of_flow;
+}
+
+/* By the second batch of rows: the first may have started a library of the caller's. */
+static void say_how_long(const hb_certify_run *run, double seconds, double before)
+{
+    const double each = seconds / (run->out->done - before), all = each * run->out->total;
+    if (all > LONG)
+        hb_note(run->context,
+                "this takes about %.0f s: %.2g evaluations of the score, %.2g s each; fewer rows, "
+                "pairs or samples take less",
+                all, run->out->total, each);
+}
+
 static hb_status fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
 {
     const hb_certify_level *level = rows->level;
     for (int k = 0; k < HB_CERTIFY_NOISES; k++) {
         HB_TRY(hb_certify_carry(run, level, HB_USE_NOISE, k, run->n, run->x, rows->x[k],
                                 rows->target[k]));
+        const double start = hb_seconds(), before = run->out->done;
         HB_TRY(hb_certify_score_at(run, run->n, rows->x[k], level->tau, rows->score[k]));
+        if (level->index == 0 && k == 1) say_how_long(run, hb_seconds() - start, before);
         HB_TRY(hb_certify_divergence(run, level->index, run->n, rows->x[k], level->tau,
                                      level->width, rows->divergence[k]));
     }
@@ -189,8 +216,7 @@ static hb_status lines_of_tau(const hb_certify_run *run, hb_certify_rows *rows)
     HB_TRY(fill_rows(run, rows));
     for (size_t k = 0; k < N_LINES; k++) {
         HB_TRY(lines[k](run, rows));
-        run->out->done += 1.0 / N_LINES;
-        HB_TRY(hb_progress(run->context, "certificate", run->out->done, run->out->total));
+        HB_TRY(hb_certify_progress(run));
     }
     hb_certify_place(run, rows);
     return HB_OK;
@@ -251,7 +277,7 @@ static hb_status allocate_truth(hb_certify_run *run)
 static hb_status all_lines(hb_certify_run *run)
 {
     run->out->n = run->n;
-    run->out->total = (double)run->settings.n_tau + 1;
+    run->out->total = evaluations(run);
     HB_TRY(allocate_truth(run));
     for (size_t k = 0; k < run->settings.n_tau; k++) HB_TRY(at_tau(run, k));
     HB_TRY(hb_certify_flow(run));

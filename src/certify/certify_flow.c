@@ -19,12 +19,16 @@
 #include <string.h>
 
 enum { WIDTHS = 5, LEAST = 50 };
-static const double widths[WIDTHS] = {0.25, 0.5, 1, 2, 4};
+static const double widths[WIDTHS] = {0.25, 0.5, 1, 2, 4}; /* of the kernel, in median distances */
+static const double TOLERANCE = 1e-3; /* of a step: the discrepancy of halves is above 1e-2 */
 
 typedef struct flow_run {
     const hb_certify_run *run;
     size_t m, levels;
-    hb_status asked; /* how the last call of the score went */
+    hb_context inner; /* of the integrator, whose progress goes on with that of the certificate */
+    int stage;        /* samples, likelihoods of rows, of samples */
+    double before;    /* evaluations before the first */
+    hb_status asked;  /* how the last call of the score went */
     hb_generate_settings settings;
     double *ends, *real, *made; // (m, dim)
     double *mean, *covariance;  // (dim), (dim, dim)
@@ -33,23 +37,45 @@ typedef struct flow_run {
     hb_workspace work;
 } flow_run;
 
-/* ---- the score for the integrator ---- */
+/* ---- for the integrator: progress and the score ---- */
+
+static int go_on(void *user, const char *what, double done, double total)
+{
+    static const double parts[] = {0, 0.1, 0.55, 1}; /* of the evaluations */
+    flow_run *r = user;
+    hb_certificate *out = r->run->out;
+    const double from = parts[r->stage], to = parts[r->stage + 1];
+    (void)what;
+    out->done = r->before + (out->total - r->before) * (from + (to - from) * done / total);
+    return hb_certify_progress(r->run) != HB_OK;
+}
 
 static int score_at(void *user, size_t n, const double *x, double tau, double *score)
 {
     flow_run *r = user;
     r->asked = hb_certify_score_at(r->run, n, x, tau, score);
-    return r->asked != HB_OK;
+    if (r->asked == HB_OK) return 0;
+    hb_fail(&r->inner, r->asked, "%s", hb_context_message(r->run->context));
+    return 1;
 }
 
 static int divergence_at(void *user, size_t n, const double *x, double tau, double *score,
                          double *divergence)
 {
     flow_run *r = user;
-    r->asked = hb_certify_score_at(r->run, n, x, tau, score);
-    if (r->asked == HB_OK)
-        r->asked = hb_certify_divergence(r->run, r->levels, n, x, tau, 0, divergence);
-    return r->asked != HB_OK;
+    if (score_at(user, n, x, tau, score)) return 1;
+    r->asked = hb_certify_divergence(r->run, r->levels, n, x, tau, 0, divergence);
+    if (r->asked == HB_OK) return 0;
+    hb_fail(&r->inner, r->asked, "%s", hb_context_message(r->run->context));
+    return 1;
+}
+
+static hb_context *start_stage(flow_run *r, int stage)
+{
+    r->stage = stage;
+    r->inner.settings.progress = go_on;
+    r->inner.settings.progress_user = r;
+    return &r->inner;
 }
 
 /* ---- rows ---- */
@@ -96,7 +122,11 @@ static hb_status make(flow_run *r)
     r->settings.seed = s->seed;
     r->settings.ends = r->ends;
     r->settings.n_ends = r->m;
-    return hb_generate(r->run->context, &r->settings, (int)d, 0, r->m, score_at, r, r->made);
+    r->settings.tolerance = TOLERANCE;
+    const hb_status status =
+        hb_generate(start_stage(r, 0), &r->settings, (int)d, 0, r->m, score_at, r, r->made);
+    r->settings.tolerance = NAN; /* of likelihoods: chosen by what remains */
+    return status;
 }
 
 /* ---- samples ---- */
@@ -169,7 +199,7 @@ static hb_status likelihood_line(flow_run *r)
     const int own = run->divergence != NULL;
     const int probes = own || d <= HB_CERTIFY_AXES ? 0 : HB_CERTIFY_PROBES;
     for (int k = 0; k < 2; k++)
-        HB_TRY(hb_generate_likelihood(run->context, &settings, (int)d, probes, m,
+        HB_TRY(hb_generate_likelihood(start_stage(r, k + 1), &settings, (int)d, probes, m,
                                       k ? r->made : r->real, own ? NULL : score_at,
                                       own ? divergence_at : NULL, r, r->likelihood + (size_t)k * m,
                                       NULL));
@@ -199,8 +229,10 @@ static hb_status likelihood_line(flow_run *r)
 /* A flow that breaks down is a finding, not an error. */
 static hb_status broken(const flow_run *r, const char *name, hb_status status)
 {
-    const int not_finite = status == HB_ERROR_CALLBACK && r->asked == HB_ERROR_NUMERICAL;
-    if (status != HB_ERROR_NUMERICAL && !not_finite) return status;
+    hb_context_adopt(r->run->context, &r->inner, status);
+    const int of_score = status == HB_ERROR_CALLBACK && r->asked != HB_OK;
+    const hb_status why = of_score ? r->asked : status;
+    if (why != HB_ERROR_NUMERICAL) return why;
     hb_line *line = hb_certificate_add(r->run->out, name, NAN);
     line->verdict = HB_VERDICT_FAILS;
     snprintf(line->bad, sizeof line->bad, "the probability flow breaks down: %.300s",
@@ -234,7 +266,10 @@ static hb_status both_lines(flow_run *r)
 hb_status hb_certify_flow(const hb_certify_run *run)
 {
     const size_t d = run->dim, half = run->n / 2;
-    flow_run r = {.run = run, .levels = (size_t)run->settings.n_tau};
+    flow_run r = {.run = run,
+                  .levels = (size_t)run->settings.n_tau,
+                  .before = run->out->done,
+                  .inner = hb_context_child(run->context, 0)};
     r.m = run->settings.samples < half ? (size_t)run->settings.samples : half;
     if (run->settings.samples == 0) {
         hb_certificate_skip(run->out, "samples", NAN, "not asked for");
@@ -245,7 +280,9 @@ hb_status hb_certify_flow(const hb_certify_run *run)
                         HB_ARRAY(r.made, r.m * d), HB_ARRAY(r.mean, d),
                         HB_ARRAY(r.covariance, d * d), HB_ARRAY(r.likelihood, 2 * r.m),
                         HB_ARRAY(r.K, 4 * r.m * r.m)));
+    run->out->flows = 1;
     const hb_status status = both_lines(&r);
+    run->out->flows = 0;
     hb_workspace_destroy(&r.work);
     return status;
 }

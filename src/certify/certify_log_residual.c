@@ -46,6 +46,7 @@ static hb_status add_source(log_run *r, size_t first, size_t count)
     HB_TRY(hb_certify_nodes_place(r->run, nodes, HB_MEASURE_SOURCE, r->rows->level->index, 5, first,
                                   count, r->rows->x[0] + first * d, r->rows->level->tau, r->radius,
                                   0.5));
+    HB_TRY(hb_certify_nodes_score(r->run, nodes, count));
     HB_TRY(hb_certify_nodes_drift(r->run, nodes, count));
     for (size_t k = 0; k < 2 * n; k++) {
         const double *s = nodes->score + k * d;

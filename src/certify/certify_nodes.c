@@ -55,7 +55,12 @@ hb_status hb_certify_nodes_place(const hb_certify_run *run, hb_certify_nodes *no
             nodes->x[(n + k) * d + j] = at - away;
         }
     }
-    return hb_certify_score(run, 2 * n, nodes->x, nodes->tau, nodes->score);
+    return HB_OK;
+}
+
+hb_status hb_certify_nodes_score(const hb_certify_run *run, hb_certify_nodes *nodes, size_t count)
+{
+    return hb_certify_score(run, 2 * count * nodes->pairs, nodes->x, nodes->tau, nodes->score);
 }
 
 hb_status hb_certify_nodes_drift(const hb_certify_run *run, hb_certify_nodes *nodes, size_t count)

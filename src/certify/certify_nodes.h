@@ -22,11 +22,13 @@ hb_status hb_certify_nodes_create(const hb_certify_run *run, size_t anchors, siz
                                   hb_certify_nodes *out);
 void hb_certify_nodes_destroy(hb_certify_nodes *nodes);
 /* Nodes of a measure behind the anchors first .. first+count-1, x0 (count, dim), at tau0, with rho = radius U^power;
- * `use` chooses independent ones, 0 .. 7. The score is asked for at all of them. */
+ * `use` chooses independent ones, 0 .. 7. */
 hb_status hb_certify_nodes_place(const hb_certify_run *run, hb_certify_nodes *nodes,
                                  hb_measure measure, size_t level, int use, size_t first,
                                  size_t count, const double *x0, double tau0, double radius,
                                  double power);
+/* The score at all of them. */
+hb_status hb_certify_nodes_score(const hb_certify_run *run, hb_certify_nodes *nodes, size_t count);
 /* F and div F of the process at the nodes. */
 hb_status hb_certify_nodes_drift(const hb_certify_run *run, hb_certify_nodes *nodes, size_t count);
 /* r of the run's share at tau; 0: there is no time behind it. */

@@ -45,6 +45,7 @@ static hb_status add_average(residual_run *r, int which, size_t first, size_t co
     HB_TRY(hb_certify_nodes_place(r->run, nodes, HB_MEASURE_KAPPA, rows->level->index, 2 * which,
                                   first, count, rows->x[0] + first * d, rows->level->tau, r->radius,
                                   0));
+    HB_TRY(hb_certify_nodes_score(r->run, nodes, count));
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < d; j++) {
             double sum = 0;
@@ -65,6 +66,7 @@ static hb_status add_source(residual_run *r, int which, size_t first, size_t cou
     HB_TRY(hb_certify_nodes_place(r->run, nodes, HB_MEASURE_GRADIENT, rows->level->index,
                                   2 * which + 1, first, count, rows->x[0] + first * d,
                                   rows->level->tau, r->radius, 1));
+    HB_TRY(hb_certify_nodes_score(r->run, nodes, count));
     HB_TRY(hb_certify_nodes_drift(r->run, nodes, count));
     for (size_t k = 0; k < n; k++) {
         const double *s = nodes->score + k * d, *t = nodes->score + (n + k) * d;

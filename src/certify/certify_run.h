@@ -53,6 +53,8 @@ hb_status hb_certify_log_density(const hb_certify_run *run, size_t n, const doub
 /* The score at one tau. */
 hb_status hb_certify_score_at(const hb_certify_run *run, size_t n, const double *x, double tau,
                               double *score);
+/* Reports the evaluations that are done. */
+hb_status hb_certify_progress(const hb_certify_run *run);
 /* div s (n) at one tau: the caller's, or by differences with a step that is small against `width`, the deviation of the
  * noise; in more than HB_CERTIFY_AXES dimensions along random signs, whose mean it is. */
 enum { HB_CERTIFY_AXES = 16, HB_CERTIFY_PROBES = 4 };

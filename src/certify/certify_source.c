@@ -18,6 +18,7 @@
 
 const double hb_certify_step = 2e-3;
 static const double LOG_STEP = 1e-3; /* of a log-density, in units of the noise */
+static const double ALMOST = 0.99;   /* of the progress: the number of evaluations is an estimate */
 
 uint64_t hb_certify_stream(size_t level, int use)
 {
@@ -58,6 +59,12 @@ static hb_status not_finite(const hb_certify_run *run, const char *what, double 
                    d > shown ? ", ..." : "", tau);
 }
 
+hb_status hb_certify_progress(const hb_certify_run *run)
+{
+    const double total = run->out->total;
+    return hb_progress(run->context, "certificate", fmin(run->out->done, ALMOST * total), total);
+}
+
 /* out (n, width) of a callback at x (n, dim), tau (n). */
 static hb_status ask(const hb_certify_run *run, const char *what, hb_certify_callback callback,
                      size_t width, size_t n, const double *x, const double *tau, double *out)
@@ -76,7 +83,8 @@ static hb_status ask(const hb_certify_run *run, const char *what, hb_certify_cal
             if (!isfinite(values[i]))
                 return not_finite(run, what, values[i], x + (first + i / width) * d,
                                   tau[first + i / width]);
-        HB_TRY(hb_progress(run->context, "certificate", run->out->done, run->out->total));
+        if (!run->out->flows) run->out->done += (double)count;
+        HB_TRY(hb_certify_progress(run));
     }
     return HB_OK;
 }

@@ -8,10 +8,12 @@
  *     probes   the standard error of the mean over P sets of probes, whose integrals are kept apart, times Student's
  *              97.5 % quantile over the normal one, so that 1.96 errors are 95 % for small P too; infinite for P = 1
  *     flow     what steps and differences leave (probability_flow.c)
- *     start    the Gaussian p_prior is not the law at tau_max. With g the logarithm of their ratio, s - grad ln p_prior
+ *     start    the Gaussian p_prior, given by the moments of the data or fitted to the score (prior_fit.c), is not the law at
+ *              tau_max. With g the logarithm of their ratio, s - grad ln p_prior
  *              = grad g; by Poincare's inequality g varies by |grad g| times the deviation of the prior, with the larger of
  *              |grad g| at the end of the path and its root mean square over DRAWS draws of the prior; a path that ends k
  *              times farther out than is typical counts k times
+ * Where the tolerance is left open, steps need not be better than the start, nor than AIM (probability_flow.c).
  * A number to reproduce: data N(0, 1) under OU stays N(0, 1): -2.9189385332046727 at x = 2. */
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
@@ -22,7 +24,7 @@
 
 enum { DRAWS = 64 };
 static const uint64_t DRAWS_SEED = 1;
-static const double NORMAL = 1.959963984540054, ROUNDING = 1e-12;
+static const double NORMAL = 1.959963984540054, ROUNDING = 1e-12, AIM = 1e-3;
 
 typedef struct carrier {
     hb_reverse *run;
@@ -163,7 +165,8 @@ static hb_status carry_all(carrier *c, const double *x, double *out, double *err
                         HB_ARRAY(c->sum, most * run->sums), HB_ARRAY(c->score, most * run->dim),
                         HB_ARRAY(c->bound, most), HB_ARRAY(c->square, most)));
     hb_status status = HB_OK;
-    if (error && !run->settings->end_density) status = measure_slope(c);
+    if ((error || run->accepted > 0) && !run->settings->end_density) status = measure_slope(c);
+    if (run->accepted > 0) run->accepted = fmax(run->accepted, c->slope * c->deviation);
     if (status == HB_OK) status = carry_blocks(c, rows, x, out, error);
     hb_workspace_destroy(&c->work);
     return status;
@@ -187,6 +190,7 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
     hb_prior prior = {0};
     carrier c = {.run = run, .prior = &prior};
     hb_status status = hb_prior_create(context, s, (int)run->dim, &prior);
+    if (status == HB_OK && run->fits) status = hb_prior_fit(run, &prior);
     if (status == HB_OK) {
         c.deviation = widest(&prior);
         status = carry_all(&c, x, out, error);
@@ -228,6 +232,9 @@ hb_status hb_generate_likelihood(hb_context *context, const hb_generate_settings
     HB_CHECK(context, !divergence || probes == 0, HB_ERROR_ARGUMENT,
              "probes is %d, but there is a divergence; it must be 0", probes);
     if (n == 0) return HB_OK;
+    if (isnan(resolved.tolerance)) run.accepted = AIM;
+    run.fits = !(resolved.mean || resolved.covariance || resolved.end_density || resolved.ends ||
+                 hb_reverse_leans(&run));
     if (!divergence) return likelihood_of_score(&run, probes, x, log_likelihood, error);
     return hb_reverse_likelihood(&run, x, log_likelihood, error);
 }

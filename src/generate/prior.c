@@ -109,6 +109,20 @@ hb_status hb_prior_draw(const hb_prior *prior, hb_context *quiet, uint64_t seed,
 
 /* ---- density ---- */
 
+/* L^-1 (transpose 'T') or L^-T ('N') of each row, which is a column for LAPACK; L by rows is its upper transpose. One call a
+ * row: the bits of a system with several right-hand sides depend on their number in some libraries (OpenBLAS). */
+static hb_status solve_rows(const hb_prior *prior, char transpose, size_t n, double *x)
+{
+    const size_t d = prior->dim;
+    const lapack_int order = (lapack_int)d;
+    for (size_t i = 0; i < n && prior->cholesky; i++)
+        HB_CHECK(prior->context,
+                 LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', transpose, 'N', order, 1, prior->cholesky,
+                                order, x + i * d, order) == 0,
+                 HB_ERROR_NUMERICAL, "the covariance of the data is singular");
+    return HB_OK;
+}
+
 hb_status hb_prior_add_log_density(const hb_prior *prior, size_t n, double *x, double *out)
 {
     const size_t d = prior->dim;
@@ -116,12 +130,7 @@ hb_status hb_prior_add_log_density(const hb_prior *prior, size_t n, double *x, d
     double constant = 0.5 * (double)d * log(2 * M_PI);
     for (size_t j = 0; j < d; j++) constant += log(L ? L[j * d + j] : prior->sd);
     for (size_t i = 0; i < n * d; i++) x[i] = (x[i] - prior->mean[i % d]) / (L ? 1 : prior->sd);
-    /* Rows of x are columns for LAPACK, and L by rows is its upper transpose. */
-    const lapack_int order = (lapack_int)d, rows = (lapack_int)n;
-    HB_CHECK(
-        prior->context,
-        !L || LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'T', 'N', order, rows, L, order, x, order) == 0,
-        HB_ERROR_NUMERICAL, "the covariance of the data is singular");
+    HB_TRY(solve_rows(prior, 'T', n, x));
     for (size_t i = 0; i < n; i++) {
         double squares = 0;
         for (size_t j = 0; j < d; j++) squares += x[i * d + j] * x[i * d + j];
@@ -134,11 +143,7 @@ hb_status hb_prior_gradient(const hb_prior *prior, size_t n, double *x)
 {
     const size_t d = prior->dim;
     const double *L = prior->cholesky;
-    const lapack_int order = (lapack_int)d, rows = (lapack_int)n;
-    HB_CHECK(
-        prior->context,
-        !L || LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', order, rows, L, order, x, order) == 0,
-        HB_ERROR_NUMERICAL, "the covariance of the data is singular");
+    HB_TRY(solve_rows(prior, 'N', n, x));
     for (size_t i = 0; i < n * d; i++) x[i] = -x[i] / (L ? 1 : prior->sd);
     return HB_OK;
 }

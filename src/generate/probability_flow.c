@@ -9,9 +9,14 @@
  * steps are thus halves of halves of the pieces whatever the rows do, so that the score is asked for many rows at one
  * time, and a row's steps depend on that row alone. Each row keeps the depth at which it went last and
  * begins there, or one above if its error was EASY times below that.
- * What ln p may be off by: a step that leaves errors e of x and E of the integral changes it by s.e + E, since s = grad ln p;
- * e and E are the differences of the two orders, of which the higher one is kept, and their sizes are added up. The doubt of
- * a divergence by differences (score_trace.c) is asked for at the beginning of each step.
+ * What ln p may be off by: a step that leaves errors e of x and E of the integral changes it by s.e + E and, with
+ * |grad s| <= 1/b, by |e|^2/2b; e and E are the differences of the two orders, of which the higher one is kept, and their
+ * sizes are added up. The error of a divergence by differences (score_trace.c) is asked for at the beginning of each step.
+ * A likelihood whose tolerance is left open also takes a step of length h that changes ln p by less than
+ *     SHARE |h| (A/L + error of the divergence + standard error of its probes) + A/MOST,
+ * A the nats by which ln p is off anyway (likelihood.c), L the length of the path: rounding, kinks and probes need no
+ * smaller steps. e is below PART COARSEST (1 + |x|) all the same. Two orders may agree by chance in a long step, so that
+ * its change of ln p counts SAFETY times.
  * A number to reproduce: data N(m, c): x/a - m is multiplied by sqrt((c + sigma'^2)/(c + sigma^2)).
  *
  * J. R. Cash and A. H. Karp, ACM Trans. Math. Software 16, 1990; D. R. Reynolds et al., ARKODE, ACM Trans.
@@ -33,6 +38,7 @@ enum {
     FLOW_DOUBLES = 1 << 23
 };
 static const double LONGEST = 1, PART = 0.125, EASY = 64;
+static const double SHARE = 0.25, MOST = 256, COARSEST = 1e-2, SAFETY = 3;
 
 typedef struct flow {
     hb_reverse *run;
@@ -52,6 +58,7 @@ typedef struct flow {
     double *divergence;       // (rows, sums)
     double *doubt;            // (rows): of the divergence at the beginning of a step
     double *error;            // (rows): of ln p, the caller's; NULL: not asked for
+    double tolerance, length; /* of a step; of the whole path */
     double *drift_divergence; // (rows)
     double *k[MOST_STAGES];   // (rows, width): slopes of the stages
     hb_workspace work;
@@ -115,8 +122,8 @@ static hb_status ask_stages(flow *f, const size_t *list, size_t n, double l, dou
             for (size_t j = 0; j < d; j++)
                 f->at[i * d + j] =
                     f->state[list[i] * width + j] + h * combine(f, m, f->pair->A[m], i * width + j);
-        HB_TRY(
-            ask_rate(f, n, l + f->pair->c[m] * h, f->k[m], f->error && m == 0 ? f->doubt : NULL));
+        HB_TRY(ask_rate(f, n, l + f->pair->c[m] * h, f->k[m],
+                        m == 0 && (f->error || f->run->accepted > 0) ? f->doubt : NULL));
     }
     return HB_OK;
 }
@@ -128,8 +135,21 @@ static double step_error(const flow *f, size_t e, double h)
                 combine(f, f->pair->stages, f->pair->d, e));
 }
 
+/* What the step of the i-th row of the list may add to the error of ln p where the tolerance is left open. */
+static double allowed_of_row(const flow *f, size_t i, double h)
+{
+    const double *rate = f->k[0] + i * f->width + f->run->dim, n = (double)f->sums;
+    double mean = 0, squares = 0;
+    for (size_t m = 0; m < f->sums; m++) mean += rate[m] / n;
+    for (size_t m = 0; m < f->sums; m++) squares += (rate[m] - mean) * (rate[m] - mean);
+    const double of_probes = f->run->by_probes && n > 1 ? sqrt(squares / (n * (n - 1))) : 0;
+    const double A = f->run->accepted;
+    return SHARE * fabs(h) * (A / f->length + f->doubt[i] + of_probes) + A / MOST;
+}
+
 /* The error of the step of the i-th row of the list, against the tolerance; of ln p: what it may be off by. */
-static double error_of_row(const flow *f, const double *state, size_t i, double h, double *of_ln_p)
+static double error_of_row(const flow *f, const double *state, size_t i, double h, double b,
+                           double *of_ln_p)
 {
     const size_t d = f->run->dim;
     double most = 0, sum = 0, integral = 0;
@@ -137,7 +157,7 @@ static double error_of_row(const flow *f, const double *state, size_t i, double 
     for (size_t j = 0; j < d; j++) {
         const double error = step_error(f, i * f->width + j, h);
         most = fmax(most, fabs(error) / (1 + fabs(state[j])));
-        *of_ln_p += fabs(f->slope[i * d + j] * error);
+        *of_ln_p += fabs(f->slope[i * d + j] * error) + error * error / (2 * b);
     }
     for (size_t m = 0; m < f->sums; m++) {
         sum += step_error(f, i * f->width + d + m, h) / (double)f->sums;
@@ -145,24 +165,27 @@ static double error_of_row(const flow *f, const double *state, size_t i, double 
     }
     if (f->sums > 0) most = fmax(most, fabs(sum) / (1 + fabs(integral)));
     *of_ln_p += fabs(sum);
-    return most / (PART * f->run->settings->tolerance);
+    const double error = most / (PART * f->tolerance);
+    if (!(f->run->accepted > 0)) return error;
+    return fmin(error, fmax(*of_ln_p / allowed_of_row(f, i, h), most / (PART * COARSEST)));
 }
 
 /* Moves the rows of the list whose step is good enough to its front, and on. Returns their number. */
 static size_t accept(flow *f, size_t *list, size_t n, double l, double h, int depth)
 {
-    const double tau = level_at(f, l + h).tau;
+    const double tau = level_at(f, l + h).tau, b = level_at(f, l).b;
     size_t good = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t row = f->place[i];
         double *state = f->state + row * f->width;
         double of_ln_p;
-        const double error = error_of_row(f, state, i, h, &of_ln_p);
+        const double error = error_of_row(f, state, i, h, b, &of_ln_p);
         f->depth[row] = error > 1 ? depth + 1 : error > 1 / EASY ? depth : depth - 1;
         if (!(error <= 1)) continue;
         for (size_t j = 0; j < f->width; j++)
             state[j] += h * combine(f, f->pair->stages, f->pair->b, i * f->width + j);
-        if (f->error) f->error[row] += of_ln_p + fabs(h) * f->doubt[i];
+        if (f->error)
+            f->error[row] += (f->run->accepted > 0 ? SAFETY : 1) * of_ln_p + fabs(h) * f->doubt[i];
         hb_reverse_keep(f->run, 1, tau, state);
         const size_t other = list[good];
         list[good++] = row;
@@ -190,7 +213,7 @@ static hb_status cross(flow *f, size_t *list, size_t n, double l, double h, int 
     HB_CHECK(f->run->context, depth <= DEEPEST && f->steps++ < MOST_STEPS, HB_ERROR_NUMERICAL,
              "the probability-flow ODE stopped at tau = %.6g on its way from %.6g to %.6g; give a "
              "coarser tolerance than %g or a larger tau_min",
-             level_at(f, l).tau, f->from.tau, f->to.tau, f->run->settings->tolerance);
+             level_at(f, l).tau, f->from.tau, f->to.tau, f->tolerance);
     size_t tried = sort_list(f, list, n, depth);
     if (tried > 0) {
         HB_TRY(ask_stages(f, list, tried, l, h));
@@ -274,6 +297,9 @@ hb_status hb_flow_integrate(hb_reverse *run, hb_level from, hb_level to, size_t 
               .rows = rows,
               .sums = sums,
               .width = run->dim + sums,
+              .tolerance =
+                  isnan(run->settings->tolerance) ? HB_TOLERANCE : run->settings->tolerance,
+              .length = fabs(log(to.sigma / from.sigma)),
               .error = sum ? error : NULL};
     f.pair = ARKodeButcherTable_LoadERK(ARKODE_CASH_KARP_6_4_5);
     HB_CHECK(run->context, f.pair && f.pair->stages <= MOST_STAGES, HB_ERROR_MEMORY,

@@ -17,7 +17,7 @@
 
 #include <heatball/generate.h>
 
-static const double HB_TAU_MIN = 1e-3, HB_TAU_MAX = 3; /* of settings that leave them open */
+static const double HB_TAU_MIN = 1e-3, HB_TAU_MAX = 3, HB_TOLERANCE = 1e-5; /* where left open */
 
 enum { HB_CALL_ROWS = 16384, HB_MOST_PROBES = 16384 };
 
@@ -60,6 +60,9 @@ hb_status hb_prior_draw(const hb_prior *prior, hb_context *quiet, uint64_t seed,
 hb_status hb_prior_add_log_density(const hb_prior *prior, size_t n, double *x, double *out);
 /* grad ln p, in the place of what that left in x(n, dim). */
 hb_status hb_prior_gradient(const hb_prior *prior, size_t n, double *x);
+/* Replaces it by the Gaussian that fits the score at tau_max (prior_fit.c). */
+struct hb_reverse;
+hb_status hb_prior_fit(const struct hb_reverse *run, hb_prior *prior);
 
 /* ---- a run (generate.c) ---- */
 
@@ -91,6 +94,9 @@ typedef struct hb_reverse {
     hb_score_trace *trace;             /* in its place where there is only a score, or NULL */
     size_t sums;   /* divergences of a row whose mean counts: 1, or one of each set of probes */
     int by_probes; /* they are estimates */
+    /* Likelihoods whose tolerance is left open: nats by which ln p is off anyway; 0: the tolerance counts alone. */
+    double accepted;
+    int fits; /* the law at tau_max is fitted to the score there */
     void *user;
     const double *shift;      // (dim): the data are shift + scale x; NULL: they are x
     const double *scale;      // (dim), with shift

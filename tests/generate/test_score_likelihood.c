@@ -95,13 +95,16 @@ static void test_probes(void **state)
     assert_true(isinf(error[0]) && isfinite(error[1])); /* one probe has no spread */
 }
 
-/* The law at tau_max is wrong without moments, and the error says so. */
+/* The law at tau_max is wrong with moments of other data, and the error says so; without moments it is fitted to the
+ * score, which for Gaussian data is exact. */
 static void test_start(void **state)
 {
+    const double other[] = {0, 0}, identity[] = {1, 0, 0, 1};
     double C[4], x[2 * N], found[N], error[2 * N], median = 0;
     int process = HB_PROCESS_OU;
     hb_generate_settings s = gaussian_settings(HB_SOLVER_ODE, process, C);
-    s.mean = s.covariance = NULL;
+    s.mean = other;
+    s.covariance = identity;
     draw(*state, x);
     assert_ok(*state, hb_generate_likelihood(*state, &s, 2, 0, N, x, gaussian_score, NULL, &process,
                                              found, error));
@@ -111,6 +114,14 @@ static void test_start(void **state)
         assert_true(away < 3 * error[2 * i + 1]);
     }
     assert_true(median > 1e-3);
+    s.mean = s.covariance = NULL;
+    assert_ok(*state, hb_generate_likelihood(*state, &s, 2, 0, N, x, gaussian_score, NULL, &process,
+                                             found, error));
+    for (size_t i = 0; i < N; i++) {
+        const double truth = exact_gaussian(process, s.tau_min, x + 2 * i);
+        assert_near(found[i], truth, 3 * error[2 * i + 1]);
+        assert_true(error[2 * i + 1] < 1e-3 * (1 + fabs(truth)));
+    }
 }
 
 static int failing_score(void *user, size_t n, const double *x, double tau, double *score)

@@ -583,7 +583,8 @@ static void a_drift_survives_its_text(void **state)
     hb_problem *one, *two;
     double F[2][2];
     assert_ok(context, hb_problem_create(context, &s, &one));
-    assert_ok(context, hb_problem_of_text(context, hb_problem_text(one), &two));
+    assert_ok(context,
+              hb_problem_of_text(context, hb_problem_text(one), hb_problem_dim(one), &two));
     assert_string_equal(hb_problem_text(one), hb_problem_text(two));
     assert_ok(context, hb_problem_drift(context, one, 1, x, 0, F[0], NULL, NULL, NULL));
     assert_ok(context, hb_problem_drift(context, two, 1, x, 0, F[1], NULL, NULL, NULL));
@@ -600,7 +601,12 @@ static void a_drift_survives_its_text(void **state)
                          "dim=2\ndrift=x,y\nnoise=x,y\ntime=t\ninside=1\n",
                          "dim=1\ndrift=x\nnoise=1\nconvention=ito\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(hb_problem_of_text(context, bad[i], &two), HB_ERROR_ARGUMENT);
+        assert_int_equal(
+            hb_problem_of_text(context, bad[i], strncmp(bad[i], "dim=2", 5) ? 1 : 2, &two),
+            HB_ERROR_ARGUMENT);
+    assert_fails(context, /* a model of the plane: nothing is built */
+                 hb_problem_of_text(context, "dim=60000\ndrift=-x[i]\nnoise=0.2*x[i]\n", 2, &two),
+                 HB_ERROR_ARGUMENT, "the drift has dimension 60000; it must be 2");
     hb_problem_destroy(one);
     hb_context_destroy(context);
 }
@@ -620,7 +626,7 @@ static void a_noise_becomes_root_2(void **state)
     double y[2], F[2], t;
     assert_ok(context, hb_problem_create(context, &s, &typed));
     assert_ok(context, hb_problem_as_typed(context, typed, x, &unit));
-    assert_ok(context, hb_problem_of_text(context, hb_problem_text(unit), &again));
+    assert_ok(context, hb_problem_of_text(context, hb_problem_text(unit), 2, &again));
     assert_string_equal(hb_problem_text(unit), hb_problem_text(again));
     assert_non_null(strstr(hb_problem_text(unit), "time=t\ninside=\n"));
     assert_ok(context, hb_problem_tau_of_t(context, again, 0.8, &t));
