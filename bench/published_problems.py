@@ -167,7 +167,7 @@ def moving_trap(n=50, radius=2.0, t=5.0):
     mean = np.tile(mean, n)
     x = np.random.default_rng(8).multivariate_normal(mean, cov, 4)
     s, seconds = run("moving_trap", at=x)
-    row("`moving_trap`", s, seconds, *gaussian(x, mean, cov), "Gaussian", "a network at each of 5000 steps (sbtm)")
+    row("`moving_trap`", s, seconds, *gaussian(x, mean, cov), "Gaussian", "a network at each of 5000 steps (sbtm, other constants)")
 
 
 def anharmonic_particles():
@@ -175,7 +175,7 @@ def anharmonic_particles():
     x = np.tile([2.0, 0.1], 5) + 0.3 * np.random.default_rng(9).normal(size=(4, 10))
     for method in ("walk", "particles"):
         s, seconds = run("anharmonic_particles", at=x, method=method)
-        row("`anharmonic_particles`", s, seconds, None, None, "none", "moments only (sbtm)", True)
+        row("`anharmonic_particles`", s, seconds, None, None, "none", "moments only (sbtm, other constants)", True)
 
 
 def active_swimmer():
@@ -184,7 +184,7 @@ def active_swimmer():
              (-0.8, -1): (2.12675827e-01, -4.48127554, 2.22514355), (1, 1.5): (1.73176038e-01, 7.55655014, -3.29583602)}
     values = np.array(list(truth.values()))
     s, seconds = run("active_swimmer", at=np.array(list(truth)))
-    row("`active_swimmer`", s, seconds, np.log(values[:, 0]), values[:, 1:], "splitting, SciPy", "a network at each step (sbtm)", True, 1e-6, 1e-6)
+    row("`active_swimmer`", s, seconds, np.log(values[:, 0]), values[:, 1:], "splitting, SciPy", "a network at each step (sbtm, other constants)", True, 1e-6, 1e-6)
 
 
 def mean_of_kernels(x, paths, f, lag, g):

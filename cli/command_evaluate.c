@@ -35,7 +35,8 @@ static const hb_option evaluate_options[] = {
      .rules = HB_OPTION_REQUIRED | HB_OPTION_POSITIONAL,
      .offset = offsetof(evaluate_values, model)},
     HB_OPTION(TEXT, "data", "NAME|FILE", data,
-              "a set of heatball data list, or the .npy or .csv file of rows that was trained on",
+              "a set of heatball data list, or a .npy or .csv file of rows: that of the training "
+              "or another",
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(
         REALS, "tau", "LIST", tau,
@@ -57,7 +58,7 @@ static const hb_option evaluate_options[] = {
         .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
               "share of the rows of a file that train held out; 1 for a file of which it has seen "
-              "nothing; without it 0.1",
+              "nothing; without it those that the model has not seen, else 0.1",
               .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SEED(evaluate_values, seed, "1"),
     HB_OPTION_JSON(evaluate_values, json),
@@ -69,6 +70,25 @@ static const hb_option evaluate_options[] = {
     {0}};
 
 /* ---- what is asked for ---- */
+
+/* Without --held-out the model tells which rows it has seen. */
+static hb_status find_held_out(const evaluate_values *v, const hb_model *model, hb_train_data *data)
+{
+    const size_t all = data->n + data->held;
+    const int given = !isnan(v->held_out);
+    long seen;
+    HB_TRY(hb_train_data_seen(data, model, &seen));
+    const size_t trained = seen > 0 ? (size_t)seen : 0;
+    if (!given && seen >= 0) data->held = all - trained;
+    const int wrong = given && seen >= 0 && data->held > all - trained;
+    data->n = all - data->held;
+    data->why = wrong          ? "some are rows that the model was trained on"
+                : given        ? "as --held-out says"
+                : seen < 0     ? "the model keeps no mean of its rows that would tell its file"
+                : trained == 0 ? "it is not the file that the model was trained on"
+                               : "the model was trained on the others";
+    return HB_OK;
+}
 
 static hb_status read_data(hb_session *session, const evaluate_values *v, const hb_model_info *info,
                            hb_train_data *out)
@@ -150,6 +170,7 @@ static hb_status plan_and_run(hb_session *session, const evaluate_values *v, hb_
                              .seed = v->seed,
                              .samples = (size_t)v->samples};
     hb_status status = read_data(session, v, &info, data);
+    if (status == HB_OK && hb_train_data_is_file(v->data)) status = find_held_out(v, model, data);
     if (status == HB_OK) status = choose_tau(session, v, &info, tau, &plan);
     if (status == HB_OK && v->plot && !data->set)
         status = hb_session_fail(session, HB_ERROR_ARGUMENT,

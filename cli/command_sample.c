@@ -9,9 +9,11 @@
  * The file is written under a temporary name and renamed at the end, so it is whole or not there.
  * For kappa, |z|^2/(2 sigma) is chi-square with D+2 degrees of freedom: mean 9 for --dim 7. */
 #include "commands.h"
+#include "plot_path.h"
 #include "points.h"
 #include "report.h"
 #include "row_stream.h"
+#include "sample_figure.h"
 #include "session_team.h"
 
 #include <heatball/ball.h>
@@ -21,13 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 24 };
+enum { NAME = 24, PLOTTED = 100000, PLOTTED_VALUES = 1 << 24 };
 
 typedef struct sample_values {
     int measure, dim, lift, dtype, json;
     double radius;
     uint64_t n, seed, first;
-    const char *path;
+    const char *path, *plot;
 } sample_values;
 
 static const char *const measure_names[] = {"kappa", "source", "gradient", NULL};
@@ -60,6 +62,11 @@ static const hb_option sample_options[] = {
     HB_OPTION_JSON(sample_values, json),
     HB_OPTION(TEXT, NULL, "FILE", path, "the file to write, .npy or .csv by its name",
               .letter = 'o', .rules = HB_OPTION_REQUIRED | HB_OPTION_WRITES),
+    HB_OPTION(
+        TEXT, "plot", "FILE", plot,
+        "draw the ball with its draws, and for kappa the convergence of the mean of a solution "
+        "of the heat equation, into this file, .svg, .png or .pdf by its name",
+        .rules = HB_OPTION_FIGURE),
     {0}};
 
 static hb_status check_values(hb_session *session, const sample_values *v)
@@ -221,6 +228,23 @@ static hb_status write_sample(hb_session *session, const sample_values *v)
     return status;
 }
 
+/* Up to PLOTTED draws, once more. */
+static hb_status draw_figure(hb_session *session, const sample_values *v)
+{
+    const size_t columns = (size_t)v->dim + 1, fits = 1 + PLOTTED_VALUES / columns;
+    const size_t most = fits < PLOTTED ? fits : PLOTTED, n = v->n < most ? (size_t)v->n : most;
+    if (!v->plot) return HB_OK;
+    if (n == 0) return hb_session_fail(session, HB_ERROR_ARGUMENT, "--plot needs draws; -n is 0");
+    double *rows = malloc(n * columns * sizeof *rows); // (n, dim + 1)
+    if (!rows) return HB_ERROR_MEMORY;
+    const hb_sample_figure figure = {v->dim, v->lift, v->measure == 0, v->radius};
+    hb_status status = hb_ball_sample_rows(hb_session_context(session), measure_codes[v->measure],
+                                           v->dim, v->lift, v->seed, v->first, n, v->radius, rows);
+    if (status == HB_OK) status = hb_sample_figure_write(session, &figure, n, rows, v->plot);
+    free(rows);
+    return status;
+}
+
 static hb_status print_json(const sample_values *v, double seconds)
 {
     hb_report *report = hb_report_create();
@@ -245,9 +269,11 @@ static hb_status run_sample(hb_session *session, const void *values)
 {
     const sample_values *v = values;
     HB_TRY(check_values(session, v));
+    HB_TRY(hb_plot_path_check(session, v->plot));
     const double start = hb_session_clock();
     hb_status status = write_sample(session, v);
     const double seconds = hb_session_clock() - start;
+    if (status == HB_OK) status = draw_figure(session, v);
     if (status != HB_OK) return status;
     hb_session_clear(session);
     if (v->json) return print_json(v, seconds);

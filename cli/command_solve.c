@@ -276,6 +276,21 @@ static hb_status check_times(hb_session *session, const solve_values *v, const s
     return HB_OK;
 }
 
+/* A picture of a point at time 0 cannot be drawn: the first positive time opens it. */
+static void skip_point(hb_session *session, const solve_values *v, solve_task *task)
+{
+    hb_times_given *times = &task->times;
+    if (!v->plot || times->n < 2 || times->values[0] != 0 ||
+        hb_problem_initial_kind(task->problem) != HB_INITIAL_KIND_POINT)
+        return;
+    times->values++;
+    times->n--;
+    if (!hb_session_quiet(session))
+        fprintf(stderr,
+                "heatball solve: note: a point has no density at time 0; the first time is %g\n",
+                times->values[0]);
+}
+
 static hb_status read_task(hb_session *session, const solve_values *v, solve_task *task)
 {
     hb_problem_values own = v->problem;
@@ -283,8 +298,18 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
     HB_TRY(check_options(session, v));
     HB_TRY(hb_times_option(session, v->problem.times, &task->times));
     own.time = task->times.span;
-    HB_TRY(hb_problem_from_options(session, &own, &task->problem));
+    hb_session_limit(session, zero_if_nan(v->max_time));
+    const double start = hb_session_clock();
+    const hb_status made = hb_problem_from_options(session, &own, &task->problem);
+    hb_session_limit(session, 0);
+    if (made == HB_ERROR_INTERRUPTED && hb_session_clock() - start > v->max_time)
+        return hb_session_fail(session, made,
+                               "the problem was not read within the %g s of --max-time; give more "
+                               "time, or simpler formulas",
+                               v->max_time);
+    HB_TRY(made);
     hb_times_of_problem(task->problem, &task->times);
+    skip_point(session, v, task);
     const int dim = hb_problem_dim(task->problem), method = method_codes[v->method];
     HB_TRY(check_times(session, v, task));
     HB_TRY(hb_solve_figure_check(session, v->plot, dim, method, task->times.n));

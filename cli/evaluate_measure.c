@@ -126,7 +126,8 @@ static hb_status measure_tau(hb_evaluate_frame *f, const hb_problem *problem, si
                                 sizeof out->score[i], &out->score[i]);
     if (status != HB_OK || out->no_points) return status;
     status = hb_evaluate_frame_points(f, tau, i, POINTS, z);
-    if (status == HB_OK) status = measure_curl(f, POINTS, z, tau, &out->curl[i], &out->curl_se[i]);
+    if (status == HB_OK && f->info.dim > 1)
+        status = measure_curl(f, POINTS, z, tau, &out->curl[i], &out->curl_se[i]);
     if (status == HB_OK && !out->no_residual)
         status = measure_residuals(f, problem, few, z, n_radii, &out->residual[i * n_radii]);
     return status;

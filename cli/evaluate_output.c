@@ -231,6 +231,7 @@ static json_t *json_of(const char *model, const char *plot, const hb_evaluate_pl
     put_count(object, "dim", (size_t)info.dim);
     put(object, "scale", info.scale);
     put_count(object, "held_out", plan->data->held);
+    put_reason(object, "held_out_reason", plan->data->why);
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
     json_object_set_new(object, "seed",
@@ -339,6 +340,9 @@ static hb_status print_text(hb_session *session, const char *model, const char *
     }
     const hb_status status = print_table(plan, e, c);
     print_radii(plan, e);
+    if (plan->data->why)
+        printf("rows: %zu of %zu held out: %s\n", plan->data->held,
+               plan->data->n + plan->data->held, plan->data->why);
     print_samples(plan->model, info.dim, e);
     if (plot && !hb_session_quiet(session)) printf("%s: error against tau\n", plot);
     return status;

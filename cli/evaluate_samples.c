@@ -5,7 +5,7 @@
  *     nll     -(1/dim) E ln p(x), p the density that the probability-flow ODE gives at tau_min;
  *             nll_exact: the same of the set's own density at tau_min
  * Real rows are fresh draws of a named set; of a file the held-out rows, and for the floor rows of the
- * training. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
+ * training; where those are fewer than half of the held-out ones, these in two halves. A model that is exact has mmd = floor up to chance and nll = nll_exact. */
 #include "evaluate_samples.h"
 
 #include <heatball/generate.h>
@@ -20,14 +20,18 @@ static const uint64_t FRESH = UINT64_C(1) << 41;
 typedef struct comparison {
     size_t generated, real;
     double *x, *y, *other; // (generated, dim), (real, dim), (generated, dim)
+    size_t n;              /* rows for the likelihood */
+    const double *rows;    // (n, dim): y, of a file all that are held out
 } comparison;
 
 static hb_status find_rows(hb_evaluate_frame *f, const char **reason, comparison *c)
 {
     const hb_train_data *data = f->plan->data;
     const size_t d = (size_t)f->info.dim, wanted = f->plan->samples;
-    c->real = data->set ? wanted : data->held < wanted ? data->held : wanted;
-    c->generated = data->set ? wanted : data->n < wanted ? data->n : wanted;
+    const size_t half = data->n < data->held / 2 ? data->held / 2 : 0;
+    const size_t real = data->held - half, others = half ? half : data->n;
+    c->real = data->set ? wanted : real < wanted ? real : wanted;
+    c->generated = data->set ? wanted : others < wanted ? others : wanted;
     *reason = wanted == 0 ? "--samples is 0" : f->no_samples;
     if (wanted > 0 && (c->real < LEAST_ROWS || c->generated < LEAST_ROWS))
         *reason = "there are fewer than 4 rows to compare";
@@ -36,9 +40,11 @@ static hb_status find_rows(hb_evaluate_frame *f, const char **reason, comparison
     if (!c->x) return HB_ERROR_MEMORY;
     c->other = c->x + c->generated * d;
     c->y = c->other + c->generated * d;
+    c->n = data->set || data->held > wanted ? wanted : data->held;
+    c->rows = data->set ? c->y : data->x + data->n * d;
     if (!data->set) {
-        memcpy(c->other, data->x, c->generated * d * sizeof *c->x);
-        memcpy(c->y, data->x + data->n * d, c->real * d * sizeof *c->x);
+        memcpy(c->other, data->x + (half ? data->n * d : 0), c->generated * d * sizeof *c->x);
+        memcpy(c->y, data->x + (data->n + half) * d, c->real * d * sizeof *c->x);
         return HB_OK;
     }
     return hb_mixture_sample(f->context, data->set, f->plan->seed, FRESH, c->generated + c->real,
@@ -111,20 +117,20 @@ static hb_status measure_likelihood(hb_evaluate_frame *f, const comparison *c, h
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.seed = f->plan->seed;
-    double constant, of_constant = 0, *value = malloc(c->real * sizeof *value); // (real)
+    double constant, of_constant = 0, *value = malloc(c->n * sizeof *value); // (real)
     if (!value) return HB_ERROR_MEMORY;
-    hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, c->real,
-                                           c->y, NULL, value, NULL);
+    hb_status status = hb_model_likelihood(f->context, f->plan->model, &settings, probes, c->n,
+                                           c->rows, NULL, value, NULL);
     if (status == HB_OK && f->info.process == HB_PROCESS_DRIFT) /* its error is that of all rows */
         status = hb_model_log_normaliser(f->context, f->plan->model, settings.seed, &constant,
                                          &of_constant);
     if (status == HB_OK) {
-        mean_and_error(c->real, value, &out->nll, &out->nll_se);
+        mean_and_error(c->n, value, &out->nll, &out->nll_se);
         out->nll /= -f->info.dim;
         out->nll_se = hypot(out->nll_se, of_constant) / f->info.dim;
-        out->nll_rows = c->real;
+        out->nll_rows = c->n;
     }
-    if (status == HB_OK && f->truth) status = exact_nll(f, c->real, c->y, value, &out->nll_exact);
+    if (status == HB_OK && f->truth) status = exact_nll(f, c->n, c->rows, value, &out->nll_exact);
     free(value);
     return status;
 }

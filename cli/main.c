@@ -88,6 +88,7 @@ static int run_parsed(const hb_command *command, const hb_common *common, const 
         status = hb_session_together(session, status);
     }
     snprintf(message, sizeof message, "%s", hb_session_message(session, status));
+    if (status == HB_OK) hb_session_done(session);
     hb_session_close(session); /* takes the progress line away before the message is printed */
     if (status != HB_OK) hb_session_complain(command->name, message);
     return exit_code(status);

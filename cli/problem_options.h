@@ -82,8 +82,10 @@ extern const char *const hb_convention_names[];
         HB_OPTION_AT(INTEGER, "points", "N", HB_OPTION_OF(type, member, points),                   \
                      "cells per axis of the grid, even; without it, chosen", .min = 32,            \
                      .max = 1048576),                                                              \
-        HB_OPTION_AT(TEXT, "box", "BOX", HB_OPTION_OF(type, member, box),                          \
-                     "box of the grid, as \"-4 4\" or \"-4 4, -2 2\"; without it, chosen")
+        HB_OPTION_AT(                                                                              \
+            TEXT, "box", "BOX", HB_OPTION_OF(type, member, box),                                   \
+            "box of the grid, as \"-4 4\" or \"-4 4, -2 2\", whose boundaries reflect; default: "  \
+            "chosen, so that they do not matter")
 
 /* The problem that the options name. Everything that is wrong with it is HB_ERROR_ARGUMENT. */
 hb_status hb_problem_from_options(hb_session *session, const hb_problem_values *v,

@@ -4,8 +4,9 @@
  * kind (0 a score, 1 a log-density, 2 an error) and a length in bytes, both 64-bit, then the values or the sentence. All
  * numbers are of this machine. What the script prints goes to stderr, and so does the traceback of an exception.
  *
- * Ctrl-C reaches the script too, as it belongs to the same terminal; it ignores it, and the command, which looks for a
- * signal while it waits, ends it. Ends of the pipes are closed on exec, so that a dead script is the end of its pipe. */
+ * The script has a process group of its own, which the command ends when it closes the script and with its second signal;
+ * a command that is killed takes the script with it (PR_SET_PDEATHSIG). The command looks for a signal while it waits, and
+ * for the script's end: a child of the script may hold the pipe, and a script may close it and go on. */
 #include "script_score.h"
 
 #include <errno.h>
@@ -22,12 +23,18 @@
 
 extern char **environ;
 
-enum { TO_SCRIPT = 3, FROM_SCRIPT = 4, MESSAGE = 480, WAIT = 100 /* milliseconds */ };
+enum { TO_SCRIPT = 3, FROM_SCRIPT = 4, MESSAGE = 480 };
+enum { WAIT = 100 /* milliseconds */, LAST_WAITS = 5 };
 enum { KIND_SCORE, KIND_DENSITY, KIND_ERROR };
 
 static const char SCRIPT[] =
     "import importlib, importlib.util, os, signal, struct, sys, traceback\n"
     "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    "try:\n"
+    "    import ctypes\n"
+    "    ctypes.CDLL(None).prctl(1, 9)\n"
+    "except Exception:\n"
+    "    pass\n"
     "sys.stdout = sys.stderr\n"
     "given, made = os.fdopen(3, 'rb'), os.fdopen(4, 'wb')\n"
     "def fail(text):\n"
@@ -76,9 +83,15 @@ static const char SCRIPT[] =
     "                values = getattr(values, method)()\n"
     "        if str(getattr(values, 'dtype', '')) == 'torch.bfloat16':\n"
     "            values = values.double()\n"
-    "        values = np.asarray(values, np.float64)\n"
+    "        masked, values = np.ma.is_masked(values), np.asarray(values)\n"
+    "        real = values.dtype.kind in 'fiub' and not masked\n"
+    "        values = values.astype(np.float64) if real else values\n"
     "    except BaseException as error:\n"
     "        caught(error)\n"
+    "    if not real:\n"
+    "        fail('%s returned %s; it must return real numbers' % (name, 'masked entries' if "
+    "masked\n"
+    "             else 'values of dtype ' + str(values.dtype)))\n"
     "    if values.shape not in ((n, dim), (n,)):\n"
     "        fail('%s returned shape %s for x of shape %s; it must be %s, a score, or %s, a '\n"
     "             'log-density' % (name, values.shape, (n, dim), (n, dim), (n,)))\n"
@@ -90,6 +103,8 @@ struct hb_script {
     hb_session *session;
     const char *target;
     pid_t process; /* 0: none */
+    pid_t group;   /* of it and of what it has started */
+    int status;    /* of its end */
     int to, from;  /* -1: closed */
     int dim, kind; /* kind -1: not known yet */
     char message[MESSAGE];
@@ -133,24 +148,42 @@ static int start(hb_script *script, const char *program)
     posix_spawn_file_actions_adddup2(&actions, 2, 1); /* of extensions and children too */
     posix_spawn_file_actions_adddup2(&actions, to[0], TO_SCRIPT);
     posix_spawn_file_actions_adddup2(&actions, from[1], FROM_SCRIPT);
-    const int error = posix_spawnp(&script->process, program, &actions, NULL, arguments, environ);
+    posix_spawnattr_t own_group;
+    posix_spawnattr_init(&own_group);
+    posix_spawnattr_setflags(&own_group, POSIX_SPAWN_SETPGROUP);
+    const int error =
+        posix_spawnp(&script->process, program, &actions, &own_group, arguments, environ);
+    posix_spawnattr_destroy(&own_group);
     posix_spawn_file_actions_destroy(&actions);
     close(to[0]);
     close(from[1]);
     script->to = to[1];
     script->from = from[0];
     fcntl(script->to, F_SETFL, O_NONBLOCK); /* a long write could not be stopped */
+    script->group = script->process;
+    if (error == 0) hb_session_helper(script->group);
     if (error == 0) return 0;
-    script->process = 0;
+    script->process = script->group = 0;
     return fail(script, "%.200s cannot be started: %s", program, strerror(error));
 }
 
-/* Waits for the process, whose pipe has ended, and says how it ended. */
+/* Whether the process has ended by itself; how is kept. */
+static int is_over(hb_script *script)
+{
+    if (script->process > 0 &&
+        waitpid(script->process, &script->status, WNOHANG) == script->process)
+        script->process = 0;
+    return script->process == 0;
+}
+
+/* Of a script that answers no more: how it ended, or that it goes on without its pipe. */
 static int ended(hb_script *script)
 {
-    int status = 0;
-    if (script->process > 0 && waitpid(script->process, &status, 0) == script->process)
-        script->process = 0;
+    for (int k = 0; k < LAST_WAITS && !is_over(script); k++) poll(NULL, 0, WAIT);
+    const int status = script->status;
+    if (!is_over(script))
+        return fail(script, "%.200s: it closed descriptor %d, which is the command's, and went on",
+                    script->target, FROM_SCRIPT);
     if (WIFSIGNALED(status))
         return fail(script, "%.200s: its process was ended by signal %d", script->target,
                     WTERMSIG(status));
@@ -163,16 +196,15 @@ void hb_script_close(hb_script *script)
     if (!script) return;
     if (script->to >= 0) close(script->to);
     if (script->from >= 0) close(script->from);
-    if (script->process > 0) {
-        kill(script->process, SIGKILL);
-        waitpid(script->process, NULL, 0);
-    }
+    if (script->group > 0) kill(-script->group, SIGKILL);
+    if (script->process > 0) waitpid(script->process, NULL, 0);
+    hb_session_helper(0);
     free(script);
 }
 
 /* ---- bytes ---- */
 
-/* Until the descriptor is ready, or a signal asks the command to stop. */
+/* Until the descriptor is ready, the script has ended, or a signal asks the command to stop. */
 static int wait_for(hb_script *script, int descriptor, short event)
 {
     struct pollfd one = {.fd = descriptor, .events = event};
@@ -180,6 +212,7 @@ static int wait_for(hb_script *script, int descriptor, short event)
         if (hb_session_stops(script->session, NULL, 0, 0)) return fail(script, "stopped");
         const int ready = poll(&one, 1, WAIT);
         if (ready > 0) return 0;
+        if (ready == 0 && is_over(script)) return ended(script);
         if (ready < 0 && errno != EINTR) return fail(script, "poll: %s", strerror(errno));
     }
 }
@@ -237,6 +270,10 @@ int hb_script_ask(void *user, size_t n, const double *x, const double *tau, doub
     script->message[0] = '\0';
     if (send_question(script, n, x, tau) || get_bytes(script, sizeof head, head)) return 1;
     if (head[0] == KIND_ERROR) return read_error(script, head[1]);
+    if (head[0] != KIND_SCORE && head[0] != KIND_DENSITY)
+        return fail(script,
+                    "%.200s: what is on descriptor %d, which is the command's, is no answer",
+                    script->target, FROM_SCRIPT);
     if (script->kind < 0) script->kind = head[0] == KIND_DENSITY;
     const size_t width = script->kind == KIND_DENSITY ? 1 : (size_t)script->dim;
     if (head[0] != script->kind || head[1] != (int64_t)(n * width * sizeof *out))

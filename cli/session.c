@@ -7,7 +7,10 @@
  * pipe and a file size limit into errors of write(2) that are reported like a full disk.
  *
  * Progress: percent, rate and time left. On a terminal one line is rewritten ten times a second;
- * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. */
+ * elsewhere plain lines come every five seconds. Nothing is shown in the first half second. How many stages a run has
+ * is not known in advance, and after e seconds a stage of some seconds may still follow: a stage that begins at the part
+ * b of the whole goes on from there, b + (1 - b) e/(e + 5) done/total. So the number never falls, and 100 % is the end. A
+ * command that counts its work itself knows all of it. */
 #include "session.h"
 #include "report.h"
 #include "session_team.h"
@@ -23,6 +26,7 @@
 #include <unistd.h>
 
 static const double FIRST_SHOWN = 0.5, TERMINAL_PERIOD = 0.1, PLAIN_PERIOD = 5; /* seconds */
+static const double NEXT_STAGE = 5; /* seconds of a stage that may follow */
 
 struct hb_session {
     const char *command;
@@ -34,7 +38,10 @@ struct hb_session {
     char what[80];               /* the stage that is being timed */
     char detail[80];             /* set by hb_session_detail; "": none */
     double start, start_done, last_done, next_shown;
-    int line_open; /* a progress line stands on the terminal */
+    double opened;      /* when the session began */
+    double base, shown; /* parts of the whole: before the stage, and shown so far */
+    double limit;       /* when the clock passes it the library stops; 0: never */
+    int line_open;      /* a progress line stands on the terminal */
     hb_outputs *outputs;
     int inputs_ended;
     char message[HB_OPTIONS_MESSAGE];
@@ -58,11 +65,12 @@ const hb_option hb_session_options[] = {
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t stop_requested;
+static volatile sig_atomic_t stop_requested, helper_group;
 
 static void request_stop(int number)
 {
     if (stop_requested) {
+        if (helper_group > 0) kill(-helper_group, SIGKILL);
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -85,6 +93,11 @@ static void install_handlers(void)
     sigaction(SIGXFSZ, &action, NULL);
 }
 
+void hb_session_helper(pid_t group)
+{
+    helper_group = group;
+}
+
 /* ---- progress ---- */
 
 double hb_session_clock(void)
@@ -105,6 +118,7 @@ static void start_stage(hb_session *session, const char *what, double done, doub
     snprintf(session->what, sizeof session->what, "%s", what);
     session->start = now;
     session->start_done = done;
+    session->base = session->shown;
     session->next_shown = now + (session->terminal ? FIRST_SHOWN : PLAIN_PERIOD);
 }
 
@@ -132,7 +146,7 @@ static int terminal_width(void)
 
 static void show_progress(hb_session *session, const char *what, double done, double total)
 {
-    if (session->quiet) return;
+    if (session->quiet || !(done > 0)) return;
     const double now = hb_session_clock();
     if (strncmp(what, session->what, sizeof session->what - 1) != 0 || done < session->last_done)
         start_stage(session, what, done, now);
@@ -140,6 +154,10 @@ static void show_progress(hb_session *session, const char *what, double done, do
     if (now < session->next_shown) return;
     session->next_shown = now + (session->terminal ? TERMINAL_PERIOD : PLAIN_PERIOD);
     const double rate = (done - session->start_done) / (now - session->start);
+    const double elapsed = now - session->opened;
+    const double known = session->own_what ? 1 : elapsed / (elapsed + NEXT_STAGE);
+    const double part = session->base + known * (1 - session->base) * fmin(done / total, 1);
+    session->shown = fmax(session->shown, part);
     char left[32], speed[64] = ""; // none for work that is counted as a part of 1
     format_left((total - done) / rate, sizeof left, left);
     if (total > 1)
@@ -147,9 +165,9 @@ static void show_progress(hb_session *session, const char *what, double done, do
                  session->unit ? " " : "", session->unit ? session->unit : "");
     char line[400], name[64];
     const int prefix = snprintf(name, sizeof name, "heatball %s: ", session->command);
-    const int length =
-        snprintf(line, sizeof line, "%s%s %.1f %%,%s%s%s %s left", name, session->what,
-                 100 * done / total, session->detail[0] ? " " : "", session->detail, speed, left);
+    const int length = snprintf(line, sizeof line, "%s%s %.1f %%,%s%s%s %s left", name,
+                                session->what, floor(1000 * session->shown) / 10,
+                                session->detail[0] ? " " : "", session->detail, speed, left);
     const int width = terminal_width(), without = length > width ? prefix : 0;
     if (session->terminal)
         fprintf(stderr, "\r%.*s\033[K", width, line + without);
@@ -163,7 +181,18 @@ static int library_progress(void *user, const char *what, double done, double to
 {
     hb_session *session = user;
     if (!session->own_what) show_progress(session, what, done, total);
-    return stop_requested;
+    return stop_requested || (session->limit > 0 && hb_session_clock() > session->limit);
+}
+
+void hb_session_limit(hb_session *session, double seconds)
+{
+    session->limit = seconds > 0 ? hb_session_clock() + seconds : 0;
+}
+
+void hb_session_done(const hb_session *session)
+{
+    if (session->shown > 0 && !session->terminal && !session->quiet)
+        fprintf(stderr, "heatball %s: 100.0 %%, 0:00 left\n", session->command);
 }
 
 int hb_session_stops(void *user, const char *what, double done, double total)
@@ -214,7 +243,7 @@ void hb_session_count(hb_session *session, const char *what, const char *unit)
 {
     session->own_what = what;
     session->unit = unit;
-    show_progress(session, what, 0, 1);
+    start_stage(session, what, 0, hb_session_clock());
 }
 
 void hb_session_detail(hb_session *session, const char *format, ...)
@@ -248,6 +277,7 @@ hb_session *hb_session_open(const char *command, const hb_common *common, hb_out
     hb_context_settings_default(sizeof settings, &settings);
     session->outputs = outputs;
     session->command = command;
+    session->opened = hb_session_clock();
     settings.team = hb_command_team();
     session->quiet = common->quiet || (settings.team && settings.team->rank > 0);
     session->terminal = isatty(STDERR_FILENO);

@@ -10,6 +10,7 @@
 #include "outputs.h"
 
 #include <heatball/base.h>
+#include <sys/types.h>
 
 typedef struct hb_common {
     int threads, isa, quiet, help, version;
@@ -74,6 +75,13 @@ void hb_session_count(hb_session *session, const char *what, const char *unit);
 void hb_session_detail(hb_session *session, const char *format, ...) HB_PRINTF(2, 3);
 /* HB_ERROR_INTERRUPTED after SIGINT, SIGTERM or SIGHUP. */
 hb_status hb_session_progress(hb_session *session, double done, double total);
+
+/* The library's work from now on ends after so many seconds with HB_ERROR_INTERRUPTED; 0: without a limit. */
+void hb_session_limit(hb_session *session, double seconds);
+/* The command has succeeded: where lines of progress were printed, the last one. */
+void hb_session_done(const hb_session *session);
+/* A process group that the second signal ends with the command; 0: none. */
+void hb_session_helper(pid_t group);
 
 /* A context for another thread of the command: one thread, no team, the session's instruction set; it shows nothing
  * and stops after the same signals. */

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double SAME =
+    1e-6; /* of a mean, in scales: a model keeps them in double, or in float */
+
 int hb_train_data_is_file(const char *name)
 {
     return hb_points_has_extension(name, ".npy") || hb_points_has_extension(name, ".csv");
@@ -104,6 +107,33 @@ hb_status hb_train_data_read(hb_session *session, const char *path, const char *
     free(classes);
     hb_context_release(context, x);
     return status;
+}
+
+/* The first k rows have the model's shift as their mean, and a mean square of (x - shift)/scale of 1. */
+hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen)
+{
+    const size_t d = (size_t)data->dim, n = data->n + data->held;
+    double *shift = calloc(3 * d, sizeof *shift); // (3, dim)
+    if (!shift) return HB_ERROR_MEMORY;
+    double *scale = shift + d, *sum = scale + d, square = 0;
+    int standardised = 0;
+    hb_model_scales(model, shift, scale);
+    for (size_t j = 0; j < d; j++) standardised |= shift[j] != 0 || scale[j] != 1;
+    *seen = standardised ? 0 : -1;
+    for (size_t k = 0; k < n && standardised; k++) {
+        double away = 0;
+        for (size_t j = 0; j < d; j++) {
+            const double z = (data->x[k * d + j] - shift[j]) / scale[j];
+            sum[j] += z;
+            square += z * z / (double)d;
+        }
+        for (size_t j = 0; j < d; j++) away = fmax(away, fabs(sum[j]));
+        const double rows = (double)k + 1;
+        if (away <= SAME * rows && fabs(square / rows - 1) <= SAME + 1.5 / rows)
+            *seen = (long)k + 1;
+    }
+    free(shift);
+    return HB_OK;
 }
 
 hb_status hb_train_data_images(const char *name, const hb_images *images, hb_train_data *out)

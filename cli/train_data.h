@@ -6,12 +6,14 @@
 
 #include <heatball/data.h>
 #include <heatball/images.h>
+#include <heatball/model.h>
 
 typedef struct hb_train_data {
     const char *name;
     hb_mixture *set; /* of a named set, else NULL */
     int dim, classes;
     size_t n, held;                /* rows to train on, rows held out */
+    const char *why;               /* these; NULL: nobody asks */
     double *x;                     // (n + held, dim): first those to train on
     int *labels;                   // (n + held) or NULL
     char *columns;                 /* names, each ended by a zero; or NULL */
@@ -27,6 +29,9 @@ hb_status hb_train_data_named(hb_session *session, const char *name, uint64_t ro
  * labels: a file or NULL. Wrong input is named by file, row and column. */
 hb_status hb_train_data_read(hb_session *session, const char *path, const char *labels,
                              double share, uint64_t seed, hb_train_data *out);
+/* How many rows of this order a model was trained on: as many as have the mean and the scale that it took from them, 0 for
+ * another file; -1: it took none. */
+hb_status hb_train_data_seen(const hb_train_data *data, const hb_model *model, long *seen);
 /* Rows of images, with their labels, none held out: the set has a test part. */
 hb_status hb_train_data_images(const char *name, const hb_images *images, hb_train_data *out);
 /* Whether NAME|FILE of --data means a file. */

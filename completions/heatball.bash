@@ -8,7 +8,7 @@ _heatball_problem='--problem --drift --potential --noise --convention --initial 
 _heatball_options()
 {
     case $1 in
-    sample) echo "--measure --dim --lift --radius -n --seed --first --dtype --json -o" ;;
+    sample) echo "--measure --dim --lift --radius -n --seed --first --dtype --json -o --plot" ;;
     constants) echo "--dim --lift --json" ;;
     budget) echo "--dim --drift-sup --div-sup --theta --u0-min --u0-max --u0-grad --at --json" ;;
     solve)

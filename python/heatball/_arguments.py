@@ -107,7 +107,10 @@ def pointer(array):
 
 
 def real_array(name, values, what="an array of real numbers"):
-    """Return `values` as an array of a real dtype; texts, None and complex numbers are none."""
+    """Return `values` as an array of a real dtype; texts, None and complex numbers are none. No entry may be masked."""
+    if np.ma.is_masked(values):
+        raise TypeError(f"{name} is a masked array with {np.ma.count_masked(values)} masked entries; fill them or leave "
+                        "their rows out")
     try:
         found = np.asarray(values)
     except ValueError:  # rows of different lengths

@@ -28,7 +28,7 @@ def plain(name, values):
     """Return what a user's function returned as an array of float64: NumPy, lists, tensors on any device."""
     if values is None:
         raise TypeError(f"{name} is None; it must be an array of real numbers")
-    if type(values) is not np.ndarray:
+    if type(values) is not np.ndarray and not isinstance(values, np.ma.MaskedArray):
         for method in ("detach", "cpu"):  # of a tensor: off the graph, off the device
             if callable(getattr(values, method, None)):
                 values = getattr(values, method)()

@@ -21,6 +21,7 @@ from heatball._interrupt import interruptible
 from heatball._native import (CERTIFY, Certificate as _CCertificate, CertificateLine, CertifySettings,
                               Mixture as _CMixture, Problem, ProblemSettings, Verdict, library)
 from heatball._tables import Shown
+from heatball._training import _reporter
 from heatball._types import ArrayLike
 from heatball.data import Mixture, dataset
 from heatball.model import PROCESSES, Model
@@ -52,7 +53,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
             divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
             rows: int | None = None, pairs: int | None = None, share: float | None = None,
             samples: int | None = None, label: int | None = None, seed: int = 1, name: str | None = None,
-            threads: int = 0) -> Certificate:
+            threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None) -> Certificate:
     """Test a score against rows that it has not seen.
 
     Every line of the certificate is a number that is 0 for the score of the true law of the rows, with its error and
@@ -90,6 +91,9 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
         Of a model with classes.
     seed, name, threads
         The seed of all draws, what f is called on the page, and 0: one thread per core.
+    progress : bool or function
+        True: lines on stderr with the evaluations of f so far, in all, and the seconds left. A function: called as
+        progress(done, total) with these evaluations.
 
     Returns
     -------
@@ -125,7 +129,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
     settings.name = str(name if name is not None else _name_of(f)).encode(errors="replace")
     settings.data_name = data_name.encode(errors="replace")
     certificate = ctypes.POINTER(_CCertificate)()
-    with interruptible(threads) as run, _Problem(run, drift, params, initial, x.shape[1]) as problem, \
+    with interruptible(threads, _reporter(progress, "certify: evaluation")) as run, _Problem(run, drift, params, initial, x.shape[1]) as problem, \
             _Truth(run, truth) as mixture:
         settings.drift, settings.truth = problem, mixture
         if isinstance(f, Model):

@@ -17,7 +17,7 @@ class Run:
         self.owner = Handle(threads, PROGRESS(self._progress))
 
     def _progress(self, user, what, done, total):
-        if self.report and what == b"train" and not self.failures:  # not of the work inside a step
+        if self.report and what in (b"train", b"certificate") and not self.failures:  # not of the work inside a step
             self.guard(lambda: self.report(done, total))
         return bool(self.failures)
 

@@ -122,14 +122,15 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
     probes : int
         Of "hutchinson", 2 or more, default 16; a Model's above 8 are rounded up to a multiple of 8.
     mean, covariance : array_like of shape (dim,), (dim, dim)
-        Of the data: the law at tau_max is taken as that of Gaussian data with them. Default: 0 and 1, or those of a
-        Mixture. Of a drift: of the law at tau_max itself.
+        Of the data: the law at tau_max is taken as that of Gaussian data with them. Default: the Gaussian that fits f
+        at tau_max; of a Mixture its own; above 512 dimensions 0 and 1. Of a drift: of the law at tau_max itself.
     end_density : callable
         ln of the law at tau_max at x (n, dim), of shape (n,), instead of the Gaussian.
     tau_min, tau_max : float
         Default 1e-3 and 3, or those of a Model.
     tolerance : float
-        Of the error of a step in every coordinate, default 1e-5.
+        Of the error of a step in every coordinate. Default: chosen by the errors that remain anyway, 1e-3 nats or more;
+        of a Model 1e-5.
     label
         As in `Model.score`.
     seed : int
@@ -146,8 +147,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
     >>> import numpy as np, heatball
     >>> gmm = heatball.dataset("elongated_gmm")
     >>> x = gmm.sample(200, seed=3)
-    >>> found = heatball.log_likelihood(lambda x, tau: gmm.score(x, tau), x, mean=gmm.mean(),
-    ...                                 covariance=gmm.covariance(), tau_max=5)
+    >>> found = heatball.log_likelihood(lambda x, tau: gmm.score(x, tau), x)
     >>> bool(np.abs(found.log_likelihood - gmm.log_density(x, 1e-3)).max() < 1e-3)
     True
     """

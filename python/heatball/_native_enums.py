@@ -84,6 +84,7 @@ class DriftFact(enum.IntEnum):
     DRIFT_FACT_AUTONOMOUS = 1
     DRIFT_FACT_LINEAR = 2
     DRIFT_FACT_GRADIENT = 4
+    DRIFT_FACT_REENTRANT = 8
 
 
 class InitialKind(enum.IntEnum):

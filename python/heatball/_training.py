@@ -260,7 +260,7 @@ def _watch(settings, watch, run, n):
         settings.watch_every = max(1, steps // WATCHES)
 
 
-def _reporter(progress):
+def _reporter(progress, what="train: step"):
     if progress is None or progress is False:
         return None
     if progress is not True:
@@ -276,8 +276,8 @@ def _reporter(progress):
         now = time.monotonic()
         if now - last < (0.5 if on_terminal else 5) and done < total:
             return
-        last, left = now, (now - start) / done * (total - done)
-        line = f"train: step {int(done)} of {int(total)}, {left:.0f} s left"
+        last, left = now, (now - start) / max(done, 1) * (total - done)
+        line = f"{what} {int(done)} of {int(total)}, {left:.0f} s left"
         over = done >= total or not on_terminal
         sys.stderr.write("\r" * on_terminal + line + ("\n" if over else "   "))
         sys.stderr.flush()

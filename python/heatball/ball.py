@@ -16,7 +16,7 @@ from heatball._native import (MAX_DIM, BallConstants, Cubature, Kernel, Measure,
 from heatball._tables import Result
 from heatball._types import ArrayLike, Floats
 
-__all__ = ["constants", "cubature", "kernel", "sample"]
+__all__ = ["constants", "cubature", "kernel", "plot", "sample"]
 
 MEASURES = {measure.name.removeprefix("MEASURE_").lower(): int(measure) for measure in Measure}
 KERNELS = {kernel.name.removeprefix("KERNEL_").lower(): int(kernel) for kernel in Kernel}
@@ -113,6 +113,34 @@ def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0
         stop = min(start + rows, n)
         fill(law, first + start, stop - start, radius, threads, z[start:stop], sigma[start:stop])
     return z, sigma
+
+
+def plot(dim: int, n: int = 4000, measure: str = "kappa", *, lift: int = 0, radius: float = 1.0, seed: int = 1,
+         ax: Any = None) -> Any:
+    """Draw n draws of a heat ball with its boundary, sigma against z (one dimension) or |z|; return matplotlib's axes.
+
+    The boundary is |z|^2 = 2 D sigma ln(r^2/(4 pi sigma)), D = dim + lift. It needs matplotlib.
+
+    Examples
+    --------
+    >>> import heatball.ball
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> heatball.ball.plot(2, 500, radius=1.5).get_xlabel()
+    '|z|'
+    """
+    from heatball._plots import new_axes
+    z, sigma = sample(measure, dim, n, lift=lift, radius=radius, seed=seed)
+    sides = np.linspace(-1 if dim == 1 else 0, 1, 401)
+    part = np.sin(np.pi / 2 * sides)**2  # of the ball's depth
+    depth = real("radius", radius)**2 / (4 * np.pi)
+    width = np.sqrt(-2 * (dim + lift) * depth * part * np.log(np.where(part > 0, part, 1)))
+    ax = new_axes(ax)
+    ax.plot(z[:, 0] if dim == 1 else np.sqrt((z**2).sum(axis=1)), sigma, ".", markersize=2, label=f"draws of {measure}")
+    ax.plot(np.copysign(width, sides), depth * part, label="boundary")
+    ax.set(xlabel="z" if dim == 1 else "|z|", ylabel="backward time sigma",
+           title=f"heat ball of radius {radius:g} in dimension {dim}")
+    ax.legend(loc="center" if dim == 1 else "center left")
+    return ax
 
 
 def _sample_doubles(law, first, n, radius, threads, z, sigma):

@@ -269,6 +269,9 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
+OF_LOG_DENSITIES = "directions are for log-densities; of a score take degree=3, the default, or pairs"
+
+
 def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, share, mean, covariance, seed):
     """Return the rule of these settings, that of a call before if there was one."""
     code = choice("kind", kind, KINDS)
@@ -286,6 +289,8 @@ def _rule(owner, dim, kind, process, drift, params, degree, pairs, directions, s
     if len(given) > 1:
         raise ArgumentError(f"{given[0]} and {given[1]} are both given; one of degree, pairs and directions says "
                             "what the nodes are")
+    if directions is not None and kind == "score":
+        raise ArgumentError(OF_LOG_DENSITIES)
     rule = tuple(0 if value is None else c_int(name, value, 1, INT_MAX) for name, value in chosen.items())
     if given and not any(rule):
         raise ArgumentError(f"{given[0]} is 0; it must be above 0")

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from heatball._arguments import (INT_MAX, array, c_int, choice, path_bytes, pointer, real, real_array,
+from heatball._arguments import (INT_MAX, UINT64_MAX, array, c_int, choice, integer, path_bytes, pointer, real, real_array,
                                  shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
@@ -27,7 +27,9 @@ __all__ = ["Solution", "mesh", "residual", "solve"]
 METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
 NETWORK = -1  # beside them: hb_solve_guided
 CONVENTIONS = {name: Convention[f"CONVENTION_{name.upper()}"] for name in ("ito", "stratonovich")}
-FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact}
+# Threads wait for each other inside Python, so that a function has nothing from being called by several.
+FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact
+         if fact != DriftFact.DRIFT_FACT_REENTRANT}
 QUANTITIES = {quantity.name.removeprefix("QUANTITY_").lower(): int(quantity)
               for quantity in Quantity}
 
@@ -337,10 +339,14 @@ def _times(time):
     if time is None:
         return math.nan, None
     if not isinstance(time, (list, tuple, np.ndarray)) or np.ndim(time) != 1:
-        return real("time", time), None
+        if math.isnan(real("time", time)):
+            raise ArgumentError("time is nan; it must be a number of at least 0, or inf")
+        return float(time), None
     times = array("time", real_array("time", time), 1)
     if len(times) == 0:
         raise ArgumentError("time has no value; it must be a number or an array of at least one")
+    if np.isnan(times).any():
+        raise ArgumentError(f"time {int(np.isnan(times).argmax()) + 1} is nan; it must be a number of at least 0")
     finite = times[np.isfinite(times)]
     return float(finite.max()) if len(finite) else math.inf, times
 
@@ -359,9 +365,11 @@ def _settings(time, samples, radius, lift, degree, seed):
     library.hb_sampling_settings_default(ctypes.sizeof(sampling), ctypes.byref(sampling))
     settings.time, settings.mean, settings.sampling = time, ctypes.pointer(mean), ctypes.pointer(sampling)
     if samples is not None:
-        mean.samples = sampling.samples = uint64("samples", samples)
+        mean.samples = sampling.samples = integer("samples", samples, 1, UINT64_MAX)
     if radius is not None:
         mean.radius = sampling.radius = real("radius", radius)
+        if radius == 0:
+            raise ArgumentError("radius is 0; it must be above 0")
     if lift is not None:
         mean.lift = sampling.lift = c_int("lift", lift, 0, MAX_DIM)
     mean.degree = c_int("degree", degree, 0, INT_MAX)
@@ -377,6 +385,8 @@ def _grid(dim, points, box):
     library.hb_grid_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
     if points is not None:
         settings.points[:] = [c_int("points", points, 32, INT_MAX)] * 3
+        if points == 0:
+            raise ArgumentError("points is 0; it must be at least 32")
         if points % 2:
             raise ArgumentError(f"points is {points}; it must be even")
     if box is not None:

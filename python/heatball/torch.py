@@ -31,7 +31,7 @@ except ImportError as error:
 from heatball._arguments import choice, function, shown
 from heatball._callables import check_process, own_process
 from heatball._errors import ArgumentError
-from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, _is_drift, balls, drift_terms
+from heatball.nodes import KINDS, LEAST, MOST_EXPONENT, OF_LOG_DENSITIES, _is_drift, balls, drift_terms
 
 __all__ = ["Adapter", "LogDensity", "fokker_planck_residual", "from_denoiser", "from_edm", "from_eps", "from_log_density",
            "from_score", "heat_ball_loss", "heat_ball_residual"]
@@ -141,6 +141,8 @@ def _heat_ball(f, x, tau, kind, scaled, beyond, directions, mean, covariance, ru
     if beyond and mean is None:
         raise ArgumentError("beyond is True, but there is no reference: give mean and covariance")
     given = {"mean": mean, "covariance": covariance, "directions": directions, **rule}
+    if directions is not None and kind == "score":
+        raise ArgumentError(OF_LOG_DENSITIES)
     if directions is not None and "slope" not in given:
         given["slope"] = _slope(f, x, tau, beyond, mean, covariance, rule)
     b = balls(_array(x), _array(tau), kind=kind, **given)

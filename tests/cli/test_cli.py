@@ -4,6 +4,7 @@ The binary is $HEATBALL_COMMAND, by default build/heatball. Numbers are compared
 in Python's math module and with what numpy reads back; nothing here calls the library.
 """
 
+import csv
 import json
 import math
 import os
@@ -744,3 +745,24 @@ def test_option_refusals(driver, words, expected):
     done = driver(*words)
     assert done.returncode == 1 and done.stderr == ""
     assert expected in done.stdout and done.stdout.count("\n") == 1 and len(done.stdout) < 400
+
+
+@pytest.mark.parametrize("dim", [1, 7])
+def test_sample_plot(tmp_path, dim):
+    """All draws lie inside the boundary that is drawn, and the mean of a solution of the heat equation tends to 1."""
+    rows, figure = tmp_path / "k.npy", tmp_path / "ball.svg"
+    done = run("sample", "--measure", "kappa", "--dim", dim, "--radius", 1.5, "-n", 20000, "-o", rows, "--plot", figure)
+    assert done.returncode == 0 and figure.stat().st_size > 1000, done.stderr
+    with open(tmp_path / "ball.plot.csv") as file:
+        found = list(csv.DictReader(file))
+    draws, curve, means = ([(float(row["x"]), float(row["y"])) for row in found if row["label"] == label]
+                           for label in ("draws", "boundary", "mean"))
+    widest = 1.5 * np.sqrt(dim / (2 * np.pi * np.e))
+    assert np.max([x for x, _ in curve]) == pytest.approx(widest, rel=1e-3)
+    for x, sigma in draws:
+        assert x**2 <= 2 * dim * sigma * np.log(1.5**2 / (4 * np.pi * sigma)) * (1 + 1e-9)
+    z = np.load(rows)
+    u = np.exp(z[:, :-1].sum(axis=1) / (1.5 * np.sqrt(dim)) - z[:, -1] / 1.5**2)
+    assert means[-1] == (20000, pytest.approx(u.mean())) and abs(means[-1][1] - 1) < 5 * u.std() / 20000**0.5
+    refused = run("sample", "--measure", "kappa", "--dim", 2, "-n", 0, "-o", rows, "--plot", figure)
+    assert refused.returncode == 2 and "--plot needs draws; -n is 0" in refused.stderr

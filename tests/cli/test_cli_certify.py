@@ -51,6 +51,34 @@ def slow(x, tau):
     open("started", "w").write(str(os.getpid()))
     time.sleep(600)
 
+def closes(x, tau):
+    open("started", "w").write(str(os.getpid()))
+    os.close(4)
+    time.sleep(600)
+
+def leaves_a_child(x, tau):
+    if os.fork() == 0:
+        open("started", "w").write(str(os.getpid()))
+        time.sleep(600)
+    while not (os.path.exists("started") and os.path.getsize("started")):
+        time.sleep(0.01)
+    os._exit(9)
+
+def forks_and_sleeps(x, tau):
+    if os.fork() == 0:
+        open("started", "w").write(str(os.getpid()))
+    time.sleep(600)
+
+def babbles(x, tau):
+    os.write(4, np.array([77, 8 * x.size]).tobytes())
+    return -x
+
+def imaginary(x, tau):
+    return -x + 1j * x
+
+def masks(x, tau):
+    return np.ma.masked_array(-x, mask=x < 1e9)
+
 number = 3
 '''
 SMALL = ["--tau", "0.5", "--samples", "0", "--rows", "200", "--pairs", "4", "--python", sys.executable]
@@ -91,6 +119,9 @@ def test_scripts(place):
     ("net.py:turns", 1, "in turn"),
     ("net.py:dead", 1, "ended with status 7"),
     ("net.py:nothing", 1, "the score is nan at x"),
+    ("net.py:babbles", 1, "what is on descriptor 4, which is the command's, is no answer"),
+    ("net.py:imaginary", 1, "imaginary returned values of dtype complex128; it must return real numbers"),
+    ("net.py:masks", 1, "masks returned masked entries; it must return real numbers"),
     ("net.py:number", 1, "is no function"),
     ("net.py:missing", 1, "has no attribute 'missing'"),
     ("missing.py:f", 2, "cannot open missing.py"),
@@ -118,6 +149,48 @@ def test_interrupt_ends_the_script(place):
     assert process.wait(60) == 1 and "interrupted" in process.stderr.read()
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+def is_gone(place):
+    """Whether the process that said its number has ended, also as a zombie that nobody has waited for."""
+    child = (place / "started").read_text()
+    for _ in range(50):
+        try:
+            with open(f"/proc/{child}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize(("target", "words"), [
+    ("closes", "it closed descriptor 4, which is the command's, and went on"),
+    ("leaves_a_child", "its process ended with status 9"),
+])
+def test_scripts_without_a_pipe_end_the_command(place, target, words):
+    """Neither a script that goes on nor a child that holds the pipe makes the command wait, and neither is left."""
+    done = run("certify", "--score", f"net.py:{target}", "--data", "rows.npy", *SMALL, timeout=60)
+    assert done.returncode == 1 and words in done.stderr.splitlines()[-1], done.stderr
+    assert is_gone(place)
+
+
+@pytest.mark.parametrize("signals", [1, 2, "kill"])
+def test_nothing_is_left_after_signals(place, signals):
+    """Children of the script too; a second signal ends the command at once, and SIGKILL takes the script with it."""
+    target = "net.py:slow" if signals == "kill" else "net.py:forks_and_sleeps"
+    process = subprocess.Popen([COMMAND, "certify", "--score", target, "--data", "rows.npy", *SMALL],
+                               stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    for _ in range(600):
+        if (place / "started").exists() and (place / "started").read_text():
+            break
+        time.sleep(0.1)
+    start = time.monotonic()
+    for _ in range(signals if signals != "kill" else 1):
+        process.send_signal(signal.SIGKILL if signals == "kill" else signal.SIGINT)
+    assert process.wait(60) != 0 and time.monotonic() - start < 5  # a tenth of a second on an idle machine
+    assert is_gone(place)
 
 
 def test_page(place):

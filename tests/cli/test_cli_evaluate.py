@@ -244,6 +244,35 @@ def test_rows_of_a_file(models):
     assert whole["held_out"] == 600
 
 
+def test_held_out_rows_are_those_the_model_has_not_seen(models, tmp_path):
+    """A file that is not that of the training is held out as a whole; its samples are compared with half of it."""
+    own, other = models["rows"].parent / "rows.npy", tmp_path / "other.npy"
+    np.save(other, np.random.default_rng(8).normal(size=(500, 3)) * [1.5, 0.7, 2.2] + [4, -3, 0.5])
+
+    def notes(*arguments, data):
+        done = run("evaluate", models["rows"], "--data", data, "--tau", 0.5, "-n", 100, "--samples", 0, *arguments)
+        return next(line for line in done.stdout.splitlines() if line.startswith("rows: "))
+
+    for more in ((), ("--held-out", 1)):
+        new = evaluate(models["rows"], "--tau", 0.5, *more, data=other)
+        assert new["held_out"] == new["nll_rows"] == 500 and new["generated"] == new["real"] == 250
+        entropy = np.log(2 * np.pi * math.e * (np.array([1.5, 0.7, 2.2])**2)).mean() / 2
+        near(new["nll"], new["nll_se"], entropy, 0, extra=0.03)
+        near(new["mmd2"], new["mmd2_se"], new["mmd2_floor"], new["mmd2_floor_se"])
+    most = evaluate(models["rows"], "--tau", 0.5, "--held-out", 0.99, data=own)
+    assert most["generated"] == most["real"] == 297
+    assert notes(data=other) == "rows: 500 of 500 held out: it is not the file that the model was trained on"
+    assert notes(data=own) == "rows: 60 of 600 held out: the model was trained on the others"
+    assert "some are rows that the model was trained on" in notes("--held-out", 0.99, data=own)
+    share = tmp_path / "share.safetensors"
+    run("train", "--data", own, "--held-out", 0.25, "--method", "dsm", "--steps", 5, "--width", 8, "-q", "-o", share)
+    assert evaluate(share, "--tau", 0.5, "--samples", 0, data=own)["held_out"] == 150  # found again
+    np.save(other, np.random.default_rng(9).normal(size=(300, 1)))  # a line: nothing turns, all else is measured
+    run("train", "--data", other, "--method", "dsm", "--steps", 5, "--width", 8, "-q", "-o", share)
+    line = evaluate(share, "--tau", 0.5, data=other)
+    assert line["held_out"] == 30 and line["curl"] is None and line["nll"] > 0 and line["mmd"] > 0
+
+
 def test_a_lost_column_is_seen(tmp_path):
     """One scale for columns of 0.3 (two modes), 10 and 60 loses the first; a scale for each does not."""
     rng = np.random.default_rng(6)

@@ -120,6 +120,9 @@ def test_all_methods_at_several_times():
 @pytest.mark.parametrize("change, words", [
     (["--time", "1,-1"], "--time is 1,-1; it must be a number of at least 0"),
     (["--time", "0:1"], "--time is 0:1; it must be"),
+    (["--time", "0:1:inf"], "--time is 0:1:inf; it must be"),
+    (["--time", "2:3:inf"], "--time is 2:3:inf; it must be"),
+    (["--time", "nan"], "--time is nan; it must be"),
     (["--time", "1,inf"], "it must be asked for alone"),
     (["--time", "1,2", "--method", "walk", "--state", "a.state"], "--state is for one time"),
     (["--time", "1,2", "--method", "network"], "--method network is for one time"),

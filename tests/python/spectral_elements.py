@@ -155,20 +155,21 @@ class Density:
     """u(x, t) from Gaussians, each by itself: their mixtures are sums, as the equation is linear.
 
     starts: list of (mean, variance); of radial densities (dim given) N(0, variance) in dim dimensions.
-    scale: size(x) of the elements of the coarse mesh. `at(x)` gives u, u' and their errors, (n, k) each.
+    scale: size(x) of the elements of the coarse mesh; times(level), if given, the time steps. `at(x)` gives u, u' and their errors, (n, k) each.
     """
 
     def __init__(self, drift, diffusion, starts, time, low, high, breaks, size, dim=None, steps=None,
-                 autonomous=False, wanted=3e-7, rounds=4):
+                 autonomous=False, wanted=3e-7, rounds=4, times=None):
         steps = steps or (60 if autonomous else 20)
-        self.solve = lambda level: self._once(level, drift, diffusion, starts, time, low, high, breaks,
-                                              size, dim, steps, autonomous)
+        times = times or (lambda level: growing_times(time, int(steps * 1.7**level), autonomous))
+        self.solve = lambda level: self._once(level, drift, diffusion, starts, times(level), low, high, breaks,
+                                              size, dim, autonomous)
         self.coarse, self.fine = self.solve(0), self.solve(1)
         self.level = 1
         self.wanted, self.rounds = wanted, rounds
 
     @staticmethod
-    def _once(level, drift, diffusion, starts, time, low, high, breaks, size, dim, steps, autonomous):
+    def _once(level, drift, diffusion, starts, times, low, high, breaks, size, dim, autonomous):
         finer, wider = 1.5**-level, 0.06 * level * (high - low)
         low = low - wider if dim is None else 0.0
         elements = Elements(mesh(low, high + wider, breaks, lambda x: finer * size(x)), dim)
@@ -176,7 +177,6 @@ class Density:
         mean, var = np.array(starts).T
         n = 1 if dim is None else dim
         start = np.exp(-(x - mean)**2 / (2 * var)) / (2 * np.pi * var)**(n / 2)
-        times = growing_times(time, int(steps * 1.7**level), autonomous)
         return elements, march(elements, drift, diffusion, start, times, autonomous)
 
     def at(self, x):

@@ -293,3 +293,14 @@ def test_evaluate_says_how_many_rows_it_needs():
     for n, words in ((0, "data has 0 rows"), (1, "data has 1 row;"), (7, "at least 8")):
         with pytest.raises(heatball.ArgumentError, match=words):
             heatball.evaluate(gaussian_score, X[:n])
+
+
+def test_masked_values_are_refused():
+    """A masked entry is no number: neither of a function nor of rows."""
+    rows = np.full((4, 2), 2.0)
+    with pytest.raises(TypeError, match="the value of f is a masked array with .* masked entries"):
+        heatball.log_likelihood(lambda x, tau: np.ma.masked_array(-x, mask=x > 1), rows)
+    with pytest.raises(TypeError, match="x is a masked array with 1 masked entries"):
+        heatball.log_likelihood(lambda x, tau: -x, np.ma.masked_array(rows, mask=np.arange(8).reshape(4, 2) == 3))
+    plain = heatball.log_likelihood(lambda x, tau: np.ma.masked_array(-x), rows)  # nothing is masked
+    assert np.array_equal(plain.log_likelihood, heatball.log_likelihood(lambda x, tau: -x, rows).log_likelihood)

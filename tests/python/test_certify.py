@@ -257,3 +257,18 @@ def test_certificates_are_tables_too():
     assert frame["name"].tolist() == [line.name for line in c.lines]
     assert frame["p_value"].isna().tolist() == [line.p_value is None for line in c.lines]
     assert all(f"<td>{line.name}</td>" in c._repr_html_() for line in c.lines)
+
+
+def test_progress_counts_evaluations_and_few_are_made():
+    """A log-density: values alone at the nodes of its own line; the progress never goes back and ends at its total."""
+    asked, seen = [], []
+
+    def f(x, tau):
+        asked.append(len(x))
+        return GMM.log_density(x, tau, threads=1)
+
+    heatball.certify(f, GMM, rows=100, samples=50, tau=[0.3], threads=1, progress=lambda *one: seen.append(one))
+    done, total = np.array(seen).T
+    assert (np.diff(done) >= 0).all() and (total == total[0]).all() and done[-1] == total[0]
+    assert 0.05 < np.median(done / total) < 0.95  # it does not stand at its end
+    assert sum(asked) < 700000

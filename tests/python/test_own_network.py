@@ -440,7 +440,7 @@ def test_refusals():
             ((x, 0.1), {"process": "drift"}, "drift goes with"), ((x, 0.1), {"params": {"a": 1}}, "without drift"),
             ((x, 0.1), {"mean": [0, 0]}, "give both or none"), ((x, 0.1), {"drift": "x, y, z"}, "3"),
             ((x, 0.1), {"drift": ROTATING, "mean": [0, 0], "covariance": np.eye(2)}, "no Gaussian solves"),
-            ((x, 0.1), {"drift": np.eye(3)}, "must be"), ((x, 0.1), {"directions": 1, "kind": "score"}, "few directions"),
+            ((x, 0.1), {"drift": np.eye(3)}, "must be"), ((x, 0.1), {"directions": 1, "kind": "score"}, "directions are for log-densities"),
             ((x, 0.1), {"slope": np.zeros((2, 2))}, "slope has shape"), ((x, 0.1), {"dtype": np.int32}, "dtype")):
         with pytest.raises(heatball.ArgumentError, match=match):
             heatball.balls(*arguments, **options)
@@ -482,3 +482,12 @@ def test_without_torch_there_is_a_sentence():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": package})
     assert run.returncode == 1 and "heatball.torch needs PyTorch" in run.stderr and "python3-torch" in run.stderr
+
+
+def test_directions_are_for_log_densities():
+    """Of a score they are refused by that name, before the function is asked."""
+    x, tau = np.zeros((3, 80)), np.full(3, 0.5)
+    with pytest.raises(heatball.ArgumentError, match="directions are for log-densities; of a score take"):
+        heatball.balls(x, tau, kind="score", directions=4)
+    with pytest.raises(heatball.ArgumentError, match="directions are for log-densities; of a score take"):
+        ht.heat_ball_residual(lambda x, tau: -x, torch.from_numpy(x), torch.from_numpy(tau), kind="score", directions=4)

@@ -2,9 +2,11 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import solve_continuous_lyapunov
 
 import heatball
 
@@ -110,3 +112,31 @@ def test_a_narrow_box_under_a_wide_gaussian():
     x = np.array([0.3, 2.0])
     assert np.allclose(s.log_density, -0.5 * (x**2 + math.log(2 * math.pi)), rtol=0, atol=1e-12)
     assert np.allclose(s.score[:, 0], -x, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("time", [1e-10, 1e-12])
+def test_particles_after_a_very_short_time(time):
+    """Found: off by 20 to 4700 claims; the kernel is 1e-5 wide and x is rounded at 1e-16."""
+    mpmath.mp.dps = 50
+    for k in range(3):
+        start = 1.1 + 0.37 * k
+        x = [start + math.sqrt(time) * y for y in (-1.3, 1.1, 2.2)]
+        s = heatball.solve("-x", 1, f"point({start!r})", time, x, method="particles", seed=k + 1)
+        t = mpmath.mpf(time)
+        mean, var = mpmath.mpf(start) * mpmath.exp(-t), -mpmath.expm1(-2 * t) / 2
+        for i, at in enumerate(x):
+            gap = mpmath.mpf(at) - mean
+            v = -gap**2 / (2 * var) - mpmath.log(2 * mpmath.pi * var) / 2
+            assert abs(s.log_density[i] - v) <= CLAIM * s.log_density_se[i] < 1e-6
+            assert abs(s.score[i, 0] + gap / var) <= CLAIM * s.score_se[i, 0] < 1e-8 / time
+
+
+def test_particles_where_rates_differ():
+    """Found: 0.0189137 +- 2e-15 at time 121, where the density is 0.0188837."""
+    x = np.array([[0.5, -0.3]])
+    A = np.array([[-1, 30], [0, -1.1]])
+    v, score = gaussian(x, np.zeros(2), solve_continuous_lyapunov(A, -np.eye(2)))
+    for time in (90, 121, 200):
+        s = heatball.solve("-x+30*y, -1.1*y", 1, "gaussian(mean=0, var=1)", time, x, method="particles", seed=3)
+        assert abs(s.log_density - v) <= CLAIM * s.log_density_se < 1e-6
+        assert np.all(np.abs(s.score - score) <= CLAIM * s.score_se) and not s.warnings

@@ -46,6 +46,9 @@ def test_few_paths_have_wide_errors():
     few, many = (solve(*euler(well, np.sqrt(2), n, 5)) for n in (200, 6000))
     assert np.all(np.abs(few.density - grid.density) < 5 * few.density_se)
     assert np.all(few.density_se > 2 * many.density_se)
+    s = solve(*euler(well, np.sqrt(2), 6000, 5), stderr=1e-3)
+    assert np.all(np.isfinite(s.density_se)) and "not reached at 2 of 2 points" in s.note
+    assert re.fullmatch(r"asked 0.001 of the density, reached 0.0\d+: there are no more trajectories", s.warnings[0])
     with pytest.raises(heatball.ArgumentError, match="at least 128"):
         solve(*euler(well, np.sqrt(2), 100, 5))
 

@@ -147,3 +147,23 @@ def test_what_given_walls_cut_off_is_claimed():
     near, far = (heatball.solve(**steep, box=box) for box in ((-3, 3), (-4.4, 4.2)))
     miss = np.abs(near.log_density - far.log_density)
     assert miss[0] > 1e-3 and np.all(miss <= near.log_density_se) and np.all(far.log_density_se[1:] < 1e-3)
+
+
+@pytest.mark.parametrize("drift, dim", [("x-x^3", 1), ("x-x^3-y, y-y^3+x", 2)])
+def test_flagged_rows_do_not_contradict_themselves(drift, dim):
+    """Found: densities of -1e-6 and -0, log-densities of 461675 beside a density of 1e-8: NaN, all of the row."""
+    s = heatball.solve(drift, 1, "gaussian(mean=0, var=0.5)", 1, np.linspace(-7, 7, 29)[:, None] * np.ones(dim),
+                       method="particles", samples=2000)
+    flagged = np.isinf(s.density_se)
+    unknown = np.isnan(s.density)
+    assert unknown.any() and flagged[unknown].all() and (flagged & ~unknown).any()
+    for values in (s.log_density, s.entropy_density, s.score[:, 0]):
+        assert np.isnan(values[unknown]).all()
+    for errors in (s.log_density_se, s.entropy_density_se, s.score_se[:, 0]):
+        assert np.isinf(errors[unknown]).all()
+    assert all(i in s.warnings for i in np.nonzero(unknown)[0])
+    assert not np.signbit(s.density[~unknown]).any()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(s.density[~unknown])
+        apart = np.abs(log - s.log_density[~unknown])
+    assert np.all(np.isneginf(log) | (apart <= 1))

@@ -186,3 +186,18 @@ def test_other_methods_name_the_grid():
     for method in ("particles", "walk", "meanvalue"):
         with pytest.raises(heatball.Error, match="use the method grid"):
             heatball.solve("-x", "1 + x^2/4", None, INF, [0.5], method=method)
+
+
+def test_meshes_that_agree_by_chance_at_a_point():
+    """No current, ln p = -(x^2 + y^2)/2 - x^2 y^2/10: at (2.5, -2) the error of the mass alone is left, 8e-8."""
+    a, slope = "(1 + 0.5*sin(2*x))", "cos(2*x)"
+    x_slope, y_slope = "(-x - 0.2*x*y^2)", "(-y - 0.2*x^2*y)"
+    drift = (f"{a}^2/2*{x_slope} + 0.1*{a}*{y_slope} + {a}*{slope}, "
+             f"0.1*{a}*{x_slope} + 0.265*{y_slope} + 0.1*{slope}")
+    at = np.array([[0, 0], [0.5, -0.7], [2.5, -2.0]])
+    t, w = np.polynomial.hermite_e.hermegauss(80)
+    x, y = np.meshgrid(t, t)
+    mass = (np.outer(w, w) * np.exp(-0.1 * x**2 * y**2)).sum()
+    truth = -(at**2).sum(1) / 2 - 0.1 * (at[:, 0] * at[:, 1])**2 - np.log(mass)
+    s = heatball.solve(drift, f"{a}, 0; 0.2, 0.7", None, INF, at, method="grid")
+    assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_se) and np.all(s.log_density_se < 1e-6)
