@@ -317,6 +317,43 @@ def test_the_python_program_of_the_readme():
     assert exact == pytest.approx(2.718281828459045**0.72) and abs(value - exact) < 5 * error < 0.05
 
 
+# What stands in the place of the numbers of docs/python.md, so that its examples take seconds.
+SMALLER = [("steps=2000, width=64, progress=True", "steps=4, width=8"), ("held_out_rows)", "held_out_rows, samples=50)"),
+           ("heatball.evaluate(model, held_out_rows, samples=50)", "heatball.evaluate(model, held_out_rows)"),
+           ("likelihood=500", "likelihood=20"), ("x[:200]", "x[:20]"), ("moons.sample(600", "moons.sample(100"),
+           ("200000", "20000"), ("model.generate(1000", "model.generate(50"),
+           ("heatball.generate(f, 1000", "heatball.generate(f, 50"), ("model.log_likelihood(x)", "model.log_likelihood(x[:20])"),
+           ("heatball.log_likelihood(model, x)", "heatball.log_likelihood(model, x[:20])")]
+
+
+def python_blocks(text):
+    """The indented and fenced blocks of a page that are Python, without those that need files or processes."""
+    blocks = re.findall(r"(?:^ {4}.*\n(?:\n(?= {4}))?)+|^```python\n(?:.*\n)*?```", text, re.M)
+    for block in blocks:
+        lines = [re.sub("^ {4}", "", line) for line in block.splitlines() if not line.startswith("```")]
+        if lines[0].startswith(">>> "):
+            lines = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
+            lines = [] if "kapa" in lines[0] else lines  # shows an error
+        if lines and not lines[0].startswith("PYTHONPATH=") and "heatball.mpi.join" not in block:
+            yield "\n".join(line for line in lines if "pixels" not in line)
+
+
+def test_the_blocks_of_the_python_page_run_in_order(tmp_path):
+    """Each page is one program: a name that no block defines is an error for its reader."""
+    blocks = list(python_blocks((ROOT / "docs" / "python.md").read_text()))
+    assert len(blocks) >= 8 and blocks[0].startswith("import numpy as np, heatball")
+    text = "\n".join(blocks)
+    for old, new in SMALLER:
+        assert old in text, f"{old} is not on the page any more"
+        text = text.replace(old, new)
+    text += "\nassert abs(mean - theta(x0[None], tau0)[0]) < 5 * error\n"
+    prelude = "import numpy; numpy.save('rows.npy', numpy.random.default_rng(1).normal(size=(400, 2)))\n"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "HEATBALL_LIBRARY": str(BUILD / "libheatball.so")}
+    done = subprocess.run([sys.executable, "-c", prelude + text], capture_output=True, text=True, env=environment,
+                          timeout=120, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_the_c_program_of_the_readme(tmp_path):
     (tmp_path / "mean.c").write_text(program("c"))
