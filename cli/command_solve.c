@@ -10,8 +10,6 @@
 #include "times.h"
 #include "user_paths.h"
 
-#include <heatball/guide.h>
-
 #include <string.h>
 
 typedef struct solve_values {
@@ -22,17 +20,26 @@ typedef struct solve_values {
     const char *path, *plot, *paths, *path_times, *state;
 } solve_values;
 
-enum { ALL = -1, NETWORK = -2 }; /* beside hb_method */
+enum { MOST_METHODS = 16 };
 
-static const char *const method_names[] = {"auto",      "grid",    "particles", "walk",
-                                           "meanvalue", "network", "all",       NULL};
-static const int method_codes[] = {HB_METHOD_AUTO,
-                                   HB_METHOD_GRID,
-                                   HB_METHOD_PARTICLES,
-                                   HB_METHOD_WALK,
-                                   HB_METHOD_MEANVALUE,
-                                   NETWORK,
-                                   ALL};
+/* The methods of the library, and "all". */
+static const char *const *method_names(void)
+{
+    static const char *names[MOST_METHODS + 2];
+    int n = 0;
+    for (const char *const *name = hb_method_names(); *name && n < MOST_METHODS; name++)
+        names[n++] = *name;
+    names[n] = "all";
+    return names;
+}
+
+enum { ALL = -1 }; /* beside hb_method */
+
+static int method_code(const solve_values *v)
+{
+    hb_method_description info;
+    return hb_method_info(v->method, &info) ? info.method : ALL;
+}
 
 #define VALUES solve_values
 static const hb_option solve_options[] = {
@@ -42,7 +49,7 @@ static const hb_option solve_options[] = {
         "how to solve: on a grid (dimension 1 to 3), by particles or walks (any dimension), by "
         "averages over heat balls on the grid's solution, by walks that a network guides "
         "(network); auto chooses, all runs every one of the others that applies",
-        .choices = method_names, .fallback = "auto"),
+        .names = method_names, .fallback = "auto"),
     HB_OPTION(REAL, "stderr", "E", stderr_density,
               "sample until density_se/density is at most this at every point", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
@@ -86,7 +93,7 @@ static hb_status check_all(hb_session *session, const solve_values *v)
     const struct {
         const char *name, *value;
     } alone[] = {{"-o", v->path}, {"--plot", v->plot}, {"--state", v->state}};
-    if (method_codes[v->method] != ALL) return HB_OK;
+    if (method_code(v) != ALL) return HB_OK;
     for (int k = 0; k < 3; k++)
         if (alone[k].value)
             return hb_session_fail(session, HB_ERROR_ARGUMENT,
@@ -95,81 +102,26 @@ static hb_status check_all(hb_session *session, const solve_values *v)
     return HB_OK;
 }
 
-/* Options that only some methods use: which of them were given without effect on this one. */
-static const char *unused_option(const solve_values *v, int method)
-{
-    const hb_problem_values *p = &v->problem;
-    const int grid = method == HB_METHOD_GRID, means = method == HB_METHOD_MEANVALUE;
-    const int meshless =
-        method == HB_METHOD_WALK || method == HB_METHOD_PARTICLES || method == NETWORK;
-    if (meshless && p->points) return "--points";
-    if (meshless && p->box) return "--box";
-    if (!means && p->degree) return "--degree";
-    if (grid && p->samples) return "--samples";
-    if (grid && p->lift >= 0) return "--lift";
-    if ((grid || method == HB_METHOD_WALK || method == NETWORK) && !isnan(v->radius))
-        return "--radius";
-    if (method != NETWORK && v->training) return "--training";
-    if (method == NETWORK && p->lift >= 0) return "--lift";
-    if (method == NETWORK && !isnan(v->max_time)) return "--max-time";
-    return NULL;
-}
-
-static hb_status check_used(hb_session *session, const solve_values *v)
-{
-    const int method = method_codes[v->method];
-    const char *unused =
-        method == ALL || method == HB_METHOD_AUTO ? NULL : unused_option(v, method);
-    if (!unused) return HB_OK;
-    return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                           "%s has no effect on --method %s; leave one of them out", unused,
-                           method_names[v->method]);
-}
-
 /* What auto chose may not use an option either; that is known afterwards, and said. */
 static void note_unused(hb_session *session, const solve_values *v, const hb_solution *solution)
 {
-    const char *chosen = hb_solution_method(solution);
-    if (method_codes[v->method] != HB_METHOD_AUTO || hb_session_quiet(session)) return;
-    for (int k = 1; method_names[k]; k++) {
-        const char *unused =
-            strcmp(method_names[k], chosen) == 0 ? unused_option(v, method_codes[k]) : NULL;
-        if (!unused) continue;
-        hb_session_clear(session);
-        fprintf(stderr,
-                "heatball solve: note: %s has no effect on the method that was chosen, %s\n",
-                unused, chosen);
-    }
+    if (method_code(v) != HB_METHOD_AUTO || hb_session_quiet(session)) return;
+    const char *unused = hb_solution_unread(solution);
+    if (!unused) return;
+    hb_session_clear(session);
+    fprintf(stderr, "heatball solve: note: --%s has no effect on the method that was chosen, %s\n",
+            unused, hb_solution_method(solution));
 }
 
 static hb_status check_options(hb_session *session, const solve_values *v)
 {
-    const int method = method_codes[v->method];
-    const int samples =
-        method != HB_METHOD_GRID && method != HB_METHOD_MEANVALUE && method != NETWORK;
-    const struct {
-        const char *name;
-        int given;
-    } of_sampling[] = {{"--stderr", !isnan(v->stderr_density)},
-                       {"--stderr-score", !isnan(v->stderr_score)},
-                       {"--state", v->state != NULL}};
-    for (int k = 0; k < 3; k++)
-        if (of_sampling[k].given && !samples)
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "%s is for methods that sample; --method %s does not",
-                                   of_sampling[k].name, method_names[v->method]);
     if (!isnan(v->save_every) && !v->state)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--save-every is given without --state; give the file");
     if (v->resume && !v->state)
         return hb_session_fail(session, HB_ERROR_ARGUMENT,
                                "--resume is given without --state; give the file");
-    if (v->paths && method != HB_METHOD_PARTICLES && method != HB_METHOD_AUTO && method != ALL)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--paths is for --method particles; --method %s does not use them",
-                               method_names[v->method]);
-    const hb_status used = check_used(session, v);
-    return used == HB_OK ? check_all(session, v) : used;
+    return check_all(session, v);
 }
 
 static double zero_if_nan(double value)
@@ -186,6 +138,7 @@ static void fill_sampling(const solve_values *v, hb_solve_parts *settings)
     settings->sampling.state = v->state;
     settings->sampling.save_every = zero_if_nan(v->save_every);
     settings->sampling.resume = v->resume;
+    if (v->training) settings->network.training_steps = v->training;
 }
 
 /* ---- solving ---- */
@@ -229,7 +182,7 @@ static hb_status try_method(hb_session *session, const solve_task *task, int met
     const double start = hb_session_clock();
     hb_solve_parts settings = task->settings;
     settings.all.method = method;
-    if (method != HB_METHOD_PARTICLES) settings.sampling.paths = NULL;
+    settings.all.ignore_unread = 1;
     const hb_status status = hb_solve(context, task->problem, hb_solve_parts_link(&settings),
                                       task->points.n, task->points.x, &out->solution);
     out->seconds = hb_session_clock() - start;
@@ -241,39 +194,31 @@ static hb_status try_method(hb_session *session, const solve_task *task, int met
 /* Fails with the first refusal when no method applies, and when it is stopped. */
 static hb_status solve_all(hb_session *session, solve_task *task)
 {
-    static const int order[] = {HB_METHOD_GRID, HB_METHOD_PARTICLES, HB_METHOD_WALK,
-                                HB_METHOD_MEANVALUE};
-    enum { N_TRIES = sizeof order / sizeof *order };
-    hb_solve_try tries[N_TRIES] = {
-        {.name = "grid"}, {.name = "particles"}, {.name = "walk"}, {.name = "meanvalue"}};
+    hb_solve_try tries[MOST_METHODS] = {0};
+    hb_method_description info;
     hb_status first = HB_OK, status = HB_OK;
-    int n_good = 0;
-    for (int k = 0; k < N_TRIES && status != HB_ERROR_INTERRUPTED; k++) {
-        status = try_method(session, task, order[k], &tries[k]);
-        if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[k].solution);
+    int n = 0, n_good = 0;
+    for (; hb_method_info(n + 1, &info) && status != HB_ERROR_INTERRUPTED; n++) {
+        tries[n].name = info.name;
+        status = try_method(session, task, info.method, &tries[n]);
+        if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[n].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
     }
     if (status != HB_ERROR_INTERRUPTED)
-        status = n_good > 0 ? hb_solve_show_tries(session, &task->shown, N_TRIES, tries)
+        status = n_good > 0 ? hb_solve_show_tries(session, &task->shown, n, tries)
                             : hb_session_fail(session, first, "%s", tries[0].reason);
-    for (int k = 0; k < N_TRIES; k++) hb_solution_destroy(tries[k].solution);
+    for (int k = 0; k < n; k++) hb_solution_destroy(tries[k].solution);
     return status;
 }
 
-/* A network is trained for one time, and trajectories of the user end at one. */
+/* Trajectories of the user, and a state, are of one time. */
 static hb_status check_times(hb_session *session, const solve_values *v, const solve_task *task)
 {
-    if (task->times.n == 1) return HB_OK;
-    if (method_codes[v->method] == NETWORK)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--method network is for one time, and there are %zu; give one",
-                               task->times.n);
-    if (v->paths || v->state)
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "%s is for one time, and there are %zu; give one",
-                               v->paths ? "--paths" : "--state", task->times.n);
-    return HB_OK;
+    if (task->times.n == 1 || (!v->paths && !v->state)) return HB_OK;
+    return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                           "%s is for one time, and there are %zu; give one",
+                           v->paths ? "--paths" : "--state", task->times.n);
 }
 
 /* A picture of a point at time 0 cannot be drawn: the first positive time opens it. */
@@ -310,7 +255,7 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
     HB_TRY(made);
     hb_times_of_problem(task->problem, &task->times);
     skip_point(session, v, task);
-    const int dim = hb_problem_dim(task->problem), method = method_codes[v->method];
+    const int dim = hb_problem_dim(task->problem), method = method_code(v);
     HB_TRY(check_times(session, v, task));
     HB_TRY(hb_solve_figure_check(session, v->plot, dim, method, task->times.n));
     HB_TRY(hb_points_read(session, v->problem.at, dim, &task->points));
@@ -331,37 +276,25 @@ static hb_status read_task(hb_session *session, const solve_values *v, solve_tas
     return HB_OK;
 }
 
-/* By hb_solve, or by walks that a network guides. */
-static hb_status solve_one(hb_session *session, const solve_values *v, solve_task *task,
-                           hb_solution **out)
-{
-    hb_context *context = hb_session_context(session);
-    hb_guide_settings guide;
-    if (task->settings.all.method != NETWORK)
-        return hb_solve(context, task->problem, hb_solve_parts_link(&task->settings),
-                        task->points.n, task->points.x, out);
-    hb_guide_settings_default(sizeof guide, &guide);
-    guide.time = task->shown.time;
-    guide.seed = v->problem.seed;
-    if (v->training) guide.training_steps = v->training;
-    if (v->problem.samples) guide.walks = v->problem.samples;
-    return hb_solve_guided(context, task->problem, &guide, task->points.n, task->points.x, out);
-}
-
 /* Grids have no tasks for many processes. */
 static int is_on_grid(const solve_task *task)
 {
     const int method = task->settings.all.method;
     if (method == HB_METHOD_AUTO)
         return hb_problem_dim(task->problem) <= 3 && !task->settings.sampling.paths;
-    return method == HB_METHOD_GRID || method == HB_METHOD_MEANVALUE || method == ALL;
+    hb_method_description info = {.on_grid = method == ALL};
+    for (int k = 0; method != ALL && hb_method_info(k, &info) && info.method != method; k++) {
+    }
+    return info.on_grid;
 }
 
 static hb_status solve_and_show(hb_session *session, const solve_values *v, solve_task *task)
 {
     hb_solution *solution;
     if (task->settings.all.method == ALL) return solve_all(session, task);
-    const hb_status status = solve_one(session, v, task, &solution);
+    const hb_status status =
+        hb_solve(hb_session_context(session), task->problem, hb_solve_parts_link(&task->settings),
+                 task->points.n, task->points.x, &solution);
     return status == HB_OK ? show_one(session, v, task, solution) : interrupted(session, v, status);
 }
 

@@ -158,6 +158,7 @@ const hb_solve_settings *hb_solve_parts_link(hb_solve_parts *parts)
     parts->all.mean = &parts->mean;
     parts->all.grid = &parts->grid;
     parts->all.sampling = &parts->sampling;
+    parts->all.network = &parts->network;
     return &parts->all;
 }
 
@@ -168,6 +169,7 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     hb_mean_settings_default(sizeof settings->mean, &settings->mean);
     hb_grid_settings_default(sizeof settings->grid, &settings->grid);
     hb_sampling_settings_default(sizeof settings->sampling, &settings->sampling);
+    hb_network_settings_default(sizeof settings->network, &settings->network);
     settings->all.time = v->time;
     settings->mean.lift = v->lift < 0 ? 0 : v->lift;
     if (v->samples > 0) settings->mean.samples = v->samples;
@@ -181,6 +183,12 @@ hb_status hb_problem_fill_settings(hb_session *session, const hb_problem_values 
     if (v->points % 2)
         return hb_session_fail(session, HB_ERROR_ARGUMENT, "--points is %d; it must be even",
                                v->points);
-    if (!v->box || dim > 3) return HB_OK;
+    if (!v->box) return HB_OK;
+    if (dim > 3)
+        return hb_session_fail(
+            session, HB_ERROR_ARGUMENT,
+            "--box is of the grid, which goes up to dimension 3; the problem has "
+            "%d",
+            dim);
     return hb_points_box(session, v->box, dim, settings->grid.low, settings->grid.high);
 }

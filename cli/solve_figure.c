@@ -37,13 +37,13 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, 
                                "--plot draws problems of dimension 1 and 2; this one has %d", dim);
     const hb_status status = check_name(session, path, dim, n_times);
     if (status != HB_OK) return status;
-    if (dim == 2 && (method == HB_METHOD_PARTICLES || method == HB_METHOD_WALK || method < 0))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--plot in two dimensions is drawn from the grid, which --method %s "
-                               "has not; leave one of them out",
-                               method < 0                 ? "network"
-                               : method == HB_METHOD_WALK ? "walk"
-                                                          : "particles");
+    hb_method_description info;
+    for (int k = 1; dim == 2 && hb_method_info(k, &info); k++)
+        if (info.method == method && !info.on_grid)
+            return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                                   "--plot in two dimensions is drawn from the grid, which "
+                                   "--method %s has not; leave one of them out",
+                                   info.name);
     return HB_OK;
 }
 

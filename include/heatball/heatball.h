@@ -14,7 +14,6 @@
 #include <heatball/file.h>
 #include <heatball/generate.h>
 #include <heatball/grid.h>
-#include <heatball/guide.h>
 #include <heatball/images.h>
 #include <heatball/judge.h>
 #include <heatball/model.h>

@@ -14,8 +14,41 @@ typedef enum hb_method {
     HB_METHOD_GRID,
     HB_METHOD_MEANVALUE,
     HB_METHOD_PARTICLES,
-    HB_METHOD_WALK
+    HB_METHOD_WALK,
+    HB_METHOD_NETWORK
 } hb_method;
+
+/* Settings that not every method reads; bits. */
+typedef enum hb_solve_setting {
+    HB_SETTING_POINTS = 1,         /* grid.points */
+    HB_SETTING_BOX = 2,            /* grid.low, grid.high */
+    HB_SETTING_DEGREE = 4,         /* mean.degree */
+    HB_SETTING_SAMPLES = 8,        /* sampling.samples, mean.samples */
+    HB_SETTING_LIFT = 16,          /* sampling.lift, mean.lift */
+    HB_SETTING_RADIUS = 32,        /* sampling.radius, mean.radius */
+    HB_SETTING_STDERR = 64,        /* sampling.density_error */
+    HB_SETTING_STDERR_SCORE = 128, /* sampling.score_error */
+    HB_SETTING_MAX_TIME = 256,     /* sampling.max_time */
+    HB_SETTING_STATE = 512,        /* sampling.state */
+    HB_SETTING_PATHS = 1024,       /* sampling.paths */
+    HB_SETTING_TRAINING = 2048     /* network */
+} hb_solve_setting;
+
+/* A method as the table of the library describes it. */
+typedef struct hb_method_description {
+    int method;          /* its value in hb_solve_settings */
+    const char *name;    /* as it is typed */
+    const char *summary; /* one line */
+    unsigned reads;      /* hb_solve_setting; a setting that is given and not read is refused */
+    int on_grid;         /* 1: solutions have a grid (hb_solution_grid) */
+} hb_method_description;
+
+/* Method number index, from 0 (auto); 0 and nothing written where there is none. */
+HB_API int hb_method_info(int index, hb_method_description *out);
+/* Their names in this order, ending with NULL. */
+HB_API const char *const *hb_method_names(void);
+/* The name of a method; NULL for an unknown one. */
+HB_API const char *hb_method_name(int method);
 
 /* Of the methods that sample, particles and walks. Sampling goes in rounds. It ends when every point has
  * its samples and, if errors are wanted, has met them; or when the time is spent: then the note names the
@@ -24,7 +57,7 @@ typedef enum hb_method {
 typedef struct hb_sampling_settings {
     size_t size;      /* set by hb_sampling_settings_default */
     uint64_t samples; /* walks per point, or trajectories, rounded up to whole rounds; 0 (default):
-                                  100000 walks, 32768 trajectories; with a wanted error at least so
+                                  100000 walks (256 of network), 32768 trajectories; with a wanted error at least so
                                   many, and for 0 at least a tenth of these */
     double density_error; /* wanted density_se/density at every point; 0 (default): none */
     double score_error;   /* wanted |score_se|/|score| at every point, where |score| is replaced by
@@ -49,6 +82,21 @@ typedef struct hb_sampling_settings {
 
 HB_API void hb_sampling_settings_default(size_t size, hb_sampling_settings *settings);
 
+/* Of the method network: walks that go back along the score of a network, which is trained on the problem first. Their
+ * weights correct what the network gets wrong, so that it decides about the variance and not about the mean
+ * (docs/guided-walks.md). The drift must be text, neither it nor the noise may depend on t. */
+typedef struct hb_network_settings {
+    size_t size;             /* set by hb_network_settings_default */
+    uint64_t training_steps; /* of the network; default 3000 */
+    int width;               /* of its layers; default 128 */
+    int walk_steps;          /* Euler steps of a walk, even, at least 8; default 64 */
+    int probes; /* where there are more points than this, walks go from so many of them, chosen at
+                   random, and the others have the network's values, with an error that covers 94 % of
+                   such points; default 32, at least 20 */
+} hb_network_settings;
+
+HB_API void hb_network_settings_default(size_t size, hb_network_settings *settings);
+
 typedef struct hb_solve_settings {
     size_t size; /* set by hb_solve_settings_default */
     int method;  /* hb_method; default HB_METHOD_AUTO */
@@ -62,6 +110,8 @@ typedef struct hb_solve_settings {
      * integrates once and keeps its solution at each of them; methods that sample do so for each time. */
     size_t n_times;      /* default 0 */
     const double *times; /* [n_times]; NULL (default): the one `time` */
+    const hb_network_settings *network;
+    int ignore_unread; /* 0 (default): a setting that the method does not read is refused */
 } hb_solve_settings;
 
 typedef struct hb_solution hb_solution;
@@ -96,11 +146,13 @@ HB_API double hb_solution_tau(const hb_solution *solution); /* at the last of th
 HB_API size_t hb_solution_n_times(const hb_solution *solution);
 HB_API double hb_solution_time(const hb_solution *solution, size_t index);
 HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
-/* "grid", "meanvalue", "particles", "walk"; "initial" at time 0; "stationary" for a closed form at time inf; "particles and walk" when auto took both. Of several
+/* "grid", "meanvalue", "particles", "walk", "network"; "initial" at time 0; "stationary" for a closed form at time inf; "particles and walk" when auto took both. Of several
  * times that of those above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */
-/* The same for one row: one point, at one of the times. */
+/* A setting that was given and that the method that auto chose does not read, by its name; NULL: none. */
+HB_API const char *hb_solution_unread(const hb_solution *solution);
+/* The method of one row: one point, at one of the times. */
 HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t row);
 /* Why the errors of this row (or of its score alone) cannot be trusted, in one sentence; NULL when they
  * can. Such errors are infinite. */

@@ -117,6 +117,22 @@ class Method(enum.IntEnum):
     METHOD_MEANVALUE = 2
     METHOD_PARTICLES = 3
     METHOD_WALK = 4
+    METHOD_NETWORK = 5
+
+
+class SolveSetting(enum.IntEnum):
+    SETTING_POINTS = 1
+    SETTING_BOX = 2
+    SETTING_DEGREE = 4
+    SETTING_SAMPLES = 8
+    SETTING_LIFT = 16
+    SETTING_RADIUS = 32
+    SETTING_STDERR = 64
+    SETTING_STDERR_SCORE = 128
+    SETTING_MAX_TIME = 256
+    SETTING_STATE = 512
+    SETTING_PATHS = 1024
+    SETTING_TRAINING = 2048
 
 
 class Column(enum.IntEnum):
@@ -218,6 +234,7 @@ ENUMS = {
     "hb_balls_kind": BallsKind,
     "hb_quantity": Quantity,
     "hb_method": Method,
+    "hb_solve_setting": SolveSetting,
     "hb_column": Column,
     "hb_process": Process,
     "hb_head": Head,

@@ -275,6 +275,11 @@ SIGNATURES = {
                                    c_size_t, c_int, _doubles, c_double, _doubles,
                                    POINTER(ResidualValues))),
     # solve.h
+    "hb_method_info": (c_int, (c_int, POINTER(MethodDescription))),
+    "hb_method_names": (POINTER(c_char_p), ()),
+    "hb_method_name": (c_char_p, (c_int,)),
+    "hb_network_settings_default": (None, (c_size_t, POINTER(NetworkSettings))),
+    "hb_solution_unread": (c_char_p, (_solution,)),
     "hb_sampling_settings_default": (None, (c_size_t, POINTER(SamplingSettings))),
     "hb_solve_settings_default": (None, (c_size_t, POINTER(SolveSettings))),
     "hb_solve": (_status, (_context, _problem, POINTER(SolveSettings), c_size_t, _doubles,
@@ -319,8 +324,4 @@ SIGNATURES = {
     "hb_train_setting": (POINTER(Setting), (c_size_t,)),
     "hb_train": (_status, (_context, POINTER(TrainSettings), c_int, c_int, c_size_t, _doubles,
                            _ints, POINTER(_model))),
-    # guide.h
-    "hb_guide_settings_default": (None, (c_size_t, POINTER(GuideSettings))),
-    "hb_solve_guided": (_status, (_context, _problem, POINTER(GuideSettings), c_size_t, _doubles,
-                                  POINTER(_solution))),
 }

@@ -1,7 +1,7 @@
 """The structs and callbacks of include/heatball/*.h; tests compare them with what the C compiler says."""
 
 import ctypes
-from ctypes import (CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_uint64,
+from ctypes import (CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64,
                     c_void_p)
 
 ALLOCATE = CFUNCTYPE(c_void_p, c_void_p, c_size_t)
@@ -312,6 +312,16 @@ class SamplingSettings(ctypes.Structure):
     ]
 
 
+class NetworkSettings(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("training_steps", c_uint64),
+        ("width", c_int),
+        ("walk_steps", c_int),
+        ("probes", c_int),
+    ]
+
+
 class SolveSettings(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -322,19 +332,18 @@ class SolveSettings(ctypes.Structure):
         ("sampling", POINTER(SamplingSettings)),
         ("n_times", c_size_t),
         ("times", POINTER(c_double)),
+        ("network", POINTER(NetworkSettings)),
+        ("ignore_unread", c_int),
     ]
 
 
-class GuideSettings(ctypes.Structure):
+class MethodDescription(ctypes.Structure):
     _fields_ = [
-        ("size", c_size_t),
-        ("time", c_double),
-        ("training_steps", c_uint64),
-        ("width", c_int),
-        ("walks", c_uint64),
-        ("walk_steps", c_int),
-        ("probes", c_int),
-        ("seed", c_uint64),
+        ("method", c_int),
+        ("name", c_char_p),
+        ("summary", c_char_p),
+        ("reads", c_uint),
+        ("on_grid", c_int),
     ]
 
 
@@ -583,7 +592,8 @@ STRUCTS = {
     "hb_residual_values": ResidualValues,
     "hb_sampling_settings": SamplingSettings,
     "hb_solve_settings": SolveSettings,
-    "hb_guide_settings": GuideSettings,
+    "hb_network_settings": NetworkSettings,
+    "hb_method_description": MethodDescription,
     "hb_score_error": ScoreError,
     "hb_mmd": Mmd,
     "hb_mmd_floor": MmdFloor,

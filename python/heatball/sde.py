@@ -14,7 +14,7 @@ from heatball._arguments import (INT_MAX, UINT64_MAX, array, c_int, choice, inte
                                  shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
-                              GridSettings, GuideSettings, Method, Problem, ProblemSettings, Quantity, ResidualValues,
+                              GridSettings, MethodDescription, NetworkSettings, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._interrupt import interruptible
@@ -24,8 +24,17 @@ from heatball._types import ArrayLike, Drift, Floats, Initial, Noise, Path
 
 __all__ = ["Solution", "mesh", "residual", "solve"]
 
-METHODS = {method.name.removeprefix("METHOD_").lower(): int(method) for method in Method}
-NETWORK = -1  # beside them: hb_solve_guided
+
+
+def _methods():
+    """Name to value of each method of the library's table."""
+    info, found = MethodDescription(), {}
+    while library.hb_method_info(len(found), ctypes.byref(info)):
+        found[info.name.decode()] = info.method
+    return found
+
+
+METHODS = _methods()
 CONVENTIONS = {name: Convention[f"CONVENTION_{name.upper()}"] for name in ("ito", "stratonovich")}
 # Threads wait for each other inside Python, so that a function has nothing from being called by several.
 FACTS = {fact.name.removeprefix("DRIFT_FACT_").lower(): fact for fact in DriftFact
@@ -94,8 +103,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
         log-densities, up to a constant.
     time : float, or array_like of shape (times,)
         The time t, or several times in one solve, in any order; with `problem`, default the file's. The grid integrates once
-        and keeps its solution at each time; methods that sample do so for each time. Not several with "network", `paths`
-        or `state`. inf: the stationary density, which needs no
+        and keeps its solution at each time; methods that sample do so for each time. Not several with `paths` or `state`. inf: the stationary density, which needs no
         `initial` (docs/stationary.md).
     at : array_like of shape (n, dim), or (n,) for dim = 1
         The points; `mesh` makes those of a mesh.
@@ -193,19 +201,13 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     with interruptible(threads) as owner, \
             _Call(owner, drift, noise, initial, time, at, dim, params, problem,
                   facts, convention) as run:
-        if choice("method", method, {**METHODS, "network": NETWORK}) == NETWORK:
-            _unused("network", stderr=stderr, stderr_score=stderr_score, max_time=max_time, paths=paths, state=state,
-                    radius=radius, lift=lift, points=points, box=box)
-            run.refuse_times("method 'network'")
-            return run.solve(_guide(run.time, samples, training, seed), library.hb_solve_guided)
-        _unused(method, training=training)
         settings = _settings(run.time, samples, radius, lift, degree, seed)
         run.take_times(settings)
-        settings.method = METHODS[method]
-        if method in ("walk", "particles"):
-            _unused(method, points=points, box=box)
-        elif points is not None or box is not None:
+        settings.method = choice("method", method, METHODS)
+        if points is not None or box is not None:
             settings.grid = ctypes.pointer(_grid(run.dim, points, box))
+        if training is not None:
+            settings.network = ctypes.pointer(_network(training))
         _fill_sampling(settings.sampling.contents, stderr, stderr_score, max_time, state, save_every, resume)
         run.take_paths(settings.sampling.contents, paths, path_times)
         return run.solve(settings)
@@ -400,20 +402,10 @@ def _grid(dim, points, box):
     return settings
 
 
-def _unused(method, **arguments):
-    for name, value in arguments.items():
-        if value is not None:
-            raise ArgumentError(f"{name} has no effect on method {method!r}; leave one of them out")
-
-
-def _guide(time, samples, training, seed):
-    settings = GuideSettings()
-    library.hb_guide_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
-    settings.time, settings.seed = time, uint64("seed", seed)
-    if samples is not None:
-        settings.walks = uint64("samples", samples)
-    if training is not None:
-        settings.training_steps = uint64("training", training)
+def _network(training):
+    settings = NetworkSettings()
+    library.hb_network_settings_default(ctypes.sizeof(settings), ctypes.byref(settings))
+    settings.training_steps = uint64("training", training)
     return settings
 
 
@@ -622,10 +614,10 @@ class _Call:
         settings.time = math.nan
         settings.n_times, settings.times = len(self.times), pointer(self.times)
 
-    def solve(self, settings, call=library.hb_solve):
+    def solve(self, settings):
         handle = ctypes.POINTER(NativeSolution)()
-        self._check(call(self.context, self.problem, ctypes.byref(settings),
-                         len(self.x), pointer(self.x), ctypes.byref(handle)))
+        self._check(library.hb_solve(self.context, self.problem, ctypes.byref(settings),
+                                     len(self.x), pointer(self.x), ctypes.byref(handle)))
         try:
             n_times = library.hb_solution_n_times(handle)
             several = n_times > 1 or self.times is not None

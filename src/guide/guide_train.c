@@ -5,26 +5,17 @@
 #include "base/context.h"
 #include "guide/guide_walk.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 20000, CENTRES = 1000, BLOCK = 256 };
+enum { ROWS = 20000, CENTRES = 1000 };
 static const double FIRST_TAU = 0.05; /* of the last */
 static const double FAR = 6, REACH = 0.02;
 
-static hb_status check(hb_context *context, const hb_problem *problem, const hb_guide_settings *s)
+static hb_status check(hb_context *context, const hb_network_settings *s)
 {
-    HB_CHECK(context, hb_problem_is_autonomous(problem), HB_ERROR_ARGUMENT,
-             "the drift must be given as text and must not depend on t, nor its noise, for a "
-             "network to be trained on it");
-    HB_CHECK(context, s->walks >= 64 && s->walks <= 1000000, HB_ERROR_ARGUMENT,
-             "walks is %" PRIu64 "; it must be 64 to 1000000", s->walks);
     HB_CHECK(context, s->walk_steps >= 8 && s->walk_steps <= 10000 && s->walk_steps % 2 == 0,
              HB_ERROR_ARGUMENT, "walk_steps is %d; it must be even, 8 to 10000", s->walk_steps);
-    HB_CHECK(context, hb_problem_initial_kind(problem) != HB_INITIAL_KIND_POINT, HB_ERROR_ARGUMENT,
-             "the start is a point, which guided walks have no density of to end in; the methods "
-             "grid, walk and particles answer");
     HB_CHECK(context, s->probes >= 20 && s->probes <= 100000, HB_ERROR_ARGUMENT,
              "probes is %d; it must be 20 to 100000", s->probes);
     return HB_OK;
@@ -39,20 +30,6 @@ static hb_status create_arrays(hb_guide *g)
                         HB_ARRAY(g->times, rows), HB_ARRAY(g->w, rows), HB_ARRAY(g->coarse, rows),
                         HB_ARRAY(g->noise, (size_t)g->steps * m * d), HB_ARRAY(g->a, m),
                         HB_ARRAY(g->b, m * d), HB_ARRAY(g->da, m), HB_ARRAY(g->db, m * d));
-}
-
-static hb_status train(hb_guide *g, const hb_guide_settings *s, const double *rows)
-{
-    hb_train_settings t;
-    hb_train_settings_default(sizeof t, &t);
-    t.process = HB_PROCESS_DRIFT;
-    t.drift = g->problem;
-    t.width = s->width;
-    t.steps = s->training_steps;
-    t.tau_min = g->tau_min;
-    t.tau_max = g->tau;
-    t.seed = g->seed;
-    return hb_train(g->context, &t, g->dim, 0, ROWS, rows, NULL, &g->model);
 }
 
 /* Lengths: the mean |F|^2 over the draws, and a part of their deviation for differences. */
@@ -71,26 +48,47 @@ static hb_status measure(hb_guide *g, const double *rows, double *drift)
     return HB_OK;
 }
 
-hb_status hb_guide_create(hb_context *context, const hb_problem *problem,
-                          const hb_guide_settings *s, double tau, hb_guide *out)
+hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
+                         const hb_network_settings *s, uint64_t seed, double tau, hb_model **out)
 {
-    double *rows, *drift; // (ROWS, dim), (CENTRES, dim)
+    const int dim = hb_problem_dim(problem);
+    hb_train_settings t;
+    void *rows; // (ROWS, dim)
+    *out = NULL;
+    HB_TRY(check(context, s));
+    hb_train_settings_default(sizeof t, &t);
+    t.process = HB_PROCESS_DRIFT;
+    t.drift = problem;
+    t.width = s->width;
+    t.steps = s->training_steps;
+    t.tau_min = FIRST_TAU * tau;
+    t.tau_max = tau;
+    t.seed = seed;
+    HB_TRY(hb_allocate(context, ROWS * (size_t)dim, sizeof(double), &rows));
+    hb_status status = hb_problem_initial_sample(context, problem, seed, 0, ROWS, rows);
+    if (status == HB_OK) status = hb_train(context, &t, dim, 0, ROWS, rows, NULL, out);
+    hb_release(context, rows);
+    return status;
+}
+
+hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const hb_model *model,
+                          int walk_steps, size_t walks, uint64_t seed, double tau, hb_guide *out)
+{
+    double *rows, *drift; // (CENTRES, dim)
     hb_workspace work = {0};
-    HB_TRY(check(context, problem, s));
     const size_t d = (size_t)hb_problem_dim(problem);
     *out = (hb_guide){.context = context,
                       .problem = problem,
+                      .model = model,
                       .dim = (int)d,
-                      .steps = s->walk_steps,
-                      .walks = s->walks < BLOCK ? (size_t)s->walks : BLOCK,
-                      .blocks = (s->walks + BLOCK - 1) / BLOCK,
-                      .seed = s->seed,
+                      .steps = walk_steps,
+                      .walks = walks,
+                      .seed = seed,
                       .tau = tau,
                       .tau_min = FIRST_TAU * tau};
-    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(rows, ROWS * d), HB_ARRAY(drift, CENTRES * d)));
-    hb_status status = hb_problem_initial_sample(context, problem, s->seed, 0, ROWS, rows);
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(rows, CENTRES * d), HB_ARRAY(drift, CENTRES * d)));
+    hb_status status = hb_problem_initial_sample(context, problem, seed, 0, CENTRES, rows);
     if (status == HB_OK) status = measure(out, rows, drift);
-    if (status == HB_OK) status = train(out, s, rows);
     hb_workspace_destroy(&work);
     if (status == HB_OK) status = create_arrays(out);
     if (status != HB_OK) hb_guide_destroy(out);
@@ -99,7 +97,5 @@ hb_status hb_guide_create(hb_context *context, const hb_problem *problem,
 
 void hb_guide_destroy(hb_guide *guide)
 {
-    hb_model_destroy(guide->model);
     hb_workspace_destroy(&guide->work);
-    guide->model = NULL;
 }

@@ -4,16 +4,16 @@
 
 #include "base/memory.h"
 
-#include <heatball/guide.h>
+#include <heatball/solve.h>
+#include <heatball/train.h>
 
 typedef struct hb_guide {
     hb_context *context;
     const hb_problem *problem;
-    hb_model *model;
-    int dim, steps;  /* steps of a walk */
-    size_t walks;    /* of a block, which are made together */
-    uint64_t blocks; /* from each point */
-    size_t copies;   /* of a walk: 1, or 2 dim + 1 with gradients */
+    const hb_model *model;
+    int dim, steps; /* steps of a walk */
+    size_t walks;   /* of a round, which are made together */
+    size_t copies;  /* of a walk: 1, or 2 dim + 1 with gradients */
     uint64_t seed;
     double tau, tau_min; /* of the walk; where the model begins */
     double far;          /* |F|^2 beyond which the network is not believed against the drift */
@@ -25,11 +25,16 @@ typedef struct hb_guide {
     hb_workspace work;
 } hb_guide;
 
-hb_status hb_guide_create(hb_context *context, const hb_problem *problem,
-                          const hb_guide_settings *settings, double tau, hb_guide *out);
+/* Trains a network on the problem, from tau/20 to tau. */
+hb_status hb_guide_train(hb_context *context, const hb_problem *problem,
+                         const hb_network_settings *settings, uint64_t seed, double tau,
+                         hb_model **out);
+/* The model outlives the guide. */
+hb_status hb_guide_create(hb_context *context, const hb_problem *problem, const hb_model *model,
+                          int walk_steps, size_t walks, uint64_t seed, double tau, hb_guide *out);
 void hb_guide_destroy(hb_guide *guide);
-/* Which draws: those that are averaged, those that decide about doubts, those that find the scale, those that choose
- * probes. */
+/* Which draws: those that are averaged, those of the diagnostic sample, those that find the scale; one more chooses
+ * probes (solve/method_network.c). */
 typedef enum hb_guide_use {
     HB_GUIDE_AVERAGED,
     HB_GUIDE_WATCHED,

@@ -16,6 +16,7 @@ typedef struct hb_estimator {
     const char *name;            /* "walk", "particles" */
     const char *unit;            /* "walks", "trajectories" */
     uint64_t samples_per_round;  /* walks per point, or trajectories */
+    uint64_t usual;              /* samples when none are asked for */
     uint64_t rounds;             /* that there are; UINT64_MAX, but fewer for paths of the user */
     int exact;                   /* one sample is the answer itself: nothing is drawn */
     const double *known_error;   // NULL, or (n, 1 + dim): of ln u and the score, beside the spread

@@ -91,10 +91,10 @@ void hb_sampling_destroy(hb_sampling *s)
     *s = (hb_sampling){0};
 }
 
-hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator, uint64_t usual)
+hb_status hb_sampling_add(hb_sampling *s, const hb_estimator *estimator)
 {
     hb_sampling_run *run = &s->runs[s->n_runs++];
-    *run = (hb_sampling_run){.estimator = *estimator, .usual = usual};
+    *run = (hb_sampling_run){.estimator = *estimator};
     const size_t n = s->n, all = n * hb_tally_size(s->dim);
     HB_TRY(HB_WORKSPACE(s->context, &run->work, HB_ARRAY(run->tallies, 2 * all),
                         HB_ARRAY(run->fresh, 2 * all), HB_ARRAY(run->rounds, n),
@@ -139,7 +139,7 @@ static int wants_error(const hb_sampling *s)
 static uint64_t samples_asked(const hb_sampling *s, const hb_sampling_run *run)
 {
     if (s->settings->samples > 0) return s->settings->samples;
-    return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->usual) : run->usual;
+    return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->estimator.usual) : run->estimator.usual;
 }
 
 /* An error in units of what is asked for, and the part of it that no sample mends. */
@@ -212,7 +212,7 @@ static double rounds_left(const hb_sampling *s, const hb_sampling_run *run, size
     if (run->estimator.unserved && run->estimator.unserved[point]) return 0;
     if (missing > 0) return fmin(missing, rounds_there_are);
     if (!wants_error(s) || hb_sampling_has_met(s, run, point, &answer)) return 0;
-    const double last = ceil(GIVE_UP * (double)run->usual / size) - done;
+    const double last = ceil(GIVE_UP * (double)run->estimator.usual / size) - done;
     const excess density = excess_of(s, run, point, &answer, 0),
                  score = excess_of(s, run, point, &answer, 1);
     if (is_doubted(s, &answer)) {

@@ -19,7 +19,12 @@ typedef struct hb_solve_plan {
     hb_mean_settings mean;
     hb_grid_settings grid;
     hb_sampling_settings sampling;
+    hb_network_settings network;
+    unsigned given;    /* hb_solve_setting: what differs from its default */
+    int ignore_unread; /* settings that the method does not read are no fault */
 } hb_solve_plan;
+
+struct hb_solve_facts;
 
 /* What every method asks for; settings are not changed and live as long as this. */
 typedef struct hb_solve_task {
@@ -27,15 +32,17 @@ typedef struct hb_solve_task {
     const hb_problem *problem;
     const hb_solve_plan *settings;
     double time;
+    size_t n;
     const double *points; // (n, dim)
     const char *why; /* how the method was chosen, which opens the note; NULL: it was asked for */
     size_t stride; /* of several times: numbers from the points of one to those of the next; 0: they
                       are the same */
+    const struct hb_solve_facts *facts; /* solve/method.h */
+    void *prepared;                     /* what a method hands to its own estimators */
 } hb_solve_task;
 
 typedef struct hb_sampling_run {
     hb_estimator estimator;
-    uint64_t usual;        /* samples when none are asked for */
     uint64_t first;        /* the round that counts as the first; those before were for a choice */
     uint64_t *rounds;      // (n), done since then
     unsigned char *chosen; // (n), 1 where this run gives the answer
@@ -78,7 +85,7 @@ void hb_sampling_destroy(hb_sampling *sampling); /* a zeroed one is fine */
 /* From here on the deadline inside is this part of max_time after the start; none without max_time. */
 void hb_sampling_allow(hb_sampling *sampling, double part);
 /* Adds a run at all points; the estimator is the sampling's from now on, also on failure. */
-hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator, uint64_t usual);
+hb_status hb_sampling_add(hb_sampling *sampling, const hb_estimator *estimator);
 /* Removes the last run. */
 void hb_sampling_remove(hb_sampling *sampling);
 /* Does round k of a run at the points that are wanted, with its watch or without, and merges both when they are

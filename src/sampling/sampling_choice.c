@@ -28,7 +28,7 @@ static const double PARTICLES_UNTIL = 0.4, WALKS_UNTIL = 0.5; /* of the time, wh
 
 static uint64_t pilot_rounds(const hb_sampling_run *run)
 {
-    const double samples = PILOT_PART * (double)run->usual;
+    const double samples = PILOT_PART * (double)run->estimator.usual;
     return (uint64_t)fmax(ceil(samples / (double)run->estimator.samples_per_round), 1);
 }
 
@@ -39,7 +39,7 @@ static double expected_error(const hb_sampling *s, const hb_sampling_run *run, s
     hb_tally_answer answer;
     hb_sampling_has_met(s, run, point, &answer);
     if (answer.doubt != HB_TALLY_FINE) return INFINITY;
-    return answer.relative * sqrt(done / (double)run->usual);
+    return answer.relative * sqrt(done / (double)run->estimator.usual);
 }
 
 /* At the points that are wanted. */

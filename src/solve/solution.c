@@ -161,6 +161,11 @@ const char *hb_solution_method(const hb_solution *solution)
     return solution ? solution->method : "";
 }
 
+const char *hb_solution_unread(const hb_solution *solution)
+{
+    return solution->unread;
+}
+
 const char *hb_solution_note(const hb_solution *solution)
 {
     return solution ? solution->note : "";

@@ -16,6 +16,7 @@ struct hb_solution {
     size_t n_times;
     double *times, *taus; // (n_times)
     const char *method;   /* a literal */
+    const char *unread; /* likewise: a setting that was given and the chosen method does not read */
     char note[HB_NOTE];
     double *columns[HB_N_COLUMNS]; // (n_times, n), scores (n_times, n, dim)
     const char **point_methods;    // (n_times, n), literals; NULL: method

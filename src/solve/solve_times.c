@@ -13,8 +13,6 @@
  * Must reproduce: dx = -x dt + sqrt(2) dW from N(0,1) stays N(0,1): ln u(0) = -0.918939 at every time. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/initial_average.h"
-#include "problem/noise.h"
 #include "solve/solve_parts.h"
 
 #include <math.h>
@@ -298,9 +296,7 @@ static hb_status prepare(times_run *r)
 
 static hb_status solve(times_run *r)
 {
-    const hb_solve_plan *plan = r->task->settings;
-    const int small = r->out->dim <= HB_MOST_GRID_DIM &&
-                      hb_problem_noise_kind(r->task->problem) != HB_NOISE_MATRIX;
+    hb_solve_facts facts;
     HB_TRY(prepare(r));
     const size_t later = r->n_left;
     for (size_t k = 0; k < r->out->n_times; k++) {
@@ -309,11 +305,11 @@ static hb_status solve(times_run *r)
         task.points = points_of(r->task, k);
         if (r->out->times[k] == 0) HB_TRY(hb_solve_at_time(&task, &r->views[k]));
     }
-    if (plan->method == HB_METHOD_GRID) HB_TRY(hb_solve_check_dim(r->task->context, r->out->dim));
-    if (hb_problem_initial_facts(r->task->problem)->point) {
-        /* a grid that grows from a point is made for one end */
-    } else if (plan->method == HB_METHOD_GRID || (plan->method == HB_METHOD_AUTO && small))
-        HB_TRY(by_grids(r));
+    /* A grid that grows from a point is made for one end. */
+    if (later > 0) {
+        hb_solve_facts_read(r->task->problem, r->task->settings, r->left[later - 1].time, &facts);
+        if (!facts.point_start && hb_method_begins_on_grid(&facts)) HB_TRY(by_grids(r));
+    }
     HB_TRY(one_by_one(r, later));
     write_note(r);
     return HB_OK;

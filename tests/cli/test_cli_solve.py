@@ -333,8 +333,8 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--at": "missing.npy"}, "missing.npy"),
     ({"--at": "nan.csv"}, "point 2 of nan.csv has nan"),
     ({"--at": "wide.csv"}, "2 coordinates; the problem has dimension 1"),
-    ({"--method": "grid", "--training": "100"}, "--training has no effect on --method grid"),
-    ({"--method": "network", "--max-time": "3"}, "--max-time has no effect on --method network"),
+    ({"--method": "grid", "--training": "100"}, "training has no effect on the method grid; leave it out, or take network"),
+    ({"--method": "network", "--points": "64"}, "points has no effect on the method network; leave it out, or take grid or meanvalue"),
     ({"--method": "network", "--stderr": "0.1"}, "--stderr is for methods that sample; --method network"),
     ({"--method": "network", "--samples": "20"}, "walks is 20; it must be 64 to 1000000"),
     ({"--method": "gird"}, "--method is gird; it must be auto, grid, particles, walk, meanvalue, network or all "

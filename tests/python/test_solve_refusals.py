@@ -105,8 +105,8 @@ WELLS = {"drift": "x - x^3, -y", "noise": 1, "initial": "gaussian(mean=0, var=1)
 @pytest.mark.parametrize("arguments, message", [
     ({"box": (3, -3)}, "box must be low and high of each axis"), ({"box": [[-3, 3]] * 3}, r"or \(2, 2\)"),
     ({"box": (-3, np.nan)}, "each low below its high"), ({"points": 33}, "points is 33; it must be even"),
-    ({"points": 16}, "points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on method 'walk'"),
-    ({"points": 64, "method": "network"}, "points has no effect on method 'network'"),
+    ({"points": 16}, "points"), ({"box": (-3, 3), "method": "walk"}, "box has no effect on the method walk"),
+    ({"points": 64, "method": "network"}, "points has no effect on the method network"),
     ({"box": (1, 3)}, "box")])
 def test_meshes_and_walls_that_cannot_be(arguments, message):
     with pytest.raises(heatball.Error, match=message):

@@ -101,6 +101,7 @@ static hb_estimator estimator_of(fake *f, const char *name)
                           .name = name,
                           .unit = "units",
                           .samples_per_round = PER_ROUND,
+                          .usual = 20 * PER_ROUND,
                           .rounds = UINT64_MAX,
                           .log_scale = f->log_scale,
                           .round = fake_round,
@@ -115,7 +116,7 @@ static void start(hb_context *context, const hb_sampling_settings *settings, fak
     const hb_estimator estimator = estimator_of(f, "fake");
     assert_ok(context, hb_sampling_create(context, settings, POINTS, DIM, 0.5, out));
     f->context = &out->inside;
-    assert_ok(context, hb_sampling_add(out, &estimator, 20 * PER_ROUND));
+    assert_ok(context, hb_sampling_add(out, &estimator));
 }
 
 static hb_sampling_settings settings_of(void)
@@ -357,7 +358,12 @@ static void print_of(hb_sampling *s, const char *drift, const double *points)
 {
     hb_problem *problem = make_problem(s->context, drift);
     const hb_solve_plan settings = {.sampling = *s->settings};
-    const hb_solve_task task = {s->context, problem, &settings, 1, points, NULL, 0};
+    const hb_solve_task task = {.context = s->context,
+                                .problem = problem,
+                                .settings = &settings,
+                                .time = 1,
+                                .n = s->n,
+                                .points = points};
     assert_ok(s->context, hb_sampling_fingerprint(&task, 0.5, s));
     hb_problem_destroy(problem);
 }
@@ -655,7 +661,7 @@ static void the_better_one_serves_a_point(void **state)
     hb_sampling s;
     start(context, &settings, &first, &s);
     const hb_estimator estimator = estimator_of(&second, "other");
-    assert_ok(context, hb_sampling_add(&s, &estimator, 20 * PER_ROUND));
+    assert_ok(context, hb_sampling_add(&s, &estimator));
     assert_ok(context, hb_sampling_choose(&s));
     const unsigned char expected[] = {0, 1, 1, 0};
     for (int i = 0; i < POINTS; i++) {
@@ -685,7 +691,7 @@ static void the_other_one_helps(void **state)
     hb_sampling s;
     start(context, &settings, &first, &s);
     const hb_estimator estimator = estimator_of(&second, "other");
-    assert_ok(context, hb_sampling_add(&s, &estimator, 20 * PER_ROUND));
+    assert_ok(context, hb_sampling_add(&s, &estimator));
     assert_ok(context, hb_sampling_choose(&s));
     first.lost[2] = 200;
     assert_ok(context, hb_sampling_perform(&s));
@@ -710,7 +716,7 @@ static void an_exact_one_serves_every_point(void **state)
     hb_estimator estimator = estimator_of(&second, "other");
     estimator.exact = 1;
     snprintf(estimator.note, sizeof estimator.note, "one step");
-    assert_ok(context, hb_sampling_add(&s, &estimator, 20 * PER_ROUND));
+    assert_ok(context, hb_sampling_add(&s, &estimator));
     assert_ok(context, hb_sampling_choose(&s));
     assert_int_equal(first.calls + second.calls, 0);
     for (int i = 0; i < POINTS; i++) assert_true(s.runs[1].chosen[i] && !s.runs[0].chosen[i]);

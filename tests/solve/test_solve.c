@@ -286,7 +286,7 @@ static void wrong_sampling_is_refused(void **state)
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad, "times must rise");
     f->settings.method = HB_METHOD_WALK;
     assert_fails(c, hb_solve(c, f->problem, &f->settings, 1, POINTS, &s), bad,
-                 "only the method particles");
+                 "paths has no effect on the method walk; leave it out, or take particles");
 }
 
 static void wrong_calls_are_refused(void **state)
@@ -334,9 +334,11 @@ static void wrong_calls_are_refused(void **state)
     settings.initial = "gaussian(mean=0, var=1)";
     assert_ok(c, hb_problem_create(c, &settings, &other));
     f->settings.method = HB_METHOD_GRID;
-    assert_fails(c, hb_solve(c, other, &f->settings, 1, zeros, &s), bad, "dim is 5; the methods");
+    assert_fails(c, hb_solve(c, other, &f->settings, 1, zeros, &s), bad,
+                 "above 3, where grids end; take particles");
     f->settings.method = HB_METHOD_MEANVALUE;
-    assert_fails(c, hb_solve(c, other, &f->settings, 1, zeros, &s), bad, "dim is 5; the methods");
+    assert_fails(c, hb_solve(c, other, &f->settings, 1, zeros, &s), bad,
+                 "above 3, where grids end; take particles");
     f->settings.method = HB_METHOD_AUTO;
     hb_problem_destroy(other);
     settings.dim = 1;

@@ -139,6 +139,7 @@ static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
     HB_TRY(invert(l));
     for (size_t i = 0; i < out->n; i++) fill(l, i, task->points + i * l->d, out);
     hb_solve_fill_from_log(out);
+    out->method = "stationary";
     snprintf(out->note, sizeof out->note,
              "stationary: the drift is linear, the density a Gaussian from the Lyapunov equation; "
              "relaxation time %.3g; nothing is drawn",
@@ -146,7 +147,7 @@ static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-hb_status hb_solve_stationary_linear(const hb_solve_task *task, hb_solution *out)
+static hb_status linear_run(const hb_solve_task *task, hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     linear l = {.context = task->context, .d = d};
@@ -159,3 +160,29 @@ hb_status hb_solve_stationary_linear(const hb_solve_task *task, hb_solution *out
     hb_workspace_destroy(&work);
     return status;
 }
+
+static const char *linear_serves(const hb_solve_facts *facts)
+{
+    if (!facts->linear)
+        return "time is inf and the drift is not linear; walks go back to the initial density, "
+               "which is infinitely far away";
+    if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
+    if (facts->asked == HB_METHOD_PARTICLES && facts->dim <= HB_MOST_GRID_DIM)
+        return "particles simulates up to three dimensions";
+    return NULL;
+}
+
+static int linear_rank(const hb_solve_facts *facts)
+{
+    (void)facts;
+    return 1;
+}
+
+const hb_method_ops hb_method_linear = {.name = "stationary",
+                                        .stands_for =
+                                            1U << HB_METHOD_WALK | 1U << HB_METHOD_PARTICLES,
+                                        .times = HB_TIME_STATIONARY,
+                                        .reads = ~0U,
+                                        .serves = linear_serves,
+                                        .rank = linear_rank,
+                                        .run = linear_run};

@@ -5,10 +5,7 @@
  * cannot be trusted it is infinite and the warning of the point says why (tally.c has the rules). */
 #include "base/context.h"
 #include "base/team_tasks.h"
-#include "particle/lag_estimator.h"
-#include "particle/particle_estimator.h"
 #include "solve/solve_parts.h"
-#include "walk/walk_estimator.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,75 +13,62 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USUAL_TRAJECTORIES = 32768, USUAL_WALKS = 100000, NAMED_POINTS = 8 };
+enum { NAMED_POINTS = 8 };
 /* Of the time, where it is limited: when trials must have ended. */
 static const double TRIALS_UNTIL = 0.6, FIRST_UNTIL = 0.2, SECOND_UNTIL = 0.35;
 
 /* ---- the runs ---- */
 
-static hb_status add_particles(const hb_solve_task *task, double tau, hb_sampling *s)
+static hb_status add_run(const hb_solve_task *task, const hb_method_ops *ops, double tau,
+                         hb_sampling *s)
 {
     hb_estimator estimator = {0};
-    const hb_status status =
-        isinf(tau) ? hb_lag_stationary(&s->inside, task->problem, s->settings, s->n, task->points,
-                                       &estimator)
-                   : hb_particle_estimator(&s->inside, task->problem, tau, s->settings, s->n,
-                                           task->points, &estimator);
+    const hb_status status = ops->estimator(&s->inside, task, tau, &estimator);
     HB_TRY(hb_context_adopt(s->context, &s->inside, status));
-    return hb_sampling_add(s, &estimator,
-                           s->settings->n_paths ? s->settings->n_paths
-                           : isinf(tau)         ? HB_LAG_USUAL
-                                                : USUAL_TRAJECTORIES);
+    return hb_sampling_add(s, &estimator);
 }
 
-static hb_status add_walks(const hb_solve_task *task, double tau, hb_sampling *s)
+/* What auto can go on without: a method that refuses this problem, or is not ready in its time. */
+static int can_do_without(hb_sampling *s, hb_status status)
 {
-    hb_estimator estimator = {0};
-    const hb_status status = hb_walk_estimator(&s->inside, task->problem, tau, s->settings, s->n,
-                                               task->points, &estimator);
-    HB_TRY(hb_context_adopt(s->context, &s->inside, status));
-    return hb_sampling_add(s, &estimator, USUAL_WALKS);
-}
-
-/* What auto can go on without: a method that refuses this problem. */
-static int is_refusal(hb_status status)
-{
+    if (status == HB_ERROR_INTERRUPTED) return hb_team_late(&s->inside);
     return status == HB_ERROR_ARGUMENT || status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL;
 }
 
+static const char *unit_of(const hb_method_ops *ops)
+{
+    return ops->method == HB_METHOD_PARTICLES ? "trajectories" : "walks";
+}
+
 /* Both, or the one that does not refuse; why gets the reason of the other. */
-static hb_status add_both(const hb_solve_task *task, double tau, hb_sampling *s, size_t size,
-                          char *why)
+static hb_status add_both(const hb_solve_task *task, const hb_method_ops *const *ops, double tau,
+                          hb_sampling *s, size_t size, char *why)
 {
     const size_t used = strlen(why);
     hb_sampling_allow(s, FIRST_UNTIL);
-    const hb_status first = add_particles(task, tau, s);
-    const int late = first == HB_ERROR_INTERRUPTED && hb_team_late(&s->inside);
+    const hb_status first = add_run(task, ops[0], tau, s);
+    const int left = first != HB_OK && can_do_without(s, first);
     hb_sampling_allow(s, SECOND_UNTIL);
-    if (first != HB_OK && !is_refusal(first) && !late) return first;
-    if (first != HB_OK) {
+    if (first != HB_OK && !left) return first;
+    if (left) {
         if (s->n_runs > 0) hb_sampling_remove(s);
-        snprintf(why + used, size - used, "; walks, because particles refused (%s)",
-                 hb_context_message(task->context));
-        return add_walks(task, tau, s);
+        snprintf(why + used, size - used, "; %s, because %s refused (%s)", unit_of(ops[1]),
+                 ops[0]->name, hb_context_message(task->context));
+        return add_run(task, ops[1], tau, s);
     }
-    const hb_status second = add_walks(task, tau, s);
-    const int later = second == HB_ERROR_INTERRUPTED && hb_team_late(&s->inside);
-    if (second == HB_OK || (!is_refusal(second) && !later)) return second;
+    const hb_status second = add_run(task, ops[1], tau, s);
+    if (second == HB_OK || !can_do_without(s, second)) return second;
     if (s->n_runs > 1) hb_sampling_remove(s);
-    snprintf(why + used, size - used, "; particles, because walks refused (%s)",
-             hb_context_message(task->context));
+    snprintf(why + used, size - used, "; %s, because %s refused (%s)", ops[0]->name,
+             unit_of(ops[1]), hb_context_message(task->context));
     return HB_OK;
 }
 
-static hb_status add_runs(const hb_solve_task *task, double tau, hb_sampling *s, size_t size,
-                          char *why)
+static hb_status add_runs(const hb_solve_task *task, int n, const hb_method_ops *const *ops,
+                          double tau, hb_sampling *s, size_t size, char *why)
 {
-    const int method = task->settings->method;
     hb_sampling_allow(s, TRIALS_UNTIL);
-    if (method == HB_METHOD_WALK) return add_walks(task, tau, s);
-    if (method == HB_METHOD_PARTICLES || s->settings->paths) return add_particles(task, tau, s);
-    return add_both(task, tau, s, size, why);
+    return n == 1 ? add_run(task, ops[0], tau, s) : add_both(task, ops, tau, s, size, why);
 }
 
 /* From the file, or from the beginning. The file is written at once: a path that cannot be is refused
@@ -190,9 +174,8 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                             samples, unit);
 }
 
-/* Nothing was finished in the time. */
-static hb_status fill_nothing(const char *name, const char *unit, double seconds, size_t i,
-                              hb_solution *out)
+hb_status hb_solve_fill_nothing(const char *name, const char *unit, double seconds, size_t i,
+                                hb_solution *out)
 {
     const size_t d = (size_t)out->dim;
     for (int column = HB_COLUMN_DENSITY; column <= HB_COLUMN_ENTROPY_DENSITY_SE; column++) {
@@ -228,8 +211,8 @@ static hb_status fill_point(const hb_sampling *s, const hb_sampling_run *run, si
     const size_t d = (size_t)s->dim;
     hb_tally_answer a;
     if (run->rounds[i] == 0)
-        return fill_nothing(run->estimator.name, run->estimator.unit, s->settings->max_time, i,
-                            out);
+        return hb_solve_fill_nothing(run->estimator.name, run->estimator.unit,
+                                     s->settings->max_time, i, out);
     hb_sampling_answer(s, run, i, &a, out->columns[HB_COLUMN_SCORE] + i * d,
                        out->columns[HB_COLUMN_SCORE_SE] + i * d);
     out->columns[HB_COLUMN_DENSITY][i] = a.density;
@@ -325,29 +308,29 @@ static void write_note(const hb_sampling *s, const char *why, hb_solution *out)
 }
 
 /* The time was over before a method was ready. */
-static hb_status fill_late(const hb_solve_task *task, const char *why, hb_solution *out)
+static hb_status fill_late(const hb_solve_task *task, const hb_method_ops *ops, const char *why,
+                           hb_solution *out)
 {
-    const int walk =
-        task->settings->method != HB_METHOD_PARTICLES && !task->settings->sampling.paths;
-    out->method = walk ? "walk" : "particles";
+    out->method = ops->name;
     snprintf(out->note, sizeof out->note, "%s%sthe time was over before the first round", why,
              why[0] ? "; " : "");
     for (size_t i = 0; i < out->n; i++)
-        HB_TRY(fill_nothing(out->method, walk ? "walks" : "trajectories",
-                            task->settings->sampling.max_time, i, out));
+        HB_TRY(hb_solve_fill_nothing(out->method, unit_of(ops), task->settings->sampling.max_time,
+                                     i, out));
     return HB_OK;
 }
 
-hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out)
+hb_status hb_solve_by_samples(const hb_solve_task *task, int n, const hb_method_ops *const *ops,
+                              hb_solution *out)
 {
     hb_sampling s = {0};
     char reason[HB_NOTE / 2];
     snprintf(reason, sizeof reason, "%s", task->why ? task->why : "");
     hb_status status = hb_sampling_create(task->context, &task->settings->sampling, out->n,
                                           out->dim, out->tau, &s);
-    if (status == HB_OK) status = add_runs(task, out->tau, &s, sizeof reason, reason);
+    if (status == HB_OK) status = add_runs(task, n, ops, out->tau, &s, sizeof reason, reason);
     if (status == HB_ERROR_INTERRUPTED && hb_team_late(&s.inside)) {
-        status = fill_late(task, reason, out);
+        status = fill_late(task, ops[n - 1], reason, out);
         hb_sampling_destroy(&s);
         return status;
     }

@@ -3,7 +3,7 @@
  * PATHS trial paths (Euler-Maruyama, tamed) go from N(0, s^2), s = 0.1, 0.3, 1, 3, in phases, each twice as long as the one
  * before, until mean and spread settle. From there the correlations of x_a and x_a^2 with their own past say how fast
  * the process forgets: the relaxation time is where the largest of them falls below 1/e for good. Then particles
- * (solve_sampling.c) start from the Gaussian with the mean and the variances of the trial, and give the density at LONG
+ * (sampled_solution.c) start from the Gaussian with the mean and the variances of the trial, and give the density at LONG
  * relaxation times and at twice that, from other draws. What is left of the start is about e^-LONG, and e^-2 LONG. The
  * second is the answer; its error grows by what the two differ beyond their own errors. Where some point's two differ by
  * more than TOO_MUCH of these (those of linear drifts are rounding alone), a third run at 4 LONG is the answer: a rest of the
@@ -30,6 +30,8 @@
 enum { PATHS = 1024, FIRST_STEPS = 128, PHASES = 7, MOST_FORGETTING = 1 << 14 };
 
 static const double STEP = 0.1, SETTLED = 0.15, FAR = 1e9, LONG = 8, TOO_MUCH = 4, FALLS = 0.1;
+
+extern const hb_method_ops hb_method_particles;
 
 typedef struct trial {
     hb_context *context;
@@ -191,9 +193,15 @@ static hb_status run(const hb_solve_task *task, const hb_problem *problem, doubl
     plan.time = time;
     plan.sampling.max_time /= 2;
     plan.sampling.seed += (uint64_t)again;
-    const hb_solve_task part = {task->context, problem, &plan, time, task->points, NULL, 0};
+    const hb_method_ops *const particles = &hb_method_particles;
+    const hb_solve_task part = {.context = task->context,
+                                .problem = problem,
+                                .settings = &plan,
+                                .time = time,
+                                .n = task->n,
+                                .points = task->points};
     out->tau = tau;
-    return hb_solve_by_samples(&part, out);
+    return hb_solve_by_samples(&part, 1, &particles, out);
 }
 
 static const hb_column VALUES[] = {HB_COLUMN_DENSITY, HB_COLUMN_LOG_DENSITY,
@@ -329,7 +337,7 @@ static hb_status solve(const hb_solve_task *task, trial *t, hb_solution *out)
     return status;
 }
 
-hb_status hb_solve_stationary_samples(const hb_solve_task *task, hb_solution *out)
+static hb_status long_run(const hb_solve_task *task, hb_solution *out)
 {
     const size_t d = (size_t)out->dim, n = PATHS * d;
     trial t = {.context = task->context, .problem = task->problem, .d = d};
@@ -344,3 +352,23 @@ hb_status hb_solve_stationary_samples(const hb_solve_task *task, hb_solution *ou
     hb_workspace_destroy(&work);
     return status;
 }
+
+static const char *long_run_serves(const hb_solve_facts *facts)
+{
+    if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
+    return facts->noise == HB_NOISE_MATRIX ? "the noise is a matrix" : NULL;
+}
+
+/* What a quadrature refuses above three dimensions, trajectories do not know either. */
+static int long_run_rank(const hb_solve_facts *facts)
+{
+    return facts->gradient_known && facts->dim > HB_MOST_GRID_DIM ? 0 : 4;
+}
+
+const hb_method_ops hb_method_long_run = {.name = "particles",
+                                          .method = HB_METHOD_PARTICLES,
+                                          .times = HB_TIME_STATIONARY,
+                                          .reads = ~0U,
+                                          .serves = long_run_serves,
+                                          .rank = long_run_rank,
+                                          .run = long_run};

@@ -1,21 +1,18 @@
-/* Solutions that stand on a grid: the grid itself, and averages over heat balls on its field.
+/* Averages over heat balls on the field of a grid, as a method; and residuals of that field.
  *
- *     grid        Fokker-Planck on a grid to tau(t), evaluated at the points: v = ln u and its gradient
- *                 with errors e_v, e_s from refinement; u = e^v, w = u v, and to first order
- *                     e_u = u e_v,      e_w = |dw/dv| e_v = |1 + v| u e_v
- *     meanvalue   the same grid kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to
- *                 tau; at each point the representation of estimate.h averages over that ball. The error
- *                 is sqrt(e_average^2 + e_grid^2): the average smooths the grid's error, it does not
- *                 remove it.
+ * The grid is kept over the backward time that a heat ball spans, tau - r^2/(4 pi) to tau; at each point the
+ * representation of estimate.h averages over that ball. The error is sqrt(e_average^2 + e_grid^2): the average smooths
+ * the grid's error, it does not remove it.
  *
- * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is
- * -ln(2 pi)/2 = -0.918939. */
+ * Ornstein-Uhlenbeck from N(0,1) with f = -x, g = sqrt(2) stays N(0,1): log-density at 0 is -ln(2 pi)/2 = -0.918939. */
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 #include "problem/time_cuts.h"
+#include "solve/method.h"
 #include "solve/solve_frame.h"
 #include "solve/solve_parts.h"
+#include "solve/solve_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,116 +21,9 @@
 static const double KEPT_SHARE = 0.5;
 /* The field is kept a little longer than the ball needs, in units of its span. */
 static const double SLACK = 0.05;
-
-/* ---- the grid ---- */
-
-static int is_inside(const hb_grid_info *info, const double *x)
-{
-    for (int a = 0; a < info->dim; a++)
-        if (!(x[a] >= info->low[a] && x[a] <= info->high[a])) return 0;
-    return 1;
-}
-
-/* A point beyond the box: v goes on from the wall, and nothing is claimed. */
-static hb_status evaluate_outside(const hb_grid *grid, size_t i, const double *x, hb_solution *out)
-{
-    const size_t d = (size_t)out->dim;
-    hb_field field;
-    hb_grid_field(grid, &field);
-    field.evaluate(field.user, 1, x, &out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
-                   out->columns[HB_COLUMN_SCORE] + i * d);
-    out->columns[HB_COLUMN_LOG_DENSITY_SE][i] = INFINITY;
-    for (size_t a = 0; a < d; a++) out->columns[HB_COLUMN_SCORE_SE][i * d + a] = INFINITY;
-    return hb_solution_warn(out, i,
-                            "the point is too far out for the grid, whose box ends where the "
-                            "density is nothing; the method walk may answer, or a box of your own");
-}
-
-hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const double *points,
-                                 hb_solution *out)
-{
-    const size_t d = (size_t)out->dim;
-    hb_grid_info info;
-    hb_grid_info_get(grid, sizeof info, &info);
-    for (size_t i = 0; i < out->n; i++) {
-        const double *x = points + i * d;
-        if (!is_inside(&info, x)) {
-            HB_TRY(evaluate_outside(grid, i, x, out));
-            continue;
-        }
-        HB_TRY(hb_grid_evaluate(
-            context, grid, 1, x, out->tau, out->columns[HB_COLUMN_LOG_DENSITY] + i,
-            out->columns[HB_COLUMN_LOG_DENSITY_SE] + i, out->columns[HB_COLUMN_SCORE] + i * d,
-            out->columns[HB_COLUMN_SCORE_SE] + i * d));
-        const int infinite = isinf(out->columns[HB_COLUMN_LOG_DENSITY_SE][i]);
-        if (infinite && !info.unresolved)
-            HB_TRY(hb_solution_warn(
-                out, i,
-                "the grid does not resolve the density at this point, or it is at a "
-                "wall of the box; more points or another box may help"));
-        if (infinite && info.unresolved)
-            HB_TRY(hb_solution_warn(
-                out, i,
-                "the drift or the noise varies within the cells of the grid by more than "
-                "their nodes show; more points per axis may follow it"));
-    }
-    hb_solve_fill_from_log(out);
-    return HB_OK;
-}
-
-void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size)
-{
-    hb_grid_info info;
-    hb_grid_info_get(grid, sizeof info, &info);
-    size_t used = (size_t)snprintf(out, size, "%s; cells", opening);
-    for (int axis = 0; axis < info.dim && used < size; axis++)
-        used += (size_t)snprintf(out + used, size - used, "%s %d on [%.4g, %.4g]", axis ? "," : "",
-                                 info.points[axis], info.low[axis], info.high[axis]);
-    if (used < size && info.breaks_between)
-        used += (size_t)snprintf(out + used, size - used,
-                                 "; the drift breaks between nodes: no extrapolation");
-    if (used < size && isinf(info.tau))
-        snprintf(out + used, size - used, "; the density on the walls is e^%.0f of its maximum",
-                 info.boundary_log);
-    else if (used < size)
-        snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,
-                 info.steps);
-}
-
-/* The relaxation time is given as t. */
-static hb_status open_stationary(const hb_solve_task *task, const hb_grid *grid, size_t size,
-                                 char *out)
-{
-    hb_grid_info info;
-    double relaxation = NAN;
-    hb_grid_info_get(grid, sizeof info, &info);
-    if (isfinite(info.relaxation))
-        HB_TRY(hb_problem_t_of_tau(task->context, task->problem, info.relaxation, &relaxation));
-    snprintf(out, size,
-             "stationary: the null vector of Fokker-Planck on a grid; relaxation time about %.3g",
-             relaxation);
-    return HB_OK;
-}
-
-hb_status hb_solve_by_grid(const hb_solve_task *task, hb_solution *out)
-{
-    HB_TRY(hb_solve_check_dim(task->context, out->dim));
-    hb_grid_settings settings = task->settings->grid;
-    if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
-    HB_TRY(hb_grid_solve(task->context, task->problem, &settings, out->n, task->points, task->time,
-                         &out->grid));
-    HB_TRY(hb_solve_evaluate_grid(task->context, out->grid, task->points, out));
-    out->method = "grid";
-    char opening[240];
-    if (isinf(task->time))
-        HB_TRY(open_stationary(task, out->grid, sizeof opening, opening));
-    else
-        snprintf(opening, sizeof opening, "Fokker-Planck on a grid%s",
-                 task->settings->method == HB_METHOD_AUTO ? ", chosen because dim is at most 3"
-                                                          : "");
-    hb_solve_note_grid(out->grid, opening, out->note, sizeof out->note);
-    return HB_OK;
-}
+/* A stationary field does not change in time, and its drift neither: for averages over heat balls any finite tau
+ * serves. */
+static const double STATIONARY_TAU = 1e6;
 
 /* ---- averages over heat balls on the grid's field ---- */
 
@@ -308,13 +198,14 @@ static void note_average(const hb_grid *grid, const hb_mean_settings *settings, 
     hb_solve_note_grid(grid, opening, out->note, sizeof out->note);
 }
 
-hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
+static hb_status average_run(const hb_solve_task *task, hb_solution *out)
 {
     hb_context *context = task->context;
     const hb_mean_settings *mean = &task->settings->mean;
     hb_solution *from_grid = NULL;
     void *memory = NULL;
-    HB_TRY(hb_solve_check_dim(context, out->dim));
+    const int stationary = isinf(task->time);
+    if (stationary) out->tau = STATIONARY_TAU;
     HB_TRY(solve_field(context, task->problem, task->settings, task->time, out->tau, mean->radius,
                        out->n, task->points, &out->grid));
     HB_TRY(hb_solution_create(context, out->n, out->dim, &from_grid));
@@ -328,11 +219,39 @@ hb_status hb_solve_by_means(const hb_solve_task *task, hb_solution *out)
     if (status == HB_OK) status = doubt_averages(task, memory, out);
     if (status == HB_OK) note_average(out->grid, mean, out->n, memory, out);
     out->method = "meanvalue";
+    if (stationary) out->tau = INFINITY;
 done:
     hb_release(context, memory);
     hb_solution_destroy(from_grid);
     return status;
 }
+
+static const char *meanvalue_serves(const hb_solve_facts *facts)
+{
+    if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
+    if (facts->noise == HB_NOISE_MATRIX)
+        return "the noise is a matrix that no change of coordinates makes a number, and there are "
+               "no heat balls for it";
+    return facts->dim > HB_MOST_GRID_DIM ? HB_REASON_DIM : NULL;
+}
+
+static int meanvalue_rank(const hb_solve_facts *facts)
+{
+    (void)facts;
+    return 0;
+}
+
+const hb_method_ops hb_method_meanvalue = {
+    .name = "meanvalue",
+    .summary = "averages over heat balls on the solution of the grid; dimension 1 to 3",
+    .method = HB_METHOD_MEANVALUE,
+    .times = HB_TIME_POSITIVE,
+    .reads = HB_SETTING_POINTS | HB_SETTING_BOX | HB_SETTING_DEGREE | HB_SETTING_SAMPLES |
+             HB_SETTING_LIFT | HB_SETTING_RADIUS | HB_SETTING_MAX_TIME,
+    .on_grid = 1,
+    .serves = meanvalue_serves,
+    .rank = meanvalue_rank,
+    .run = average_run};
 
 /* ---- residuals ---- */
 
@@ -342,7 +261,7 @@ static hb_status residual_in_frame(hb_context *context, const hb_problem *proble
                                    const double *points, const double *radii,
                                    hb_residual_values *out)
 {
-    double tau = HB_STATIONARY_TAU;
+    double tau = STATIONARY_TAU;
     if (isfinite(plan->time)) HB_TRY(hb_problem_tau_of_t(context, problem, plan->time, &tau));
     for (size_t i = 0; i < n; i++) {
         ball_trouble trouble;
@@ -370,15 +289,16 @@ hb_status hb_solve_residual(hb_context *context, const hb_problem *problem,
     HB_CHECK(context, problem && (radii || n_radii < 1), HB_ERROR_ARGUMENT,
              "the problem or the radii of hb_solve_residual are NULL");
     hb_solve_plan plan;
+    hb_solve_facts facts;
     HB_TRY(hb_solve_plan_read(context, problem, settings, &plan));
     const double time = plan.time;
     double largest = 0;
     HB_TRY((time == INFINITY ? hb_solve_check_stationary : hb_solve_check_problem)(context, problem,
                                                                                    time));
-    HB_TRY(hb_solve_check_dim(context, hb_problem_dim(problem)));
     plan.method = HB_METHOD_MEANVALUE;
-    const hb_solve_task asked = {context, problem, &plan, time, points, NULL, 0};
-    HB_TRY(hb_solve_check_noise(&asked));
+    plan.ignore_unread = 1;
+    hb_solve_facts_read(problem, &plan, time, &facts);
+    HB_TRY(hb_method_check(context, &facts, &plan));
     HB_CHECK(context, time > 0, HB_ERROR_ARGUMENT,
              "time is 0; a residual needs a time above 0, since its balls reach back");
     HB_TRY(hb_solve_check_points(context, hb_problem_dim(problem), n, points));

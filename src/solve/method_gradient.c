@@ -1,0 +1,52 @@
+/* t = inf where the drift is a gradient: exp(-V/(g^2/2))/Z in d <= 3, or in any d where F_i has x_i alone.
+ *
+ * V and Z by quadrature (problem/stationary_density.h); the score is the drift itself.
+ * A number to reproduce: f = -2 x, g = 1 has u(0) = sqrt(2/pi) = 0.797885. */
+#include "problem/stationary_density.h"
+#include "solve/method.h"
+#include "solve/solve_parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+static const char *gradient_serves(const hb_solve_facts *facts)
+{
+    if (facts->noise != HB_NOISE_SCALAR) return "the noise is no number times the identity";
+    return facts->gradient_known ? NULL : "the drift is no gradient with a known potential";
+}
+
+static int gradient_rank(const hb_solve_facts *facts)
+{
+    (void)facts;
+    return 2;
+}
+
+static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
+{
+    const size_t values = out->n * (size_t)out->dim;
+    hb_stationary *density;
+    HB_TRY(hb_stationary_create(task->context, task->problem, &density));
+    hb_status status = hb_stationary_evaluate(
+        task->context, density, out->n, task->points, out->columns[HB_COLUMN_LOG_DENSITY],
+        out->columns[HB_COLUMN_LOG_DENSITY_SE], out->columns[HB_COLUMN_SCORE]);
+    for (size_t k = 0; k < values && status == HB_OK; k++)
+        out->columns[HB_COLUMN_SCORE_SE][k] =
+            8 * DBL_EPSILON * fabs(out->columns[HB_COLUMN_SCORE][k]);
+    if (status == HB_OK && hb_stationary_is_doubtful(density)) status = hb_solve_flag_integral(out);
+    hb_stationary_destroy(task->context, density);
+    HB_TRY(status);
+    hb_solve_fill_from_log(out);
+    out->method = "stationary";
+    snprintf(out->note, sizeof out->note,
+             "stationary: the drift is a gradient, the density exp(-V/(g^2/2))/Z with Z by "
+             "quadrature; nothing is drawn");
+    return HB_OK;
+}
+
+const hb_method_ops hb_method_gradient = {.name = "stationary",
+                                          .times = HB_TIME_STATIONARY,
+                                          .reads = ~0U,
+                                          .serves = gradient_serves,
+                                          .rank = gradient_rank,
+                                          .run = gradient_run};

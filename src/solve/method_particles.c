@@ -1,0 +1,80 @@
+/* Densities from trajectories without smoothing bias, as a method; any dimension.
+ *
+ *     one noise g(t)          kernels over a heat ball behind each point; particle/particle_estimator.h
+ *     noise matrix G(t)       the kernel of a short lag, which needs no noise in every direction; the same call
+ *     t = inf, matrix         averages along long trajectories with that kernel; particle/lag_estimator.h
+ * A number to reproduce: "y, -x^3" with the noise "0, 1" is solved by the second. */
+#include "particle/lag_estimator.h"
+#include "particle/particle_estimator.h"
+#include "solve/method.h"
+#include "solve/solve_parts.h"
+
+enum { USUAL_TRAJECTORIES = 32768 };
+
+static const char *particles_serves(const hb_solve_facts *facts)
+{
+    if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
+    if (facts->noise == HB_NOISE_MATRIX && facts->own_paths)
+        return "trajectories of your own cannot be used where the noise is a matrix";
+    return NULL;
+}
+
+static int particles_rank(const hb_solve_facts *facts)
+{
+    if (facts->noise == HB_NOISE_MATRIX) return facts->linear && facts->start_moves ? 0 : 2;
+    return 3;
+}
+
+static hb_status particles_estimator(hb_context *context, const hb_solve_task *task, double tau,
+                                     hb_estimator *out)
+{
+    const hb_sampling_settings *s = &task->settings->sampling;
+    HB_TRY(hb_particle_estimator(context, task->problem, tau, s, task->n, task->points, out));
+    out->usual = s->n_paths ? s->n_paths : USUAL_TRAJECTORIES;
+    return HB_OK;
+}
+
+enum {
+    SETTINGS = HB_SETTING_SAMPLES | HB_SETTING_LIFT | HB_SETTING_RADIUS | HB_SETTING_STDERR |
+               HB_SETTING_STDERR_SCORE | HB_SETTING_MAX_TIME | HB_SETTING_STATE | HB_SETTING_PATHS
+};
+
+const hb_method_ops hb_method_particles = {
+    .name = "particles",
+    .summary = "trajectories, and densities from them without smoothing bias; any dimension",
+    .method = HB_METHOD_PARTICLES,
+    .times = HB_TIME_FINITE,
+    .reads = SETTINGS,
+    .serves = particles_serves,
+    .rank = particles_rank,
+    .estimator = particles_estimator};
+
+static const char *lag_serves(const hb_solve_facts *facts)
+{
+    if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
+    return facts->noise == HB_NOISE_MATRIX ? NULL : "the noise is no matrix";
+}
+
+static int lag_rank(const hb_solve_facts *facts)
+{
+    (void)facts;
+    return 3;
+}
+
+static hb_status lag_estimator(hb_context *context, const hb_solve_task *task, double tau,
+                               hb_estimator *out)
+{
+    (void)tau;
+    HB_TRY(hb_lag_stationary(context, task->problem, &task->settings->sampling, task->n,
+                             task->points, out));
+    out->usual = HB_LAG_USUAL;
+    return HB_OK;
+}
+
+const hb_method_ops hb_method_lag = {.name = "particles",
+                                     .method = HB_METHOD_PARTICLES,
+                                     .times = HB_TIME_STATIONARY,
+                                     .reads = SETTINGS,
+                                     .serves = lag_serves,
+                                     .rank = lag_rank,
+                                     .estimator = lag_estimator};
