@@ -360,15 +360,6 @@ double hb_lag_log_kernel(const hb_lag_frame *frame, const double *y, double *wor
     return log_kernel(frame, 0, y, work, work + frame->d);
 }
 
-/* v = L'^-1 v */
-static void turn_back(size_t d, const double *L, double *v)
-{
-    for (size_t i = d; i-- > 0;) {
-        for (size_t k = i + 1; k < d; k++) v[i] -= L[k * d + i] * v[k];
-        v[i] /= L[i * d + i];
-    }
-}
-
 static void add_value(const hb_lag_frame *f, size_t j, double a, const double *slope,
                       hb_lag_value *out)
 {
@@ -408,7 +399,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
             a = h * along;
             for (size_t i = 0; i < d; i++) q[i] = h * (q[i] - along * w[i]);
         }
-        turn_back(d, f->root + j * d * d, q);
+        hb_solve_upper(d, f->root + j * d * d, 1, q);
         add_value(f, j, a, q, out);
     }
 }
@@ -440,7 +431,7 @@ static hb_status add_lag(hb_context *context, const hb_problem *problem, double 
         multiply(d, f->white + j * dd, F, q);
         const double along = hb_dot(d, q, w), part = share / fabs(determinant) / TRIALS;
         for (size_t i = 0; i < d; i++) q[i] -= along * w[i];
-        turn_back(d, f->root + j * dd, q);
+        hb_solve_upper(d, f->root + j * dd, 1, q);
         rest[0] += part * fabs(along);
         for (size_t i = 0; i < d; i++) rest[1 + i] += part * fabs(q[i]);
     }
