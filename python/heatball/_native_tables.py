@@ -1084,6 +1084,7 @@ SIGNATURES = {
      POINTER(POINTER(c_char)))),
     "hb_certificate_save": (c_int, (POINTER(Context), POINTER(Certificate), c_char_p)),
     "hb_classifier_settings_default": (None, (c_size_t, POINTER(ClassifierSettings))),
+    "hb_classifier_setting": (POINTER(Setting), (c_size_t,)),
     "hb_classifier_train": (c_int, (POINTER(Context), POINTER(ClassifierSettings), c_int, c_int,
      c_size_t, POINTER(c_double), POINTER(c_int), POINTER(POINTER(Classifier)))),
     "hb_classifier_predict": (c_int, (POINTER(Context), POINTER(Classifier), c_size_t,
