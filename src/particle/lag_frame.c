@@ -234,12 +234,9 @@ static int whiten(const builder *b, hb_lag_frame *out, size_t j)
         const double pivot = L[i * d + i];
         if (!(pivot * pivot > LEAST_PIVOT * b->S[i * d + i])) return 0;
         log_volume += log(pivot);
-        for (size_t k = 0; k < d; k++) {
-            double sum = b->Phi[i * d + k];
-            for (size_t l = 0; l < i; l++) sum -= L[i * d + l] * W[l * d + k];
-            W[i * d + k] = sum / pivot;
-        }
     }
+    memcpy(W, b->Phi, dd * sizeof *W);
+    hb_solve_lower(d, L, d, W);
     out->log_top[j] = -log_volume - 0.5 * (double)d * log(2 * M_PI);
     return 1;
 }
@@ -275,22 +272,6 @@ static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
     return *found ? average_start(b, out) : HB_OK;
 }
 
-/* The integral of every node's Lagrange polynomial from 0 to every node. */
-static void integrate_behind(builder *b)
-{
-    for (int j = 0; j < COLLOCATION; j++)
-        for (int k = 0; k < COLLOCATION; k++) {
-            b->behind[j][k] = 0;
-            for (int q = 0; q < COLLOCATION; q++) {
-                const double at = b->node[j] * b->node[q];
-                double value = b->node[j] * b->weight[q];
-                for (int l = 0; l < COLLOCATION; l++)
-                    if (l != k) value *= (at - b->node[l]) / (b->node[k] - b->node[l]);
-                b->behind[j][k] += value;
-            }
-        }
-}
-
 static hb_status create_builder(builder *b)
 {
     const size_t d = b->d, dd = d * d, n = COLLOCATION;
@@ -301,7 +282,7 @@ static hb_status create_builder(builder *b)
                         HB_ARRAY(b->Phi, dd), HB_ARRAY(b->S, dd), HB_ARRAY(b->step, dd),
                         HB_ARRAY(b->other, dd)));
     HB_TRY(hb_quadrature_beta(b->context, 1, 1, COLLOCATION, b->node, b->weight));
-    integrate_behind(b);
+    hb_collocation(COLLOCATION, b->node, b->weight, 0, b->behind[0]);
     return HB_OK;
 }
 
