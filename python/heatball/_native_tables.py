@@ -1135,6 +1135,7 @@ SIGNATURES = {
     "hb_writer_measure": (c_uint64, (POINTER(Writer), c_int)),
     "hb_writer_commit": (c_int, (POINTER(Writer),)),
     "hb_writer_abort": (None, (POINTER(Writer),)),
+    "hb_writer_close": (c_int, (POINTER(Writer), c_int)),
     "hb_writer_npy_begin": (c_int, (POINTER(Writer), c_int, c_int, POINTER(c_uint64))),
     "hb_npz_create": (c_int, (POINTER(Context), c_char_p, POINTER(POINTER(Npz)))),
     "hb_npz_add": (c_int, (POINTER(Npz), c_int, c_char_p, POINTER(c_uint64), POINTER(c_double))),

@@ -206,9 +206,7 @@ static hb_status write_file(hb_context *context, const char *path, const char *h
     HB_TRY(hb_writer_create(context, path, &writer));
     const hb_status status =
         give_file(header, strlen(header), n_tensors, tensors, write_bytes, writer);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }
 
 hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_metadata,
