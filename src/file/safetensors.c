@@ -47,8 +47,7 @@ static const char *name_of(hb_dtype dtype, int half)
     return half ? "F16" : dtype_names[dtype];
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static uint64_t tensor_bytes(const hb_tensor *tensor)
 {
@@ -223,8 +222,7 @@ hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_m
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 typedef struct found_tensor {
     const char *name;

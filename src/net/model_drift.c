@@ -157,8 +157,7 @@ void hb_model_range(const hb_model *model, double tau, double *low, double *high
     }
 }
 
-/* ---- in files ---------------------------------------------------------------------------------
- * */
+/* ---- in files ---- */
 
 size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out)
 {
