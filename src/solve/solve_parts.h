@@ -46,5 +46,7 @@ hb_status hb_solve_by_samples(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_stationary(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_stationary_linear(const hb_solve_task *task, hb_solution *out);
 hb_status hb_solve_stationary_samples(const hb_solve_task *task, hb_solution *out);
+/* The grid at a long finite time, where the chain of a noise G(x) is refused; dim 2 and 3. */
+hb_status hb_solve_stationary_late(const hb_solve_task *task, hb_solution *out);
 
 #endif

@@ -3,7 +3,8 @@
  *     linear drift        a Gaussian, any dimension; stationary_linear.c
  *     noise g(x), d = 1   exp(int (f - D')/D)/Z, D = g^2/2; line_balance.h
  *     gradient drift      exp(-V/(g^2/2))/Z, d <= 3, or any d where F_i has x_i alone; stationary_density.h
- *     d <= 3              the null vector of the grid's operator; grid_stationary.c
+ *     d <= 3              the null vector of the grid's operator; grid_stationary.c. Where the noise depends on x and
+ *                         its chain is refused, the grid at a long finite time; stationary_late.c
  *     above               particles at long times; stationary_samples.c
  * auto takes the first that there is; the methods grid, meanvalue and particles can be asked for. Walks go back to the
  * start, which is infinitely far away: they are refused but for linear drifts. The initial density is not used.
@@ -99,7 +100,16 @@ static hb_status solve_field(const hb_solve_task *task, hb_solution *out)
 {
     if (task->settings->method == HB_METHOD_AUTO && hb_problem_has_balance(task->problem))
         return solve_balance(task, out);
-    return hb_solve_by_grid(task, out);
+    const hb_status status = hb_solve_by_grid(task, out);
+    if (out->dim == 1 || (status != HB_ERROR_ARGUMENT && status != HB_ERROR_NUMERICAL))
+        return status;
+    char message[sizeof task->context->message]; /* what the chain said stands if this fails too */
+    memcpy(message, task->context->message, sizeof message);
+    const hb_status late = hb_solve_stationary_late(task, out);
+    if (late != HB_ERROR_ARGUMENT && late != HB_ERROR_NUMERICAL && late != HB_ERROR_DOMAIN)
+        return late;
+    memcpy(task->context->message, message, sizeof message);
+    return status;
 }
 
 /* ---- the choice ---- */
