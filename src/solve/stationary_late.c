@@ -21,7 +21,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SIDE = 9, MOST_PLACES = SIDE * SIDE * SIDE, DOUBLINGS = 2 };
+enum { SIDE = 9, DOUBLINGS = 2, CELLS = 160 };
 
 static const double RELAXATIONS = 24;
 static const double SPREADS = 7.4;     /* deviations in the inner box */
@@ -124,6 +124,8 @@ static hb_status integrate(late *l, const hb_problem *problem, hb_solution *out)
     hb_grid_settings settings = l->task->settings->grid;
     if (settings.max_time == 0) settings.max_time = l->task->settings->sampling.max_time;
     if (settings.tolerance == 0) settings.tolerance = TOLERANCE;
+    for (int a = 0; a < l->dim && l->dim == 2; a++)
+        if (settings.points[a] == 0) settings.points[a] = CELLS;
     settings.keep_from = NAN;
     settings.n_keep = 1;
     settings.keep = &half;
