@@ -361,6 +361,7 @@ class CertifySettings(ctypes.Structure):
         ("seed", c_uint64),
         ("name", c_char_p),
         ("data_name", c_char_p),
+        ("max_time", c_double),
     ]
 
 
