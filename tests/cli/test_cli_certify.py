@@ -64,6 +64,11 @@ def leaves_a_child(x, tau):
         time.sleep(0.01)
     os._exit(9)
 
+def stops_itself(x, tau):
+    if len(x) > 1:
+        os.kill(os.getpid(), 19)
+    return -x
+
 def sleeps_late(x, tau):
     if tau[0] > 0.5:
         time.sleep(600)
@@ -271,9 +276,10 @@ def test_max_time(place):
     assert done.stdout.count("not measured: max_time was over") == 7
     assert (place / "cut" / "certificate.html").exists()
     assert json.loads((place / "cut" / "certificate.json").read_text())["passed"] is False
-    start = time.monotonic()
-    done = certify("--score", "net.py:slow", "--data", "rows.npy", *SMALL, "--max-time", "1")
-    assert time.monotonic() - start < 2.5
-    assert done.returncode == 1 and "no answer before the end of --max-time" in done.stderr, done
+    for name, limit in (("slow", 1), ("stops_itself", 4)):
+        start = time.monotonic()
+        done = certify("--score", f"net.py:{name}", "--data", "rows.npy", *SMALL, "--max-time", limit)
+        assert time.monotonic() - start < limit + 1.5
+        assert done.returncode == 1 and "no answer before the end of --max-time" in done.stderr, done
     done = certify("--score", "net.py:exact", "--data", "rows.npy", *SMALL, "--max-time", "-1")
     assert done.returncode == 2 and "--max-time" in done.stderr
