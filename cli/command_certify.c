@@ -19,6 +19,7 @@
 
 static const double HELD_OUT = 0.1;
 enum { DRAWS = 2000 };
+static const double GRACE = 0.1; /* seconds that a script has beyond the library's limit */
 static const uint64_t FIRST_DRAW = UINT64_C(1)
                                    << 40; /* far from those of a training, whatever the seeds */
 
@@ -78,6 +79,7 @@ static const hb_option certify_options[] = {
     HB_OPTION_SETTING(hb_certify, "samples", "N", samples, .rules = 0),
     HB_OPTION(INTEGER, "label", "K", label, "the class, of a model with labels; -1: none",
               .min = -1, .max = 1e9, .fallback = "-1"),
+    HB_OPTION_SETTING(hb_certify, "max-time", "SECONDS", max_time, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "seed", "S", seed, .rules = 0),
     HB_OPTION_JSON(hb_certify_values, json),
     HB_OPTION(TEXT, NULL, "DIR", directory,
@@ -98,6 +100,7 @@ typedef struct certify_run {
     hb_problem *problem;
     hb_script *script;
     hb_certificate *certificate;
+    double limit; /* of hb_session_clock; 0: none */
     int dim;
     size_t n;
     const double *x; // (n, dim): rows that the score has not seen
@@ -242,8 +245,15 @@ static hb_status check_rows(certify_run *run)
 
 /* ---- the score ---- */
 
+/* What is left of --max-time for the library. */
+static void take_the_rest(certify_run *run)
+{
+    if (run->limit > 0) run->settings.max_time = fmax(run->limit - hb_session_clock(), 1e-3);
+}
+
 static hb_status certify_model(certify_run *run)
 {
+    take_the_rest(run);
     return hb_certify_model(hb_session_context(run->session), run->model, &run->settings,
                             run->v->label, run->n, run->x, &run->certificate);
 }
@@ -254,7 +264,8 @@ static hb_status certify_script(certify_run *run)
     int is_density;
     const double tau = s->tau ? s->tau[0] : !isnan(s->tau_max) ? s->tau_max : 0.1;
     HB_TRY(hb_script_open(run->session, run->v->python, run->v->score, run->dim, run->x, tau,
-                          &is_density, &run->script));
+                          run->limit > 0 ? run->limit + GRACE : 0, &is_density, &run->script));
+    take_the_rest(run);
     s->log_density = is_density ? hb_script_ask : NULL;
     const hb_status status =
         hb_certify(hb_session_context(run->session), s, run->dim, run->n, run->x,
@@ -354,7 +365,14 @@ static hb_status run_certify(hb_session *session, const void *values)
     certify_run run = {.session = session, .v = values};
     hb_certify_settings_default(sizeof run.settings, &run.settings);
     hb_options_settings(certify_options, values, &run.settings);
+    const double limit = run.settings.max_time;
+    hb_session_limit(session, limit);
+    run.limit = limit > 0 ? hb_session_clock() + limit : 0;
     hb_status status = prepare(&run);
+    hb_session_limit(session, 0);
+    if (status == HB_ERROR_INTERRUPTED && limit > 0 && hb_session_clock() > run.limit)
+        status = hb_session_fail(session, status,
+                                 "the rows were not read within the %g s of --max-time", limit);
     if (status == HB_OK) status = run.model ? certify_model(&run) : certify_script(&run);
     if (status == HB_OK) status = show(&run);
     hb_certificate_destroy(run.certificate);

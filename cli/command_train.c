@@ -150,12 +150,23 @@ static int watch(void *user, const hb_model *model, uint64_t step, double loss)
     return hb_session_progress(t->session, batch * (double)step, batch * (double)t->steps) != HB_OK;
 }
 
+/* hb_train writes the checkpoint after a step, not before the first one; --resume may have found an older one. */
 static hb_status interrupted(training *t)
 {
-    return hb_session_fail(t->session, HB_ERROR_INTERRUPTED,
-                           "interrupted after step %" PRIu64 " of %" PRIu64
-                           "; the same command with --resume goes on from %.200s",
-                           t->step, t->steps, t->checkpoint);
+    const hb_status status = HB_ERROR_INTERRUPTED;
+    if (t->step > 0)
+        return hb_session_fail(t->session, status,
+                               "interrupted after step %" PRIu64 " of %" PRIu64
+                               "; the same command with --resume goes on from %.200s",
+                               t->step, t->steps, t->checkpoint);
+    if (t->v->settings.resume && t->checkpoint && access(t->checkpoint, F_OK) == 0)
+        return hb_session_fail(t->session, status,
+                               "interrupted before the first new step; the same command goes on "
+                               "from %.200s",
+                               t->checkpoint);
+    return hb_session_fail(t->session, status,
+                           "interrupted before the first step; nothing is trained yet, and the "
+                           "same command begins anew");
 }
 
 static hb_status train(training *t)
@@ -178,7 +189,6 @@ static hb_status train(training *t)
     const hb_status status =
         hb_train(hb_session_context(t->session), s, t->data.dim, t->data.classes, t->data.n,
                  t->data.x, t->data.labels, &t->model);
-    if (status == HB_ERROR_INTERRUPTED) return interrupted(t);
     if (status == HB_OK) hb_model_info_get(t->model, sizeof t->info, &t->info);
     return status;
 }
@@ -326,6 +336,7 @@ static hb_status run_training(training *t)
     hb_session_inputs_end(t->session);
     hb_train_options_settings(v, !t->data.set, t->data.image_height > 0, &t->settings);
     if (status == HB_OK) status = train(t);
+    if (status == HB_ERROR_INTERRUPTED) return interrupted(t);
     if (status == HB_OK) status = hb_model_save(hb_session_context(t->session), t->model, v->path);
     if (status == HB_OK) /* all ranks have read it before it is removed */
         status = hb_context_settle(hb_session_context(t->session), read_log(t));

@@ -107,6 +107,7 @@ struct hb_script {
     int status;    /* of its end */
     int to, from;  /* -1: closed */
     int dim, kind; /* kind -1: not known yet */
+    double limit;  /* of hb_session_clock; 0: none */
     char message[MESSAGE];
 };
 
@@ -194,10 +195,10 @@ static int ended(hb_script *script)
 void hb_script_close(hb_script *script)
 {
     if (!script) return;
+    if (script->group > 0) kill(-script->group, SIGKILL); /* first: no traceback of a broken pipe */
+    if (script->process > 0) waitpid(script->process, NULL, 0);
     if (script->to >= 0) close(script->to);
     if (script->from >= 0) close(script->from);
-    if (script->group > 0) kill(-script->group, SIGKILL);
-    if (script->process > 0) waitpid(script->process, NULL, 0);
     hb_session_helper(0);
     free(script);
 }
@@ -210,6 +211,8 @@ static int wait_for(hb_script *script, int descriptor, short event)
     struct pollfd one = {.fd = descriptor, .events = event};
     for (;;) {
         if (hb_session_stops(script->session, NULL, 0, 0)) return fail(script, "stopped");
+        if (script->limit > 0 && hb_session_clock() > script->limit)
+            return fail(script, "%.200s: no answer before the end of --max-time", script->target);
         const int ready = poll(&one, 1, WAIT);
         if (ready > 0) return 0;
         if (ready == 0 && is_over(script)) return ended(script);
@@ -299,12 +302,18 @@ static hb_status check_file(hb_session *session, const char *target, size_t leng
 }
 
 hb_status hb_script_open(hb_session *session, const char *program, const char *target, int dim,
-                         const double *x, double tau, int *is_density, hb_script **out)
+                         const double *x, double tau, double limit, int *is_density,
+                         hb_script **out)
 {
     hb_script *script = *out = calloc(1, sizeof *script);
     if (!script) return HB_ERROR_MEMORY;
-    *script = (hb_script){
-        .session = session, .target = target, .to = -1, .from = -1, .dim = dim, .kind = -1};
+    *script = (hb_script){.session = session,
+                          .target = target,
+                          .to = -1,
+                          .from = -1,
+                          .dim = dim,
+                          .kind = -1,
+                          .limit = limit};
     const char *colon = strrchr(target, ':');
     if (!colon || colon == target || !colon[1])
         return hb_session_fail(session, HB_ERROR_ARGUMENT,

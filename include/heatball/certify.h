@@ -53,6 +53,10 @@ typedef struct hb_certify_settings {
     double level;                   /* of all verdicts together; default 0.95 */
     uint64_t seed;                  /* default 1 */
     const char *name, *data_name;   /* for the page; NULL (default): "the score", "the rows" */
+    /* Seconds; 0 (default): no limit. The lines that are measured by then make the certificate, the others are skipped
+     * lines, and it is not passed; HB_ERROR_NUMERICAL if there is none. A callback under way is waited for, and gets
+     * fewer points at a time: what it takes about a quarter of a second for. */
+    double max_time;
 } hb_certify_settings;
 
 HB_API void hb_certify_settings_default(size_t size, hb_certify_settings *settings);
@@ -90,7 +94,7 @@ HB_API hb_status hb_certify_model(hb_context *context, const hb_model *model,
                                   const double *x, hb_certificate **out);
 HB_API void hb_certificate_destroy(hb_certificate *certificate);
 
-/* 1: no line fails. */
+/* 1: no line fails, and max_time left none out. */
 HB_API int hb_certificate_passed(const hb_certificate *certificate);
 HB_API const char *hb_certificate_summary(const hb_certificate *certificate); /* one sentence */
 HB_API size_t hb_certificate_size(const hb_certificate *certificate);         /* lines */

@@ -53,7 +53,8 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
             divergence: Callable[..., Any] | None = None, tolerance: float = 0.0, level: float = 0.95,
             rows: int | None = None, pairs: int | None = None, share: float | None = None,
             samples: int | None = None, label: int | None = None, seed: int = 1, name: str | None = None,
-            threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None) -> Certificate:
+            threads: int = 0, progress: bool | Callable[[int, int], Any] | None = None,
+            max_time: float | None = None) -> Certificate:
     """Test a score against rows that it has not seen.
 
     Every line of the certificate is a number that is 0 for the score of the true law of the rows, with its error and
@@ -94,6 +95,9 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
     progress : bool or function
         True: lines on stderr with the evaluations of f so far, in all, and the seconds left. A function: called as
         progress(done, total) with these evaluations.
+    max_time : float
+        Seconds. The lines that are measured by then make the certificate, which has not passed; the others are
+        skipped. A call of f under way is waited for; f gets the points that it takes about a quarter of a second for.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
         raise ArgumentError(f"row {row + 1}, column {column + 1} of data is {x[row, column]}; it must be finite")
     settings = filled(CertifySettings, library.hb_certify_settings_default,
                       {"tau_min": tau_min, "tau_max": tau_max, "tolerance": tolerance, "level": level, "rows": rows,
-                       "pairs": pairs, "share": share, "samples": samples, "seed": seed})
+                       "pairs": pairs, "share": share, "samples": samples, "seed": seed, "max_time": max_time})
     keep = [x]
     if tau is not None:
         keep.append(array("tau", np.atleast_1d(tau), 1))

@@ -573,6 +573,7 @@ CertifySettings._fields_ = [
     ("seed", c_uint64),
     ("name", c_char_p),
     ("data_name", c_char_p),
+    ("max_time", c_double),
 ]
 
 CertificateLine._fields_ = [

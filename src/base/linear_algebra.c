@@ -9,6 +9,7 @@
  * unit of time in the place of 2I, C = int_0^s e^(-Av) Q e^(-A'v) dv, C' = Q - A C - C A'.
  * A number to reproduce: A = -1, s = 0.5 has E = 1.6487213, K = 0.6487213, C = e - 1 = 1.7182818. */
 #include "base/linear_algebra.h"
+#include "base/context.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,6 +37,19 @@ INLINE void multiply(size_t d, double factor, const double *restrict a, const do
 void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out)
 {
     multiply(d, factor, a, b, out);
+}
+
+INLINE hb_status product(hb_context *context, size_t d, double factor, const double *restrict a,
+                         const double *restrict b, double *restrict out)
+{
+    multiply(d, factor, a, b, out);
+    return context ? hb_progress(context, "matrices", 0, 1) : HB_OK;
+}
+
+hb_status hb_matrix_product(hb_context *context, size_t d, double factor, const double *a,
+                            const double *b, double *out)
+{
+    return product(context, d, factor, a, b, out);
 }
 
 INLINE void diagonal(size_t d, double value, double *out)
@@ -105,33 +119,36 @@ void hb_sort(size_t n, double *values)
 }
 
 /* sum = sum_k scale h^k/k! (-A)^(k-1), from k = 1 on: K for scale 1. term: (d, d), twice. */
-INLINE void integral_series(size_t d, const double *restrict A, double h, double *restrict sum,
-                            double *restrict term)
+INLINE hb_status integral_series(hb_context *context, size_t d, const double *restrict A, double h,
+                                 double *restrict sum, double *restrict term)
 {
     double *next = term + d * d;
     diagonal(d, h, term);
     for (size_t i = 0; i < d * d; i++) sum[i] = term[i];
     for (int k = 2; k <= TERMS; k++) {
-        multiply(d, -h / k, A, term, next);
+        HB_TRY(product(context, d, -h / k, A, term, next));
         for (size_t i = 0; i < d * d; i++) term[i] = next[i];
         hb_axpy(d * d, 1, term, sum);
     }
+    return HB_OK;
 }
 
 /* C = sum_k c_k with c_1 = h Q, c_k = -(h/k) (A c_{k-1} + its transpose); Q NULL: 2 I. */
-INLINE void covariance_series(size_t d, const double *restrict A, const double *Q, double h,
-                              double *restrict C, double *restrict term)
+INLINE hb_status covariance_series(hb_context *context, size_t d, const double *restrict A,
+                                   const double *Q, double h, double *restrict C,
+                                   double *restrict term)
 {
     double *next = term + d * d;
     diagonal(d, 2 * h, term);
     for (size_t k = 0; Q && k < d * d; k++) term[k] = h * Q[k];
     for (size_t i = 0; i < d * d; i++) C[i] = term[i];
     for (int k = 2; k <= TERMS; k++) {
-        multiply(d, -h / k, A, term, next);
+        HB_TRY(product(context, d, -h / k, A, term, next));
         for (size_t i = 0; i < d; i++)
             for (size_t j = 0; j < d; j++) term[i * d + j] = next[i * d + j] + next[j * d + i];
         hb_axpy(d * d, 1, term, C);
     }
+    return HB_OK;
 }
 
 INLINE double norm(size_t d, const double *A)
@@ -160,46 +177,49 @@ void hb_matrix_transpose(size_t d, const double *a, double *out)
 }
 
 /* E, K, C at h become those at 2h. */
-INLINE void double_lag(size_t d, double *E, double *K, double *C, double *work)
+INLINE hb_status double_lag(hb_context *context, size_t d, double *E, double *K, double *C,
+                            double *work)
 {
-    double *transposed = work + d * d, *product = work + 2 * d * d;
-    multiply(d, 1, E, K, work);
+    double *transposed = work + d * d, *moved = work + 2 * d * d;
+    HB_TRY(product(context, d, 1, E, K, work));
     hb_axpy(d * d, 1, work, K);
     transpose(d, E, transposed);
-    multiply(d, 1, E, C, work);
-    multiply(d, 1, work, transposed, product);
-    hb_axpy(d * d, 1, product, C);
-    multiply(d, 1, E, E, work);
+    HB_TRY(product(context, d, 1, E, C, work));
+    HB_TRY(product(context, d, 1, work, transposed, moved));
+    hb_axpy(d * d, 1, moved, C);
+    HB_TRY(product(context, d, 1, E, E, work));
     for (size_t i = 0; i < d * d; i++) E[i] = work[i];
+    return HB_OK;
 }
 
 void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
                          double *work)
 {
-    hb_noise_functions(d, A, NULL, s, E, K, C, work);
+    hb_noise_functions(NULL, d, A, NULL, s, E, K, C, work);
 }
 
-INLINE void noise_functions(size_t d, const double *A, const double *Q, double s, double *E,
-                            double *K, double *C, double *work)
+INLINE hb_status noise_functions(hb_context *context, size_t d, const double *A, const double *Q,
+                                 double s, double *E, double *K, double *C, double *work)
 {
     const double size = norm(d, A) * s;
     const int doublings = size > 0.25 && isfinite(size) ? ilogb(4 * size) + 1 : 0;
     const double h = ldexp(s, -doublings);
-    integral_series(d, A, h, K, work);
-    covariance_series(d, A, Q, h, C, work);
-    multiply(d, -1, A, K, E);
+    HB_TRY(integral_series(context, d, A, h, K, work));
+    HB_TRY(covariance_series(context, d, A, Q, h, C, work));
+    HB_TRY(product(context, d, -1, A, K, E));
     for (size_t i = 0; i < d; i++) E[i * d + i] += 1;
-    for (int k = 0; k < doublings; k++) double_lag(d, E, K, C, work);
+    for (int k = 0; k < doublings; k++) HB_TRY(double_lag(context, d, E, K, C, work));
+    return HB_OK;
 }
 
 /* Walks ask in two and three dimensions for every step. */
-void hb_noise_functions(size_t d, const double *A, const double *Q, double s, double *E, double *K,
-                        double *C, double *work)
+hb_status hb_noise_functions(hb_context *context, size_t d, const double *A, const double *Q,
+                             double s, double *E, double *K, double *C, double *work)
 {
     double own[HB_LINEAR_WORK(3)]; /* which may stay in registers */
     switch (d) {
-    case 2: noise_functions(2, A, Q, s, E, K, C, own); break;
-    case 3: noise_functions(3, A, Q, s, E, K, C, own); break;
-    default: noise_functions(d, A, Q, s, E, K, C, work);
+    case 2: return noise_functions(NULL, 2, A, Q, s, E, K, C, own);
+    case 3: return noise_functions(NULL, 3, A, Q, s, E, K, C, own);
+    default: return noise_functions(context, d, A, Q, s, E, K, C, work);
     }
 }

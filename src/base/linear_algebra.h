@@ -3,6 +3,7 @@
 #ifndef HB_BASE_MATRIX_FUNCTIONS_H
 #define HB_BASE_MATRIX_FUNCTIONS_H
 
+#include <heatball/base.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -45,6 +46,9 @@ int hb_by_value(const void *a, const void *b); /* its order, for bsearch */
 
 /* out = factor a b, all (d, d); out is neither a nor b. */
 void hb_matrix_multiply(size_t d, double factor, const double *a, const double *b, double *out);
+/* The same, and then HB_ERROR_INTERRUPTED after a stop; context NULL: never. */
+hb_status hb_matrix_product(hb_context *context, size_t d, double factor, const double *a,
+                            const double *b, double *out);
 
 void hb_matrix_transpose(size_t d, const double *a, double *out);
 void hb_matrix_diagonal(size_t d, double value, double *out); /* value times the identity */
@@ -101,8 +105,9 @@ int hb_cholesky_semidefinite(size_t d, double *C);
  * s < 0 left out: pass -A for the functions of the forward flow. */
 void hb_linear_functions(size_t d, const double *A, double s, double *E, double *K, double *C,
                          double *work);
-/* The same with C = int_0^s e^(-Av) Q e^(-A'v) dv, Q (d, d) symmetric and of any rank; NULL: 2I. */
-void hb_noise_functions(size_t d, const double *A, const double *Q, double s, double *E, double *K,
-                        double *C, double *work);
+/* The same with C = int_0^s e^(-Av) Q e^(-A'v) dv, Q (d, d) symmetric and of any rank; NULL: 2I. A context hears a stop
+ * between products of more than 3 rows; NULL: none. */
+hb_status hb_noise_functions(hb_context *context, size_t d, const double *A, const double *Q,
+                             double s, double *E, double *K, double *C, double *work);
 
 #endif

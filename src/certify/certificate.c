@@ -127,9 +127,14 @@ static void summarise(hb_certificate *c)
         measured += c->lines[i].verdict != HB_VERDICT_SKIPPED;
         fails += c->lines[i].verdict == HB_VERDICT_FAILS;
     }
-    c->passed = fails == 0;
+    c->passed = fails == 0 && !c->cut;
     list_failures(c, sizeof list, list);
-    if (fails == 0)
+    if (fails == 0 && c->cut)
+        snprintf(c->summary, sizeof c->summary,
+                 "not finished: none of %zu lines fails at the level of %g %%, the others were not "
+                 "measured within max_time",
+                 measured, 100 * c->level);
+    else if (fails == 0)
         snprintf(c->summary, sizeof c->summary,
                  "passed: none of %zu lines fails at the level of %g %%", measured, 100 * c->level);
     else

@@ -41,6 +41,8 @@ struct hb_certificate {
     char *name, *data_name;
     double done, total; /* evaluations: so far, and in all, estimated */
     int flows;          /* done is told by the flow */
+    size_t batch;       /* points of the next call */
+    int cut;            /* max_time was over before the last line */
     int dim, process, passed;
     double level, tolerance;
     uint64_t seed;

@@ -5,13 +5,13 @@
  * score), the same bits on any number of threads if the score's are. */
 #include "base/context.h"
 #include "base/linear_algebra.h"
-#include "certify/certify_run.h"
+#include "certify/certify_nodes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_ROWS = 100, MOST_DIM = 4096, FLOW_STAGES = 72 };
+enum { LEAST_ROWS = 100, MOST_DIM = 4096, FLOW_STAGES = 72, FIRST_CALL = 256 };
 static const double LONG = 5; /* seconds that are announced */
 static const double USUAL_TAU[] = {0.02, 0.1, 0.3, 1};
 enum { N_USUAL = sizeof USUAL_TAU / sizeof *USUAL_TAU };
@@ -207,19 +207,27 @@ static hb_status fill_rows(const hb_certify_run *run, hb_certify_rows *rows)
     return HB_OK;
 }
 
+static const struct {
+    hb_status (*measure)(const hb_certify_run *, const hb_certify_rows *);
+    const char *names[2];
+} lines[] = {{hb_certify_residual, {"residual", "residual size"}},
+             {hb_certify_log_residual, {"residual of ln u"}},
+             {hb_certify_stein, {"stein scale", "stein width"}},
+             {hb_certify_mean, {"stein mean"}},
+             {hb_certify_local, {"stein local"}},
+             {hb_certify_curl, {"curl"}},
+             {hb_certify_memory, {"memorisation"}},
+             {hb_certify_truth, {"truth"}}};
+enum { N_LINES = sizeof lines / sizeof *lines };
+
 static hb_status lines_of_tau(const hb_certify_run *run, hb_certify_rows *rows)
 {
-    hb_status (*const lines[])(const hb_certify_run *, const hb_certify_rows *) = {
-        hb_certify_residual, hb_certify_log_residual, hb_certify_stein,  hb_certify_mean,
-        hb_certify_local,    hb_certify_curl,         hb_certify_memory, hb_certify_truth};
-    enum { N_LINES = sizeof lines / sizeof *lines };
     HB_TRY(fill_rows(run, rows));
     for (size_t k = 0; k < N_LINES; k++) {
-        HB_TRY(lines[k](run, rows));
+        HB_TRY(lines[k].measure(run, rows));
         HB_TRY(hb_certify_progress(run));
     }
-    hb_certify_place(run, rows);
-    return HB_OK;
+    return hb_certify_place(run, rows);
 }
 
 static hb_status at_tau(const hb_certify_run *run, size_t index)
@@ -241,6 +249,7 @@ static hb_status at_tau(const hb_certify_run *run, size_t index)
     }
     if (status == HB_OK) status = create_map(run, level.tau, &rows.map);
     if (status == HB_OK) status = lines_of_tau(run, &rows);
+    if (status != HB_OK && rows.map) hb_release(run->context, run->out->maps[--run->out->n_maps].x);
     hb_workspace_destroy(&work);
     hb_certify_level_destroy(&level);
     return status;
@@ -248,18 +257,63 @@ static hb_status at_tau(const hb_certify_run *run, size_t index)
 
 /* ---- all ---- */
 
-static void say_what_is_missing(const hb_certify_run *run)
+static int knows_truth(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
     const int solved =
         s->process == HB_PROCESS_DRIFT && hb_problem_initial_kind(s->drift) != HB_INITIAL_KIND_NONE;
     const int linear = s->process != HB_PROCESS_DRIFT || hb_problem_is_linear(s->drift);
+    return solved || (s->truth && linear);
+}
+
+/* Whether a whole run has a line of this name at tau. */
+static int belongs(const hb_certify_run *run, const char *name, double tau)
+{
+    if (strcmp(name, "residual of ln u") == 0 && !run->log_density) return 0;
+    if (strncmp(name, "residual ", 9) == 0) return hb_certify_radius(run, tau) > 0;
+    if (strcmp(name, "curl") == 0) return run->dim > 1;
+    if (strcmp(name, "memorisation") == 0) return run->settings.training != NULL;
+    return strcmp(name, "truth") != 0 || knows_truth(run);
+}
+
+static void skip_unless_there(const hb_certify_run *run, const char *name, double tau)
+{
+    const hb_certificate *c = run->out;
+    for (size_t i = 0; i < c->n_lines; i++)
+        if (strcmp(c->lines[i].name, name) == 0 && (c->lines[i].tau == tau || isnan(tau))) return;
+    hb_certificate_skip(run->out, name, tau, "not measured: max_time was over");
+}
+
+/* What was not measured when the time was over. */
+static hb_status skip_the_rest(const hb_certify_run *run)
+{
+    const hb_certify_settings *s = &run->settings;
+    size_t measured = 0;
+    for (size_t i = 0; i < run->out->n_lines; i++)
+        measured += run->out->lines[i].verdict != HB_VERDICT_SKIPPED;
+    HB_CHECK(run->context, measured > 0, HB_ERROR_NUMERICAL,
+             "no line was measured within max_time; give more time, or fewer rows or pairs");
+    for (size_t t = 0; t < s->n_tau; t++)
+        for (size_t k = 0; k < 2 * N_LINES; k++) {
+            const char *name = lines[k / 2].names[k % 2];
+            if (name && belongs(run, name, s->tau[t])) skip_unless_there(run, name, s->tau[t]);
+        }
+    if (s->samples > 0) skip_unless_there(run, "samples", NAN);
+    if (s->samples > 0) skip_unless_there(run, "likelihood", NAN);
+    run->out->cut = 1;
+    return HB_OK;
+}
+
+static void say_what_is_missing(const hb_certify_run *run)
+{
+    const hb_certify_settings *s = &run->settings;
+    if (s->samples == 0) hb_certificate_skip(run->out, "samples", NAN, "not asked for");
     if (!s->training)
         hb_certificate_skip(run->out, "memorisation", NAN,
                             "needs the rows that the score was trained on");
     if (run->dim == 1)
         hb_certificate_skip(run->out, "curl", NAN, "a function on a line cannot turn");
-    if (!solved && !(s->truth && linear))
+    if (!knows_truth(run))
         hb_certificate_skip(run->out, "truth", NAN,
                             "needs the law of the rows: a named set or a mixture, or for a drift "
                             "that is not linear an initial density");
@@ -274,13 +328,25 @@ static hb_status allocate_truth(hb_certify_run *run)
     return HB_OK;
 }
 
+static hb_status measure(const hb_certify_run *run)
+{
+    for (size_t k = 0; k < run->settings.n_tau; k++) HB_TRY(at_tau(run, k));
+    return hb_certify_flow(run);
+}
+
 static hb_status all_lines(hb_certify_run *run)
 {
+    const int small = run->own || run->settings.max_time > 0;
     run->out->n = run->n;
     run->out->total = evaluations(run);
+    run->out->batch = small ? FIRST_CALL : HB_CERTIFY_CALL;
     HB_TRY(allocate_truth(run));
-    for (size_t k = 0; k < run->settings.n_tau; k++) HB_TRY(at_tau(run, k));
-    HB_TRY(hb_certify_flow(run));
+    run->deadline = hb_seconds() + run->settings.max_time;
+    if (run->settings.max_time > 0) run->context->deadline = &run->deadline;
+    hb_status status = measure(run);
+    if (status == HB_ERROR_INTERRUPTED && hb_is_late(run->context)) status = skip_the_rest(run);
+    run->context->deadline = NULL;
+    HB_TRY(status);
     say_what_is_missing(run);
     hb_certificate_conclude(run->out);
     return hb_progress(run->context, "certificate", run->out->total, run->out->total);

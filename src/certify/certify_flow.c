@@ -81,17 +81,20 @@ static hb_context *start_stage(flow_run *r, int stage)
 /* ---- rows ---- */
 
 /* Mean and covariance of x (n, dim). */
-static void moments(const flow_run *r, size_t n, const double *x)
+static hb_status moments(const flow_run *r, size_t n, const double *x)
 {
     const size_t d = r->run->dim;
     memset(r->mean, 0, d * sizeof *r->mean);
     memset(r->covariance, 0, d * d * sizeof *r->covariance);
     for (size_t i = 0; i < n; i++) hb_axpy(d, 1 / (double)n, x + i * d, r->mean);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        HB_TRY(hb_certify_listen(r->run->context));
         for (size_t j = 0; j < d; j++)
             for (size_t k = 0; k < d; k++)
                 r->covariance[j * d + k] +=
                     (x[i * d + j] - r->mean[j]) * (x[i * d + k] - r->mean[k]) / (double)(n - 1);
+    }
+    return HB_OK;
 }
 
 static hb_status carry(const flow_run *r, size_t index, double tau, int use, const double *rows,
@@ -139,10 +142,11 @@ static double kernel(double square, double median)
     return sum;
 }
 
-static void fill_kernel(const flow_run *r, double median)
+static hb_status fill_kernel(const flow_run *r, double median)
 {
     const size_t m = r->m, d = r->run->dim;
-    for (size_t i = 0; i < 2 * m; i++)
+    for (size_t i = 0; i < 2 * m; i++) {
+        HB_TRY(hb_certify_listen(r->run->context));
         for (size_t j = 0; j <= i; j++) {
             const double *x = i < m ? r->real + i * d : r->made + (i - m) * d;
             const double *y = j < m ? r->real + j * d : r->made + (j - m) * d;
@@ -150,6 +154,8 @@ static void fill_kernel(const flow_run *r, double median)
             for (size_t k = 0; k < d; k++) square += (x[k] - y[k]) * (x[k] - y[k]);
             r->K[i * 2 * m + j] = kernel(square, median);
         }
+    }
+    return HB_OK;
 }
 
 static hb_status samples_line(const flow_run *r)
@@ -159,7 +165,7 @@ static hb_status samples_line(const flow_run *r)
                  median = hb_certify_median(run->context, r->m, run->dim, r->real);
     hb_signs found;
     HB_CHECK(run->context, median > 0, HB_ERROR_NUMERICAL, "half of the rows are the same");
-    fill_kernel(r, median);
+    HB_TRY(fill_kernel(r, median));
     HB_TRY(hb_signs_test(run->context, 1, run->settings.seed,
                          hb_certify_stream(r->levels, HB_USE_SIGNS), 2 * r->m, r->K,
                          run->settings.tolerance * run->settings.tolerance * m * m, &found));
@@ -190,10 +196,8 @@ static hb_status likelihood_line(flow_run *r)
     hb_generate_settings settings = r->settings;
     settings.ends = NULL;
     settings.n_ends = 0;
-    if (settings.process == HB_PROCESS_DRIFT)
-        moments(r, m, r->ends);
-    else
-        moments(r, 2 * m, run->x);
+    const int drift = settings.process == HB_PROCESS_DRIFT;
+    HB_TRY(moments(r, drift ? m : 2 * m, drift ? r->ends : run->x));
     settings.mean = r->mean;
     settings.covariance = r->covariance;
     const int own = run->divergence != NULL;
@@ -271,10 +275,7 @@ hb_status hb_certify_flow(const hb_certify_run *run)
                   .before = run->out->done,
                   .inner = hb_context_child(run->context, 0)};
     r.m = run->settings.samples < half ? (size_t)run->settings.samples : half;
-    if (run->settings.samples == 0) {
-        hb_certificate_skip(run->out, "samples", NAN, "not asked for");
-        return HB_OK;
-    }
+    if (run->settings.samples == 0) return HB_OK;
     if (r.m < LEAST) r.m = LEAST;
     HB_TRY(HB_WORKSPACE(run->context, &r.work, HB_ARRAY(r.ends, r.m * d), HB_ARRAY(r.real, r.m * d),
                         HB_ARRAY(r.made, r.m * d), HB_ARRAY(r.mean, d),

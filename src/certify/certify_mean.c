@@ -77,12 +77,16 @@ static hb_status by_signs(const hb_certify_run *run, const hb_certify_rows *rows
     }
     HB_TRY(hb_allocate(run->context, n * n, sizeof(double), &memory));
     double *K = memory; // (n, n)
-    for (size_t i = 0; i < n; i++)
+    hb_signs found = {.p_value = 1};
+    hb_status status = HB_OK;
+    for (size_t i = 0; i < n && status == HB_OK; i++) {
         for (size_t j = 0; j <= i; j++) K[i * n + j] = hb_dot(d, u + i * d, u + j * d);
-    hb_signs found;
-    const hb_status status = hb_signs_test(run->context, 0, run->settings.seed,
-                                           hb_certify_stream(rows->level->index, HB_USE_MEAN_SIGNS),
-                                           n, K, shift, &found);
+        status = hb_certify_listen(run->context);
+    }
+    if (status == HB_OK)
+        status = hb_signs_test(run->context, 0, run->settings.seed,
+                               hb_certify_stream(rows->level->index, HB_USE_MEAN_SIGNS), n, K,
+                               shift, &found);
     *p_value = found.p_value;
     hb_release(run->context, memory);
     return status;

@@ -61,6 +61,7 @@ static hb_status measure_row(void *user, size_t i, int thread)
     const size_t d = r->run->dim, m = (size_t)r->run->settings.n_training, at = (size_t)thread;
     const double *L = r->rows->level->L;
     double *memory = r->memory + at * d;
+    if (thread == 0) HB_TRY(hb_certify_listen(r->run->context));
     r->along[i] = r->size[i] = r->all[i] = 0;
     for (size_t k = 0; k < NOISES; k++) {
         const double *s = r->rows->score[k] + i * d, *t = r->rows->target[k] + i * d;
@@ -79,13 +80,15 @@ static hb_status measure_row(void *user, size_t i, int thread)
     return HB_OK;
 }
 
-static void place_centres(const memory_run *r)
+static hb_status place_centres(const memory_run *r)
 {
     const size_t d = r->run->dim, m = (size_t)r->run->settings.n_training;
     for (size_t j = 0; j < m; j++) {
         hb_certify_centre(r->rows->level, d, r->run->settings.training + j * d, r->y);
         hb_certify_whiten(r->rows->level, d, r->y, r->centres + j * d);
+        HB_TRY(hb_certify_listen(r->run->context));
     }
+    return HB_OK;
 }
 
 static void write_line(const memory_run *r)
@@ -122,8 +125,8 @@ static hb_status by_score(const hb_certify_run *run, const hb_certify_rows *rows
     HB_TRY(HB_WORKSPACE(run->context, &r.work, HB_ARRAY(r.centres, m * d), HB_ARRAY(r.along, n),
                         HB_ARRAY(r.size, n), HB_ARRAY(r.all, n), HB_ARRAY(r.y, threads * d),
                         HB_ARRAY(r.memory, threads * d), HB_ARRAY(r.weights, threads * m)));
-    place_centres(&r);
-    const hb_status status = hb_parallel_for(run->context, NULL, n, measure_row, &r);
+    hb_status status = place_centres(&r);
+    if (status == HB_OK) status = hb_parallel_for(run->context, NULL, n, measure_row, &r);
     if (status == HB_OK) write_line(&r);
     hb_workspace_destroy(&r.work);
     return status;

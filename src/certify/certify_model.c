@@ -118,6 +118,7 @@ static hb_status run_model(hb_context *context, const hb_model *model, model_sou
     s->truth = law;
     hb_certify_run run = {.context = context,
                           .score = score_of_z,
+                          .own = 1,
                           .user = source,
                           .shift = model->shift,
                           .scale = model->scale,

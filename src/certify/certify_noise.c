@@ -104,7 +104,7 @@ static hb_status carry_gaussian(const hb_certify_run *run, const hb_certify_leve
     void *memory;
     HB_TRY(hb_allocate(run->context, n * d, sizeof(double), &memory));
     double *e = memory; // (n, dim)
-    const hb_status status =
+    hb_status status =
         hb_random_normal(run->context, run->settings.seed, hb_certify_stream(level->index, use),
                          (uint64_t)(noise / 2) * n * d, n * d, e);
     for (size_t i = 0; noise % 2 && i < n * d; i++) e[i] = -e[i];
@@ -112,6 +112,7 @@ static hb_status carry_gaussian(const hb_certify_run *run, const hb_certify_leve
         hb_certify_centre(level, d, rows + i * d, x + i * d);
         for (size_t j = 0; j < d; j++) x[i * d + j] += hb_dot(j + 1, level->L + j * d, e + i * d);
         if (target) target_of(level, d, e + i * d, target + i * d);
+        status = hb_certify_listen(run->context);
     }
     hb_release(run->context, memory);
     return status;

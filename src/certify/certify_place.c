@@ -2,6 +2,7 @@
  *
  * At a Gaussian level the rows themselves are an estimate of the density at tau, (1/n) sum_j p(x | x_j), without any
  * smoothing beyond the process's own; a row's own term is left out. */
+#include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
 
@@ -29,21 +30,23 @@ void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, c
     snprintf(out, size, "at the distance %.3g of the mean of the rows", sqrt(away));
 }
 
-void hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows)
+hb_status hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows)
 {
     const size_t n = rows->n, d = run->dim;
     hb_certify_map *map = rows->map;
     for (size_t i = 0; i < n; i++) map->distance[i] = map->density[i] = NAN;
-    if (!rows->level->gaussian) return;
+    if (!rows->level->gaussian) return HB_OK;
     /* the whitened rows and noised rows take the place of scores that are read no more */
     double *y = rows->target[0], *centre = rows->target[1], *mean = rows->divergence[0];
-    if (d > n) return; /* mean has n places */
+    if (d > n) return HB_OK; /* mean has n places */
     for (size_t i = 0; i < n; i++) {
         hb_certify_centre(rows->level, d, run->x + i * d, mean);
         hb_certify_whiten(rows->level, d, mean, centre + i * d);
         hb_certify_whiten(rows->level, d, rows->x[0] + i * d, y + i * d);
+        HB_TRY(hb_certify_listen(run->context));
     }
     for (size_t i = 0; i < n; i++) {
+        HB_TRY(hb_certify_listen(run->context));
         double least = INFINITY, sum = 0;
         for (size_t j = 0; j < n; j++) {
             double square = 0;
@@ -62,4 +65,5 @@ void hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows)
         map->distance[i] = sqrt(least);
         map->density[i] = log(sum) - least / 2;
     }
+    return HB_OK;
 }

@@ -34,6 +34,8 @@ typedef struct hb_certify_run {
     void *user;
     const double *shift, *scale; // (dim): the data are shift + scale x; NULL: they are x
     double log_scale;            /* sum of ln scale */
+    int own;                     /* the score is ours: its values do not depend on the batch */
+    double deadline;             /* of max_time, by hb_seconds */
     hb_certificate *out;
 } hb_certify_run;
 
@@ -55,6 +57,8 @@ hb_status hb_certify_score_at(const hb_certify_run *run, size_t n, const double 
                               double *score);
 /* Reports the evaluations that are done. */
 hb_status hb_certify_progress(const hb_certify_run *run);
+/* Between rows of work without evaluations: HB_ERROR_INTERRUPTED after a signal and at the deadline. */
+hb_status hb_certify_listen(hb_context *context);
 /* div s (n) at one tau: the caller's, or by differences with a step that is small against `width`, the deviation of the
  * noise; in more than HB_CERTIFY_AXES dimensions along random signs, whose mean it is. */
 enum { HB_CERTIFY_AXES = 16, HB_CERTIFY_PROBES = 4 };
@@ -123,7 +127,7 @@ hb_status hb_certify_memory(const hb_certify_run *run, const hb_certify_rows *ro
 hb_status hb_certify_truth(const hb_certify_run *run, const hb_certify_rows *rows);
 hb_status hb_certify_flow(const hb_certify_run *run); /* samples and likelihood */
 /* Distance and density of the map. */
-void hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows);
+hb_status hb_certify_place(const hb_certify_run *run, const hb_certify_rows *rows);
 
 /* "near (0.3, -1.2)" of a point, up to three coordinates; above, its distance to the mean of the rows. */
 void hb_certify_where(const hb_certify_run *run, const double *x, size_t size, char *out);

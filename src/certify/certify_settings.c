@@ -31,6 +31,8 @@ static const hb_setting rows[] = {
     NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers; the same seed gives the same bytes"),
     POINTER(name, "name of the score on the page"),
     POINTER(data_name, "name of the rows on the page"),
+    NUMBER(max_time, ASIDE, 0, 0, 1e12,
+           "seconds after which the lines that are measured make the certificate; 0: no limit"),
     {0}};
 
 SETTING_FUNCTIONS(certify, rows)

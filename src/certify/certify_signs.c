@@ -16,7 +16,7 @@
 #include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "certify/certify_statistics.h"
+#include "certify/certify_run.h"
 
 #include <heatball/random.h>
 #include <math.h>
@@ -71,6 +71,7 @@ static hb_status flip(void *user, size_t block, int thread)
     hb_context own = hb_context_child(run->context, 1);
     double *e = run->signs + (size_t)thread * run->n * LANES; // (n, LANES)
     HB_TRY(hb_context_adopt(run->context, &own, draw_signs(run, &own, block, e)));
+    if (thread == 0) HB_TRY(hb_certify_listen(run->context));
     double total[LANES] = {0};
     for (size_t i = 1; i < run->n; i++) {
         const double *row = run->K + i * run->n;

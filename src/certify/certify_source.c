@@ -17,8 +17,9 @@
 #include <string.h>
 
 const double hb_certify_step = 2e-3;
-static const double LOG_STEP = 1e-3; /* of a log-density, in units of the noise */
-static const double ALMOST = 0.99;   /* of the progress: the number of evaluations is an estimate */
+static const double CALL_TIME = 0.25, GROWTH = 4; /* seconds of a call; of the next batch */
+static const double LOG_STEP = 1e-3;              /* of a log-density, in units of the noise */
+static const double ALMOST = 0.99; /* of the progress: the number of evaluations is an estimate */
 
 uint64_t hb_certify_stream(size_t level, int use)
 {
@@ -65,18 +66,34 @@ hb_status hb_certify_progress(const hb_certify_run *run)
     return hb_progress(run->context, "certificate", fmin(run->out->done, ALMOST * total), total);
 }
 
+hb_status hb_certify_listen(hb_context *context)
+{
+    return hb_progress(context, "certificate lines", 0, 1);
+}
+
+/* The next call of our own score, and of any under a time limit, takes about CALL_TIME: a stop is heard between calls. */
+static void choose_batch(const hb_certify_run *run, size_t count, double seconds)
+{
+    const double fits = CALL_TIME / fmax(seconds, 1e-9) * (double)count,
+                 most = GROWTH * (double)count;
+    if (!run->own && !(run->settings.max_time > 0)) return;
+    run->out->batch = (size_t)fmin(fmax(fmin(fits, most), 1), HB_CERTIFY_CALL);
+}
+
 /* out (n, width) of a callback at x (n, dim), tau (n). */
 static hb_status ask(const hb_certify_run *run, const char *what, hb_certify_callback callback,
                      size_t width, size_t n, const double *x, const double *tau, double *out)
 {
     const size_t d = run->dim;
-    for (size_t first = 0; first < n; first += HB_CERTIFY_CALL) {
-        const size_t count = n - first < HB_CERTIFY_CALL ? n - first : HB_CERTIFY_CALL;
+    for (size_t first = 0, count; first < n; first += count) {
+        const double start = hb_seconds();
         double *values = out + first * width;
+        count = n - first < run->out->batch ? n - first : run->out->batch;
         run->context->message[0] = '\0';
         run->context->muted++;
         const int failed = callback(run->user, count, x + first * d, tau + first, values);
         run->context->muted--;
+        if (failed && hb_is_late(run->context)) return hb_fail_late(run->context);
         if (failed && run->context->message[0]) return HB_ERROR_CALLBACK;
         HB_CHECK(run->context, !failed, HB_ERROR_CALLBACK, "%s reported an error", what);
         for (size_t i = 0; i < count * width; i++)
@@ -84,6 +101,7 @@ static hb_status ask(const hb_certify_run *run, const char *what, hb_certify_cal
                 return not_finite(run, what, values[i], x + (first + i / width) * d,
                                   tau[first + i / width]);
         if (!run->out->flows) run->out->done += (double)count;
+        if (count == run->out->batch) choose_batch(run, count, hb_seconds() - start);
         HB_TRY(hb_certify_progress(run));
     }
     return HB_OK;

@@ -165,8 +165,12 @@ static void write_solved(const hb_certify_run *run, const hb_certify_rows *rows,
 static hb_status solved_truth(const hb_certify_run *run, const hb_certify_rows *rows, size_t n)
 {
     hb_solve_settings settings;
+    hb_sampling_settings sampling; /* its limit is the grid's too */
     hb_solution *solution = NULL;
     hb_solve_settings_default(sizeof settings, &settings);
+    hb_sampling_settings_default(sizeof sampling, &sampling);
+    settings.sampling = &sampling;
+    if (run->settings.max_time > 0) sampling.max_time = fmax(run->deadline - hb_seconds(), 1e-3);
     HB_TRY(
         hb_problem_t_of_tau(run->context, run->settings.drift, rows->level->tau, &settings.time));
     hb_status status =

@@ -75,7 +75,7 @@ static hb_status rest_within(const hb_particle_task *task, const double *x0, con
             const double f = F[i * d + j] - b[j] - A[j * d + k] * (x[i * d + k] - x0[k]);
             if (isfinite(f)) *out = fmax(*out, fabs(f));
         }
-    return HB_OK;
+    return hb_progress(task->context, "kernel", 0, 1);
 }
 
 hb_status hb_pilot_rest(const hb_particle_task *task, hb_context *alone, const double *x0,
@@ -226,8 +226,10 @@ static hb_status add_linear(const hb_particle_task *task, hb_particle_rules *out
     void *work;
     HB_TRY(hb_allocate(task->context, hb_kernel_work(task->dim), sizeof(double), &work));
     for (int k = 0; k < MOST_HALVINGS; k++, lag /= 2)
-        if (hb_lag_rounding(task->dim, task->linear.A, lag, work) < MOST_ROUNDING) break;
+        if (hb_lag_rounding(task->context, task->dim, task->linear.A, lag, work) < MOST_ROUNDING)
+            break;
     hb_release(task->context, work);
+    HB_TRY(hb_progress(task->context, "kernel", 0, 1));
     HB_TRY(hb_rule_lag(task->context, lag, NO_NODES, HB_RULE_ROOT, next_rule(out)));
     return add_start(task, out);
 }

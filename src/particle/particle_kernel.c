@@ -102,13 +102,14 @@ static double condition(size_t d, const double *W, const double *C, double *work
     return most;
 }
 
-/* The frame of one node at lag s; 0 when it leaves the range of double. */
-static int linear_node(const hb_particle_anchor *anchor, double s, double *work,
-                       hb_particle_node *node)
+/* The frame of one node at lag s; 0 when it leaves the range of double, or after a stop. */
+static int linear_node(hb_context *context, const hb_particle_anchor *anchor, double s,
+                       double *work, hb_particle_node *node)
 {
     const size_t d = anchor->dim;
     double *E = work, *K = E + d * d, log_det, trace = 0;
-    hb_linear_functions(d, anchor->A, s, E, K, node->whiten, K + d * d);
+    if (hb_noise_functions(context, d, anchor->A, NULL, s, E, K, node->whiten, K + d * d) != HB_OK)
+        return 0;
     for (size_t i = 0; i < d; i++) {
         double shift = 0;
         for (size_t j = 0; j < d; j++) shift += K[i * d + j] * anchor->b[j];
@@ -120,22 +121,20 @@ static int linear_node(const hb_particle_anchor *anchor, double s, double *work,
     memcpy(K, node->whiten, d * d * sizeof *K);
     if (!invert_factor(d, node->whiten, &log_det)) return 0;
     node->rounding = 8 * DBL_EPSILON * condition(d, node->whiten, K, K + d * d);
+    memset(node->lower, 0, d * d * sizeof *node->lower);
     for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) {
-            double sum = 0;
-            for (size_t k = 0; k <= i; k++) sum += node->whiten[i * d + k] * E[k * d + j];
-            node->lower[i * d + j] = sum;
-            if (!isfinite(sum)) return 0;
-        }
+        for (size_t k = 0; k <= i; k++)
+            hb_axpy(d, node->whiten[i * d + k], E + k * d, node->lower + i * d);
+    if (!hb_all_finite(d * d, node->lower)) return 0;
     node->log_norm = -0.5 * (double)d * log(2 * M_PI) - trace * s - log_det;
     node->reach2 = INFINITY;
     return 1;
 }
 
-double hb_lag_rounding(size_t dim, const double *A, double lag, double *work)
+double hb_lag_rounding(hb_context *context, size_t dim, const double *A, double lag, double *work)
 {
     double *C = work, *K = C + dim * dim, *E = K + dim * dim, log_det;
-    hb_linear_functions(dim, A, lag, E, K, C, E + dim * dim);
+    if (hb_noise_functions(context, dim, A, NULL, lag, E, K, C, E + dim * dim) != HB_OK) return 0;
     memcpy(K, C, dim * dim * sizeof *K);
     if (!hb_all_finite(dim * dim, C) || !invert_factor(dim, C, &log_det)) return INFINITY;
     return 8 * DBL_EPSILON * condition(dim, C, K, E);
@@ -181,7 +180,8 @@ static int ball_transfer(const hb_particle_anchor *anchor, double a, double weig
     return LAPACKE_dgesv(LAPACK_ROW_MAJOR, (int)d, (int)d, work, (int)d, pivot, out, (int)d) == 0;
 }
 
-static int make_nodes(const hb_particle_rule *rule, double *work, hb_particle_kernel *out)
+static int make_nodes(hb_context *context, const hb_particle_rule *rule, double *work,
+                      hb_particle_kernel *out)
 {
     const size_t d = out->anchor.dim;
     double a = 0;
@@ -194,7 +194,7 @@ static int make_nodes(const hb_particle_rule *rule, double *work, hb_particle_ke
         node->weight[1] = rule->coarse[j];
         node->is_main = j < rule->n_main;
         const int fits = rule->lift ? ball_node(&out->anchor, a, rule->s[j], span, rule->lift, node)
-                                    : linear_node(&out->anchor, rule->s[j], work, node);
+                                    : linear_node(context, &out->anchor, rule->s[j], work, node);
         if (!fits) return 0;
         for (int which = 0; which < 2 && rule->lift; which++)
             node->weight[which] *= node->growth * node->growth; // dth
@@ -218,9 +218,11 @@ hb_status hb_kernel_create(hb_context *context, const hb_problem *problem, doubl
     HB_TRY(allocate_kernel(context, dim, out->n, out));
     out->anchor.dim = dim;
     out->anchor.x0 = x0;
-    const hb_status status = hb_problem_drift(context, problem, 1, x0, tau, out->anchor.b, NULL,
-                                              out->anchor.grad_div, out->anchor.A);
-    *fits = status == HB_OK && make_nodes(rule, work, out);
+    hb_status status = hb_problem_drift(context, problem, 1, x0, tau, out->anchor.b, NULL,
+                                        out->anchor.grad_div, out->anchor.A);
+    *fits = status == HB_OK && make_nodes(context, rule, work, out);
+    if (status == HB_OK) status = hb_progress(context, "kernel", 0, 1);
+    *fits &= status == HB_OK;
     out->snapshots = snapshots;
     if (!*fits) hb_kernel_destroy(context, out);
     return status;

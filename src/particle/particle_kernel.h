@@ -55,8 +55,9 @@ void hb_kernel_destroy(hb_context *context, hb_particle_kernel *kernel);
  * contribution, and log_scale, the logarithm of that contribution. */
 void hb_kernel_tune(hb_particle_kernel *kernel, const hb_cell_list *lists, double *work);
 
-/* The rounding of a node with the Jacobian A[d][d] at this lag, relative; infinite where it does not fit. work: hb_kernel_work. */
-double hb_lag_rounding(size_t dim, const double *A, double lag, double *work);
+/* The rounding of a node with the Jacobian A[d][d] at this lag, relative; infinite where it does not fit,
+ * 0 after a stop. work: hb_kernel_work. */
+double hb_lag_rounding(hb_context *context, size_t dim, const double *A, double lag, double *work);
 /* Adds what rounding may leave in ln u and in the score to error[1 + d], of a tuned kernel. */
 void hb_kernel_rounding(const hb_particle_kernel *kernel, double *error);
 

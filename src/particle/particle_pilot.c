@@ -238,6 +238,7 @@ static hb_status enter(const contest *c, hb_context *alone, size_t point, int r,
     e->merit = INFINITY;
     if (!e->fits) return HB_OK;
     hb_kernel_tune(&e->kernel, c->swarm->lists[0], work);
+    HB_TRY(hb_progress(alone, "pilot", 0, 1));
     const hb_kernel_means *start;
     double *scratch_of_start = work + c->width - (2 + 1) * HB_PILOT_BATCHES * (d + 1);
     const hb_kernel_means own = {scratch_of_start, scratch_of_start + HB_PILOT_BATCHES};
@@ -248,7 +249,14 @@ static hb_status enter(const contest *c, hb_context *alone, size_t point, int r,
                             e->means, start, work);
     judge(c, e, tally, score);
     look_at_nodes(c, rule, e);
-    return HB_OK;
+    return hb_progress(alone, "pilot", 0, 1);
+}
+
+/* The progress of the calling thread's own context: one point of 1000 dimensions takes seconds. */
+static int pass_on(void *user, const char *what, double done, double total)
+{
+    (void)what, (void)done, (void)total;
+    return hb_progress(user, "pilot", 0, 1) != HB_OK;
 }
 
 /* What a node that is not seen would add to the spread that the estimate will have; score: with its error. */
@@ -315,7 +323,11 @@ static hb_status run_contest(contest *c)
                        sizeof(double), &memory));
     c->work = memory;
     c->score_scale = inverse_variances(c->swarm->lists[0] + c->rules->n_times - 1);
+    hb_context_settings *first = &c->swarm->alone[0].settings;
+    first->progress = pass_on;
+    first->progress_user = task->context;
     const hb_status status = hb_parallel_for(task->context, "pilot", task->n, contest_point, c);
+    first->progress = NULL;
     hb_release(task->context, memory);
     return hb_context_settle(task->context, status); /* a rank may have been late */
 }

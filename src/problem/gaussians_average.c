@@ -6,6 +6,7 @@
  * equal). Terms are added as in gaussians.c, relative to the largest so far.
  * Forward, a sum of Gaussians after x -> G x + p + N(0, D) is sum_k w_k N(x; G mu_k + p, G S_k G' + D).
  * A number to reproduce: N(0,1) under N(0,1) is N(0; 0, 2) = 0.28209479177387814. */
+#include "base/linear_algebra.h"
 #include "problem/initial_law.h"
 
 #include <lapacke.h>
@@ -132,21 +133,20 @@ void hb_gaussians_average(const hb_problem *problem, const hb_gaussian *gaussian
 static int factor_moved(const hb_gaussians *g, size_t d, size_t k, const double *G, const double *D,
                         double *root, double *sum)
 {
-    for (size_t i = 0; i < d; i++) // G times the root of S_k
-        for (size_t j = 0; j < d; j++) {
-            double entry = 0;
-            if (!g->cholesky) entry = G[i * d + j] * g->sd[(g->shared_sd ? 0 : k * d) + j];
-            for (size_t l = j; g->cholesky && l < d; l++)
-                entry += G[i * d + l] * g->cholesky[l * d + j];
-            root[i * d + j] = entry;
-        }
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double entry = D[i * d + j];
-            for (size_t l = 0; l < d; l++) entry += root[i * d + l] * root[j * d + l];
-            if (!isfinite(entry)) return 0;
-            sum[i * d + j] = entry;
-        }
+    for (size_t i = 0; i < d; i++) { // G times the root of S_k, column by column
+        double *row = sum;
+        memset(row, 0, d * sizeof *row);
+        for (size_t j = 0; !g->cholesky && j < d; j++)
+            row[j] = G[i * d + j] * g->sd[(g->shared_sd ? 0 : k * d) + j];
+        for (size_t l = 0; g->cholesky && l < d; l++)
+            hb_axpy(l + 1, G[i * d + l], g->cholesky + l * d, row);
+        for (size_t j = 0; j < d; j++) root[j * d + i] = row[j];
+    }
+    for (size_t i = 0; i < d; i++) {
+        memcpy(sum + i * d, D + i * d, (i + 1) * sizeof *sum);
+        for (size_t l = 0; l < d; l++) hb_axpy(i + 1, root[l * d + i], root + l * d, sum + i * d);
+        if (!hb_all_finite(i + 1, sum + i * d)) return 0;
+    }
     const lapack_int n = (lapack_int)d;
     return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, sum, n) == 0;
 }

@@ -112,7 +112,9 @@ static hb_status loop(hb_trainer *t)
     uint64_t shown = 0;
     while (t->state.step < t->settings.steps && status == HB_OK) {
         double norm = NAN;
-        HB_TRY(hb_context_adopt(t->context, &quiet, step(&quiet, t, &norm)));
+        status = hb_context_adopt(t->context, &quiet, step(&quiet, t, &norm));
+        if (status == HB_ERROR_INTERRUPTED) break; /* the state is that of the step before */
+        HB_TRY(status);
         const double spent = hb_seconds() - start;
         int late = s->max_time > 0 && spent >= s->max_time;
         if (s->max_time > 0) HB_TRY(hb_context_agree(t->context, sizeof late, &late));
@@ -126,7 +128,8 @@ static hb_status loop(hb_trainer *t)
                                       (double)t->settings.steps);
     }
     if (status == HB_OK && s->watch && shown != t->state.step) status = show(t, &start);
-    if (t->settings.checkpoint) HB_TRY(hb_checkpoint_write(t, hb_seconds() - start));
+    if (t->settings.checkpoint && t->state.step > 0)
+        HB_TRY(hb_checkpoint_write(t, hb_seconds() - start));
     if (t->settings.log) HB_TRY(hb_log_write(t));
     return status;
 }

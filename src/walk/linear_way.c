@@ -85,16 +85,16 @@ static double largest(size_t n, const double *a)
 }
 
 /* out = a a'; work: (d, d) */
-static void square(size_t d, const double *a, double *out, double *work)
+static hb_status square(hb_context *context, size_t d, const double *a, double *out, double *work)
 {
     hb_matrix_transpose(d, a, work);
-    hb_matrix_multiply(d, 1, a, work, out);
+    return hb_matrix_product(context, d, 1, a, work, out);
 }
 
 /* ---- one panel ----------------------------------------------------------------------------------- */
 
 /* P_j = e^{-B h (1 - node_j)} and E = e^{-B h}. */
-static void taylor(linear_way *w, double h, const panel_powers *p)
+static hb_status taylor(linear_way *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double *term = w->work, *next = term + dd;
@@ -102,16 +102,17 @@ static void taylor(linear_way *w, double h, const panel_powers *p)
     hb_matrix_diagonal(d, 1, p->E);
     for (int j = 0; j < NODES; j++) hb_matrix_diagonal(d, 1, p->P + (size_t)j * dd);
     for (int k = 1; k <= TERMS; k++) {
-        hb_matrix_multiply(d, -w->flow * h / k, w->A, term, next);
+        HB_TRY(hb_matrix_product(w->context, d, -w->flow * h / k, w->A, term, next));
         memcpy(term, next, dd * sizeof *term);
         hb_axpy(dd, 1, term, p->E);
         for (int j = 0; j < NODES; j++)
             hb_axpy(dd, pow(1 - w->node[j], k), term, p->P + (size_t)j * dd);
     }
+    return HB_OK;
 }
 
 /* P at the nodes from B at the nodes; E = 1 - h sum_k w_k P_k B_k. PP is scratch until it is filled. */
-static void picard(linear_way *w, double h, const panel_powers *p)
+static hb_status picard(linear_way *w, double h, const panel_powers *p)
 {
     const size_t d = w->d, dd = d * d;
     double change = 1;
@@ -119,7 +120,8 @@ static void picard(linear_way *w, double h, const panel_powers *p)
     for (int round = 0; round < MOST_ROUNDS && change > 1e-17; round++) {
         change = 0;
         for (size_t k = 0; k < NODES; k++)
-            hb_matrix_multiply(d, w->flow * h, p->P + k * dd, w->A + k * dd, p->PP + k * dd);
+            HB_TRY(hb_matrix_product(w->context, d, w->flow * h, p->P + k * dd, w->A + k * dd,
+                                     p->PP + k * dd));
         for (size_t j = 0; j < NODES; j++) {
             hb_matrix_diagonal(d, 1, w->work);
             for (size_t k = 0; k < NODES; k++)
@@ -131,6 +133,7 @@ static void picard(linear_way *w, double h, const panel_powers *p)
     }
     hb_matrix_diagonal(d, 1, p->E);
     for (size_t k = 0; k < NODES; k++) hb_axpy(dd, -w->weight[k], p->PP + k * dd, p->E);
+    return HB_OK;
 }
 
 static hb_status make_powers(linear_way *w, panel_powers *p)
@@ -197,10 +200,10 @@ static hb_status prepare(linear_way *w, int level, double h, panel_powers **powe
     *too_long = !(size * h <= REACH);
     if (*too_long || (w->timeless && p->P)) return HB_OK;
     HB_TRY(make_powers(w, p));
-    (w->timeless ? taylor : picard)(w, h, p);
-    for (size_t j = 0; w->m == 0 && j < NODES; j++)
-        square(d, p->P + j * dd, p->PP + j * dd, w->work);
-    return HB_OK;
+    hb_status status = (w->timeless ? taylor : picard)(w, h, p);
+    for (size_t j = 0; w->m == 0 && j < NODES && status == HB_OK; j++)
+        status = square(w->context, d, p->P + j * dd, p->PP + j * dd, w->work);
+    return status;
 }
 
 /* out: the frame of the panel of this level that begins at s; *too_long: none. */
@@ -233,17 +236,17 @@ static hb_status panel_frame(linear_way *w, int level, double s, double *out, in
     return HB_OK;
 }
 
-/* total = panel after total; work: (3, d, d) */
-static void join(size_t d, const double *panel, double *total, double *work)
+/* total = panel after total */
+static hb_status join(linear_way *w, const double *panel, double *total)
 {
-    const size_t dd = d * d;
+    const size_t d = w->d, dd = d * d;
     const double *E = panel, *C = E + dd, *n = C + dd;
-    double *transposed = work, *product = work + dd, *moved = work + 2 * dd;
-    hb_matrix_multiply(d, 1, E, total, product);
+    double *work = w->work, *transposed = work, *product = work + dd, *moved = work + 2 * dd;
+    HB_TRY(hb_matrix_product(w->context, d, 1, E, total, product));
     memcpy(total, product, dd * sizeof *total);
     hb_matrix_transpose(d, E, transposed);
-    hb_matrix_multiply(d, 1, E, total + dd, product);
-    hb_matrix_multiply(d, 1, product, transposed, moved);
+    HB_TRY(hb_matrix_product(w->context, d, 1, E, total + dd, product));
+    HB_TRY(hb_matrix_product(w->context, d, 1, product, transposed, moved));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++)
             total[dd + i * d + j] = 0.5 * (moved[i * d + j] + moved[j * d + i]) + C[i * d + j];
@@ -253,6 +256,7 @@ static void join(size_t d, const double *panel, double *total, double *work)
     }
     memcpy(total + 2 * dd, work, d * sizeof *work);
     total[2 * dd + d] += n[d];
+    return HB_OK;
 }
 
 static void begin(size_t d, double *total)
@@ -303,9 +307,8 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
     if (w->broken) return HB_OK;
     HB_TRY(hb_progress(w->context, "linear drift", s, w->T));
     if (level == LEVELS) { // a jump in time; what is so short counts for nothing
-        join(d, whole, w->fine, w->work);
-        join(d, whole, w->rough, w->work);
-        return HB_OK;
+        HB_TRY(join(w, whole, w->fine));
+        return join(w, whole, w->rough);
     }
     HB_TRY(hb_allocate(w->context, 3 * size, sizeof(double), &memory));
     double *half = memory, *both = half + 2 * size; // (2, size), (size)
@@ -315,13 +318,11 @@ static hb_status add_panel(linear_way *w, int level, double s, const double *who
     int fits = 0;
     if (status == HB_OK && !too_long && !long_half[0] && !long_half[1]) {
         memcpy(both, half, size * sizeof(double));
-        join(d, half + size, both, w->work);
+        status = join(w, half + size, both);
         fits = agree(d, both, whole) && !hides(w, s, h);
     }
-    if (fits) {
-        join(d, both, w->fine, w->work);
-        join(d, whole, w->rough, w->work);
-    }
+    if (fits && status == HB_OK) status = join(w, both, w->fine);
+    if (fits && status == HB_OK) status = join(w, whole, w->rough);
     for (int k = 0; k < 2 && status == HB_OK && !fits; k++)
         status = add_panel(w, level + 1, s + 0.5 * h * k, half + (size_t)k * size, long_half[k]);
     hb_release(w->context, memory);
@@ -340,7 +341,8 @@ static hb_status add_panels(linear_way *w, double *whole)
 }
 
 /* Nothing depends on t: the way in `parts` equal pieces; powers: (3 and more, d, d). */
-static void constant_way(linear_way *w, int parts, double *panel, double *total, double *scratch)
+static hb_status constant_way(linear_way *w, int parts, double *panel, double *total,
+                              double *scratch)
 {
     const size_t d = w->d, dd = d * d;
     const double s = w->T * w->rate[0] / parts; // in tau
@@ -351,7 +353,8 @@ static void constant_way(linear_way *w, int parts, double *panel, double *total,
         mirror(d, Q);
     }
     for (size_t k = 0; k < dd; k++) B[k] = w->flow * w->A[k] / w->rate[0];
-    hb_noise_functions(d, B, w->m > 0 ? Q : NULL, s, panel, K, panel + dd, B + dd);
+    HB_TRY(
+        hb_noise_functions(w->context, d, B, w->m > 0 ? Q : NULL, s, panel, K, panel + dd, B + dd));
     for (size_t i = 0; i < d; i++) {
         trace += w->A[i * d + i];
         n[i] = 0;
@@ -359,7 +362,8 @@ static void constant_way(linear_way *w, int parts, double *panel, double *total,
     }
     n[d] = trace * w->T / parts;
     begin(d, total);
-    for (int k = 0; k < parts; k++) join(d, panel, total, w->work);
+    for (int k = 0; k < parts; k++) HB_TRY(join(w, panel, total));
+    return HB_OK;
 }
 
 /* ---- the call ------------------------------------------------------------------------------------ */
@@ -409,8 +413,8 @@ static hb_status go(linear_way *w, double tau)
     begin(d, w->fine);
     begin(d, w->rough);
     if (hb_problem_is_autonomous(w->problem) && hb_problem_noise_is_constant(w->problem)) {
-        constant_way(w, 1, scratch, w->fine, scratch + size);
-        constant_way(w, 3, scratch, w->rough, scratch + size);
+        HB_TRY(constant_way(w, 1, scratch, w->fine, scratch + size));
+        HB_TRY(constant_way(w, 3, scratch, w->rough, scratch + size));
     } else {
         HB_TRY(add_panels(w, scratch));
     }

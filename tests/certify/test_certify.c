@@ -1,8 +1,11 @@
 /* Certificates: tails against published values, Holm's rule, levels against closed forms, the lines at a Gaussian whose
  * score is damaged by known amounts, bits on threads, refusals. */
 #define SHARED_THREADS 2
+#include "base/context.h"
 #include "certify/certify_run.h"
 #include "shared_context.h"
+
+#include <unistd.h>
 
 enum { N = 400 };
 static const double VARIANCE = 2.385;
@@ -377,6 +380,88 @@ static void wrong_input_is_named(void **state)
     refuses(&s, N, x, score, (damage){0}, HB_ERROR_ARGUMENT, "level");
 }
 
+/* ---- time and stops ---- */
+
+typedef struct sleeper {
+    damage damage;
+    double from, until; /* calls at tau >= from last until this moment */
+} sleeper;
+
+static int sleepy(void *user, size_t n, const double *x, const double *tau, double *out)
+{
+    sleeper *s = user;
+    while (tau[0] >= s->from && hb_seconds() < s->until) usleep(1000);
+    return score(&s->damage, n, x, tau, out);
+}
+
+/* The score sleeps at the second tau until the time is over: the lines of the first are as without a limit. */
+static void time_ends_a_certificate(void **state)
+{
+    (void)state;
+    hb_certify_settings s = small();
+    hb_certificate *whole = certify(&s, (damage){.scale = 0.2}), *c;
+    s.max_time = 3;
+    sleeper user = {{.scale = 0.2}, 0.6, hb_seconds() + 3.2};
+    assert_int_equal(hb_certify(CTX, &s, 2, N, rows(), sleepy, &user, &c), HB_OK);
+    assert_false(hb_certificate_passed(c));
+    assert_non_null(strstr(hb_certificate_summary(c), "residual at tau 0.1"));
+    assert_int_equal(hb_certificate_size(c), hb_certificate_size(whole));
+    static const char *const names[] = {"residual",   "residual size", "stein scale", "stein width",
+                                        "stein mean", "stein local",   "curl"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const hb_certificate_line done = line_of(c, names[k], 0), cut = line_of(c, names[k], 1);
+        assert_true(done.value == line_of(whole, names[k], 0).value && done.tau == 0.1);
+        assert_int_equal(cut.verdict, HB_VERDICT_SKIPPED);
+        assert_true(isnan(cut.value) && cut.tau == 0.7);
+        assert_string_equal(cut.text, "not measured: max_time was over");
+    }
+    hb_certificate_destroy(c);
+    hb_certificate_destroy(whole);
+    user = (sleeper){{0}, 0.6, hb_seconds() + 3.2};
+    assert_int_equal(hb_certify(CTX, &s, 2, N, rows(), sleepy, &user, &c), HB_OK);
+    assert_false(hb_certificate_passed(c)); /* no line fails, but some are missing */
+    assert_non_null(strstr(hb_certificate_summary(c), "not finished: none of 7 lines fails"));
+    hb_certificate_destroy(c);
+    s.max_time = 0.05;
+    user = (sleeper){{0}, 0, hb_seconds() + 0.1};
+    assert_int_equal(hb_certify(CTX, &s, 2, N, rows(), sleepy, &user, &c), HB_ERROR_NUMERICAL);
+    assert_non_null(strstr(hb_context_message(CTX), "no line was measured"));
+    s.max_time = 0; /* the limit is gone */
+    hb_certificate_destroy(certify(&s, (damage){0}));
+}
+
+/* Stops at the number-th call that is between rows. */
+static int stop_between(void *user, const char *what, double done, double total)
+{
+    int *number = user;
+    (void)done, (void)total;
+    return strcmp(what, "certificate lines") == 0 && --*number <= 0;
+}
+
+static void a_stop_is_heard_between_rows(void **state)
+{
+    (void)state;
+    static const int numbers[] = {1, N + 1, 8 * N + 1, 9 * N + 1, 9 * N + 60};
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
+    const hb_certify_settings s = small();
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        int number = numbers[k];
+        hb_context *context;
+        hb_certificate *c;
+        damage none = {0};
+        settings.threads = 1;
+        settings.progress = stop_between;
+        settings.progress_user = &number;
+        assert_int_equal(hb_context_create(&settings, &context), HB_OK);
+        assert_int_equal(hb_certify(context, &s, 2, N, rows(), score, &none, &c),
+                         HB_ERROR_INTERRUPTED);
+        assert_null(c);
+        assert_int_equal(number, 0); /* at once */
+        hb_context_destroy(context);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +479,8 @@ int main(void)
         cmocka_unit_test(memory_is_found),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(wrong_input_is_named),
+        cmocka_unit_test(time_ends_a_certificate),
+        cmocka_unit_test(a_stop_is_heard_between_rows),
     };
     return cmocka_run_group_tests(tests, create_shared, destroy_shared);
 }

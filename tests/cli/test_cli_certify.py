@@ -64,6 +64,16 @@ def leaves_a_child(x, tau):
         time.sleep(0.01)
     os._exit(9)
 
+def stops_itself(x, tau):
+    if len(x) > 1:
+        os.kill(os.getpid(), 19)
+    return -x
+
+def sleeps_late(x, tau):
+    if tau[0] > 0.5:
+        time.sleep(600)
+    return -x
+
 def forks_and_sleeps(x, tau):
     if os.fork() == 0:
         open("started", "w").write(str(os.getpid()))
@@ -254,3 +264,22 @@ def test_refusals(place, arguments, words):
     """Wrong input has the exit code 2."""
     done = certify(*arguments, "--python", sys.executable)
     assert done.returncode == 2 and words in done.stderr, done
+
+
+def test_max_time(place):
+    """A script that sleeps from some tau on, or from its first call: within a second of the limit."""
+    small = [one if one != "0.5" else "0.3,0.7" for one in SMALL]
+    start = time.monotonic()
+    done = certify("--score", "net.py:sleeps_late", "--data", "rows.npy", *small, "--max-time", "5", "-o", "cut")
+    assert time.monotonic() - start < 6.5
+    assert done.returncode == 0 and "not finished: none of 7 lines fails" in done.stdout, done
+    assert done.stdout.count("not measured: max_time was over") == 7
+    assert (place / "cut" / "certificate.html").exists()
+    assert json.loads((place / "cut" / "certificate.json").read_text())["passed"] is False
+    for name, limit in (("slow", 1), ("stops_itself", 4)):
+        start = time.monotonic()
+        done = certify("--score", f"net.py:{name}", "--data", "rows.npy", *SMALL, "--max-time", limit)
+        assert time.monotonic() - start < limit + 1.5
+        assert done.returncode == 1 and "no answer before the end of --max-time" in done.stderr, done
+    done = certify("--score", "net.py:exact", "--data", "rows.npy", *SMALL, "--max-time", "-1")
+    assert done.returncode == 2 and "--max-time" in done.stderr

@@ -21,7 +21,7 @@ import pytest
 import heatball
 from heatball import _native
 import command_line
-from command_line import COMMAND, complaint, without_progress
+from command_line import COMMAND, complaint, metadata, without_progress
 
 SMALL = ["--width", "16", "--depth", "2", "--batch", "200", "--anchors", "16"]
 PLAIN = SMALL[:-2]
@@ -100,22 +100,60 @@ def test_a_killed_run_resumed_gives_the_same_bytes(tmp_path, whole):
     assert path.read_bytes() == whole and again["steps"] == 1200
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_says_how_to_go_on(tmp_path, whole, number):
-    path, checkpoint = tmp_path / "m.safetensors", tmp_path / "m.ckpt"
-    process = subprocess.Popen(command(*LONG, "-o", path), stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    time.sleep(0.3)
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+def interrupt(process, number):
+    """Send the signal; return the one sentence on stderr."""
     process.send_signal(number)
     out, err = process.communicate(timeout=300)
-    err = without_progress(err)
     assert process.returncode == 1 and out == "", err
+    return without_progress(err)
+
+
+@SIGNALS
+def test_an_interrupt_says_how_to_go_on(tmp_path, whole, number):
+    path, checkpoint = tmp_path / "m.safetensors", tmp_path / "m.ckpt"
+    process = subprocess.Popen(command(*LONG, "-o", path, "--checkpoint-every", 1),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(checkpoint, process)
+    err = interrupt(process, number)
     said = re.fullmatch(r"heatball train: interrupted after step (\d+) of 1200; the same command "
                         r"with --resume goes on from (.*)\n", err)
     assert said and said[2] == str(checkpoint), err
+    assert metadata(checkpoint)["step"] == said[1]  # the last step, not the last whole epoch
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.ckpt"]
     succeed(*LONG, "-o", path, "--resume", "-q")
     assert path.read_bytes() == whole
+
+
+@SIGNALS
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_interrupt_before_the_first_step_promises_no_checkpoint(tmp_path, number, resume):
+    """Rows come through a pipe: the signal arrives while the command waits for them."""
+    pipe, path, checkpoint = tmp_path / "x.csv", tmp_path / "m.safetensors", tmp_path / "m.ckpt"
+    rows = "".join(f"{x},{y}\n" for x, y in np.random.default_rng(3).normal(size=(100, 2)).tolist())
+    arguments = ["--data", pipe, "--method", "dsm", "--epochs", 50, *PLAIN, "-o", path]
+    if resume:
+        pipe.write_text(rows)
+        succeed(*arguments, "--max-time", 1e-9, "--checkpoint-every", 1, "-q")
+        kept = checkpoint.read_bytes()
+        pipe.unlink()
+    os.mkfifo(pipe)
+    process = subprocess.Popen(command(*arguments, *["--resume"] * resume), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    with open(pipe, "w") as given:  # opens when the command has opened it
+        process.send_signal(number)
+        given.write(rows)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 1 and out == ""
+    if resume:
+        assert err == f"heatball train: interrupted before the first new step; the same command goes on from {checkpoint}\n"
+        assert checkpoint.read_bytes() == kept
+    else:
+        assert err == ("heatball train: interrupted before the first step; nothing is trained yet, and the same "
+                       "command begins anew\n")
+        assert not checkpoint.exists()
 
 
 def test_a_run_without_resume_says_that_a_checkpoint_is_lost(tmp_path):

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -272,3 +273,27 @@ def test_progress_counts_evaluations_and_few_are_made():
     assert (np.diff(done) >= 0).all() and (total == total[0]).all() and done[-1] == total[0]
     assert 0.05 < np.median(done / total) < 0.95  # it does not stand at its end
     assert sum(asked) < 700000
+
+
+@pytest.mark.parametrize("arguments", [{}, {"drift": "-x[i]", "initial": "gaussian(mean=0,var=1)"}])
+def test_max_time_reports_the_lines_that_are_there(arguments):
+    """The second tau is slow: its lines are missing, and the certificate has not passed."""
+    def f(x, tau):
+        if tau[0] > 0.5:
+            time.sleep(0.002 * len(x))
+        return -x
+
+    start = time.monotonic()
+    c = heatball.certify(f, np.random.default_rng(5).standard_normal((300, 3)), tau=[0.1, 1.0], samples=100, pairs=4,
+                         rows=300, max_time=6, **arguments)
+    assert time.monotonic() - start < 8
+    assert not c.passed and c.summary.startswith("not finished: none of ")
+    names = {tau: {line.name for line in c.lines if line.tau == tau} for tau in (0.1, 1.0)}
+    assert names[0.1] == names[1.0] and "stein local" in names[1.0] and ("truth" in names[1.0]) == bool(arguments)
+    missing = [line for line in c.lines if line.text == "not measured: max_time was over"]
+    assert all(line.tau in (1.0, None) and line.verdict == "skipped" for line in missing)
+    assert {"samples", "likelihood", "residual", "curl"} <= {line.name for line in missing}
+    with pytest.raises(heatball.Error, match="no line was measured within max_time"):
+        heatball.certify(f, np.random.default_rng(5).standard_normal((300, 3)), tau=[1.0], max_time=0.1)
+    with pytest.raises(heatball.ArgumentError, match="max_time is -1"):
+        heatball.certify(f, np.random.default_rng(5).standard_normal((300, 3)), max_time=-1)

@@ -1,6 +1,7 @@
 """Walks under linear drifts: no draw, and errors that hold the rounding. Closed forms and SciPy."""
 
 import math
+import time as time_module
 
 import mpmath
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import solve_continuous_lyapunov
 
 import heatball
+from heatball import _interrupt
 
 CLAIM = 5  # errors
 
@@ -140,3 +142,22 @@ def test_particles_where_rates_differ():
         s = heatball.solve("-x+30*y, -1.1*y", 1, "gaussian(mean=0, var=1)", time, x, method="particles", seed=3)
         assert abs(s.log_density - v) <= CLAIM * s.log_density_se < 1e-6
         assert np.all(np.abs(s.score - score) <= CLAIM * s.score_se) and not s.warnings
+
+
+@pytest.mark.parametrize(("drift", "noise", "time"), [
+    ("-x[i]+0.3*x[i+1]", "1", 1), ("-x[i]+0.3*x[i+1]", "1", math.inf), ("-x[i]+0.0005*sum(j,1,d,x[j])", "1", 1),
+    ("-x[i]+0.3*x[i+1]", "1+0.5*sin(t)", 1), ("(-1+0.2*sin(t))*x[i]+0.3*x[i+1]", "1", 1)])
+def test_closed_forms_in_many_dimensions_listen(drift, noise, time, monkeypatch):
+    """No stretch of 0.2 s of processor time without a call at d = 300, where matrices take a thirtieth of those at 1000."""
+    clock, calls = time_module.process_time, []
+    progress = _interrupt.Run._progress
+
+    def seen(self, *arguments):
+        calls.append(clock())
+        return progress(self, *arguments)
+
+    monkeypatch.setattr(_interrupt.Run, "_progress", seen)
+    calls.append(clock())
+    heatball.solve(drift, noise, "gaussian(mean=0,var=1)", time, np.full((1, 300), 0.1), dim=300, threads=1, max_time=4)
+    calls.append(clock())
+    assert len(calls) > 30 and np.diff(calls).max() < 0.2

@@ -144,6 +144,58 @@ static void a_run_that_was_stopped_goes_on(void **state)
     hb_context_destroy(patient);
 }
 
+/* Asks to stop at call `at` of whatever part of the work, and counts the steps that were told. */
+typedef struct hb_caller {
+    int calls, at;
+    double steps;
+} hb_caller;
+
+static int stop_at_call(void *user, const char *what, double done, double total)
+{
+    hb_caller *caller = user;
+    (void)total;
+    if (strcmp(what, "train") == 0) caller->steps = done;
+    return ++caller->calls >= caller->at;
+}
+
+/* A stop inside the first step of an epoch, where rows are put in order, lost all steps before it. */
+static void a_stop_anywhere_keeps_the_steps_that_are_done(void **state)
+{
+    (void)state;
+    const char *checkpoint = "test_train_stop.ckpt";
+    double never = 1e9;
+    hb_context *patient = stopping_context(&never), *context;
+    hb_caller caller;
+    hb_context_settings settings;
+    hb_context_settings_default(sizeof settings, &settings);
+    settings.threads = 1;
+    settings.progress = stop_at_call;
+    settings.progress_user = &caller;
+    assert_int_equal(hb_context_create(&settings, &context), HB_OK);
+    hb_train_settings s = short_settings(HB_LOSS_DSM);
+    hb_model *whole = train(patient, &s), *model;
+    s.checkpoint = checkpoint;
+    s.resume = 1;
+    int early = 0, late = 0;
+    for (int at = 1; at < 30; at++) {
+        unlink(checkpoint);
+        caller = (hb_caller){.at = at};
+        assert_fails(context, hb_train(context, &s, 2, 0, ROWS, data, NULL, &model),
+                     HB_ERROR_INTERRUPTED, "stopped by request");
+        const int written = access(checkpoint, F_OK) == 0;
+        assert_int_equal(written, caller.steps > 0);
+        written ? late++ : early++;
+        assert_ok(patient, hb_train(patient, &s, 2, 0, ROWS, data, NULL, &model));
+        assert_same_model(patient, whole, model);
+        hb_model_destroy(model);
+    }
+    assert_true(early > 0 && late > 0);
+    unlink(checkpoint);
+    hb_model_destroy(whole);
+    hb_context_destroy(context);
+    hb_context_destroy(patient);
+}
+
 /* What a watch saw. */
 typedef struct hb_seen {
     hb_context *context;
@@ -454,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(a_run_that_was_stopped_goes_on),
+        cmocka_unit_test(a_stop_anywhere_keeps_the_steps_that_are_done),
         cmocka_unit_test(a_watch_sees_and_changes_nothing),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(the_log_has_every_step),
