@@ -26,7 +26,7 @@ static const hb_setting settings_table[] = {
     NUMBER(pairs, RESULT, 0, 0, 0, "antithetic pairs of random nodes; 0: none"),
     NUMBER(directions, RESULT, 0, 0, 0, "random directions of nodes; 0: none"),
     TOLD(share, RESULT | ABOVE | BELOW, NAN, 0, 1, "above 0 and below 1",
-         "share of the time that there is"),
+         "fraction of the available time that a ball takes"),
     NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers"),
     POINTER(drift, "the drift of the process"),
     POINTER(mean, "mean of the reference"),
