@@ -24,6 +24,7 @@
 
 #include <heatball/data.h>
 #include <heatball/problem.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,7 @@ typedef struct hb_balls_settings {
 } hb_balls_settings;
 
 HB_API void hb_balls_settings_default(size_t size, hb_balls_settings *settings);
+HB_API const hb_setting *hb_balls_setting(size_t index); /* as hb_train_setting */
 
 typedef struct hb_balls hb_balls; /* destroy it before its context */
 

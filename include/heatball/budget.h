@@ -9,7 +9,7 @@
 #ifndef HEATBALL_BUDGET_H
 #define HEATBALL_BUDGET_H
 
-#include <heatball/base.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +45,7 @@ typedef struct hb_budget {
 } hb_budget;
 
 HB_API void hb_budget_settings_default(size_t size, hb_budget_settings *settings);
+HB_API const hb_setting *hb_budget_setting(size_t index); /* as hb_train_setting */
 HB_API hb_status hb_budget_compute(hb_context *context, const hb_budget_settings *settings,
                                    size_t size, hb_budget *out);
 

@@ -10,6 +10,7 @@
 #define HEATBALL_ESTIMATE_H
 
 #include <heatball/field.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,7 @@ typedef struct hb_mean_settings {
 } hb_mean_settings;
 
 HB_API void hb_mean_settings_default(size_t size, hb_mean_settings *settings);
+HB_API const hb_setting *hb_mean_setting(size_t index); /* as hb_train_setting */
 
 /* Arrays of the caller to fill: size is sizeof(hb_mean_values); each [n] or [n][dim], any may be NULL. Standard errors of Monte Carlo are those of the mean
  * over pairs; of cubature, the spread over random rotations and two degrees. */

@@ -14,7 +14,7 @@
 #ifndef HEATBALL_IMAGES_H
 #define HEATBALL_IMAGES_H
 
-#include <heatball/base.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +48,7 @@ typedef struct hb_images {
 } hb_images;
 
 HB_API void hb_images_settings_default(size_t size, hb_images_settings *settings);
+HB_API const hb_setting *hb_images_setting(size_t index); /* as hb_train_setting */
 /* Reads a set: one of hb_images_names; a directory with the four files train-images-idx3-ubyte,
  * train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte; or a file of images in the IDX
  * format, for which part does not count. Files may be compressed, with .gz after their name. Labels are in

@@ -36,6 +36,7 @@ typedef struct hb_setting {
     double min, max;   /* both 0: the whole range of its type */
     const char *const *(*names)(void); /* of a choice: ends with NULL */
     const char *help;                  /* what it means, without range and default */
+    const char *range; /* what it must be, where min and max do not say it well; NULL: they do */
 } hb_setting;
 
 #ifdef __cplusplus

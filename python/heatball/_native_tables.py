@@ -846,6 +846,7 @@ Setting._fields_ = [
     ("max", c_double),
     ("names", NAMES),
     ("help", c_char_p),
+    ("range", c_char_p),
 ]
 
 MethodDescription._fields_ = [
@@ -1087,6 +1088,7 @@ SIGNATURES = {
     "hb_cubature_nodes": (c_int, (POINTER(Context), POINTER(Cubature), c_int, c_uint64, c_uint64,
      POINTER(c_double), POINTER(c_double), POINTER(c_double))),
     "hb_balls_settings_default": (None, (c_size_t, POINTER(BallsSettings))),
+    "hb_balls_setting": (POINTER(Setting), (c_size_t,)),
     "hb_balls_create": (c_int, (POINTER(Context), POINTER(BallsSettings), c_int,
      POINTER(POINTER(Balls)))),
     "hb_balls_destroy": (None, (POINTER(Balls),)),
@@ -1096,6 +1098,7 @@ SIGNATURES = {
      POINTER(c_double), POINTER(c_double), POINTER(c_double), POINTER(c_double),
      POINTER(BallsValues))),
     "hb_budget_settings_default": (None, (c_size_t, POINTER(BudgetSettings))),
+    "hb_budget_setting": (POINTER(Setting), (c_size_t,)),
     "hb_budget_compute": (c_int, (POINTER(Context), POINTER(BudgetSettings), c_size_t,
      POINTER(Budget))),
     "hb_certify_settings_default": (None, (c_size_t, POINTER(CertifySettings))),
@@ -1149,6 +1152,7 @@ SIGNATURES = {
      POINTER(POINTER(c_double)), POINTER(POINTER(c_char)))),
     "hb_data_split": (c_int, (POINTER(Context), c_uint64, c_size_t, POINTER(c_size_t))),
     "hb_mean_settings_default": (None, (c_size_t, POINTER(MeanSettings))),
+    "hb_mean_setting": (POINTER(Setting), (c_size_t,)),
     "hb_mean_value": (c_int, (POINTER(Context), POINTER(Problem), POINTER(Field),
      POINTER(MeanSettings), c_size_t, POINTER(c_double), c_double, POINTER(MeanValues))),
     "hb_mean_monotonicity": (c_int, (POINTER(Context), POINTER(Problem), POINTER(Field),
@@ -1201,6 +1205,7 @@ SIGNATURES = {
      c_double, POINTER(c_double), POINTER(c_double), POINTER(c_double), POINTER(c_double))),
     "hb_grid_field": (None, (POINTER(Grid), POINTER(Field))),
     "hb_images_settings_default": (None, (c_size_t, POINTER(ImagesSettings))),
+    "hb_images_setting": (POINTER(Setting), (c_size_t,)),
     "hb_images_load": (c_int, (POINTER(Context), POINTER(ImagesSettings), c_int, c_char_p, c_size_t,
      POINTER(Images))),
     "hb_images_destroy": (None, (POINTER(Context), POINTER(Images))),

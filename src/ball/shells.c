@@ -62,7 +62,8 @@ static double beta_moment(double p, double q, int b)
     return product;
 }
 
-double hb_shells_moment(const hb_shell_law *law, int k, int b)
+/* E[(4 pi sigma)^k (L q)^b]: the moment of sigma^(k-b) |z|^(2b) but for its powers of 4 pi and 2D. */
+static double shell_moment(const hb_shell_law *law, int k, int b)
 {
     double moment = exp(-law->shape * log1p(k / law->rate));
     for (int i = 0; i < b; i++) moment *= (law->shape + i) / (law->rate + k);
@@ -464,7 +465,7 @@ static hb_status create_problem(hb_context *context, const hb_shell_law *law, in
                         HB_ARRAY(problem->jacobian, 3 * M * M)));
     size_t j = 0;
     for (int k = 0; k <= K; k++)
-        for (int b = 0; b <= k; b++) problem->target[j++] = hb_shells_moment(law, k, b);
+        for (int b = 0; b <= k; b++) problem->target[j++] = shell_moment(law, k, b);
     return HB_OK;
 }
 

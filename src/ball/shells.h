@@ -20,9 +20,6 @@ typedef struct hb_shells {
 } hb_shells;
 
 void hb_shells_law(hb_measure measure, int dim, int lift, hb_shell_law *out);
-/* E[(4 pi sigma)^k (L q)^b]: the moment of sigma^(k-b) |z|^(2b) but for its powers of 4 pi and 2D.
- */
-double hb_shells_moment(const hb_shell_law *law, int k, int b);
 
 /* Gauss rules in L, t and the share: n_time * n_radius * n_kept shells (n_kept = 1 without lift).
  */

@@ -69,7 +69,8 @@ static hb_status check_row(hb_context *context, const hb_setting *row, const voi
     char range[100];
     say_range(row, sizeof range, range);
     return hb_fail(context, HB_ERROR_ARGUMENT, "%s is %.*g; it must be %s", row->name,
-                   row->kind == HB_SETTING_KIND_REAL ? 6 : 17, value, range);
+                   row->kind == HB_SETTING_KIND_REAL ? 6 : 17, value,
+                   row->range ? row->range : range);
 }
 
 hb_status hb_setting_rows_check(hb_context *context, const hb_setting *rows, const void *settings)

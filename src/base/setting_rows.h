@@ -33,6 +33,12 @@ enum { ABOVE = HB_SETTING_RULE_ABOVE, BELOW = HB_SETTING_RULE_BELOW };
                                 .max = (high), .help = (says)                                      \
     }
 #define NUMBER(field, as, value, low, high, says) SHOWN(field, as, #value, value, low, high, says)
+/* A number whose range is told in words. */
+#define TOLD(field, as, value, low, high, must, says)                                              \
+    {                                                                                              \
+        AT(field), KIND(field), .rules = (as), .fallback = (value), .shown = #value, .min = (low), \
+                                .max = (high), .help = (says), .range = (must)                     \
+    }
 #define FLAG(field, as, says)                                                                      \
     {                                                                                              \
         AT(field), .kind = HB_SETTING_KIND_FLAG, .rules = (as), .shown = "0", .help = (says)       \

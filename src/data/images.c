@@ -7,10 +7,11 @@
  * of pixels: the same numbers on any number of threads, and for any limit. The uniform draws are never 0
  * or 1, so that black stays 0 and white stays 1.
  * A number to reproduce: the mean of the 60000 training images of MNIST is 0.1306604762738429. */
+#define SETTINGS hb_images_settings
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "base/sized.h"
+#include "base/setting_rows.h"
 #include "data/images_parts.h"
 #include "file/idx.h"
 #include "random/streams.h"
@@ -20,15 +21,19 @@
 
 enum { BLOCK = 256, LARGEST_SIDE = 4096 };
 
-void hb_images_settings_default(size_t size, hb_images_settings *settings)
-{
-    const hb_images_settings defaults = {.resample = HB_RESAMPLE_AREA,
-                                         .binarize = HB_BINARIZE_NONE,
-                                         .seed = 42,
-                                         .low = 0,
-                                         .high = 1};
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+static const hb_setting settings_table[] = {
+    NUMBER(limit, RESULT, 0, 0, 0, "images at most; 0: all"),
+    TOLD(resize, RESULT, 0, 0, LARGEST_SIDE, "1 to 4096 pixels, or 0 for the size of the file",
+         "side of the images"),
+    TOLD(resample, RESULT, HB_RESAMPLE_AREA, HB_RESAMPLE_AREA, HB_RESAMPLE_BILINEAR,
+         "HB_RESAMPLE_AREA or HB_RESAMPLE_BILINEAR", "how they are made smaller or larger"),
+    TOLD(binarize, RESULT, HB_BINARIZE_NONE, HB_BINARIZE_NONE, HB_BINARIZE_STOCHASTIC,
+         "HB_BINARIZE_NONE, _THRESHOLD or _STOCHASTIC", "how pixels become black or white"),
+    NUMBER(seed, RESULT, 42, 0, 0, "seed of the random numbers"),
+    NUMBER(low, RESULT, 0, 0, 0, "the value of black"),
+    NUMBER(high, RESULT, 1, 0, 0, "the value of white"),
+    {0}};
+SETTING_FUNCTIONS(images, settings_table)
 
 void hb_images_destroy(hb_context *context, hb_images *images)
 {
@@ -44,15 +49,7 @@ void hb_images_destroy(hb_context *context, hb_images *images)
 
 static hb_status check_settings(hb_context *context, const hb_images_settings *s)
 {
-    HB_CHECK(context, s->resize >= 0 && s->resize <= LARGEST_SIDE, HB_ERROR_ARGUMENT,
-             "resize is %d; it must be 1 to %d pixels, or 0 for the size of the file", s->resize,
-             LARGEST_SIDE);
-    HB_CHECK(context, s->resample == HB_RESAMPLE_AREA || s->resample == HB_RESAMPLE_BILINEAR,
-             HB_ERROR_ARGUMENT,
-             "resample is %d; it must be HB_RESAMPLE_AREA or HB_RESAMPLE_BILINEAR", s->resample);
-    HB_CHECK(context, s->binarize >= HB_BINARIZE_NONE && s->binarize <= HB_BINARIZE_STOCHASTIC,
-             HB_ERROR_ARGUMENT,
-             "binarize is %d; it must be HB_BINARIZE_NONE, _THRESHOLD or _STOCHASTIC", s->binarize);
+    HB_TRY(hb_setting_rows_check(context, settings_table, s));
     HB_CHECK(context, isfinite(s->low) && isfinite(s->high) && s->low < s->high, HB_ERROR_ARGUMENT,
              "low is %g and high is %g; they must be finite, low below high", s->low, s->high);
     return HB_OK;

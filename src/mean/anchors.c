@@ -7,35 +7,29 @@
  * (C1 r^2/4) h_v of ln u of at most about SHIFT. docs/mean-value.md has the sweep behind both numbers.
  *
  * A number to reproduce: a field known from tau = 0 on allows r < 3.5449077 at tau0 = 1. */
+#define SETTINGS hb_mean_settings
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/sized.h"
+#include "base/setting_rows.h"
 #include "mean/averages.h"
 
 #include <math.h>
 
 enum { MAX_DEGREE = 20 };
+#define DEGREES "2 to 20, 0 for the default or -1 for Monte Carlo"
 static const double DEPTH = 0.9, SHIFT = 0.25;
 
-static hb_status check_settings(hb_context *context, const hb_mean_settings *settings)
-{
-    HB_CHECK(context, settings->quantity >= HB_QUANTITY_U && settings->quantity <= HB_QUANTITY_W,
-             HB_ERROR_ARGUMENT,
-             "quantity is %d; it must be HB_QUANTITY_U, HB_QUANTITY_V or HB_QUANTITY_W",
-             settings->quantity);
-    HB_CHECK(context, settings->radius >= 0 && isfinite(settings->radius), HB_ERROR_ARGUMENT,
-             "radius is %g; it must be positive, or 0 for the default rule", settings->radius);
-    HB_CHECK(context, settings->samples >= 2 && settings->samples <= UINT64_C(1) << 40,
-             HB_ERROR_ARGUMENT, "samples is %llu; it must be 2 to 2^40 pairs",
-             (unsigned long long)settings->samples);
-    HB_CHECK(context,
-             settings->degree == -1 || settings->degree == 0 ||
-                 (settings->degree >= 2 && settings->degree <= MAX_DEGREE),
-             HB_ERROR_ARGUMENT,
-             "degree is %d; it must be 2 to %d, 0 for the default or -1 for Monte Carlo",
-             settings->degree, MAX_DEGREE);
-    return HB_OK;
-}
+static const hb_setting settings_table[] = {
+    TOLD(radius, RESULT | BELOW, 0, 0, INFINITY, "positive, or 0 for the default rule",
+         "radius of the heat balls"),
+    NUMBER(lift, RESULT, 0, 0, 0, "dimensions that the balls have besides"),
+    TOLD(samples, RESULT, 10000, 2, 0x1p40, "2 to 2^40 pairs", "antithetic pairs per average"),
+    TOLD(degree, RESULT, 0, -1, MAX_DEGREE, DEGREES, "degree of the cubature"),
+    NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers"),
+    TOLD(quantity, RESULT, HB_QUANTITY_V, HB_QUANTITY_U, HB_QUANTITY_W,
+         "HB_QUANTITY_U, HB_QUANTITY_V or HB_QUANTITY_W", "what residuals are of"),
+    {0}};
+SETTING_FUNCTIONS(mean, settings_table)
 
 static hb_status check_time(hb_context *context, const hb_field *field, double tau0)
 {
@@ -117,7 +111,9 @@ hb_status hb_anchors_create(hb_context *context, const hb_problem *problem, cons
 {
     *out = (hb_anchors){.context = context, .tau0 = tau0, .n = n, .x = x};
     HB_SIZED_READ(context, hb_mean_settings, settings, &out->settings);
-    HB_TRY(check_settings(context, &out->settings));
+    HB_TRY(hb_setting_rows_check(context, settings_table, &out->settings));
+    HB_CHECK(context, out->settings.degree != 1, HB_ERROR_ARGUMENT,
+             "degree is 1; it must be " DEGREES);
     HB_TRY(hb_equation_create(context, problem, field, &out->equation));
     HB_TRY(check_time(context, field, tau0));
     HB_CHECK(context, x != NULL || n == 0, HB_ERROR_ARGUMENT, "x is NULL with %zu points", n);

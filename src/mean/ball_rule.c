@@ -4,9 +4,10 @@
  * clouds are drawn for each anchor. Measures: kappa for values, and for the arms, of scores and of drifts, the slope
  * measure (cubature) or the gradient measure (draws), docs/mean-value.md.
  * A number to reproduce: in the plane the rule of degree 3 has 4 nodes at sigma = C1/4 = 0.00994718. */
+#define SETTINGS hb_balls_settings
 #include "mean/ball_rule.h"
 #include "base/context.h"
-#include "base/sized.h"
+#include "base/setting_rows.h"
 #include "problem/problem_text.h"
 #include "random/streams.h"
 
@@ -16,16 +17,22 @@
 enum { SHARED_DEGREE = 3, MOST_DEGREE = 20, MOST_PAIRS = 1000000 };
 enum { MOST_DOUBLES = 1 << 20 }; /* of all rotations of a cloud: 8 MB */
 
-void hb_balls_settings_default(size_t size, hb_balls_settings *settings)
-{
-    const hb_balls_settings defaults = {.size = sizeof defaults,
-                                        .kind = HB_BALLS_KIND_LOG_DENSITY,
-                                        .process = HB_PROCESS_OU,
-                                        .degree = SHARED_DEGREE,
-                                        .share = NAN,
-                                        .seed = 1};
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+static const hb_setting settings_table[] = {
+    TOLD(kind, RESULT, HB_BALLS_KIND_LOG_DENSITY, HB_BALLS_KIND_LOG_DENSITY, HB_BALLS_KIND_SCORE,
+         "an hb_balls_kind", "what the values are"),
+    TOLD(process, RESULT, HB_PROCESS_OU, HB_PROCESS_OU, HB_PROCESS_DRIFT, "an hb_process",
+         "the process"),
+    SHOWN(degree, RESULT, "3", SHARED_DEGREE, 0, 0, "degree of the rule of nodes; 0: none"),
+    NUMBER(pairs, RESULT, 0, 0, 0, "antithetic pairs of random nodes; 0: none"),
+    NUMBER(directions, RESULT, 0, 0, 0, "random directions of nodes; 0: none"),
+    TOLD(share, RESULT | ABOVE | BELOW, NAN, 0, 1, "above 0 and below 1",
+         "fraction of the available time that a ball takes"),
+    NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers"),
+    POINTER(drift, "the drift of the process"),
+    POINTER(mean, "mean of the reference"),
+    POINTER(covariance, "covariance of the reference"),
+    {0}};
+SETTING_FUNCTIONS(balls, settings_table)
 
 /* ---- checks ----------------------------------------------------------------------------------- */
 
@@ -79,15 +86,10 @@ static hb_status check_settings(hb_context *context, hb_balls_settings *s, int d
 {
     HB_CHECK(context, dim >= 1 && dim <= HB_MAX_DIM, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to %d", dim, HB_MAX_DIM);
-    HB_CHECK(context, s->kind == HB_BALLS_KIND_LOG_DENSITY || s->kind == HB_BALLS_KIND_SCORE,
-             HB_ERROR_ARGUMENT, "kind is %d; it must be an hb_balls_kind", s->kind);
-    HB_CHECK(context, s->process >= HB_PROCESS_OU && s->process <= HB_PROCESS_DRIFT,
-             HB_ERROR_ARGUMENT, "process is %d; it must be an hb_process", s->process);
+    HB_TRY(hb_setting_rows_check(context, settings_table, s));
     HB_TRY(check_drift(context, s, dim));
     HB_TRY(check_rule(context, s, dim));
     if (isnan(s->share)) s->share = s->directions ? 0.128 / dim : fmin(0.03, 0.16 / dim);
-    HB_CHECK(context, s->share > 0 && s->share < 1, HB_ERROR_ARGUMENT,
-             "share is %g; it must be above 0 and below 1", s->share);
     return HB_OK;
 }
 

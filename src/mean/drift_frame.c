@@ -31,8 +31,10 @@ double hb_drift_frame_time(double growth, double tau0)
     return fabs(q) < 1e-9 ? tau0 : tau0 * expm1(q) / q;
 }
 
-hb_status hb_drift_frame_field(hb_context *alone, const hb_problem *problem, size_t n,
-                               const double *x, const double *tau, double *F, double *divergence)
+/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN for a value that is
+ * not finite. */
+static hb_status drift_at(hb_context *alone, const hb_problem *problem, size_t n, const double *x,
+                          const double *tau, double *F, double *divergence)
 {
     const size_t d = (size_t)hb_problem_dim(problem);
     if (hb_problem_is_autonomous(problem))
@@ -82,7 +84,7 @@ static hb_status place_shared(hb_context *alone, const hb_drift_frame *f, const 
 {
     const size_t d = f->dim;
     for (size_t j = 0; j < n; j++) out->weight[j] = f->radius / 2 * place(f, value, j, j, out);
-    HB_TRY(hb_drift_frame_field(alone, f->problem, n, out->z, out->tau, F, NULL));
+    HB_TRY(drift_at(alone, f->problem, n, out->z, out->tau, F, NULL));
     for (size_t j = 0; j < n; j++) {
         const double turn = along_arm(f, value->y + j * d, out->z + j * d, F + j * d);
         out->weight[j] = value->weight[j] * (1 - out->weight[j] * turn);
@@ -103,8 +105,7 @@ hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *f, const
     for (size_t j = 0; j < n_arm; j++)
         out->weight[n_value + j] = -f->radius * place(f, arm, j, n_value + j, out) *
                                    (arm->weight ? arm->weight[j] : 1 / (double)n_arm);
-    HB_TRY(hb_drift_frame_field(alone, f->problem, n_arm, out->z + n_value * d, out->tau + n_value,
-                                F, NULL));
+    HB_TRY(drift_at(alone, f->problem, n_arm, out->z + n_value * d, out->tau + n_value, F, NULL));
     for (size_t j = 0; j < n_arm; j++)
         out->weight[n_value + j] *=
             along_arm(f, arm->arm + j * d, out->z + (n_value + j) * d, F + j * d);
@@ -121,10 +122,10 @@ static void place_terms(const hb_drift_frame *f, size_t i, const double *z, cons
         out->turn[i * f->dim + k] = decay * (F[k] - f->drift[k] - f->growth * (z[k] - f->x0[k]));
 }
 
-hb_status hb_drift_frame_place_arms(hb_context *alone, const hb_drift_frame *f,
-                                    const hb_cloud *value, const hb_cloud *arm, double *F,
-                                    double *divergence, const hb_drift_nodes *nodes,
-                                    const hb_drift_arms *out)
+/* The same nodes for scores; both rules have weights. F, divergence: scratch (n, dim), (n). */
+static hb_status place_arms(hb_context *alone, const hb_drift_frame *f, const hb_cloud *value,
+                            const hb_cloud *arm, double *F, double *divergence,
+                            const hb_drift_nodes *nodes, const hb_drift_arms *out)
 {
     const size_t d = f->dim, n = value->n, m = n + (arm ? arm->n : 0);
     for (size_t i = 0; i < m; i++) {
@@ -139,7 +140,7 @@ hb_status hb_drift_frame_place_arms(hb_context *alone, const hb_drift_frame *f,
                                   : arm  ? f->radius * arm->arm[j * d + k]
                                          : f->radius / 2 * value->y[j * d + k];
     }
-    HB_TRY(hb_drift_frame_field(alone, f->problem, m, nodes->z, nodes->tau, F, divergence));
+    HB_TRY(drift_at(alone, f->problem, m, nodes->z, nodes->tau, F, divergence));
     for (size_t i = 0; i < m; i++)
         place_terms(f, i, nodes->z + i * d, F + i * d, divergence[i],
                     exp(nodes->shift[i] / (double)d), out);
@@ -193,8 +194,8 @@ hb_status hb_ball_place_drift(const hb_balls *balls, const hb_ball_anchor *ancho
     HB_TRY(hb_ball_rule_clouds(balls, anchor->number, scratch, &value, &arm));
     const int score = balls->settings.kind == HB_BALLS_KIND_SCORE;
     if (score)
-        HB_TRY(hb_drift_frame_place_arms(&scratch->alone, &f, value, arm, scratch->F,
-                                         scratch->divergence, &nodes, &arms));
+        HB_TRY(place_arms(&scratch->alone, &f, value, arm, scratch->F, scratch->divergence, &nodes,
+                          &arms));
     else
         HB_TRY(hb_drift_frame_place(&scratch->alone, &f, value, value->n, arm, arm ? arm->n : 0,
                                     scratch->F, &nodes));

@@ -31,20 +31,11 @@ typedef struct hb_drift_arms {
 
 /* Lap_y time of tau0 in the frame: the ball must have radius^2 < 4 pi times it. */
 double hb_drift_frame_time(double growth, double tau0);
-/* F (n, dim) and its divergence (n), NULL: not wanted, at n points with a tau each; HB_ERROR_DOMAIN for a value that is
- * not finite. */
-hb_status hb_drift_frame_field(hb_context *alone, const hb_problem *problem, size_t n,
-                               const double *x, const double *tau, double *F, double *divergence);
 /* The first n_value nodes are those of `value` (kappa), the next n_arm of `arm` (the slope
  * measure); without weights of a cloud all have the same. arm NULL: the nodes of `value` serve both
  * averages, with arms y/2, to parabolic degree 3. F: scratch (n_arm, or without arm n_value, dim). */
 hb_status hb_drift_frame_place(hb_context *alone, const hb_drift_frame *frame,
                                const hb_cloud *value, size_t n_value, const hb_cloud *arm,
                                size_t n_arm, double *F, const hb_drift_nodes *out);
-/* The same nodes for scores; both clouds have weights. F, divergence: scratch (n, dim), (n). */
-hb_status hb_drift_frame_place_arms(hb_context *alone, const hb_drift_frame *frame,
-                                    const hb_cloud *value, const hb_cloud *arm, double *F,
-                                    double *divergence, const hb_drift_nodes *nodes,
-                                    const hb_drift_arms *out);
 
 #endif

@@ -11,12 +11,6 @@
 
 #include <math.h>
 
-void hb_mean_settings_default(size_t size, hb_mean_settings *settings)
-{
-    const hb_mean_settings defaults = {.samples = 10000, .seed = 1, .quantity = HB_QUANTITY_V};
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
-
 /* out[i] = scale (offset + average), where an output is wanted. */
 static void write_value(double *out, double *out_se, size_t i, double scale, double offset,
                         double average, double error)

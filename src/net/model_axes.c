@@ -37,7 +37,8 @@ double hb_model_data_share(const hb_model *model, const hb_noise_level *c)
     return sum / model->info.dim;
 }
 
-void hb_model_axis_scales(const hb_model *model, const hb_noise_level *c, float *into, float *out)
+/* into (dim): of p_r in x^_r; out (dim): of N_r in the score along axis r. */
+static void axis_scales(const hb_model *model, const hb_noise_level *c, float *into, float *out)
 {
     const double per_share = 1 / hb_model_data_share(model, c), per_noise = 1 / c->b;
     for (int r = 0; r < model->info.dim; r++) {
@@ -59,7 +60,7 @@ void hb_model_axes_inputs(const hb_model *model, const hb_points *points, const 
             memcpy(into + i * d, into + (i - 1) * d, d * sizeof *into);
             memcpy(out + i * d, out + (i - 1) * d, d * sizeof *out);
         } else {
-            hb_model_axis_scales(model, c, into + i * d, out + i * d);
+            axis_scales(model, c, into + i * d, out + i * d);
         }
         for (size_t r = 0; r < d; r++) {
             const double p = -(double)slope[i * d + r] * (a2 * model->variance[r] + c->b);

@@ -165,9 +165,6 @@ hb_status hb_model_log_density_of_z(hb_context *context, const hb_model *model, 
 int hb_model_in_axes(const hb_model *model);
 /* The data's share of the variance, mean over the axes: the denoising loss of the reference. */
 double hb_model_data_share(const hb_model *model, const hb_noise_level *level);
-/* into (dim): of p_r in x^_r; out (dim): of N_r in the score along axis r. */
-void hb_model_axis_scales(const hb_model *model, const hb_noise_level *level, float *into,
-                          float *out);
 /* x^ into the inputs (n, inputs), and the scales (n, dim). slope (n, dim): -p_r/V_r, which
  * hb_model_reference leaves in the second half of its scratch. */
 void hb_model_axes_inputs(const hb_model *model, const hb_points *points, const float *slope,

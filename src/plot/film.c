@@ -72,8 +72,9 @@ static hb_status keep_numbers(hb_context *context, size_t n, hb_figure **frames,
 
 /* ---- the frames ---- */
 
-hb_status hb_film_read_png(hb_context *context, const char *path, int *width, int *height,
-                           unsigned char **rgb)
+/* Pixels of one frame as red, green, blue [height][width][3]; *rgb is released with hb_release. */
+static hb_status read_png(hb_context *context, const char *path, int *width, int *height,
+                          unsigned char **rgb)
 {
     png_image image = {.version = PNG_IMAGE_VERSION};
     png_color white = {255, 255, 255};
@@ -120,7 +121,7 @@ static hb_status read_frame(hb_film *film, const char *directory, size_t k, unsi
     int width, height;
     unsigned char *rgb;
     snprintf(picture, sizeof picture, "%s/frame.png", directory);
-    const hb_status status = hb_film_read_png(film->context, picture, &width, &height, &rgb);
+    const hb_status status = read_png(film->context, picture, &width, &height, &rgb);
     unlink(picture);
     HB_TRY(status);
     const size_t size = 3 * (size_t)width * (size_t)height;

@@ -20,10 +20,6 @@ typedef struct hb_film {
     unsigned char *pixels;                   // (n, height, width), indices into colors
 } hb_film;
 
-/* Pixels of one frame as red, green, blue [height][width][3], from a PNG file; *rgb is released with hb_release. */
-hb_status hb_film_read_png(hb_context *context, const char *path, int *width, int *height,
-                           unsigned char **rgb);
-
 /* Colours by median cut. `count` holds how often a colour of HB_FILM_BITS per channel occurs. */
 enum { HB_FILM_BITS = 7, HB_FILM_BINS = 1 << 3 * HB_FILM_BITS };
 void hb_film_count(size_t n_pixels, const unsigned char *rgb, uint32_t *count);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { CLEAR = 256, END = 257, FIRST = 258, MOST_CODES = 4096, HASH = 1 << 14, HOLD = 120 };
+enum { CLEAR = 256, END = 257, FIRST = 258, MOST_CODES = 4096, HOLD = 120 };
 
 /* ---- LZW ---- */
 
@@ -20,9 +20,8 @@ typedef struct lzw {
     hb_status status;
     uint32_t bits;
     int n_bits, width, next;
-    unsigned char block[256]; /* its length first */
-    int32_t keys[HASH];       /* prefix << 8 | byte; -1: free */
-    int16_t codes[HASH];
+    unsigned char block[256];        /* its length first */
+    int16_t longer[MOST_CODES][256]; /* the code of a code and a byte; 0: none yet */
 } lzw;
 
 static void flush_block(lzw *z)
@@ -44,27 +43,18 @@ static void put_code(lzw *z, int code)
 static void clear_table(lzw *z)
 {
     put_code(z, CLEAR);
-    memset(z->keys, 0xff, sizeof z->keys);
+    memset(z->longer, 0, sizeof z->longer);
     z->width = 9;
     z->next = FIRST;
 }
 
-/* The place of a key in the table, or where it would be. */
-static int find(const lzw *z, int32_t key)
-{
-    uint32_t at = (uint32_t)key * 2654435761U >> 18;
-    while (z->keys[at] >= 0 && z->keys[at] != key) at = (at + 1) % HASH;
-    return (int)at;
-}
-
-static void learn(lzw *z, int at, int32_t key)
+static void learn(lzw *z, int prefix, int byte)
 {
     if (z->next == MOST_CODES) {
         clear_table(z);
         return;
     }
-    z->keys[at] = key;
-    z->codes[at] = (int16_t)z->next;
+    z->longer[prefix][byte] = (int16_t)z->next;
     if (z->next == 1 << z->width) z->width++;
     z->next++;
 }
@@ -82,19 +72,12 @@ static hb_status compress(lzw *z, const hb_film *film, const unsigned char *fram
     for (int y = r->top; y < r->top + r->height; y++)
         for (int x = r->left; x < r->left + r->width; x++) {
             const int byte = frame[(size_t)y * (size_t)film->width + (size_t)x];
-            if (prefix < 0) {
-                prefix = byte;
-                continue;
+            const int longer = prefix < 0 ? byte : z->longer[prefix][byte];
+            if (prefix >= 0 && longer == 0) {
+                put_code(z, prefix);
+                learn(z, prefix, byte);
             }
-            const int32_t key = prefix << 8 | byte;
-            const int at = find(z, key);
-            if (z->keys[at] == key) {
-                prefix = z->codes[at];
-                continue;
-            }
-            put_code(z, prefix);
-            learn(z, at, key);
-            prefix = byte;
+            prefix = prefix < 0 || longer ? longer : byte;
         }
     put_code(z, prefix);
     if (z->next < MOST_CODES && z->next == 1 << z->width) z->width++;
@@ -158,7 +141,8 @@ static hb_status write_frame(const hb_film *film, size_t k, int delay, hb_writer
     put_short(head + 15, r.height);
     head[18] = 8; /* bits of an index */
     HB_TRY(hb_writer_write(writer, sizeof head, head));
-    *z = (lzw){.writer = writer};
+    memset(z, 0, sizeof *z);
+    z->writer = writer;
     HB_TRY(compress(z, film, film->pixels + k * size, &r));
     return hb_writer_write(writer, 1, "");
 }

@@ -9,11 +9,12 @@
  * by bisection. Bounds: the paper's Theorem on local well-posedness; docs/drift-budget.md derives them.
  * A number to reproduce: d = 1, K = 1, theta = 0.9 give T0 = 0.291147843807569 by both constants.
  */
+#define SETTINGS hb_budget_settings
 #include <heatball/ball.h>
 #include <heatball/budget.h>
 
 #include "base/context.h"
-#include "base/sized.h"
+#include "base/setting_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,43 +24,31 @@ typedef struct suprema {
     double T, A, C;
 } suprema;
 
-void hb_budget_settings_default(size_t size, hb_budget_settings *settings)
-{
-    const hb_budget_settings defaults = {
-        .dim = 1, .theta = 0.9, .u0_min = NAN, .u0_max = NAN, .u0_grad = NAN, .at = NAN};
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+#define FINITE "finite and at least 0"
+static const hb_setting settings_table[] = {
+    NUMBER(dim, RESULT, 1, 0, 0, "dimension"),
+    TOLD(drift_sup, RESULT | BELOW, 0, 0, INFINITY, FINITE, "sup |F|"),
+    TOLD(div_sup, RESULT | BELOW, 0, 0, INFINITY, FINITE, "sup |div F|"),
+    TOLD(theta, RESULT | ABOVE | BELOW, 0.9, 0, 1, "strictly between 0 and 1", "Lambda(T0)"),
+    POINTER(sup, "both as functions of T"),
+    POINTER(sup_user, "handed to sup"),
+    TOLD(u0_min, RESULT | ABOVE | BELOW, NAN, 0, INFINITY, "positive and finite", "min u0"),
+    TOLD(u0_max, RESULT | ABOVE | BELOW, NAN, 0, INFINITY, "positive and finite", "sup u0"),
+    TOLD(u0_grad, RESULT | BELOW, NAN, 0, INFINITY, FINITE, "sup |grad u0|"),
+    TOLD(at, RESULT | BELOW, NAN, 0, INFINITY, FINITE, "tau at which to evaluate"),
+    {0}};
+SETTING_FUNCTIONS(budget, settings_table)
 
-/* ---- checks --------------------------------------------------------------------------------- */
-
-static hb_status check_initial(hb_context *context, const hb_budget_settings *s)
+static hb_status check_settings(hb_context *context, hb_budget_settings *s)
 {
     const int given = !isnan(s->u0_min) + !isnan(s->u0_max) + !isnan(s->u0_grad);
+    if (s->sup) s->drift_sup = s->div_sup = 0; /* not used */
+    HB_TRY(hb_setting_rows_check(context, settings_table, s));
     HB_CHECK(context, given == 0 || given == 3, HB_ERROR_ARGUMENT,
              "%d of u0_min, u0_max and u0_grad are given; give all three or none", given);
-    if (given == 0) return HB_OK;
-    HB_CHECK(context, isfinite(s->u0_min) && s->u0_min > 0, HB_ERROR_ARGUMENT,
-             "u0_min is %g; it must be positive and finite", s->u0_min);
-    HB_CHECK(context, isfinite(s->u0_max) && s->u0_max >= s->u0_min, HB_ERROR_ARGUMENT,
+    HB_CHECK(context, given == 0 || s->u0_max >= s->u0_min, HB_ERROR_ARGUMENT,
              "u0_max is %g; it must be finite and at least u0_min = %g", s->u0_max, s->u0_min);
-    HB_CHECK(context, isfinite(s->u0_grad) && s->u0_grad >= 0, HB_ERROR_ARGUMENT,
-             "u0_grad is %g; it must be finite and at least 0", s->u0_grad);
     return HB_OK;
-}
-
-static hb_status check_settings(hb_context *context, const hb_budget_settings *s)
-{
-    HB_CHECK(context, s->theta > 0 && s->theta < 1, HB_ERROR_ARGUMENT,
-             "theta is %g; it must lie strictly between 0 and 1", s->theta);
-    if (!s->sup) {
-        HB_CHECK(context, isfinite(s->drift_sup) && s->drift_sup >= 0, HB_ERROR_ARGUMENT,
-                 "drift_sup is %g; it must be finite and at least 0", s->drift_sup);
-        HB_CHECK(context, isfinite(s->div_sup) && s->div_sup >= 0, HB_ERROR_ARGUMENT,
-                 "div_sup is %g; it must be finite and at least 0", s->div_sup);
-    }
-    HB_CHECK(context, isnan(s->at) || (isfinite(s->at) && s->at >= 0), HB_ERROR_ARGUMENT,
-             "at is %g; it must be finite and at least 0", s->at);
-    return check_initial(context, s);
 }
 
 /* ---- Lambda and its root -------------------------------------------------------------------- */

@@ -422,7 +422,7 @@ static void wrong_arguments_are_named(void **state)
     assert_refused(DRIFT, NAN, "drift_sup is nan");
     assert_refused(DRIFT, INFINITY, "drift_sup is inf");
     assert_refused(DIV, -0.5, "div_sup is -0.5; it must be finite and at least 0");
-    assert_refused(THETA, 1, "theta is 1; it must lie strictly between 0 and 1");
+    assert_refused(THETA, 1, "theta is 1; it must be strictly between 0 and 1");
     assert_refused(THETA, 0, "theta is 0;");
     assert_refused(THETA, NAN, "theta is nan;");
     assert_refused(LOW, 0, "u0_min is 0; it must be positive and finite");

@@ -22,7 +22,8 @@ KINDS = {ctypes.c_int: {SettingKind.SETTING_KIND_FLAG, SettingKind.SETTING_KIND_
          ctypes.c_uint64: {SettingKind.SETTING_KIND_UNSIGNED},
          ctypes.c_double: {SettingKind.SETTING_KIND_REAL}}
 TABLES = [("hb_train_settings", "hb_train_setting"), ("hb_generate_settings", "hb_generate_setting"),
-          ("hb_certify_settings", "hb_certify_setting"), ("hb_classifier_settings", "hb_classifier_setting")]
+          ("hb_certify_settings", "hb_certify_setting"), ("hb_classifier_settings", "hb_classifier_setting"),
+          *((f"hb_{name}_settings", f"hb_{name}_setting") for name in ("mean", "images", "budget", "balls"))]
 
 
 def rows_of(function):
