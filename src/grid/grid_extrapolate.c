@@ -34,7 +34,7 @@ static const double DEEP = 60;       /* below this depth time errors are local *
 static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
 /* Peclet numbers (grid_wind.c): claims are doubled above the first; above the second the order is asked for. */
 static const double BREEZE = 0.8, FAST_WIND = 2;
-static const double STORM = 4; /* from here the order is taken for the first at best */
+static const double STORM = 4;           /* from here the order is taken for the first at best */
 static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
 static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
 static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */

@@ -16,7 +16,7 @@ typedef struct joint {
     hb_graph *graph;
     hb_program *value;    // ln u, u
     hb_program *gradient; // ln u, u, slopes of both
-    hb_node log_node;
+    hb_node node, log_node;
     int n_breaks;
 } joint;
 
@@ -120,7 +120,14 @@ static hb_status create_joint(const hb_initial_text *text, hb_problem *problem, 
         return status;
     }
     j->graph = graph;
-    j->box = (hb_box_density){.problem = problem, .raw = raw, .what = "density", .steady = 1e-9};
+    j->node = node;
+    j->box = (hb_box_density){.problem = problem,
+                              .raw = raw,
+                              .what = "density",
+                              .steady = 1e-9,
+                              .graph = graph,
+                              .n_nodes = 1,
+                              .nodes = &j->node};
     HB_TRY(compile(j, text->dim, node));
     problem->initial.law = j->n_breaks ? &rough : &smooth;
     HB_TRY(hb_box_density_find(context, &j->box));

@@ -140,7 +140,12 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     stationary *s;
     HB_TRY(check(context, text, problem));
     HB_TRY(hb_initial_data(context, problem, sizeof *s, &s));
-    s->box = (hb_box_density){.problem = problem, .raw = raw, .what = "stationary density"};
+    s->box = (hb_box_density){.problem = problem,
+                              .raw = raw,
+                              .what = "stationary density",
+                              .graph = problem->drift.graph,
+                              .n_nodes = problem->dim,
+                              .nodes = problem->drift.components};
     const int line = problem->dim == 1 && !problem->drift.potential;
     if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));
     if (line) HB_TRY(create_path(context, s, -1, 1));

@@ -44,3 +44,36 @@ def test_grid_under_a_pulse_of_contraction(width):
     s = answers(truth, score[:, None], drift=f"-x*(1+{a!r}*exp(-((t-0.3)/{width})^2))", noise=1,
                 initial=f"gaussian(mean={mean},var={var})", time=t, at=x[:, None], method="grid")
     assert np.isfinite(s.log_density_se[1:4]).all()
+
+
+def test_an_oblique_well_is_not_lost():
+    """V = (x^2 + y^2)/2 - 4 exp(-((x + y - 1)/w)^2), a product in x + y and x - y: its mass was not seen by 96 points a side."""
+    x, root = np.array([[0.5, 0.5], [0.0, 0.0], [1.0, 0.0]]), np.sqrt(2)
+    for width in (0.2, 0.01):
+        well = lambda s: 4 * np.exp(-((root * s - 1) / width)**2)
+        along = Stationary(lambda s: -s**2 + 2 * well(s), lambda s: -2 * s - 4 * root * (root * s - 1) / width**2 * well(s),
+                           -12, 12, [(1 / root, width / root)])
+        a, b = along.at(x.sum(1) / root), Gaussian([1], [0], [0.5]).at((x[:, 0] - x[:, 1]) / root)
+        score = np.column_stack([a[1] + b[1], a[1] - b[1]]) / root
+        force = f"8*(x+y-1)/{width}^2*exp(-((x+y-1)/{width})^2)"
+        s = answers(a[0] + b[0], score, drift=f"-x-{force}, -y-{force}", noise=1, time=np.inf, at=x)
+        assert s is None or width < 0.1 or np.isfinite(s.log_density_se).all()
+
+
+@pytest.mark.parametrize("dim, width", [(2, 0.3), (2, 1e-3), (3, 0.6), (3, 1e-2)])
+def test_joint_starts_with_a_narrow_component(dim, width):
+    """density(wide + narrow), which is no product; its narrow part was left out of the normalisation."""
+    t, weight = 0.3, 0.4
+    height = weight * 2**(dim / 2) / width**dim
+    wide, narrow = (" + ".join(f"(x{i + 1}{shift})^2" for i in range(dim)) for shift in ("", "-1"))
+    x = np.array([np.full(dim, 0.2), np.full(dim, 0.9), np.full(dim, -0.7)])
+    parts, slopes = [], []
+    for w, mean, var in ((1, 0, 1 + t), (weight, 1, width**2 / 2 + t)):
+        parts.append(np.log(w / (1 + weight)) - ((x - mean)**2).sum(1) / (2 * var) - dim / 2 * np.log(2 * np.pi * var))
+        slopes.append(-(x - mean) / var)
+    truth = np.logaddexp(*parts)
+    score = sum(np.exp(p - truth)[:, None] * s for p, s in zip(parts, slopes))
+    for method in ("particles", "walk"):
+        s = answers(truth, score, drift=", ".join(f"0*x{i + 1}" for i in range(dim)), noise=1, time=t, at=x, samples=4096,
+                    initial=f"density(exp(-({wide})/2) + {height!r}*exp(-({narrow})/{width}^2))", method=method)
+        assert (s is None) == (width < 0.1)
