@@ -77,3 +77,13 @@ def test_joint_starts_with_a_narrow_component(dim, width):
         s = answers(truth, score, drift=", ".join(f"0*x{i + 1}" for i in range(dim)), noise=1, time=t, at=x, samples=4096,
                     initial=f"density(exp(-({wide})/2) + {height!r}*exp(-({narrow})/{width}^2))", method=method)
         assert (s is None) == (width < 0.1)
+
+
+@pytest.mark.parametrize("method", ["particles", "walk"])
+def test_a_pulse_whose_time_depends_on_x(method):
+    """exp(-((t - 0.25 - 0.002 x)/0.002)^2) has no cuts in t; kernels over a lag stepped over it, 200 errors off."""
+    size, width = 0.6 / 0.002 / np.sqrt(np.pi), 0.002
+    truth = np.array([-1.6647752, -0.5081355, -1.2384595])  # spectral_elements.Density, 160 and 240 steps on [0.23, 0.27]
+    score = np.array([2.333546, 0.236803, -1.859706])
+    answers(truth, score[:, None], drift=f"-x+{size!r}*exp(-((t-0.25-0.002*x)/{width})^2)", noise=1, time=0.5,
+            initial="gaussian(mean=-0.2,var=0.3)", at=np.array([[-0.5], [0.4], [1.3]]), method=method, samples=4096)
