@@ -103,3 +103,9 @@ def test_walks_that_never_reach_a_step_of_the_start():
         s = answers(np.log(u / mass), (slope / u)[:, None], drift="-x", noise=1, time=t, at=x[:, None], method="walk", seed=seed,
                     samples=4096, initial="product(exp(-x^2/2)*(1.001+tanh((x-0.5)/1e-5)))")
         assert np.isfinite(s.log_density_se).all()
+
+
+def test_the_score_in_a_narrow_dip_holds_the_rounding_of_its_coordinate():
+    """g = 1 - 0.8 exp(-((x - 0.4)/1e-5)^2) at time inf: d ln u/dx = -2x/g^2 - 2g'/g, whose slope at 0.4 is 8e10."""
+    s = heatball.solve("-x", "1-0.8*exp(-((x-0.4)/1e-5)^2)", None, np.inf, [[0.4]])
+    assert abs(s.score[0, 0] + 2 * 0.4 / 0.2**2) <= MOST * s.score_se[0, 0] and s.score_se[0, 0] < 1e-3
