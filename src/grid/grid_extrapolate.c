@@ -187,8 +187,10 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
 /* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time, the tails of a
  * stationary density. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
  * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
- * into slow[size], infinite where the meshes do not converge at all. In a STORM q is 1/2 at least: the coarsest mesh is so far
- * from first order that q passes through 1/4 (-x(1 + A exp(-((t - 0.3)/1e-4)^2)) was off by 60 errors). Elsewhere that is done where |a - b| is above
+ * into slow[size], infinite where the meshes do not converge at all. In a STORM q is 1/2 at
+ * least: the coarsest mesh is so far
+ * from first order that q passes through 1/4 (-x(1 + A exp(-((t - 0.3)/1e-4)^2)) was off by 60
+ * errors). Elsewhere that is done where |a - b| is above
  * MOST_APART and u is e^-TAIL of its maximum or less; there the series may fail even where its terms fall well, and
  * |a - b|^2/LARGE is added. */
 static int asks_order(const hb_grid *grid)

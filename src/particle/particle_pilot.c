@@ -445,7 +445,8 @@ static double overall(size_t n, const double *ratio)
     return fmax(sqrt(squares / (double)n), largest / 3);
 }
 
-/* Whether a part of the drift whose place depends on x and t passes the trajectories within a PASSING-th of the time, and
+/* Whether a part of the drift whose place depends on x and t passes the trajectories within a
+ * PASSING-th of the time, and
  * moves them: kernels over a lag miss it, whatever the step. */
 enum { PASSING = 128 };
 static const double MOST_PASSING = 0.5;

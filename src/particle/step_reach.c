@@ -7,7 +7,8 @@
  *     ratio = max_i h (R_i - 2 r sum_j |J_ij|)/(b LIMIT)
  * compares what F may do in the box beyond its linear part with the noise of the step. h is that of the path, which
  * keeps h |J| <= 1/2 (trajectories.c). Ranges that are infinite say nothing: poles are found elsewhere (drift_facts.c).
- * A part whose place depends on x and t may also pass x within a step: then r is 0 and tau an interval, halved down to the
+ * A part whose place depends on x and t may also pass x within a step: then r is 0 and tau an
+ * interval, halved down to the
  * step where the ratio is above its limit.
  * A number to reproduce: a bump 6620 exp(-((x - 0.152)/1.68e-5)^2) with h = 0.01 has the ratio 936 at x = 0. */
 #include "particle/step_reach.h"

@@ -6,8 +6,10 @@
  * d = 1: features of the drift (features.c), inside and outside of that box, belong to it when they reach that far.
  * How much. d = 1: exp(l - peak) on adaptive panels. d = 2, 3: the midpoint rule, which converges
  * faster than any power for a smooth function that vanishes at the faces (L. N. Trefethen, J. A. C.
- * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12, and its cells are as small as the
- * narrowest part of the formula, or the density is refused (exp(-((x + y - 1)/0.01)^2) was lost, ln Z off by 1.7).
+ * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12, and its
+ * cells are as small as the
+ * narrowest part of the formula, or the density is refused (exp(-((x + y - 1)/0.01)^2) was lost,
+ * ln Z off by 1.7).
  * Draws. d = 1: the inverse of the panels' integral. d = 2, 3: rejection. A cell is chosen with
  * probability proportional to a bound of the density on it (the largest corner times e^MARGIN), a point
  * in it uniformly, and kept with probability density/bound, so kept points follow the density itself.

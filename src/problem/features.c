@@ -12,8 +12,10 @@
  * or when the cell times the largest |A'| is shorter than that. Other cells are cut in two, the widest first. A zero of
  * an argument that rises or falls on a cell is found by bisection and becomes a border. Sums and products of such
  * functions have no narrower features of their own, and neither have polynomials.
- * On a box in x the same is asked of its cells with the slopes along all axes: one that has no zero excludes an extremum, and
- * the sum of |slope| times side bounds A. Sums over a mesh see a peak from SLACK times farther: a point where it is e^-16
+ * On a box in x the same is asked of its cells with the slopes along all axes: one that has no
+ * zero excludes an extremum, and
+ * the sum of |slope| times side bounds A. Sums over a mesh see a peak from SLACK times farther: a
+ * point where it is e^-16
  * changes them by more than their tolerance.
  * Intervals of R. E. Moore, Interval Analysis, 1966.
  * A number to reproduce: exp(-((x - 2.3)/1e-5)^2) on the whole line has a cell of less than 4e-5 at 2.3. */
@@ -465,7 +467,8 @@ static int touches_zero(hb_interval a)
     return has_zero(a) || fmin(fabs(a.low), fabs(a.high)) < 1e-20 * fmax(fabs(a.low), fabs(a.high));
 }
 
-/* Whether a cell of the box is seen; *depth: halvings that it needs. Along one axis after the other; a cell that only holds a
+/* Whether a cell of the box is seen; *depth: halvings that it needs. Along one axis after the
+ * other; a cell that only holds a
  * zero of a denominator or a root, or a kink, is left to the sums. */
 static int box_is_seen(search *s, int depth, int most, int *deepest)
 {

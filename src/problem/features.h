@@ -20,7 +20,8 @@ hb_status hb_features_find(hb_context *context, const hb_graph *graph, int n, co
 /* Of the drift F = scale * node on the axis of a variable, and of exp(int F), on that axis, where the others are 0. */
 hb_status hb_features_of_drift(hb_context *context, const hb_graph *graph, hb_node node,
                                double scale, int variable, hb_interval range, hb_features *out);
-/* How often the sides x[dim] of a box, dim <= 3, have to be halved until sums over the cells see all of the formulas nodes[n],
+/* How often the sides x[dim] of a box, dim <= 3, have to be halved until sums over the cells see
+ * all of the formulas nodes[n],
  * n <= 3; most + 1: `most` halvings are too few, or it is not known. */
 hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
                             const hb_interval *x, int most, int *depth);

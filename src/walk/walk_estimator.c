@@ -625,8 +625,10 @@ static int start_is_hidden(const walk_estimator *w)
     return weight > log(RARE_START);
 }
 
-/* Under a linear drift walks end at N(m, C). Adds to *part which part of E[u0] comes along an axis from beyond UNREACHED
- * standard deviations, where one walk in 16000 ends: a start that rises steeply there has its mass unseen. */
+/* Under a linear drift walks end at N(m, C). Adds to *part which part of E[u0] comes along an
+ * axis from beyond UNREACHED
+ * standard deviations, where one walk in 16000 ends: a start that rises steeply there has its
+ * mass unseen. */
 static hb_status add_unreached(const walk_estimator *w, const double *x, size_t axis, double *part)
 {
     const size_t d = w->shared.d;
@@ -661,7 +663,8 @@ static hb_status find_unreached(walk_estimator *w)
     return HB_OK;
 }
 
-/* Narrow parts of the start and of the drift. Walks whose only step is exact have none of the drift's. */
+/* Narrow parts of the start and of the drift. Walks whose only step is exact have none of the
+ * drift's. */
 static hb_status find_hidden(walk_estimator *w)
 {
     hb_status status = HB_OK;
