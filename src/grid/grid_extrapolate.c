@@ -34,6 +34,7 @@ static const double DEEP = 60;       /* below this depth time errors are local *
 static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
 /* Peclet numbers (grid_wind.c): claims are doubled above the first; above the second the order is asked for. */
 static const double BREEZE = 0.8, FAST_WIND = 2;
+static const double STORM = 4;           /* from here the order is taken for the first at best */
 static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
 static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
 static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
@@ -186,7 +187,10 @@ static void add_time_errors(hb_grid *grid, int level, const double *v)
 /* Where |F| h is large the scheme is of first order only: a fast drift or turn, a pulse in time, the tails of a
  * stationary density. How fast the meshes converge is asked of q = |a - b|/|b - c|, each the largest within two nodes: 1/4 for second
  * order. What is left beyond a is |a - b| q/(1 - q), of which the extrapolation takes a third of |a - b|; the rest goes
- * into slow[size], infinite where the meshes do not converge at all. Elsewhere that is done where |a - b| is above
+ * into slow[size], infinite where the meshes do not converge at all. In a STORM q is 1/2 at
+ * least: the coarsest mesh is so far
+ * from first order that q passes through 1/4 (-x(1 + A exp(-((t - 0.3)/1e-4)^2)) was off by 60
+ * errors). Elsewhere that is done where |a - b| is above
  * MOST_APART and u is e^-TAIL of its maximum or less; there the series may fail even where its terms fall well, and
  * |a - b|^2/LARGE is added. */
 static int asks_order(const hb_grid *grid)
@@ -211,7 +215,8 @@ static void find_slow(const hb_grid *grid, const double *v, const double *middle
     }
     for (size_t i = 0; i < m[2].size; i++) {
         const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
-        const double sure = q > SECOND_ORDER ? fmin(q, MOST_RATIO) : 0.25;
+        const double least = grid->wind > STORM ? 0.5 : 0.25;
+        const double sure = q > SECOND_ORDER ? fmin(fmax(q, least), MOST_RATIO) : least;
         const int tail = coarse[i] < top - TAIL;
         slow[i] = tail && !grid->stationary ? first * first / LARGE : 0;
         if (asks_order(grid) || (tail && first > MOST_APART))

@@ -20,6 +20,7 @@
 #include "base/team_tasks.h"
 #include "particle/particle_unseen.h"
 #include "particle/step_reach.h"
+#include "problem/time_cuts.h"
 #include "random/streams.h"
 #include "sampling/tally.h"
 
@@ -456,6 +457,28 @@ static double overall(size_t n, const double *ratio)
     return fmax(sqrt(squares / (double)n), largest / 3);
 }
 
+/* Whether a part of the drift whose place depends on x and t passes the trajectories within a
+ * PASSING-th of the time, and
+ * moves them: kernels over a lag miss it, whatever the step. */
+enum { PASSING = 128 };
+static const double MOST_PASSING = 0.5;
+
+static hb_status look_for_passing(const hb_swarm *swarm, double end, double *hidden)
+{
+    const size_t n_times = swarm->plan.n_times;
+    const double *times = swarm->plan.times;
+    for (size_t k = 0; k <= n_times && hb_problem_cuts(swarm->plan.problem)->moving; k++) {
+        const hb_cell_list *list = swarm->lists[0] + (k < n_times ? k : n_times - 1);
+        const hb_interval gap = {k > 0 ? times[k - 1] : 0, k < n_times ? times[k] : end};
+        double ratio = 0;
+        if (gap.high > gap.low)
+            HB_TRY(hb_step_reach(swarm->context, swarm->plan.problem, gap, end / PASSING, list->n,
+                                 list->n * n_times / LOOKS + 1, list->x, &ratio));
+        if (ratio > MOST_PASSING) *hidden = INFINITY;
+    }
+    return HB_OK;
+}
+
 /* What steps may jump over, at up to LOOKS places of the trajectories; 16 times as many once something was found. */
 static hb_status look_beyond(const hb_swarm *swarm, double step, double *hidden)
 {
@@ -466,8 +489,9 @@ static hb_status look_beyond(const hb_swarm *swarm, double step, double *hidden)
             const hb_cell_list *list = swarm->lists[0] + k;
             const size_t each = (looks + n_times - 1) / n_times;
             double ratio;
-            HB_TRY(hb_step_reach(swarm->context, swarm->plan.problem, swarm->plan.times[k], step,
-                                 list->n, list->n / each + 1, list->x, &ratio));
+            const hb_interval now = {swarm->plan.times[k], swarm->plan.times[k]};
+            HB_TRY(hb_step_reach(swarm->context, swarm->plan.problem, now, step, list->n,
+                                 list->n / each + 1, list->x, &ratio));
             *hidden = fmax(*hidden, ratio);
         }
         if (looks > LOOKS || swarm->plan.step >= swarm->plan.times[n_times - 1] / FIRST_STEPS)
@@ -487,6 +511,7 @@ static hb_status check_step(const hb_particle_task *task, const hb_particle_rule
     step_check c = {.task = task, .kernels = kernels, .swarm = &swarm, .known = known};
     c.stride = stride;
     hb_status status = look_beyond(&swarm, step, hidden);
+    if (status == HB_OK) status = look_for_passing(&swarm, task->tau, hidden);
     c.n = (task->n + c.stride - 1) / c.stride;
     c.width = hb_kernel_work(d) + hb_tally_size((int)d) + 2 * d + 3 * HB_PILOT_BATCHES * (d + 1) +
               hb_pilot_start_work(d);

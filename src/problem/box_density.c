@@ -6,7 +6,10 @@
  * d = 1: features of the drift (features.c), inside and outside of that box, belong to it when they reach that far.
  * How much. d = 1: exp(l - peak) on adaptive panels. d = 2, 3: the midpoint rule, which converges
  * faster than any power for a smooth function that vanishes at the faces (L. N. Trefethen, J. A. C.
- * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12.
+ * Weideman, SIAM Review 56, 2014); its points double until the sum is steady to 1e-12, and its
+ * cells are as small as the
+ * narrowest part of the formula, or the density is refused (exp(-((x + y - 1)/0.01)^2) was lost,
+ * ln Z off by 1.7).
  * Draws. d = 1: the inverse of the panels' integral. d = 2, 3: rejection. A cell is chosen with
  * probability proportional to a bound of the density on it (the largest corner times e^MARGIN), a point
  * in it uniformly, and kept with probability density/bound, so kept points follow the density itself.
@@ -28,7 +31,8 @@ static const double NARROW = 1.0 / 32; /* cells of features against the box */
 
 /* By dimension: lattice points of the search, first and last points of the sum, cells of the draws. */
 static const int SEARCH[4] = {0, 129, 41, 21}, FIRST[4] = {0, 0, 48, 32},
-                 LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64};
+                 LAST[4] = {0, 0, 1536, 128}, CELLS[4] = {0, 0, 256, 64},
+                 DEPTH[4] = {0, 0, 10, 7}; /* 2^DEPTH <= LAST */
 
 static hb_status evaluate(hb_context *context, const hb_box_density *box, size_t n, const double *x,
                           double *l)
@@ -265,11 +269,32 @@ static hb_status midpoint_sum(hb_context *context, const hb_box_density *box, in
     return HB_OK;
 }
 
+/* Points a side that see all of the formula, if one is known (features.c). */
+static hb_status find_least(hb_context *context, const hb_box_density *box, int *least)
+{
+    const int d = box->problem->dim;
+    hb_interval x[3];
+    int depth;
+    *least = 0;
+    if (!box->graph) return HB_OK;
+    for (int a = 0; a < d; a++) x[a] = (hb_interval){box->low[a], box->high[a]};
+    HB_TRY(hb_features_depth(context, box->graph, box->n_nodes, box->nodes, x, DEPTH[d], &depth));
+    HB_CHECK(
+        context, depth <= DEPTH[d], HB_ERROR_NUMERICAL,
+        "the %s was not normalised: parts of its formula are too narrow for %d points a side%s",
+        box->what, LAST[d],
+        box->steady > 0 ? "; a mixture of Gaussians may have components of any width" : "");
+    *least = 1 << depth;
+    return HB_OK;
+}
+
 static hb_status total_in_box(hb_context *context, hb_box_density *box)
 {
     const int d = box->problem->dim;
     double before = NAN, sum = NAN, change = INFINITY;
-    for (int m = FIRST[d]; m <= LAST[d] && change > 1e-12; m *= 2) {
+    int least;
+    HB_TRY(find_least(context, box, &least));
+    for (int m = FIRST[d]; m <= LAST[d] && (change > 1e-12 || m <= least); m *= 2) {
         void *memory;
         HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
         const hb_status status = midpoint_sum(context, box, m, memory, &sum);

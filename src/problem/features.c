@@ -12,6 +12,11 @@
  * or when the cell times the largest |A'| is shorter than that. Other cells are cut in two, the widest first. A zero of
  * an argument that rises or falls on a cell is found by bisection and becomes a border. Sums and products of such
  * functions have no narrower features of their own, and neither have polynomials.
+ * On a box in x the same is asked of its cells with the slopes along all axes: one that has no
+ * zero excludes an extremum, and
+ * the sum of |slope| times side bounds A. Sums over a mesh see a peak from SLACK times farther: a
+ * point where it is e^-16
+ * changes them by more than their tolerance.
  * Intervals of R. E. Moore, Interval Analysis, 1966.
  * A number to reproduce: exp(-((x - 2.3)/1e-5)^2) on the whole line has a cell of less than 4e-5 at 2.3. */
 #include "problem/features.h"
@@ -22,13 +27,22 @@
 
 #include <string.h>
 
-enum { MAX_RULES = 256, MAX_WORK = 4000000, MAX_CELLS = 1 << 15, BISECTIONS = 70, PROBES = 5 };
+enum {
+    MAX_RULES = 256,
+    MAX_WORK = 4000000,
+    MAX_CELLS = 1 << 15,
+    BISECTIONS = 70,
+    PROBES = 5,
+    MOST_SLOPES = 3
+};
 
-static const double EXTREME = 2, STEP = 4, RATIO = 3;
+static const double EXTREME = 2, STEP = 4, RATIO = 3, SLACK = 4;
 static const double VANISHED = -745; /* exp is 0 from here */
 static const double LARGE = 1e22;    /* denominators above hide nothing */
 static const double FARTHEST = 1e17; /* of an infinite range */
 static const double SMALLEST = 1e-14, AT_ZERO = 1e-18;
+
+enum { ALL_X = -1 }; /* in place of a variable */
 
 typedef enum rule_kind { PEAK, RISE, WAVE, LEVEL, BREAK, SLOPE } rule_kind;
 
@@ -49,9 +63,10 @@ typedef struct search {
     hb_context *context;
     hb_graph *graph;               /* a copy of what the formulas need: derivatives are added */
     int variable, n_rules, curved; /* curved: the range is infinite, and cut in asinh */
+    int n_slopes;                  /* of an argument: 1, or dim on a box */
     rule rules[MAX_RULES];
     hb_range_tape *tape;            /* arguments, then their slopes */
-    hb_interval *x, *work, *ranges; // (dim), (size of the tape), (2 n_rules)
+    hb_interval *x, *work, *ranges; // (dim), (size of the tape), (1 + n_slopes, n_rules)
     hb_interval t;
     cell *cells; // (capacity)
     int n, capacity, complete;
@@ -60,9 +75,17 @@ typedef struct search {
 
 /* ---- the functions ---- */
 
+static int depends(const search *s, hb_node node)
+{
+    int any = 0;
+    if (s->variable != ALL_X) return hb_graph_depends(s->graph, node, s->variable);
+    for (int k = 1; k <= s->graph->dim; k++) any |= hb_graph_depends(s->graph, node, k);
+    return any;
+}
+
 static void add_rule(search *s, rule_kind kind, hb_node argument, double size)
 {
-    if (argument == HB_NO_NODE || !hb_graph_depends(s->graph, argument, s->variable)) return;
+    if (argument == HB_NO_NODE || !depends(s, argument)) return;
     for (int k = 0; k < s->n_rules; k++)
         if (s->rules[k].kind == kind && s->rules[k].argument == argument) {
             s->rules[k].size = fmax(s->rules[k].size, size);
@@ -117,26 +140,28 @@ static hb_status find_rules(search *s)
 {
     hb_node none = 0;
     for (hb_node i = 0, count = s->graph->count; i < count; i++)
-        if (hb_graph_depends(s->graph, i, s->variable)) add_node(s, i);
+        if (depends(s, i)) add_node(s, i);
     return hb_graph_finish(s->graph, none, &none);
 }
 
 /* The tape of all arguments and their slopes. */
 static hb_status make_tape(search *s)
 {
-    hb_node nodes[2 * MAX_RULES];
+    hb_node nodes[(1 + MOST_SLOPES) * MAX_RULES];
     void *memory;
-    const size_t d = (size_t)s->graph->dim, n = (size_t)s->n_rules;
-    for (int k = 0; k < s->n_rules; k++) {
+    const int rules = s->n_rules, rows = 1 + s->n_slopes, first = s->n_slopes > 1 ? 1 : s->variable;
+    const size_t d = (size_t)s->graph->dim, n = (size_t)(rows * rules);
+    for (int k = 0; k < rules; k++) {
         nodes[k] = s->rules[k].argument;
-        HB_TRY(hb_graph_derivative(s->graph, nodes[k], s->variable, nodes + s->n_rules + k));
+        for (int a = 0; a < s->n_slopes; a++)
+            HB_TRY(hb_graph_derivative(s->graph, nodes[k], first + a, nodes + (1 + a) * rules + k));
     }
-    HB_TRY(hb_range_tape_create(s->context, s->graph, 2 * s->n_rules, nodes, &s->tape));
-    HB_TRY(hb_allocate(s->context, d + 2 * n + hb_range_tape_size(s->tape), sizeof(hb_interval),
-                       &memory));
+    HB_TRY(hb_range_tape_create(s->context, s->graph, rows * rules, nodes, &s->tape));
+    HB_TRY(
+        hb_allocate(s->context, d + n + hb_range_tape_size(s->tape), sizeof(hb_interval), &memory));
     s->x = memory;
     s->ranges = s->x + d;
-    s->work = s->ranges + 2 * n;
+    s->work = s->ranges + n;
     return HB_OK;
 }
 
@@ -160,31 +185,53 @@ static double length_within(hb_interval a, double end)
     return fmax(0, fmin(a.high, end) - fmax(a.low, -end));
 }
 
-/* Whether samples see the function on a cell of this length. *zero: its argument has one zero there, or none. */
-static int is_seen(const rule *r, hb_interval a, hb_interval slope, double length, int *zero)
+/* What a cell shows of an argument. */
+typedef struct view {
+    hb_interval a;
+    int monotone, even; /* a slope has no zero; nor does it vary much */
+    double change;      /* of the argument, at most */
+    double side;        /* of the cell, the longest */
+} view;
+
+/* Of argument k on a cell with these sides. */
+static view view_of(const search *s, int k, const double *sides)
 {
+    view v = {.a = s->ranges[k]};
+    for (int a = 0; a < s->n_slopes; a++) {
+        const hb_interval slope = s->ranges[(1 + a) * s->n_rules + k];
+        const double most = fmax(fabs(slope.low), fabs(slope.high)),
+                     least = fmin(fabs(slope.low), fabs(slope.high));
+        v.monotone |= !has_zero(slope);
+        v.even |= !has_zero(slope) && most <= STEP * least;
+        v.change += sides[a] * most;
+        v.side = fmax(v.side, sides[a]);
+    }
+    return v;
+}
+
+/* Whether samples see the function on a cell. *zero: its argument has one zero there, or none. */
+static int is_seen(const rule *r, view v, double slack, int *zero)
+{
+    const hb_interval a = v.a;
     const double least = fmin(fabs(a.low), fabs(a.high)), most = fmax(fabs(a.low), fabs(a.high)),
-                 change = length * fmax(fabs(slope.low), fabs(slope.high));
+                 length = fmin(a.high - a.low, v.change);
     *zero = 0;
     switch (r->kind) {
     case PEAK:
-        if (a.high < VANISHED || a.high - a.low <= EXTREME || change <= EXTREME) return 1;
-        return !has_zero(slope) && length_within(a, 10) <= STEP;
-    case SLOPE: return !has_zero(a) || r->size * length * most <= EXTREME;
-    case RISE: return length_within(a, r->size) <= STEP || change <= STEP;
-    case WAVE:
-        return a.high - a.low <= STEP || change <= STEP ||
-               (!has_zero(slope) && fmax(fabs(slope.low), fabs(slope.high)) <=
-                                        STEP * fmin(fabs(slope.low), fabs(slope.high)));
+        if (a.high < VANISHED || length <= slack * EXTREME) return 1;
+        return v.monotone && fmin(length_within(a, 10), v.change) <= slack * STEP;
+    case SLOPE: return !has_zero(a) || r->size * v.side * most <= EXTREME;
+    case RISE: return fmin(length_within(a, r->size), v.change) <= slack * STEP;
+    case WAVE: return length <= slack * STEP || v.even;
     case LEVEL:
-        if (!has_zero(a) && r->size * log(fmin(most, LARGE) / fmin(least, LARGE)) <= RATIO)
+        if (!has_zero(a) && r->size * log(fmin(most, LARGE) / fmin(least, LARGE)) <= slack * RATIO)
             return 1;
         break;
     case BREAK:
         if (!has_zero(a)) return 1;
         break;
     }
-    *zero = has_zero(a) && !has_zero(slope);
+    *zero = has_zero(a) && v.monotone;
     return 0;
 }
 
@@ -220,8 +267,7 @@ static double cut_of(search *s, double low, double high)
     if (length <= SMALLEST * fmax(fabs(low), fabs(high)) + AT_ZERO) return NAN;
     run(s, low, high);
     for (int k = 0; k < s->n_rules; k++) {
-        const rule *r = s->rules + k;
-        if (is_seen(r, s->ranges[k], s->ranges[s->n_rules + k], length, &zero)) continue;
+        if (is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
         if (!zero) return middle_of(s, low, high);
         which = which < 0 ? k : which;
     }
@@ -229,7 +275,7 @@ static double cut_of(search *s, double low, double high)
     /* Only simple zeros are left: each becomes a border, and then nothing is hidden beside it. */
     for (int k = which; k < s->n_rules; k++) {
         run(s, low, high);
-        if (is_seen(s->rules + k, s->ranges[k], s->ranges[s->n_rules + k], length, &zero)) continue;
+        if (is_seen(s->rules + k, view_of(s, k, &length), 1, &zero)) continue;
         const double place = zero_of(s, k, low, high);
         if (place > low && place < high) return place;
     }
@@ -241,12 +287,13 @@ static void drop_undetermined(search *s, double low, double high)
 {
     int unseen[MAX_RULES] = {0}, kept = 0, zero;
     double ends[2] = {low, high};
+    const double none = 0;
     for (int p = 0; p < PROBES; p++) {
         const double place = p % 2 ? middle_of(s, ends[0], 0.7 * ends[0] + 0.3 * ends[1])
                                    : middle_of(s, ends[0], ends[1]);
         run(s, place, place);
         for (int k = 0; k < s->n_rules; k++)
-            unseen[k] += !is_seen(s->rules + k, s->ranges[k], s->ranges[s->n_rules + k], 0, &zero);
+            unseen[k] += !is_seen(s->rules + k, view_of(s, k, &none), 1, &zero);
         ends[p % 2] = place;
     }
     for (int k = 0; k < s->n_rules; k++) {
@@ -342,6 +389,7 @@ static hb_status find(search *s, const hb_graph *graph, int n, const hb_node *no
 {
     void *memory;
     s->complete = 1;
+    s->n_slopes = 1;
     HB_TRY(hb_allocate(s->context, (size_t)n, sizeof(hb_node), &memory));
     hb_node *copies = memory; // (n)
     hb_status status = copy_graph(s, graph, n, nodes, copies);
@@ -350,6 +398,16 @@ static hb_status find(search *s, const hb_graph *graph, int n, const hb_node *no
     if (status == HB_OK) status = search_range(s, x, out);
     hb_release(s->context, memory);
     return status;
+}
+
+static void destroy_search(search *s)
+{
+    hb_context *context = s->context;
+    hb_range_tape_destroy(context, s->tape);
+    hb_graph_destroy(s->graph);
+    hb_release(context, s->x);
+    hb_release(context, s->cells);
+    hb_release(context, s);
 }
 
 static hb_status start(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
@@ -365,11 +423,7 @@ static hb_status start(hb_context *context, const hb_graph *graph, int n, const 
     s->t = t;
     const hb_status status = find(s, graph, n, nodes, scale, x, out);
     if (status != HB_OK) hb_features_destroy(context, out);
-    hb_range_tape_destroy(context, s->tape);
-    hb_graph_destroy(s->graph);
-    hb_release(context, s->x);
-    hb_release(context, s->cells);
-    hb_release(context, s);
+    destroy_search(s);
     return status;
 }
 
@@ -397,6 +451,76 @@ void hb_features_destroy(hb_context *context, hb_features *features)
 {
     hb_release(context, features->borders);
     *features = (hb_features){0};
+}
+
+/* ---- boxes ---- */
+
+/* A zero inside, or one at an end that rounding has moved. */
+static int touches_zero(hb_interval a)
+{
+    return has_zero(a) || fmin(fabs(a.low), fabs(a.high)) < 1e-20 * fmax(fabs(a.low), fabs(a.high));
+}
+
+/* Whether a cell of the box is seen; *depth: halvings that it needs. Along one axis after the
+ * other; a cell that only holds a
+ * zero of a denominator or a root, or a kink, is left to the sums. */
+static int box_is_seen(search *s, int depth, int most, int *deepest)
+{
+    const int d = s->graph->dim, axis = depth % d;
+    double sides[MOST_SLOPES];
+    int zero, unseen = 0, open = 0;
+    for (int a = 0; a < d; a++) sides[a] = s->x[a].high - s->x[a].low;
+    hb_range_tape_run(s->tape, s->x, s->t, s->work, s->ranges);
+    s->spent += hb_range_tape_size(s->tape);
+    for (int k = 0; k < s->n_rules; k++) {
+        const rule *r = s->rules + k;
+        if (r->kind == BREAK || is_seen(r, view_of(s, k, sides), SLACK, &zero)) continue;
+        *(r->kind == LEVEL && touches_zero(s->ranges[k]) ? &open : &unseen) = 1;
+    }
+    if (unseen && depth > *deepest) *deepest = depth;
+    if (!unseen && !open) return 1;
+    if (depth == most) return !unseen;
+    if (s->spent > MAX_WORK) return 0;
+    const hb_interval whole = s->x[axis];
+    int seen = 1;
+    for (int half = 0; half < 2 && seen; half++) {
+        const double middle = 0.5 * (whole.low + whole.high);
+        s->x[axis] = half ? (hb_interval){middle, whole.high} : (hb_interval){whole.low, middle};
+        seen = box_is_seen(s, depth + 1, most, deepest);
+    }
+    s->x[axis] = whole;
+    return seen;
+}
+
+static hb_status find_in_box(search *s, const hb_graph *graph, int n, const hb_node *nodes,
+                             const hb_interval *x, int most, int *depth)
+{
+    hb_node copies[MOST_SLOPES];
+    const int d = s->n_slopes = graph->dim;
+    int deepest = -1;
+    HB_TRY(copy_graph(s, graph, n, nodes, copies));
+    HB_TRY(find_rules(s));
+    *depth = 0;
+    if (s->n_rules == 0) return HB_OK;
+    HB_TRY(make_tape(s));
+    for (int a = 0; a < d; a++) s->x[a] = x[a];
+    const int seen = s->complete && box_is_seen(s, 0, d * most, &deepest);
+    *depth = seen ? (deepest + d) / d : most + 1;
+    return HB_OK;
+}
+
+hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
+                            const hb_interval *x, int most, int *depth)
+{
+    void *memory;
+    HB_TRY(hb_allocate(context, 1, sizeof(search), &memory));
+    search *s = memset(memory, 0, sizeof *s);
+    s->context = context;
+    s->variable = ALL_X;
+    s->complete = 1;
+    const hb_status status = find_in_box(s, graph, n, nodes, x, most, depth);
+    destroy_search(s);
+    return status;
 }
 
 /* ---- questions ---- */

@@ -20,6 +20,11 @@ hb_status hb_features_find(hb_context *context, const hb_graph *graph, int n, co
 /* Of the drift F = scale * node on the axis of a variable, and of exp(int F), on that axis, where the others are 0. */
 hb_status hb_features_of_drift(hb_context *context, const hb_graph *graph, hb_node node,
                                double scale, int variable, hb_interval range, hb_features *out);
+/* How often the sides x[dim] of a box, dim <= 3, have to be halved until sums over the cells see
+ * all of the formulas nodes[n],
+ * n <= 3; most + 1: `most` halvings are too few, or it is not known. */
+hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
+                            const hb_interval *x, int most, int *depth);
 void hb_features_destroy(hb_context *context, hb_features *features);
 
 /* The length of the cell that holds s; infinite outside of the range: the largest step that sees all. */

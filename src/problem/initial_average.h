@@ -12,6 +12,7 @@ typedef struct hb_initial_facts {
     int box;    /* constant on the box of its mass, 0 elsewhere: no slope shows the walls */
     int serial; /* it and its draws may be asked by one thread at a time */
     int broken; /* its formula has kinks or jumps, 1, or poles, 2 */
+    int jumps;  /* it jumps, or rises where its formula is narrow: draws do not see its slope */
     int point; /* all mass in one place (hb_problem_initial_place): there is no density at time 0 */
 } hb_initial_facts;
 /* All 0 for a problem without an initial density. */

@@ -16,8 +16,8 @@ typedef struct joint {
     hb_graph *graph;
     hb_program *value;    // ln u, u
     hb_program *gradient; // ln u, u, slopes of both
-    hb_node log_node;
-    int n_breaks;
+    hb_node node, log_node;
+    int n_breaks, n_jumps;
 } joint;
 
 static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
@@ -73,6 +73,7 @@ static void destroy(hb_context *context, void *data)
 
 static const hb_initial_law smooth = {.facts = {.smooth = 1}, JOINT_LAW};
 static const hb_initial_law rough = {.facts = {.broken = 1}, JOINT_LAW};
+static const hb_initial_law jumping = {.facts = {.broken = 1, .jumps = 1}, JOINT_LAW};
 
 static hb_status count_breaks(joint *j, hb_node node)
 {
@@ -85,6 +86,7 @@ static hb_status count_breaks(joint *j, hb_node node)
         if (argument == HB_NO_NODE) continue;
         HB_TRY(hb_log_form_range(j->graph, argument, &range));
         j->n_breaks += range.low <= 0 && range.high >= 0;
+        j->n_jumps += range.low <= 0 && range.high >= 0 && kind == HB_BREAK_JUMP;
     }
     return HB_OK;
 }
@@ -120,9 +122,16 @@ static hb_status create_joint(const hb_initial_text *text, hb_problem *problem, 
         return status;
     }
     j->graph = graph;
-    j->box = (hb_box_density){.problem = problem, .raw = raw, .what = "density", .steady = 1e-9};
+    j->node = node;
+    j->box = (hb_box_density){.problem = problem,
+                              .raw = raw,
+                              .what = "density",
+                              .steady = 1e-9,
+                              .graph = graph,
+                              .n_nodes = 1,
+                              .nodes = &j->node};
     HB_TRY(compile(j, text->dim, node));
-    problem->initial.law = j->n_breaks ? &rough : &smooth;
+    problem->initial.law = j->n_jumps ? &jumping : j->n_breaks ? &rough : &smooth;
     HB_TRY(hb_box_density_find(context, &j->box));
     return hb_box_density_create(context, &j->box);
 }

@@ -127,7 +127,11 @@ typedef struct hb_box_density {
     /* ln u without the normalisation; gradient may be NULL */
     hb_status (*raw)(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                      double *log_density, double *gradient);
-    const char *what;       /* for messages: "stationary density" */
+    const char *what; /* for messages: "stationary density" */
+    const hb_graph
+        *graph; /* d = 2, 3: of a formula that has all narrow parts of it; NULL: not known */
+    int n_nodes;
+    const hb_node *nodes;   // (n_nodes), n_nodes <= 3
     double steady;          /* to which twice the points must agree in d = 2, 3; 0: 1e-4 */
     double low[3], high[3]; /* holds all but about e^-40 of the peak */
     double log_total;       /* ln of the integral of exp(log-density) */

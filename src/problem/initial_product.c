@@ -190,7 +190,9 @@ static double most(const hb_problem *problem, int axis)
 
 static const hb_initial_law laws[] = {{.facts = {.smooth = 1}, PRODUCT_LAW},
                                       {.facts = {.broken = 1}, PRODUCT_LAW},
-                                      {.facts = {.broken = 2}, PRODUCT_LAW}};
+                                      {.facts = {.broken = 1, .jumps = 1}, PRODUCT_LAW},
+                                      {.facts = {.broken = 2}, PRODUCT_LAW},
+                                      {.facts = {.broken = 2, .jumps = 1}, PRODUCT_LAW}};
 
 void hb_line_product_end(hb_problem *problem)
 {

@@ -104,7 +104,12 @@ static hb_status create(const hb_initial_text *text, hb_problem *problem)
     HB_TRY(hb_initial_data(context, problem, sizeof *s, &s));
     if (problem->dim == 1 && !problem->drift.potential)
         return hb_stationary_line_create(context, problem, 0, problem, s);
-    s->box = (hb_box_density){.problem = problem, .raw = raw, .what = "stationary density"};
+    s->box = (hb_box_density){.problem = problem,
+                              .raw = raw,
+                              .what = "stationary density",
+                              .graph = problem->drift.graph,
+                              .n_nodes = problem->dim,
+                              .nodes = problem->drift.components};
     if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));
     HB_TRY(hb_box_density_find(context, &s->box));
     if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));

@@ -22,7 +22,9 @@
 
 #include <string.h>
 
-enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32, NARROW = 256 };
+enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32, NARROW = 256, STEEP = 4096 };
+
+static const double RISE = 0.05; /* of ln u on narrow cells: a step */
 
 static const double LAST = 690;  /* v: x = 1e299 */
 static const double DROP = 45;   /* in ln, below which there is nothing */
@@ -54,7 +56,7 @@ struct hb_line_density {
     hb_program *value;     // ln u, u
     hb_program *gradient;  // ln u, u, their slopes
     hb_program *arguments; // of the breaks, NULL: none
-    int n_breaks, n_places, n_rays, has_pole;
+    int n_breaks, n_places, n_rays, has_pole, has_jump;
     double place[MAX_PLACES]; /* in order once all are found */
     ray rays[2 * MAX_PLACES + 2];
     double peak; /* of ln of all integrands */
@@ -105,6 +107,7 @@ static hb_status find_breaks(hb_line_density *line)
                  "%s: the density has more than %d kinks, jumps and poles", line->what, MAX_BREAKS);
         found[line->n_breaks++] = argument;
         line->has_pole |= kind == HB_BREAK_POLE || graph->nodes[i].op == HB_OP_POW;
+        line->has_jump |= kind == HB_BREAK_JUMP;
     }
     if (line->n_breaks == 0) return HB_OK;
     return hb_program_compile(graph, line->n_breaks, found, &line->arguments);
@@ -577,10 +580,34 @@ static int is_narrow(const hb_line_density *line)
     return 0;
 }
 
+/* Whether ln u rises or falls by more than RISE on a run of narrow cells, where u is above e^-30
+ * of its mass. */
+static int is_steep(const hb_line_density *line)
+{
+    const double *border = line->features.borders, narrow = (line->high - line->low) / STEEP;
+    double before = NAN, rise = 0, pair[2];
+    for (int k = 0; k < line->features.n; k++) {
+        if (!(border[k + 1] - border[k] < narrow && border[k] >= line->low)) {
+            before = NAN;
+            rise = 0;
+            continue;
+        }
+        for (int end = isnan(before) ? 0 : 1; end < 2; end++) {
+            if (hb_program_run(line->context, line->value, 1, border + k + end, 0, pair) != HB_OK)
+                return 1;
+            const double l = fmax(log_value(pair), line->log_total - 30);
+            rise += isnan(before) ? 0 : fabs(l - before);
+            before = l;
+        }
+        if (rise > RISE) return 1;
+    }
+    return 0;
+}
+
 int hb_line_density_breaks(const hb_line_density *line)
 {
-    if (line->n_breaks == 0) return is_narrow(line);
-    return line->has_pole ? 2 : 1;
+    const int broken = line->n_breaks > 0 || is_narrow(line);
+    return !broken ? 0 : (line->has_pole ? 3 : 1) + (line->has_jump || is_steep(line));
 }
 
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total)

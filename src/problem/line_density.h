@@ -23,7 +23,8 @@ hb_status hb_line_density_log_mass(hb_context *context, const hb_line_density *l
                                    double b, double *log_mass);
 void hb_line_density_box(const hb_line_density *line, double *low, double *high);
 double hb_line_density_most(const hb_line_density *line); /* the largest ln u */
-int hb_line_density_breaks(const hb_line_density *line);  /* 0: smooth; 1: kinks, jumps; 2: poles */
+/* 0: smooth; 1: kinks, or narrow; 2: jumps, or steps on narrow cells; 3, 4: the same with poles. */
+int hb_line_density_breaks(const hb_line_density *line);
 /* ln u as a node of the graph that it was made in, and what has to be subtracted to normalise it. */
 hb_node hb_line_density_log_node(const hb_line_density *line, double *log_total);
 

@@ -4,7 +4,7 @@
  * cut into PARTS pieces, and pieces beside them grow by 2 until they are CALM T long: a pulse that falls off like a power
  * is seen at all distances. Without narrow cells there are no cuts, and all steps are as they were.
  * Functions of t alone are searched. Where the place of a feature depends on x, it moves past every path like a feature
- * in x; a callback has no formula.
+ * in x (step_reach.c); a callback has no formula.
  * A number to reproduce: exp(-((t - 0.3)/1e-4)^2) on [0, 0.5] has about 40 cuts, exp(-t) on [0, 5] none. */
 #include "problem/time_cuts.h"
 #include "base/context.h"
@@ -64,6 +64,7 @@ hb_status hb_time_cuts_add(hb_context *context, const hb_graph *graph, int n, co
     for (int k = 0; k < n; k++) moves |= hb_graph_depends(graph, nodes[k], 0);
     if (!moves || !(span > 0 && isfinite(span))) return HB_OK;
     HB_TRY(hb_features_find(context, graph, n, nodes, 0, NULL, (hb_interval){0, span}, &cells));
+    cuts->moving |= !cells.complete;
     const hb_status status = cut_cells(context, &cells, span, cuts);
     hb_features_destroy(context, &cells);
     HB_TRY(status);

@@ -12,6 +12,7 @@ typedef struct hb_time_cuts {
     int n, capacity;
     double *t, *tau; // (n) each
     double unit; /* of tau: what a piece between cuts counts for at least, when steps are chosen */
+    int moving; /* some function of x and t was not searched: what it does at a time depends on x */
 } hb_time_cuts;
 
 /* Adds cuts in t around what is narrow along t in nodes[n] on [0, span]. */

@@ -38,6 +38,7 @@ enum {
     PILOT_BLOCKS = 2,
     LINE = 1024,            /* places on a line that is looked along for steep parts */
     LEAST_ROUND = 32,       /* walks of a round, where the time is short */
+    BANDS = 20,             /* half standard deviations on each side of the ends of walks */
     PULSE_POINTS = 64,      /* at which pulses in t are looked at */
     STIFF_DIM = 8,          /* up to here gradients are looked at for stiff parts */
     REVERSED_PLANS = 4,     /* the first plans of a list for gradients */
@@ -53,8 +54,9 @@ static const double STEEPEST = 150; /* |dF/dx| tau of a drift with kinks, for wa
 static const double STIFF = 15;     /* the same of a smooth gradient, for all but reversed walks */
 static const double MOST_PULSE = 2; /* in the exponent of a weight */
 static const double FAR = -40;      /* ln u, of walks to a point under a stiff gradient */
-static const double ROUNDING = 2e-15;          /* of a sum in ln W */
-static const double MOST_HIDDEN = 0.1;         /* of ln u */
+static const double ROUNDING = 2e-15;  /* of a sum in ln W */
+static const double MOST_HIDDEN = 0.1; /* of ln u */
+static const double UNREACHED = 4, LEAST_PART = 3e-4;
 static const double BESIDE = 7, UNSEEN = 1e-5; /* of the way to a point; of what no walk may see */
 static const double ROUND_PART = 0.2;          /* of the time that is left, for one round */
 static const double FEW_PART = 0.2; /* of the pilot's time, for a few walks where nothing ended */
@@ -572,7 +574,8 @@ static hb_status is_beside(const walk_estimator *w, const double *x0, int *yes)
 static hb_status doubt_breaks(walk_estimator *w)
 {
     const size_t d = w->shared.d;
-    const int no_score = jumps(w->shared.problem);
+    const int no_score =
+        jumps(w->shared.problem) || hb_problem_initial_facts(w->shared.problem)->jumps;
     void *memory;
     HB_TRY(hb_allocate(w->context, LINE * (d * d + 2 * d + 1), sizeof(double), &memory));
     hb_status status = HB_OK;
@@ -622,7 +625,46 @@ static int start_is_hidden(const walk_estimator *w)
     return weight > log(RARE_START);
 }
 
-/* Narrow parts of the start and of the drift; walks whose only step is exact have none of these. */
+/* Under a linear drift walks end at N(m, C). Adds to *part which part of E[u0] comes along an
+ * axis from beyond UNREACHED
+ * standard deviations, where one walk in 16000 ends: a start that rises steeply there has its
+ * mass unseen. */
+static hb_status add_unreached(const walk_estimator *w, const double *x, size_t axis, double *part)
+{
+    const size_t d = w->shared.d;
+    const double *E = w->shared.exact + axis * d, *n = w->shared.exact + 2 * d * d;
+    const double s = sqrt(w->shared.exact[d * d + axis * (d + 1)]);
+    double mean = n[axis], sum = 0, far = 0;
+    for (size_t k = 0; k < d; k++) mean += E[k] * x[k];
+    for (int band = -BANDS; band < BANDS; band++) {
+        const double low = mean + 0.5 * band * s, away = fabs(0.5 * band + 0.25);
+        double log_mass = -INFINITY;
+        int known;
+        HB_TRY(hb_problem_initial_axis_mass(w->context, w->shared.problem, (int)axis, low,
+                                            low + 0.5 * s, &known, &log_mass));
+        if (!known) return HB_OK;
+        const double value = exp(log_mass - away * away / 2);
+        sum += value;
+        if (away > UNREACHED) far += value;
+    }
+    if (far > LEAST_PART * sum) *part += far / sum;
+    return HB_OK;
+}
+
+static hb_status find_unreached(walk_estimator *w)
+{
+    if (!w->shared.exact || w->closed) return HB_OK;
+    for (size_t i = 0; i < w->n; i++) {
+        double part = 0;
+        for (size_t a = 0; a < w->shared.d; a++)
+            HB_TRY(add_unreached(w, w->points + i * w->shared.d, a, &part));
+        w->hidden[i] = (hb_hidden){.steps = part, .marches = part};
+    }
+    return HB_OK;
+}
+
+/* Narrow parts of the start and of the drift. Walks whose only step is exact have none of the
+ * drift's. */
 static hb_status find_hidden(walk_estimator *w)
 {
     hb_status status = HB_OK;
@@ -630,7 +672,8 @@ static hb_status find_hidden(walk_estimator *w)
     for (size_t i = 0; i < w->n && start; i++)
         w->hidden[i] = (hb_hidden){.steps = INFINITY, .marches = INFINITY};
     if (start) return HB_OK;
-    for (size_t i = 0; i < w->n && status == HB_OK && !w->shared.linear; i++)
+    if (w->shared.linear) return find_unreached(w);
+    for (size_t i = 0; i < w->n && status == HB_OK; i++)
         status = hb_walk_hidden(w->context, &w->shared, w->points + i * w->shared.d, w->hidden + i);
     return status;
 }
@@ -639,13 +682,14 @@ static hb_status find_hidden(walk_estimator *w)
 static void doubt_hidden(walk_estimator *w)
 {
     const size_t row = 1 + w->shared.d;
+    const double away = w->shared.linear ? UNREACHED + 2 : 1; /* deviations, as in the score */
     for (size_t i = 0; i < w->n; i++) {
         const double effect = is_march(w->plans + i) ? w->hidden[i].marches : w->hidden[i].steps;
         double *error = w->errors + i * row;
         if (!(effect > 0)) continue;
         error[0] += is_hidden(effect) ? INFINITY : effect;
         for (size_t k = 1; k < row; k++)
-            error[k] += is_hidden(effect) ? INFINITY : effect / sqrt(2 * w->shared.tau);
+            error[k] += is_hidden(effect) ? INFINITY : away * effect / sqrt(2 * w->shared.tau);
         w->far = 1;
     }
 }

@@ -157,6 +157,35 @@ static void what_cannot_be_searched_is_said(void **state)
     hb_context_destroy(context);
 }
 
+/* exp(-(s/w)^2) on [-6, 6]^2 with s = x + y - 1, on whose cells (s/w)^2 may change by 8 or so: sides of about w. */
+static void boxes_are_halved_down_to_the_narrowest_part(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int least, most;
+    } cases[] = {{"x^4-x*y+y^2", 0, 0},
+                 {"exp(-x^2-x*y-y^2)", 2, 6},
+                 {"exp(-((x+y-1)/0.1)^2)", 6, 9},
+                 {"exp(-((x+y-1)/0.02)^2)", 8, 10},
+                 {"exp(-((x+y-1)/1e-3)^2)", 11, 11},
+                 {"exp(-((x^2+y^2-1)/1e-3)^2)", 11, 11},
+                 {"exp(-sqrt(x^2+y^2))", 1, 6},
+                 {"tanh(1e5*(x-y))", 11, 11}};
+    hb_context *context = make_context(HB_ISA_AUTO, 1);
+    const hb_interval box[2] = {{-6, 6}, {-6, 6}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_graph *graph = make_graph(context, 2);
+        const hb_node node = parse(graph, cases[i].text, 0);
+        int depth;
+        assert_ok(context, hb_features_depth(context, graph, 1, &node, box, 10, &depth));
+        if (depth < cases[i].least || depth > cases[i].most)
+            fail_msg("%s: %d halvings", cases[i].text, depth);
+        hb_graph_destroy(graph);
+    }
+    hb_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +193,7 @@ int main(void)
         cmocka_unit_test(two_jumps_that_are_close_are_two_borders),
         cmocka_unit_test(smooth_formulas_have_no_narrow_cells),
         cmocka_unit_test(time_of_a_pulse_is_found_for_all_x),
+        cmocka_unit_test(boxes_are_halved_down_to_the_narrowest_part),
         cmocka_unit_test(what_cannot_be_searched_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
