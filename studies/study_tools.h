@@ -46,32 +46,46 @@ typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_clai
 
 /* What the page says without numbers is in studies/page_texts.json, which is built into the program:
  *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table that
- *              show it, paper (its number), why (one sentence on the verdict), correction (the entry
- *              of docs/paper.md's list that it measures)
+ *              show it, paper (its number), ours, why (one sentence on the verdict), correction (the
+ *              entry of docs/paper.md's list that it measures), as (the claim that has the other texts)
  *     tables   NAME: title, columns separated by '|', note (what to see); a column that ends with
  *              " (paper)" has the paper's numbers, the only ones on the page that are not computed
  *     figures  NAME: caption
+ *     shortened  NAME: what the quick run does less of
  *     sections, corrections   of the paper, in the order of the page
  * and of each its place in the paper, "4.3 Proposition 11 (variance gap)": the number of the section
  * comes first, letters are its appendices; the page shows claims, tables and figures in this order.
- * Texts with numbers are arguments, which are released. NULL: the text of page_texts.json. */
+ * Texts have places for values, which are taken in the order paper, ours, why: %d, %.2f, %g, %e for a
+ * number, %s for a word, %{no|yes} for the text that the next number chooses, counted from 0, and %{s}
+ * for what follows a number other than 1. A place without a value becomes "?". HB_FILL has numbers,
+ * HB_WORDS words in brackets and numbers (0 for none). */
+typedef struct hb_fill {
+    const double *numbers;
+    size_t n;
+    const char *const *words; /* end with NULL */
+} hb_fill;
+#define HB_LIST(...) __VA_ARGS__
+#define HB_WORDS(names, ...)                                                                       \
+    (&(const hb_fill){(const double[]){__VA_ARGS__},                                               \
+                      sizeof((const double[]){__VA_ARGS__}) / sizeof(double),                      \
+                      (const char *const[]){HB_LIST names, NULL}})
+#define HB_FILL(...) HB_WORDS((NULL), __VA_ARGS__)
 extern const unsigned char hb_page_texts[],
     hb_page_style[]; /* bytes of the files (CMakeLists.txt) */
 extern const size_t hb_page_texts_size, hb_page_style_size;
 const json_t *hb_study_texts(const char *kind); /* one of these lists */
 
-/* Appends the claim "STUDY/ID". */
-void hb_study_claim(json_t *claims, const char *key, json_t *paper, json_t *ours,
-                    hb_claim_verdict verdict, json_t *why);
+/* Appends the claim "STUDY/ID". fill here and below: NULL for a text without places. */
+void hb_study_claim(json_t *claims, const char *key, hb_claim_verdict verdict, const hb_fill *fill);
 
 /* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows},
  * which is returned. rows: an array of arrays of strings, released. */
-json_t *hb_study_table(json_t *root, const char *name, json_t *rows, json_t *note);
+json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fill *fill);
 
 /* Appends {name, caption, place} to a study's list of figures. */
-void hb_study_caption(json_t *figures, const char *name, const char *caption);
+void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill);
 
-/* Appends to root["shortened"] a sentence on what the quick run does less of; text is released. */
-void hb_study_shortened(json_t *root, json_t *text);
+/* Appends to root["shortened"] the sentence of this name on what the quick run does less of. */
+void hb_study_shortened(json_t *root, const char *name, const hb_fill *fill);
 
 #endif

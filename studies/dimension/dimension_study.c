@@ -17,13 +17,8 @@ static void say_shortened(json_t *root, const hb_dimension_result *result)
     const hb_dimension_size *size = &result->size,
                             full = hb_dimension_choose_size(&(hb_study_settings){0});
     hb_study_shortened(
-        root,
-        hb_study_text("Dimensions 2 and 8 instead of 2 to 64, 500 and 2000 rows instead of up to "
-                      "8000, %d seed%s instead of %d, %d steps instead of %d, networks of width %d "
-                      "instead of %d: the networks are far from trained, and what is said of the "
-                      "losses is not what the full run says.",
-                      size->seeds, size->seeds == 1 ? "" : "s", full.seeds, size->steps, full.steps,
-                      size->width, full.width));
+        root, "dimension",
+        HB_FILL(size->seeds, full.seeds, size->steps, full.steps, size->width, full.width));
 }
 
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,

@@ -63,12 +63,8 @@ static void table_steps(json_t *root, const hb_dimension_result *result)
                                  {DIMENSION_DSM, DIMENSION_DSM_TARGETS, "DSM : DSM with targets"}};
     const hb_dimension_size *size = &result->size;
     hb_study_table(root, "dimension_steps", ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
-                   hb_study_text("Ratios of E|s − ∇ln u|² in the fifth of the draws with the "
-                                 "lowest density, %d rows, %d steps of 256 rows, width %d: "
-                                 "geometric means over %d families and %d seed%s with their "
-                                 "standard errors. Below 1 the first one is better.",
-                                 size->rows[hb_dimension_largest(size)], size->steps, size->width,
-                                 DIMENSION_FAMILIES, size->seeds, size->seeds == 1 ? "" : "s"));
+                   HB_FILL(size->rows[hb_dimension_largest(size)], size->steps, size->width,
+                           DIMENSION_FAMILIES, size->seeds));
 }
 
 static void table_seconds(json_t *root, const hb_dimension_result *result)
@@ -87,10 +83,7 @@ static void table_seconds(json_t *root, const hb_dimension_result *result)
             hb / hb_dimension_step_cost(size->dim[d], DIMENSION_FP), size->dim[d]);
     }
     hb_study_table(root, "dimension_seconds",
-                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
-                   hb_study_text("As above, DSM and FP with as many more steps as the time of HB "
-                                 "allows, by measured costs of a step: times %s (DSM and FP).",
-                                 steps));
+                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs), HB_WORDS((steps), 0));
 }
 
 static void table_rows(json_t *root, const hb_dimension_result *result)
@@ -150,12 +143,7 @@ static void table_likelihood(json_t *root, const hb_dimension_result *result)
             add(row, nats_cell(hb_dimension_compare(result, d, r, DIMENSION_HB,
                                                     DIMENSION_DSM_TARGETS, DIMENSION_EXCESS)));
         }
-    hb_study_table(root, "dimension_likelihood", rows,
-                   hb_study_text("Nats per row: how far the mean ln p of %zu test rows, by the "
-                                 "probability-flow ODE, is below that of the exact density. Means "
-                                 "over families and seeds with their standard errors; the last "
-                                 "column is on the same rows and has less noise.",
-                                 size->test));
+    hb_study_table(root, "dimension_likelihood", rows, HB_FILL(size->test));
 }
 
 static void table_families(json_t *root)

@@ -11,13 +11,8 @@ static void say_shortened(json_t *root, const hb_drift_result *result)
 {
     const hb_drift_size *size = &result->size, full = hb_drift_choose_size(&(hb_study_settings){0});
     hb_study_shortened(
-        root,
-        hb_study_text("Two of the seven processes, %d seed%s instead of %d, %llu steps instead of "
-                      "%llu, %d rows instead of %d: errors are larger than those of the full run, "
-                      "and a single seed has no standard error.",
-                      size->seeds, size->seeds == 1 ? "" : "s", full.seeds,
-                      (unsigned long long)size->steps, (unsigned long long)full.steps, size->rows,
-                      full.rows));
+        root, "drift",
+        HB_FILL(size->seeds, full.seeds, size->steps, full.steps, size->rows, full.rows));
 }
 
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,

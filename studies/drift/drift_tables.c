@@ -25,15 +25,7 @@ static void table_errors(json_t *root, const hb_drift_result *result)
             json_array_append_new(row, mean_cell(mean, DRIFT_RESIDUAL + DRIFT_TAU_TABLE));
             json_array_append_new(rows, row);
         }
-    hb_study_table(
-        root, "drift_errors", rows,
-        hb_study_text(
-            "Mean over draws of |s − ∇ln u|², in the units of the process, over all draws "
-            "and over the fifth with the lowest density; mean over %d seed%s with its "
-            "standard error. Residual: root mean square of the scaled mean-value residual "
-            "at τ = 0.3. All but dsm have targets averaged over 512 paths; dsm-time and "
-            "fp-time have as many steps as fit into the time of hb.",
-            result->size.seeds, result->size.seeds == 1 ? "" : "s"));
+    hb_study_table(root, "drift_errors", rows, HB_FILL(result->size.seeds));
 }
 
 static json_t *ratio_cell(const hb_drift_result *result, int problem, int method, int other,

@@ -13,19 +13,15 @@ static void claim_orientation(const hb_identities *list, json_t *claims)
         hb_identities_find(list, "orientation", "polynomial, forward", 2, NAN);
     const int forward = fabs(plane->value) <= IDENTITIES_AGREE * plane->error;
     hb_study_claim(
-        claims, "identities/orientation", NULL,
-        hb_study_text(
-            "ϑ = |x|² + 2dτ, which is 0 at the origin: at (−z, −σ) its mean is 0 within "
-            "%.1f standard errors; at (+z, +σ) it is %.4f ± %.4f in d = 2 and %.3f in d = "
-            "16, exactly d C₁ = %.4f and %.3f",
-            hb_identities_errors(list, "orientation", "polynomial, backward"), plane->value,
-            plane->error, hb_identities_value(list, "orientation", "polynomial, forward", 16, NAN),
-            plane->exact,
-            hb_identities_find(list, "orientation", "polynomial, forward", 16, NAN)->exact),
+        claims, "identities/orientation",
         forward    ? HB_HOLDS
         : backward ? HB_HOLDS_CORRECTED
                    : HB_FAILS,
-        NULL);
+        HB_FILL(hb_identities_errors(list, "orientation", "polynomial, backward"), plane->value,
+                plane->error,
+                hb_identities_value(list, "orientation", "polynomial, forward", 16, NAN),
+                plane->exact,
+                hb_identities_find(list, "orientation", "polynomial, forward", 16, NAN)->exact));
 }
 
 static void claim_truncation(const hb_identities *list, json_t *claims)
@@ -34,21 +30,16 @@ static void claim_truncation(const hb_identities *list, json_t *claims)
     const int exact = fabs(cut->value - 1) <= IDENTITIES_AGREE * cut->error;
     const int right = hb_identities_agree(list, "truncation", "smaller ball") &&
                       hb_identities_agree(list, "truncation", "truncated");
-    hb_study_claim(
-        claims, "identities/truncation", NULL,
-        hb_study_text("the average then belongs to ∂w/∂τ = DΔw with D = %.4f, %.4f, %.4f (drawn: "
-                      "within %.1f standard errors); with the ball of radius √(4πσ_max) = %.3f, "
-                      "%.3f, %.3f it is 1",
-                      hb_identities_find(list, "truncation", "truncated", 2, 0.0796)->exact,
-                      hb_identities_find(list, "truncation", "truncated", 2, 0.05)->exact,
-                      cut->exact, hb_identities_errors(list, "truncation", "truncated"),
-                      hb_identities_value(list, "truncation", "radius", 2, 0.0796),
-                      hb_identities_value(list, "truncation", "radius", 2, 0.05),
-                      hb_identities_value(list, "truncation", "radius", 2, 0.04)),
-        exact   ? HB_HOLDS
-        : right ? HB_HOLDS_CORRECTED
-                : HB_FAILS,
-        NULL);
+    hb_study_claim(claims, "identities/truncation",
+                   exact   ? HB_HOLDS
+                   : right ? HB_HOLDS_CORRECTED
+                           : HB_FAILS,
+                   HB_FILL(hb_identities_find(list, "truncation", "truncated", 2, 0.0796)->exact,
+                           hb_identities_find(list, "truncation", "truncated", 2, 0.05)->exact,
+                           cut->exact, hb_identities_errors(list, "truncation", "truncated"),
+                           hb_identities_value(list, "truncation", "radius", 2, 0.0796),
+                           hb_identities_value(list, "truncation", "radius", 2, 0.05),
+                           hb_identities_value(list, "truncation", "radius", 2, 0.04)));
 }
 
 static void claim_literal(const hb_identities *list, json_t *claims)
@@ -57,15 +48,9 @@ static void claim_literal(const hb_identities *list, json_t *claims)
     const hb_identity *many = hb_identities_find(list, "literal", "without source", 16, NAN);
     const int zero = fabs(plane->value) <= IDENTITIES_AGREE * plane->error &&
                      fabs(many->value) <= IDENTITIES_AGREE * many->error;
-    hb_study_claim(
-        claims, "identities/literal", NULL,
-        hb_study_text(
-            "stationary Ornstein–Uhlenbeck, r = 1: off by %.5f ± %.5f in d = 2 and %.4f ± "
-            "%.4f in d = 16, exactly d C₁/4 = %.5f and %.4f; with the source 0 within "
-            "%.1f standard errors, d = 1 to 256",
-            plane->value, plane->error, many->value, many->error, plane->exact, many->exact,
-            hb_identities_errors(list, "literal", "with source")),
-        zero ? HB_HOLDS : HB_FAILS, NULL);
+    hb_study_claim(claims, "identities/literal", zero ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(plane->value, plane->error, many->value, many->error, plane->exact,
+                           many->exact, hb_identities_errors(list, "literal", "with source")));
 }
 
 static void claim_bias(const hb_identities *list, json_t *claims)
@@ -75,17 +60,12 @@ static void claim_bias(const hb_identities *list, json_t *claims)
     const int zero = fabs(few->value) <= IDENTITIES_AGREE * few->error;
     const int fixed =
         hb_identities_agree(list, "bias", "product") && hb_identities_agree(list, "bias", "square");
-    hb_study_claim(
-        claims, "identities/bias", NULL,
-        hb_study_text(
-            "d = 16, with the source: mean square %.2e at N = 4 and %.2e at N = 256, Var/N "
-            "within %.1f standard errors; the product of two halves is 0 within %.1f",
-            few->value, many->value, hb_identities_errors(list, "bias", "square"),
-            hb_identities_errors(list, "bias", "product")),
-        zero    ? HB_HOLDS
-        : fixed ? HB_HOLDS_CORRECTED
-                : HB_FAILS,
-        NULL);
+    hb_study_claim(claims, "identities/bias",
+                   zero    ? HB_HOLDS
+                   : fixed ? HB_HOLDS_CORRECTED
+                           : HB_FAILS,
+                   HB_FILL(few->value, many->value, hb_identities_errors(list, "bias", "square"),
+                           hb_identities_errors(list, "bias", "product")));
 }
 
 static void claim_scaling(const hb_identities *list, json_t *claims)
@@ -95,26 +75,18 @@ static void claim_scaling(const hb_identities *list, json_t *claims)
     const double scaled = hb_identities_value(list, "limit", "v", 2, 1.6) /
                           hb_identities_value(list, "limit", "v", 2, 0.1);
     const int same = fabs(raw - 1) < 0.1, fixed = fabs(scaled - 1) < 0.1;
-    hb_study_claim(
-        claims, "identities/scaling", NULL,
-        hb_study_text("the same wrong field at r = 1.6 and 0.1: R_r differs by a factor of %.0f, "
-                      "R_r/(C₁r²/4) by one of %.3f",
-                      raw, scaled),
-        same    ? HB_HOLDS
-        : fixed ? HB_HOLDS_CORRECTED
-                : HB_FAILS,
-        NULL);
+    hb_study_claim(claims, "identities/scaling",
+                   same    ? HB_HOLDS
+                   : fixed ? HB_HOLDS_CORRECTED
+                           : HB_FAILS,
+                   HB_FILL(raw, scaled));
 }
 
 static void claim_ring(const hb_identities *list, json_t *claims)
 {
     const double tangential = hb_identities_most(list, "ring", "tangential");
-    hb_study_claim(
-        claims, "identities/ring", NULL,
-        hb_study_text("share of |score|² along the circle: at most %.0e for τ = 0 to 0.8; the rest "
-                      "points to the circle or away from it",
-                      tangential),
-        tangential > 0.99 ? HB_HOLDS : HB_FAILS, NULL);
+    hb_study_claim(claims, "identities/ring", tangential > 0.99 ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(tangential));
 }
 
 void hb_identities_claims_loss(const hb_identities *list, json_t *claims)

@@ -29,11 +29,7 @@ static void table_window(const hb_identities *list, json_t *root)
                       hb_study_text("%.4g", hb_identities_value(list, "window", "sharp", d, NAN)),
                       drawn_norm, drawn_one));
     }
-    hb_study_table(
-        root, "identities_window", rows,
-        hb_study_text("√t ∫|∇Φ| = C_d, and √t ∫|e·∇Φ| = 1/√π = %.4f for every unit vector e; "
-                      "the second bounds a gradient at a point as well.",
-                      1 / sqrt(M_PI)));
+    hb_study_table(root, "identities_window", rows, HB_FILL(1 / sqrt(M_PI)));
 }
 
 static void table_constants(const hb_identities *list, json_t *root)

@@ -175,24 +175,14 @@ void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
     const int sizes = sizes_in_order(m, order);
     for (int i = 0; i < sizes * FEW_METHODS; i++)
         json_array_append_new(rows, table_row(m, order[i / FEW_METHODS], i % FEW_METHODS));
-    hb_study_table(
-        root, "mnist_few_table", rows,
-        hb_study_text(
-            "Held-out denoising loss on %zu test images. Energy head, width %d, %llu "
-            "steps of 128 images, no labels; mean over %d seed%s, in brackets least and "
-            "most. Stopped in time: at the step that %zu validation images choose, for "
-            "every τ its own; its digits are of the step for τ 0.1. Near copies, distance: "
-            "%zu digits against the images that the network was trained on. MMD² of real "
-            "images: %.4f, upper 95 %% bound %.4f.",
-            m->size.held, m->size.few_width, (unsigned long long)m->size.few_steps,
-            m->size.few_seeds, m->size.few_seeds == 1 ? "" : "s", m->size.few_validation,
-            m->size.few_made, m->floor.mmd2, m->floor.mmd2_upper));
+    hb_study_table(root, "mnist_few_table", rows,
+                   HB_FILL(m->size.held, m->size.few_width, m->size.few_steps, m->size.few_seeds,
+                           m->size.few_validation, m->size.few_made, m->floor.mmd2,
+                           m->floor.mmd2_upper));
     if (m->size.quick)
-        hb_study_shortened(
-            root, hb_study_text("Few images: %zu and %zu of them with one seed instead of five "
-                                "numbers with three, width %d for %llu steps.",
-                                m->size.few_images[0], m->size.few_images[1], m->size.few_width,
-                                (unsigned long long)m->size.few_steps));
+        hb_study_shortened(root, "mnist_few",
+                           HB_FILL(m->size.few_images[0], m->size.few_images[1], m->size.few_width,
+                                   m->size.few_steps));
 }
 
 /* ---- the figure ---- */

@@ -52,16 +52,14 @@ static void table_cells(json_t *root, const hb_mnist *m)
         add_number(row, " %", 2, 100, cell->value[MNIST_SPECKS]);
         add_percent(row, cell->value[MNIST_CONFIDENT]);
     }
-    json_t *note =
-        m->present
-            ? hb_study_text("Against %zu test images. MMD² is unbiased and may be negative; MMD is "
-                            "the root of the biased one, which is above 0 for real images too: "
-                            "%.4f, upper 95 %% bound %.4f (%.4f, %.4f with %zu images). All cells "
-                            "start from the same noise.",
-                            hb_mnist_real_count(m), m->floor.mmd, m->floor.mmd_upper,
-                            m->paper_floor.mmd, m->paper_floor.mmd_upper, m->size.paper_images)
-            : hb_study_text("The test images are not here, so that only artifacts are counted.");
-    hb_study_table(root, "mnist_table", rows, note);
+    json_t *table =
+        hb_study_table(root, "mnist_table", rows,
+                       HB_FILL(hb_mnist_real_count(m), m->floor.mmd, m->floor.mmd_upper,
+                               m->paper_floor.mmd, m->paper_floor.mmd_upper, m->size.paper_images));
+    if (!m->present)
+        json_object_set_new(
+            table, "note",
+            json_string("The test images are not here, so that only artifacts are counted."));
 }
 
 /* ---- methods ---- */
@@ -84,14 +82,9 @@ static void table_methods(json_t *root, const hb_mnist *m)
         add_number(row, "", 3, 1, v[MNIST_RECALL]);
     }
     hb_study_table(root, "mnist_methods_table", rows,
-                   hb_study_text("Width %d, %d epoch%s; equal time by fixed costs of a step: DSM "
-                                 "%g, FP %g, HB %g. The held-out denoising loss has the exact "
-                                 "score as its minimiser: less is better. The paper has no such "
-                                 "comparison.",
-                                 m->size.compare_width, m->size.compare_epochs,
-                                 m->size.compare_epochs == 1 ? "" : "s",
-                                 hb_mnist_recipes[MNIST_DSM].cost, hb_mnist_recipes[MNIST_FP].cost,
-                                 hb_mnist_recipes[MNIST_HB].cost));
+                   HB_FILL(m->size.compare_width, m->size.compare_epochs,
+                           hb_mnist_recipes[MNIST_DSM].cost, hb_mnist_recipes[MNIST_FP].cost,
+                           hb_mnist_recipes[MNIST_HB].cost));
 }
 
 /* ---- the judge ---- */
@@ -126,14 +119,7 @@ static void table_judge(json_t *root, const hb_mnist *m)
                        hb_study_text("%.2f, %d, %d", cell->det_tau, cell->n_correct, cell->n_steps),
                        cell->value);
     }
-    hb_study_table(
-        root, "mnist_judge", rows,
-        hb_study_text("A classifier trained here is right on %.2f %% of the test images. Distance: "
-                      "median to the nearest training image, in units of that of test images. Near "
-                      "copies: nearer than all but 1 %% of the test images. Artifacts: a pixel "
-                      "further than %.3f from the median of the nine around it, which 1 %% of the "
-                      "test images have.",
-                      100 * m->accuracy, m->theta));
+    hb_study_table(root, "mnist_judge", rows, HB_FILL(100 * m->accuracy, m->theta));
 }
 
 /* ---- what is not given ---- */
@@ -170,24 +156,15 @@ static void say_shortened(json_t *root, const hb_mnist *m)
     const hb_mnist_size full = hb_mnist_choose_size(&(hb_study_settings){0});
     int cells = 0;
     for (int i = 0; i < MNIST_CELLS; i++) cells += m->cells[i].images > 0;
-    hb_study_shortened(root,
-                       hb_study_text("%d of %d settings of the sampler with %zu images instead of "
-                                     "%zu; %s.",
-                                     cells, MNIST_CELLS, m->size.images, full.images,
-                                     m->kept ? "the model is the kept one, not trained here"
-                                             : "a small model is trained here"));
+    hb_study_shortened(root, "mnist_cells",
+                       HB_FILL(cells, MNIST_CELLS, m->size.images, full.images, m->kept));
     if (m->present)
-        hb_study_shortened(
-            root, hb_study_text("%zu training and %zu test images instead of all; the "
-                                "methods at width %d for %d epoch%s instead of width %d for %d "
-                                "epochs.",
-                                m->train.count, m->test.count, m->size.compare_width,
-                                m->size.compare_epochs, m->size.compare_epochs == 1 ? "" : "s",
-                                full.compare_width, full.compare_epochs));
+        hb_study_shortened(root, "mnist_images",
+                           HB_FILL(m->train.count, m->test.count, m->size.compare_width,
+                                   m->size.compare_epochs, full.compare_width,
+                                   full.compare_epochs));
     else
-        hb_study_shortened(root, hb_study_text("The images of MNIST are not here (heatball "
-                                               "data fetch mnist), so that nothing is judged "
-                                               "against them."));
+        hb_study_shortened(root, "mnist_absent", NULL);
 }
 
 void hb_mnist_tables(json_t *root, const hb_mnist *m)

@@ -63,14 +63,8 @@ void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
                                         hb_study_text("%.1f %%", 100 * cut.share),
                                         hb_study_text("%+.1f %%", 100 * cut.offset)));
     }
-    hb_study_table(
-        root, "planar_parameters", rows,
-        hb_study_text("r = √(4πσ_max). The error is that of the mean of the caloric function |x|² "
-                      "+ 4τ, in units of E[4σ]; without truncation, and in the smaller ball, it is "
-                      "0. The loss hb has r² = 4π·%g·s₀, s₀ = (e^{2τ} − 1)/2, for all sets: r = "
-                      "%.3f at τ = 0.3 in the frame of the heat equation. Truncation is in “HB as "
-                      "printed” alone.",
-                      WHOLE_SHARE, sqrt(4 * M_PI * WHOLE_SHARE * expm1(0.6) / 2)));
+    hb_study_table(root, "planar_parameters", rows,
+                   HB_FILL(WHOLE_SHARE, sqrt(4 * M_PI * WHOLE_SHARE * expm1(0.6) / 2)));
 }
 
 static void claim_truncation(json_t *claims, const hb_planar_result *result)
@@ -84,16 +78,9 @@ static void claim_truncation(json_t *claims, const hb_planar_result *result)
         share = cut.share;
         set_name = hb_planar_sets[set].name;
     }
-    hb_study_claim(
-        claims, "planar/truncation", NULL,
-        hb_study_text("on %s truncation cuts off %.1f %% of κ, and the mean of a caloric function "
-                      "is off by %.1f %% of its change over the ball",
-                      set_name, 100 * share, 100 * worst),
-        worst < EXACT ? HB_HOLDS : HB_HOLDS_CORRECTED,
-        hb_study_text("The mean-value identity is that of a whole ball. σ_max is a smaller ball, "
-                      "r² = 4πσ_max, which is exact: 0.0796, 0.05 and 0.04 are r = %.3f, %.3f and "
-                      "%.3f.",
-                      sqrt(4 * M_PI * 0.0796), sqrt(4 * M_PI * 0.05), sqrt(4 * M_PI * 0.04)));
+    hb_study_claim(claims, "planar/truncation", worst < EXACT ? HB_HOLDS : HB_HOLDS_CORRECTED,
+                   HB_WORDS((set_name), 100 * share, 100 * worst, sqrt(4 * M_PI * 0.0796),
+                            sqrt(4 * M_PI * 0.05), sqrt(4 * M_PI * 0.04)));
 }
 
 /* ---- what is not given ---- */
@@ -137,11 +124,8 @@ static void claim_open(json_t *claims, const hb_planar_result *result)
         most = fmax(most, ratio);
         sets++;
     }
-    hb_study_claim(
-        claims, "planar/open", NULL,
-        hb_study_text("DSM, the same method: %.3g to %.3g times below the paper's on %d sets",
-                      least, most, sets),
-        least >= 1 / SAME && most <= SAME ? HB_HOLDS : HB_FAILS, NULL);
+    hb_study_claim(claims, "planar/open", least >= 1 / SAME && most <= SAME ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(least, most, sets));
 }
 
 /* ---- several tau, and modes ---- */
@@ -181,16 +165,11 @@ static void claim_order(json_t *claims, const hb_planar_result *result)
     int sets, stable, below, stable_same, below_same;
     count_orders(result, hb_planar_paper_methods, &sets, &stable, &below);
     count_orders(result, same_targets, &sets, &stable_same, &below_same);
-    hb_study_claim(
-        claims, "planar/order", NULL,
-        hb_study_text("finished models at τ = 0.1, 0.3, 0.5, 0.8: the same order on %d of %d sets, "
-                      "HB below DSM at all four on %d; with the same averaged targets for all: %d "
-                      "and %d",
-                      stable, sets, below, stable_same, below_same),
-        stable == sets  ? HB_HOLDS
-        : below == sets ? HB_HOLDS_CORRECTED
-                        : HB_FAILS,
-        NULL);
+    hb_study_claim(claims, "planar/order",
+                   stable == sets  ? HB_HOLDS
+                   : below == sets ? HB_HOLDS_CORRECTED
+                                   : HB_FAILS,
+                   HB_FILL(stable, sets, below, stable_same, below_same));
 }
 
 static void claim_modes(json_t *claims, const hb_planar_result *result)
@@ -206,21 +185,14 @@ static void claim_modes(json_t *claims, const hb_planar_result *result)
     }
     const int keeps = missing[PLANAR_HB] == 0;
     const int lose = missing[PLANAR_DSM] > 0 && missing[PLANAR_FP] > 0;
-    hb_study_claim(
-        claims, "planar/modes", NULL,
-        hb_study_text(
-            "runs that miss a mode: DSM %d (same targets %d), FP %d (same targets %d), "
-            "HB %d; the poorest mode of any run has %.2f (%.2f), %.2f (%.2f), %.2f of its "
-            "share",
-            missing[PLANAR_DSM], missing[PLANAR_DSM_TARGETS], missing[PLANAR_FP],
-            missing[PLANAR_FP_TARGETS], missing[PLANAR_HB], poorest[PLANAR_DSM],
-            poorest[PLANAR_DSM_TARGETS], poorest[PLANAR_FP], poorest[PLANAR_FP_TARGETS],
-            poorest[PLANAR_HB]),
-        !keeps ? HB_FAILS
-        : lose ? HB_HOLDS
-               : HB_HOLDS_CORRECTED,
-        hb_study_text("A mode is found with a tenth of its share. %s",
-                      lose ? "Both baselines miss some." : "The baselines keep them too."));
+    hb_study_claim(claims, "planar/modes",
+                   !keeps ? HB_FAILS
+                   : lose ? HB_HOLDS
+                          : HB_HOLDS_CORRECTED,
+                   HB_FILL(missing[PLANAR_DSM], missing[PLANAR_DSM_TARGETS], missing[PLANAR_FP],
+                           missing[PLANAR_FP_TARGETS], missing[PLANAR_HB], poorest[PLANAR_DSM],
+                           poorest[PLANAR_DSM_TARGETS], poorest[PLANAR_FP],
+                           poorest[PLANAR_FP_TARGETS], poorest[PLANAR_HB], lose));
 }
 
 void hb_planar_open_claims(json_t *claims, const hb_planar_result *result)

@@ -17,13 +17,9 @@ static void say_shortened(json_t *root, const hb_planar_result *result)
 {
     const hb_planar_size *size = &result->size,
                          full = hb_planar_choose_size(&(hb_study_settings){0});
-    hb_study_shortened(
-        root, hb_study_text("Three of the eight sets, %d seed%s instead of %d, %d "
-                            "epochs instead of %d, networks of width %d instead of %d, %zu samples "
-                            "instead of %zu: errors are larger than those of the full run, and a "
-                            "single seed has no standard error.",
-                            size->seeds, size->seeds == 1 ? "" : "s", full.seeds, size->epochs,
-                            full.epochs, size->width, full.width, size->samples, full.samples));
+    hb_study_shortened(root, "planar",
+                       HB_FILL(size->seeds, full.seeds, size->epochs, full.epochs, size->width,
+                               full.width, size->samples, full.samples));
 }
 
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,

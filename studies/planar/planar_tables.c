@@ -101,14 +101,8 @@ static void table_results(json_t *root, const hb_planar_result *result)
         const double best = fmin(s->paper[0], fmin(s->paper[1], s->paper[2]));
         add(row, number(3, best / hb_planar_error(result, set, PLANAR_HB, 0)));
     }
-    hb_study_table(
-        root, "planar_results", rows,
-        hb_study_text("E|s − ∇ln u|² over draws of u(·, 0.3), mean over %d seed%s%s. “Same "
-                      "targets”: with HB's averaged targets; DSM and FP without it are as "
-                      "published. The last column is how many times HB is below the best number of "
-                      "the paper's row; sets without the paper's numbers are not in its table.",
-                      result->size.seeds, result->size.seeds == 1 ? "" : "s",
-                      result->size.seeds == 1 ? "" : " with its standard error"));
+    hb_study_table(root, "planar_results", rows,
+                   HB_FILL(result->size.seeds, result->size.seeds == 1));
 }
 
 static void table_low(json_t *root, const hb_planar_result *result)
@@ -122,16 +116,7 @@ static void table_low(json_t *root, const hb_planar_result *result)
         add(row, our_change(result, set, LOW));
         add(row, change_cell(hb_planar_sets[set].paper_low[0], hb_planar_sets[set].paper_low[1]));
     }
-    hb_study_table(
-        root, "planar_low", rows,
-        hb_study_text(
-            "Low density: the fifth of the draws where u is lowest. “DSM, same targets” "
-            "has HB's averaged targets: it is HB without its constraint. “HB as printed” "
-            "is the paper's loss, without its source and with σ cut off. The floor is the "
-            "error of the exact score of the rows that were trained on, what perfect "
-            "training leaves; it is taken at other and fewer draws (%zu) than the errors "
-            "(%zu), so that an error near it can be on either side.",
-            result->size.watch, result->size.judge));
+    hb_study_table(root, "planar_low", rows, HB_FILL(result->size.watch, result->size.judge));
 }
 
 /* The two steps from DSM to HB, and FP with the same first one. */
@@ -149,14 +134,7 @@ static void table_gains(json_t *root, const hb_planar_result *result)
             for (int i = 0; i < 4; i++)
                 add(row, ratio_cell(result, set, pairs[i][0], pairs[i][1], low ? LOW : AT));
     }
-    hb_study_table(
-        root, "planar_gains", rows,
-        hb_study_text("Ratios of errors at equal steps; below 1 is a gain. Targets: DSM with HB's "
-                      "averaged targets to DSM. HB's and FP's constraint: HB and FP to DSM, all "
-                      "with these targets; so the ratio of HB to DSM as published is the product "
-                      "of the first two. HB to FP: with the same targets. Geometric mean over %d "
-                      "seed%s.",
-                      result->size.seeds, result->size.seeds == 1 ? "" : "s"));
+    hb_study_table(root, "planar_gains", rows, HB_FILL(result->size.seeds));
 }
 
 static void table_time(json_t *root, const hb_planar_result *result)
@@ -179,12 +157,8 @@ static void table_time(json_t *root, const hb_planar_result *result)
     }
     hb_study_table(
         root, "planar_time", rows,
-        hb_study_text("All three have HB's averaged targets. DSM has %.2f times and FP %.2f times "
-                      "the steps of HB: as many as fit into its time, by the measured cost of a "
-                      "step. Means over the first %d seed%s, which all have.",
-                      hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_DSM_TIME].cost,
-                      hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_FP_TIME].cost,
-                      seeds, seeds == 1 ? "" : "s"));
+        HB_FILL(hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_DSM_TIME].cost,
+                hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_FP_TIME].cost, seeds));
 }
 
 /* ---- 5.1 and B: fields, samples, residual ---- */
@@ -244,15 +218,7 @@ static void table_generation(json_t *root, const hb_planar_result *result)
         add(row, hb_study_text("%.2f %%",
                                100 * hb_planar_value(result, set, PLANAR_HB, PLANAR_OUTLIERS)));
     }
-    hb_study_table(
-        root, "planar_generation", rows,
-        hb_study_text(
-            "%zu samples by Heun's method against as many held-out rows; “real” is the "
-            "MMD of held-out rows against each other, which samples of the true law have. "
-            "Kernel: docs/judge.md. Modes: the fewest that a seed found. The paper's "
-            "MMD is of its Helmholtz field, with a kernel and sizes that it does not "
-            "give.",
-            result->size.samples));
+    hb_study_table(root, "planar_generation", rows, HB_FILL(result->size.samples));
 }
 
 static void table_residual(json_t *root, const hb_planar_result *result)
@@ -269,12 +235,7 @@ static void table_residual(json_t *root, const hb_planar_result *result)
         add(row, json_string(elongated ? "1.4e-4" : ""));
         add(row, json_string(elongated ? "3e-5" : ""));
     }
-    hb_study_table(
-        root, "planar_residuals", rows,
-        hb_study_text("Root mean square over %zu draws of 4 R_r/(C₁ r²), with the source and "
-                      "r² = πτ/2; the exact density has 0. R_r is the same without the factor. The "
-                      "paper's R_r has no source, and its r is not given.",
-                      result->size.anchors));
+    hb_study_table(root, "planar_residuals", rows, HB_FILL(result->size.anchors));
 }
 
 static void table_taus(json_t *root, const hb_planar_result *result, const char *name, int region)

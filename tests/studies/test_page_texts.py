@@ -10,10 +10,48 @@ SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in sorted(STUDIES.
 
 def test_every_entry_is_used_and_complete():
     for kind, needed in (("claims", {"statement", "place"}), ("tables", {"title", "place", "columns"}),
-                         ("figures", {"place"})):
+                         ("figures", {"place"}), ("shortened", set())):
         for key, entry in TEXTS[kind].items():
             assert f'"{key}"' in SOURCES, (kind, key)
             assert needed <= set(entry), (kind, key)
+
+
+def arguments(text):
+    """The arguments of the call whose opening bracket text begins with."""
+    depth, parts = 0, [""]
+    for piece in re.findall(r'"(?:[^"\\]|\\.)*"|.', text, re.S):
+        depth += (piece in "([{") - (piece in ")]}")
+        if depth == 0:
+            return [part.strip() for part in parts]
+        if piece == "," and depth == 1:
+            parts.append("")
+        elif depth > 1 or piece not in "([{":
+            parts[-1] += piece
+    raise AssertionError(text[:80])
+
+
+def places(entry, fields):
+    """How many numbers and words the texts take."""
+    text = " ".join(entry.get(field, "") for field in fields) if isinstance(entry, dict) else entry
+    return (len(re.findall(r"%(?:[+.\d]*[dfge]|\{[^}]*\|)", text)), text.count("%s"))
+
+
+def test_every_place_of_a_text_has_its_value():
+    checked = 0
+    for kind, at, fields in (("claim", 1, ("paper", "ours", "why")), ("table", 1, ("note",)), ("shortened", 1, ()),
+                             ("caption", 1, ("caption",))):
+        for call in re.finditer(rf"hb_study_{kind}\(", SOURCES):
+            given = arguments(SOURCES[call.end() - 1:])
+            if not given[at].startswith('"'):
+                continue
+            entry = TEXTS[kind if kind == "shortened" else {"caption": "figures"}.get(kind, kind + "s")][given[at][1:-1]]
+            fill = given[-1]
+            values = arguments(fill[fill.index("("):]) if fill != "NULL" else []
+            words = len(arguments(values.pop(0))) if fill.startswith("HB_WORDS") else 0
+            numbers = 0 if words and values == ["0"] else len(values)
+            assert (numbers, words) == places(entry, fields), given[at]
+            checked += 1
+    assert checked > 90
 
 
 def test_every_name_has_an_entry():
