@@ -97,7 +97,7 @@ hb_status hb_study_write_json(hb_context *context, const char *directory, const 
 }
 
 hb_status hb_study_write_csv(hb_context *context, const char *directory, const char *name,
-                             size_t n_columns, const char *const *columns, size_t n,
+                             const char *columns, size_t n,
                              hb_status (*write)(hb_writer *writer, const void *user, size_t i),
                              const void *user)
 {
@@ -106,7 +106,7 @@ hb_status hb_study_write_csv(hb_context *context, const char *directory, const c
     HB_TRY(hb_study_path(context, directory, name, &path));
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, n_columns, columns);
+    if (status == HB_OK) status = hb_writer_printf(writer, "%s\n", columns);
     for (size_t i = 0; i < n && status == HB_OK; i++) status = write(writer, user, i);
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);

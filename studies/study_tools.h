@@ -24,9 +24,9 @@ hb_status hb_study_make_directory(hb_context *context, const char *path);
 /* Writes root (which is released in any case) to DIRECTORY/NAME, whole or not at all. */
 hb_status hb_study_write_json(hb_context *context, const char *directory, const char *name,
                               json_t *root);
-/* Writes DIRECTORY/NAME, a .csv with these columns, whole or not at all: item i of n by write. */
+/* Writes DIRECTORY/NAME, a .csv with these columns, separated by commas, whole or not at all: item i of n by write. */
 hb_status hb_study_write_csv(hb_context *context, const char *directory, const char *name,
-                             size_t n_columns, const char *const *columns, size_t n,
+                             const char *columns, size_t n,
                              hb_status (*write)(hb_writer *writer, const void *user, size_t i),
                              const void *user);
 json_t *hb_study_number(double value); /* null when it is not finite */

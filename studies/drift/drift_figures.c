@@ -5,12 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-static const int COLORS[DRIFT_METHODS] = {1, 4, 2, 0, 4, 2};
 #define TAU "{/:Italic τ}"
 
 /* ---- errors ---- */
 
-static void name_list(const hb_drift_result *result, size_t size, char *list)
+static void name_list(const hb_comparison *result, size_t size, char *list)
 {
     size_t used = 0;
     list[0] = '\0';
@@ -20,26 +19,25 @@ static void name_list(const hb_drift_result *result, size_t size, char *list)
                                      hb_drift_processes[p].title);
 }
 
-static hb_status add_errors(hb_figure *figure, const hb_drift_result *result, int method, int value)
+static hb_status add_errors(hb_figure *figure, const hb_comparison *result, int method, int value)
 {
     double x[DRIFT_PROBLEMS], y[DRIFT_PROBLEMS], low[DRIFT_PROBLEMS], high[DRIFT_PROBLEMS];
     size_t n = 0;
     for (int p = 0; p < DRIFT_PROBLEMS; p++) {
         if (!hb_drift_has(result, p)) continue;
-        const hb_drift_mean *mean = &result->mean[p][method];
-        const double se = mean->se[value];
+        const hb_mean mean = hb_compare_mean(result, p, method, value);
+        const double se = mean.se;
         x[n] = (double)n + 1 + 0.12 * (method - 2.5);
-        y[n] = mean->mean[value];
+        y[n] = mean.mean;
         low[n] = isnan(se) ? NAN : fmax(y[n] - se, 0.1 * y[n]);
         high[n] = isnan(se) ? NAN : y[n] + se;
         n++;
     }
-    return hb_figure_series(figure, HB_STYLE_POINTS,
-                            method < DRIFT_DSM_TIME ? COLORS[method] : method + 1, n,
+    return hb_figure_series(figure, HB_STYLE_POINTS, hb_drift_recipes[method].color, n,
                             hb_drift_recipes[method].label, x, y, low, high);
 }
 
-static hb_status draw_errors(hb_figure *figure, const hb_drift_result *result)
+static hb_status draw_errors(hb_figure *figure, const hb_comparison *result)
 {
     char names[400];
     int n = 0;
@@ -63,23 +61,19 @@ static hb_status draw_errors(hb_figure *figure, const hb_drift_result *result)
 /* ---- density along a line ---- */
 
 /* Mean over seeds of a model's density at point k of the line. */
-static double mean_line(const hb_drift_result *result, int problem, int method, int k)
+static double mean_line(const hb_comparison *result, int problem, int method, int k)
 {
     double sum = 0;
-    int n = 0;
-    for (size_t i = 0; i < result->n; i++)
-        if (result->runs[i].problem == problem && result->runs[i].method == method) {
-            sum += result->runs[i].line[k];
-            n++;
-        }
-    return sum / n;
+    for (int s = 0; s < result->seeds; s++)
+        sum += hb_drift_line_of(hb_compare_at(result, problem, method, s))[k];
+    return sum / result->seeds;
 }
 
-static hb_status draw_line(hb_figure *figure, const hb_drift_result *result, int problem)
+static hb_status draw_line(hb_figure *figure, const hb_comparison *result, int problem)
 {
     static const int methods[] = {DRIFT_DSM, DRIFT_FP, DRIFT_HB};
     const hb_drift_process *p = &hb_drift_processes[problem];
-    const hb_drift_truth *truth = &result->truth[problem];
+    const hb_drift_truth *truth = &hb_drift_truths_of(result)[problem];
     double x[DRIFT_LINE], y[DRIFT_LINE], low[DRIFT_LINE], high[DRIFT_LINE];
     char label[96];
     const double length = hypot(p->to[0] - p->from[0], p->to[1] - p->from[1]);
@@ -98,15 +92,15 @@ static hb_status draw_line(hb_figure *figure, const hb_drift_result *result, int
     HB_TRY(hb_figure_series(figure, HB_STYLE_BAND, 6, DRIFT_LINE, "solver", x, NULL, low, high));
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < DRIFT_LINE; k++) y[k] = mean_line(result, problem, methods[i], k);
-        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, COLORS[methods[i]], DRIFT_LINE,
-                                hb_drift_recipes[methods[i]].label, x, y, NULL, NULL));
+        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, hb_drift_recipes[methods[i]].color,
+                                DRIFT_LINE, hb_drift_recipes[methods[i]].label, x, y, NULL, NULL));
     }
     for (int k = 0; k < DRIFT_LINE; k++) y[k] = exp(truth->line[k]);
     return hb_figure_series(figure, HB_STYLE_DASHED, 6, DRIFT_LINE, "", x, y, NULL, NULL);
 }
 
 /* The rotating double well and the Mueller-like potential, where they were run. */
-static int shown_lines(const hb_drift_result *result, int problems[2])
+static int shown_lines(const hb_comparison *result, int problems[2])
 {
     int n = 0;
     for (int p = 1; p < 3; p++)
@@ -114,7 +108,7 @@ static int shown_lines(const hb_drift_result *result, int problems[2])
     return n;
 }
 
-static hb_status draw_lines(hb_figure *figure, const hb_drift_result *result)
+static hb_status draw_lines(hb_figure *figure, const hb_comparison *result)
 {
     int problems[2];
     const int n = shown_lines(result, problems);
@@ -124,8 +118,7 @@ static hb_status draw_lines(hb_figure *figure, const hb_drift_result *result)
 
 /* ---- ratios by tau ---- */
 
-static hb_status add_ratios(hb_figure *figure, const hb_drift_result *result, int method,
-                            int region)
+static hb_status add_ratios(hb_figure *figure, const hb_comparison *result, int method, int region)
 {
     double x[DRIFT_TAUS], y[DRIFT_TAUS], low[DRIFT_TAUS], high[DRIFT_TAUS];
     for (int k = 0; k < DRIFT_TAUS; k++) {
@@ -136,13 +129,13 @@ static hb_status add_ratios(hb_figure *figure, const hb_drift_result *result, in
         low[k] = r.mean * exp(-r.spread);
         high[k] = r.mean * exp(r.spread);
     }
-    const int color = method < DRIFT_DSM_TIME ? COLORS[method] : method + 1;
+    const int color = hb_drift_recipes[method].color;
     HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, color, DRIFT_TAUS, "", x, y, NULL, NULL));
     return hb_figure_series(figure, HB_STYLE_POINTS, color, DRIFT_TAUS,
                             hb_drift_recipes[method].label, x, y, low, high);
 }
 
-static hb_status draw_ratios(hb_figure *figure, const hb_drift_result *result)
+static hb_status draw_ratios(hb_figure *figure, const hb_comparison *result)
 {
     const double ends[] = {0.08, 1.3}, one[] = {1, 1};
     for (int region = 0; region < DRIFT_REGIONS; region++) {
@@ -164,13 +157,13 @@ enum { ERRORS, LINES, RATIOS, FIGURES };
 
 static const struct {
     const char *name;
-    hb_status (*draw)(hb_figure *figure, const hb_drift_result *result);
+    hb_status (*draw)(hb_figure *figure, const hb_comparison *result);
     int rows, columns, height, width;
 } PLANS[FIGURES] = {{"drift_errors", draw_errors, 2, 1, 400, 1100},
                     {"drift_density", draw_lines, 1, 2, 420, 540},
                     {"drift_ratios", draw_ratios, 1, 2, 440, 520}};
 
-static hb_status draw_one(hb_context *context, const hb_drift_result *result, int which,
+static hb_status draw_one(hb_context *context, const hb_comparison *result, int which,
                           const char *directory, FILE *table, int *noted)
 {
     int problems[2];
@@ -185,8 +178,8 @@ static hb_status draw_one(hb_context *context, const hb_drift_result *result, in
     return status;
 }
 
-hb_status hb_drift_figures(hb_context *context, const hb_drift_result *result,
-                           const char *directory, FILE *table, json_t *captions)
+hb_status hb_drift_figures(hb_context *context, const hb_comparison *result, const char *directory,
+                           FILE *table, json_t *captions)
 {
     int noted = 0, problems[2];
     for (int which = 0; which < FIGURES; which++) {

@@ -15,10 +15,10 @@
 
 enum { AT = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE, LOW = AT + 1 };
 
-static double ratio(const hb_planar_result *result, int set, int method, int other, int value)
+static double ratio(const hb_comparison *result, int set, int method, int other, int value)
 {
-    return hb_planar_common_mean(result, set, method, other, value) /
-           hb_planar_common_mean(result, set, other, method, value);
+    return hb_compare_common(result, set, method, other, value) /
+           hb_compare_common(result, set, other, method, value);
 }
 
 typedef struct comparison { /* of a method with another, over the sets */
@@ -27,7 +27,7 @@ typedef struct comparison { /* of a method with another, over the sets */
     int worst;                     /* the set of the largest */
 } comparison;
 
-static comparison compare(const hb_planar_result *result, int method, int other, int value)
+static comparison compare(const hb_comparison *result, int method, int other, int value)
 {
     comparison c = {.least = INFINITY, .most = -INFINITY, .worst = -1};
     double logs = 0;
@@ -50,7 +50,7 @@ static const char *set_name(int set)
     return set >= 0 ? hb_planar_sets[set].name : "none";
 }
 
-static void claim_table(json_t *claims, const hb_planar_result *result)
+static void claim_table(json_t *claims, const hb_comparison *result)
 {
     double least = INFINITY, most = 0, near = INFINITY, far = 0;
     int sets = 0, worst = -1;
@@ -77,7 +77,7 @@ static void claim_table(json_t *claims, const hb_planar_result *result)
 }
 
 /* Observation 1, at equal steps, as published: dsm and fp without averaged targets. */
-static void claim_low(json_t *claims, const hb_planar_result *result)
+static void claim_low(json_t *claims, const hb_comparison *result)
 {
     const comparison hb = compare(result, PLANAR_HB, PLANAR_DSM, LOW);
     const comparison fp = compare(result, PLANAR_FP, PLANAR_DSM, LOW);
@@ -93,7 +93,7 @@ static void claim_low(json_t *claims, const hb_planar_result *result)
 }
 
 /* The same with the same targets: the constraint alone. */
-static void claim_low_targets(json_t *claims, const hb_planar_result *result)
+static void claim_low_targets(json_t *claims, const hb_comparison *result)
 {
     const comparison targets = compare(result, PLANAR_DSM_TARGETS, PLANAR_DSM, LOW);
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM_TARGETS, LOW);
@@ -109,7 +109,7 @@ static void claim_low_targets(json_t *claims, const hb_planar_result *result)
                            fp.below, over_dsm ? 1 + over_fp : 0));
 }
 
-static void claim_time(json_t *claims, const hb_planar_result *result)
+static void claim_time(json_t *claims, const hb_comparison *result)
 {
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM_TIME, LOW);
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP_TIME, LOW);
@@ -128,7 +128,7 @@ static void claim_time(json_t *claims, const hb_planar_result *result)
 }
 
 /* Theorem dsm-limit: the constraint holds at the minimiser of DSM, so it must not distort. */
-static void claim_limit(json_t *claims, const hb_planar_result *result)
+static void claim_limit(json_t *claims, const hb_comparison *result)
 {
     comparison worst = {.most = -INFINITY, .worst = -1};
     double tau = NAN, geometric[PLANAR_TAUS];
@@ -148,20 +148,20 @@ static void claim_limit(json_t *claims, const hb_planar_result *result)
                             geometric[3], worst.most, tau));
 }
 
-static double mean_over(const hb_planar_result *result, int mixture, int method, int value)
+static double mean_over(const hb_comparison *result, int mixture, int method, int value)
 {
     double sum = 0;
     int n = 0;
     for (int set = 0; set < PLANAR_SETS; set++)
         if (hb_planar_has(result, set) && hb_planar_sets[set].mixture == mixture) {
-            sum += hb_planar_value(result, set, method, value);
+            sum += hb_compare_value(result, set, method, value);
             n++;
         }
     return sum / n;
 }
 
 /* Observation 2. */
-static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
+static void claim_helmholtz(json_t *claims, const hb_comparison *result)
 {
     const double mixture = mean_over(result, 1, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION);
     const double curve = mean_over(result, 0, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION);
@@ -177,21 +177,21 @@ static void claim_helmholtz(json_t *claims, const hb_planar_result *result)
                    HB_FILL(mixture, curve, plain_mixture, plain_curve, exact, most));
 }
 
-static void claim_ring(json_t *claims, const hb_planar_result *result)
+static void claim_ring(json_t *claims, const hb_comparison *result)
 {
     int ring = 0;
     while (strcmp(hb_planar_sets[ring].name, "ring") != 0) ring++;
     if (!hb_planar_has(result, ring)) return;
-    const double exact = hb_planar_value(result, ring, PLANAR_HB, PLANAR_TANGENTIAL_EXACT);
+    const double exact = hb_compare_value(result, ring, PLANAR_HB, PLANAR_TANGENTIAL_EXACT);
     hb_study_claim(claims, "planar/ring", exact > 0.5 ? HB_HOLDS : HB_FAILS,
-                   HB_FILL(exact, hb_planar_value(result, ring, PLANAR_DSM, PLANAR_TANGENTIAL),
-                           hb_planar_value(result, ring, PLANAR_FP, PLANAR_TANGENTIAL),
-                           hb_planar_value(result, ring, PLANAR_DSM_TARGETS, PLANAR_TANGENTIAL),
-                           hb_planar_value(result, ring, PLANAR_FP_TARGETS, PLANAR_TANGENTIAL),
-                           hb_planar_value(result, ring, PLANAR_HB, PLANAR_TANGENTIAL)));
+                   HB_FILL(exact, hb_compare_value(result, ring, PLANAR_DSM, PLANAR_TANGENTIAL),
+                           hb_compare_value(result, ring, PLANAR_FP, PLANAR_TANGENTIAL),
+                           hb_compare_value(result, ring, PLANAR_DSM_TARGETS, PLANAR_TANGENTIAL),
+                           hb_compare_value(result, ring, PLANAR_FP_TARGETS, PLANAR_TANGENTIAL),
+                           hb_compare_value(result, ring, PLANAR_HB, PLANAR_TANGENTIAL)));
 }
 
-static void claim_residual(json_t *claims, const hb_planar_result *result)
+static void claim_residual(json_t *claims, const hb_comparison *result)
 {
     const int value = PLANAR_RESIDUAL + PLANAR_TAU_TABLE;
     const comparison dsm = compare(result, PLANAR_HB, PLANAR_DSM, value);
@@ -201,9 +201,10 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
     const comparison paper = compare(result, PLANAR_HB, PLANAR_HB_PAPER, value);
     int lowest = 0, rises = 0, runs = 0;
     for (size_t i = 0; i < result->n; i++) {
-        const hb_planar_run *run = &result->runs[i];
+        const hb_trial *run = &result->trials[i];
         if (run->method > PLANAR_HB) continue;
-        rises += run->curve[PLANAR_MOMENTS - 1].residual > run->curve[0].residual;
+        rises +=
+            hb_planar_curve(run)[PLANAR_MOMENTS - 1].residual > hb_planar_curve(run)[0].residual;
         runs++;
     }
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -222,21 +223,20 @@ static void claim_residual(json_t *claims, const hb_planar_result *result)
                            paper.geometric, paper.below, lowest, rises, runs));
 }
 
-static void claim_samples(json_t *claims, const hb_planar_result *result)
+static void claim_samples(json_t *claims, const hb_comparison *result)
 {
     double most[PLANAR_METHODS] = {0}, poorest = INFINITY;
     int missing[PLANAR_METHODS] = {0}, worst = -1;
     for (size_t i = 0; i < result->n; i++)
-        missing[result->runs[i].method] +=
-            result->runs[i].value[PLANAR_MODES_FOUND] < result->runs[i].value[PLANAR_MODES];
+        missing[result->trials[i].method] +=
+            result->trials[i].value[PLANAR_MODES_FOUND] < result->trials[i].value[PLANAR_MODES];
     for (int set = 0; set < PLANAR_SETS; set++)
         for (int m = 0; m < PLANAR_METHODS && hb_planar_has(result, set); m++) {
-            const double units = hb_planar_value(result, set, m, PLANAR_MMD) /
-                                 hb_planar_value(result, set, m, PLANAR_MMD_FLOOR);
+            const double units = hb_planar_units(result, set, m);
             if (m == PLANAR_HB && units > most[m]) worst = set;
             most[m] = fmax(most[m], units);
             if (m == PLANAR_HB)
-                poorest = fmin(poorest, hb_planar_value(result, set, m, PLANAR_POOREST));
+                poorest = fmin(poorest, hb_compare_value(result, set, m, PLANAR_POOREST));
         }
     const int fine = most[PLANAR_HB] <= WITHIN_FLOOR && missing[PLANAR_HB] == 0;
     const int free_of_it = PLANAR_DSM_TARGETS; /* hb without the constraint */
@@ -251,7 +251,7 @@ static void claim_samples(json_t *claims, const hb_planar_result *result)
                             missing[PLANAR_FP_TARGETS], poorest, collapses));
 }
 
-static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
+static void claim_paper_loss(json_t *claims, const hb_comparison *result)
 {
     double all[PLANAR_TAUS], low[PLANAR_TAUS];
     for (int k = 0; k < PLANAR_TAUS; k++) {
@@ -269,7 +269,7 @@ static void claim_paper_loss(json_t *claims, const hb_planar_result *result)
                            dsm.sets - dsm.below, dsm.sets, own.sets - own.below, own.geometric));
 }
 
-json_t *hb_planar_claims(const hb_planar_result *result)
+json_t *hb_planar_claims(const hb_comparison *result)
 {
     json_t *claims = json_array();
     claim_table(claims, result);

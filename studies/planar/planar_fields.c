@@ -22,7 +22,7 @@ static const int COMPARED[N_COMPARED] = {EXACT, PLANAR_DSM, PLANAR_DSM_TARGETS, 
 
 typedef struct painter {
     hb_context *context;
-    const hb_planar_result *result;
+    const hb_comparison *result;
     hb_figure *figure;
     hb_mixture *truth; /* of the set being painted */
     int set;
@@ -44,10 +44,9 @@ static void fill_lattice(double half, double *x)
 
 static hb_status load_model(painter *p, int method, hb_model **model)
 {
-    char name[64], file[80], *path;
-    hb_planar_run_name(hb_planar_find(p->result, p->set, method), name);
-    snprintf(file, sizeof file, "%s.safetensors", name);
-    HB_TRY(hb_study_path(p->context, p->result->runs_directory, file, &path));
+    char *path;
+    HB_TRY(hb_planar_model_path(p->context, p->result, hb_compare_at(p->result, p->set, method, 0),
+                                &path));
     const hb_status status = hb_model_load(p->context, path, model);
     free(path);
     return status;
@@ -109,8 +108,7 @@ static hb_status add_streamlines(painter *p, const double *field, double half, i
 
 static const char *short_name(int method)
 {
-    static const char *const names[] = {"DSM", "DSM, same targets", "FP", "FP, same targets", "HB"};
-    return method == EXACT ? "exact" : names[method];
+    return method == EXACT ? "exact" : hb_planar_recipes[method].label;
 }
 
 static hb_status paint_fields(painter *p)
@@ -123,7 +121,7 @@ static hb_status paint_fields(painter *p)
             snprintf(title, sizeof title, "%s: exact", hb_planar_sets[p->set].name);
         else
             snprintf(title, sizeof title, "%s, error %.2g", short_name(method),
-                     hb_planar_find(p->result, p->set, method)
+                     hb_compare_at(p->result, p->set, method, 0)
                          ->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE]);
         HB_TRY(start_square(p, title, FIELD_BOX));
         HB_TRY(add_contours(p, FIELD_BOX, 3));
@@ -148,8 +146,8 @@ static hb_status add_dots(painter *p, const double *x, int color)
 static hb_status add_data(painter *p, double tau)
 {
     double x[2 * SHOWN];
-    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, p->result->size.seed, 0, SHOWN,
-                                tau, x, NULL));
+    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, p->result->first_seed, 0,
+                                SHOWN, tau, x, NULL));
     return add_dots(p, x, 3);
 }
 
@@ -187,11 +185,12 @@ static hb_status paint_split(painter *p)
 
 static hb_status fill_samples(painter *p, int method, double *x)
 {
-    const uint64_t seed = p->result->size.seed;
+    const uint64_t seed = p->result->first_seed;
     if (method == EXACT) return hb_mixture_sample(p->context, p->truth, seed, 0, DOTS, x, NULL);
     hb_model *model;
     HB_TRY(load_model(p, method, &model));
-    const hb_status status = hb_planar_generate(p->context, &p->result->size, model, seed, DOTS, x);
+    const hb_status status =
+        hb_planar_generate(p->context, hb_planar_size_of(p->result), model, seed, DOTS, x);
     hb_model_destroy(model);
     return status;
 }
@@ -292,14 +291,14 @@ static hb_status paint_figure(painter *p, int which, const char *directory, FILE
     return status;
 }
 
-static int has_any(const hb_planar_result *result, int which)
+static int has_any(const hb_comparison *result, int which)
 {
     for (const int *set = FIGURES[which].sets; *set >= 0; set++)
         if (hb_planar_has(result, *set)) return 1;
     return 0;
 }
 
-hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *result,
+hb_status hb_planar_field_figures(hb_context *context, const hb_comparison *result,
                                   const char *directory, FILE *table, int *noted, json_t *captions)
 {
     const size_t n = (size_t)NODES * NODES;

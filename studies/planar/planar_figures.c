@@ -7,23 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Colours of the palette, the same for a method in all figures. */
-static const int COLORS[PLANAR_METHODS] = {1, 2, 3, 5, 0, 4, 2, 5, 5, 6};
-static const char *const LABELS[PLANAR_METHODS] = {"DSM",
-                                                   "DSM, same targets",
-                                                   "FP",
-                                                   "FP, same targets",
-                                                   "HB",
-                                                   "HB as printed",
-                                                   "DSM, same targets, equal time",
-                                                   "FP, same targets, equal time",
-                                                   "DSM, score head",
-                                                   "HB, Helmholtz head"};
 /* elongated_gmm, sparse_dense_gmm, ring: the sets of the paper's figures */
 static const int SHOWN_SETS[] = {2, 1, 4};
 enum { N_SHOWN = 3 };
 
-static int shown_sets(const hb_planar_result *result, int most, int *sets)
+static int shown_sets(const hb_comparison *result, int most, int *sets)
 {
     int n = 0;
     for (int i = 0; i < N_SHOWN && n < most; i++)
@@ -32,7 +20,7 @@ static int shown_sets(const hb_planar_result *result, int most, int *sets)
 }
 
 /* Mean over seeds of one number of the curves; returns the number of moments. */
-static size_t mean_curve(const hb_planar_result *result, int set, int method, int tau, int region,
+static size_t mean_curve(const hb_comparison *result, int set, int method, int tau, int region,
                          double *step, double *value)
 {
     size_t n = 0;
@@ -40,10 +28,12 @@ static size_t mean_curve(const hb_planar_result *result, int set, int method, in
         double sum = 0, at = 0;
         int count = 0;
         for (size_t i = 0; i < result->n; i++) {
-            const hb_planar_run *run = &result->runs[i];
-            if (run->set != set || run->method != method || !run->curve[k].step) continue;
-            sum += tau < 0 ? run->curve[k].residual : run->curve[k].error[tau][region];
-            at = (double)run->curve[k].step;
+            const hb_trial *run = &result->trials[i];
+            if (run->set != set || run->method != method || !(hb_planar_curve(run)[k].step > 0))
+                continue;
+            sum += tau < 0 ? hb_planar_curve(run)[k].residual
+                           : hb_planar_curve(run)[k].error[tau][region];
+            at = hb_planar_curve(run)[k].step;
             count++;
         }
         if (count == 0) continue;
@@ -53,14 +43,14 @@ static size_t mean_curve(const hb_planar_result *result, int set, int method, in
     return n;
 }
 
-static hb_status add_curve(hb_figure *figure, const hb_planar_result *result, int set, int method,
+static hb_status add_curve(hb_figure *figure, const hb_comparison *result, int set, int method,
                            int tau, int region, int named)
 {
     double step[PLANAR_MOMENTS], value[PLANAR_MOMENTS];
     const size_t n = mean_curve(result, set, method, tau, region, step, value);
     if (n == 0) return HB_OK;
-    return hb_figure_series(figure, HB_STYLE_LINE, COLORS[method], n, named ? LABELS[method] : "",
-                            step, value, NULL, NULL);
+    return hb_figure_series(figure, HB_STYLE_LINE, hb_planar_recipes[method].color, n,
+                            named ? hb_planar_recipes[method].label : "", step, value, NULL, NULL);
 }
 
 /* y_min: room for the key below the curves; NaN: none is needed. */
@@ -76,7 +66,7 @@ static hb_status start_curves(hb_figure *figure, const char *title, const char *
 
 /* ---- region curves ---- */
 
-static hb_status draw_regions(hb_figure *figure, const hb_planar_result *result, int n,
+static hb_status draw_regions(hb_figure *figure, const hb_comparison *result, int n,
                               const int *sets)
 {
     char title[96];
@@ -95,7 +85,7 @@ static hb_status draw_regions(hb_figure *figure, const hb_planar_result *result,
 
 /* ---- residual during training ---- */
 
-static hb_status draw_residual(hb_figure *figure, const hb_planar_result *result, int n,
+static hb_status draw_residual(hb_figure *figure, const hb_comparison *result, int n,
                                const int *sets)
 {
     char title[64];
@@ -112,7 +102,7 @@ static hb_status draw_residual(hb_figure *figure, const hb_planar_result *result
 
 /* ---- training at several tau ---- */
 
-static hb_status draw_training(hb_figure *figure, const hb_planar_result *result, int n,
+static hb_status draw_training(hb_figure *figure, const hb_comparison *result, int n,
                                const int *sets)
 {
     char title[96];
@@ -131,28 +121,27 @@ static hb_status draw_training(hb_figure *figure, const hb_planar_result *result
 
 /* ---- error against tau ---- */
 
-static hb_status add_taus(hb_figure *figure, const hb_planar_result *result, int set, int method,
+static hb_status add_taus(hb_figure *figure, const hb_comparison *result, int set, int method,
                           int region, int named)
 {
     double x[PLANAR_TAUS], y[PLANAR_TAUS], low[PLANAR_TAUS], high[PLANAR_TAUS];
-    const hb_planar_mean *mean = &result->mean[set][method];
-    if (mean->n == 0) return HB_OK;
+    if (!hb_compare_at(result, set, method, 0)) return HB_OK;
     for (int k = 0; k < PLANAR_TAUS; k++) {
         const int value = PLANAR_ERROR + PLANAR_REGIONS * k + region;
-        const double se = mean->se[value];
+        const hb_mean mean = hb_compare_mean(result, set, method, value);
+        const double se = mean.se;
         x[k] = hb_planar_taus[k] * (1 + 0.02 * (method - 2)); /* bars side by side */
-        y[k] = mean->mean[value];
+        y[k] = mean.mean;
         low[k] = isnan(se) ? NAN : fmax(y[k] - se, 0.1 * y[k]);
         high[k] = isnan(se) ? NAN : y[k] + se;
     }
-    HB_TRY(
-        hb_figure_series(figure, HB_STYLE_THIN, COLORS[method], PLANAR_TAUS, "", x, y, NULL, NULL));
-    return hb_figure_series(figure, HB_STYLE_POINTS, COLORS[method], PLANAR_TAUS,
-                            named ? LABELS[method] : "", x, y, low, high);
+    HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, hb_planar_recipes[method].color, PLANAR_TAUS, "",
+                            x, y, NULL, NULL));
+    return hb_figure_series(figure, HB_STYLE_POINTS, hb_planar_recipes[method].color, PLANAR_TAUS,
+                            named ? hb_planar_recipes[method].label : "", x, y, low, high);
 }
 
-static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, int n,
-                           const int *sets)
+static hb_status draw_taus(hb_figure *figure, const hb_comparison *result, int n, const int *sets)
 {
     char title[96];
     for (int region = 0; region < 2; region++)
@@ -175,7 +164,7 @@ static hb_status draw_taus(hb_figure *figure, const hb_planar_result *result, in
 
 /* ---- ratios by set ---- */
 
-static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result, const char *title,
+static hb_status start_ratios(hb_figure *figure, const hb_comparison *result, const char *title,
                               const char *units, double y_max)
 {
     static const char *const names[PLANAR_SETS] = {"asymmetric", "sparse-dense", "elongated",
@@ -198,27 +187,27 @@ static hb_status start_ratios(hb_figure *figure, const hb_planar_result *result,
     return hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL);
 }
 
-static hb_status add_ratios(hb_figure *figure, const hb_planar_result *result, int method,
-                            int other, int value, double shift)
+static hb_status add_ratios(hb_figure *figure, const hb_comparison *result, int method, int other,
+                            int value, double shift)
 {
-    double x[PLANAR_SETS], y[PLANAR_SETS], low[PLANAR_SETS], high[PLANAR_SETS], mean, se;
+    double x[PLANAR_SETS], y[PLANAR_SETS], low[PLANAR_SETS], high[PLANAR_SETS];
     size_t n = 0;
     int place = 0;
     for (int set = 0; set < PLANAR_SETS; set++) {
         if (!hb_planar_has(result, set)) continue;
         place++;
-        mean = hb_planar_seed_ratio(result, set, method, other, value, &se);
-        if (isnan(mean)) continue;
+        const hb_mean logs = hb_compare_logs(result, set, 1, method, other, value);
+        if (isnan(logs.mean)) continue;
         x[n] = place + shift;
-        y[n] = exp(mean);
-        low[n] = exp(mean - se);
-        high[n++] = exp(mean + se);
+        y[n] = exp(logs.mean);
+        low[n] = exp(logs.mean - logs.se);
+        high[n++] = exp(logs.mean + logs.se);
     }
-    return hb_figure_series(figure, HB_STYLE_POINTS, COLORS[method], n, LABELS[method], x, y, low,
-                            high);
+    return hb_figure_series(figure, HB_STYLE_POINTS, hb_planar_recipes[method].color, n,
+                            hb_planar_recipes[method].label, x, y, low, high);
 }
 
-static hb_status draw_ratios(hb_figure *figure, const hb_planar_result *result)
+static hb_status draw_ratios(hb_figure *figure, const hb_comparison *result)
 {
     static const int steps[] = {PLANAR_DSM_TARGETS, PLANAR_FP, PLANAR_FP_TARGETS, PLANAR_HB,
                                 PLANAR_HB_PAPER};
@@ -243,7 +232,7 @@ typedef enum curve_figure { REGIONS, RESIDUAL, TRAINING, TAUS, RATIOS, CURVE_FIG
 static const char *const FIGURES[CURVE_FIGURES] = {
     "planar_regions", "planar_residual", "planar_training", "planar_multitau", "planar_ratios"};
 
-static hb_status draw_one(hb_context *context, const hb_planar_result *result, int which,
+static hb_status draw_one(hb_context *context, const hb_comparison *result, int which,
                           const char *directory, FILE *table, int *noted)
 {
     int sets[N_SHOWN];
@@ -271,8 +260,8 @@ static hb_status draw_one(hb_context *context, const hb_planar_result *result, i
     return status;
 }
 
-hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,
-                            const char *directory, FILE *table, json_t *captions)
+hb_status hb_planar_figures(hb_context *context, const hb_comparison *result, const char *directory,
+                            FILE *table, json_t *captions)
 {
     int noted = 0, sets[N_SHOWN];
     for (int which = 0; which < CURVE_FIGURES; which++) {

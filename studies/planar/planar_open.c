@@ -47,7 +47,7 @@ static truncation truncate_ball(double sigma_max)
     return (truncation){1 - kept / tail_1(0), moment / kept / M_PI * 8 * M_PI};
 }
 
-void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
+void hb_planar_table_parameters(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -67,7 +67,7 @@ void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
                    HB_FILL(WHOLE_SHARE, sqrt(4 * M_PI * WHOLE_SHARE * expm1(0.6) / 2)));
 }
 
-static void claim_truncation(json_t *claims, const hb_planar_result *result)
+static void claim_truncation(json_t *claims, const hb_comparison *result)
 {
     double worst = 0, share = 0;
     const char *set_name = "";
@@ -85,9 +85,9 @@ static void claim_truncation(json_t *claims, const hb_planar_result *result)
 
 /* ---- what is not given ---- */
 
-void hb_planar_table_open(json_t *root, const hb_planar_result *result)
+void hb_planar_table_open(json_t *root, const hb_comparison *result)
 {
-    const hb_planar_size *size = &result->size;
+    const hb_planar_size *size = hb_planar_size_of(result);
     json_t *rows = json_pack(
         "[[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,s],[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,o]]",
         "rows of data, steps of an epoch", "not given",
@@ -112,7 +112,7 @@ void hb_planar_table_open(json_t *root, const hb_planar_result *result)
 }
 
 /* Would the choices of others give the same numbers? Ours are one such choice. */
-static void claim_open(json_t *claims, const hb_planar_result *result)
+static void claim_open(json_t *claims, const hb_comparison *result)
 {
     double least = INFINITY, most = 0;
     int sets = 0;
@@ -131,18 +131,18 @@ static void claim_open(json_t *claims, const hb_planar_result *result)
 /* ---- several tau, and modes ---- */
 
 /* Of three methods, by error: 3 bits, equal for equal orders. */
-static int order_of(const hb_planar_result *result, const int methods[3], int set, int tau)
+static int order_of(const hb_comparison *result, const int methods[3], int set, int tau)
 {
     double e[3];
     for (int m = 0; m < 3; m++)
-        e[m] = hb_planar_value(result, set, methods[m], PLANAR_ERROR + PLANAR_REGIONS * tau);
+        e[m] = hb_compare_value(result, set, methods[m], PLANAR_ERROR + PLANAR_REGIONS * tau);
     return (e[0] < e[1]) | (e[1] < e[2]) << 1 | (e[0] < e[2]) << 2;
 }
 
 /* On how many sets the order is the same at all tau, and on how many the last of them is below the
  * first at all tau. */
-static void count_orders(const hb_planar_result *result, const int methods[3], int *sets,
-                         int *stable, int *below)
+static void count_orders(const hb_comparison *result, const int methods[3], int *sets, int *stable,
+                         int *below)
 {
     *sets = *stable = *below = 0;
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -159,7 +159,7 @@ static void count_orders(const hb_planar_result *result, const int methods[3], i
     }
 }
 
-static void claim_order(json_t *claims, const hb_planar_result *result)
+static void claim_order(json_t *claims, const hb_comparison *result)
 {
     static const int same_targets[3] = {PLANAR_DSM_TARGETS, PLANAR_FP_TARGETS, PLANAR_HB};
     int sets, stable, below, stable_same, below_same;
@@ -172,13 +172,13 @@ static void claim_order(json_t *claims, const hb_planar_result *result)
                    HB_FILL(stable, sets, below, stable_same, below_same));
 }
 
-static void claim_modes(json_t *claims, const hb_planar_result *result)
+static void claim_modes(json_t *claims, const hb_comparison *result)
 {
     int missing[PLANAR_MAIN] = {0};
     double poorest[PLANAR_MAIN];
     for (int m = 0; m < PLANAR_MAIN; m++) poorest[m] = INFINITY;
     for (size_t i = 0; i < result->n; i++) {
-        const hb_planar_run *run = &result->runs[i];
+        const hb_trial *run = &result->trials[i];
         if (run->method > PLANAR_HB) continue;
         missing[run->method] += run->value[PLANAR_MODES_FOUND] < run->value[PLANAR_MODES];
         poorest[run->method] = fmin(poorest[run->method], run->value[PLANAR_POOREST]);
@@ -195,7 +195,7 @@ static void claim_modes(json_t *claims, const hb_planar_result *result)
                            poorest[PLANAR_FP_TARGETS], poorest[PLANAR_HB], lose));
 }
 
-void hb_planar_open_claims(json_t *claims, const hb_planar_result *result)
+void hb_planar_open_claims(json_t *claims, const hb_comparison *result)
 {
     claim_truncation(claims, result);
     claim_open(claims, result);
