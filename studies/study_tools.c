@@ -113,6 +113,15 @@ hb_status hb_study_write_csv(hb_context *context, const char *directory, const c
     return status;
 }
 
+hb_status hb_study_write_numbers(hb_writer *writer, size_t n, const double *numbers)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(numbers[i])) HB_TRY(hb_writer_printf(writer, "%.17g", numbers[i]));
+        HB_TRY(hb_writer_printf(writer, i + 1 < n ? "," : "\n"));
+    }
+    return HB_OK;
+}
+
 json_t *hb_study_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -338,23 +347,4 @@ int hb_study_by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
-}
-
-hb_panel_settings hb_study_panel(const char *title, const char *x_label, const char *y_label)
-{
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = x_label;
-    panel.y_label = y_label;
-    return panel;
-}
-
-void hb_study_panel_range(hb_panel_settings *panel, double x_min, double x_max, double y_min,
-                          double y_max)
-{
-    panel->x_min = x_min;
-    panel->x_max = x_max;
-    panel->y_min = y_min;
-    panel->y_max = y_max;
 }

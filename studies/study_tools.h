@@ -29,6 +29,8 @@ hb_status hb_study_write_csv(hb_context *context, const char *directory, const c
                              const char *columns, size_t n,
                              hb_status (*write)(hb_writer *writer, const void *user, size_t i),
                              const void *user);
+/* The end of a row: numbers separated by commas, NaN empty. */
+hb_status hb_study_write_numbers(hb_writer *writer, size_t n, const double *numbers);
 json_t *hb_study_number(double value); /* null when it is not finite */
 /* A string of printf's making. */
 json_t *hb_study_text(const char *format, ...) HB_PRINTF(1, 2);
@@ -50,7 +52,7 @@ typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_clai
  *              entry of docs/paper.md's list that it measures), as (the claim that has the other texts)
  *     tables   NAME: title, columns separated by '|', note (what to see); a column that ends with
  *              " (paper)" has the paper's numbers, the only ones on the page that are not computed
- *     figures  NAME: caption
+ *     figures  NAME: caption; size and panels, which are not on the page (study_figures.c)
  *     shortened  NAME: what the quick run does less of
  *     sections, corrections   of the paper, in the order of the page
  * and of each its place in the paper, "4.3 Proposition 11 (variance gap)": the number of the section
@@ -84,6 +86,36 @@ json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fi
 
 /* Appends {name, caption, place} to a study's list of figures. */
 void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill);
+
+/* ---- figures ---- */
+
+/* Where the figures of a study go. */
+typedef struct hb_gallery {
+    hb_context *context;
+    const char *directory;
+    FILE *table;
+    json_t *captions;
+    int noted; /* that there is no gnuplot */
+} hb_gallery;
+
+/* Draws DIRECTORY/NAME.* and appends its caption; rows and columns of panels, 0: as page_texts.json says. */
+typedef hb_status hb_drawing(hb_figure *figure, const void *user);
+hb_status hb_study_draw(hb_gallery *g, const char *name, int rows, int columns, hb_drawing *draw,
+                        const void *user);
+int hb_study_figure_size(const char *name, size_t k); /* entry k of its size */
+hb_panel_settings hb_study_panel_of(const char *name, size_t k);
+
+/* Points with bars, of which the first HB_POINTS are kept. */
+enum { HB_POINTS = 160 };
+typedef struct hb_points {
+    size_t n;
+    double x[HB_POINTS], y[HB_POINTS], low[HB_POINTS], high[HB_POINTS];
+} hb_points;
+void hb_points_add(hb_points *p, double x, double y, double low, double high);
+/* A bar of a standard error on a logarithmic axis; NaN: none. */
+void hb_points_add_error(hb_points *p, double x, double y, double se);
+hb_status hb_points_draw(hb_figure *figure, const hb_points *p, int joined, int color,
+                         const char *label);
 
 /* Appends to root["shortened"] the sentence of this name on what the quick run does less of. */
 void hb_study_shortened(json_t *root, const char *name, const hb_fill *fill);

@@ -173,7 +173,7 @@ static json_t *settings_json(const hb_bistable_size *size)
 }
 
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,
-                            const hb_bistable_result *result)
+                            const hb_bistable_result *result, json_t *captions)
 {
     json_t *root = hb_study_begin(&hb_bistable_study, settings);
     json_t *rows = json_array(), *cases = json_array();
@@ -191,7 +191,7 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
         const hb_bistable_size whole = choose_size(&full);
         hb_bistable_shortened(root, &result->size, &whole);
     }
-    json_object_set_new(root, "figures", hb_bistable_captions());
+    json_object_set(root, "figures", captions);
     return hb_study_write_json(context, settings->directory, "bistable.json", root);
 }
 
@@ -296,8 +296,10 @@ static hb_status run_bistable(hb_context *context, const hb_study_settings *sett
         print_rows(table, result);
         status = write_table(context, result, settings->directory);
     }
-    if (status == HB_OK) status = hb_bistable_figures(context, result, settings->directory, table);
-    if (status == HB_OK) status = write_json(context, settings, result);
+    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
+    if (status == HB_OK) status = hb_bistable_figures(&gallery, result);
+    if (status == HB_OK) status = write_json(context, settings, result, gallery.captions);
+    json_decref(gallery.captions);
     hb_bistable_release_curves(result);
     free(memory);
     return status;

@@ -198,10 +198,10 @@ static hb_status compare_do_and_write(hb_context *context, const hb_study_settin
     HB_TRY(hb_compare_do(context, c));
     c->of->print(table, c);
     HB_TRY(hb_compare_write_table(context, settings->directory, c));
-    json_t *captions = json_array();
-    hb_status status = c->of->figures(context, c, settings->directory, table, captions);
-    if (status == HB_OK) status = compare_write_json(context, settings, c, captions);
-    json_decref(captions);
+    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
+    hb_status status = c->of->figures(&gallery, c);
+    if (status == HB_OK) status = compare_write_json(context, settings, c, gallery.captions);
+    json_decref(gallery.captions);
     return status;
 }
 

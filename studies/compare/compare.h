@@ -76,8 +76,7 @@ struct hb_compared {
     /* What ratios and logarithmic means are of; NULL: the logarithm of the number. */
     double (*term)(const hb_trial *trial, int value);
     void (*print)(FILE *table, const hb_comparison *c);
-    hb_status (*figures)(hb_context *context, const hb_comparison *c, const char *directory,
-                         FILE *table, json_t *captions);
+    hb_status (*figures)(hb_gallery *gallery, const hb_comparison *c);
     json_t *(*settings)(const hb_comparison *c);
     void (*results)(json_t *root, const hb_comparison *c); /* rows, claims, tables */
     void (*shortened)(json_t *root, const hb_comparison *c);

@@ -114,8 +114,7 @@ json_t *hb_dimension_ratios_json(const hb_comparison *result);
 void hb_dimension_tables(json_t *root, const hb_comparison *result);
 void hb_dimension_map(json_t *root, const hb_comparison *result);
 json_t *hb_dimension_claims(const hb_comparison *result);
-hb_status hb_dimension_figures(hb_context *context, const hb_comparison *result,
-                               const char *directory, FILE *table, json_t *captions);
+hb_status hb_dimension_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_dimension_study;
 

@@ -6,15 +6,6 @@
 
 #include <math.h>
 
-static const char *const FIGURES[] = {"dimension_ratios", "dimension_time", "dimension_rows",
-                                      "dimension_likelihood"};
-enum { RATIOS, TIME, ROWS, LIKELIHOOD, N_FIGURES };
-
-static void dims_of(const hb_dimension_size *size, double shift, double *x)
-{
-    for (int d = 0; d < size->n_dims; d++) x[d] = size->dim[d] * exp2(shift);
-}
-
 static hb_panel_settings panel_of(const hb_dimension_size *size, const char *title,
                                   const char *y_label)
 {
@@ -58,20 +49,15 @@ static hb_status draw_panel(hb_figure *figure, const hb_comparison *result, cons
     const double ends[] = {panel.x_min, panel.x_max}, one[] = {1, 1};
     HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL));
     for (int i = 0; i < shown->n; i++) {
-        double x[DIMENSION_DIMS], y[DIMENSION_DIMS], low[DIMENSION_DIMS], high[DIMENSION_DIMS];
-        const int method = shown->methods[i];
+        hb_points points = {0};
+        const hb_recipe *recipe = &hb_dimension_recipes[shown->methods[i]];
         for (int d = 0; d < size->n_dims; d++) {
-            const hb_mean mean = hb_dimension_compare(result, d, r, method, shown->other, value);
-            y[d] = exp(mean.mean);
-            low[d] = exp(mean.mean - mean.se);
-            high[d] = exp(mean.mean + mean.se);
+            const hb_mean mean =
+                hb_dimension_compare(result, d, r, shown->methods[i], shown->other, value);
+            hb_points_add(&points, size->dim[d] * exp2(0.12 * (i - 0.5 * (shown->n - 1))),
+                          exp(mean.mean), exp(mean.mean - mean.se), exp(mean.mean + mean.se));
         }
-        const size_t n = (size_t)size->n_dims;
-        dims_of(size, 0.12 * (i - 0.5 * (shown->n - 1)), x);
-        HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, hb_dimension_recipes[method].color, n, "", x,
-                                y, NULL, NULL));
-        HB_TRY(hb_figure_series(figure, HB_STYLE_POINTS, hb_dimension_recipes[method].color, n,
-                                named ? hb_dimension_recipes[method].label : "", x, y, low, high));
+        HB_TRY(hb_points_draw(figure, &points, 1, recipe->color, named ? recipe->label : ""));
     }
     return HB_OK;
 }
@@ -89,8 +75,9 @@ static hb_status draw_taus(hb_figure *figure, const hb_comparison *result, ratio
     return HB_OK;
 }
 
-static hb_status draw_rows(hb_figure *figure, const hb_comparison *result)
+static hb_status draw_rows(hb_figure *figure, const void *user)
 {
+    const hb_comparison *result = user;
     ratios shown = {2, {DIMENSION_FP, DIMENSION_HB}, DIMENSION_DSM_TARGETS, 0};
     char title[48];
     shown.top = top_of(result, &shown, 1);
@@ -106,23 +93,20 @@ static hb_status add_excess(hb_figure *figure, const hb_comparison *result, int 
                             int named)
 {
     const hb_dimension_size *size = hb_dimension_size_of(result);
-    double x[DIMENSION_DIMS], y[DIMENSION_DIMS], low[DIMENSION_DIMS], high[DIMENSION_DIMS];
-    dims_of(size, 0.12 * (method - 1.5), x);
+    const hb_recipe *recipe = &hb_dimension_recipes[method];
+    hb_points points = {0};
     for (int d = 0; d < size->n_dims; d++) {
         const hb_mean mean = hb_dimension_compare(result, d, r, method, -1, DIMENSION_EXCESS);
-        y[d] = mean.mean > 0 ? mean.mean : NAN; /* the axis is logarithmic */
-        low[d] = fmax(mean.mean - mean.se, 0.1 * y[d]);
-        high[d] = mean.mean + mean.se;
+        const double y = mean.mean > 0 ? mean.mean : NAN; /* the axis is logarithmic */
+        hb_points_add(&points, size->dim[d] * exp2(0.12 * (method - 1.5)), y,
+                      fmax(mean.mean - mean.se, 0.1 * y), mean.mean + mean.se);
     }
-    const size_t n = (size_t)size->n_dims;
-    HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, hb_dimension_recipes[method].color, n, "", x, y,
-                            NULL, NULL));
-    return hb_figure_series(figure, HB_STYLE_POINTS, hb_dimension_recipes[method].color, n,
-                            named ? hb_dimension_recipes[method].label : "", x, y, low, high);
+    return hb_points_draw(figure, &points, 1, recipe->color, named ? recipe->label : "");
 }
 
-static hb_status draw_likelihood(hb_figure *figure, const hb_comparison *result)
+static hb_status draw_likelihood(hb_figure *figure, const void *user)
 {
+    const hb_comparison *result = user;
     const hb_dimension_size *size = hb_dimension_size_of(result);
     char title[48];
     for (int r = 0; r < size->n_rows; r++) {
@@ -137,33 +121,23 @@ static hb_status draw_likelihood(hb_figure *figure, const hb_comparison *result)
     return HB_OK;
 }
 
-static hb_status draw(hb_context *context, const hb_comparison *result, int which,
-                      hb_figure **figure)
+static hb_status draw_steps(hb_figure *figure, const void *user)
 {
     const ratios steps = {3, {DIMENSION_DSM, DIMENSION_FP, DIMENSION_HB}, DIMENSION_DSM_TARGETS, 0};
-    const ratios seconds = {2, {DIMENSION_FP_TIME, DIMENSION_HB}, DIMENSION_DSM_TIME, 0};
-    const int by_tau = which == RATIOS || which == TIME;
-    HB_TRY(hb_figure_create(context, by_tau ? 2 : 1,
-                            by_tau ? 2 : hb_dimension_size_of(result)->n_rows, 400, 520, figure));
-    return which == RATIOS ? draw_taus(*figure, result, steps)
-           : which == TIME ? draw_taus(*figure, result, seconds)
-           : which == ROWS ? draw_rows(*figure, result)
-                           : draw_likelihood(*figure, result);
+    return draw_taus(figure, user, steps);
 }
 
-hb_status hb_dimension_figures(hb_context *context, const hb_comparison *result,
-                               const char *directory, FILE *table, json_t *captions)
+static hb_status draw_time(hb_figure *figure, const void *user)
 {
-    int noted = 0;
-    for (int which = 0; which < N_FIGURES; which++) {
-        hb_figure *figure = NULL;
-        hb_status status = draw(context, result, which, &figure);
-        if (status == HB_OK)
-            status =
-                hb_study_write_figure(context, figure, directory, FIGURES[which], table, &noted);
-        hb_figure_destroy(figure);
-        HB_TRY(status);
-        hb_study_caption(captions, FIGURES[which], NULL);
-    }
-    return HB_OK;
+    const ratios seconds = {2, {DIMENSION_FP_TIME, DIMENSION_HB}, DIMENSION_DSM_TIME, 0};
+    return draw_taus(figure, user, seconds);
+}
+
+hb_status hb_dimension_figures(hb_gallery *gallery, const hb_comparison *result)
+{
+    const int rows = hb_dimension_size_of(result)->n_rows;
+    HB_TRY(hb_study_draw(gallery, "dimension_ratios", 0, 0, draw_steps, result));
+    HB_TRY(hb_study_draw(gallery, "dimension_time", 0, 0, draw_time, result));
+    HB_TRY(hb_study_draw(gallery, "dimension_rows", 0, rows, draw_rows, result));
+    return hb_study_draw(gallery, "dimension_likelihood", 0, rows, draw_likelihood, result);
 }

@@ -142,8 +142,7 @@ json_t *hb_drift_settings_json(const hb_comparison *result);
 json_t *hb_drift_rows_json(const hb_comparison *result);
 void hb_drift_tables(json_t *root, const hb_comparison *result);
 json_t *hb_drift_claims(const hb_comparison *result);
-hb_status hb_drift_figures(hb_context *context, const hb_comparison *result, const char *directory,
-                           FILE *table, json_t *captions);
+hb_status hb_drift_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_drift_study;
 

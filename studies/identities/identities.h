@@ -132,8 +132,7 @@ void hb_identities_claims_setup(const hb_identities *list, json_t *claims); /* s
 void hb_identities_claims_ball(const hb_identities *list, json_t *claims);  /* section 3 */
 void hb_identities_claims_loss(const hb_identities *list, json_t *claims);  /* sections 4 and 5 */
 void hb_identities_tables(const hb_identities *list, json_t *root);
-hb_status hb_identities_figures(const hb_identities *list, const char *directory, FILE *table);
-json_t *hb_identities_captions(void);
+hb_status hb_identities_figures(const hb_identities *list, hb_gallery *gallery);
 
 extern const hb_study hb_identities_study;
 

@@ -176,10 +176,8 @@ void hb_planar_table_open(json_t *root, const hb_comparison *result);
 void hb_planar_tables(json_t *root, const hb_comparison *result);
 
 /* Figures that a run of these sets has; captions in the same order. */
-hb_status hb_planar_figures(hb_context *context, const hb_comparison *result, const char *directory,
-                            FILE *table, json_t *captions);
-hb_status hb_planar_field_figures(hb_context *context, const hb_comparison *result,
-                                  const char *directory, FILE *table, int *noted, json_t *captions);
+hb_status hb_planar_figures(hb_gallery *gallery, const hb_comparison *result);
+hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_planar_study;
 

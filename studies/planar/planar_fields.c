@@ -24,8 +24,8 @@ typedef struct painter {
     hb_context *context;
     const hb_comparison *result;
     hb_figure *figure;
-    hb_mixture *truth; /* of the set being painted */
-    int set;
+    hb_mixture *truth;                             /* of the set being painted */
+    int set, which;                                /* and of which figure */
     double *x, *field, *part_x, *part_y, *density; // (NODES^2, 2) twice, (NODES^2) three times
 } painter;
 
@@ -251,61 +251,38 @@ static hb_status paint_modes(painter *p)
 /* ---- all of them ---- */
 
 /* Axes are square, within 4 % in both: the margins of an SVG are taller than those of a PNG. */
-enum { PANEL_WIDTH = 380, PANEL_HEIGHT = 390 };
-
 static const struct {
     const char *name;
     hb_status (*paint)(painter *p);
-    int columns;               /* panels of a set, one row for each */
-    int sets[PLANAR_SETS + 1]; /* ends with -1 */
-} FIGURES[] = {{"planar_fields", paint_fields, N_COMPARED, {2, 4, 1, -1}},
-               {"planar_helmholtz", paint_split, 3, {0, 2, 1, 5, 6, 3, -1}},
-               {"planar_samples", paint_samples, 4, {0, 7, 2, 5, 4, 1, 6, 3, -1}},
-               {"planar_modes", paint_modes, N_COMPARED, {2, 4, 1, -1}}};
+    int sets[PLANAR_SETS + 1]; /* a row for each; ends with -1 */
+} FIGURES[] = {{"planar_fields", paint_fields, {2, 4, 1, -1}},
+               {"planar_helmholtz", paint_split, {0, 2, 1, 5, 6, 3, -1}},
+               {"planar_samples", paint_samples, {0, 7, 2, 5, 4, 1, 6, 3, -1}},
+               {"planar_modes", paint_modes, {2, 4, 1, -1}}};
 enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
 
-static hb_status paint_set(painter *p, int which, int set)
+static hb_status paint_figure(hb_figure *figure, const void *user)
 {
-    p->set = set;
-    HB_TRY(hb_mixture_named(p->context, hb_planar_sets[set].name, &p->truth));
-    const hb_status status = FIGURES[which].paint(p);
-    hb_mixture_destroy(p->truth);
-    return status;
+    painter p = *(const painter *)user;
+    p.figure = figure;
+    for (const int *set = FIGURES[p.which].sets; *set >= 0; set++) {
+        if (!hb_planar_has(p.result, *set)) continue;
+        p.set = *set;
+        HB_TRY(hb_mixture_named(p.context, hb_planar_sets[*set].name, &p.truth));
+        const hb_status status = FIGURES[p.which].paint(&p);
+        hb_mixture_destroy(p.truth);
+        HB_TRY(status);
+    }
+    return HB_OK;
 }
 
-static hb_status paint_figure(painter *p, int which, const char *directory, FILE *table, int *noted)
-{
-    int n = 0;
-    for (const int *set = FIGURES[which].sets; *set >= 0; set++)
-        n += hb_planar_has(p->result, *set);
-    if (n == 0) return HB_OK;
-    HB_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_HEIGHT, PANEL_WIDTH,
-                            &p->figure));
-    hb_status status = HB_OK;
-    for (const int *set = FIGURES[which].sets; *set >= 0 && status == HB_OK; set++)
-        if (hb_planar_has(p->result, *set)) status = paint_set(p, which, *set);
-    if (status == HB_OK)
-        status = hb_study_write_figure(p->context, p->figure, directory, FIGURES[which].name, table,
-                                       noted);
-    hb_figure_destroy(p->figure);
-    return status;
-}
-
-static int has_any(const hb_comparison *result, int which)
-{
-    for (const int *set = FIGURES[which].sets; *set >= 0; set++)
-        if (hb_planar_has(result, *set)) return 1;
-    return 0;
-}
-
-hb_status hb_planar_field_figures(hb_context *context, const hb_comparison *result,
-                                  const char *directory, FILE *table, int *noted, json_t *captions)
+hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result)
 {
     const size_t n = (size_t)NODES * NODES;
     void *memory;
-    HB_TRY(hb_study_allocate(context, 7 * n, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(gallery->context, 7 * n, sizeof(double), &memory));
     double *scratch = memory;
-    painter p = {.context = context,
+    painter p = {.context = gallery->context,
                  .result = result,
                  .x = scratch,
                  .field = scratch + 2 * n,
@@ -313,10 +290,11 @@ hb_status hb_planar_field_figures(hb_context *context, const hb_comparison *resu
                  .part_y = scratch + 5 * n,
                  .density = scratch + 6 * n};
     hb_status status = HB_OK;
-    for (int which = 0; which < N_FIGURES && status == HB_OK; which++) {
-        if (!has_any(result, which)) continue;
-        status = paint_figure(&p, which, directory, table, noted);
-        hb_study_caption(captions, FIGURES[which].name, NULL);
+    for (p.which = 0; p.which < N_FIGURES && status == HB_OK; p.which++) {
+        int rows = 0;
+        for (const int *set = FIGURES[p.which].sets; *set >= 0; set++)
+            rows += hb_planar_has(result, *set);
+        if (rows) status = hb_study_draw(gallery, FIGURES[p.which].name, rows, 0, paint_figure, &p);
     }
     free(memory);
     return status;
