@@ -260,12 +260,9 @@ static const char *fill_place(FILE *out, const char *at, filling *f)
     return at + length;
 }
 
-/* The entry's text, or that of the claim it names, with its places filled; null: there is none. */
-static json_t *text_of(const json_t *entry, const char *field, filling *f)
+/* NULL: null. */
+static json_t *fill_text(const char *text, filling *f)
 {
-    const char *as = json_string_value(json_object_get(entry, "as"));
-    if (as && !json_object_get(entry, field)) entry = texts_of("claims", as);
-    const char *text = json_string_value(json_object_get(entry, field));
     char *filled = NULL;
     size_t size = 0;
     FILE *out = text ? open_memstream(&filled, &size) : NULL;
@@ -280,6 +277,20 @@ static json_t *text_of(const json_t *entry, const char *field, filling *f)
     json_t *string = json_string(filled);
     free(filled);
     return string;
+}
+
+json_t *hb_study_fill(const char *text, const hb_fill *fill)
+{
+    filling f = {.fill = fill};
+    return fill_text(text, &f);
+}
+
+/* The entry's text, or that of the claim it names, with its places filled; null: there is none. */
+static json_t *text_of(const json_t *entry, const char *field, filling *f)
+{
+    const char *as = json_string_value(json_object_get(entry, "as"));
+    if (as && !json_object_get(entry, field)) entry = texts_of("claims", as);
+    return fill_text(json_string_value(json_object_get(entry, field)), f);
 }
 
 void hb_study_claim(json_t *claims, const char *key, hb_claim_verdict verdict, const hb_fill *fill)

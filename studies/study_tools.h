@@ -45,6 +45,10 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
 
 /* Verdicts of a claim, computed from the data by the study. */
 typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_claim_verdict;
+static inline hb_claim_verdict hb_verdict(int holds, int holds_corrected)
+{
+    return holds ? HB_HOLDS : holds_corrected ? HB_HOLDS_CORRECTED : HB_FAILS;
+}
 
 /* What the page says without numbers is in studies/page_texts.json, which is built into the program:
  *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table that
@@ -54,6 +58,7 @@ typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_clai
  *              " (paper)" has the paper's numbers, the only ones on the page that are not computed
  *     figures  NAME: caption; size and panels, which are not on the page (study_figures.c)
  *     shortened  NAME: what the quick run does less of
+ * (values, holds, corrected, over, cells: numbers and conditions of identities_claims.c)
  *     sections, corrections   of the paper, in the order of the page
  * and of each its place in the paper, "4.3 Proposition 11 (variance gap)": the number of the section
  * comes first, letters are its appendices; the page shows claims, tables and figures in this order.
@@ -72,6 +77,7 @@ typedef struct hb_fill {
                       sizeof((const double[]){__VA_ARGS__}) / sizeof(double),                      \
                       (const char *const[]){HB_LIST names, NULL}})
 #define HB_FILL(...) HB_WORDS((NULL), __VA_ARGS__)
+json_t *hb_study_fill(const char *text, const hb_fill *fill); /* a string */
 extern const unsigned char hb_page_texts[],
     hb_page_style[]; /* bytes of the files (CMakeLists.txt) */
 extern const size_t hb_page_texts_size, hb_page_style_size;

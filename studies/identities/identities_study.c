@@ -59,10 +59,8 @@ static void print_claims(FILE *table, json_t *claims, const hb_identities *list)
 static hb_status write_json(const hb_identities *list, const hb_study_settings *settings,
                             FILE *table, json_t *captions)
 {
-    json_t *root = hb_study_begin(&hb_identities_study, settings), *claims = json_array();
-    hb_identities_claims_setup(list, claims);
-    hb_identities_claims_ball(list, claims);
-    hb_identities_claims_loss(list, claims);
+    json_t *root = hb_study_begin(&hb_identities_study, settings);
+    json_t *claims = hb_identities_claims(list);
     print_claims(table, claims, list);
     json_object_set_new(root, "settings",
                         json_pack("{s:i,s:b}", "numbers", (int)list->n, "quick", list->quick));

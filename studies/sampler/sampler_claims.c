@@ -93,11 +93,8 @@ static void claim_variance(json_t *claims, const hb_sampler_row *rows)
         if (variance_ratio(&rows[i]) < variance_ratio(&rows[least])) least = i;
     for (int i = least + 1; i < SAMPLER_DIMS; i++)
         grows &= variance_ratio(&rows[i]) > variance_ratio(&rows[i - 1]);
-    const int agrees = fmax(direct, uniform) <= AGREES;
-    hb_study_claim(claims, "sampler/variance",
-                   !agrees || !grows ? HB_FAILS
-                   : least == 0      ? HB_HOLDS
-                                     : HB_HOLDS_CORRECTED,
+    const int agrees = fmax(direct, uniform) <= AGREES && grows;
+    hb_study_claim(claims, "sampler/variance", hb_verdict(agrees && least == 0, agrees),
                    HB_FILL(direct, uniform, variance_ratio(&rows[0]), variance_ratio(&rows[least]),
                            rows[least].dim, variance_ratio(&rows[SAMPLER_DIMS - 1]),
                            rows[least].dim));
@@ -120,10 +117,7 @@ static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
     int falls_after = 1;
     for (int i = best + 1; i < SAMPLER_DIMS; i++)
         falls_after &= rows[i].uniform_ess_exact < rows[i - 1].uniform_ess_exact;
-    hb_study_claim(claims, "sampler/monotone",
-                   best == 0     ? HB_HOLDS
-                   : falls_after ? HB_HOLDS_CORRECTED
-                                 : HB_FAILS,
+    hb_study_claim(claims, "sampler/monotone", hb_verdict(best == 0, falls_after),
                    HB_FILL(rows[0].uniform_ess_exact, rows[1].uniform_ess_exact,
                            rows[best].uniform_ess_exact, rows[best].dim,
                            rows[SAMPLER_DIMS - 1].uniform_ess_exact, rows[best].dim));

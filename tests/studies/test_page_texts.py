@@ -12,7 +12,7 @@ def test_every_entry_is_used_and_complete():
     for kind, needed in (("claims", {"statement", "place"}), ("tables", {"title", "place", "columns"}),
                          ("figures", {"place"}), ("shortened", set())):
         for key, entry in TEXTS[kind].items():
-            assert f'"{key}"' in SOURCES, (kind, key)
+            assert f'"{key}"' in SOURCES or "values" in entry, (kind, key)
             assert needed <= set(entry), (kind, key)
 
 
@@ -51,14 +51,18 @@ def test_every_place_of_a_text_has_its_value():
             numbers = 0 if words and values == ["0"] else len(values)
             assert (numbers, words) == places(entry, fields), given[at]
             checked += 1
-    assert checked > 90
+    for key, entry in TEXTS["claims"].items():
+        if key.startswith("identities/"):
+            assert places(entry, ("paper", "ours", "why")) == (len(entry["values"]), 0), key
+            assert entry.get("holds") or entry.get("corrected"), key
+    assert checked > 60
 
 
 def test_every_name_has_an_entry():
     claims = set(re.findall(r'"((?:identities|sampler|bistable|planar|dimension|drift|mnist)/[\w-]+)"', SOURCES))
-    assert claims == set(TEXTS["claims"])
+    assert claims == {key for key, entry in TEXTS["claims"].items() if "values" not in entry}
     tables = set(re.findall(r'hb_study_table\(\s*root,\s*"(\w+)"', SOURCES))
-    assert len(tables) > 30 and tables <= set(TEXTS["tables"])
+    assert len(tables) > 25 and tables <= set(TEXTS["tables"])
     figures = set(re.findall(r'hb_study_(?:caption\(\s*[\w>.-]+|draw\(\s*gallery|panel_of\(),?\s*"(\w+)"', SOURCES))
     assert len(figures) > 20 and figures <= set(TEXTS["figures"])
 
