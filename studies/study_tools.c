@@ -320,11 +320,45 @@ static json_t *list_of(json_t *root, const char *key)
     return json_object_get(root, key);
 }
 
+/* Up to the next '|' that is not in braces. */
+static size_t cell_length(const char *at)
+{
+    size_t n = 0;
+    while (at[n] && at[n] != '|') n += at[n] == '{' ? strcspn(at + n, "}") : 1;
+    return n;
+}
+
+/* The cells of a row, separated by '|', of which each takes its values. */
+static json_t *row_of(const char *cells, filling *f)
+{
+    json_t *row = json_array();
+    for (const char *at = cells; at; at = at[cell_length(at)] ? at + cell_length(at) + 1 : NULL) {
+        char cell[256];
+        const size_t first = f->numbers;
+        snprintf(cell, sizeof cell, "%.*s", (int)cell_length(at), at);
+        json_t *text = fill_text(cell, f);
+        if (f->numbers > first && isnan(f->fill->numbers[first])) json_string_set(text, "");
+        json_array_append_new(row, text);
+    }
+    return row;
+}
+
+void hb_study_row(json_t *rows, const char *table, const hb_fill *fill)
+{
+    filling f = {.fill = fill};
+    const json_t *cells = json_object_get(texts_of("tables", table), "row");
+    json_array_append_new(rows, row_of(json_string_value(cells), &f));
+}
+
 json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fill *fill)
 {
     const json_t *table = texts_of("tables", name);
     filling f = {.fill = fill};
-    json_t *entry = json_object(), *titles = json_array();
+    json_t *entry = json_object(), *titles = json_array(), *cells;
+    size_t i;
+    if (!rows) rows = json_array();
+    json_array_foreach(json_object_get(table, "rows"), i, cells)
+        json_array_append_new(rows, row_of(json_string_value(cells), &f));
     const char *at = json_string_value(json_object_get(table, "columns"));
     for (; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
         json_array_append_new(titles, json_stringn(at, strcspn(at, "|")));

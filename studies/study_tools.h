@@ -54,7 +54,8 @@ static inline hb_claim_verdict hb_verdict(int holds, int holds_corrected)
  *     claims   STUDY/ID: statement (what the paper says, in our words), the figure and the table that
  *              show it, paper (its number), ours, why (one sentence on the verdict), correction (the
  *              entry of docs/paper.md's list that it measures), as (the claim that has the other texts)
- *     tables   NAME: title, columns separated by '|', note (what to see); a column that ends with
+ *     tables   NAME: title, columns separated by '|', the cells of a row (row) or of all rows (rows),
+ *              which are empty where their number is NaN, note (what to see); a column that ends with
  *              " (paper)" has the paper's numbers, the only ones on the page that are not computed
  *     figures  NAME: caption; size and panels, which are not on the page (study_figures.c)
  *     shortened  NAME: what the quick run does less of
@@ -87,8 +88,10 @@ const json_t *hb_study_texts(const char *kind); /* one of these lists */
 void hb_study_claim(json_t *claims, const char *key, hb_claim_verdict verdict, const hb_fill *fill);
 
 /* A table of the page, cells as text: root["tables"] gets {name, title, place, note, columns, rows},
- * which is returned. rows: an array of arrays of strings, released. */
+ * which is returned. rows: an array of arrays of strings, released; NULL: those of page_texts.json alone. */
 json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fill *fill);
+/* Appends a row of the table of this name. */
+void hb_study_row(json_t *rows, const char *table, const hb_fill *fill);
 
 /* Appends {name, caption, place} to a study's list of figures. */
 void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill);

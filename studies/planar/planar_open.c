@@ -55,13 +55,10 @@ void hb_planar_table_parameters(json_t *root, const hb_comparison *result)
         const hb_planar_set *s = &hb_planar_sets[set];
         const truncation cut = truncate_ball(s->sigma_max);
         const int given = !isnan(s->paper[0]);
-        json_array_append_new(rows,
-                              json_pack("[s,o,o,o,o,o,o]", s->name, hb_study_text("%d", s->batch),
-                                        given ? hb_study_text("%g", SIGMA_MIN) : json_string(""),
-                                        given ? hb_study_text("%g", s->sigma_max) : json_string(""),
-                                        hb_study_text("%.3f", sqrt(4 * M_PI * s->sigma_max)),
-                                        hb_study_text("%.1f %%", 100 * cut.share),
-                                        hb_study_text("%+.1f %%", 100 * cut.offset)));
+        hb_study_row(rows, "planar_parameters",
+                     HB_WORDS((s->name), s->batch, given ? SIGMA_MIN : NAN,
+                              given ? s->sigma_max : NAN, sqrt(4 * M_PI * s->sigma_max),
+                              100 * cut.share, 100 * cut.offset));
     }
     hb_study_table(root, "planar_parameters", rows,
                    HB_FILL(WHOLE_SHARE, sqrt(4 * M_PI * WHOLE_SHARE * expm1(0.6) / 2)));
@@ -88,27 +85,11 @@ static void claim_truncation(json_t *claims, const hb_comparison *result)
 void hb_planar_table_open(json_t *root, const hb_comparison *result)
 {
     const hb_planar_size *size = hb_planar_size_of(result);
-    json_t *rows = json_pack(
-        "[[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,s],[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,o]]",
-        "rows of data, steps of an epoch", "not given",
-        hb_study_text("%d rows; an epoch is %d of them", size->rows, size->epoch_rows),
-        "noise process", "not given", "Ornstein-Uhlenbeck, dx = −x dτ + √2 dW",
-        "parameters of the sets", "ring: radius 2.5, deviation 0.12; elongated_gmm: about 8:1",
-        "docs/datasets.md; the ring and the ratio as given", "network",
-        "ScoreMLP of width 256, depth not given",
-        hb_study_text("width %d, 3 hidden layers, energy head with a Gaussian reference",
-                      size->width),
-        "weight of the constraint", "not given",
-        "5 (hb), after a warm-up of 10 % and a ramp of 30 %", "targets of the denoising loss",
-        "not given",
-        hb_study_text("HB and “same targets”: the mean over %d rows; else one row",
-                      hb_planar_recipes[PLANAR_HB].target_rows),
-        "low-density region", "not given", "the fifth of the draws with the lowest density",
-        "MMD kernel", "not given",
-        "mean of five Gaussians around the median distance (docs/judge.md)", "samples of an MMD",
-        "not given", hb_study_text("%zu", size->samples), "seeds", "42",
-        hb_study_text("%d, from %llu on", size->seeds, (unsigned long long)size->seed));
-    hb_study_table(root, "planar_open", rows, NULL);
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)size->seed);
+    hb_study_table(root, "planar_open", NULL,
+                   HB_WORDS((seed), size->rows, size->epoch_rows, size->width,
+                            hb_planar_recipes[PLANAR_HB].target_rows, size->samples, size->seeds));
 }
 
 /* Would the choices of others give the same numbers? Ours are one such choice. */

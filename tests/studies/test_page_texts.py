@@ -32,19 +32,19 @@ def arguments(text):
 
 def places(entry, fields):
     """How many numbers and words the texts take."""
-    text = " ".join(entry.get(field, "") for field in fields) if isinstance(entry, dict) else entry
+    text = " ".join(str(entry.get(field, "")) for field in fields) if isinstance(entry, dict) else entry
     return (len(re.findall(r"%(?:[+.\d]*[dfge]|\{[^}]*\|)", text)), text.count("%s"))
 
 
 def test_every_place_of_a_text_has_its_value():
     checked = 0
-    for kind, at, fields in (("claim", 1, ("paper", "ours", "why")), ("table", 1, ("note",)), ("shortened", 1, ()),
-                             ("caption", 1, ("caption",))):
+    for kind, at, fields in (("claim", 1, ("paper", "ours", "why")), ("table", 1, ("rows", "note")),
+                             ("row", 1, ("row",)), ("shortened", 1, ()), ("caption", 1, ("caption",))):
         for call in re.finditer(rf"hb_study_{kind}\(", SOURCES):
             given = arguments(SOURCES[call.end() - 1:])
             if not given[at].startswith('"'):
                 continue
-            entry = TEXTS[kind if kind == "shortened" else {"caption": "figures"}.get(kind, kind + "s")][given[at][1:-1]]
+            entry = TEXTS[{"shortened": kind, "row": "tables", "caption": "figures"}.get(kind, kind + "s")][given[at][1:-1]]
             fill = given[-1]
             values = arguments(fill[fill.index("("):]) if fill != "NULL" else []
             words = len(arguments(values.pop(0))) if fill.startswith("HB_WORDS") else 0
