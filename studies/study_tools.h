@@ -45,7 +45,7 @@ hb_status hb_study_write_figure(hb_context *context, hb_figure *figure, const ch
 
 /* Verdicts of a claim, computed from the data by the study. */
 typedef enum hb_claim_verdict { HB_HOLDS, HB_HOLDS_CORRECTED, HB_FAILS } hb_claim_verdict;
-static inline hb_claim_verdict hb_verdict(int holds, int holds_corrected)
+static inline hb_claim_verdict hb_study_verdict(int holds, int holds_corrected)
 {
     return holds ? HB_HOLDS : holds_corrected ? HB_HOLDS_CORRECTED : HB_FAILS;
 }

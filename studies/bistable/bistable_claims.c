@@ -58,7 +58,7 @@ static void claim_saddle(json_t *claims, const hb_bistable_result *result)
     const hb_bistable_saddle *a = &result->cases[0].saddle, *b = &result->cases[1].saddle;
     const double structural = fmax(a->limit_bias2 / a->mse, b->limit_bias2 / b->mse);
     const double bias = fmin(a->bias2 / a->mse, b->bias2 / b->mse);
-    hb_study_claim(claims, "bistable/saddle", hb_verdict(structural >= 0.5, bias >= 0.5),
+    hb_study_claim(claims, "bistable/saddle", hb_study_verdict(structural >= 0.5, bias >= 0.5),
                    HB_FILL(BISTABLE_SADDLE, a->mse, b->mse, a->bias2, b->bias2, a->variance,
                            b->variance, a->limit_bias2, b->limit_bias2, 100 * structural));
 }
@@ -73,7 +73,7 @@ static void claim_tail(json_t *claims, const hb_bistable_result *result)
         large &= dsm[start] >= FACTOR * exact_mse(result, BISTABLE_DSM, start, BISTABLE_CORE);
         starved &= limit[start] < 0.5 * dsm[start];
     }
-    hb_study_claim(claims, "bistable/tail", hb_verdict(large && starved, large),
+    hb_study_claim(claims, "bistable/tail", hb_study_verdict(large && starved, large),
                    HB_FILL(dsm[0], dsm[1], limit[0], limit[1], BISTABLE_PATHS,
                            result->cases[0].farthest, result->cases[1].farthest, starved));
 }

@@ -162,8 +162,8 @@ json_t *hb_identities_claims(const hb_identities *list)
         json_array_foreach(json_object_get(claim, "values"), n, value) if (n < MOST) numbers[n] =
             number_of(list, json_string_value(value));
         hb_study_claim(claims, key,
-                       hb_verdict(are_met(list, json_object_get(claim, "holds")),
-                                  are_met(list, json_object_get(claim, "corrected"))),
+                       hb_study_verdict(are_met(list, json_object_get(claim, "holds")),
+                                        are_met(list, json_object_get(claim, "corrected"))),
                        &(const hb_fill){numbers, n, (const char *const[]){NULL}});
     }
     return claims;

@@ -52,7 +52,7 @@ static void claim_mmd(json_t *claims, const hb_mnist *m)
     const double root = hb_mnist_root(best->value), mmd = best->value[MNIST_MMD];
     const double bound = WITHIN_FLOOR * m->paper_floor.mmd_upper;
     const int low = root <= best->paper, near = mmd <= bound;
-    hb_study_claim(claims, "mnist/mmd", hb_verdict(low && near, low || near),
+    hb_study_claim(claims, "mnist/mmd", hb_study_verdict(low && near, low || near),
                    HB_FILL(best->paper, best->det_tau, best->n_correct, best->n_steps, best->images,
                            best->value[MNIST_MMD2], best->value[MNIST_MMD2_SE], root, mmd,
                            m->paper_floor.mmd, m->paper_floor.mmd_upper, low, near));
@@ -68,7 +68,7 @@ static void claim_rows(json_t *claims, const hb_mnist *m)
     char by_steps[64] = "400 steps alone were run";
     if (!isnan(many))
         snprintf(by_steps, sizeof by_steps, "%.3g with 400 steps, %.3g with 600", few, many);
-    hb_study_claim(claims, "mnist/order", hb_verdict(corrector && steps, corrector || steps),
+    hb_study_claim(claims, "mnist/order", hb_study_verdict(corrector && steps, corrector || steps),
                    HB_WORDS((by_steps), none, one, corrector, isnan(many) ? 2 : steps));
 }
 
@@ -150,7 +150,7 @@ static void claim_methods(json_t *claims, const hb_mnist *m)
     const double dsm_time = m->method[MNIST_DSM_TIME][MNIST_LOSS];
     const double fp_time = m->method[MNIST_FP_TIME][MNIST_LOSS];
     hb_study_claim(
-        claims, "mnist/methods", hb_verdict(hb <= dsm && hb <= dsm_time, hb <= 1.02 * dsm),
+        claims, "mnist/methods", hb_study_verdict(hb <= dsm && hb <= dsm_time, hb <= 1.02 * dsm),
         HB_FILL(dsm, fp, hb, dsm_time, fp_time, m->method[MNIST_DSM][MNIST_MMD2],
                 m->method[MNIST_FP][MNIST_MMD2], m->method[MNIST_HB][MNIST_MMD2], hb / dsm,
                 hb / dsm_time, hb / fp, hb / fp_time, hb <= dsm && hb <= dsm_time));

@@ -70,7 +70,7 @@ static void claim_table(json_t *claims, const hb_comparison *result)
         sets++;
     }
     hb_study_claim(claims, "planar/table",
-                   hb_verdict(near >= 1 / REPEATED && far <= REPEATED, near >= 1),
+                   hb_study_verdict(near >= 1 / REPEATED && far <= REPEATED, near >= 1),
                    HB_WORDS((set_name(worst)), most, sets, least, near, far));
 }
 
@@ -82,7 +82,7 @@ static void claim_low(json_t *claims, const hb_comparison *result)
     const comparison both = compare(result, PLANAR_HB, PLANAR_FP, LOW);
     const int improves = hb.below * 8 >= 6 * hb.sets && both.below * 8 >= 6 * both.sets;
     hb_study_claim(claims, "planar/low-density",
-                   hb_verdict(improves && fp.below < fp.sets - fp.below, improves),
+                   hb_study_verdict(improves && fp.below < fp.sets - fp.below, improves),
                    HB_FILL(hb.geometric, hb.least, hb.most, hb.below, hb.sets, fp.geometric,
                            fp.least, fp.most, fp.below, both.geometric, both.below, both.sets,
                            fp.below < fp.sets - fp.below, fp.below, fp.sets));
@@ -96,7 +96,8 @@ static void claim_low_targets(json_t *claims, const hb_comparison *result)
     const comparison fp = compare(result, PLANAR_HB, PLANAR_FP_TARGETS, LOW);
     const comparison own = compare(result, PLANAR_FP_TARGETS, PLANAR_DSM_TARGETS, LOW);
     const int over_dsm = dsm.below * 8 >= 6 * dsm.sets, over_fp = fp.below * 8 >= 6 * fp.sets;
-    hb_study_claim(claims, "planar/low-density-targets", hb_verdict(over_dsm && over_fp, over_dsm),
+    hb_study_claim(claims, "planar/low-density-targets",
+                   hb_study_verdict(over_dsm && over_fp, over_dsm),
                    HB_FILL(targets.geometric, dsm.geometric, dsm.least, dsm.most, dsm.below,
                            dsm.sets, own.geometric, own.below, fp.geometric, fp.least, fp.most,
                            fp.below, over_dsm ? 1 + over_fp : 0));
@@ -110,7 +111,7 @@ static void claim_time(json_t *claims, const hb_comparison *result)
     const comparison fp_all = compare(result, PLANAR_HB, PLANAR_FP_TIME, AT);
     const int over_dsm = dsm.below * 2 > dsm.sets, over_fp = fp.below * 2 > fp.sets;
     hb_study_claim(
-        claims, "planar/equal-time", hb_verdict(over_dsm && over_fp, over_dsm || over_fp),
+        claims, "planar/equal-time", hb_study_verdict(over_dsm && over_fp, over_dsm || over_fp),
         HB_FILL(hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_DSM_TIME].cost,
                 dsm.geometric, dsm.below, dsm.sets, dsm_all.geometric, dsm_all.below,
                 hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_FP_TIME].cost,
@@ -131,7 +132,7 @@ static void claim_limit(json_t *claims, const hb_comparison *result)
         tau = hb_planar_taus[k];
     }
     hb_study_claim(claims, "planar/no-distortion",
-                   hb_verdict(worst.most <= DISTORTS, geometric[1] <= 1),
+                   hb_study_verdict(worst.most <= DISTORTS, geometric[1] <= 1),
                    HB_WORDS((set_name(worst.worst)), geometric[0], geometric[1], geometric[2],
                             geometric[3], worst.most, tau));
 }
@@ -159,7 +160,7 @@ static void claim_helmholtz(json_t *claims, const hb_comparison *result)
                               mean_over(result, 0, PLANAR_HB, PLANAR_ROTATION_EXACT));
     const double most = fmax(fmax(mixture, curve), fmax(plain_mixture, plain_curve));
     hb_study_claim(claims, "planar/helmholtz",
-                   hb_verdict(curve > 2 * mixture && most > 0.05, most > 2 * exact),
+                   hb_study_verdict(curve > 2 * mixture && most > 0.05, most > 2 * exact),
                    HB_FILL(mixture, curve, plain_mixture, plain_curve, exact, most));
 }
 
@@ -227,7 +228,7 @@ static void claim_samples(json_t *claims, const hb_comparison *result)
     const int fine = most[PLANAR_HB] <= WITHIN_FLOOR && missing[PLANAR_HB] == 0;
     const int free_of_it = PLANAR_DSM_TARGETS; /* hb without the constraint */
     const int collapses = missing[free_of_it] > 0 || most[free_of_it] > WITHIN_FLOOR;
-    hb_study_claim(claims, "planar/samples", hb_verdict(fine && collapses, fine),
+    hb_study_claim(claims, "planar/samples", hb_study_verdict(fine && collapses, fine),
                    HB_WORDS((set_name(worst)), most[PLANAR_HB], most[free_of_it], most[PLANAR_DSM],
                             most[PLANAR_FP], most[PLANAR_FP_TARGETS], missing[PLANAR_HB],
                             missing[free_of_it], missing[PLANAR_DSM], missing[PLANAR_FP],
@@ -244,7 +245,8 @@ static void claim_paper_loss(json_t *claims, const hb_comparison *result)
     }
     const comparison own = compare(result, PLANAR_HB_PAPER, PLANAR_HB, LOW);
     const comparison dsm = compare(result, PLANAR_HB_PAPER, PLANAR_DSM, LOW);
-    hb_study_claim(claims, "planar/hb-paper", hb_verdict(dsm.most <= DISTORTS, dsm.geometric <= 1),
+    hb_study_claim(claims, "planar/hb-paper",
+                   hb_study_verdict(dsm.most <= DISTORTS, dsm.geometric <= 1),
                    HB_FILL(all[0], low[0], all[1], low[1], all[2], low[2], all[3], low[3],
                            dsm.sets - dsm.below, dsm.sets, own.sets - own.below, own.geometric));
 }

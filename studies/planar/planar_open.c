@@ -146,7 +146,7 @@ static void claim_order(json_t *claims, const hb_comparison *result)
     int sets, stable, below, stable_same, below_same;
     count_orders(result, hb_planar_paper_methods, &sets, &stable, &below);
     count_orders(result, same_targets, &sets, &stable_same, &below_same);
-    hb_study_claim(claims, "planar/order", hb_verdict(stable == sets, below == sets),
+    hb_study_claim(claims, "planar/order", hb_study_verdict(stable == sets, below == sets),
                    HB_FILL(stable, sets, below, stable_same, below_same));
 }
 
@@ -163,7 +163,7 @@ static void claim_modes(json_t *claims, const hb_comparison *result)
     }
     const int keeps = missing[PLANAR_HB] == 0;
     const int lose = missing[PLANAR_DSM] > 0 && missing[PLANAR_FP] > 0;
-    hb_study_claim(claims, "planar/modes", hb_verdict(keeps && lose, keeps),
+    hb_study_claim(claims, "planar/modes", hb_study_verdict(keeps && lose, keeps),
                    HB_FILL(missing[PLANAR_DSM], missing[PLANAR_DSM_TARGETS], missing[PLANAR_FP],
                            missing[PLANAR_FP_TARGETS], missing[PLANAR_HB], poorest[PLANAR_DSM],
                            poorest[PLANAR_DSM_TARGETS], poorest[PLANAR_FP],

@@ -94,7 +94,7 @@ static void claim_variance(json_t *claims, const hb_sampler_row *rows)
     for (int i = least + 1; i < SAMPLER_DIMS; i++)
         grows &= variance_ratio(&rows[i]) > variance_ratio(&rows[i - 1]);
     const int agrees = fmax(direct, uniform) <= AGREES && grows;
-    hb_study_claim(claims, "sampler/variance", hb_verdict(agrees && least == 0, agrees),
+    hb_study_claim(claims, "sampler/variance", hb_study_verdict(agrees && least == 0, agrees),
                    HB_FILL(direct, uniform, variance_ratio(&rows[0]), variance_ratio(&rows[least]),
                            rows[least].dim, variance_ratio(&rows[SAMPLER_DIMS - 1]),
                            rows[least].dim));
@@ -117,7 +117,7 @@ static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
     int falls_after = 1;
     for (int i = best + 1; i < SAMPLER_DIMS; i++)
         falls_after &= rows[i].uniform_ess_exact < rows[i - 1].uniform_ess_exact;
-    hb_study_claim(claims, "sampler/monotone", hb_verdict(best == 0, falls_after),
+    hb_study_claim(claims, "sampler/monotone", hb_study_verdict(best == 0, falls_after),
                    HB_FILL(rows[0].uniform_ess_exact, rows[1].uniform_ess_exact,
                            rows[best].uniform_ess_exact, rows[best].dim,
                            rows[SAMPLER_DIMS - 1].uniform_ess_exact, rows[best].dim));

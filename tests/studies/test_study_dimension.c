@@ -47,22 +47,6 @@ static void study(int threads, int seeds, int resume, const char *directory)
     hb_context_destroy(context);
 }
 
-static char ONE[] = "/tmp/heatball-dimension-1-XXXXXX", TWO[] = "/tmp/heatball-dimension-2-XXXXXX";
-
-static int set_up(void **state)
-{
-    (void)state;
-    return !mkdtemp(ONE) || !mkdtemp(TWO);
-}
-
-static int clean_up(void **state)
-{
-    (void)state;
-    remove_files(ONE);
-    remove_files(TWO);
-    return 0;
-}
-
 static void test_workers_and_resuming_change_no_byte(void **state)
 {
     (void)state;
@@ -236,5 +220,5 @@ int main(void)
         cmocka_unit_test(test_the_curve_is_closed_and_narrow),
         cmocka_unit_test(test_ratios_and_the_map),
     };
-    return cmocka_run_group_tests(tests, set_up, clean_up);
+    return cmocka_run_group_tests(tests, make_directories, remove_directories);
 }

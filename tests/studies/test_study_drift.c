@@ -142,17 +142,14 @@ static void test_the_drift_of_rotated_wells(void **state)
 
 /* ---- runs ---- */
 
-static char DIRECTORY[] = "/tmp/heatball-drift-XXXXXX";
-
 static int open_directory(void **state)
 {
-    return open_context(state) || !mkdtemp(DIRECTORY);
+    return open_context(state) || make_directories(state);
 }
 
 static int remove_directory(void **state)
 {
-    remove_files(DIRECTORY);
-    return close_context(state);
+    return remove_directories(state) || close_context(state);
 }
 
 /* To be released by hb_compare_release. */
@@ -163,13 +160,13 @@ static hb_comparison study(int problem, int threads, int resume)
     hb_context *context = make_context(HB_ISA_AUTO, threads);
     size = tiny(problem);
     hb_comparison result = {&hb_drift_compared, &size,      truths,
-                            size.seed,          size.seeds, .directory = strdup(DIRECTORY)};
+                            size.seed,          size.seeds, .directory = strdup(ONE)};
     assert_int_equal(hb_compare_plan(context, &result), HB_OK);
     assert_int_equal(result.n, DRIFT_METHODS);
     assert_int_equal(hb_drift_truths(context, &result), HB_OK);
     if (resume) assert_int_equal(hb_compare_read(context, &result), HB_OK);
     assert_int_equal(hb_compare_do(context, &result), HB_OK);
-    assert_int_equal(hb_compare_write_table(context, DIRECTORY, &result), HB_OK);
+    assert_int_equal(hb_compare_write_table(context, ONE, &result), HB_OK);
     for (int p = 0; p < DRIFT_PROBLEMS; p++) hb_drift_truth_release(&truths[p]);
     hb_context_destroy(context);
     return result;
@@ -190,7 +187,7 @@ static void test_workers_and_resuming_change_no_bit(void **state)
     char path[512];
     hb_comparison one = study(WELLS4, 1, 0), two = study(WELLS4, 2, 0);
     same_numbers(&one, &two);
-    snprintf(path, sizeof path, "%s/wells4-hb-2385.json", DIRECTORY);
+    snprintf(path, sizeof path, "%s/wells4-hb-2385.json", ONE);
     assert_int_equal(unlink(path), 0);
     hb_comparison resumed = study(WELLS4, 2, 1);
     same_numbers(&one, &resumed);

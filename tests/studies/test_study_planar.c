@@ -62,22 +62,6 @@ static int study(int threads, const char *directory)
     return found;
 }
 
-static char ONE[] = "/tmp/heatball-planar-1-XXXXXX", TWO[] = "/tmp/heatball-planar-2-XXXXXX";
-
-static int set_up(void **state)
-{
-    (void)state;
-    return !mkdtemp(ONE) || !mkdtemp(TWO);
-}
-
-static int clean_up(void **state)
-{
-    (void)state;
-    remove_files(ONE);
-    remove_files(TWO);
-    return 0;
-}
-
 static void test_workers_and_resuming_change_no_byte(void **state)
 {
     (void)state;
@@ -328,5 +312,5 @@ int main(void)
         cmocka_unit_test(test_interrupts_and_errors),
         cmocka_unit_test(test_the_floor_of_few_rows),
     };
-    return cmocka_run_group_tests(tests, set_up, clean_up);
+    return cmocka_run_group_tests(tests, make_directories, remove_directories);
 }
