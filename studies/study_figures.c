@@ -1,5 +1,5 @@
-/* Figures of the studies: their sizes and panels are data of page_texts.json, so that a study gives only
- * the series.
+/* Figures of the studies: their sizes and panels are data of page_texts.json, so that a study gives
+ * only the series.
  *
  *     "size": [rows, columns, height, width]     of panels; 0: by default
  *     "panels": [{"title", "x", "y", "key", "log": [base of x, of y], "range": [x, x, y, y]}, ..] */

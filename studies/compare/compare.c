@@ -1,8 +1,8 @@
 /* Trials of a comparison: plan, files, NAME.csv, and the run of the study.
  *
- * FOLDER/SET-METHOD-SEED.json holds the numbers of a trial and a fingerprint: every setting that they depend
- * on, in one line. What the losses' recipes in src/train are is not part of it: after a change there raise
- * the study's format. NAME.csv has one row per number. */
+ * FOLDER/SET-METHOD-SEED.json holds the numbers of a trial and a fingerprint: every setting that
+ * they depend on, in one line. What the losses' recipes in src/train are is not part of it: after a
+ * change there raise the study's format. NAME.csv has one row per number. */
 #include "compare.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static size_t compare_place(const hb_comparison *c, int set, int method, int see
 hb_status hb_compare_plan(hb_context *context, hb_comparison *c)
 {
     const size_t most = compare_place(c, c->of->n_sets, 0, 0);
-    const size_t each = (size_t)(c->of->n_values + c->of->n_more);
+    const size_t each = (size_t)c->of->n_values + (size_t)c->of->n_more;
     void *trials, *values, *place;
     HB_TRY(hb_study_allocate(context, most, sizeof(hb_trial), &trials));
     c->trials = trials;
@@ -44,7 +44,7 @@ void hb_compare_add(hb_comparison *c, int set, int method, int seed_index, doubl
                    .seed = c->first_seed + (uint64_t)seed_index,
                    .steps = (uint64_t)fmax(1, round(steps)),
                    .cost = cost,
-                   .value = c->values + c->n * (size_t)(c->of->n_values + c->of->n_more)};
+                   .value = c->values + c->n * ((size_t)c->of->n_values + (size_t)c->of->n_more)};
     c->n++;
 }
 

@@ -1,12 +1,12 @@
 /* studies/compare/compare.h: studies that compare trainings: data sets x methods x seeds.
  *
  *     compare.c          trials, their files (study_cells.h), NAME.csv, the run of such a study
- *     compare_results.c  means and ratios over seeds with standard errors, as numbers, texts and points
+ *     compare_results.c  means and ratios over seeds with standard errors, as numbers and texts
  *
  * A study says what it compares by one hb_compared: its sets by index, its methods as a table, the
- * numbers of a trial by name, and functions for what is its own: a plan, a training with its metrics,
- * figures and results. Everything is made from the files of the trials, so a study that was stopped
- * resumes with --resume and loses only the trials that were under way. */
+ * numbers of a trial by name, and functions for what is its own: a plan, a training with its
+ * metrics, figures and results. Everything is made from the files of the trials, so a study that
+ * was stopped resumes with --resume and loses only the trials that were under way. */
 #ifndef HB_STUDIES_COMPARE_H
 #define HB_STUDIES_COMPARE_H
 
@@ -69,7 +69,8 @@ struct hb_compared {
     hb_status (*prepare)(hb_context *context,
                          hb_comparison *c); /* before the trials; NULL: nothing */
     hb_status (*run)(hb_context *context, const hb_comparison *c, hb_trial *trial);
-    /* The other numbers of a trial, to its file and back; take: 0 when something is missing. NULL: none. */
+    /* The other numbers of a trial, to its file and back; take: 0 when something is missing. NULL:
+     * there are none. */
     void (*put)(json_t *root, const hb_trial *trial);
     int (*take)(const hb_comparison *c, const json_t *root, hb_trial *trial);
     hb_status (*write_more)(hb_writer *writer, const hb_comparison *c, const hb_trial *trial);
@@ -120,8 +121,9 @@ double hb_compare_value(const hb_comparison *c, int set, int method,
                         int value); /* the mean alone */
 /* The same over the seeds that another method has too. */
 double hb_compare_common(const hb_comparison *c, int set, int method, int other, int value);
-/* Of the term of a number over n sets from `set` on and over seeds; other >= 0: of its difference to that
- * of the other method with the same set and seed, so that exp(mean) is the geometric mean of ratios. */
+/* Of the term of a number over n sets from `set` on and over seeds; other >= 0: of its difference
+ * to that of the other method with the same set and seed, so that exp(mean) is the geometric mean
+ * of ratios. */
 hb_mean hb_compare_logs(const hb_comparison *c, int set, int n, int method, int other, int value);
 /* Mean of the seconds of trainings done now, over n sets; 0: none. */
 double hb_compare_seconds(const hb_comparison *c, int set, int n, int method);

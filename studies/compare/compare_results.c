@@ -2,9 +2,9 @@
  *
  * Errors differ by powers of ten between sets, so several sets are averaged in logarithms:
  *     ratio = exp(mean over (set, seed) of ln(error of a method / error of the other)),
- * both on the same set, rows, start of the network and metrics. Its standard error, relative, is that of
- * the mean of the n logarithms, sd/sqrt(n): it covers the sets as well as the data, the start of the network
- * and the order of training, all of which change with the seed. */
+ * both on the same set, rows, start of the network and metrics. Its standard error, relative, is
+ * that of the mean of the n logarithms, sd/sqrt(n): it covers the sets as well as the data, the
+ * start of the network and the order of training, all of which change with the seed. */
 #include "compare.h"
 
 #include <math.h>

@@ -1,13 +1,14 @@
-/* What the paper says, beside what the rows show. Claims and tables are rows of page_texts.json: which numbers
- * of the list they show ("values", "cells"), and the conditions under which a claim "holds" or, when it does
- * not as it stands, holds "corrected". A number agrees with what it must be when they differ by at most 5
- * errors of the measurement.
+/* What the paper says, beside what the rows show. Claims and tables are rows of page_texts.json:
+ * which numbers of the list they show ("values", "cells"), and the conditions under which a claim
+ * "holds" or, when it does not as it stands, holds "corrected". A number agrees with what it must
+ * be when they differ by at most 5 errors of the measurement.
  *
  * A number is called OP:CHECK:ITEM[:DIM[:AT]], for example
- *     value, exact, error, distance    of one row     off, most, errors, slope    of all rows (identities.h)
- *     agree                  1 when errors <= 5       zero, one    1 when the row agrees with 0, with 1
- * also "100*NUMBER", "NUMBER over NUMBER", "NUMBER max NUMBER". A condition is a number that must not be 0, or
- * "NUMBER < BOUND", "NUMBER > BOUND"; of two with "or" one suffices. */
+ *     value, exact, error, distance    of one row
+ *     off, most, errors, slope         of all rows (identities.h)
+ *     agree, zero, one                 1 when errors <= 5; when the row agrees with 0, with 1
+ * also "100*NUMBER", "NUMBER over NUMBER", "NUMBER max NUMBER". A condition is a number that must
+ * not be 0, or "NUMBER < BOUND", "NUMBER > BOUND"; of two with "or" one suffices. */
 #include "identities.h"
 
 #include <math.h>

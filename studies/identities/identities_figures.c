@@ -1,6 +1,6 @@
 /* The figures: the existence window and the bounds; J(r) and the limit r -> 0; orientation and
- * truncation; the literal loss and the bias of a square. Every series is a selection of rows; the panels
- * are in page_texts.json. */
+ * truncation; the literal loss and the bias of a square. Every series is a selection of rows; the
+ * panels are in page_texts.json. */
 #include "identities.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 enum { BLUE, RED, GREEN, BLACK = 6 };
 
-/* What of the rows is drawn: over dim or over `at`; the value, the exact value, |value - exact|, or the value
- * in units of Var/N. */
+/* What of the rows is drawn: over dim or over `at`; the value, the exact value, |value - exact|, or
+ * the value in units of Var/N. */
 enum { AT, DIM };
 enum { VALUE, EXACT, DISTANCE, IN_VARIANCES };
 
