@@ -97,7 +97,7 @@ hb_status hb_study_write_json(hb_context *context, const char *directory, const 
 }
 
 hb_status hb_study_write_csv(hb_context *context, const char *directory, const char *name,
-                             size_t n_columns, const char *const *columns, size_t n,
+                             const char *columns, size_t n,
                              hb_status (*write)(hb_writer *writer, const void *user, size_t i),
                              const void *user)
 {
@@ -106,11 +106,20 @@ hb_status hb_study_write_csv(hb_context *context, const char *directory, const c
     HB_TRY(hb_study_path(context, directory, name, &path));
     hb_status status = hb_writer_create(context, path, &writer);
     free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, n_columns, columns);
+    if (status == HB_OK) status = hb_writer_printf(writer, "%s\n", columns);
     for (size_t i = 0; i < n && status == HB_OK; i++) status = write(writer, user, i);
     if (status == HB_OK) return hb_writer_commit(writer);
     hb_writer_abort(writer);
     return status;
+}
+
+hb_status hb_study_write_numbers(hb_writer *writer, size_t n, const double *numbers)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(numbers[i])) HB_TRY(hb_writer_printf(writer, "%.17g", numbers[i]));
+        HB_TRY(hb_writer_printf(writer, i + 1 < n ? "," : "\n"));
+    }
+    return HB_OK;
 }
 
 json_t *hb_study_number(double value)
@@ -192,29 +201,114 @@ static const json_t *texts_of(const char *kind, const char *key)
     return json_object_get(hb_study_texts(kind), key);
 }
 
-/* `own`, or else a copy of the entry's text, or null. */
-static json_t *text_of(const json_t *entry, const char *field, json_t *own)
+/* ---- places of a text ---- */
+
+typedef struct filling {
+    const hb_fill *fill;
+    size_t numbers, words; /* used so far */
+    double last;           /* number */
+} filling;
+
+static double fill_number(filling *f)
 {
-    const char *text = json_string_value(json_object_get(entry, field));
-    return own ? own : text ? json_string(text) : json_null();
+    f->last = f->fill && f->numbers < f->fill->n ? f->fill->numbers[f->numbers++] : NAN;
+    return f->last;
 }
 
-void hb_study_claim(json_t *claims, const char *key, json_t *paper, json_t *ours,
-                    hb_claim_verdict verdict, json_t *why)
+static const char *fill_word(filling *f)
+{
+    const char *word = f->fill ? f->fill->words[f->words] : NULL;
+    f->words += word != NULL;
+    return word ? word : "?";
+}
+
+/* The texts between the braces: at is behind the first of them; returns what follows the last. */
+static const char *fill_choice(FILE *out, const char *at, filling *f)
+{
+    const size_t whole = strcspn(at, "}");
+    const char *end = at + whole;
+    if (strcspn(at, "|") > whole) { /* one text: a plural */
+        if (f->last != 1) fprintf(out, "%.*s", (int)whole, at);
+        return end + (*end != 0);
+    }
+    double left = fill_number(f);
+    for (; left >= 1 && at < end; left--) at += strcspn(at, "|}") + 1;
+    fprintf(out, "%.*s", (int)(at < end ? strcspn(at, "|}") : 0), at);
+    return end + (*end != 0);
+}
+
+/* A place for a number or a word, or a percent sign. */
+static const char *fill_place(FILE *out, const char *at, filling *f)
+{
+    char format[16];
+    const size_t length = strspn(at + 1, "+.0123456789") + 2;
+    const char kind = at[length - 1];
+    if (at[1] == '{') return fill_choice(out, at + 2, f);
+    if (!kind || !strchr("dfges", kind) || length >= sizeof format) {
+        fputc('%', out);
+        return at + 1;
+    }
+    snprintf(format, sizeof format, "%.*s%c", (int)(length - 1), at, kind);
+    if (kind == 's')
+        fprintf(out, "%s", fill_word(f));
+    else if (!f->fill || f->numbers == f->fill->n)
+        fputc('?', out);
+    else if (kind == 'd')
+        fprintf(out, "%.0f", fill_number(f));
+    else
+        fprintf(out, format, fill_number(f));
+    return at + length;
+}
+
+/* NULL: null. */
+static json_t *fill_text(const char *text, filling *f)
+{
+    char *filled = NULL;
+    size_t size = 0;
+    FILE *out = text ? open_memstream(&filled, &size) : NULL;
+    if (!out) return json_null();
+    while (*text) {
+        if (*text == '%')
+            text = fill_place(out, text, f);
+        else
+            fputc(*text++, out);
+    }
+    fclose(out);
+    json_t *string = json_string(filled);
+    free(filled);
+    return string;
+}
+
+json_t *hb_study_fill(const char *text, const hb_fill *fill)
+{
+    filling f = {.fill = fill};
+    return fill_text(text, &f);
+}
+
+/* The entry's text, or that of the claim it names, with its places filled; null: there is none. */
+static json_t *text_of(const json_t *entry, const char *field, filling *f)
+{
+    const char *as = json_string_value(json_object_get(entry, "as"));
+    if (as && !json_object_get(entry, field)) entry = texts_of("claims", as);
+    return fill_text(json_string_value(json_object_get(entry, field)), f);
+}
+
+void hb_study_claim(json_t *claims, const char *key, hb_claim_verdict verdict, const hb_fill *fill)
 {
     static const char *const verdicts[] = {"holds", "holds with a correction", "does not hold"};
     const json_t *claim = texts_of("claims", key);
     const json_int_t correction = json_integer_value(json_object_get(claim, "correction"));
+    filling f = {.fill = fill}, none = {0};
     json_t *entry = json_object();
     json_object_set_new(entry, "id", json_string(strchr(key, '/') + 1));
-    json_object_set_new(entry, "statement", text_of(claim, "statement", NULL));
-    json_object_set_new(entry, "paper", text_of(claim, "paper", paper));
-    json_object_set_new(entry, "ours", ours);
+    json_object_set_new(entry, "statement", text_of(claim, "statement", &none));
+    json_object_set_new(entry, "paper", text_of(claim, "paper", &f));
+    json_object_set_new(entry, "ours", text_of(claim, "ours", &f));
     json_object_set_new(entry, "verdict", json_string(verdicts[verdict]));
-    json_object_set_new(entry, "why", text_of(claim, "why", why));
-    json_object_set_new(entry, "figure", text_of(claim, "figure", NULL));
-    json_object_set_new(entry, "table", text_of(claim, "table", NULL));
-    json_object_set_new(entry, "place", text_of(claim, "place", NULL));
+    json_object_set_new(entry, "why", text_of(claim, "why", &f));
+    json_object_set_new(entry, "figure", text_of(claim, "figure", &none));
+    json_object_set_new(entry, "table", text_of(claim, "table", &none));
+    json_object_set_new(entry, "place", text_of(claim, "place", &none));
     if (correction) json_object_set_new(entry, "correction", json_integer(correction));
     json_array_append_new(claims, entry);
 }
@@ -226,58 +320,76 @@ static json_t *list_of(json_t *root, const char *key)
     return json_object_get(root, key);
 }
 
-json_t *hb_study_table(json_t *root, const char *name, json_t *rows, json_t *note)
+/* Up to the next '|' that is not in braces. */
+static size_t cell_length(const char *at)
+{
+    size_t n = 0;
+    while (at[n] && at[n] != '|') n += at[n] == '{' ? strcspn(at + n, "}") : 1;
+    return n;
+}
+
+/* The cells of a row, separated by '|', of which each takes its values. */
+static json_t *row_of(const char *cells, filling *f)
+{
+    json_t *row = json_array();
+    for (const char *at = cells; at; at = at[cell_length(at)] ? at + cell_length(at) + 1 : NULL) {
+        char cell[256];
+        const size_t first = f->numbers;
+        snprintf(cell, sizeof cell, "%.*s", (int)cell_length(at), at);
+        json_t *text = fill_text(cell, f);
+        if (f->numbers > first && isnan(f->fill->numbers[first])) json_string_set(text, "");
+        json_array_append_new(row, text);
+    }
+    return row;
+}
+
+void hb_study_row(json_t *rows, const char *table, const hb_fill *fill)
+{
+    filling f = {.fill = fill};
+    const json_t *cells = json_object_get(texts_of("tables", table), "row");
+    json_array_append_new(rows, row_of(json_string_value(cells), &f));
+}
+
+json_t *hb_study_table(json_t *root, const char *name, json_t *rows, const hb_fill *fill)
 {
     const json_t *table = texts_of("tables", name);
-    json_t *entry = json_object(), *titles = json_array();
+    filling f = {.fill = fill};
+    json_t *entry = json_object(), *titles = json_array(), *cells;
+    size_t i;
+    if (!rows) rows = json_array();
+    json_array_foreach(json_object_get(table, "rows"), i, cells)
+        json_array_append_new(rows, row_of(json_string_value(cells), &f));
     const char *at = json_string_value(json_object_get(table, "columns"));
     for (; at; at = strchr(at, '|'), at = at ? at + 1 : NULL)
         json_array_append_new(titles, json_stringn(at, strcspn(at, "|")));
     json_object_set_new(entry, "name", json_string(name));
-    json_object_set_new(entry, "title", text_of(table, "title", NULL));
-    json_object_set_new(entry, "place", text_of(table, "place", NULL));
+    json_object_set_new(entry, "title", text_of(table, "title", &f));
+    json_object_set_new(entry, "place", text_of(table, "place", &f));
     json_object_set_new(entry, "columns", titles);
     json_object_set_new(entry, "rows", rows);
-    json_object_set_new(entry, "note", text_of(table, "note", note));
+    json_object_set_new(entry, "note", text_of(table, "note", &f));
     json_array_append_new(list_of(root, "tables"), entry);
     return entry;
 }
 
-void hb_study_shortened(json_t *root, json_t *text)
+void hb_study_shortened(json_t *root, const char *name, const hb_fill *fill)
 {
-    json_array_append_new(list_of(root, "shortened"), text);
+    filling f = {.fill = fill};
+    json_array_append_new(list_of(root, "shortened"),
+                          text_of(hb_study_texts("shortened"), name, &f));
 }
 
-void hb_study_caption(json_t *figures, const char *name, const char *caption)
+void hb_study_caption(json_t *figures, const char *name, const hb_fill *fill)
 {
+    filling f = {.fill = fill};
     const json_t *figure = texts_of("figures", name);
-    json_t *own = caption ? json_string(caption) : NULL;
     json_array_append_new(figures, json_pack("{s:s,s:o,s:o}", "name", name, "caption",
-                                             text_of(figure, "caption", own), "place",
-                                             text_of(figure, "place", NULL)));
+                                             text_of(figure, "caption", &f), "place",
+                                             text_of(figure, "place", &f)));
 }
 
 int hb_study_by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
-}
-
-hb_panel_settings hb_study_panel(const char *title, const char *x_label, const char *y_label)
-{
-    hb_panel_settings panel;
-    hb_panel_settings_default(sizeof panel, &panel);
-    panel.title = title;
-    panel.x_label = x_label;
-    panel.y_label = y_label;
-    return panel;
-}
-
-void hb_study_panel_range(hb_panel_settings *panel, double x_min, double x_max, double y_min,
-                          double y_max)
-{
-    panel->x_min = x_min;
-    panel->x_max = x_max;
-    panel->y_min = y_min;
-    panel->y_max = y_max;
 }

@@ -207,9 +207,7 @@ void hb_bistable_table(json_t *root, const hb_bistable_result *result);
 /* Adds what the quick size has less of than the full one. */
 void hb_bistable_shortened(json_t *root, const hb_bistable_size *quick,
                            const hb_bistable_size *full);
-hb_status hb_bistable_figures(hb_context *context, const hb_bistable_result *result,
-                              const char *directory, FILE *table);
-json_t *hb_bistable_captions(void); /* [{name, place, caption}] */
+hb_status hb_bistable_figures(hb_gallery *gallery, const hb_bistable_result *result);
 
 extern const hb_study hb_bistable_study;
 

@@ -10,14 +10,11 @@ enum { BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, SHOWN = 31 };
 /* Where a logarithmic axis ends: an error of zero is drawn here. */
 #define FLOOR 1e-30
 
-static hb_status start_panel(hb_figure *figure, const char *title, const char *x_label,
-                             const char *y_label, const char *key, double x_min, double x_max,
-                             double y_min, double y_max, int log_y)
+/* Panel k of the six, with names of places on its axis or NULL. */
+static hb_status start_panel(hb_figure *figure, size_t k, const char *names)
 {
-    hb_panel_settings panel = hb_study_panel(title, x_label, y_label);
-    hb_study_panel_range(&panel, x_min, x_max, y_min, y_max);
-    panel.key = key;
-    panel.log_y = log_y;
+    hb_panel_settings panel = hb_study_panel_of("bistable_gaussian", k);
+    panel.x_names = names;
     return hb_figure_panel(figure, &panel);
 }
 
@@ -32,19 +29,15 @@ static hb_status add_curve(hb_figure *figure, const char *label, hb_style style,
 static hb_status add_points(hb_figure *figure, const char *label, int color, int n, const double *x,
                             const double *y, const double *se)
 {
-    double low[BISTABLE_NOISES + BISTABLE_RADII], high[BISTABLE_NOISES + BISTABLE_RADII];
-    for (int i = 0; i < n; i++) {
-        low[i] = isnan(se[i]) ? NAN : fmax(y[i] - se[i], 0.1 * y[i]);
-        high[i] = isnan(se[i]) ? NAN : y[i] + se[i];
-    }
-    return hb_figure_series(figure, HB_STYLE_POINTS, color, (size_t)n, label, x, y, low, high);
+    hb_points p = {0};
+    for (int i = 0; i < n; i++) hb_points_add_error(&p, x[i], y[i], se[i]);
+    return hb_points_draw(figure, &p, 0, color, label);
 }
 
 static hb_status draw_density(hb_figure *figure, const hb_bistable_result *result, int start)
 {
     const hb_bistable_case *c = &result->cases[start];
-    HB_TRY(start_panel(figure, "(A) Density", "{/:Italic x}", "density", "top right", -3, 3, 0,
-                       0.62, 0));
+    HB_TRY(start_panel(figure, 0, NULL));
     if (start == BISTABLE_STATIONARY)
         return add_curve(figure, "stationary: {/:Italic t} = 0 and 1", HB_STYLE_LINE, BLACK, result,
                          c->density);
@@ -64,8 +57,7 @@ static hb_status draw_scores(hb_figure *figure, const hb_bistable_result *result
         x[i] = result->x[at];
         ball[i] = c->curves[BISTABLE_BALL].score[at];
     }
-    HB_TRY(
-        start_panel(figure, "(B) Score", "{/:Italic x}", "score", "top right", -3, 3, -55, 55, 0));
+    HB_TRY(start_panel(figure, 1, NULL));
     HB_TRY(add_curve(figure, "exact, {/:Italic t} = 1", HB_STYLE_LINE, BLACK, result, c->exact));
     if (start != BISTABLE_STATIONARY)
         HB_TRY(add_curve(figure, "stationary, 2{/:Italic x} − 2{/:Italic x}^3", HB_STYLE_DASHED,
@@ -86,8 +78,7 @@ static hb_status add_error(hb_figure *figure, const char *label, hb_style style,
 static hb_status draw_errors(hb_figure *figure, const hb_bistable_result *result, int start)
 {
     const hb_bistable_case *c = &result->cases[start];
-    HB_TRY(start_panel(figure, "(C) Absolute error of the score", "{/:Italic x}",
-                       "|estimate − exact|", "bottom right", -3, 3, 1e-25, 1e3, 10));
+    HB_TRY(start_panel(figure, 2, NULL));
     HB_TRY(add_error(figure, "DSM", HB_STYLE_LINE, RED, result, c->curves[BISTABLE_DSM].score,
                      c->exact));
     HB_TRY(add_error(figure, "DSM, infinite data", HB_STYLE_DASHED, ORANGE, result,
@@ -107,17 +98,6 @@ static const struct {
                      {BISTABLE_BALL, "heat ball, Monte Carlo", BLUE},
                      {BISTABLE_CUBATURE, "heat ball, cubature", GREEN}};
 enum { N_SHOWN = sizeof SHOWN_METHODS / sizeof *SHOWN_METHODS };
-
-static hb_status start_regions(hb_figure *figure, const char *title, const char *names,
-                               double x_max, const char *key)
-{
-    hb_panel_settings panel = hb_study_panel(title, NULL, "mean squared error");
-    hb_study_panel_range(&panel, 0.5, x_max, 1e-27, 1e3);
-    panel.key = key;
-    panel.x_names = names;
-    panel.log_y = 10;
-    return hb_figure_panel(figure, &panel);
-}
 
 /* One method in one region at place x of the axis: our error against the exact score. */
 static hb_status add_region(hb_figure *figure, const hb_bistable_result *result, int start, int k,
@@ -145,8 +125,7 @@ static hb_status draw_overall(hb_figure *figure, const hb_bistable_result *resul
 {
     static const int methods[] = {0, 1}, regions[] = {BISTABLE_OVERALL, BISTABLE_OVERALL};
     static const double x[] = {1.12, 2.12};
-    HB_TRY(start_regions(figure, "(D) Overall error on [−3, 3]",
-                         "DSM; ball, Monte Carlo; ball, cubature", 3.6, "top right"));
+    HB_TRY(start_panel(figure, 3, "DSM; ball, Monte Carlo; ball, cubature"));
     for (int k = 0; k < N_SHOWN; k++)
         HB_TRY(add_region(figure, result, start, k, BISTABLE_OVERALL, k + 1, ""));
     return add_paper(figure, result, 2, methods, regions, x);
@@ -157,8 +136,7 @@ static hb_status draw_regions(hb_figure *figure, const hb_bistable_result *resul
     static const int methods[] = {0, 0, 1};
     static const int regions[] = {BISTABLE_CORE, BISTABLE_TAIL, BISTABLE_TAIL};
     static const double x[] = {0.87, 1.87, 2.07};
-    HB_TRY(start_regions(figure, "(E) Error by region",
-                         "core |{/:Italic x}| < 1; tail |{/:Italic x}| ≥ 1", 4.4, "center right"));
+    HB_TRY(start_panel(figure, 4, "core |{/:Italic x}| < 1; tail |{/:Italic x}| ≥ 1"));
     for (int k = 0; k < N_SHOWN; k++)
         for (int region = BISTABLE_CORE; region <= BISTABLE_TAIL; region++)
             HB_TRY(add_region(figure, result, start, k, region, region + 0.2 * (k - 1),
@@ -186,8 +164,7 @@ static hb_status draw_noise(hb_figure *figure, const hb_bistable_result *result,
         level[i] = ball->error.mse[BISTABLE_OVERALL];
     }
     const double *x = hb_bistable_noises;
-    HB_TRY(start_panel(figure, "(F) DSM against its noise", "noise {/:Italic σ}",
-                       "overall mean squared error", "center right", 0, 0.55, 1e-9, 1e6, 10));
+    HB_TRY(start_panel(figure, 5, NULL));
     HB_TRY(add_points(figure, "DSM, bandwidth by rule", RED, BISTABLE_NOISES, x, rule, se));
     HB_TRY(add_points(figure, "DSM, best bandwidth", PINK, BISTABLE_NOISES, x, best, best_se));
     HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, ORANGE, BISTABLE_NOISES, "DSM, infinite data",
@@ -204,6 +181,16 @@ static hb_status draw_six(hb_figure *figure, const hb_bistable_result *result, i
     HB_TRY(draw_overall(figure, result, start));
     HB_TRY(draw_regions(figure, result, start));
     return draw_noise(figure, result, start);
+}
+
+static hb_status draw_stationary(hb_figure *figure, const void *user)
+{
+    return draw_six(figure, user, BISTABLE_STATIONARY);
+}
+
+static hb_status draw_gaussian(hb_figure *figure, const void *user)
+{
+    return draw_six(figure, user, BISTABLE_GAUSSIAN);
 }
 
 /* Measured and claimed error of one lift against the radius. */
@@ -224,15 +211,11 @@ static hb_status add_lift(hb_figure *figure, const hb_bistable_case *c, int lift
                             NULL, NULL);
 }
 
-static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result)
+static hb_status draw_radius(hb_figure *figure, const void *user)
 {
+    const hb_bistable_result *result = user;
     for (int cubature = 0; cubature < 2; cubature++) {
-        hb_panel_settings panel =
-            hb_study_panel(cubature ? "(B) Cubature" : "(A) Monte Carlo", "radius {/:Italic r}",
-                           "mean squared error on [−3, 3]");
-        hb_study_panel_range(&panel, 0.04, 1.5, cubature ? 1e-20 : 1e-11, cubature ? 1e-5 : 1);
-        panel.key = cubature ? "center left" : "top left";
-        panel.log_x = panel.log_y = 10;
+        const hb_panel_settings panel = hb_study_panel_of("bistable_radius", (size_t)cubature);
         HB_TRY(hb_figure_panel(figure, &panel));
         for (int lift = 0; lift < BISTABLE_LIFTS; lift++)
             HB_TRY(add_lift(figure, &result->cases[BISTABLE_GAUSSIAN], lift, cubature));
@@ -240,30 +223,9 @@ static hb_status draw_radius(hb_figure *figure, const hb_bistable_result *result
     return HB_OK;
 }
 
-static const char *const FIGURES[] = {"bistable_stationary", "bistable_gaussian",
-                                      "bistable_radius"};
-
-json_t *hb_bistable_captions(void)
+hb_status hb_bistable_figures(hb_gallery *gallery, const hb_bistable_result *result)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
-        hb_study_caption(list, FIGURES[i], NULL);
-    return list;
-}
-
-hb_status hb_bistable_figures(hb_context *context, const hb_bistable_result *result,
-                              const char *directory, FILE *table)
-{
-    hb_status status = HB_OK;
-    int noted = 0;
-    for (int i = 0; i < 3 && status == HB_OK; i++) {
-        const int six = i < BISTABLE_STARTS;
-        hb_figure *figure;
-        HB_TRY(hb_figure_create(context, six ? 2 : 1, six ? 3 : 2, 0, 0, &figure));
-        status = six ? draw_six(figure, result, i) : draw_radius(figure, result);
-        if (status == HB_OK)
-            status = hb_study_write_figure(context, figure, directory, FIGURES[i], table, &noted);
-        hb_figure_destroy(figure);
-    }
-    return status;
+    HB_TRY(hb_study_draw(gallery, "bistable_stationary", 0, 0, draw_stationary, result));
+    HB_TRY(hb_study_draw(gallery, "bistable_gaussian", 0, 0, draw_gaussian, result));
+    return hb_study_draw(gallery, "bistable_radius", 0, 0, draw_radius, result);
 }

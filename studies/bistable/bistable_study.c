@@ -49,43 +49,17 @@ static hb_bistable_size choose_size(const hb_study_settings *settings)
 
 /* ---- files ---- */
 
-static hb_status write_number(hb_writer *writer, double value)
+static hb_status write_row(hb_writer *writer, const void *user, size_t i)
 {
-    return isnan(value) ? hb_writer_printf(writer, ",") : hb_writer_printf(writer, ",%.17g", value);
-}
-
-static hb_status write_row(hb_writer *writer, const hb_bistable_row *row)
-{
-    HB_TRY(hb_writer_printf(writer, "%s,%s,%s", hb_bistable_method_names[row->method],
+    const hb_bistable_row *row = (const hb_bistable_row *)user + i;
+    const hb_bistable_error *e = &row->error;
+    const double numbers[] = {e->mse[0],     e->se[0],      e->mse[1],    e->se[1],
+                              e->mse[2],     e->se[2],      row->claimed, row->paper[0],
+                              row->paper[1], row->paper[2], row->runs};
+    HB_TRY(hb_writer_printf(writer, "%s,%s,%s,", hb_bistable_method_names[row->method],
                             hb_bistable_start_names[row->start],
                             hb_bistable_reference_names[row->reference]));
-    for (int region = 0; region < BISTABLE_REGIONS; region++) {
-        HB_TRY(write_number(writer, row->error.mse[region]));
-        HB_TRY(write_number(writer, row->error.se[region]));
-    }
-    HB_TRY(write_number(writer, row->claimed));
-    for (int region = 0; region < BISTABLE_REGIONS; region++)
-        HB_TRY(write_number(writer, row->paper[region]));
-    return hb_writer_printf(writer, ",%d\n", row->runs);
-}
-
-static hb_status write_table(hb_context *context, const hb_bistable_result *result,
-                             const char *directory)
-{
-    static const char *const names[] = {
-        "method", "start",   "reference", "overall",       "overall_se", "core",       "core_se",
-        "tail",   "tail_se", "claimed",   "paper_overall", "paper_core", "paper_tail", "runs"};
-    char *path;
-    HB_TRY(hb_study_path(context, directory, "bistable.csv", &path));
-    hb_writer *writer;
-    hb_status status = hb_writer_create(context, path, &writer);
-    free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, sizeof names / sizeof *names, names);
-    for (int i = 0; i < BISTABLE_ROWS && status == HB_OK; i++)
-        status = write_row(writer, &result->rows[i]);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_study_write_numbers(writer, sizeof numbers / sizeof *numbers, numbers);
 }
 
 static json_t *row_json(const hb_bistable_row *row)
@@ -173,7 +147,7 @@ static json_t *settings_json(const hb_bistable_size *size)
 }
 
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,
-                            const hb_bistable_result *result)
+                            const hb_bistable_result *result, json_t *captions)
 {
     json_t *root = hb_study_begin(&hb_bistable_study, settings);
     json_t *rows = json_array(), *cases = json_array();
@@ -191,7 +165,7 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
         const hb_bistable_size whole = choose_size(&full);
         hb_bistable_shortened(root, &result->size, &whole);
     }
-    json_object_set_new(root, "figures", hb_bistable_captions());
+    json_object_set(root, "figures", captions);
     return hb_study_write_json(context, settings->directory, "bistable.json", root);
 }
 
@@ -294,10 +268,15 @@ static hb_status run_bistable(hb_context *context, const hb_study_settings *sett
     if (status == HB_OK) {
         hb_bistable_rows(result);
         print_rows(table, result);
-        status = write_table(context, result, settings->directory);
+        status = hb_study_write_csv(context, settings->directory, "bistable.csv",
+                                    "method,start,reference,overall,overall_se,core,core_se,tail,"
+                                    "tail_se,claimed,paper_overall,paper_core,paper_tail,runs",
+                                    BISTABLE_ROWS, write_row, result->rows);
     }
-    if (status == HB_OK) status = hb_bistable_figures(context, result, settings->directory, table);
-    if (status == HB_OK) status = write_json(context, settings, result);
+    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
+    if (status == HB_OK) status = hb_bistable_figures(&gallery, result);
+    if (status == HB_OK) status = write_json(context, settings, result, gallery.captions);
+    json_decref(gallery.captions);
     hb_bistable_release_curves(result);
     free(memory);
     return status;

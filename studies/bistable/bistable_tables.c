@@ -48,21 +48,13 @@ void hb_bistable_table(json_t *root, const hb_bistable_result *result)
         for (int method = 0; method < BISTABLE_METHODS; method++)
             json_array_append_new(
                 rows, table_row(result, (hb_bistable_method)method, (hb_bistable_region)region));
-    hb_study_table(
-        root, "bistable_errors", rows,
-        hb_study_text("Means over %d points, and over %d runs with their standard error. The paper "
-                      "names no start and compares with the stationary score, whose own error is 0 "
-                      "by definition. From the stationary start it is the exact score.",
-                      BISTABLE_POINTS, result->size.runs));
+    hb_study_table(root, "bistable_errors", rows, HB_FILL(BISTABLE_POINTS, result->size.runs));
 }
 
 void hb_bistable_shortened(json_t *root, const hb_bistable_size *quick,
                            const hb_bistable_size *full)
 {
-    hb_study_shortened(
-        root, hb_study_text("%d runs instead of %d; %llu pairs of draws in a heat-ball average "
-                            "instead of %llu; grids of %d and %d cells instead of %d and %d.",
-                            quick->runs, full->runs, (unsigned long long)quick->pairs,
-                            (unsigned long long)full->pairs, quick->cells, quick->wide_cells,
-                            full->cells, full->wide_cells));
+    hb_study_shortened(root, "bistable",
+                       HB_FILL(quick->runs, full->runs, quick->pairs, full->pairs, quick->cells,
+                               quick->wide_cells, full->cells, full->wide_cells));
 }

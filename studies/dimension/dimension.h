@@ -3,16 +3,15 @@
  *     dimension_plan.c      dimensions, rows, methods, costs of a step; the list of cells
  *     dimension_families.c  four families of Gaussian mixtures in any dimension
  *     dimension_run.c       one cell: data, training, errors, likelihood
- *     dimension_files.c     the cells as those of study_cells.h; the long table
- *     dimension_summary.c   geometric means, ratios and their standard errors; the printed table
+ *     dimension_summary.c   dimension.json; the printed table
  *     dimension_tables.c    the tables of the page; dimension_map.c: which loss is the best where
  *     dimension_claims.c    what is to be shown, and whether it is
  *     dimension_figures.c   ratios and likelihoods against the dimension
- *     dimension_study.c     the study itself */
+ *     dimension_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DIMENSION_H
 #define HB_STUDIES_DIMENSION_H
 
-#include "study_cells.h"
+#include "compare/compare.h"
 
 #include <heatball/data.h>
 
@@ -21,6 +20,7 @@ enum {
     DIMENSION_ROWS = 3,
     DIMENSION_TAUS = 4,
     DIMENSION_FAMILIES = 4,
+    DIMENSION_SETS = DIMENSION_DIMS * DIMENSION_ROWS * DIMENSION_FAMILIES,
     DIMENSION_TABLE_TAU = 2 /* the index of 0.3 */
 };
 
@@ -34,14 +34,7 @@ typedef enum hb_dimension_method {
     DIMENSION_METHODS
 } hb_dimension_method;
 
-typedef struct hb_dimension_recipe {
-    const char *name;
-    int loss;        /* hb_loss */
-    int target_rows; /* as in hb_train_settings */
-    int step;        /* of which of the first four methods its step is */
-    int equal_time;  /* 1: as many steps as hb's time allows */
-} hb_dimension_recipe;
-extern const hb_dimension_recipe hb_dimension_recipes[DIMENSION_METHODS];
+extern const hb_recipe hb_dimension_recipes[DIMENSION_METHODS];
 
 extern const double hb_dimension_taus[DIMENSION_TAUS];
 extern const char *const hb_dimension_families[DIMENSION_FAMILIES];
@@ -59,7 +52,26 @@ typedef struct hb_dimension_size {
 } hb_dimension_size;
 
 hb_dimension_size hb_dimension_choose_size(const hb_study_settings *settings);
-/* Processor time of a step of one of the first four methods, in any unit. */
+static inline const hb_dimension_size *hb_dimension_size_of(const hb_comparison *result)
+{
+    return result->size;
+}
+extern const hb_compared hb_dimension_compared;
+
+/* A set of the comparison: indices of the dimension, of the rows, and a family; and back. */
+static inline int hb_dimension_set(int d, int r, int family)
+{
+    return (d * DIMENSION_ROWS + r) * DIMENSION_FAMILIES + family;
+}
+static inline int hb_dimension_d(int set)
+{
+    return set / DIMENSION_FAMILIES / DIMENSION_ROWS;
+}
+static inline int hb_dimension_r(int set)
+{
+    return set / DIMENSION_FAMILIES % DIMENSION_ROWS;
+}
+/* Processor time of a step of a method, in any unit. */
 double hb_dimension_step_cost(int dim, int method);
 
 /* ---- one cell ---- */
@@ -74,73 +86,35 @@ enum {
 };
 const char *hb_dimension_value_name(int index, char buffer[32]);
 
-typedef struct hb_dimension_cell {
-    int d, r, family, method, s; /* indices: of the dimension, rows, ... and the seed */
-    uint64_t seed, steps;
-    double cost;
-    int done;
-    double seconds; /* processor time of a training done now, for the printed table alone */
-    double value[DIMENSION_VALUES];
-} hb_dimension_cell;
-
 /* The mixture of (family, dim, seed); to be given to hb_mixture_destroy. */
 hb_status hb_dimension_mixture(hb_context *context, int family, int dim, uint64_t seed,
                                hb_mixture **out);
 
-hb_status hb_dimension_do(hb_context *context, const hb_dimension_size *size,
-                          hb_dimension_cell *cell);
-
-/* ---- all cells ---- */
-
-typedef struct hb_dimension_result {
-    hb_dimension_size size;
-    size_t n;
-    hb_dimension_cell *cells; // (n), in the order in which they are done
-    int *place;               // (dims, rows, families, methods, seeds): the cell, or -1
-} hb_dimension_result;
-
-/* Fills n, cells and place from the size: seed by seed, and within a seed the largest rows first.
- * Released by hb_dimension_release. */
-hb_status hb_dimension_plan(hb_context *context, hb_dimension_result *result);
-void hb_dimension_release(hb_dimension_result *result);
-const hb_dimension_cell *hb_dimension_at(const hb_dimension_result *result, int d, int r,
-                                         int family, int method, int s); /* NULL: none */
-void hb_dimension_cell_name(const hb_dimension_size *size, const hb_dimension_cell *cell,
-                            char name[64]);
-
-/* Takes over what DIRECTORY has (resume), and does the rest. */
-hb_status hb_dimension_do_all(hb_context *context, const char *directory, int resume,
-                              hb_dimension_result *result);
-hb_status hb_dimension_write_table(hb_context *context, const char *directory,
-                                   const hb_dimension_result *result);
+hb_status hb_dimension_do(hb_context *context, const hb_comparison *result, hb_trial *cell);
+/* Seed by seed, and within a seed the largest rows first. */
+void hb_dimension_plan(hb_comparison *result);
 
 /* ---- results ---- */
 
-/* Mean over families and seeds with its standard error (NaN for fewer than two). */
-typedef struct hb_dimension_mean {
-    int n;
-    double mean, se;
-} hb_dimension_mean;
-
-/* Of ln(error) or, DIMENSION_EXCESS, of nats; other >= 0: of the difference to that method on the
+/* Mean over families and seeds of ln(error) or, DIMENSION_EXCESS, of nats; other >= 0: of the difference to that method on the
  * same rows, so that exp(mean) is the geometric mean of the ratios. */
-hb_dimension_mean hb_dimension_compare(const hb_dimension_result *result, int d, int r, int method,
-                                       int other, int value);
+hb_mean hb_dimension_compare(const hb_comparison *result, int d, int r, int method, int other,
+                             int value);
+double hb_dimension_term(const hb_trial *cell, int value);
 int hb_dimension_largest(const hb_dimension_size *size); /* the index of the largest rows */
 static inline int hb_dimension_low(int tau)
 {
     return DIMENSION_ERROR + 2 * tau + 1;
 }
 
-void hb_dimension_print(FILE *table, const hb_dimension_result *result);
-json_t *hb_dimension_settings_json(const hb_dimension_size *size);
-json_t *hb_dimension_means_json(const hb_dimension_result *result);
-json_t *hb_dimension_ratios_json(const hb_dimension_result *result);
-void hb_dimension_tables(json_t *root, const hb_dimension_result *result);
-void hb_dimension_map(json_t *root, const hb_dimension_result *result);
-json_t *hb_dimension_claims(const hb_dimension_result *result);
-hb_status hb_dimension_figures(hb_context *context, const hb_dimension_result *result,
-                               const char *directory, FILE *table, json_t *captions);
+void hb_dimension_print(FILE *table, const hb_comparison *result);
+json_t *hb_dimension_settings_json(const hb_comparison *result);
+json_t *hb_dimension_means_json(const hb_comparison *result);
+json_t *hb_dimension_ratios_json(const hb_comparison *result);
+void hb_dimension_tables(json_t *root, const hb_comparison *result);
+void hb_dimension_map(json_t *root, const hb_comparison *result);
+json_t *hb_dimension_claims(const hb_comparison *result);
+hb_status hb_dimension_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_dimension_study;
 

@@ -40,15 +40,15 @@ typedef struct check {
     char ratios[400], bounds[120];
 } check;
 
-static check compare(const hb_dimension_result *result, int other, size_t offset)
+static check compare(const hb_comparison *result, int other, size_t offset)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     check c = {0};
     size_t used = 0, listed = 0;
     for (int d = 0; d < size->n_dims; d++) {
         const double most = bound_of(size->dim[d], offset);
         if (isnan(most)) continue;
-        const hb_dimension_mean mean =
+        const hb_mean mean =
             hb_dimension_compare(result, d, hb_dimension_largest(size), DIMENSION_HB, other,
                                  hb_dimension_low(DIMENSION_TABLE_TAU));
         c.dims++;
@@ -69,44 +69,38 @@ static hb_claim_verdict verdict_of(const check *c)
     return c->kept == c->dims ? HB_HOLDS : c->below == c->dims ? HB_HOLDS_CORRECTED : HB_FAILS;
 }
 
-/* A claim at equal steps; what: the two that are compared. */
-static void claim_steps(json_t *claims, const hb_dimension_result *result, const char *claim,
-                        const char *what, int other, size_t offset)
+static void claim_steps(json_t *claims, const hb_comparison *result, const char *claim, int other,
+                        size_t offset)
 {
     const check c = compare(result, other, offset);
-    hb_study_claim(claims, claim, NULL,
-                   hb_study_text("%s at τ = 0.3, %d rows: %s", what,
-                                 result->size.rows[hb_dimension_largest(&result->size)], c.ratios),
-                   verdict_of(&c),
-                   hb_study_text("Holds when the ratios are at most %s, bounds of ours; with a "
-                                 "correction when all are below 1. %d of %d keep their bound.",
-                                 c.bounds, c.kept, c.dims));
+    hb_study_claim(
+        claims, claim, verdict_of(&c),
+        HB_WORDS(
+            (c.ratios, c.bounds),
+            hb_dimension_size_of(result)->rows[hb_dimension_largest(hb_dimension_size_of(result))],
+            c.kept, c.dims));
 }
 
-static void claim_seconds(json_t *claims, const hb_dimension_result *result)
+static void claim_seconds(json_t *claims, const hb_comparison *result)
 {
     const check dsm = compare(result, DIMENSION_DSM_TIME, offsetof(bound, seconds));
     const check fp = compare(result, DIMENSION_FP_TIME, offsetof(bound, fp_in_seconds));
     const hb_claim_verdict a = verdict_of(&dsm), b = verdict_of(&fp);
-    hb_study_claim(claims, "dimension/equal-seconds", NULL,
-                   hb_study_text("at τ = 0.3, HB : DSM %s; HB : FP %s", dsm.ratios, fp.ratios),
-                   a > b ? a : b,
-                   hb_study_text("Holds when HB : DSM is at most %s and HB : FP at most %s, bounds "
-                                 "of ours; with a correction when all are below 1. %d of %d and %d "
-                                 "of %d keep their bound.",
-                                 dsm.bounds, fp.bounds, dsm.kept, dsm.dims, fp.kept, fp.dims));
+    hb_study_claim(claims, "dimension/equal-seconds", a > b ? a : b,
+                   HB_WORDS((dsm.ratios, fp.ratios, dsm.bounds, fp.bounds), dsm.kept, dsm.dims,
+                            fp.kept, fp.dims));
 }
 
-static void claim_harmless(json_t *claims, const hb_dimension_result *result)
+static void claim_harmless(json_t *claims, const hb_comparison *result)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     int all = 0, worse = 0;
     double most = -INFINITY;
     char where[64] = "";
     for (int d = 0; d < size->n_dims; d++)
         for (int r = 0; r < size->n_rows; r++)
             for (int v = 0; v < DIMENSION_LIKELIHOOD; v++) {
-                const hb_dimension_mean mean =
+                const hb_mean mean =
                     hb_dimension_compare(result, d, r, DIMENSION_HB, DIMENSION_DSM_TARGETS, v);
                 all++;
                 worse += mean.mean - NOISE * mean.se > log(1.02);
@@ -116,21 +110,16 @@ static void claim_harmless(json_t *claims, const hb_dimension_result *result)
                          size->rows[r], v % 2 ? "low density" : "everywhere",
                          hb_dimension_taus[v / 2]);
             }
-    hb_study_claim(
-        claims, "dimension/never-worse", NULL,
-        hb_study_text("HB above DSM with the same targets by more than 2 %% and the noise "
-                      "in %d of %d comparisons; the largest ratio is ×%.2f (%s)",
-                      worse, all, exp(most), where),
-        worse == 0 ? HB_HOLDS : HB_FAILS, NULL);
+    hb_study_claim(claims, "dimension/never-worse", worse == 0 ? HB_HOLDS : HB_FAILS,
+                   HB_WORDS((where), worse, all, exp(most)));
 }
 
-json_t *hb_dimension_claims(const hb_dimension_result *result)
+json_t *hb_dimension_claims(const hb_comparison *result)
 {
     json_t *claims = json_array();
-    claim_steps(claims, result, "dimension/constraint", "HB : DSM with the same targets",
-                DIMENSION_DSM_TARGETS, offsetof(bound, steps));
-    claim_steps(claims, result, "dimension/pointwise", "HB : FP with the same targets",
-                DIMENSION_FP, offsetof(bound, fp));
+    claim_steps(claims, result, "dimension/constraint", DIMENSION_DSM_TARGETS,
+                offsetof(bound, steps));
+    claim_steps(claims, result, "dimension/pointwise", DIMENSION_FP, offsetof(bound, fp));
     claim_seconds(claims, result);
     claim_harmless(claims, result);
     return claims;

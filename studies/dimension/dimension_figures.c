@@ -6,21 +6,6 @@
 
 #include <math.h>
 
-/* Colours of the palette, those of the planar study's figures. */
-static const int COLORS[DIMENSION_METHODS] = {4, 1, 3, 0, 1, 3};
-static const char *const LABELS[DIMENSION_METHODS] = {
-    "DSM, targets of one row", "DSM, averaged targets", "FP, averaged targets",
-    "HB, averaged targets",    "DSM, equal seconds",    "FP, equal seconds"};
-
-static const char *const FIGURES[] = {"dimension_ratios", "dimension_time", "dimension_rows",
-                                      "dimension_likelihood"};
-enum { RATIOS, TIME, ROWS, LIKELIHOOD, N_FIGURES };
-
-static void dims_of(const hb_dimension_size *size, double shift, double *x)
-{
-    for (int d = 0; d < size->n_dims; d++) x[d] = size->dim[d] * exp2(shift);
-}
-
 static hb_panel_settings panel_of(const hb_dimension_size *size, const char *title,
                                   const char *y_label)
 {
@@ -37,26 +22,26 @@ typedef struct ratios { /* of some methods to another one, in one or more panels
 } ratios;
 
 /* The largest end of a bar, over rows and values; and room for the legend above it. */
-static double top_of(const hb_dimension_result *result, const ratios *shown, int all_rows)
+static double top_of(const hb_comparison *result, const ratios *shown, int all_rows)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     double most = 1;
     for (int r = all_rows ? 0 : hb_dimension_largest(size); r < size->n_rows; r++)
         for (int d = 0; d < size->n_dims; d++)
             for (int k = 0; k < DIMENSION_TAUS; k++)
                 for (int i = 0; i < shown->n; i++) {
                     if (all_rows && k != DIMENSION_TABLE_TAU) continue;
-                    const hb_dimension_mean mean = hb_dimension_compare(
-                        result, d, r, shown->methods[i], shown->other, hb_dimension_low(k));
+                    const hb_mean mean = hb_dimension_compare(result, d, r, shown->methods[i],
+                                                              shown->other, hb_dimension_low(k));
                     most = fmax(most, exp(mean.mean + mean.se));
                 }
     return most * (1.1 + 0.1 * shown->n);
 }
 
-static hb_status draw_panel(hb_figure *figure, const hb_dimension_result *result, const char *title,
+static hb_status draw_panel(hb_figure *figure, const hb_comparison *result, const char *title,
                             const ratios *shown, int r, int value, int named)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     hb_panel_settings panel = panel_of(size, title, "error, in units of DSM's, same targets");
     panel.y_min = 0;
     panel.y_max = shown->top;
@@ -64,71 +49,65 @@ static hb_status draw_panel(hb_figure *figure, const hb_dimension_result *result
     const double ends[] = {panel.x_min, panel.x_max}, one[] = {1, 1};
     HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL));
     for (int i = 0; i < shown->n; i++) {
-        double x[DIMENSION_DIMS], y[DIMENSION_DIMS], low[DIMENSION_DIMS], high[DIMENSION_DIMS];
-        const int method = shown->methods[i];
+        hb_points points = {0};
+        const hb_recipe *recipe = &hb_dimension_recipes[shown->methods[i]];
         for (int d = 0; d < size->n_dims; d++) {
-            const hb_dimension_mean mean =
-                hb_dimension_compare(result, d, r, method, shown->other, value);
-            y[d] = exp(mean.mean);
-            low[d] = exp(mean.mean - mean.se);
-            high[d] = exp(mean.mean + mean.se);
+            const hb_mean mean =
+                hb_dimension_compare(result, d, r, shown->methods[i], shown->other, value);
+            hb_points_add(&points, size->dim[d] * exp2(0.12 * (i - 0.5 * (shown->n - 1))),
+                          exp(mean.mean), exp(mean.mean - mean.se), exp(mean.mean + mean.se));
         }
-        const size_t n = (size_t)size->n_dims;
-        dims_of(size, 0.12 * (i - 0.5 * (shown->n - 1)), x);
-        HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, COLORS[method], n, "", x, y, NULL, NULL));
-        HB_TRY(hb_figure_series(figure, HB_STYLE_POINTS, COLORS[method], n,
-                                named ? LABELS[method] : "", x, y, low, high));
+        HB_TRY(hb_points_draw(figure, &points, 1, recipe->color, named ? recipe->label : ""));
     }
     return HB_OK;
 }
 
-static hb_status draw_taus(hb_figure *figure, const hb_dimension_result *result, ratios shown)
+static hb_status draw_taus(hb_figure *figure, const hb_comparison *result, ratios shown)
 {
     char title[48];
     shown.top = top_of(result, &shown, 0);
     for (int k = 0; k < DIMENSION_TAUS; k++) {
         snprintf(title, sizeof title, "{/:Italic τ} = %g", hb_dimension_taus[k]);
-        HB_TRY(draw_panel(figure, result, title, &shown, hb_dimension_largest(&result->size),
-                          hb_dimension_low(k), k == 0));
+        HB_TRY(draw_panel(figure, result, title, &shown,
+                          hb_dimension_largest(hb_dimension_size_of(result)), hb_dimension_low(k),
+                          k == 0));
     }
     return HB_OK;
 }
 
-static hb_status draw_rows(hb_figure *figure, const hb_dimension_result *result)
+static hb_status draw_rows(hb_figure *figure, const void *user)
 {
+    const hb_comparison *result = user;
     ratios shown = {2, {DIMENSION_FP, DIMENSION_HB}, DIMENSION_DSM_TARGETS, 0};
     char title[48];
     shown.top = top_of(result, &shown, 1);
-    for (int r = 0; r < result->size.n_rows; r++) {
-        snprintf(title, sizeof title, "%d rows", result->size.rows[r]);
+    for (int r = 0; r < hb_dimension_size_of(result)->n_rows; r++) {
+        snprintf(title, sizeof title, "%d rows", hb_dimension_size_of(result)->rows[r]);
         HB_TRY(draw_panel(figure, result, title, &shown, r, hb_dimension_low(DIMENSION_TABLE_TAU),
                           r == 0));
     }
     return HB_OK;
 }
 
-static hb_status add_excess(hb_figure *figure, const hb_dimension_result *result, int r, int method,
+static hb_status add_excess(hb_figure *figure, const hb_comparison *result, int r, int method,
                             int named)
 {
-    const hb_dimension_size *size = &result->size;
-    double x[DIMENSION_DIMS], y[DIMENSION_DIMS], low[DIMENSION_DIMS], high[DIMENSION_DIMS];
-    dims_of(size, 0.12 * (method - 1.5), x);
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    const hb_recipe *recipe = &hb_dimension_recipes[method];
+    hb_points points = {0};
     for (int d = 0; d < size->n_dims; d++) {
-        const hb_dimension_mean mean =
-            hb_dimension_compare(result, d, r, method, -1, DIMENSION_EXCESS);
-        y[d] = mean.mean > 0 ? mean.mean : NAN; /* the axis is logarithmic */
-        low[d] = fmax(mean.mean - mean.se, 0.1 * y[d]);
-        high[d] = mean.mean + mean.se;
+        const hb_mean mean = hb_dimension_compare(result, d, r, method, -1, DIMENSION_EXCESS);
+        const double y = mean.mean > 0 ? mean.mean : NAN; /* the axis is logarithmic */
+        hb_points_add(&points, size->dim[d] * exp2(0.12 * (method - 1.5)), y,
+                      fmax(mean.mean - mean.se, 0.1 * y), mean.mean + mean.se);
     }
-    const size_t n = (size_t)size->n_dims;
-    HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, COLORS[method], n, "", x, y, NULL, NULL));
-    return hb_figure_series(figure, HB_STYLE_POINTS, COLORS[method], n, named ? LABELS[method] : "",
-                            x, y, low, high);
+    return hb_points_draw(figure, &points, 1, recipe->color, named ? recipe->label : "");
 }
 
-static hb_status draw_likelihood(hb_figure *figure, const hb_dimension_result *result)
+static hb_status draw_likelihood(hb_figure *figure, const void *user)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_comparison *result = user;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     char title[48];
     for (int r = 0; r < size->n_rows; r++) {
         snprintf(title, sizeof title, "%d rows", size->rows[r]);
@@ -142,33 +121,23 @@ static hb_status draw_likelihood(hb_figure *figure, const hb_dimension_result *r
     return HB_OK;
 }
 
-static hb_status draw(hb_context *context, const hb_dimension_result *result, int which,
-                      hb_figure **figure)
+static hb_status draw_steps(hb_figure *figure, const void *user)
 {
     const ratios steps = {3, {DIMENSION_DSM, DIMENSION_FP, DIMENSION_HB}, DIMENSION_DSM_TARGETS, 0};
-    const ratios seconds = {2, {DIMENSION_FP_TIME, DIMENSION_HB}, DIMENSION_DSM_TIME, 0};
-    const int by_tau = which == RATIOS || which == TIME;
-    HB_TRY(hb_figure_create(context, by_tau ? 2 : 1, by_tau ? 2 : result->size.n_rows, 400, 520,
-                            figure));
-    return which == RATIOS ? draw_taus(*figure, result, steps)
-           : which == TIME ? draw_taus(*figure, result, seconds)
-           : which == ROWS ? draw_rows(*figure, result)
-                           : draw_likelihood(*figure, result);
+    return draw_taus(figure, user, steps);
 }
 
-hb_status hb_dimension_figures(hb_context *context, const hb_dimension_result *result,
-                               const char *directory, FILE *table, json_t *captions)
+static hb_status draw_time(hb_figure *figure, const void *user)
 {
-    int noted = 0;
-    for (int which = 0; which < N_FIGURES; which++) {
-        hb_figure *figure = NULL;
-        hb_status status = draw(context, result, which, &figure);
-        if (status == HB_OK)
-            status =
-                hb_study_write_figure(context, figure, directory, FIGURES[which], table, &noted);
-        hb_figure_destroy(figure);
-        HB_TRY(status);
-        hb_study_caption(captions, FIGURES[which], NULL);
-    }
-    return HB_OK;
+    const ratios seconds = {2, {DIMENSION_FP_TIME, DIMENSION_HB}, DIMENSION_DSM_TIME, 0};
+    return draw_taus(figure, user, seconds);
+}
+
+hb_status hb_dimension_figures(hb_gallery *gallery, const hb_comparison *result)
+{
+    const int rows = hb_dimension_size_of(result)->n_rows;
+    HB_TRY(hb_study_draw(gallery, "dimension_ratios", 0, 0, draw_steps, result));
+    HB_TRY(hb_study_draw(gallery, "dimension_time", 0, 0, draw_time, result));
+    HB_TRY(hb_study_draw(gallery, "dimension_rows", 0, rows, draw_rows, result));
+    return hb_study_draw(gallery, "dimension_likelihood", 0, rows, draw_likelihood, result);
 }

@@ -11,12 +11,12 @@
 #define BEYOND 2.0 /* standard errors */
 
 typedef struct verdict {
-    int best, second, tied, n;    /* tied: how many the best cannot be told from */
-    char names[96];               /* of the best and those */
-    hb_dimension_mean difference; /* of the best and the second best */
+    int best, second, tied, n; /* tied: how many the best cannot be told from */
+    char names[96];            /* of the best and those */
+    hb_mean difference;        /* of the best and the second best */
 } verdict;
 
-static verdict judge(const hb_dimension_result *result, int d, int r, int n, const int *methods,
+static verdict judge(const hb_comparison *result, int d, int r, int n, const int *methods,
                      int value)
 {
     verdict v = {.best = -1, .second = -1, .n = n};
@@ -29,8 +29,7 @@ static verdict judge(const hb_dimension_result *result, int d, int r, int n, con
         if (i != v.best && (v.second < 0 || level[i] < level[v.second])) v.second = i;
     size_t used = 0;
     for (int i = 0; i < n; i++) {
-        const hb_dimension_mean gap =
-            hb_dimension_compare(result, d, r, methods[i], methods[v.best], value);
+        const hb_mean gap = hb_dimension_compare(result, d, r, methods[i], methods[v.best], value);
         const int beyond = i != v.best && gap.mean > BEYOND * gap.se; /* false where se is NaN */
         if (beyond) continue;
         v.tied += i != v.best;
@@ -55,15 +54,16 @@ static json_t *cell_text(const verdict *v, int value)
 }
 
 /* One cell, as text for the table and as an entry of the list. */
-static void add_cell(json_t *row, json_t *list, const hb_dimension_result *result, int d, int r,
-                     int n, const int *methods, int value)
+static void add_cell(json_t *row, json_t *list, const hb_comparison *result, int d, int r, int n,
+                     const int *methods, int value)
 {
     const verdict v = judge(result, d, r, n, methods, value);
     char buffer[32];
     json_array_append_new(row, cell_text(&v, value));
     json_array_append_new(
-        list, json_pack("{s:i,s:i,s:s,s:s,s:s,s:s,s:s,s:b,s:o,s:o}", "dim", result->size.dim[d],
-                        "rows", result->size.rows[r], "at",
+        list, json_pack("{s:i,s:i,s:s,s:s,s:s,s:s,s:s,s:b,s:o,s:o}", "dim",
+                        hb_dimension_size_of(result)->dim[d], "rows",
+                        hb_dimension_size_of(result)->rows[r], "at",
                         methods[0] == DIMENSION_DSM ? "equal steps" : "equal seconds", "quantity",
                         value == DIMENSION_EXCESS ? "excess_nats"
                                                   : hb_dimension_value_name(value, buffer),
@@ -73,23 +73,23 @@ static void add_cell(json_t *row, json_t *list, const hb_dimension_result *resul
                         hb_study_number(v.difference.se)));
 }
 
-static void add_row(json_t *rows, json_t *list, const hb_dimension_result *result, int d, int r,
-                    int n, const int *methods)
+static void add_row(json_t *rows, json_t *list, const hb_comparison *result, int d, int r, int n,
+                    const int *methods)
 {
     json_t *row = json_array();
     json_array_append_new(rows, row);
-    json_array_append_new(row, hb_study_text("%d", result->size.dim[d]));
-    json_array_append_new(row, hb_study_text("%d", result->size.rows[r]));
+    json_array_append_new(row, hb_study_text("%d", hb_dimension_size_of(result)->dim[d]));
+    json_array_append_new(row, hb_study_text("%d", hb_dimension_size_of(result)->rows[r]));
     for (int k = 0; k < DIMENSION_TAUS; k++)
         add_cell(row, list, result, d, r, n, methods, hb_dimension_low(k));
     add_cell(row, list, result, d, r, n, methods, DIMENSION_EXCESS);
 }
 
-void hb_dimension_map(json_t *root, const hb_dimension_result *result)
+void hb_dimension_map(json_t *root, const hb_comparison *result)
 {
     static const int steps[] = {DIMENSION_DSM, DIMENSION_DSM_TARGETS, DIMENSION_FP, DIMENSION_HB};
     static const int seconds[] = {DIMENSION_DSM_TIME, DIMENSION_FP_TIME, DIMENSION_HB};
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *list = json_array(), *rows = json_array(), *time_rows = json_array();
     for (int d = 0; d < size->n_dims; d++) {
         for (int r = 0; r < size->n_rows; r++) add_row(rows, list, result, d, r, 4, steps);

@@ -9,20 +9,20 @@
  * compared at the largest number of rows alone; the other numbers of rows have fewer seeds. */
 #include "dimension.h"
 
-#include <heatball/train.h>
-
 #include <math.h>
-#include <stdlib.h>
 
 enum { TARGET_ROWS = 512 };
 
-const hb_dimension_recipe hb_dimension_recipes[DIMENSION_METHODS] = {
-    {"dsm", HB_LOSS_DSM, 0, DIMENSION_DSM, 0},
-    {"dsm-targets", HB_LOSS_DSM, TARGET_ROWS, DIMENSION_DSM_TARGETS, 0},
-    {"fp", HB_LOSS_FP, TARGET_ROWS, DIMENSION_FP, 0},
-    {"hb", HB_LOSS_HB, TARGET_ROWS, DIMENSION_HB, 0},
-    {"dsm-time", HB_LOSS_DSM, TARGET_ROWS, DIMENSION_DSM_TARGETS, 1},
-    {"fp-time", HB_LOSS_FP, TARGET_ROWS, DIMENSION_FP, 1}};
+const hb_recipe hb_dimension_recipes[DIMENSION_METHODS] = {
+    {"dsm", "DSM, targets of one row", 4, HB_LOSS_DSM, HB_HEAD_ENERGY, 0, -1, 0, 1, 0},
+    {"dsm-targets", "DSM, averaged targets", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 1,
+     0},
+    {"fp", "FP, averaged targets", 3, HB_LOSS_FP, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 1, 0},
+    {"hb", "HB, averaged targets", 0, HB_LOSS_HB, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 1, 0},
+    {"dsm-time", "DSM, equal seconds", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGET_ROWS, DIMENSION_HB, 0,
+     1, 0},
+    {"fp-time", "FP, equal seconds", 3, HB_LOSS_FP, HB_HEAD_ENERGY, TARGET_ROWS, DIMENSION_HB, 0, 1,
+     0}};
 
 const double hb_dimension_taus[DIMENSION_TAUS] = {0.03, 0.1, 0.3, 0.8};
 
@@ -40,8 +40,9 @@ double hb_dimension_step_cost(int dim, int method)
 {
     int k = 0;
     while (k < DIMENSION_DIMS - 1 && STEP_COSTS[k].dim < dim) k++;
-    const double costs[] = {STEP_COSTS[k].dsm, STEP_COSTS[k].dsm_targets, STEP_COSTS[k].fp,
-                            STEP_COSTS[k].hb};
+    const double costs[DIMENSION_METHODS] = {STEP_COSTS[k].dsm,         STEP_COSTS[k].dsm_targets,
+                                             STEP_COSTS[k].fp,          STEP_COSTS[k].hb,
+                                             STEP_COSTS[k].dsm_targets, STEP_COSTS[k].fp};
     return costs[method];
 }
 
@@ -78,80 +79,29 @@ int hb_dimension_largest(const hb_dimension_size *size)
     return size->n_rows - 1;
 }
 
-static uint64_t steps_of(const hb_dimension_size *size, int dim, int method)
+static void dimension_add(hb_comparison *result, int d, int set, int method, int s)
 {
-    const hb_dimension_recipe *recipe = &hb_dimension_recipes[method];
-    double steps = size->steps;
-    if (recipe->equal_time)
-        steps *=
-            hb_dimension_step_cost(dim, DIMENSION_HB) / hb_dimension_step_cost(dim, recipe->step);
-    return (uint64_t)fmax(1, round(steps));
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    const int dim = size->dim[d], as = hb_dimension_recipes[method].as_long_as;
+    const double cost = hb_dimension_step_cost(dim, method);
+    const double more = as < 0 ? 1 : hb_dimension_step_cost(dim, as) / cost;
+    const double steps = fmax(1, round(size->steps * more));
+    hb_compare_add(result, set, method, s, steps,
+                   steps * cost + 0.05 * (double)size->judge +
+                       0.07 * (double)size->test * dim); /* judging */
 }
 
-static size_t place_of(const hb_dimension_size *size, int d, int r, int family, int method, int s)
+void hb_dimension_plan(hb_comparison *result)
 {
-    size_t at = (size_t)d * (size_t)size->n_rows + (size_t)r;
-    at = (at * DIMENSION_FAMILIES + (size_t)family) * DIMENSION_METHODS + (size_t)method;
-    return at * (size_t)size->seeds + (size_t)s;
-}
-
-const hb_dimension_cell *hb_dimension_at(const hb_dimension_result *result, int d, int r,
-                                         int family, int method, int s)
-{
-    const int at = result->place[place_of(&result->size, d, r, family, method, s)];
-    return at < 0 ? NULL : &result->cells[at];
-}
-
-void hb_dimension_cell_name(const hb_dimension_size *size, const hb_dimension_cell *cell,
-                            char name[64])
-{
-    snprintf(name, 64, "d%d-%d-%s-%s-%llu", size->dim[cell->d], size->rows[cell->r],
-             hb_dimension_families[cell->family], hb_dimension_recipes[cell->method].name,
-             (unsigned long long)cell->seed);
-}
-
-static void add_cell(hb_dimension_result *result, int d, int r, int family, int method, int s)
-{
-    const hb_dimension_size *size = &result->size;
-    const int dim = size->dim[d];
-    hb_dimension_cell *cell = &result->cells[result->n];
-    cell->d = d;
-    cell->r = r;
-    cell->family = family;
-    cell->method = method;
-    cell->s = s;
-    cell->seed = size->seed + (uint64_t)s;
-    cell->steps = steps_of(size, dim, method);
-    cell->cost =
-        (double)cell->steps * hb_dimension_step_cost(dim, hb_dimension_recipes[method].step) +
-        0.05 * (double)size->judge + 0.07 * (double)size->test * dim; /* judging */
-    result->place[place_of(size, d, r, family, method, s)] = (int)result->n++;
-}
-
-hb_status hb_dimension_plan(hb_context *context, hb_dimension_result *result)
-{
-    const hb_dimension_size *size = &result->size;
-    const size_t most = place_of(size, size->n_dims, 0, 0, 0, 0);
-    void *cells, *place;
-    HB_TRY(hb_study_allocate(context, most, sizeof(hb_dimension_cell), &cells));
-    result->cells = cells;
-    HB_TRY(hb_study_allocate(context, most, sizeof(int), &place));
-    result->place = place;
-    for (size_t i = 0; i < most; i++) result->place[i] = -1;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    const int largest = hb_dimension_largest(size);
     for (int s = 0; s < size->seeds; s++)
-        for (int r = hb_dimension_largest(size);
-             r >= (s < size->few_seeds ? 0 : hb_dimension_largest(size)); r--)
-            for (int d = 0; d < size->n_dims; d++)
-                for (int family = 0; family < DIMENSION_FAMILIES; family++)
-                    for (int method = 0; method < DIMENSION_METHODS; method++)
-                        if (!hb_dimension_recipes[method].equal_time ||
-                            r == hb_dimension_largest(size))
-                            add_cell(result, d, r, family, method, s);
-    return HB_OK;
-}
-
-void hb_dimension_release(hb_dimension_result *result)
-{
-    free(result->cells);
-    free(result->place);
+        for (int r = largest; r >= (s < size->few_seeds ? 0 : largest); r--)
+            for (int i = 0; i < size->n_dims * DIMENSION_FAMILIES * DIMENSION_METHODS; i++) {
+                const int d = i / DIMENSION_METHODS / DIMENSION_FAMILIES,
+                          family = i / DIMENSION_METHODS % DIMENSION_FAMILIES,
+                          method = i % DIMENSION_METHODS;
+                if (hb_dimension_recipes[method].as_long_as < 0 || r == largest)
+                    dimension_add(result, d, hb_dimension_set(d, r, family), method, s);
+            }
 }

@@ -13,7 +13,6 @@
 #include <heatball/generate.h>
 #include <heatball/judge.h>
 #include <heatball/model.h>
-#include <heatball/train.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,20 +21,16 @@
 #define TAU_MIN 1e-3                   /* of hb_train */
 #define TOLERANCE 1e-3                 /* of the ODE */
 
-static hb_status train(hb_context *context, const hb_dimension_size *size, const hb_mixture *truth,
-                       hb_dimension_cell *cell, hb_model **model)
+static hb_status train(hb_context *context, const hb_comparison *result, const hb_mixture *truth,
+                       hb_trial *cell, hb_model **model)
 {
-    const hb_dimension_recipe *recipe = &hb_dimension_recipes[cell->method];
-    const size_t rows = (size_t)size->rows[cell->r], dim = (size_t)size->dim[cell->d];
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    const size_t rows = (size_t)size->rows[hb_dimension_r(cell->set)],
+                 dim = (size_t)size->dim[hb_dimension_d(cell->set)];
     hb_train_settings settings;
-    hb_train_settings_default(sizeof settings, &settings);
+    hb_compare_train_settings(result, cell, size->width, &settings);
     settings.standardise = HB_STANDARDISE_NO; /* exact scores are those of the same tau */
-    settings.loss = recipe->loss;
-    settings.target_rows = recipe->target_rows;
-    settings.width = size->width;
-    settings.steps = cell->steps;
     settings.tau_min = TAU_MIN;
-    settings.seed = cell->seed;
     void *data;
     HB_TRY(hb_study_allocate(context, dim * rows, sizeof(double), &data));
     hb_status status = hb_mixture_sample(context, truth, cell->seed, 0, rows, data, NULL);
@@ -48,8 +43,7 @@ static hb_status train(hb_context *context, const hb_dimension_size *size, const
 }
 
 static hb_status judge_errors(hb_context *context, const hb_dimension_size *size,
-                              const hb_mixture *truth, const hb_model *model,
-                              hb_dimension_cell *cell)
+                              const hb_mixture *truth, const hb_model *model, hb_trial *cell)
 {
     hb_model_view view = {context, model, -1};
     for (int k = 0; k < DIMENSION_TAUS; k++) {
@@ -71,10 +65,9 @@ static double mean_of(size_t n, const double *x)
 }
 
 static hb_status judge_likelihood(hb_context *context, const hb_dimension_size *size,
-                                  const hb_mixture *truth, const hb_model *model,
-                                  hb_dimension_cell *cell)
+                                  const hb_mixture *truth, const hb_model *model, hb_trial *cell)
 {
-    const size_t n = size->test, dim = (size_t)size->dim[cell->d];
+    const size_t n = size->test, dim = (size_t)size->dim[hb_dimension_d(cell->set)];
     hb_generate_settings settings;
     hb_generate_settings_default(sizeof settings, &settings);
     settings.tolerance = TOLERANCE;
@@ -96,17 +89,17 @@ static hb_status judge_likelihood(hb_context *context, const hb_dimension_size *
     return status;
 }
 
-hb_status hb_dimension_do(hb_context *context, const hb_dimension_size *size,
-                          hb_dimension_cell *cell)
+hb_status hb_dimension_do(hb_context *context, const hb_comparison *result, hb_trial *cell)
 {
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     hb_mixture *truth = NULL;
     hb_model *model = NULL;
     hb_status status =
-        hb_dimension_mixture(context, cell->family, size->dim[cell->d], cell->seed, &truth);
-    if (status == HB_OK) status = train(context, size, truth, cell, &model);
+        hb_dimension_mixture(context, cell->set % DIMENSION_FAMILIES,
+                             size->dim[hb_dimension_d(cell->set)], cell->seed, &truth);
+    if (status == HB_OK) status = train(context, result, truth, cell, &model);
     if (status == HB_OK) status = judge_errors(context, size, truth, model, cell);
     if (status == HB_OK) status = judge_likelihood(context, size, truth, model, cell);
-    cell->done = status == HB_OK;
     hb_model_destroy(model);
     hb_mixture_destroy(truth);
     return status;

@@ -10,63 +10,84 @@
  * targets in low density at d = 8, tau = 0.3, 8000 rows. */
 #include "dimension.h"
 
-#include <stdlib.h>
-
-static void say_shortened(json_t *root, const hb_dimension_result *result)
+const char *hb_dimension_value_name(int index, char buffer[32])
 {
-    const hb_dimension_size *size = &result->size,
-                            full = hb_dimension_choose_size(&(hb_study_settings){0});
-    hb_study_shortened(
-        root,
-        hb_study_text("Dimensions 2 and 8 instead of 2 to 64, 500 and 2000 rows instead of up to "
-                      "8000, %d seed%s instead of %d, %d steps instead of %d, networks of width %d "
-                      "instead of %d: the networks are far from trained, and what is said of the "
-                      "losses is not what the full run says.",
-                      size->seeds, size->seeds == 1 ? "" : "s", full.seeds, size->steps, full.steps,
-                      size->width, full.width));
+    if (index < DIMENSION_LIKELIHOOD)
+        snprintf(buffer, 32, "mse_%s_tau%g", index % 2 ? "low" : "all",
+                 hb_dimension_taus[index / 2]);
+    else
+        snprintf(buffer, 32, "log_likelihood%s",
+                 index == DIMENSION_LIKELIHOOD_EXACT ? "_exact" : "");
+    return buffer;
 }
 
-static hb_status write_json(hb_context *context, const hb_study_settings *settings,
-                            const hb_dimension_result *result, json_t *captions)
+static void dimension_set_name(const hb_comparison *result, int set, char separator, char name[48])
 {
-    json_t *root = hb_study_begin(&hb_dimension_study, settings);
-    json_object_set_new(root, "settings", hb_dimension_settings_json(&result->size));
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    snprintf(name, 48, "%s%d%c%d%c%s", separator == '-' ? "d" : "", size->dim[hb_dimension_d(set)],
+             separator, size->rows[hb_dimension_r(set)], separator,
+             hb_dimension_families[set % DIMENSION_FAMILIES]);
+}
+
+static void dimension_describe(const hb_comparison *result, const hb_trial *cell, size_t n,
+                               char *text)
+{
+    const hb_dimension_size *size = hb_dimension_size_of(result);
+    const hb_recipe *recipe = &hb_dimension_recipes[cell->method];
+    snprintf(text, n,
+             "dim=%d rows=%d family=%s method=%s seed=%llu loss=%d target_rows=%d steps=%llu "
+             "width=%d judge=%zu test=%zu",
+             size->dim[hb_dimension_d(cell->set)], size->rows[hb_dimension_r(cell->set)],
+             hb_dimension_families[cell->set % DIMENSION_FAMILIES], recipe->name,
+             (unsigned long long)cell->seed, recipe->loss, recipe->target_rows,
+             (unsigned long long)cell->steps, size->width, size->judge, size->test);
+}
+
+static void dimension_shortened(json_t *root, const hb_comparison *result)
+{
+    const hb_dimension_size *size = hb_dimension_size_of(result),
+                            full = hb_dimension_choose_size(&(hb_study_settings){0});
+    hb_study_shortened(
+        root, "dimension",
+        HB_FILL(size->seeds, full.seeds, size->steps, full.steps, size->width, full.width));
+}
+
+static void dimension_results(json_t *root, const hb_comparison *result)
+{
     json_object_set_new(root, "means", hb_dimension_means_json(result));
     json_object_set_new(root, "ratios", hb_dimension_ratios_json(result));
     json_object_set_new(root, "claims", hb_dimension_claims(result));
     hb_dimension_tables(root, result);
-    json_object_set(root, "figures", captions);
-    if (settings->quick) say_shortened(root, result);
-    return hb_study_write_json(context, settings->directory, "dimension.json", root);
 }
 
-static hb_status run_and_write(hb_context *context, const hb_study_settings *settings,
-                               const char *directory, FILE *table, hb_dimension_result *result)
-{
-    HB_TRY(hb_dimension_plan(context, result));
-    HB_TRY(hb_dimension_do_all(context, directory, settings->resume, result));
-    hb_dimension_print(table, result);
-    HB_TRY(hb_dimension_write_table(context, settings->directory, result));
-    json_t *captions = json_array();
-    hb_status status = hb_dimension_figures(context, result, settings->directory, table, captions);
-    if (status == HB_OK) status = write_json(context, settings, result, captions);
-    json_decref(captions);
-    return status;
-}
+const hb_compared hb_dimension_compared = {.study = &hb_dimension_study,
+                                           .format = "dimension-4",
+                                           .folder = "cells",
+                                           .columns =
+                                               "dim,rows,family,method,seed,steps,quantity,value",
+                                           .in_order = 1,
+                                           .n_sets = DIMENSION_SETS,
+                                           .n_methods = DIMENSION_METHODS,
+                                           .recipes = hb_dimension_recipes,
+                                           .n_values = DIMENSION_VALUES,
+                                           .value_name = hb_dimension_value_name,
+                                           .set_name = dimension_set_name,
+                                           .describe = dimension_describe,
+                                           .plan = hb_dimension_plan,
+                                           .run = hb_dimension_do,
+                                           .term = hb_dimension_term,
+                                           .print = hb_dimension_print,
+                                           .figures = hb_dimension_figures,
+                                           .settings = hb_dimension_settings_json,
+                                           .results = dimension_results,
+                                           .shortened = dimension_shortened};
 
 static hb_status run_dimension(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
-    char *cells;
-    HB_TRY(hb_study_make_directory(context, settings->directory));
-    HB_TRY(hb_study_path(context, settings->directory, "cells", &cells));
-    hb_status status = hb_study_make_directory(context, cells);
-    if (status == HB_OK) {
-        hb_dimension_result result = {.size = hb_dimension_choose_size(settings)};
-        status = run_and_write(context, settings, cells, table, &result);
-        hb_dimension_release(&result);
-    }
-    free(cells);
-    return status;
+    const hb_dimension_size size = hb_dimension_choose_size(settings);
+    hb_comparison result = {
+        .of = &hb_dimension_compared, .size = &size, .first_seed = size.seed, .seeds = size.seeds};
+    return hb_compare_study(context, settings, table, &result);
 }
 
 const hb_study hb_dimension_study = {

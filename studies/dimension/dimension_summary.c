@@ -1,57 +1,27 @@
-/* Means over families and seeds, ratios, and the printed table.
- *
- * Errors differ by powers of ten between families and dimensions, so means are those of logarithms:
- *     ratio = exp(mean over (family, seed) of ln(error of a method / error of the other)),
- * both on the same mixture, rows, start of the network and judge. Its standard error, relative, is that of
- * the mean of the n logarithms, sd/sqrt(n): it covers the families as well as the seeds. */
+/* dimension.json and the printed table: geometric means and ratios over families and seeds. */
 #include "dimension.h"
 
 #include <math.h>
 
-static double term(const hb_dimension_cell *cell, int value)
+double hb_dimension_term(const hb_trial *cell, int value)
 {
     if (value == DIMENSION_EXCESS)
         return cell->value[DIMENSION_LIKELIHOOD_EXACT] - cell->value[DIMENSION_LIKELIHOOD];
     return log(cell->value[value]);
 }
 
-/* Of one (family, seed); NaN: there is none. */
-static double compared(const hb_dimension_result *result, int d, int r, int family, int s,
-                       int method, int other, int value)
+hb_mean hb_dimension_compare(const hb_comparison *result, int d, int r, int method, int other,
+                             int value)
 {
-    const hb_dimension_cell *a = hb_dimension_at(result, d, r, family, method, s);
-    if (!a) return NAN;
-    if (other < 0) return term(a, value);
-    const hb_dimension_cell *b = hb_dimension_at(result, d, r, family, other, s);
-    return b ? term(a, value) - term(b, value) : NAN;
-}
-
-hb_dimension_mean hb_dimension_compare(const hb_dimension_result *result, int d, int r, int method,
-                                       int other, int value)
-{
-    double sum = 0, squares = 0;
-    int n = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        const double mean = pass ? sum / n : 0;
-        n = 0;
-        for (int family = 0; family < DIMENSION_FAMILIES; family++)
-            for (int s = 0; s < result->size.seeds; s++) {
-                const double x = compared(result, d, r, family, s, method, other, value);
-                if (!isfinite(x)) continue;
-                n++;
-                if (pass)
-                    squares += (x - mean) * (x - mean);
-                else
-                    sum += x;
-            }
-    }
-    return (hb_dimension_mean){n, n > 0 ? sum / n : NAN, n > 1 ? sqrt(squares / (n - 1) / n) : NAN};
+    return hb_compare_logs(result, hb_dimension_set(d, r, 0), DIMENSION_FAMILIES, method, other,
+                           value);
 }
 
 /* ---- dimension.json ---- */
 
-json_t *hb_dimension_settings_json(const hb_dimension_size *size)
+json_t *hb_dimension_settings_json(const hb_comparison *result)
 {
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *dims = json_array(), *rows = json_array(), *taus = json_array(), *costs = json_array();
     json_t *families = json_object();
     for (int d = 0; d < size->n_dims; d++) {
@@ -76,22 +46,22 @@ json_t *hb_dimension_settings_json(const hb_dimension_size *size)
                      (json_int_t)size->test, "step_costs_ms", costs);
 }
 
-static json_t *mean_json(hb_dimension_mean mean, int logarithm)
+static json_t *mean_json(hb_mean mean, int logarithm)
 {
     const double level = logarithm ? exp(mean.mean) : mean.mean;
     return json_pack("{s:o,s:o,s:i}", "mean", hb_study_number(level), "se",
                      hb_study_number(logarithm ? level * mean.se : mean.se), "n", mean.n);
 }
 
-json_t *hb_dimension_means_json(const hb_dimension_result *result)
+json_t *hb_dimension_means_json(const hb_comparison *result)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *list = json_array();
     char buffer[32];
     for (int d = 0; d < size->n_dims; d++)
         for (int r = 0; r < size->n_rows; r++)
             for (int m = 0; m < DIMENSION_METHODS; m++) {
-                const hb_dimension_cell *cell = hb_dimension_at(result, d, r, 0, m, 0);
+                const hb_trial *cell = hb_compare_at(result, hb_dimension_set(d, r, 0), m, 0);
                 if (!cell) continue;
                 json_t *values = json_object();
                 for (int v = 0; v < DIMENSION_LIKELIHOOD; v++)
@@ -108,21 +78,21 @@ json_t *hb_dimension_means_json(const hb_dimension_result *result)
     return list;
 }
 
-json_t *hb_dimension_ratios_json(const hb_dimension_result *result)
+json_t *hb_dimension_ratios_json(const hb_comparison *result)
 {
     static const int pairs[][2] = {
         {DIMENSION_DSM, DIMENSION_DSM_TARGETS},  {DIMENSION_FP, DIMENSION_DSM_TARGETS},
         {DIMENSION_HB, DIMENSION_DSM_TARGETS},   {DIMENSION_HB, DIMENSION_FP},
         {DIMENSION_FP_TIME, DIMENSION_DSM_TIME}, {DIMENSION_HB, DIMENSION_DSM_TIME},
         {DIMENSION_HB, DIMENSION_FP_TIME}};
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *list = json_array();
     char buffer[32];
     for (int d = 0; d < size->n_dims; d++)
         for (int r = 0; r < size->n_rows; r++)
             for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
                 const int method = pairs[p][0], other = pairs[p][1];
-                if (!hb_dimension_at(result, d, r, 0, other, 0)) continue;
+                if (!hb_compare_at(result, hb_dimension_set(d, r, 0), other, 0)) continue;
                 json_t *values = json_object();
                 for (int v = 0; v < DIMENSION_LIKELIHOOD; v++)
                     json_object_set_new(
@@ -138,29 +108,16 @@ json_t *hb_dimension_ratios_json(const hb_dimension_result *result)
 
 /* ---- the printed table ---- */
 
-static double mean_seconds(const hb_dimension_result *result, int d, int r, int method)
+static void print_row(FILE *table, const hb_comparison *result, int d, int r, int method)
 {
-    double sum = 0;
-    int n = 0;
-    for (int family = 0; family < DIMENSION_FAMILIES; family++)
-        for (int s = 0; s < result->size.seeds; s++) {
-            const hb_dimension_cell *cell = hb_dimension_at(result, d, r, family, method, s);
-            if (!cell || !(cell->seconds > 0)) continue;
-            sum += cell->seconds;
-            n++;
-        }
-    return n > 0 ? sum / n : NAN;
-}
-
-static void print_row(FILE *table, const hb_dimension_result *result, int d, int r, int method)
-{
-    const hb_dimension_cell *cell = hb_dimension_at(result, d, r, 0, method, 0);
+    const hb_trial *cell = hb_compare_at(result, hb_dimension_set(d, r, 0), method, 0);
     if (!cell) return;
-    hb_study_print(table, "%3d %5d %-11s %5llu |", result->size.dim[d], result->size.rows[r],
-                   hb_dimension_recipes[method].name, (unsigned long long)cell->steps);
+    hb_study_print(table, "%3d %5d %-11s %5llu |", hb_dimension_size_of(result)->dim[d],
+                   hb_dimension_size_of(result)->rows[r], hb_dimension_recipes[method].name,
+                   (unsigned long long)cell->steps);
     for (int k = 0; k < DIMENSION_TAUS; k++) {
         const int low = hb_dimension_low(k);
-        const hb_dimension_mean ratio =
+        const hb_mean ratio =
             hb_dimension_compare(result, d, r, method, DIMENSION_DSM_TARGETS, low);
         hb_study_print(table, " %8.3g %8.3g x%.2f+-%.2f |",
                        exp(hb_dimension_compare(result, d, r, method, -1, low - 1).mean),
@@ -169,14 +126,15 @@ static void print_row(FILE *table, const hb_dimension_result *result, int d, int
     }
     hb_study_print(table, " %8.3g |",
                    hb_dimension_compare(result, d, r, method, -1, DIMENSION_EXCESS).mean);
-    const double seconds = mean_seconds(result, d, r, method);
-    if (isfinite(seconds)) hb_study_print(table, " %.3g s", seconds);
+    const double seconds =
+        hb_compare_seconds(result, hb_dimension_set(d, r, 0), DIMENSION_FAMILIES, method);
+    if (seconds > 0) hb_study_print(table, " %.3g s", seconds);
     hb_study_print(table, "\n");
 }
 
-void hb_dimension_print(FILE *table, const hb_dimension_result *result)
+void hb_dimension_print(FILE *table, const hb_comparison *result)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     hb_study_print(table,
                    "dimension: error of the score at tau = 0.03, 0.1, 0.3, 0.8: everywhere, in the "
                    "fifth of the draws with the lowest density,\nand that as a ratio to "

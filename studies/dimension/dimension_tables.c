@@ -18,65 +18,46 @@ static json_t *start_row(json_t *rows, int dim)
     return row;
 }
 
-static json_t *ratio_cell(hb_dimension_mean mean)
-{
-    if (!isfinite(mean.mean)) return json_string("");
-    const double ratio = exp(mean.mean);
-    if (!isfinite(mean.se)) return hb_study_text("%.2f", ratio);
-    return hb_study_text("%.2f ± %.2f", ratio, ratio * mean.se);
-}
-
-static json_t *nats_cell(hb_dimension_mean mean)
-{
-    if (!isfinite(mean.mean)) return json_string("");
-    if (!isfinite(mean.se)) return hb_study_text("%.3g", mean.mean);
-    return hb_study_text("%.3g ± %.1g", mean.mean, mean.se);
-}
-
 typedef struct pair {
     int method, other;
     const char *name;
 } pair;
 
 /* A row for each dimension and pair, a column for each tau, low density. */
-static json_t *ratio_rows(const hb_dimension_result *result, size_t n, const pair *pairs)
+static json_t *ratio_rows(const hb_comparison *result, size_t n, const pair *pairs)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *rows = json_array();
     for (size_t p = 0; p < n; p++)
         for (int d = 0; d < size->n_dims; d++) {
             json_t *row = start_row(rows, size->dim[d]);
             add(row, json_string(pairs[p].name));
             for (int k = 0; k < DIMENSION_TAUS; k++)
-                add(row, ratio_cell(hb_dimension_compare(result, d, hb_dimension_largest(size),
-                                                         pairs[p].method, pairs[p].other,
-                                                         hb_dimension_low(k))));
+                add(row, hb_compare_ratio_text(hb_dimension_compare(
+                             result, d, hb_dimension_largest(size), pairs[p].method, pairs[p].other,
+                             hb_dimension_low(k))));
         }
     return rows;
 }
 
-static void table_steps(json_t *root, const hb_dimension_result *result)
+static void table_steps(json_t *root, const hb_comparison *result)
 {
     static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TARGETS, "HB : DSM, same targets"},
                                  {DIMENSION_FP, DIMENSION_DSM_TARGETS, "FP : DSM, same targets"},
                                  {DIMENSION_HB, DIMENSION_FP, "HB : FP"},
                                  {DIMENSION_DSM, DIMENSION_DSM_TARGETS, "DSM : DSM with targets"}};
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     hb_study_table(root, "dimension_steps", ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
-                   hb_study_text("Ratios of E|s − ∇ln u|² in the fifth of the draws with the "
-                                 "lowest density, %d rows, %d steps of 256 rows, width %d: "
-                                 "geometric means over %d families and %d seed%s with their "
-                                 "standard errors. Below 1 the first one is better.",
-                                 size->rows[hb_dimension_largest(size)], size->steps, size->width,
-                                 DIMENSION_FAMILIES, size->seeds, size->seeds == 1 ? "" : "s"));
+                   HB_FILL(size->rows[hb_dimension_largest(size)], size->steps, size->width,
+                           DIMENSION_FAMILIES, size->seeds));
 }
 
-static void table_seconds(json_t *root, const hb_dimension_result *result)
+static void table_seconds(json_t *root, const hb_comparison *result)
 {
     static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TIME, "HB : DSM, same targets"},
                                  {DIMENSION_FP_TIME, DIMENSION_DSM_TIME, "FP : DSM, same targets"},
                                  {DIMENSION_HB, DIMENSION_FP_TIME, "HB : FP"}};
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     char steps[200] = "";
     size_t used = 0;
     for (int d = 0; d < size->n_dims && used < sizeof steps; d++) {
@@ -87,27 +68,24 @@ static void table_seconds(json_t *root, const hb_dimension_result *result)
             hb / hb_dimension_step_cost(size->dim[d], DIMENSION_FP), size->dim[d]);
     }
     hb_study_table(root, "dimension_seconds",
-                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs),
-                   hb_study_text("As above, DSM and FP with as many more steps as the time of HB "
-                                 "allows, by measured costs of a step: times %s (DSM and FP).",
-                                 steps));
+                   ratio_rows(result, sizeof pairs / sizeof *pairs, pairs), HB_WORDS((steps), 0));
 }
 
-static void table_rows(json_t *root, const hb_dimension_result *result)
+static void table_rows(json_t *root, const hb_comparison *result)
 {
     static const pair pairs[] = {{DIMENSION_HB, DIMENSION_DSM_TARGETS, "HB : DSM, same targets"},
                                  {DIMENSION_FP, DIMENSION_DSM_TARGETS, "FP : DSM, same targets"},
                                  {DIMENSION_HB, DIMENSION_FP, "HB : FP"}};
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *rows = json_array();
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
         for (int d = 0; d < size->n_dims; d++) {
             json_t *row = start_row(rows, size->dim[d]);
             add(row, json_string(pairs[p].name));
             for (int r = 0; r < size->n_rows; r++)
-                add(row,
-                    ratio_cell(hb_dimension_compare(result, d, r, pairs[p].method, pairs[p].other,
-                                                    hb_dimension_low(DIMENSION_TABLE_TAU))));
+                add(row, hb_compare_ratio_text(
+                             hb_dimension_compare(result, d, r, pairs[p].method, pairs[p].other,
+                                                  hb_dimension_low(DIMENSION_TABLE_TAU))));
         }
     json_t *table = hb_study_table(root, "dimension_rows", rows, NULL);
     for (int r = 0; r < size->n_rows; r++)
@@ -115,9 +93,9 @@ static void table_rows(json_t *root, const hb_dimension_result *result)
                               hb_study_text("%d rows", size->rows[r]));
 }
 
-static void table_errors(json_t *root, const hb_dimension_result *result)
+static void table_errors(json_t *root, const hb_comparison *result)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *rows = json_array();
     for (int d = 0; d < size->n_dims; d++)
         for (int r = 0; r < size->n_rows; r++) {
@@ -137,25 +115,21 @@ static void table_errors(json_t *root, const hb_dimension_result *result)
     hb_study_table(root, "dimension_errors", rows, NULL);
 }
 
-static void table_likelihood(json_t *root, const hb_dimension_result *result)
+static void table_likelihood(json_t *root, const hb_comparison *result)
 {
-    const hb_dimension_size *size = &result->size;
+    const hb_dimension_size *size = hb_dimension_size_of(result);
     json_t *rows = json_array();
     for (int d = 0; d < size->n_dims; d++)
         for (int r = 0; r < size->n_rows; r++) {
             json_t *row = start_row(rows, size->dim[d]);
             add(row, hb_study_text("%d", size->rows[r]));
             for (int m = DIMENSION_DSM; m <= DIMENSION_HB; m++)
-                add(row, nats_cell(hb_dimension_compare(result, d, r, m, -1, DIMENSION_EXCESS)));
-            add(row, nats_cell(hb_dimension_compare(result, d, r, DIMENSION_HB,
-                                                    DIMENSION_DSM_TARGETS, DIMENSION_EXCESS)));
+                add(row, hb_compare_mean_text(
+                             hb_dimension_compare(result, d, r, m, -1, DIMENSION_EXCESS)));
+            add(row, hb_compare_mean_text(hb_dimension_compare(
+                         result, d, r, DIMENSION_HB, DIMENSION_DSM_TARGETS, DIMENSION_EXCESS)));
         }
-    hb_study_table(root, "dimension_likelihood", rows,
-                   hb_study_text("Nats per row: how far the mean ln p of %zu test rows, by the "
-                                 "probability-flow ODE, is below that of the exact density. Means "
-                                 "over families and seeds with their standard errors; the last "
-                                 "column is on the same rows and has less noise.",
-                                 size->test));
+    hb_study_table(root, "dimension_likelihood", rows, HB_FILL(size->test));
 }
 
 static void table_families(json_t *root)
@@ -170,7 +144,7 @@ static void table_families(json_t *root)
     hb_study_table(root, "dimension_families", rows, NULL);
 }
 
-void hb_dimension_tables(json_t *root, const hb_dimension_result *result)
+void hb_dimension_tables(json_t *root, const hb_comparison *result)
 {
     hb_dimension_map(root, result);
     table_steps(root, result);

@@ -4,16 +4,16 @@
  *     drift_plan.c      methods, sizes, costs of a step; the list of runs
  *     drift_truth.c     draws of the density and its exact score there, by the grid
  *     drift_run.c       one run: rows, training, judging
- *     drift_files.c     runs and truths as cells; the long table
- *     drift_summary.c   means and ratios over seeds; drift.json; the printed table
+ *     drift_files.c     truths as cells; what the files of runs hold
+ *     drift_summary.c   ratios over processes; drift.json; the printed table
  *     drift_tables.c    the tables of the page
  *     drift_claims.c    claims and verdicts
  *     drift_figures.c   errors, density along a line, ratios
- *     drift_study.c     the study itself */
+ *     drift_study.c     the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_DRIFT_H
 #define HB_STUDIES_DRIFT_H
 
-#include "study_cells.h"
+#include "compare/compare.h"
 
 #include <heatball/model.h>
 #include <heatball/problem.h>
@@ -57,12 +57,7 @@ hb_status hb_drift_problem(hb_context *context, int problem, hb_problem **out);
 hb_status hb_drift_well(hb_context *context, hb_problem **out);
 hb_status hb_drift_rotation(hb_context *context, int dim, double *R);
 
-typedef struct hb_drift_recipe {
-    const char *name, *label;
-    int loss, target_rows;
-    int as_long_as; /* the method whose time it gets, or -1 */
-} hb_drift_recipe;
-extern const hb_drift_recipe hb_drift_recipes[DRIFT_METHODS];
+extern const hb_recipe hb_drift_recipes[DRIFT_METHODS];
 
 typedef struct hb_drift_size {
     uint64_t seed;
@@ -76,6 +71,11 @@ typedef struct hb_drift_size {
     int lattice;    /* points per axis of the box of a model's mass */
 } hb_drift_size;
 hb_drift_size hb_drift_choose_size(const hb_study_settings *settings);
+static inline const hb_drift_size *hb_drift_size_of(const hb_comparison *result)
+{
+    return result->size;
+}
+extern const hb_compared hb_drift_compared;
 
 /* ---- truth ---- */
 
@@ -91,6 +91,12 @@ typedef struct hb_drift_truth {
 hb_status hb_drift_find_truth(hb_context *context, const hb_drift_size *size, int problem,
                               hb_drift_truth *out);
 void hb_drift_truth_release(hb_drift_truth *truth);
+static inline hb_drift_truth *hb_drift_truths_of(const hb_comparison *result) // (DRIFT_PROBLEMS)
+{
+    return result->user;
+}
+/* Makes all of them; their files show some numbers. */
+hb_status hb_drift_truths(hb_context *context, hb_comparison *result);
 /* Points k = 0 .. DRIFT_LINE-1 of the line of a planar problem: x[DRIFT_LINE][2]. */
 void hb_drift_line(int problem, double *x);
 
@@ -105,43 +111,20 @@ enum {
 };
 hb_value_name hb_drift_value_name;
 
-typedef struct hb_drift_run {
-    int problem, method, seed_index;
-    uint64_t seed, steps;
-    int done;
-    double seconds;
-    double value[DRIFT_VALUES];
-    double line[DRIFT_LINE]; /* density of the model along the line, its mass made 1; NaN: none */
-} hb_drift_run;
+/* (DRIFT_LINE), behind the values: density of the model along the line, its mass made 1; NaN: none. */
+static inline double *hb_drift_line_of(const hb_trial *run)
+{
+    return run->value + DRIFT_VALUES;
+}
 
-/* Seed by seed; *runs is to be given to free(). */
-hb_status hb_drift_plan(hb_context *context, const hb_drift_size *size, size_t *n,
-                        hb_drift_run **runs);
-void hb_drift_run_name(const hb_drift_run *run, char name[64]);
-hb_status hb_drift_do(hb_context *context, const hb_drift_size *size, const hb_drift_truth *truth,
-                      hb_drift_run *run);
+void hb_drift_plan(hb_comparison *result); /* seed by seed */
+hb_status hb_drift_do(hb_context *context, const hb_comparison *result, hb_trial *run);
+/* What hb_drift_compared says of the files of runs. */
+void hb_drift_describe(const hb_comparison *result, const hb_trial *run, size_t n, char *text);
+void hb_drift_put(json_t *root, const hb_trial *run);
+int hb_drift_take(const hb_comparison *result, const json_t *root, hb_trial *run);
 
-/* ---- all ---- */
-
-typedef struct hb_drift_mean {
-    int n; /* seeds; 0: not run */
-    double mean[DRIFT_VALUES], se[DRIFT_VALUES];
-    double seconds;
-} hb_drift_mean;
-
-typedef struct hb_drift_result {
-    hb_drift_size size;
-    const char *runs_directory;
-    hb_drift_truth truth[DRIFT_PROBLEMS];
-    size_t n;
-    hb_drift_run *runs;
-    hb_drift_mean mean[DRIFT_PROBLEMS][DRIFT_METHODS];
-} hb_drift_result;
-
-hb_status hb_drift_truths(hb_context *context, hb_drift_result *result);
-hb_status hb_drift_do_all(hb_context *context, int resume, hb_drift_result *result);
-hb_status hb_drift_write_table(hb_context *context, const char *directory,
-                               const hb_drift_result *result);
+/* ---- results ---- */
 
 /* Of one number of `method` in units of `other`, geometric: over the seeds of one problem, or (problem
  * -1) over problems and seeds. se: of the logarithm, over seeds; spread: its standard deviation over
@@ -150,18 +133,16 @@ typedef struct hb_drift_ratio {
     int n; /* problems */
     double mean, se, spread, least, most;
 } hb_drift_ratio;
-hb_drift_ratio hb_drift_compare(const hb_drift_result *result, int problem, int method, int other,
+hb_drift_ratio hb_drift_compare(const hb_comparison *result, int problem, int method, int other,
                                 int value);
 
-void hb_drift_average(hb_drift_result *result);
-int hb_drift_has(const hb_drift_result *result, int problem);
-void hb_drift_print(FILE *table, const hb_drift_result *result);
-json_t *hb_drift_settings_json(const hb_drift_size *size);
-json_t *hb_drift_rows_json(const hb_drift_result *result);
-void hb_drift_tables(json_t *root, const hb_drift_result *result);
-json_t *hb_drift_claims(const hb_drift_result *result);
-hb_status hb_drift_figures(hb_context *context, const hb_drift_result *result,
-                           const char *directory, FILE *table, json_t *captions);
+int hb_drift_has(const hb_comparison *result, int problem);
+void hb_drift_print(FILE *table, const hb_comparison *result);
+json_t *hb_drift_settings_json(const hb_comparison *result);
+json_t *hb_drift_rows_json(const hb_comparison *result);
+void hb_drift_tables(json_t *root, const hb_comparison *result);
+json_t *hb_drift_claims(const hb_comparison *result);
+hb_status hb_drift_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_drift_study;
 

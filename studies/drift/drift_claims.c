@@ -15,25 +15,19 @@ static const struct bound {
               {"drift/fp-time", DRIFT_FP_TIME, 0.9},
               {"drift/dsm-time", DRIFT_DSM_TIME, 1}};
 
-static void add_claim(json_t *claims, const hb_drift_result *result, const struct bound *b)
+static void add_claim(json_t *claims, const hb_comparison *result, const struct bound *b)
 {
     const int value = DRIFT_ERROR + DRIFT_REGIONS * DRIFT_TAU_TABLE;
     const hb_drift_ratio all = hb_drift_compare(result, -1, DRIFT_HB, b->other, value);
     const hb_drift_ratio low = hb_drift_compare(result, -1, DRIFT_HB, b->other, value + 1);
     char error[32] = "";
     if (!isnan(all.se)) snprintf(error, sizeof error, " ± %.2f", all.mean * all.se);
-    hb_study_claim(
-        claims, b->claim, hb_study_text("not measured; asked for here: at most %g", b->most),
-        hb_study_text("×%.2f%s of %s (by process %.2f to %.2f); in low density ×%.2f", all.mean,
-                      error, hb_drift_recipes[b->other].name, all.least, all.most, low.mean),
-        all.mean <= b->most ? HB_HOLDS : HB_FAILS,
-        hb_study_text("Holds when the geometric mean over %d process%s and %d seed%s is "
-                      "at most %g.",
-                      all.n, all.n == 1 ? "" : "es", result->size.seeds,
-                      result->size.seeds == 1 ? "" : "s", b->most));
+    hb_study_claim(claims, b->claim, all.mean <= b->most ? HB_HOLDS : HB_FAILS,
+                   HB_WORDS((error, hb_drift_recipes[b->other].name), b->most, all.mean, all.least,
+                            all.most, low.mean, all.n, hb_drift_size_of(result)->seeds, b->most));
 }
 
-json_t *hb_drift_claims(const hb_drift_result *result)
+json_t *hb_drift_claims(const hb_comparison *result)
 {
     json_t *claims = json_array();
     for (size_t i = 0; i < sizeof BOUNDS / sizeof *BOUNDS; i++)

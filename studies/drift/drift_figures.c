@@ -5,12 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-static const int COLORS[DRIFT_METHODS] = {1, 4, 2, 0, 4, 2};
 #define TAU "{/:Italic τ}"
 
 /* ---- errors ---- */
 
-static void name_list(const hb_drift_result *result, size_t size, char *list)
+static void name_list(const hb_comparison *result, size_t size, char *list)
 {
     size_t used = 0;
     list[0] = '\0';
@@ -20,37 +19,30 @@ static void name_list(const hb_drift_result *result, size_t size, char *list)
                                      hb_drift_processes[p].title);
 }
 
-static hb_status add_errors(hb_figure *figure, const hb_drift_result *result, int method, int value)
+static hb_status add_errors(hb_figure *figure, const hb_comparison *result, int method, int value)
 {
-    double x[DRIFT_PROBLEMS], y[DRIFT_PROBLEMS], low[DRIFT_PROBLEMS], high[DRIFT_PROBLEMS];
-    size_t n = 0;
+    hb_points points = {0};
     for (int p = 0; p < DRIFT_PROBLEMS; p++) {
         if (!hb_drift_has(result, p)) continue;
-        const hb_drift_mean *mean = &result->mean[p][method];
-        const double se = mean->se[value];
-        x[n] = (double)n + 1 + 0.12 * (method - 2.5);
-        y[n] = mean->mean[value];
-        low[n] = isnan(se) ? NAN : fmax(y[n] - se, 0.1 * y[n]);
-        high[n] = isnan(se) ? NAN : y[n] + se;
-        n++;
+        const hb_mean mean = hb_compare_mean(result, p, method, value);
+        hb_points_add_error(&points, (double)points.n + 1 + 0.12 * (method - 2.5), mean.mean,
+                            mean.se);
     }
-    return hb_figure_series(figure, HB_STYLE_POINTS,
-                            method < DRIFT_DSM_TIME ? COLORS[method] : method + 1, n,
-                            hb_drift_recipes[method].label, x, y, low, high);
+    return hb_points_draw(figure, &points, 0, hb_drift_recipes[method].color,
+                          hb_drift_recipes[method].label);
 }
 
-static hb_status draw_errors(hb_figure *figure, const hb_drift_result *result)
+static hb_status draw_errors(hb_figure *figure, const void *user)
 {
+    const hb_comparison *result = user;
     char names[400];
     int n = 0;
     for (int p = 0; p < DRIFT_PROBLEMS; p++) n += hb_drift_has(result, p);
     name_list(result, sizeof names, names);
     for (int region = 0; region < DRIFT_REGIONS; region++) {
-        hb_panel_settings panel =
-            hb_study_panel(region ? "(B) The fifth with the lowest density" : "(A) All draws", NULL,
-                           "error of the score, " TAU " = 0.3");
-        hb_study_panel_range(&panel, 0.4, n + 2.2, NAN, NAN);
-        panel.log_y = 10;
+        hb_panel_settings panel = hb_study_panel_of("drift_errors", (size_t)region);
+        panel.x_min = 0.4;
+        panel.x_max = n + 2.2;
         panel.x_names = names;
         HB_TRY(hb_figure_panel(figure, &panel));
         for (int m = 0; m < DRIFT_METHODS; m++)
@@ -63,23 +55,19 @@ static hb_status draw_errors(hb_figure *figure, const hb_drift_result *result)
 /* ---- density along a line ---- */
 
 /* Mean over seeds of a model's density at point k of the line. */
-static double mean_line(const hb_drift_result *result, int problem, int method, int k)
+static double mean_line(const hb_comparison *result, int problem, int method, int k)
 {
     double sum = 0;
-    int n = 0;
-    for (size_t i = 0; i < result->n; i++)
-        if (result->runs[i].problem == problem && result->runs[i].method == method) {
-            sum += result->runs[i].line[k];
-            n++;
-        }
-    return sum / n;
+    for (int s = 0; s < result->seeds; s++)
+        sum += hb_drift_line_of(hb_compare_at(result, problem, method, s))[k];
+    return sum / result->seeds;
 }
 
-static hb_status draw_line(hb_figure *figure, const hb_drift_result *result, int problem)
+static hb_status draw_line(hb_figure *figure, const hb_comparison *result, int problem)
 {
     static const int methods[] = {DRIFT_DSM, DRIFT_FP, DRIFT_HB};
     const hb_drift_process *p = &hb_drift_processes[problem];
-    const hb_drift_truth *truth = &result->truth[problem];
+    const hb_drift_truth *truth = &hb_drift_truths_of(result)[problem];
     double x[DRIFT_LINE], y[DRIFT_LINE], low[DRIFT_LINE], high[DRIFT_LINE];
     char label[96];
     const double length = hypot(p->to[0] - p->from[0], p->to[1] - p->from[1]);
@@ -98,15 +86,15 @@ static hb_status draw_line(hb_figure *figure, const hb_drift_result *result, int
     HB_TRY(hb_figure_series(figure, HB_STYLE_BAND, 6, DRIFT_LINE, "solver", x, NULL, low, high));
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < DRIFT_LINE; k++) y[k] = mean_line(result, problem, methods[i], k);
-        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, COLORS[methods[i]], DRIFT_LINE,
-                                hb_drift_recipes[methods[i]].label, x, y, NULL, NULL));
+        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, hb_drift_recipes[methods[i]].color,
+                                DRIFT_LINE, hb_drift_recipes[methods[i]].label, x, y, NULL, NULL));
     }
     for (int k = 0; k < DRIFT_LINE; k++) y[k] = exp(truth->line[k]);
     return hb_figure_series(figure, HB_STYLE_DASHED, 6, DRIFT_LINE, "", x, y, NULL, NULL);
 }
 
 /* The rotating double well and the Mueller-like potential, where they were run. */
-static int shown_lines(const hb_drift_result *result, int problems[2])
+static int shown_lines(const hb_comparison *result, int problems[2])
 {
     int n = 0;
     for (int p = 1; p < 3; p++)
@@ -114,85 +102,47 @@ static int shown_lines(const hb_drift_result *result, int problems[2])
     return n;
 }
 
-static hb_status draw_lines(hb_figure *figure, const hb_drift_result *result)
+static hb_status draw_lines(hb_figure *figure, const void *user)
 {
     int problems[2];
-    const int n = shown_lines(result, problems);
-    for (int i = 0; i < n; i++) HB_TRY(draw_line(figure, result, problems[i]));
+    const int n = shown_lines(user, problems);
+    for (int i = 0; i < n; i++) HB_TRY(draw_line(figure, user, problems[i]));
     return HB_OK;
 }
 
 /* ---- ratios by tau ---- */
 
-static hb_status add_ratios(hb_figure *figure, const hb_drift_result *result, int method,
-                            int region)
+static hb_status add_ratios(hb_figure *figure, const hb_comparison *result, int method, int region)
 {
-    double x[DRIFT_TAUS], y[DRIFT_TAUS], low[DRIFT_TAUS], high[DRIFT_TAUS];
+    hb_points points = {0};
     for (int k = 0; k < DRIFT_TAUS; k++) {
         const hb_drift_ratio r = hb_drift_compare(result, -1, method, DRIFT_DSM,
                                                   DRIFT_ERROR + DRIFT_REGIONS * k + region);
-        x[k] = hb_drift_taus[k] * (1 + 0.05 * (method - 3));
-        y[k] = r.mean;
-        low[k] = r.mean * exp(-r.spread);
-        high[k] = r.mean * exp(r.spread);
+        hb_points_add(&points, hb_drift_taus[k] * (1 + 0.05 * (method - 3)), r.mean,
+                      r.mean * exp(-r.spread), r.mean * exp(r.spread));
     }
-    const int color = method < DRIFT_DSM_TIME ? COLORS[method] : method + 1;
-    HB_TRY(hb_figure_series(figure, HB_STYLE_THIN, color, DRIFT_TAUS, "", x, y, NULL, NULL));
-    return hb_figure_series(figure, HB_STYLE_POINTS, color, DRIFT_TAUS,
-                            hb_drift_recipes[method].label, x, y, low, high);
+    return hb_points_draw(figure, &points, 1, hb_drift_recipes[method].color,
+                          hb_drift_recipes[method].label);
 }
 
-static hb_status draw_ratios(hb_figure *figure, const hb_drift_result *result)
+static hb_status draw_ratios(hb_figure *figure, const void *user)
 {
     const double ends[] = {0.08, 1.3}, one[] = {1, 1};
     for (int region = 0; region < DRIFT_REGIONS; region++) {
-        hb_panel_settings panel = hb_study_panel(region ? "(B) Low density" : "(A) All draws", TAU,
-                                                 "error, in units of DSM's");
-        hb_study_panel_range(&panel, 0.08, 1.3, NAN, 60); /* room for the key above */
-        panel.log_x = panel.log_y = 10;
+        const hb_panel_settings panel = hb_study_panel_of("drift_ratios", (size_t)region);
         HB_TRY(hb_figure_panel(figure, &panel));
         HB_TRY(hb_figure_series(figure, HB_STYLE_DASHED, 6, 2, "", ends, one, NULL, NULL));
         for (int m = DRIFT_DSM_TARGETS; m < DRIFT_METHODS; m++)
-            HB_TRY(add_ratios(figure, result, m, region));
+            HB_TRY(add_ratios(figure, user, m, region));
     }
     return HB_OK;
 }
 
-/* ---- all ---- */
-
-enum { ERRORS, LINES, RATIOS, FIGURES };
-
-static const struct {
-    const char *name;
-    hb_status (*draw)(hb_figure *figure, const hb_drift_result *result);
-    int rows, columns, height, width;
-} PLANS[FIGURES] = {{"drift_errors", draw_errors, 2, 1, 400, 1100},
-                    {"drift_density", draw_lines, 1, 2, 420, 540},
-                    {"drift_ratios", draw_ratios, 1, 2, 440, 520}};
-
-static hb_status draw_one(hb_context *context, const hb_drift_result *result, int which,
-                          const char *directory, FILE *table, int *noted)
+hb_status hb_drift_figures(hb_gallery *gallery, const hb_comparison *result)
 {
     int problems[2];
-    hb_figure *figure;
-    const int columns = which == LINES ? shown_lines(result, problems) : PLANS[which].columns;
-    HB_TRY(hb_figure_create(context, PLANS[which].rows, columns, PLANS[which].height,
-                            PLANS[which].width, &figure));
-    hb_status status = PLANS[which].draw(figure, result);
-    if (status == HB_OK)
-        status = hb_study_write_figure(context, figure, directory, PLANS[which].name, table, noted);
-    hb_figure_destroy(figure);
-    return status;
-}
-
-hb_status hb_drift_figures(hb_context *context, const hb_drift_result *result,
-                           const char *directory, FILE *table, json_t *captions)
-{
-    int noted = 0, problems[2];
-    for (int which = 0; which < FIGURES; which++) {
-        if (which == LINES && shown_lines(result, problems) == 0) continue;
-        HB_TRY(draw_one(context, result, which, directory, table, &noted));
-        hb_study_caption(captions, PLANS[which].name, NULL);
-    }
-    return HB_OK;
+    const int lines = shown_lines(result, problems);
+    HB_TRY(hb_study_draw(gallery, "drift_errors", 0, 0, draw_errors, result));
+    if (lines) HB_TRY(hb_study_draw(gallery, "drift_density", 1, lines, draw_lines, result));
+    return hb_study_draw(gallery, "drift_ratios", 0, 0, draw_ratios, result);
 }

@@ -10,22 +10,20 @@
  * thread, measured by this study itself (the printed table, column "ms/step"). */
 #include "drift.h"
 
-#include <heatball/train.h>
-
 #include <math.h>
-#include <stdlib.h>
 
 const double hb_drift_taus[DRIFT_TAUS] = {0.1, 0.3, 1};
 const char *const hb_drift_regions[DRIFT_REGIONS] = {"all", "low"};
 
 enum { TARGETS = 512 };
-const hb_drift_recipe hb_drift_recipes[DRIFT_METHODS] = {
-    {"dsm", "DSM", HB_LOSS_DSM, 0, -1},
-    {"dsm-targets", "DSM, same targets", HB_LOSS_DSM, TARGETS, -1},
-    {"fp", "FP", HB_LOSS_FP, TARGETS, -1},
-    {"hb", "HB", HB_LOSS_HB, TARGETS, -1},
-    {"dsm-time", "DSM, same targets and time", HB_LOSS_DSM, TARGETS, DRIFT_HB},
-    {"fp-time", "FP, same time", HB_LOSS_FP, TARGETS, DRIFT_HB}};
+const hb_recipe hb_drift_recipes[DRIFT_METHODS] = {
+    {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, 0, -1, 0, 1, 0},
+    {"dsm-targets", "DSM, same targets", 4, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGETS, -1, 0, 1, 0},
+    {"fp", "FP", 2, HB_LOSS_FP, HB_HEAD_ENERGY, TARGETS, -1, 0, 1, 0},
+    {"hb", "HB", 0, HB_LOSS_HB, HB_HEAD_ENERGY, TARGETS, -1, 0, 1, 0},
+    {"dsm-time", "DSM, same targets and time", 5, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGETS, DRIFT_HB, 0,
+     1, 0},
+    {"fp-time", "FP, same time", 6, HB_LOSS_FP, HB_HEAD_ENERGY, TARGETS, DRIFT_HB, 0, 1, 0}};
 
 hb_drift_size hb_drift_choose_size(const hb_study_settings *settings)
 {
@@ -54,35 +52,19 @@ hb_drift_size hb_drift_choose_size(const hb_study_settings *settings)
     return size;
 }
 
-static uint64_t steps_of(const hb_drift_size *size, int problem, int method)
+static void drift_add(hb_comparison *result, int problem, int method, int s)
 {
+    const hb_drift_process *process = &hb_drift_processes[problem];
     const int as = hb_drift_recipes[method].as_long_as;
-    const double *cost = hb_drift_processes[problem].cost;
-    if (as < 0) return size->steps;
-    return (uint64_t)llround((double)size->steps * cost[as] / cost[method]);
+    const double most = (double)hb_drift_size_of(result)->steps, cost = process->cost[method];
+    const double steps = as < 0 ? most : round(most * process->cost[as] / cost);
+    hb_compare_add(result, problem, method, s, steps, steps * cost * (1 + 0.15 * process->dim));
 }
 
-hb_status hb_drift_plan(hb_context *context, const hb_drift_size *size, size_t *n,
-                        hb_drift_run **runs)
+void hb_drift_plan(hb_comparison *result)
 {
-    void *memory;
-    HB_TRY(hb_study_allocate(context, (size_t)size->seeds * DRIFT_PROBLEMS * DRIFT_METHODS,
-                             sizeof(hb_drift_run), &memory));
-    *runs = memory;
-    *n = 0;
-    for (int s = 0; s < size->seeds; s++)
+    for (int s = 0; s < result->seeds; s++)
         for (int problem = 0; problem < DRIFT_PROBLEMS; problem++)
-            for (int method = 0; method < DRIFT_METHODS && size->problems >> problem & 1; method++)
-                (*runs)[(*n)++] = (hb_drift_run){.problem = problem,
-                                                 .method = method,
-                                                 .seed_index = s,
-                                                 .seed = size->seed + (uint64_t)s,
-                                                 .steps = steps_of(size, problem, method)};
-    return HB_OK;
-}
-
-void hb_drift_run_name(const hb_drift_run *run, char name[64])
-{
-    snprintf(name, 64, "%s-%s-%llu", hb_drift_processes[run->problem].name,
-             hb_drift_recipes[run->method].name, (unsigned long long)run->seed);
+            for (int method = 0; method < DRIFT_METHODS && hb_drift_has(result, problem); method++)
+                drift_add(result, problem, method, s);
 }

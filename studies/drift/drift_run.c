@@ -11,7 +11,6 @@
 #include "drift.h"
 
 #include <heatball/estimate.h>
-#include <heatball/train.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,21 +29,16 @@ const char *hb_drift_value_name(int index, char buffer[32])
 
 /* ---- training ---- */
 
-static hb_status train(hb_context *context, const hb_drift_size *size, const hb_problem *process,
-                       hb_drift_run *run, hb_model **model)
+static hb_status train(hb_context *context, const hb_comparison *result, const hb_problem *process,
+                       hb_trial *run, hb_model **model)
 {
-    const hb_drift_recipe *recipe = &hb_drift_recipes[run->method];
+    const hb_drift_size *size = hb_drift_size_of(result);
     const size_t rows = (size_t)size->rows;
-    const int dim = hb_drift_processes[run->problem].dim;
+    const int dim = hb_drift_processes[run->set].dim;
     hb_train_settings settings;
-    hb_train_settings_default(sizeof settings, &settings);
+    hb_compare_train_settings(result, run, size->width, &settings);
     settings.process = HB_PROCESS_DRIFT;
     settings.drift = process;
-    settings.loss = recipe->loss;
-    settings.target_rows = recipe->target_rows;
-    settings.width = size->width;
-    settings.steps = run->steps;
-    settings.seed = run->seed;
     settings.tau_max = size->tau_max;
     void *data;
     HB_TRY(hb_study_allocate(context, rows * (size_t)dim, sizeof(double), &data));
@@ -126,21 +120,21 @@ static hb_status mass_of(hb_context *context, const hb_drift_size *size, const h
 }
 
 static hb_status judge_line(hb_context *context, const hb_drift_size *size, const hb_model *model,
-                            double *scratch, hb_drift_run *run)
+                            double *scratch, hb_trial *run)
 {
-    double x[2 * DRIFT_LINE], tau[DRIFT_LINE], mass;
-    HB_TRY(mass_of(context, size, model, run->problem, scratch, &mass));
-    hb_drift_line(run->problem, x);
+    double x[2 * DRIFT_LINE], tau[DRIFT_LINE], mass, *line = hb_drift_line_of(run);
+    HB_TRY(mass_of(context, size, model, run->set, scratch, &mass));
+    hb_drift_line(run->set, x);
     for (int k = 0; k < DRIFT_LINE; k++) tau[k] = hb_drift_taus[DRIFT_TAU_TABLE];
-    HB_TRY(hb_model_log_density(context, model, DRIFT_LINE, x, tau, NULL, run->line, NULL));
-    for (int k = 0; k < DRIFT_LINE; k++) run->line[k] = exp(run->line[k]) / mass;
+    HB_TRY(hb_model_log_density(context, model, DRIFT_LINE, x, tau, NULL, line, NULL));
+    for (int k = 0; k < DRIFT_LINE; k++) line[k] = exp(line[k]) / mass;
     run->value[DRIFT_MASS] = mass;
     return HB_OK;
 }
 
 static hb_status judge(hb_context *context, const hb_drift_size *size, const hb_problem *process,
                        const hb_model *model, const hb_drift_truth *truth, double *scratch,
-                       hb_drift_run *run)
+                       hb_trial *run)
 {
     const size_t d = (size_t)hb_problem_dim(process);
     for (int k = 0; k < DRIFT_TAUS; k++) {
@@ -150,14 +144,15 @@ static hb_status judge(hb_context *context, const hb_drift_size *size, const hb_
                               &run->value[DRIFT_RESIDUAL + k]));
     }
     run->value[DRIFT_MASS] = NAN;
-    for (int k = 0; k < DRIFT_LINE; k++) run->line[k] = NAN;
+    for (int k = 0; k < DRIFT_LINE; k++) hb_drift_line_of(run)[k] = NAN;
     return d == 2 ? judge_line(context, size, model, scratch, run) : HB_OK;
 }
 
-hb_status hb_drift_do(hb_context *context, const hb_drift_size *size, const hb_drift_truth *truth,
-                      hb_drift_run *run)
+hb_status hb_drift_do(hb_context *context, const hb_comparison *result, hb_trial *run)
 {
-    const size_t d = (size_t)hb_drift_processes[run->problem].dim;
+    const hb_drift_size *size = hb_drift_size_of(result);
+    const hb_drift_truth *truth = &hb_drift_truths_of(result)[run->set];
+    const size_t d = (size_t)hb_drift_processes[run->set].dim;
     const size_t of_draws = truth->n * (d + 1),
                  of_lattice = 4 * (size_t)size->lattice * (size_t)size->lattice;
     hb_problem *process = NULL;
@@ -165,10 +160,9 @@ hb_status hb_drift_do(hb_context *context, const hb_drift_size *size, const hb_d
     void *scratch;
     HB_TRY(hb_study_allocate(context, of_draws > of_lattice ? of_draws : of_lattice, sizeof(double),
                              &scratch));
-    hb_status status = hb_drift_problem(context, run->problem, &process);
-    if (status == HB_OK) status = train(context, size, process, run, &model);
+    hb_status status = hb_drift_problem(context, run->set, &process);
+    if (status == HB_OK) status = train(context, result, process, run, &model);
     if (status == HB_OK) status = judge(context, size, process, model, truth, scratch, run);
-    run->done = status == HB_OK;
     hb_model_destroy(model);
     hb_problem_destroy(process);
     free(scratch);

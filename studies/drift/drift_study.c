@@ -5,68 +5,59 @@
  * leaves its numbers in runs/; tables, claims and figures are made from those. */
 #include "drift.h"
 
-#include <stdlib.h>
-
-static void say_shortened(json_t *root, const hb_drift_result *result)
+static void drift_set_name(const hb_comparison *result, int problem, char separator, char name[48])
 {
-    const hb_drift_size *size = &result->size, full = hb_drift_choose_size(&(hb_study_settings){0});
-    hb_study_shortened(
-        root,
-        hb_study_text("Two of the seven processes, %d seed%s instead of %d, %llu steps instead of "
-                      "%llu, %d rows instead of %d: errors are larger than those of the full run, "
-                      "and a single seed has no standard error.",
-                      size->seeds, size->seeds == 1 ? "" : "s", full.seeds,
-                      (unsigned long long)size->steps, (unsigned long long)full.steps, size->rows,
-                      full.rows));
+    (void)result, (void)separator;
+    snprintf(name, 48, "%s", hb_drift_processes[problem].name);
 }
 
-static hb_status write_json(hb_context *context, const hb_study_settings *settings,
-                            const hb_drift_result *result, json_t *captions)
+static void drift_shortened(json_t *root, const hb_comparison *result)
 {
-    json_t *root = hb_study_begin(&hb_drift_study, settings);
-    json_object_set_new(root, "settings", hb_drift_settings_json(&result->size));
+    const hb_drift_size *size = hb_drift_size_of(result),
+                        full = hb_drift_choose_size(&(hb_study_settings){0});
+    hb_study_shortened(
+        root, "drift",
+        HB_FILL(size->seeds, full.seeds, size->steps, full.steps, size->rows, full.rows));
+}
+
+static void drift_results(json_t *root, const hb_comparison *result)
+{
     json_object_set_new(root, "problems", hb_drift_rows_json(result));
     json_object_set_new(root, "claims", hb_drift_claims(result));
     hb_drift_tables(root, result);
-    json_object_set(root, "figures", captions);
-    if (settings->quick) say_shortened(root, result);
-    return hb_study_write_json(context, settings->directory, "drift.json", root);
 }
 
-static hb_status run_and_write(hb_context *context, const hb_study_settings *settings, FILE *table,
-                               hb_drift_result *result)
-{
-    HB_TRY(hb_drift_plan(context, &result->size, &result->n, &result->runs));
-    HB_TRY(hb_drift_truths(context, result));
-    HB_TRY(hb_drift_do_all(context, settings->resume, result));
-    hb_drift_average(result);
-    hb_drift_print(table, result);
-    HB_TRY(hb_drift_write_table(context, settings->directory, result));
-    json_t *captions = json_array();
-    hb_status status = hb_drift_figures(context, result, settings->directory, table, captions);
-    if (status == HB_OK) status = write_json(context, settings, result, captions);
-    json_decref(captions);
-    return status;
-}
+const hb_compared hb_drift_compared = {.study = &hb_drift_study,
+                                       .format = "drift-2",
+                                       .folder = "runs",
+                                       .columns = "problem,method,seed,steps,quantity,value",
+                                       .in_order = 1, /* seed by seed */
+                                       .n_sets = DRIFT_PROBLEMS,
+                                       .n_methods = DRIFT_METHODS,
+                                       .recipes = hb_drift_recipes,
+                                       .n_values = DRIFT_VALUES,
+                                       .n_more = DRIFT_LINE,
+                                       .value_name = hb_drift_value_name,
+                                       .set_name = drift_set_name,
+                                       .describe = hb_drift_describe,
+                                       .plan = hb_drift_plan,
+                                       .prepare = hb_drift_truths,
+                                       .run = hb_drift_do,
+                                       .put = hb_drift_put,
+                                       .take = hb_drift_take,
+                                       .print = hb_drift_print,
+                                       .figures = hb_drift_figures,
+                                       .settings = hb_drift_settings_json,
+                                       .results = drift_results,
+                                       .shortened = drift_shortened};
 
 static hb_status run_drift(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
-    void *memory;
-    char *runs;
-    HB_TRY(hb_study_make_directory(context, settings->directory));
-    HB_TRY(hb_study_path(context, settings->directory, "runs", &runs));
-    hb_status status = hb_study_make_directory(context, runs);
-    if (status == HB_OK) status = hb_study_allocate(context, 1, sizeof(hb_drift_result), &memory);
-    if (status == HB_OK) {
-        hb_drift_result *result = memory;
-        result->size = hb_drift_choose_size(settings);
-        result->runs_directory = runs;
-        status = run_and_write(context, settings, table, result);
-        for (int p = 0; p < DRIFT_PROBLEMS; p++) hb_drift_truth_release(&result->truth[p]);
-        free(result->runs);
-        free(result);
-    }
-    free(runs);
+    const hb_drift_size size = hb_drift_choose_size(settings);
+    hb_drift_truth truths[DRIFT_PROBLEMS] = {{0}};
+    hb_comparison result = {&hb_drift_compared, &size, truths, size.seed, size.seeds, .n = 0};
+    const hb_status status = hb_compare_study(context, settings, table, &result);
+    for (int p = 0; p < DRIFT_PROBLEMS; p++) hb_drift_truth_release(&truths[p]);
     return status;
 }
 

@@ -4,39 +4,24 @@
 
 #include <math.h>
 
-static json_t *mean_cell(const hb_drift_mean *mean, int value)
-{
-    if (isnan(mean->mean[value])) return json_string("");
-    if (isnan(mean->se[value])) return hb_study_text("%.3g", mean->mean[value]);
-    return hb_study_text("%.3g ± %.1g", mean->mean[value], mean->se[value]);
-}
-
-static void table_errors(json_t *root, const hb_drift_result *result)
+static void table_errors(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int p = 0; p < DRIFT_PROBLEMS; p++)
         for (int m = 0; m < DRIFT_METHODS && hb_drift_has(result, p); m++) {
-            const hb_drift_mean *mean = &result->mean[p][m];
             json_t *row = json_array();
             json_array_append_new(row, json_string(m ? "" : hb_drift_processes[p].title));
             json_array_append_new(row, json_string(hb_drift_recipes[m].name));
             for (int i = DRIFT_ERROR; i < DRIFT_RESIDUAL; i++)
-                json_array_append_new(row, mean_cell(mean, i));
-            json_array_append_new(row, mean_cell(mean, DRIFT_RESIDUAL + DRIFT_TAU_TABLE));
+                json_array_append_new(row, hb_compare_mean_text(hb_compare_mean(result, p, m, i)));
+            json_array_append_new(row, hb_compare_mean_text(hb_compare_mean(
+                                           result, p, m, DRIFT_RESIDUAL + DRIFT_TAU_TABLE)));
             json_array_append_new(rows, row);
         }
-    hb_study_table(
-        root, "drift_errors", rows,
-        hb_study_text(
-            "Mean over draws of |s − ∇ln u|², in the units of the process, over all draws "
-            "and over the fifth with the lowest density; mean over %d seed%s with its "
-            "standard error. Residual: root mean square of the scaled mean-value residual "
-            "at τ = 0.3. All but dsm have targets averaged over 512 paths; dsm-time and "
-            "fp-time have as many steps as fit into the time of hb.",
-            result->size.seeds, result->size.seeds == 1 ? "" : "s"));
+    hb_study_table(root, "drift_errors", rows, HB_FILL(hb_drift_size_of(result)->seeds));
 }
 
-static json_t *ratio_cell(const hb_drift_result *result, int problem, int method, int other,
+static json_t *ratio_cell(const hb_comparison *result, int problem, int method, int other,
                           int region)
 {
     const hb_drift_ratio r = hb_drift_compare(
@@ -45,8 +30,7 @@ static json_t *ratio_cell(const hb_drift_result *result, int problem, int method
     return hb_study_text("%.2f ± %.2f", r.mean, r.mean * r.se);
 }
 
-static void add_ratio_row(json_t *rows, const hb_drift_result *result, int problem,
-                          const char *title)
+static void add_ratio_row(json_t *rows, const hb_comparison *result, int problem, const char *title)
 {
     static const int other[] = {DRIFT_DSM, DRIFT_DSM_TARGETS, DRIFT_FP, DRIFT_DSM_TIME,
                                 DRIFT_FP_TIME};
@@ -59,7 +43,7 @@ static void add_ratio_row(json_t *rows, const hb_drift_result *result, int probl
     json_array_append_new(rows, row);
 }
 
-static void table_ratios(json_t *root, const hb_drift_result *result)
+static void table_ratios(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int p = 0; p < DRIFT_PROBLEMS; p++)
@@ -68,7 +52,7 @@ static void table_ratios(json_t *root, const hb_drift_result *result)
     hb_study_table(root, "drift_ratios", rows, NULL);
 }
 
-static void table_truth(json_t *root, const hb_drift_result *result)
+static void table_truth(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int p = 0; p < DRIFT_PROBLEMS; p++) {
@@ -79,16 +63,17 @@ static void table_truth(json_t *root, const hb_drift_result *result)
             const int value = DRIFT_ERROR + DRIFT_REGIONS * k;
             double least = INFINITY;
             for (int m = 0; m < DRIFT_METHODS; m++)
-                least = fmin(least, result->mean[p][m].mean[value]);
-            json_array_append_new(
-                row, hb_study_text("%.1g (least error %.2g)", result->truth[p].claimed[k], least));
+                least = fmin(least, hb_compare_value(result, p, m, value));
+            json_array_append_new(row,
+                                  hb_study_text("%.1g (least error %.2g)",
+                                                hb_drift_truths_of(result)[p].claimed[k], least));
         }
         json_array_append_new(rows, row);
     }
     hb_study_table(root, "drift_truth", rows, NULL);
 }
 
-void hb_drift_tables(json_t *root, const hb_drift_result *result)
+void hb_drift_tables(json_t *root, const hb_comparison *result)
 {
     table_ratios(root, result);
     table_errors(root, result);

@@ -8,9 +8,8 @@
  *     identities_ball.c       sections 3.1 and 4.1: volume, constants, orientation, truncation
  *     identities_hierarchy.c  sections 3.2 to 3.4: J(r), the four sources, the limit r -> 0
  *     identities_loss.c       sections 4.5 and 5.1: the literal loss, its bias, the ring's score
- *     identities_claims.c     what the paper says, beside what the rows show: section 2
- *     identities_claims_ball.c, identities_claims_loss.c    the same for section 3, and for 4 and 5
- *     identities_tables.c     the tables of the page
+ *     identities_claims.c     numbers by name, and the claims and tables of page_texts.json made of them
+ *     identities_tables.c     the other tables of the page
  *     identities_figures.c    the figures
  *     identities_study.c      the study itself: rows, files */
 #ifndef HB_STUDIES_IDENTITIES_H
@@ -128,12 +127,12 @@ hb_status hb_identities_ring(hb_identities *list);
 
 /* ---- what comes out ---- */
 
-void hb_identities_claims_setup(const hb_identities *list, json_t *claims); /* section 2 */
-void hb_identities_claims_ball(const hb_identities *list, json_t *claims);  /* section 3 */
-void hb_identities_claims_loss(const hb_identities *list, json_t *claims);  /* sections 4 and 5 */
+json_t *hb_identities_claims(const hb_identities *list);
+/* A table whose rows and cells are in page_texts.json. */
+void hb_identities_table(const hb_identities *list, json_t *root, const char *name,
+                         const hb_fill *fill);
 void hb_identities_tables(const hb_identities *list, json_t *root);
-hb_status hb_identities_figures(const hb_identities *list, const char *directory, FILE *table);
-json_t *hb_identities_captions(void);
+hb_status hb_identities_figures(const hb_identities *list, hb_gallery *gallery);
 
 extern const hb_study hb_identities_study;
 

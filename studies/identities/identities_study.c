@@ -8,8 +8,6 @@
  * Must reproduce: the literal loss at the truth is off by 0.0198944 in the plane. */
 #include "identities.h"
 
-#include <heatball/file.h>
-#include <math.h>
 #include <stdlib.h>
 
 static hb_status measure(hb_identities *list)
@@ -38,41 +36,12 @@ static hb_status measure(hb_identities *list)
     return hb_context_progress(list->context, "identities", n, n);
 }
 
-/* A number, or nothing where there is none. */
-static hb_status write_cell(hb_writer *writer, double value, const char *end)
+static hb_status write_row(hb_writer *writer, const void *user, size_t i)
 {
-    return isnan(value) ? hb_writer_printf(writer, "%s", end)
-                        : hb_writer_printf(writer, "%.17g%s", value, end);
-}
-
-static hb_status write_rows(hb_writer *writer, const hb_identities *list)
-{
-    static const char *const names[] = {"check", "item", "dim", "at", "value", "exact", "error"};
-    HB_TRY(hb_writer_csv_header(writer, 7, names));
-    for (size_t i = 0; i < list->n; i++) {
-        const hb_identity *row = &list->rows[i];
-        HB_TRY(hb_writer_printf(writer, "%s,\"%s\",", row->check, row->item));
-        HB_TRY(write_cell(writer, row->dim, ","));
-        HB_TRY(write_cell(writer, row->at, ","));
-        HB_TRY(write_cell(writer, row->value, ","));
-        HB_TRY(write_cell(writer, row->exact, ","));
-        HB_TRY(write_cell(writer, row->error, "\n"));
-    }
-    return HB_OK;
-}
-
-static hb_status write_table(const hb_identities *list, const char *directory)
-{
-    char *path;
-    hb_writer *writer;
-    HB_TRY(hb_study_path(list->context, directory, "identities.csv", &path));
-    hb_status status = hb_writer_create(list->context, path, &writer);
-    free(path);
-    if (status != HB_OK) return status;
-    status = write_rows(writer, list);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    const hb_identity *row = &((const hb_identities *)user)->rows[i];
+    const double numbers[] = {row->dim, row->at, row->value, row->exact, row->error};
+    HB_TRY(hb_writer_printf(writer, "%s,\"%s\",", row->check, row->item));
+    return hb_study_write_numbers(writer, 5, numbers);
 }
 
 static void print_claims(FILE *table, json_t *claims, const hb_identities *list)
@@ -88,22 +57,17 @@ static void print_claims(FILE *table, json_t *claims, const hb_identities *list)
 }
 
 static hb_status write_json(const hb_identities *list, const hb_study_settings *settings,
-                            FILE *table)
+                            FILE *table, json_t *captions)
 {
-    json_t *root = hb_study_begin(&hb_identities_study, settings), *claims = json_array();
-    hb_identities_claims_setup(list, claims);
-    hb_identities_claims_ball(list, claims);
-    hb_identities_claims_loss(list, claims);
+    json_t *root = hb_study_begin(&hb_identities_study, settings);
+    json_t *claims = hb_identities_claims(list);
     print_claims(table, claims, list);
     json_object_set_new(root, "settings",
                         json_pack("{s:i,s:b}", "numbers", (int)list->n, "quick", list->quick));
     json_object_set_new(root, "claims", claims);
     hb_identities_tables(list, root);
-    json_object_set_new(root, "figures", hb_identities_captions());
-    if (list->quick)
-        hb_study_shortened(root, hb_study_text("8 to 32 times fewer draws of volumes, means "
-                                               "and variances, cubature of degree 6 instead of 10, "
-                                               "and half as many cells for the two-sided bounds."));
+    json_object_set(root, "figures", captions);
+    if (list->quick) hb_study_shortened(root, "identities", NULL);
     return hb_study_write_json(list->context, settings->directory, "identities.json", root);
 }
 
@@ -112,9 +76,14 @@ static hb_status run_identities(hb_context *context, const hb_study_settings *se
     hb_identities list = {.context = context, .seed = settings->seed, .quick = settings->quick};
     HB_TRY(hb_study_make_directory(context, settings->directory));
     hb_status status = measure(&list);
-    if (status == HB_OK) status = write_table(&list, settings->directory);
-    if (status == HB_OK) status = hb_identities_figures(&list, settings->directory, table);
-    if (status == HB_OK) status = write_json(&list, settings, table);
+    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
+    if (status == HB_OK)
+        status =
+            hb_study_write_csv(context, settings->directory, "identities.csv",
+                               "check,item,dim,at,value,exact,error", list.n, write_row, &list);
+    if (status == HB_OK) status = hb_identities_figures(&list, &gallery);
+    if (status == HB_OK) status = write_json(&list, settings, table, gallery.captions);
+    json_decref(gallery.captions);
     free(list.rows);
     return status;
 }

@@ -1,62 +1,9 @@
 /* The tables of the page, all from the list of numbers; titles that end with " (paper)" mark the
- * only numbers that are not measured here. */
+ * only numbers that are not measured here. Most are rows of page_texts.json (identities_claims.c). */
 #include "identities.h"
 
 #include <math.h>
 #include <string.h>
-
-/* "value ± error" with the error's first digits. */
-static json_t *with_error(const hb_identity *row)
-{
-    const int digits = (int)fmax(0, 1 - floor(log10(row->error)));
-    return hb_study_text("%.*f ± %.*f", digits, row->value, digits, row->error);
-}
-
-static void table_window(const hb_identities *list, json_t *root)
-{
-    static const int dims[] = {1, 2, 10, 100, 1000};
-    json_t *rows = json_array();
-    for (int i = 0; i < 5; i++) {
-        const int d = dims[i];
-        const hb_identity *norm = hb_identities_find(list, "gradient", "norm", d, NAN);
-        const hb_identity *one = hb_identities_find(list, "gradient", "one direction", d, NAN);
-        json_t *drawn_norm = d > 100 ? json_string("") : with_error(norm);
-        json_t *drawn_one = d > 100 ? json_string("") : with_error(one);
-        json_array_append_new(
-            rows,
-            json_pack("[o,o,o,o,o]", hb_study_text("%d", d),
-                      hb_study_text("%.4g", hb_identities_value(list, "window", "paper", d, NAN)),
-                      hb_study_text("%.4g", hb_identities_value(list, "window", "sharp", d, NAN)),
-                      drawn_norm, drawn_one));
-    }
-    hb_study_table(
-        root, "identities_window", rows,
-        hb_study_text("√t ∫|∇Φ| = C_d, and √t ∫|e·∇Φ| = 1/√π = %.4f for every unit vector e; "
-                      "the second bounds a gradient at a point as well.",
-                      1 / sqrt(M_PI)));
-}
-
-static void table_constants(const hb_identities *list, json_t *root)
-{
-    static const int dims[] = {1, 2, 3, 8, 16, 64};
-    json_t *rows = json_array();
-    for (int i = 0; i < 6; i++) {
-        const int d = dims[i];
-        json_array_append_new(
-            rows,
-            json_pack(
-                "[o,o,o,o,o,o,o,o]", hb_study_text("%d", d),
-                hb_study_text("%.7f", hb_identities_value(list, "integral", "volume", d, NAN)),
-                with_error(hb_identities_find(list, "drawn", "volume", d, NAN)),
-                hb_study_text("%.12f", hb_identities_value(list, "integral", "mass", d, NAN)),
-                hb_study_text("%.7f", hb_identities_value(list, "integral", "C1", d, NAN)),
-                hb_study_text("%.12f",
-                              hb_identities_value(list, "integral", "C2/(2 d C1)", d, NAN)),
-                with_error(hb_identities_find(list, "drawn", "C2 - 2 d C1", d, NAN)),
-                with_error(hb_identities_find(list, "drawn", "C3 - C1/2", d, NAN))));
-    }
-    hb_study_table(root, "identities_constants", rows, NULL);
-}
 
 /* Of the rows of a check and a field: the largest |value|, its error, and the most errors. */
 static json_t *source_row(const hb_identities *list, const char *quantity, const char *source,
@@ -117,91 +64,15 @@ static void table_wrong(const hb_identities *list, json_t *root)
     hb_study_table(root, "identities_wrong", rows, NULL);
 }
 
-static void table_limit(const hb_identities *list, json_t *root)
-{
-    const hb_identity *rows[IDENTITIES_MOST], *raw[IDENTITIES_MOST];
-    const size_t n = hb_identities_select(list, "limit", "v", rows);
-    if (hb_identities_select(list, "unscaled", "v", raw) != n) return;
-    json_t *cells = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(
-            cells,
-            json_pack("[o,o,o,o,o]", hb_study_text("%g", rows[i]->at),
-                      hb_study_text("%.4e", raw[i]->value), hb_study_text("%.6f", rows[i]->value),
-                      hb_study_text("%.6f", rows[i]->exact),
-                      hb_study_text("%.1e", fabs(rows[i]->value - rows[i]->exact))));
-    hb_study_table(root, "identities_limit", cells, NULL);
-}
-
-static void table_orientation(const hb_identities *list, json_t *root)
-{
-    static const int dims[] = {1, 2, 3, 8, 16};
-    json_t *rows = json_array();
-    for (int i = 0; i < 5; i++) {
-        const hb_identity *forward =
-            hb_identities_find(list, "orientation", "polynomial, forward", dims[i], NAN);
-        const hb_identity *backward =
-            hb_identities_find(list, "orientation", "polynomial, backward", dims[i], NAN);
-        json_array_append_new(rows, json_pack("[o,o,o,o]", hb_study_text("%d", dims[i]),
-                                              with_error(backward), with_error(forward),
-                                              hb_study_text("%.5f", forward->exact)));
-    }
-    hb_study_table(root, "identities_orientation", rows, NULL);
-}
-
-static void table_truncation(const hb_identities *list, json_t *root)
-{
-    static const double at[] = {0.0796, 0.05, 0.04};
-    json_t *rows = json_array();
-    for (int i = 0; i < 3; i++) {
-        const hb_identity *cut = hb_identities_find(list, "truncation", "truncated", 2, at[i]);
-        json_array_append_new(
-            rows,
-            json_pack(
-                "[o,o,o,o,o]", hb_study_text("%g", at[i]), hb_study_text("%.4f", cut->exact),
-                with_error(cut),
-                hb_study_text("%.3f", hb_identities_value(list, "truncation", "radius", 2, at[i])),
-                with_error(hb_identities_find(list, "truncation", "smaller ball", 2, at[i]))));
-    }
-    hb_study_table(root, "identities_truncation", rows, NULL);
-}
-
-static void table_literal(const hb_identities *list, json_t *root)
-{
-    const hb_identity *rows[IDENTITIES_MOST], *with[IDENTITIES_MOST];
-    const size_t n = hb_identities_select(list, "literal", "without source", rows);
-    if (hb_identities_select(list, "literal", "with source", with) != n) return;
-    json_t *cells = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(
-            cells, json_pack("[o,o,o,o]", hb_study_text("%.0f", rows[i]->dim), with_error(rows[i]),
-                             hb_study_text("%.4f", rows[i]->exact), with_error(with[i])));
-    hb_study_table(root, "identities_literal", cells, NULL);
-}
-
-static void table_ring(const hb_identities *list, json_t *root)
-{
-    const hb_identity *rows[IDENTITIES_MOST];
-    const size_t n = hb_identities_select(list, "ring", "tangential", rows);
-    json_t *cells = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(
-            cells, json_pack("[o,o,o]", hb_study_text("%g", rows[i]->at),
-                             hb_study_text("%.7f", hb_identities_value(list, "ring", "radial", 2,
-                                                                       rows[i]->at)),
-                             hb_study_text("%.0e", rows[i]->value)));
-    hb_study_table(root, "identities_ring", cells, NULL);
-}
-
 void hb_identities_tables(const hb_identities *list, json_t *root)
 {
-    table_window(list, root);
-    table_constants(list, root);
+    static const char *const rest[] = {"identities_limit", "identities_orientation",
+                                       "identities_literal", "identities_truncation",
+                                       "identities_ring"};
+    hb_identities_table(list, root, "identities_window", HB_FILL(1 / sqrt(M_PI)));
+    hb_identities_table(list, root, "identities_constants", NULL);
     table_sources(list, root);
     table_wrong(list, root);
-    table_limit(list, root);
-    table_orientation(list, root);
-    table_literal(list, root);
-    table_truncation(list, root);
-    table_ring(list, root);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        hb_identities_table(list, root, rest[i], NULL);
 }

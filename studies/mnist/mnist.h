@@ -280,14 +280,14 @@ json_t *hb_mnist_rows_json(const hb_mnist *m);
 json_t *hb_mnist_claims(const hb_mnist *m);
 /* The tables of the page and what was shortened, into root. */
 void hb_mnist_tables(json_t *root, const hb_mnist *m);
-hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t *captions);
+hb_status hb_mnist_figures(const hb_mnist *m, hb_gallery *gallery);
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions);
 void hb_mnist_few_print(FILE *table, const hb_mnist *m);
 json_t *hb_mnist_few_json(const hb_mnist *m);
 void hb_mnist_few_tables(json_t *root, const hb_mnist *m);
 void hb_mnist_few_claims(json_t *claims, const hb_mnist *m);
 /* mnist_few.csv, the figure and the picture. */
-hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json_t *captions);
+hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery);
 /* The root of the unbiased square, 0 where that is negative. */
 double hb_mnist_root(const double value[MNIST_VALUES]);
 

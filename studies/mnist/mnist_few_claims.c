@@ -37,14 +37,9 @@ static void claim_ratio(json_t *claims, const hb_mnist *m, const char *claim, in
 {
     const double fp = worst_ratio(m, size, FEW_FP, to, taus);
     const double hb = worst_ratio(m, size, FEW_HB, to, taus);
-    hb_study_claim(
-        claims, claim, NULL,
-        hb_study_text("%zu images: at most %.3f (fp) and %.3f (hb) of the loss of %s",
-                      rows_of(m, size), fp, hb, hb_few_names[to]),
-        verdict_of(fp <= bound, hb <= bound),
-        hb_study_text("The largest ratio of means over seeds, τ from %g to %g. Holds when "
-                      "both are at most %g, with a correction when one is.",
-                      hb_mnist_taus[0], hb_mnist_taus[taus - 1], bound));
+    hb_study_claim(claims, claim, verdict_of(fp <= bound, hb <= bound),
+                   HB_WORDS((hb_few_names[to]), rows_of(m, size), fp, hb, hb_mnist_taus[0],
+                            hb_mnist_taus[taus - 1], bound));
 }
 
 static void claim_copies(json_t *claims, const hb_mnist *m)
@@ -54,11 +49,9 @@ static void claim_copies(json_t *claims, const hb_mnist *m)
     hb_mnist_few_mean(m, 0, FEW_FP, MNIST_NEAR_SHARE, fp);
     hb_mnist_few_mean(m, 0, FEW_HB, MNIST_NEAR_SHARE, hb);
     hb_study_claim(
-        claims, "mnist/few-copies", NULL,
-        hb_study_text("near copies %.2f %% (dsm), %.2f %% (fp), %.2f %% (hb) of %zu digits from "
-                      "%zu images",
-                      100 * dsm[0], 100 * fp[0], 100 * hb[0], m->size.few_made, rows_of(m, 0)),
-        verdict_of(3 * fp[0] <= dsm[0] && dsm[0] > 0, 3 * hb[0] <= dsm[0] && dsm[0] > 0), NULL);
+        claims, "mnist/few-copies",
+        verdict_of(3 * fp[0] <= dsm[0] && dsm[0] > 0, 3 * hb[0] <= dsm[0] && dsm[0] > 0),
+        HB_FILL(100 * dsm[0], 100 * fp[0], 100 * hb[0], m->size.few_made, rows_of(m, 0)));
 }
 
 void hb_mnist_few_claims(json_t *claims, const hb_mnist *m)

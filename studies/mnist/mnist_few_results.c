@@ -175,24 +175,14 @@ void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
     const int sizes = sizes_in_order(m, order);
     for (int i = 0; i < sizes * FEW_METHODS; i++)
         json_array_append_new(rows, table_row(m, order[i / FEW_METHODS], i % FEW_METHODS));
-    hb_study_table(
-        root, "mnist_few_table", rows,
-        hb_study_text(
-            "Held-out denoising loss on %zu test images. Energy head, width %d, %llu "
-            "steps of 128 images, no labels; mean over %d seed%s, in brackets least and "
-            "most. Stopped in time: at the step that %zu validation images choose, for "
-            "every τ its own; its digits are of the step for τ 0.1. Near copies, distance: "
-            "%zu digits against the images that the network was trained on. MMD² of real "
-            "images: %.4f, upper 95 %% bound %.4f.",
-            m->size.held, m->size.few_width, (unsigned long long)m->size.few_steps,
-            m->size.few_seeds, m->size.few_seeds == 1 ? "" : "s", m->size.few_validation,
-            m->size.few_made, m->floor.mmd2, m->floor.mmd2_upper));
+    hb_study_table(root, "mnist_few_table", rows,
+                   HB_FILL(m->size.held, m->size.few_width, m->size.few_steps, m->size.few_seeds,
+                           m->size.few_validation, m->size.few_made, m->floor.mmd2,
+                           m->floor.mmd2_upper));
     if (m->size.quick)
-        hb_study_shortened(
-            root, hb_study_text("Few images: %zu and %zu of them with one seed instead of five "
-                                "numbers with three, width %d for %llu steps.",
-                                m->size.few_images[0], m->size.few_images[1], m->size.few_width,
-                                (unsigned long long)m->size.few_steps));
+        hb_study_shortened(root, "mnist_few",
+                           HB_FILL(m->size.few_images[0], m->size.few_images[1], m->size.few_width,
+                                   m->size.few_steps));
 }
 
 /* ---- the figure ---- */
@@ -200,27 +190,24 @@ void hb_mnist_few_tables(json_t *root, const hb_mnist *m)
 static hb_status draw_method(hb_figure *figure, const hb_mnist *m, int sizes, const int *order,
                              int k, int value, double factor)
 {
-    double x[MNIST_FEW_SIZES], y[MNIST_FEW_SIZES], low[MNIST_FEW_SIZES], high[MNIST_FEW_SIZES];
+    hb_points p = {0};
     for (int i = 0; i < sizes; i++) {
         double r[3];
         hb_mnist_few_mean(m, order[i], k, value, r);
-        x[i] = (double)rows_of(m, order[i]) * exp(0.03 * (k - 1.5)); /* side by side */
-        y[i] = factor * r[0];
-        low[i] = factor * r[1];
-        high[i] = factor * r[2];
+        hb_points_add(&p, (double)rows_of(m, order[i]) * exp(0.03 * (k - 1.5)), /* side by side */
+                      factor * r[0], factor * r[1], factor * r[2]);
     }
-    const size_t n = (size_t)sizes;
-    HB_TRY(hb_figure_series(figure, k == FEW_STOPPED ? HB_STYLE_DASHED : HB_STYLE_LINE, k, n, NULL,
-                            x, y, NULL, NULL));
-    return hb_figure_series(figure, HB_STYLE_POINTS, k, n, labels[k], x, y, low, high);
+    HB_TRY(hb_figure_series(figure, k == FEW_STOPPED ? HB_STYLE_DASHED : HB_STYLE_LINE, k, p.n,
+                            NULL, p.x, p.y, NULL, NULL));
+    return hb_points_draw(figure, &p, 0, k, labels[k]);
 }
 
-static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *title,
-                            const char *y_label, int value, double factor)
+static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, size_t number, int value,
+                            double factor)
 {
     int order[MNIST_FEW_SIZES];
     const int sizes = sizes_in_order(m, order);
-    hb_panel_settings panel = hb_study_panel(title, "training images", y_label);
+    hb_panel_settings panel = hb_study_panel_of("mnist_few", number);
     double low = INFINITY, high = -INFINITY;
     for (int i = 0; i < sizes * FEW_METHODS; i++) {
         double r[3];
@@ -229,7 +216,6 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
         high = fmax(high, factor * r[2]);
     }
     if (!(high > low)) high = low + 1; /* all the same */
-    panel.log_x = 10;
     panel.x_min = 0.7 * (double)rows_of(m, order[0]);
     panel.x_max = 1.4 * (double)rows_of(m, order[sizes - 1]);
     panel.y_min = fmax(0, low - 0.1 * (high - low));
@@ -240,24 +226,11 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
     return HB_OK;
 }
 
-static hb_status make_figure(hb_mnist *m, hb_context *context, FILE *table)
+static hb_status draw_few(hb_figure *figure, const void *user)
 {
-    hb_figure *figure;
-    int noted = 0;
-    HB_TRY(hb_figure_create(context, 1, 3, 0, 0, &figure));
-    hb_status status = draw_panel(figure, m, "held-out denoising loss at {/:Italic τ} = 0.1",
-                                  "loss", LOSS_SHOWN, 1);
-    if (status == HB_OK)
-        status = draw_panel(figure, m, "near copies of training images", "digits, %",
-                            MNIST_NEAR_SHARE, 100);
-    if (status == HB_OK)
-        status = draw_panel(figure, m, "distance to training images", "of that of test images",
-                            MNIST_NEAREST, 1);
-    if (status == HB_OK)
-        status = hb_study_write_figure(context, figure, m->settings->directory, "mnist_few", table,
-                                       &noted);
-    hb_figure_destroy(figure);
-    return status;
+    HB_TRY(draw_panel(figure, user, 0, LOSS_SHOWN, 1));
+    HB_TRY(draw_panel(figure, user, 1, MNIST_NEAR_SHARE, 100));
+    return draw_panel(figure, user, 2, MNIST_NEAREST, 1);
 }
 
 /* ---- the picture ---- */
@@ -328,13 +301,12 @@ static hb_status make_pictures(hb_mnist *m)
     return status;
 }
 
-hb_status hb_mnist_few_files(hb_mnist *m, hb_context *context, FILE *table, json_t *captions)
+hb_status hb_mnist_few_files(hb_mnist *m, hb_gallery *gallery)
 {
     if (!m->few) return HB_OK;
     HB_TRY(write_csv(m, "mnist_few.csv", NULL));
-    HB_TRY(make_figure(m, context, table));
-    hb_study_caption(captions, "mnist_few", NULL);
+    HB_TRY(hb_study_draw(gallery, "mnist_few", 0, 0, draw_few, m));
     HB_TRY(make_pictures(m));
-    hb_study_caption(captions, "mnist_few_digits", NULL);
+    hb_study_caption(gallery->captions, "mnist_few_digits", NULL);
     return HB_OK;
 }

@@ -7,8 +7,6 @@
 
 enum { MIDDLE_STEPS = 1 }; /* 500 */
 
-typedef hb_status (*drawer)(hb_figure *figure, const hb_mnist *m);
-
 /* The cells of one n_correct over det_tau at so many steps; returns how many were run. */
 static size_t along_det_tau(const hb_mnist *m, int correct, int steps, int value, double *x,
                             double *y, double *se)
@@ -43,20 +41,17 @@ static hb_status draw_lines(hb_figure *figure, const hb_mnist *m, int value, dou
 {
     const int steps = steps_shown(m);
     for (int c = 0; c < MNIST_CORRECTS; c++) {
-        double x[MNIST_DET_TAUS], y[MNIST_DET_TAUS], se[MNIST_DET_TAUS], low[MNIST_DET_TAUS],
-            high[MNIST_DET_TAUS];
+        double x[MNIST_DET_TAUS], y[MNIST_DET_TAUS], se[MNIST_DET_TAUS];
         char label[32];
+        hb_points p = {0};
         const size_t n = along_det_tau(m, c, steps, value, x, y, se);
-        if (n == 0) continue;
-        for (size_t i = 0; i < n; i++) {
-            y[i] *= factor;
-            low[i] = y[i] - factor * se[i];
-            high[i] = y[i] + factor * se[i];
-            x[i] += 0.0015 * (c - 1); /* side by side */
-        }
+        for (size_t i = 0; i < n; i++)
+            hb_points_add(&p, x[i] + 0.0015 * (c - 1), factor * y[i], /* side by side */
+                          factor * y[i] - factor * se[i], factor * y[i] + factor * se[i]);
         snprintf(label, sizeof label, "n\\_correct %d", c);
-        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, c, n, NULL, x, y, NULL, NULL));
-        HB_TRY(hb_figure_series(figure, HB_STYLE_POINTS, c, n, label, x, y, low, high));
+        if (n == 0) continue;
+        HB_TRY(hb_figure_series(figure, HB_STYLE_LINE, c, n, NULL, p.x, p.y, NULL, NULL));
+        HB_TRY(hb_points_draw(figure, &p, 0, c, label));
     }
     return HB_OK;
 }
@@ -78,14 +73,12 @@ static void range_of(const hb_mnist *m, int value, double factor, double level, 
 }
 
 /* A number over det_tau beside a level of real images, with room for the key above them. */
-static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *title,
-                            const char *y_label, int value, double factor, const char *level_label,
-                            double level)
+static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, size_t k, int value,
+                            double factor, const char *level_label, double level)
 {
-    hb_panel_settings panel = hb_study_panel(title, "det\\_tau", y_label);
+    hb_panel_settings panel = hb_study_panel_of("mnist_det_tau", k);
     double low, high;
     range_of(m, value, factor, level, &low, &high);
-    hb_study_panel_range(&panel, 0.04, 0.21, NAN, NAN);
     panel.y_min = fmax(low - 0.1 * (high - low), value == MNIST_MMD2 ? -INFINITY : 0);
     panel.y_max = high + 0.7 * (high - low);
     if (!(panel.y_max > panel.y_min)) panel.y_max = panel.y_min + 1; /* all the same */
@@ -94,15 +87,13 @@ static hb_status draw_panel(hb_figure *figure, const hb_mnist *m, const char *ti
     return draw_lines(figure, m, value, factor);
 }
 
-static hb_status draw_det_tau(hb_figure *figure, const hb_mnist *m)
+static hb_status draw_det_tau(hb_figure *figure, const void *user)
 {
-    HB_TRY(draw_panel(figure, m, "salt-and-pepper artifacts", "affected images, %", MNIST_SPECKS,
-                      100, "real images", m->real[MNIST_SPECKS]));
+    const hb_mnist *m = user;
+    HB_TRY(draw_panel(figure, m, 0, MNIST_SPECKS, 100, "real images", m->real[MNIST_SPECKS]));
     if (!m->present) return HB_OK;
-    HB_TRY(draw_panel(figure, m, "unbiased MMD^2 to test images", "MMD^2 / 10^{-3}", MNIST_MMD2,
-                      1e3, "real images, 95 %", m->floor.mmd2_upper));
-    return draw_panel(figure, m, "recognised with probability above 0.9", "images, %",
-                      MNIST_CONFIDENT, 100, "real images", m->real[MNIST_CONFIDENT]);
+    HB_TRY(draw_panel(figure, m, 1, MNIST_MMD2, 1e3, "real images, 95 %", m->floor.mmd2_upper));
+    return draw_panel(figure, m, 2, MNIST_CONFIDENT, 100, "real images", m->real[MNIST_CONFIDENT]);
 }
 
 static double against_dsm(const hb_mnist *m, int method, int band)
@@ -112,18 +103,17 @@ static double against_dsm(const hb_mnist *m, int method, int band)
                   1);
 }
 
-static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
+static hb_status draw_methods(hb_figure *figure, const void *user)
 {
+    const hb_mnist *m = user;
     static const char *const names[MNIST_METHODS] = {
         "DSM", "FP", "HB", "DSM, equal time", "FP, equal time", "DSM, score head"};
-    hb_panel_settings panel =
-        hb_study_panel("held-out denoising loss against DSM", "{/:Italic τ}", "change, %");
+    hb_panel_settings panel = hb_study_panel_of("mnist_methods", 0);
     double x[MNIST_BANDS], y[MNIST_BANDS], low = 0, high = 0;
     for (int i = 0; i < MNIST_METHODS * MNIST_BANDS; i++) {
         low = fmin(low, against_dsm(m, i / MNIST_BANDS, i % MNIST_BANDS));
         high = fmax(high, against_dsm(m, i / MNIST_BANDS, i % MNIST_BANDS));
     }
-    panel.log_x = 10;
     panel.y_min = low - 0.1 * (high - low) - 0.01;
     panel.y_max = high + 0.9 * (high - low) + 0.01; /* room for the key */
     HB_TRY(hb_figure_panel(figure, &panel));
@@ -140,27 +130,9 @@ static hb_status draw_methods(hb_figure *figure, const hb_mnist *m)
     return HB_OK;
 }
 
-static hb_status make_figure(hb_context *context, const hb_mnist *m, const char *name, int panels,
-                             drawer draw, FILE *table, int *noted)
+hb_status hb_mnist_figures(const hb_mnist *m, hb_gallery *gallery)
 {
-    hb_figure *figure;
-    HB_TRY(hb_figure_create(context, 1, panels, 0, 0, &figure));
-    hb_status status = draw(figure, m);
-    if (status == HB_OK)
-        status = hb_study_write_figure(context, figure, m->settings->directory, name, table, noted);
-    hb_figure_destroy(figure);
-    return status;
-}
-
-hb_status hb_mnist_figures(hb_mnist *m, hb_context *context, FILE *table, json_t *captions)
-{
-    int noted = 0;
     if (!m->model) return HB_OK;
-    HB_TRY(
-        make_figure(context, m, "mnist_det_tau", m->present ? 3 : 1, draw_det_tau, table, &noted));
-    hb_study_caption(captions, "mnist_det_tau", NULL);
-    if (!m->present) return HB_OK;
-    HB_TRY(make_figure(context, m, "mnist_methods", 1, draw_methods, table, &noted));
-    hb_study_caption(captions, "mnist_methods", NULL);
-    return HB_OK;
+    HB_TRY(hb_study_draw(gallery, "mnist_det_tau", 1, m->present ? 3 : 1, draw_det_tau, m));
+    return m->present ? hb_study_draw(gallery, "mnist_methods", 0, 0, draw_methods, m) : HB_OK;
 }

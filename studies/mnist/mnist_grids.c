@@ -109,15 +109,6 @@ static hb_status write_csv(hb_mnist *m, int n, const hb_mnist_cell *const *cells
     return status;
 }
 
-static void add_caption(const hb_mnist *m, json_t *captions)
-{
-    hb_study_caption(captions, "mnist_grids",
-                     m->present
-                         ? "Digits at the paper's settings: odd rows are real test images, even "
-                           "rows are generated, each from the same noise in all grids."
-                         : "Digits of the kept model, from the same noise in all grids.");
-}
-
 hb_status hb_mnist_grids(hb_mnist *m, json_t *captions)
 {
     hb_mnist_picture pictures[PANELS] = {{.name = ""}};
@@ -128,7 +119,7 @@ hb_status hb_mnist_grids(hb_mnist *m, json_t *captions)
     for (int k = 0; k < n && status == HB_OK; k++) status = make_picture(m, cells[k], &pictures[k]);
     if (status == HB_OK) status = write_csv(m, n, cells, pictures);
     if (status == HB_OK) status = hb_mnist_pictures_write(m, "mnist_grids", n, pictures);
-    if (status == HB_OK) add_caption(m, captions);
+    if (status == HB_OK) hb_study_caption(captions, "mnist_grids", HB_FILL(m->present));
     hb_mnist_pictures_release(n, pictures);
     return status;
 }

@@ -71,16 +71,16 @@ static hb_status write_json(hb_context *context, const hb_mnist *m, json_t *capt
 
 static hb_status write_results(hb_context *context, hb_mnist *m, FILE *table)
 {
-    json_t *captions = json_array();
+    hb_gallery gallery = {context, m->settings->directory, table, json_array(), 0};
     hb_status status = HB_OK;
     if (!m->settings->part) hb_mnist_print(table, m);
     hb_mnist_few_print(table, m);
     if (!m->settings->part) status = hb_mnist_write_table(context, m);
-    if (status == HB_OK) status = hb_mnist_grids(m, captions);
-    if (status == HB_OK) status = hb_mnist_figures(m, context, table, captions);
-    if (status == HB_OK) status = hb_mnist_few_files(m, context, table, captions);
-    if (status == HB_OK) status = write_json(context, m, captions);
-    json_decref(captions);
+    if (status == HB_OK) status = hb_mnist_grids(m, gallery.captions);
+    if (status == HB_OK) status = hb_mnist_figures(m, &gallery);
+    if (status == HB_OK) status = hb_mnist_few_files(m, &gallery);
+    if (status == HB_OK) status = write_json(context, m, gallery.captions);
+    json_decref(gallery.captions);
     return status;
 }
 

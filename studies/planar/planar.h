@@ -4,17 +4,17 @@
  *     planar_run.c      one run: data, training with its curves, judging
  *     planar_residual.c the parabolic residual of a model at held-out draws
  *     planar_floor.c    the error that comes from the number of rows alone
- *     planar_files.c    the runs as cells of study_cells.h, their files; the long table
- *     planar_summary.c  means and standard errors over seeds; planar.json; the printed table
+ *     planar_files.c    the files of the runs: settings, curves, models
+ *     planar_summary.c  the rows of planar.json; the printed table
  *     planar_claims.c   what the paper says, beside what the numbers show
  *     planar_open.c     what it leaves open, what truncation does; more claims
  *     planar_tables.c   the tables of the page
  *     planar_figures.c  curves and ratios;  planar_fields.c: score fields, Helmholtz split, samples
- *     planar_study.c    the study itself */
+ *     planar_study.c    the study itself, a comparison (compare/compare.h) */
 #ifndef HB_STUDIES_PLANAR_H
 #define HB_STUDIES_PLANAR_H
 
-#include "study_cells.h"
+#include "compare/compare.h"
 
 #include <heatball/judge.h>
 #include <heatball/model.h>
@@ -57,16 +57,7 @@ typedef struct hb_planar_set {
 } hb_planar_set;
 extern const hb_planar_set hb_planar_sets[PLANAR_SETS];
 
-typedef struct hb_planar_recipe {
-    const char *name;
-    int loss, head;  /* hb_loss, hb_head */
-    int target_rows; /* as in hb_train_settings */
-    double cost;     /* processor time of a step, in steps of dsm (width 256, one thread) */
-    int as_long_as;  /* the method whose time it gets, or -1: as many steps as all */
-    int seeds;       /* at most so many; 0: all */
-    double share;    /* of the epochs */
-} hb_planar_recipe;
-extern const hb_planar_recipe hb_planar_recipes[PLANAR_METHODS];
+extern const hb_recipe hb_planar_recipes[PLANAR_METHODS];
 
 extern const double hb_planar_taus[PLANAR_TAUS];             /* 0.1, 0.3, 0.5, 0.8 */
 extern const double hb_planar_curve_taus[PLANAR_CURVE_TAUS]; /* 0.1, 0.2, 0.3, 0.5, 0.8 */
@@ -89,6 +80,12 @@ typedef struct hb_planar_size {
 } hb_planar_size;
 
 hb_planar_size hb_planar_choose_size(const hb_study_settings *settings);
+static inline const hb_planar_size *hb_planar_size_of(const hb_comparison *result)
+{
+    return result->size;
+}
+extern const hb_compared hb_planar_compared;
+void hb_planar_plan(hb_comparison *result);
 
 /* ---- one run ---- */
 
@@ -117,36 +114,30 @@ const char *hb_planar_value_name(int index, char buffer[32]);
 
 /* A moment of the training. */
 typedef struct hb_planar_moment {
-    uint64_t step;
+    double step;                        /* 0: not seen */
     double error[PLANAR_CURVE_TAUS][3]; /* all, low, high */
     double residual;                    /* rms of the scaled one at tau = 0.3 */
 } hb_planar_moment;
 
-typedef struct hb_planar_run {
-    int set, method, seed_index;
-    uint64_t seed, steps;
-    double cost;    /* expected time, in arbitrary units: long runs start first */
-    int done;       /* found by --resume */
-    double seconds; /* processor time of the training, for the table alone */
-    double value[PLANAR_VALUES];
-    hb_planar_moment curve[PLANAR_MOMENTS];
-} hb_planar_run;
+enum { PLANAR_MOMENT = sizeof(hb_planar_moment) / sizeof(double) };
+/* (PLANAR_MOMENTS): behind the values of a run. */
+static inline hb_planar_moment *hb_planar_curve(const hb_trial *run)
+{
+    return (hb_planar_moment *)(run->value + PLANAR_VALUES);
+}
 
 /* Mean |s - exact|^2 at x[n][2], over all and over those marked low, of the score s that the rows
  * themselves have after OU's noise of tau. */
 void hb_planar_floor(size_t rows, const double *data, double tau, size_t n, const double *x,
                      const double *exact, const char *low, double *error_all, double *error_low);
 
-/* All runs, in the order of sets, methods and seeds; *runs is to be given to free(). */
-hb_status hb_planar_plan(hb_context *context, const hb_planar_size *size, size_t *n,
-                         hb_planar_run **runs);
-void hb_planar_run_name(const hb_planar_run *run, char name[64]); /* SET-METHOD-SEED */
 /* The steps of moment k of a run. */
 uint64_t hb_planar_moment_step(uint64_t steps, int k);
 
-/* Trains, judges, and leaves the model in DIRECTORY/SET-METHOD-SEED.safetensors. */
-hb_status hb_planar_do(hb_context *context, const hb_planar_size *size, const char *directory,
-                       hb_planar_run *run);
+/* Trains, judges, and leaves the model beside its file. */
+hb_status hb_planar_do(hb_context *context, const hb_comparison *result, hb_trial *run);
+hb_status hb_planar_model_path(hb_context *context, const hb_comparison *result,
+                               const hb_trial *run, char **path); /* to be given to free() */
 
 /* Samples of a model as all runs are judged by: x[n][2]. */
 hb_status hb_planar_generate(hb_context *context, const hb_planar_size *size, const hb_model *model,
@@ -157,66 +148,36 @@ hb_status hb_planar_generate(hb_context *context, const hb_planar_size *size, co
 hb_status hb_planar_residual(hb_context *context, const hb_mixture *truth, const hb_model *model,
                              double tau, uint64_t seed, size_t n, double *scaled, double *raw);
 
-/* ---- all runs ---- */
-
-/* Takes over the runs that DIRECTORY has with these settings, numbers and model: done = 1. */
-hb_status hb_planar_read_all(hb_context *context, const hb_planar_size *size, const char *directory,
-                             size_t n, hb_planar_run *runs);
-/* Does those that are not done, long ones first (hb_cells_do); each leaves its file there. */
-hb_status hb_planar_do_all(hb_context *context, const hb_planar_size *size, const char *directory,
-                           size_t n, hb_planar_run *runs);
-hb_status hb_planar_write_table(hb_context *context, const char *directory, size_t n,
-                                const hb_planar_run *runs);
+/* What hb_planar_compared says of its files. */
+void hb_planar_describe(const hb_comparison *result, const hb_trial *run, size_t n, char *text);
+void hb_planar_put(json_t *root, const hb_trial *run);
+int hb_planar_take(const hb_comparison *result, const json_t *root, hb_trial *run);
+hb_status hb_planar_write_curve(hb_writer *writer, const hb_comparison *result,
+                                const hb_trial *run);
 
 /* ---- results ---- */
 
-typedef struct hb_planar_mean {
-    int n;                                         /* seeds; 0: not run */
-    double mean[PLANAR_VALUES], se[PLANAR_VALUES]; /* se: NaN for fewer than two seeds */
-    double seconds;
-} hb_planar_mean;
-
-typedef struct hb_planar_result {
-    hb_planar_size size;
-    const char *runs_directory;
-    size_t n;
-    hb_planar_run *runs;
-    hb_planar_mean mean[PLANAR_SETS][PLANAR_METHODS];
-} hb_planar_result;
-
-void hb_planar_average(hb_planar_result *result);
-/* The first run of a set and method; NULL: there is none. */
-const hb_planar_run *hb_planar_find(const hb_planar_result *result, int set, int method);
-/* Mean over seeds of one number; NaN: not run. */
-double hb_planar_value(const hb_planar_result *result, int set, int method, int value);
 /* The error at the table's tau. */
-double hb_planar_error(const hb_planar_result *result, int set, int method, int region);
-/* Mean of a number of `method` over the seeds that `other` has too. */
-double hb_planar_common_mean(const hb_planar_result *result, int set, int method, int other,
-                             int value);
-/* Mean over the seeds that both have of the logarithm of a number of `method` over that of `other`,
- * and its standard error; NaN: no such seed, or only one. */
-double hb_planar_seed_ratio(const hb_planar_result *result, int set, int method, int other,
-                            int value, double *se);
-int hb_planar_has(const hb_planar_result *result, int set);
+double hb_planar_error(const hb_comparison *result, int set, int method, int region);
+/* MMD in units of real against real. */
+double hb_planar_units(const hb_comparison *result, int set, int method);
+int hb_planar_has(const hb_comparison *result, int set);
 /* The place of a method among the paper's; -1: it is none of them. */
 int hb_planar_paper_place(int method);
 
-void hb_planar_print(FILE *table, const hb_planar_result *result);
-json_t *hb_planar_settings_json(const hb_planar_size *size);
-json_t *hb_planar_rows_json(const hb_planar_result *result);
-json_t *hb_planar_claims(const hb_planar_result *result);
-void hb_planar_open_claims(json_t *claims, const hb_planar_result *result);
+void hb_planar_print(FILE *table, const hb_comparison *result);
+json_t *hb_planar_settings_json(const hb_comparison *result);
+json_t *hb_planar_rows_json(const hb_comparison *result);
+json_t *hb_planar_claims(const hb_comparison *result);
+void hb_planar_open_claims(json_t *claims, const hb_comparison *result);
 /* The tables of the page, into root; the first two are of planar_open.c. */
-void hb_planar_table_parameters(json_t *root, const hb_planar_result *result);
-void hb_planar_table_open(json_t *root, const hb_planar_result *result);
-void hb_planar_tables(json_t *root, const hb_planar_result *result);
+void hb_planar_table_parameters(json_t *root, const hb_comparison *result);
+void hb_planar_table_open(json_t *root, const hb_comparison *result);
+void hb_planar_tables(json_t *root, const hb_comparison *result);
 
 /* Figures that a run of these sets has; captions in the same order. */
-hb_status hb_planar_figures(hb_context *context, const hb_planar_result *result,
-                            const char *directory, FILE *table, json_t *captions);
-hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *result,
-                                  const char *directory, FILE *table, int *noted, json_t *captions);
+hb_status hb_planar_figures(hb_gallery *gallery, const hb_comparison *result);
+hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result);
 
 extern const hb_study hb_planar_study;
 

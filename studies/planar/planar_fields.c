@@ -22,10 +22,10 @@ static const int COMPARED[N_COMPARED] = {EXACT, PLANAR_DSM, PLANAR_DSM_TARGETS, 
 
 typedef struct painter {
     hb_context *context;
-    const hb_planar_result *result;
+    const hb_comparison *result;
     hb_figure *figure;
-    hb_mixture *truth; /* of the set being painted */
-    int set;
+    hb_mixture *truth;                             /* of the set being painted */
+    int set, which;                                /* and of which figure */
     double *x, *field, *part_x, *part_y, *density; // (NODES^2, 2) twice, (NODES^2) three times
 } painter;
 
@@ -44,10 +44,9 @@ static void fill_lattice(double half, double *x)
 
 static hb_status load_model(painter *p, int method, hb_model **model)
 {
-    char name[64], file[80], *path;
-    hb_planar_run_name(hb_planar_find(p->result, p->set, method), name);
-    snprintf(file, sizeof file, "%s.safetensors", name);
-    HB_TRY(hb_study_path(p->context, p->result->runs_directory, file, &path));
+    char *path;
+    HB_TRY(hb_planar_model_path(p->context, p->result, hb_compare_at(p->result, p->set, method, 0),
+                                &path));
     const hb_status status = hb_model_load(p->context, path, model);
     free(path);
     return status;
@@ -109,8 +108,7 @@ static hb_status add_streamlines(painter *p, const double *field, double half, i
 
 static const char *short_name(int method)
 {
-    static const char *const names[] = {"DSM", "DSM, same targets", "FP", "FP, same targets", "HB"};
-    return method == EXACT ? "exact" : names[method];
+    return method == EXACT ? "exact" : hb_planar_recipes[method].label;
 }
 
 static hb_status paint_fields(painter *p)
@@ -123,7 +121,7 @@ static hb_status paint_fields(painter *p)
             snprintf(title, sizeof title, "%s: exact", hb_planar_sets[p->set].name);
         else
             snprintf(title, sizeof title, "%s, error %.2g", short_name(method),
-                     hb_planar_find(p->result, p->set, method)
+                     hb_compare_at(p->result, p->set, method, 0)
                          ->value[PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE]);
         HB_TRY(start_square(p, title, FIELD_BOX));
         HB_TRY(add_contours(p, FIELD_BOX, 3));
@@ -148,8 +146,8 @@ static hb_status add_dots(painter *p, const double *x, int color)
 static hb_status add_data(painter *p, double tau)
 {
     double x[2 * SHOWN];
-    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, p->result->size.seed, 0, SHOWN,
-                                tau, x, NULL));
+    HB_TRY(hb_mixture_sample_at(p->context, p->truth, HB_PROCESS_OU, p->result->first_seed, 0,
+                                SHOWN, tau, x, NULL));
     return add_dots(p, x, 3);
 }
 
@@ -187,11 +185,12 @@ static hb_status paint_split(painter *p)
 
 static hb_status fill_samples(painter *p, int method, double *x)
 {
-    const uint64_t seed = p->result->size.seed;
+    const uint64_t seed = p->result->first_seed;
     if (method == EXACT) return hb_mixture_sample(p->context, p->truth, seed, 0, DOTS, x, NULL);
     hb_model *model;
     HB_TRY(load_model(p, method, &model));
-    const hb_status status = hb_planar_generate(p->context, &p->result->size, model, seed, DOTS, x);
+    const hb_status status =
+        hb_planar_generate(p->context, hb_planar_size_of(p->result), model, seed, DOTS, x);
     hb_model_destroy(model);
     return status;
 }
@@ -252,61 +251,38 @@ static hb_status paint_modes(painter *p)
 /* ---- all of them ---- */
 
 /* Axes are square, within 4 % in both: the margins of an SVG are taller than those of a PNG. */
-enum { PANEL_WIDTH = 380, PANEL_HEIGHT = 390 };
-
 static const struct {
     const char *name;
     hb_status (*paint)(painter *p);
-    int columns;               /* panels of a set, one row for each */
-    int sets[PLANAR_SETS + 1]; /* ends with -1 */
-} FIGURES[] = {{"planar_fields", paint_fields, N_COMPARED, {2, 4, 1, -1}},
-               {"planar_helmholtz", paint_split, 3, {0, 2, 1, 5, 6, 3, -1}},
-               {"planar_samples", paint_samples, 4, {0, 7, 2, 5, 4, 1, 6, 3, -1}},
-               {"planar_modes", paint_modes, N_COMPARED, {2, 4, 1, -1}}};
+    int sets[PLANAR_SETS + 1]; /* a row for each; ends with -1 */
+} FIGURES[] = {{"planar_fields", paint_fields, {2, 4, 1, -1}},
+               {"planar_helmholtz", paint_split, {0, 2, 1, 5, 6, 3, -1}},
+               {"planar_samples", paint_samples, {0, 7, 2, 5, 4, 1, 6, 3, -1}},
+               {"planar_modes", paint_modes, {2, 4, 1, -1}}};
 enum { N_FIGURES = sizeof FIGURES / sizeof *FIGURES };
 
-static hb_status paint_set(painter *p, int which, int set)
+static hb_status paint_figure(hb_figure *figure, const void *user)
 {
-    p->set = set;
-    HB_TRY(hb_mixture_named(p->context, hb_planar_sets[set].name, &p->truth));
-    const hb_status status = FIGURES[which].paint(p);
-    hb_mixture_destroy(p->truth);
-    return status;
+    painter p = *(const painter *)user;
+    p.figure = figure;
+    for (const int *set = FIGURES[p.which].sets; *set >= 0; set++) {
+        if (!hb_planar_has(p.result, *set)) continue;
+        p.set = *set;
+        HB_TRY(hb_mixture_named(p.context, hb_planar_sets[*set].name, &p.truth));
+        const hb_status status = FIGURES[p.which].paint(&p);
+        hb_mixture_destroy(p.truth);
+        HB_TRY(status);
+    }
+    return HB_OK;
 }
 
-static hb_status paint_figure(painter *p, int which, const char *directory, FILE *table, int *noted)
-{
-    int n = 0;
-    for (const int *set = FIGURES[which].sets; *set >= 0; set++)
-        n += hb_planar_has(p->result, *set);
-    if (n == 0) return HB_OK;
-    HB_TRY(hb_figure_create(p->context, n, FIGURES[which].columns, PANEL_HEIGHT, PANEL_WIDTH,
-                            &p->figure));
-    hb_status status = HB_OK;
-    for (const int *set = FIGURES[which].sets; *set >= 0 && status == HB_OK; set++)
-        if (hb_planar_has(p->result, *set)) status = paint_set(p, which, *set);
-    if (status == HB_OK)
-        status = hb_study_write_figure(p->context, p->figure, directory, FIGURES[which].name, table,
-                                       noted);
-    hb_figure_destroy(p->figure);
-    return status;
-}
-
-static int has_any(const hb_planar_result *result, int which)
-{
-    for (const int *set = FIGURES[which].sets; *set >= 0; set++)
-        if (hb_planar_has(result, *set)) return 1;
-    return 0;
-}
-
-hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *result,
-                                  const char *directory, FILE *table, int *noted, json_t *captions)
+hb_status hb_planar_field_figures(hb_gallery *gallery, const hb_comparison *result)
 {
     const size_t n = (size_t)NODES * NODES;
     void *memory;
-    HB_TRY(hb_study_allocate(context, 7 * n, sizeof(double), &memory));
+    HB_TRY(hb_study_allocate(gallery->context, 7 * n, sizeof(double), &memory));
     double *scratch = memory;
-    painter p = {.context = context,
+    painter p = {.context = gallery->context,
                  .result = result,
                  .x = scratch,
                  .field = scratch + 2 * n,
@@ -314,10 +290,11 @@ hb_status hb_planar_field_figures(hb_context *context, const hb_planar_result *r
                  .part_y = scratch + 5 * n,
                  .density = scratch + 6 * n};
     hb_status status = HB_OK;
-    for (int which = 0; which < N_FIGURES && status == HB_OK; which++) {
-        if (!has_any(result, which)) continue;
-        status = paint_figure(&p, which, directory, table, noted);
-        hb_study_caption(captions, FIGURES[which].name, NULL);
+    for (p.which = 0; p.which < N_FIGURES && status == HB_OK; p.which++) {
+        int rows = 0;
+        for (const int *set = FIGURES[p.which].sets; *set >= 0; set++)
+            rows += hb_planar_has(result, *set);
+        if (rows) status = hb_study_draw(gallery, FIGURES[p.which].name, rows, 0, paint_figure, &p);
     }
     free(memory);
     return status;

@@ -47,7 +47,7 @@ static truncation truncate_ball(double sigma_max)
     return (truncation){1 - kept / tail_1(0), moment / kept / M_PI * 8 * M_PI};
 }
 
-void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
+void hb_planar_table_parameters(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -55,25 +55,16 @@ void hb_planar_table_parameters(json_t *root, const hb_planar_result *result)
         const hb_planar_set *s = &hb_planar_sets[set];
         const truncation cut = truncate_ball(s->sigma_max);
         const int given = !isnan(s->paper[0]);
-        json_array_append_new(rows,
-                              json_pack("[s,o,o,o,o,o,o]", s->name, hb_study_text("%d", s->batch),
-                                        given ? hb_study_text("%g", SIGMA_MIN) : json_string(""),
-                                        given ? hb_study_text("%g", s->sigma_max) : json_string(""),
-                                        hb_study_text("%.3f", sqrt(4 * M_PI * s->sigma_max)),
-                                        hb_study_text("%.1f %%", 100 * cut.share),
-                                        hb_study_text("%+.1f %%", 100 * cut.offset)));
+        hb_study_row(rows, "planar_parameters",
+                     HB_WORDS((s->name), s->batch, given ? SIGMA_MIN : NAN,
+                              given ? s->sigma_max : NAN, sqrt(4 * M_PI * s->sigma_max),
+                              100 * cut.share, 100 * cut.offset));
     }
-    hb_study_table(
-        root, "planar_parameters", rows,
-        hb_study_text("r = √(4πσ_max). The error is that of the mean of the caloric function |x|² "
-                      "+ 4τ, in units of E[4σ]; without truncation, and in the smaller ball, it is "
-                      "0. The loss hb has r² = 4π·%g·s₀, s₀ = (e^{2τ} − 1)/2, for all sets: r = "
-                      "%.3f at τ = 0.3 in the frame of the heat equation. Truncation is in “HB as "
-                      "printed” alone.",
-                      WHOLE_SHARE, sqrt(4 * M_PI * WHOLE_SHARE * expm1(0.6) / 2)));
+    hb_study_table(root, "planar_parameters", rows,
+                   HB_FILL(WHOLE_SHARE, sqrt(4 * M_PI * WHOLE_SHARE * expm1(0.6) / 2)));
 }
 
-static void claim_truncation(json_t *claims, const hb_planar_result *result)
+static void claim_truncation(json_t *claims, const hb_comparison *result)
 {
     double worst = 0, share = 0;
     const char *set_name = "";
@@ -84,48 +75,25 @@ static void claim_truncation(json_t *claims, const hb_planar_result *result)
         share = cut.share;
         set_name = hb_planar_sets[set].name;
     }
-    hb_study_claim(
-        claims, "planar/truncation", NULL,
-        hb_study_text("on %s truncation cuts off %.1f %% of κ, and the mean of a caloric function "
-                      "is off by %.1f %% of its change over the ball",
-                      set_name, 100 * share, 100 * worst),
-        worst < EXACT ? HB_HOLDS : HB_HOLDS_CORRECTED,
-        hb_study_text("The mean-value identity is that of a whole ball. σ_max is a smaller ball, "
-                      "r² = 4πσ_max, which is exact: 0.0796, 0.05 and 0.04 are r = %.3f, %.3f and "
-                      "%.3f.",
-                      sqrt(4 * M_PI * 0.0796), sqrt(4 * M_PI * 0.05), sqrt(4 * M_PI * 0.04)));
+    hb_study_claim(claims, "planar/truncation", worst < EXACT ? HB_HOLDS : HB_HOLDS_CORRECTED,
+                   HB_WORDS((set_name), 100 * share, 100 * worst, sqrt(4 * M_PI * 0.0796),
+                            sqrt(4 * M_PI * 0.05), sqrt(4 * M_PI * 0.04)));
 }
 
 /* ---- what is not given ---- */
 
-void hb_planar_table_open(json_t *root, const hb_planar_result *result)
+void hb_planar_table_open(json_t *root, const hb_comparison *result)
 {
-    const hb_planar_size *size = &result->size;
-    json_t *rows = json_pack(
-        "[[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,s],[s,s,o],[s,s,s],[s,s,s],[s,s,o],[s,s,o]]",
-        "rows of data, steps of an epoch", "not given",
-        hb_study_text("%d rows; an epoch is %d of them", size->rows, size->epoch_rows),
-        "noise process", "not given", "Ornstein-Uhlenbeck, dx = −x dτ + √2 dW",
-        "parameters of the sets", "ring: radius 2.5, deviation 0.12; elongated_gmm: about 8:1",
-        "docs/datasets.md; the ring and the ratio as given", "network",
-        "ScoreMLP of width 256, depth not given",
-        hb_study_text("width %d, 3 hidden layers, energy head with a Gaussian reference",
-                      size->width),
-        "weight of the constraint", "not given",
-        "5 (hb), after a warm-up of 10 % and a ramp of 30 %", "targets of the denoising loss",
-        "not given",
-        hb_study_text("HB and “same targets”: the mean over %d rows; else one row",
-                      hb_planar_recipes[PLANAR_HB].target_rows),
-        "low-density region", "not given", "the fifth of the draws with the lowest density",
-        "MMD kernel", "not given",
-        "mean of five Gaussians around the median distance (docs/judge.md)", "samples of an MMD",
-        "not given", hb_study_text("%zu", size->samples), "seeds", "42",
-        hb_study_text("%d, from %llu on", size->seeds, (unsigned long long)size->seed));
-    hb_study_table(root, "planar_open", rows, NULL);
+    const hb_planar_size *size = hb_planar_size_of(result);
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)size->seed);
+    hb_study_table(root, "planar_open", NULL,
+                   HB_WORDS((seed), size->rows, size->epoch_rows, size->width,
+                            hb_planar_recipes[PLANAR_HB].target_rows, size->samples, size->seeds));
 }
 
 /* Would the choices of others give the same numbers? Ours are one such choice. */
-static void claim_open(json_t *claims, const hb_planar_result *result)
+static void claim_open(json_t *claims, const hb_comparison *result)
 {
     double least = INFINITY, most = 0;
     int sets = 0;
@@ -137,28 +105,25 @@ static void claim_open(json_t *claims, const hb_planar_result *result)
         most = fmax(most, ratio);
         sets++;
     }
-    hb_study_claim(
-        claims, "planar/open", NULL,
-        hb_study_text("DSM, the same method: %.3g to %.3g times below the paper's on %d sets",
-                      least, most, sets),
-        least >= 1 / SAME && most <= SAME ? HB_HOLDS : HB_FAILS, NULL);
+    hb_study_claim(claims, "planar/open", least >= 1 / SAME && most <= SAME ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(least, most, sets));
 }
 
 /* ---- several tau, and modes ---- */
 
 /* Of three methods, by error: 3 bits, equal for equal orders. */
-static int order_of(const hb_planar_result *result, const int methods[3], int set, int tau)
+static int order_of(const hb_comparison *result, const int methods[3], int set, int tau)
 {
     double e[3];
     for (int m = 0; m < 3; m++)
-        e[m] = hb_planar_value(result, set, methods[m], PLANAR_ERROR + PLANAR_REGIONS * tau);
+        e[m] = hb_compare_value(result, set, methods[m], PLANAR_ERROR + PLANAR_REGIONS * tau);
     return (e[0] < e[1]) | (e[1] < e[2]) << 1 | (e[0] < e[2]) << 2;
 }
 
 /* On how many sets the order is the same at all tau, and on how many the last of them is below the
  * first at all tau. */
-static void count_orders(const hb_planar_result *result, const int methods[3], int *sets,
-                         int *stable, int *below)
+static void count_orders(const hb_comparison *result, const int methods[3], int *sets, int *stable,
+                         int *below)
 {
     *sets = *stable = *below = 0;
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -175,55 +140,37 @@ static void count_orders(const hb_planar_result *result, const int methods[3], i
     }
 }
 
-static void claim_order(json_t *claims, const hb_planar_result *result)
+static void claim_order(json_t *claims, const hb_comparison *result)
 {
     static const int same_targets[3] = {PLANAR_DSM_TARGETS, PLANAR_FP_TARGETS, PLANAR_HB};
     int sets, stable, below, stable_same, below_same;
     count_orders(result, hb_planar_paper_methods, &sets, &stable, &below);
     count_orders(result, same_targets, &sets, &stable_same, &below_same);
-    hb_study_claim(
-        claims, "planar/order", NULL,
-        hb_study_text("finished models at τ = 0.1, 0.3, 0.5, 0.8: the same order on %d of %d sets, "
-                      "HB below DSM at all four on %d; with the same averaged targets for all: %d "
-                      "and %d",
-                      stable, sets, below, stable_same, below_same),
-        stable == sets  ? HB_HOLDS
-        : below == sets ? HB_HOLDS_CORRECTED
-                        : HB_FAILS,
-        NULL);
+    hb_study_claim(claims, "planar/order", hb_study_verdict(stable == sets, below == sets),
+                   HB_FILL(stable, sets, below, stable_same, below_same));
 }
 
-static void claim_modes(json_t *claims, const hb_planar_result *result)
+static void claim_modes(json_t *claims, const hb_comparison *result)
 {
     int missing[PLANAR_MAIN] = {0};
     double poorest[PLANAR_MAIN];
     for (int m = 0; m < PLANAR_MAIN; m++) poorest[m] = INFINITY;
     for (size_t i = 0; i < result->n; i++) {
-        const hb_planar_run *run = &result->runs[i];
+        const hb_trial *run = &result->trials[i];
         if (run->method > PLANAR_HB) continue;
         missing[run->method] += run->value[PLANAR_MODES_FOUND] < run->value[PLANAR_MODES];
         poorest[run->method] = fmin(poorest[run->method], run->value[PLANAR_POOREST]);
     }
     const int keeps = missing[PLANAR_HB] == 0;
     const int lose = missing[PLANAR_DSM] > 0 && missing[PLANAR_FP] > 0;
-    hb_study_claim(
-        claims, "planar/modes", NULL,
-        hb_study_text(
-            "runs that miss a mode: DSM %d (same targets %d), FP %d (same targets %d), "
-            "HB %d; the poorest mode of any run has %.2f (%.2f), %.2f (%.2f), %.2f of its "
-            "share",
-            missing[PLANAR_DSM], missing[PLANAR_DSM_TARGETS], missing[PLANAR_FP],
-            missing[PLANAR_FP_TARGETS], missing[PLANAR_HB], poorest[PLANAR_DSM],
-            poorest[PLANAR_DSM_TARGETS], poorest[PLANAR_FP], poorest[PLANAR_FP_TARGETS],
-            poorest[PLANAR_HB]),
-        !keeps ? HB_FAILS
-        : lose ? HB_HOLDS
-               : HB_HOLDS_CORRECTED,
-        hb_study_text("A mode is found with a tenth of its share. %s",
-                      lose ? "Both baselines miss some." : "The baselines keep them too."));
+    hb_study_claim(claims, "planar/modes", hb_study_verdict(keeps && lose, keeps),
+                   HB_FILL(missing[PLANAR_DSM], missing[PLANAR_DSM_TARGETS], missing[PLANAR_FP],
+                           missing[PLANAR_FP_TARGETS], missing[PLANAR_HB], poorest[PLANAR_DSM],
+                           poorest[PLANAR_DSM_TARGETS], poorest[PLANAR_FP],
+                           poorest[PLANAR_FP_TARGETS], poorest[PLANAR_HB], lose));
 }
 
-void hb_planar_open_claims(json_t *claims, const hb_planar_result *result)
+void hb_planar_open_claims(json_t *claims, const hb_comparison *result)
 {
     claim_truncation(claims, result);
     claim_open(claims, result);

@@ -12,11 +12,7 @@
  * same targets takes 7180 and fp 4820. How it was measured: docs/studies/planar.md, "Equal time". */
 #include "planar.h"
 
-#include <heatball/train.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The paper's tables "Score MSE at tau = 0.3" and "Per-dataset heat-ball parameters"; the MMD of sets
  * outside the first is from its figures. Without an entry: 1/(4 pi) = 0.0796. */
@@ -44,17 +40,20 @@ const int hb_planar_paper_methods[PLANAR_PAPER_METHODS] = {PLANAR_DSM, PLANAR_FP
  * weight 0: a constraint of weight 0 adds nothing, so its weights are the same, bit for bit. At equal
  * time, too, all have these targets. The last two have heads whose field need not be a gradient; the
  * helmholtz head costs much, so it gets a quarter of the epochs. */
-const hb_planar_recipe hb_planar_recipes[PLANAR_METHODS] = {
-    {"dsm", HB_LOSS_DSM, HB_HEAD_ENERGY, -1, 1.0, -1, 0, 1.0},
-    {"dsm-targets", HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, 1.17, -1, 0, 1.0},
-    {"fp", HB_LOSS_FP, HB_HEAD_ENERGY, -1, 1.53, -1, 0, 1.0},
-    {"fp-targets", HB_LOSS_FP, HB_HEAD_ENERGY, 2048, 1.74, -1, 0, 1.0},
-    {"hb", HB_LOSS_HB, HB_HEAD_ENERGY, 2048, 1.75, -1, 0, 1.0},
-    {"hb-paper", HB_LOSS_HB_PAPER, HB_HEAD_ENERGY, -1, 1.7, -1, 1, 1.0},
-    {"dsm-time", HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, 1.17, PLANAR_HB, 1, 1.0},
-    {"fp-time", HB_LOSS_FP, HB_HEAD_ENERGY, 2048, 1.74, PLANAR_HB, 1, 1.0},
-    {"dsm-score", HB_LOSS_DSM, HB_HEAD_SCORE, -1, 0.5, -1, 1, 1.0},
-    {"hb-helmholtz", HB_LOSS_HB, HB_HEAD_HELMHOLTZ, -1, 3.35, -1, 1, 0.25}};
+const hb_recipe hb_planar_recipes[PLANAR_METHODS] = {
+    {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, -1, -1, 1.0, 1, 0},
+    {"dsm-targets", "DSM, same targets", 2, HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, -1, 1.17, 1, 0},
+    {"fp", "FP", 3, HB_LOSS_FP, HB_HEAD_ENERGY, -1, -1, 1.53, 1, 0},
+    {"fp-targets", "FP, same targets", 5, HB_LOSS_FP, HB_HEAD_ENERGY, 2048, -1, 1.74, 1, 0},
+    {"hb", "HB", 0, HB_LOSS_HB, HB_HEAD_ENERGY, 2048, -1, 1.75, 1, 0},
+    {"hb-paper", "HB as printed", 4, HB_LOSS_HB_PAPER, HB_HEAD_ENERGY, -1, -1, 1.7, 1, 1},
+    {"dsm-time", "DSM, same targets, equal time", 2, HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, PLANAR_HB,
+     1.17, 1, 1},
+    {"fp-time", "FP, same targets, equal time", 5, HB_LOSS_FP, HB_HEAD_ENERGY, 2048, PLANAR_HB,
+     1.74, 1, 1},
+    {"dsm-score", "DSM, score head", 5, HB_LOSS_DSM, HB_HEAD_SCORE, -1, -1, 0.5, 1, 1},
+    {"hb-helmholtz", "HB, Helmholtz head", 6, HB_LOSS_HB, HB_HEAD_HELMHOLTZ, -1, -1, 3.35, 0.25,
+     1}};
 
 const double hb_planar_taus[PLANAR_TAUS] = {0.1, 0.3, 0.5, 0.8};
 const double hb_planar_curve_taus[PLANAR_CURVE_TAUS] = {0.1, 0.2, 0.3, 0.5, 0.8};
@@ -88,13 +87,13 @@ hb_planar_size hb_planar_choose_size(const hb_study_settings *settings)
     return size;
 }
 
-static uint64_t steps_of(const hb_planar_size *size, int set, int method)
+static double planar_steps(const hb_planar_size *size, int set, int method)
 {
-    const hb_planar_recipe *recipe = &hb_planar_recipes[method];
+    const hb_recipe *recipe = &hb_planar_recipes[method];
     const int batch = hb_planar_sets[set].batch;
     double steps = recipe->share * size->epochs * ((size->epoch_rows + batch - 1) / batch);
     if (recipe->as_long_as >= 0) steps *= hb_planar_recipes[recipe->as_long_as].cost / recipe->cost;
-    return PLANAR_WATCH_EVERY * (uint64_t)fmax(1, round(steps / PLANAR_WATCH_EVERY));
+    return PLANAR_WATCH_EVERY * fmax(1, round(steps / PLANAR_WATCH_EVERY));
 }
 
 uint64_t hb_planar_moment_step(uint64_t steps, int k)
@@ -107,32 +106,14 @@ uint64_t hb_planar_moment_step(uint64_t steps, int k)
     return PLANAR_WATCH_EVERY * part;
 }
 
-void hb_planar_run_name(const hb_planar_run *run, char name[64])
+void hb_planar_plan(hb_comparison *result)
 {
-    snprintf(name, 64, "%s-%s-%llu", hb_planar_sets[run->set].name,
-             hb_planar_recipes[run->method].name, (unsigned long long)run->seed);
-}
-
-hb_status hb_planar_plan(hb_context *context, const hb_planar_size *size, size_t *n,
-                         hb_planar_run **runs)
-{
-    void *memory;
-    const size_t most = (size_t)PLANAR_SETS * PLANAR_METHODS * (size_t)size->seeds;
-    HB_TRY(hb_study_allocate(context, most, sizeof(hb_planar_run), &memory));
-    *runs = memory;
-    *n = 0;
+    const hb_planar_size *size = hb_planar_size_of(result);
     for (int set = 0; set < PLANAR_SETS; set++)
-        for (int method = 0; method < PLANAR_METHODS; method++)
-            for (int s = 0; s < size->seeds; s++) {
-                const hb_planar_recipe *recipe = &hb_planar_recipes[method];
-                if (!(size->sets >> set & 1) || (recipe->seeds && s >= recipe->seeds)) continue;
-                hb_planar_run *run = &(*runs)[(*n)++];
-                run->set = set;
-                run->method = method;
-                run->seed_index = s;
-                run->seed = size->seed + (uint64_t)s;
-                run->steps = steps_of(size, set, method);
-                run->cost = recipe->cost * (double)run->steps;
-            }
-    return HB_OK;
+        for (int method = 0; method < PLANAR_METHODS && size->sets >> set & 1; method++) {
+            const hb_recipe *recipe = &hb_planar_recipes[method];
+            const double steps = planar_steps(size, set, method);
+            for (int s = 0; s < size->seeds && (!recipe->seeds || s < recipe->seeds); s++)
+                hb_compare_add(result, set, method, s, steps, recipe->cost * steps);
+        }
 }

@@ -11,7 +11,6 @@
 #include "planar.h"
 
 #include <heatball/generate.h>
-#include <heatball/train.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +29,9 @@ typedef struct watched {             /* draws of one tau */
 
 typedef struct job {
     hb_context *context;
+    const hb_comparison *result;
     const hb_planar_size *size;
-    hb_planar_run *run;
+    hb_trial *run;
     hb_mixture *truth;
     void *memory;
     watched watch[PLANAR_CURVE_TAUS];
@@ -106,10 +106,10 @@ static int on_watch(void *user, const hb_model *model, uint64_t step, double los
     (void)loss;
     job *j = user;
     for (int k = 0; k < PLANAR_MOMENTS; k++) {
-        hb_planar_moment *moment = &j->run->curve[k];
-        if (hb_planar_moment_step(j->run->steps, k) != step || moment->step) continue;
+        hb_planar_moment *moment = &hb_planar_curve(j->run)[k];
+        if (hb_planar_moment_step(j->run->steps, k) != step || moment->step > 0) continue;
         const double start = hb_cells_seconds();
-        moment->step = step;
+        moment->step = (double)step;
         j->status = watch_moment(j, model, moment);
         j->watch_seconds += hb_cells_seconds() - start;
         return j->status != HB_OK;
@@ -122,19 +122,12 @@ static int on_watch(void *user, const hb_model *model, uint64_t step, double los
 static hb_status train(job *j, hb_model **model)
 {
     const hb_planar_set *set = &hb_planar_sets[j->run->set];
-    const hb_planar_recipe *recipe = &hb_planar_recipes[j->run->method];
     const size_t rows = (size_t)j->size->rows;
     hb_train_settings settings;
-    hb_train_settings_default(sizeof settings, &settings);
+    hb_compare_train_settings(j->result, j->run, j->size->width, &settings);
     settings.standardise = HB_STANDARDISE_NO; /* exact scores are those of the same tau */
-    settings.loss = recipe->loss;
-    settings.head = recipe->head;
-    settings.target_rows = recipe->target_rows;
-    settings.width = j->size->width;
     settings.batch = set->batch;
-    settings.steps = j->run->steps;
     settings.sigma_max = set->sigma_max;
-    settings.seed = j->run->seed;
     settings.watch = on_watch;
     settings.watch_user = j;
     settings.watch_every = PLANAR_WATCH_EVERY;
@@ -325,28 +318,24 @@ static hb_status judge(job *j, const hb_model *model)
     return judge_field(j, &view);
 }
 
-static hb_status keep(job *j, const hb_model *model, const char *directory)
+static hb_status keep(job *j, const hb_model *model)
 {
-    char name[64], file[80], *path;
-    hb_planar_run_name(j->run, name);
-    snprintf(file, sizeof file, "%s.safetensors", name);
-    HB_TRY(hb_study_path(j->context, directory, file, &path));
+    char *path;
+    HB_TRY(hb_planar_model_path(j->context, j->result, j->run, &path));
     const hb_status status = hb_model_save(j->context, model, path);
     free(path);
     return status;
 }
 
-hb_status hb_planar_do(hb_context *context, const hb_planar_size *size, const char *directory,
-                       hb_planar_run *run)
+hb_status hb_planar_do(hb_context *context, const hb_comparison *result, hb_trial *run)
 {
-    job j = {.context = context, .size = size, .run = run};
+    job j = {context, result, hb_planar_size_of(result), run, .status = HB_OK};
     hb_model *model = NULL;
     hb_status status = hb_mixture_named(context, hb_planar_sets[run->set].name, &j.truth);
     if (status == HB_OK) status = prepare_watch(&j);
     if (status == HB_OK) status = train(&j, &model);
     if (status == HB_OK) status = judge(&j, model);
-    if (status == HB_OK) status = keep(&j, model, directory);
-    run->done = status == HB_OK;
+    if (status == HB_OK) status = keep(&j, model);
     hb_model_destroy(model);
     free(j.memory);
     hb_mixture_destroy(j.truth);

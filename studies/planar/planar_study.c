@@ -1,81 +1,62 @@
 /* The paper's two-dimensional study: denoising score matching, FP-Diffusion and the heat-ball loss on
- * eight planar sets with exact scores.
- *
- * Each (set, method, seed) is one run (planar_run.c) that leaves its model and its numbers in runs/;
- * everything else, tables, claims and figures, is made from those files. So a study that was stopped
- * goes on with --resume, and loses only the runs that were under way.
+ * eight planar sets with exact scores. Each (set, method, seed) is one run (planar_run.c) that leaves its
+ * model and its numbers in runs/.
  *
  * Must reproduce (the paper, tau = 0.3, seed 42): errors of 0.12 to 0.51; here at least ten times
  * below the best of each row. */
 #include "planar.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void say_shortened(json_t *root, const hb_planar_result *result)
+static void planar_shortened(json_t *root, const hb_comparison *result)
 {
-    const hb_planar_size *size = &result->size,
+    const hb_planar_size *size = hb_planar_size_of(result),
                          full = hb_planar_choose_size(&(hb_study_settings){0});
-    hb_study_shortened(
-        root, hb_study_text("Three of the eight sets, %d seed%s instead of %d, %d "
-                            "epochs instead of %d, networks of width %d instead of %d, %zu samples "
-                            "instead of %zu: errors are larger than those of the full run, and a "
-                            "single seed has no standard error.",
-                            size->seeds, size->seeds == 1 ? "" : "s", full.seeds, size->epochs,
-                            full.epochs, size->width, full.width, size->samples, full.samples));
+    hb_study_shortened(root, "planar",
+                       HB_FILL(size->seeds, full.seeds, size->epochs, full.epochs, size->width,
+                               full.width, size->samples, full.samples));
 }
 
-static hb_status write_json(hb_context *context, const hb_study_settings *settings,
-                            const hb_planar_result *result, json_t *captions)
+static void planar_set_name(const hb_comparison *result, int set, char separator, char name[48])
 {
-    json_t *root = hb_study_begin(&hb_planar_study, settings);
-    json_object_set_new(root, "settings", hb_planar_settings_json(&result->size));
+    (void)result, (void)separator;
+    snprintf(name, 48, "%s", hb_planar_sets[set].name);
+}
+
+static void planar_results(json_t *root, const hb_comparison *result)
+{
     json_object_set_new(root, "sets", hb_planar_rows_json(result));
     json_object_set_new(root, "claims", hb_planar_claims(result));
     hb_planar_tables(root, result);
-    json_object_set(root, "figures", captions);
-    if (settings->quick) say_shortened(root, result);
-    return hb_study_write_json(context, settings->directory, "planar.json", root);
 }
 
-static hb_status run_and_write(hb_context *context, const hb_study_settings *settings, FILE *table,
-                               hb_planar_result *result)
-{
-    HB_TRY(hb_planar_plan(context, &result->size, &result->n, &result->runs));
-    if (settings->resume)
-        HB_TRY(hb_planar_read_all(context, &result->size, result->runs_directory, result->n,
-                                  result->runs));
-    HB_TRY(
-        hb_planar_do_all(context, &result->size, result->runs_directory, result->n, result->runs));
-    hb_planar_average(result);
-    hb_planar_print(table, result);
-    HB_TRY(hb_planar_write_table(context, settings->directory, result->n, result->runs));
-    json_t *captions = json_array();
-    hb_status status = hb_planar_figures(context, result, settings->directory, table, captions);
-    if (status == HB_OK) status = write_json(context, settings, result, captions);
-    json_decref(captions);
-    return status;
-}
+const hb_compared hb_planar_compared = {.study = &hb_planar_study,
+                                        .format = "planar-2",
+                                        .folder = "runs",
+                                        .columns = "set,method,seed,step,quantity,value",
+                                        .n_sets = PLANAR_SETS,
+                                        .n_methods = PLANAR_METHODS,
+                                        .recipes = hb_planar_recipes,
+                                        .n_values = PLANAR_VALUES,
+                                        .n_more = PLANAR_MOMENTS * PLANAR_MOMENT,
+                                        .value_name = hb_planar_value_name,
+                                        .set_name = planar_set_name,
+                                        .describe = hb_planar_describe,
+                                        .plan = hb_planar_plan,
+                                        .run = hb_planar_do,
+                                        .put = hb_planar_put,
+                                        .take = hb_planar_take,
+                                        .write_more = hb_planar_write_curve,
+                                        .print = hb_planar_print,
+                                        .figures = hb_planar_figures,
+                                        .settings = hb_planar_settings_json,
+                                        .results = planar_results,
+                                        .shortened = planar_shortened};
 
 static hb_status run_planar(hb_context *context, const hb_study_settings *settings, FILE *table)
 {
-    void *memory;
-    char *runs;
-    HB_TRY(hb_study_make_directory(context, settings->directory));
-    HB_TRY(hb_study_path(context, settings->directory, "runs", &runs));
-    hb_status status = hb_study_make_directory(context, runs);
-    if (status == HB_OK) status = hb_study_allocate(context, 1, sizeof(hb_planar_result), &memory);
-    if (status == HB_OK) {
-        hb_planar_result *result = memory;
-        result->size = hb_planar_choose_size(settings);
-        result->runs_directory = runs;
-        status = run_and_write(context, settings, table, result);
-        free(result->runs);
-        free(result);
-    }
-    free(runs);
-    return status;
+    const hb_planar_size size = hb_planar_choose_size(settings);
+    hb_comparison result = {
+        .of = &hb_planar_compared, .size = &size, .first_seed = size.seed, .seeds = size.seeds};
+    return hb_compare_study(context, settings, table, &result);
 }
 
 const hb_study hb_planar_study = {

@@ -40,29 +40,15 @@ static json_t *printed(double value)
     return isnan(value) ? empty() : hb_study_text("%.4f", value);
 }
 
-/* Mean and standard error of one number of a set and method. */
-static json_t *mean_cell(const hb_planar_result *result, int set, int method, int value)
+static json_t *mean_cell(const hb_comparison *result, int set, int method, int value)
 {
-    const hb_planar_mean *mean = &result->mean[set][method];
-    if (mean->n == 0 || isnan(mean->mean[value])) return empty();
-    if (isnan(mean->se[value])) return hb_study_text("%.3g", mean->mean[value]);
-    return hb_study_text("%.3g ± %.1g", mean->mean[value], mean->se[value]);
+    return hb_compare_mean_text(hb_compare_mean(result, set, method, value));
 }
 
 /* Cells of the first methods, up to the last. */
-static void add_means(json_t *row, const hb_planar_result *result, int set, int last, int value)
+static void add_means(json_t *row, const hb_comparison *result, int set, int last, int value)
 {
     for (int m = PLANAR_DSM; m <= last; m++) add(row, mean_cell(result, set, m, value));
-}
-
-/* The ratio of two methods, geometric mean over the seeds, with its standard error. */
-static json_t *ratio_cell(const hb_planar_result *result, int set, int method, int other, int value)
-{
-    double se;
-    const double mean = hb_planar_seed_ratio(result, set, method, other, value, &se);
-    if (isnan(mean)) return empty();
-    if (isnan(se)) return hb_study_text("%.2f", exp(mean));
-    return hb_study_text("%.2f ± %.2f", exp(mean), exp(mean) * se);
 }
 
 /* HB / FP against DSM, in percent, as the paper writes them. */
@@ -71,14 +57,14 @@ static json_t *change_cell(double hb, double fp)
     return isnan(hb) || isnan(fp) ? empty() : hb_study_text("%+.1f %% / %+.1f %%", hb, fp);
 }
 
-static double change(const hb_planar_result *result, int set, int method, int value)
+static double change(const hb_comparison *result, int set, int method, int value)
 {
-    return 100 * (hb_planar_value(result, set, method, value) /
-                      hb_planar_value(result, set, PLANAR_DSM, value) -
+    return 100 * (hb_compare_value(result, set, method, value) /
+                      hb_compare_value(result, set, PLANAR_DSM, value) -
                   1);
 }
 
-static json_t *our_change(const hb_planar_result *result, int set, int value)
+static json_t *our_change(const hb_comparison *result, int set, int value)
 {
     return change_cell(change(result, set, PLANAR_HB, value),
                        change(result, set, PLANAR_FP, value));
@@ -86,7 +72,7 @@ static json_t *our_change(const hb_planar_result *result, int set, int value)
 
 /* ---- 5.1: errors ---- */
 
-static void table_results(json_t *root, const hb_planar_result *result)
+static void table_results(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -103,15 +89,10 @@ static void table_results(json_t *root, const hb_planar_result *result)
     }
     hb_study_table(
         root, "planar_results", rows,
-        hb_study_text("E|s − ∇ln u|² over draws of u(·, 0.3), mean over %d seed%s%s. “Same "
-                      "targets”: with HB's averaged targets; DSM and FP without it are as "
-                      "published. The last column is how many times HB is below the best number of "
-                      "the paper's row; sets without the paper's numbers are not in its table.",
-                      result->size.seeds, result->size.seeds == 1 ? "" : "s",
-                      result->size.seeds == 1 ? "" : " with its standard error"));
+        HB_FILL(hb_planar_size_of(result)->seeds, hb_planar_size_of(result)->seeds == 1));
 }
 
-static void table_low(json_t *root, const hb_planar_result *result)
+static void table_low(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -122,20 +103,12 @@ static void table_low(json_t *root, const hb_planar_result *result)
         add(row, our_change(result, set, LOW));
         add(row, change_cell(hb_planar_sets[set].paper_low[0], hb_planar_sets[set].paper_low[1]));
     }
-    hb_study_table(
-        root, "planar_low", rows,
-        hb_study_text(
-            "Low density: the fifth of the draws where u is lowest. “DSM, same targets” "
-            "has HB's averaged targets: it is HB without its constraint. “HB as printed” "
-            "is the paper's loss, without its source and with σ cut off. The floor is the "
-            "error of the exact score of the rows that were trained on, what perfect "
-            "training leaves; it is taken at other and fewer draws (%zu) than the errors "
-            "(%zu), so that an error near it can be on either side.",
-            result->size.watch, result->size.judge));
+    hb_study_table(root, "planar_low", rows,
+                   HB_FILL(hb_planar_size_of(result)->watch, hb_planar_size_of(result)->judge));
 }
 
 /* The two steps from DSM to HB, and FP with the same first one. */
-static void table_gains(json_t *root, const hb_planar_result *result)
+static void table_gains(json_t *root, const hb_comparison *result)
 {
     static const int pairs[][2] = {{PLANAR_DSM_TARGETS, PLANAR_DSM},
                                    {PLANAR_HB, PLANAR_DSM_TARGETS},
@@ -147,49 +120,38 @@ static void table_gains(json_t *root, const hb_planar_result *result)
         json_t *row = start_row(rows, set);
         for (int low = 0; low < 2; low++)
             for (int i = 0; i < 4; i++)
-                add(row, ratio_cell(result, set, pairs[i][0], pairs[i][1], low ? LOW : AT));
+                add(row, hb_compare_ratio_text(hb_compare_logs(result, set, 1, pairs[i][0],
+                                                               pairs[i][1], low ? LOW : AT)));
     }
-    hb_study_table(
-        root, "planar_gains", rows,
-        hb_study_text("Ratios of errors at equal steps; below 1 is a gain. Targets: DSM with HB's "
-                      "averaged targets to DSM. HB's and FP's constraint: HB and FP to DSM, all "
-                      "with these targets; so the ratio of HB to DSM as published is the product "
-                      "of the first two. HB to FP: with the same targets. Geometric mean over %d "
-                      "seed%s.",
-                      result->size.seeds, result->size.seeds == 1 ? "" : "s"));
+    hb_study_table(root, "planar_gains", rows, HB_FILL(hb_planar_size_of(result)->seeds));
 }
 
-static void table_time(json_t *root, const hb_planar_result *result)
+static void table_time(json_t *root, const hb_comparison *result)
 {
     static const int methods[] = {PLANAR_DSM_TIME, PLANAR_FP_TIME, PLANAR_HB};
     json_t *rows = json_array();
     int seeds = 0;
     for (int set = 0; set < PLANAR_SETS; set++) {
         if (!hb_planar_has(result, set)) continue;
-        seeds = result->mean[set][PLANAR_DSM_TIME].n;
+        seeds = hb_compare_mean(result, set, PLANAR_DSM_TIME, 0).n;
         json_t *row = start_row(rows, set);
         double low[3];
         for (int i = 0; i < 3; i++) {
-            add(row,
-                number(3, hb_planar_common_mean(result, set, methods[i], PLANAR_DSM_TIME, AT)));
-            low[i] = hb_planar_common_mean(result, set, methods[i], PLANAR_DSM_TIME, LOW);
+            add(row, number(3, hb_compare_common(result, set, methods[i], PLANAR_DSM_TIME, AT)));
+            low[i] = hb_compare_common(result, set, methods[i], PLANAR_DSM_TIME, LOW);
         }
         for (int i = 0; i < 3; i++) add(row, number(3, low[i]));
         add(row, hb_study_text("×%.2f, ×%.2f", low[2] / low[0], low[2] / low[1]));
     }
     hb_study_table(
         root, "planar_time", rows,
-        hb_study_text("All three have HB's averaged targets. DSM has %.2f times and FP %.2f times "
-                      "the steps of HB: as many as fit into its time, by the measured cost of a "
-                      "step. Means over the first %d seed%s, which all have.",
-                      hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_DSM_TIME].cost,
-                      hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_FP_TIME].cost,
-                      seeds, seeds == 1 ? "" : "s"));
+        HB_FILL(hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_DSM_TIME].cost,
+                hb_planar_recipes[PLANAR_HB].cost / hb_planar_recipes[PLANAR_FP_TIME].cost, seeds));
 }
 
 /* ---- 5.1 and B: fields, samples, residual ---- */
 
-static void table_rotation(json_t *root, const hb_planar_result *result)
+static void table_rotation(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -198,39 +160,33 @@ static void table_rotation(json_t *root, const hb_planar_result *result)
         add(row, json_string(hb_planar_sets[set].mixture ? "mixture" : "curve"));
         add(row, mean_cell(result, set, PLANAR_HB_HELMHOLTZ, PLANAR_ROTATION));
         add(row, mean_cell(result, set, PLANAR_DSM_SCORE, PLANAR_ROTATION));
-        add(row, number(2, hb_planar_value(result, set, PLANAR_HB, PLANAR_ROTATION_EXACT)));
+        add(row, number(2, hb_compare_value(result, set, PLANAR_HB, PLANAR_ROTATION_EXACT)));
         add(row, mean_cell(result, set, PLANAR_HB_HELMHOLTZ, PLANAR_CURL));
         add(row, mean_cell(result, set, PLANAR_DSM_SCORE, PLANAR_CURL));
     }
     hb_study_table(root, "planar_rotation", rows, NULL);
 }
 
-static double units(const hb_planar_result *result, int set, int method)
-{
-    return hb_planar_value(result, set, method, PLANAR_MMD) /
-           hb_planar_value(result, set, method, PLANAR_MMD_FLOOR);
-}
-
-static double fewest_modes(const hb_planar_result *result, int set, int method)
+static double fewest_modes(const hb_comparison *result, int set, int method)
 {
     double least = INFINITY;
     for (size_t i = 0; i < result->n; i++)
-        if (result->runs[i].set == set && result->runs[i].method == method)
-            least = fmin(least, result->runs[i].value[PLANAR_MODES_FOUND]);
+        if (result->trials[i].set == set && result->trials[i].method == method)
+            least = fmin(least, result->trials[i].value[PLANAR_MODES_FOUND]);
     return least;
 }
 
 /* Of the five main methods, in their order. */
-static json_t *modes_cell(const hb_planar_result *result, int set)
+static json_t *modes_cell(const hb_comparison *result, int set)
 {
     double least[PLANAR_MAIN];
     for (int m = 0; m < PLANAR_MAIN; m++) least[m] = fewest_modes(result, set, m);
     return hb_study_text("%g, %g, %g, %g, %g of %g", least[PLANAR_DSM], least[PLANAR_DSM_TARGETS],
                          least[PLANAR_FP], least[PLANAR_FP_TARGETS], least[PLANAR_HB],
-                         hb_planar_value(result, set, PLANAR_HB, PLANAR_MODES));
+                         hb_compare_value(result, set, PLANAR_HB, PLANAR_MODES));
 }
 
-static void table_generation(json_t *root, const hb_planar_result *result)
+static void table_generation(json_t *root, const hb_comparison *result)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++) {
@@ -239,23 +195,15 @@ static void table_generation(json_t *root, const hb_planar_result *result)
         add(row, mean_cell(result, set, PLANAR_HB, PLANAR_MMD));
         add(row, mean_cell(result, set, PLANAR_HB, PLANAR_MMD_FLOOR));
         add(row, printed(hb_planar_sets[set].paper_mmd));
-        for (int m = 0; m < PLANAR_MAIN; m++) add(row, number(3, units(result, set, m)));
+        for (int m = 0; m < PLANAR_MAIN; m++) add(row, number(3, hb_planar_units(result, set, m)));
         add(row, modes_cell(result, set));
         add(row, hb_study_text("%.2f %%",
-                               100 * hb_planar_value(result, set, PLANAR_HB, PLANAR_OUTLIERS)));
+                               100 * hb_compare_value(result, set, PLANAR_HB, PLANAR_OUTLIERS)));
     }
-    hb_study_table(
-        root, "planar_generation", rows,
-        hb_study_text(
-            "%zu samples by Heun's method against as many held-out rows; “real” is the "
-            "MMD of held-out rows against each other, which samples of the true law have. "
-            "Kernel: docs/judge.md. Modes: the fewest that a seed found. The paper's "
-            "MMD is of its Helmholtz field, with a kernel and sizes that it does not "
-            "give.",
-            result->size.samples));
+    hb_study_table(root, "planar_generation", rows, HB_FILL(hb_planar_size_of(result)->samples));
 }
 
-static void table_residual(json_t *root, const hb_planar_result *result)
+static void table_residual(json_t *root, const hb_comparison *result)
 {
     const int at = PLANAR_RESIDUAL + PLANAR_TAU_TABLE;
     json_t *rows = json_array();
@@ -269,15 +217,10 @@ static void table_residual(json_t *root, const hb_planar_result *result)
         add(row, json_string(elongated ? "1.4e-4" : ""));
         add(row, json_string(elongated ? "3e-5" : ""));
     }
-    hb_study_table(
-        root, "planar_residuals", rows,
-        hb_study_text("Root mean square over %zu draws of 4 R_r/(C₁ r²), with the source and "
-                      "r² = πτ/2; the exact density has 0. R_r is the same without the factor. The "
-                      "paper's R_r has no source, and its r is not given.",
-                      result->size.anchors));
+    hb_study_table(root, "planar_residuals", rows, HB_FILL(hb_planar_size_of(result)->anchors));
 }
 
-static void table_taus(json_t *root, const hb_planar_result *result, const char *name, int region)
+static void table_taus(json_t *root, const hb_comparison *result, const char *name, int region)
 {
     json_t *rows = json_array();
     for (int set = 0; set < PLANAR_SETS; set++)
@@ -290,7 +233,7 @@ static void table_taus(json_t *root, const hb_planar_result *result, const char 
     hb_study_table(root, name, rows, NULL);
 }
 
-void hb_planar_tables(json_t *root, const hb_planar_result *result)
+void hb_planar_tables(json_t *root, const hb_comparison *result)
 {
     hb_planar_table_parameters(root, result);
     hb_planar_table_open(root, result);

@@ -105,9 +105,7 @@ double hb_sampler_rate(const hb_sampler_row *rows, int law, double floor, int ex
 json_t *hb_sampler_claims(const hb_sampler_row *rows);
 /* Adds the tables of the page to the root of sampler.json. */
 void hb_sampler_tables(json_t *root, const hb_sampler_row *rows);
-hb_status hb_sampler_figures(hb_context *context, const hb_sampler_row *rows, const char *directory,
-                             FILE *table);
-json_t *hb_sampler_captions(void); /* [{name, place, caption}] */
+hb_status hb_sampler_figures(hb_gallery *gallery, const hb_sampler_row *rows);
 
 extern const hb_study hb_sampler_study;
 

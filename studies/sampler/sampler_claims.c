@@ -75,11 +75,8 @@ static void claim_exact(json_t *claims, const hb_sampler_row *rows)
 {
     const double z = largest(rows, direct_mean_z), ks = largest(rows, ks_exact);
     const int holds = z <= AGREES && ks <= KS_AGREES;
-    hb_study_claim(claims, "sampler/exactness", NULL,
-                   hb_study_text("mean of f = d+2 within %.1f standard errors, d = 4 to 1024; √n · "
-                                 "Kolmogorov distance to the exact laws at most %.2f",
-                                 z, ks),
-                   holds ? HB_HOLDS_CORRECTED : HB_FAILS, NULL);
+    hb_study_claim(claims, "sampler/exactness", holds ? HB_HOLDS_CORRECTED : HB_FAILS,
+                   HB_FILL(z, ks));
 }
 
 /* How many times the exact variance of the uniform estimator is that of the direct one. */
@@ -96,23 +93,11 @@ static void claim_variance(json_t *claims, const hb_sampler_row *rows)
         if (variance_ratio(&rows[i]) < variance_ratio(&rows[least])) least = i;
     for (int i = least + 1; i < SAMPLER_DIMS; i++)
         grows &= variance_ratio(&rows[i]) > variance_ratio(&rows[i - 1]);
-    const int agrees = fmax(direct, uniform) <= AGREES;
-    hb_study_claim(
-        claims, "sampler/variance", NULL,
-        hb_study_text(
-            "direct: 2(d+2)/N within %.1f standard errors; uniform: the closed form within "
-            "%.1f; uniform over direct: %.0f at d = 4, %.0f at d = %.0f, %.0f at d = 1024",
-            direct, uniform, variance_ratio(&rows[0]), variance_ratio(&rows[least]),
-            rows[least].dim, variance_ratio(&rows[SAMPLER_DIMS - 1])),
-        !agrees || !grows ? HB_FAILS
-        : least == 0      ? HB_HOLDS
-                          : HB_HOLDS_CORRECTED,
-        hb_study_text(
-            "The excess grows only from d = %.0f on. Up to d = 6 the fourth moment of the "
-            "weights is infinite, and at d = 8 it is still so large that a measured "
-            "variance has no useful standard error: the points at d = 4 and 8 miss rare "
-            "large weights.",
-            rows[least].dim));
+    const int agrees = fmax(direct, uniform) <= AGREES && grows;
+    hb_study_claim(claims, "sampler/variance", hb_study_verdict(agrees && least == 0, agrees),
+                   HB_FILL(direct, uniform, variance_ratio(&rows[0]), variance_ratio(&rows[least]),
+                           rows[least].dim, variance_ratio(&rows[SAMPLER_DIMS - 1]),
+                           rows[least].dim));
 }
 
 static void claim_ess(json_t *claims, const hb_sampler_row *rows)
@@ -120,17 +105,10 @@ static void claim_ess(json_t *claims, const hb_sampler_row *rows)
     const hb_sampler_row *last = &rows[SAMPLER_DIMS - 1], *paper = &rows[5];
     const double z = largest(rows, ess_z);
     const int holds = z <= AGREES && last->uniform_ess < 0.1 * SAMPLER_N;
-    hb_study_claim(
-        claims, "sampler/ess", NULL,
-        hb_study_text("direct 2000 of 2000; uniform %.0f at d = 128 and %.0f at d = 1024; N/(1+χ²) "
-                      "within %.1f standard errors for d ≥ 16",
-                      paper->uniform_ess, last->uniform_ess, z),
-        holds ? HB_HOLDS : HB_FAILS,
-        hb_study_text(
-            "The loss is slow: ESS/N falls like d^-½, from %.0f %% at d = 16 to %.0f %% at "
-            "d = 1024.",
-            100 * rows[2].uniform_ess_exact / SAMPLER_N,
-            100 * last->uniform_ess_exact / SAMPLER_N));
+    hb_study_claim(claims, "sampler/ess", holds ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(paper->uniform_ess, last->uniform_ess, z,
+                           100 * rows[2].uniform_ess_exact / SAMPLER_N,
+                           100 * last->uniform_ess_exact / SAMPLER_N));
 }
 
 static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
@@ -139,19 +117,10 @@ static void claim_monotone(json_t *claims, const hb_sampler_row *rows)
     int falls_after = 1;
     for (int i = best + 1; i < SAMPLER_DIMS; i++)
         falls_after &= rows[i].uniform_ess_exact < rows[i - 1].uniform_ess_exact;
-    hb_study_claim(
-        claims, "sampler/monotone", NULL,
-        hb_study_text("exact ESS %.0f at d = 4, %.0f at d = 8, %.0f at d = %.0f, %.0f at d = 1024",
-                      rows[0].uniform_ess_exact, rows[1].uniform_ess_exact,
-                      rows[best].uniform_ess_exact, rows[best].dim,
-                      rows[SAMPLER_DIMS - 1].uniform_ess_exact),
-        best == 0     ? HB_HOLDS
-        : falls_after ? HB_HOLDS_CORRECTED
-                      : HB_FAILS,
-        hb_study_text(
-            "It falls only from d = %.0f on: at small d the weight |z|²/(4σ²) has a heavy "
-            "tail near σ = 0 (1+χ² is infinite for d ≤ 2).",
-            rows[best].dim));
+    hb_study_claim(claims, "sampler/monotone", hb_study_verdict(best == 0, falls_after),
+                   HB_FILL(rows[0].uniform_ess_exact, rows[1].uniform_ess_exact,
+                           rows[best].uniform_ess_exact, rows[best].dim,
+                           rows[SAMPLER_DIMS - 1].uniform_ess_exact, rows[best].dim));
 }
 
 static void claim_growth(json_t *claims, const hb_sampler_row *rows)
@@ -164,17 +133,10 @@ static void claim_growth(json_t *claims, const hb_sampler_row *rows)
         if (i > 0)
             approaches &= fabs(rows[i].cylinder_growth - 1) < fabs(rows[i - 1].cylinder_growth - 1);
     }
-    hb_study_claim(
-        claims, "sampler/growth", NULL,
-        hb_study_text("|S|/(|E₁|√d) = %.4f at d = 4, %.4f at d = 128, %.4f at d = 1024",
-                      first->cylinder_ratio / sqrt(first->dim),
-                      rows[5].cylinder_ratio / sqrt(rows[5].dim),
-                      last->cylinder_ratio / sqrt(last->dim)),
-        approaches && z <= AGREES ? HB_HOLDS : HB_FAILS,
-        hb_study_text(
-            "The measured share of the cylinder's points that lie in the ball agrees with "
-            "|E₁|/|S| within %.1f standard errors.",
-            z));
+    hb_study_claim(claims, "sampler/growth", approaches && z <= AGREES ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(first->cylinder_ratio / sqrt(first->dim),
+                           rows[5].cylinder_ratio / sqrt(rows[5].dim),
+                           last->cylinder_ratio / sqrt(last->dim), z));
 }
 
 static void claim_radial(json_t *claims, const hb_sampler_row *rows)
@@ -183,12 +145,9 @@ static void claim_radial(json_t *claims, const hb_sampler_row *rows)
     const double measured = hb_sampler_rate(rows, SAMPLER_RADIAL, floor, 0);
     const double exact = hb_sampler_rate(rows, SAMPLER_RADIAL, 0, 1);
     hb_study_claim(
-        claims, "sampler/radial", NULL,
-        hb_study_text(
-            "Kolmogorov distance to χ²(2): %.4f at d = 4, %.4f at d = 1024; measured rate "
-            "d^%.2f, exact law d^%.2f",
-            rows[0].radial_ks_limit, rows[SAMPLER_DIMS - 1].radial_ks_limit, measured, exact),
-        largest(rows, ks_exact) <= KS_AGREES && measured < -0.5 ? HB_HOLDS : HB_FAILS, NULL);
+        claims, "sampler/radial",
+        largest(rows, ks_exact) <= KS_AGREES && measured < -0.5 ? HB_HOLDS : HB_FAILS,
+        HB_FILL(rows[0].radial_ks_limit, rows[SAMPLER_DIMS - 1].radial_ks_limit, measured, exact));
 }
 
 static void claim_temporal(json_t *claims, const hb_sampler_row *rows)
@@ -198,13 +157,10 @@ static void claim_temporal(json_t *claims, const hb_sampler_row *rows)
     const double floor = 3 * SAMPLER_KS_MEAN / ROOT_DRAWS;
     const double measured = hb_sampler_rate(rows, SAMPLER_TEMPORAL, floor, 0);
     const double exact = hb_sampler_rate(rows, SAMPLER_TEMPORAL, 0, 1);
-    hb_study_claim(
-        claims, "sampler/temporal", hb_study_text("variance %.4g", limit),
-        hb_study_text("variance %.4g at d = 1024; Kolmogorov distance to the limit %.4f at d = 4, "
-                      "%.4f at d = 1024; measured rate d^%.2f, exact law d^%.2f",
-                      last->temporal_variance, rows[0].temporal_ks_limit, last->temporal_ks_limit,
-                      measured, exact),
-        largest(rows, ks_exact) <= KS_AGREES && measured < -0.25 ? HB_HOLDS : HB_FAILS, NULL);
+    hb_study_claim(claims, "sampler/temporal",
+                   largest(rows, ks_exact) <= KS_AGREES && measured < -0.25 ? HB_HOLDS : HB_FAILS,
+                   HB_FILL(limit, last->temporal_variance, rows[0].temporal_ks_limit,
+                           last->temporal_ks_limit, measured, exact));
 }
 
 json_t *hb_sampler_claims(const hb_sampler_row *rows)

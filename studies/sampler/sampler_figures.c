@@ -38,21 +38,16 @@ static hb_status add_column(hb_figure *figure, const char *label, hb_style style
                             se ? high : NULL);
 }
 
-static hb_status add_panel(hb_figure *figure, const char *title, const char *y_label,
-                           const char *key, int log_y, double y_min, double y_max)
+static hb_status sampler_panel(hb_figure *figure, const char *name, size_t k)
 {
-    hb_panel_settings panel = hb_study_panel(title, "dimension {/:Italic d}", y_label);
-    hb_study_panel_range(&panel, 3.4, 1200, y_min, y_max);
-    panel.key = key;
-    panel.log_x = 2;
-    panel.log_y = log_y;
+    const hb_panel_settings panel = hb_study_panel_of(name, k);
     return hb_figure_panel(figure, &panel);
 }
 
-static hb_status draw_variance(hb_figure *figure, const columns *c)
+static hb_status draw_variance(hb_figure *figure, const void *user)
 {
-    HB_TRY(add_panel(figure, "(a) Variance of the estimate of |{/:Italic y}|²/(2{/:Italic s})",
-                     "variance over runs", "top left", 10, 1e-3, 1e6));
+    const columns *c = user;
+    HB_TRY(sampler_panel(figure, "sampler_variance", 0));
     HB_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c, c->uniform_variance,
                       c->uniform_variance_se));
     HB_TRY(add_column(figure, "uniform, exact", HB_STYLE_LINE, RED, c, c->uniform_variance_exact,
@@ -61,8 +56,7 @@ static hb_status draw_variance(hb_figure *figure, const columns *c)
                       c->direct_variance_se));
     HB_TRY(add_column(figure, "direct, exact 2({/:Italic d} + 2)/{/:Italic N}", HB_STYLE_LINE, BLUE,
                       c, c->direct_variance_exact, NULL));
-    HB_TRY(add_panel(figure, "(b) Effective sample size of {/:Italic N} = 2000 draws",
-                     "effective sample size", "bottom center", 10, 10, 4000));
+    HB_TRY(sampler_panel(figure, "sampler_variance", 1));
     HB_TRY(add_column(figure, "direct: {/:Italic N} by construction", HB_STYLE_LINE, BLUE, c,
                       c->direct_ess, NULL));
     HB_TRY(add_column(figure, "uniform, measured", HB_STYLE_POINTS, RED, c, c->uniform_ess,
@@ -72,11 +66,10 @@ static hb_status draw_variance(hb_figure *figure, const columns *c)
 }
 
 /* One histogram of the draws with its exact density and the limit. */
-static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, int which,
-                                const char *title)
+static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, int which, size_t k)
 {
     const hb_sampler_law *law = &hb_sampler_laws[which];
-    const int radial = which == SAMPLER_RADIAL, dim = (int)row->dim;
+    const int dim = (int)row->dim;
     const double width = (law->high - law->low) / SAMPLER_BINS;
     double x[SAMPLER_BINS], y[SAMPLER_BINS], at[CURVE], exact[CURVE], limit[CURVE];
     for (int i = 0; i < SAMPLER_BINS; i++) {
@@ -88,10 +81,7 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
         exact[i] = law->exact_density(dim, at[i]);
         limit[i] = law->limit_density(at[i]);
     }
-    hb_panel_settings panel = hb_study_panel(title, NULL, NULL);
-    panel.x_label =
-        radial ? "{/:Italic d}(1 − {/:Italic t})" : "√{/:Italic d} ({/:Italic σ} − {/:Italic σ}_*)";
-    panel.y_label = "density";
+    hb_panel_settings panel = hb_study_panel_of("sampler_histograms", k);
     hb_study_panel_range(&panel, law->low, law->high, 0, NAN);
     HB_TRY(hb_figure_panel(figure, &panel));
     HB_TRY(hb_figure_series(figure, HB_STYLE_HISTOGRAM, BLUE, SAMPLER_BINS, "draws", x, y, NULL,
@@ -102,25 +92,25 @@ static hb_status draw_histogram(hb_figure *figure, const hb_sampler_row *row, in
                             NULL);
 }
 
-static hb_status draw_histograms(hb_figure *figure, const hb_sampler_row *rows)
+static hb_status draw_histograms(hb_figure *figure, const void *user)
 {
-    const hb_sampler_row *small = &rows[0], *large = &rows[SAMPLER_DIMS - 1];
-    HB_TRY(draw_histogram(figure, small, SAMPLER_RADIAL, "(a) Radial law, {/:Italic d} = 4"));
-    HB_TRY(draw_histogram(figure, large, SAMPLER_RADIAL, "(b) Radial law, {/:Italic d} = 1024"));
-    HB_TRY(draw_histogram(figure, small, SAMPLER_TEMPORAL, "(c) Temporal law, {/:Italic d} = 4"));
-    return draw_histogram(figure, large, SAMPLER_TEMPORAL, "(d) Temporal law, {/:Italic d} = 1024");
+    const hb_sampler_row *rows = user;
+    for (size_t k = 0; k < 4; k++)
+        HB_TRY(draw_histogram(figure, &rows[k % 2 ? SAMPLER_DIMS - 1 : 0],
+                              k < 2 ? SAMPLER_RADIAL : SAMPLER_TEMPORAL, k));
+    return HB_OK;
 }
 
-static hb_status draw_kolmogorov(hb_figure *figure, const columns *c)
+static hb_status draw_kolmogorov(hb_figure *figure, const void *user)
 {
+    const columns *c = user;
     double noise[SAMPLER_DIMS], one[SAMPLER_DIMS], half[SAMPLER_DIMS];
     for (int i = 0; i < SAMPLER_DIMS; i++) {
         noise[i] = SAMPLER_KS_MEAN / sqrt(SAMPLER_DRAWS);
         one[i] = 0.5 / c->dim[i];
         half[i] = 1.8 / sqrt(c->dim[i]);
     }
-    HB_TRY(add_panel(figure, "(a) Draws against the limit laws", "Kolmogorov distance",
-                     "bottom left", 10, 1e-5, 1));
+    HB_TRY(sampler_panel(figure, "sampler_kolmogorov", 0));
     HB_TRY(
         add_column(figure, "temporal, draws", HB_STYLE_POINTS, RED, c, c->temporal_ks_limit, NULL));
     HB_TRY(add_column(figure, "temporal, exact law", HB_STYLE_LINE, RED, c,
@@ -131,8 +121,7 @@ static hb_status draw_kolmogorov(hb_figure *figure, const columns *c)
     HB_TRY(add_column(figure, "guides {/:Italic d}^{ −1/2}, {/:Italic d}^{ −1}", HB_STYLE_DASHED,
                       BLACK, c, half, NULL));
     HB_TRY(add_column(figure, "", HB_STYLE_DASHED, BLACK, c, one, NULL));
-    HB_TRY(add_panel(figure, "(b) Draws against the exact laws", "Kolmogorov distance", "top right",
-                     0, 0, 0.006));
+    HB_TRY(sampler_panel(figure, "sampler_kolmogorov", 1));
     HB_TRY(
         add_column(figure, "temporal, draws", HB_STYLE_POINTS, RED, c, c->temporal_ks_exact, NULL));
     HB_TRY(add_column(figure, "radial, draws", HB_STYLE_POINTS, BLUE, c, c->radial_ks_exact, NULL));
@@ -140,33 +129,11 @@ static hb_status draw_kolmogorov(hb_figure *figure, const columns *c)
                       NULL);
 }
 
-static const char *const FIGURES[] = {"sampler_variance", "sampler_histograms",
-                                      "sampler_kolmogorov"};
-
-json_t *hb_sampler_captions(void)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
-        hb_study_caption(list, FIGURES[i], NULL);
-    return list;
-}
-
-hb_status hb_sampler_figures(hb_context *context, const hb_sampler_row *rows, const char *directory,
-                             FILE *table)
+hb_status hb_sampler_figures(hb_gallery *gallery, const hb_sampler_row *rows)
 {
     columns c;
     transpose(rows, &c);
-    hb_status status = HB_OK;
-    int noted = 0;
-    for (int i = 0; i < 3 && status == HB_OK; i++) {
-        hb_figure *figure;
-        HB_TRY(hb_figure_create(context, i == 1 ? 2 : 1, 2, i == 1 ? 360 : 0, 0, &figure));
-        status = i == 0   ? draw_variance(figure, &c)
-                 : i == 1 ? draw_histograms(figure, rows)
-                          : draw_kolmogorov(figure, &c);
-        if (status == HB_OK)
-            status = hb_study_write_figure(context, figure, directory, FIGURES[i], table, &noted);
-        hb_figure_destroy(figure);
-    }
-    return status;
+    HB_TRY(hb_study_draw(gallery, "sampler_variance", 0, 0, draw_variance, &c));
+    HB_TRY(hb_study_draw(gallery, "sampler_histograms", 0, 0, draw_histograms, rows));
+    return hb_study_draw(gallery, "sampler_kolmogorov", 0, 0, draw_kolmogorov, &c);
 }

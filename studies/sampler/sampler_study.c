@@ -13,36 +13,20 @@
  * Must reproduce: exact ESS 215.09 at d = 128. */
 #include "sampler.h"
 
-#include <heatball/file.h>
-
 #include <math.h>
 #include <stdlib.h>
 
-static hb_status write_table(hb_context *context, const hb_sampler_row *rows, const char *directory)
-{
-#define SAMPLER_NAME(name) #name,
-    static const char *const names[] = {SAMPLER_COLUMNS(SAMPLER_NAME)};
+#define SAMPLER_NAME(name) "," #name
+static const char *const COLUMNS = &(SAMPLER_COLUMNS(SAMPLER_NAME))[1];
 #undef SAMPLER_NAME
-    enum { COLUMNS = sizeof names / sizeof *names };
-    char *path;
-    HB_TRY(hb_study_path(context, directory, "sampler.csv", &path));
-    hb_writer *writer;
-    hb_status status = hb_writer_create(context, path, &writer);
-    free(path);
-    if (status == HB_OK) status = hb_writer_csv_header(writer, COLUMNS, names);
-    for (int i = 0; i < SAMPLER_DIMS && status == HB_OK; i++) {
-#define SAMPLER_VALUE(name) rows[i].name,
-        const double values[] = {SAMPLER_COLUMNS(SAMPLER_VALUE)};
+
+static hb_status write_row(hb_writer *writer, const void *user, size_t i)
+{
+    const hb_sampler_row *row = (const hb_sampler_row *)user + i;
+#define SAMPLER_VALUE(name) row->name,
+    const double values[] = {SAMPLER_COLUMNS(SAMPLER_VALUE)};
 #undef SAMPLER_VALUE
-        for (int k = 0; k < COLUMNS && status == HB_OK; k++) {
-            const char *end = k + 1 < COLUMNS ? "," : "\n";
-            status = isnan(values[k]) ? hb_writer_printf(writer, "%s", end)
-                                      : hb_writer_printf(writer, "%.17g%s", values[k], end);
-        }
-    }
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_study_write_numbers(writer, sizeof values / sizeof *values, values);
 }
 
 static json_t *row_json(const hb_sampler_row *row)
@@ -65,7 +49,7 @@ static json_t *histogram_json(const hb_sampler_row *row, int which)
 }
 
 static hb_status write_json(hb_context *context, const hb_study_settings *settings,
-                            const hb_sampler_row *rows)
+                            const hb_sampler_row *rows, json_t *captions)
 {
     static const int shown[] = {0, 5, 8}; /* d = 4, 128, 1024 */
     json_t *root = hb_study_begin(&hb_sampler_study, settings);
@@ -81,7 +65,7 @@ static hb_status write_json(hb_context *context, const hb_study_settings *settin
     json_object_set_new(root, "histograms", histograms);
     json_object_set_new(root, "claims", hb_sampler_claims(rows));
     hb_sampler_tables(root, rows);
-    json_object_set_new(root, "figures", hb_sampler_captions());
+    json_object_set(root, "figures", captions);
     return hb_study_write_json(context, settings->directory, "sampler.json", root);
 }
 
@@ -134,9 +118,13 @@ static hb_status run_sampler(hb_context *context, const hb_study_settings *setti
         if (status == HB_OK) status = hb_sampler_measure(context, 4 << i, settings->seed, &rows[i]);
     }
     if (status == HB_OK) print_rows(table, settings, rows);
-    if (status == HB_OK) status = write_table(context, rows, settings->directory);
-    if (status == HB_OK) status = hb_sampler_figures(context, rows, settings->directory, table);
-    if (status == HB_OK) status = write_json(context, settings, rows);
+    if (status == HB_OK)
+        status = hb_study_write_csv(context, settings->directory, "sampler.csv", COLUMNS,
+                                    SAMPLER_DIMS, write_row, rows);
+    hb_gallery gallery = {context, settings->directory, table, json_array(), 0};
+    if (status == HB_OK) status = hb_sampler_figures(&gallery, rows);
+    if (status == HB_OK) status = write_json(context, settings, rows, gallery.captions);
+    json_decref(gallery.captions);
     free(memory);
     return status;
 }

@@ -38,19 +38,9 @@ void hb_sampler_tables(json_t *root, const hb_sampler_row *rows)
         json_array_append_new(dimensions, dimension_row(&rows[i]));
         json_array_append_new(laws, law_row(&rows[i]));
     }
-    hb_study_table(
-        root, "sampler_laws", laws,
-        hb_study_text(
-            "Kolmogorov distances of %d draws. To their exact laws the draws are as far as "
-            "chance takes them (%.4f on average); to the limit laws as far as the exact "
-            "laws. The variance tends to 2/(4πe)² = %.4g.",
-            SAMPLER_DRAWS, SAMPLER_KS_MEAN / sqrt(SAMPLER_DRAWS),
-            2 / (16 * M_PI * M_PI * M_E * M_E)));
-    hb_study_table(
-        root, "sampler_dimensions", dimensions,
-        hb_study_text(
-            "f = |y|²/(2s), whose mean is d + 2. N = %d draws, M = %d runs. The ESS of the "
-            "direct draws is N in every row. Last column: the volume of the cylinder over "
-            "that of the heat ball, divided by √d; it tends to e/(2√π) = %.4f.",
-            SAMPLER_N, SAMPLER_M, M_E / (2 * sqrt(M_PI))));
+    hb_study_table(root, "sampler_laws", laws,
+                   HB_FILL(SAMPLER_DRAWS, SAMPLER_KS_MEAN / sqrt(SAMPLER_DRAWS),
+                           2 / (16 * M_PI * M_PI * M_E * M_E)));
+    hb_study_table(root, "sampler_dimensions", dimensions,
+                   HB_FILL(SAMPLER_N, SAMPLER_M, M_E / (2 * sqrt(M_PI))));
 }

@@ -8,8 +8,8 @@ figures.
 
 import csv
 import filecmp
+import functools
 import json
-import shutil
 import subprocess
 
 import numpy as np
@@ -18,6 +18,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.sparse
 from command_line import COMMAND
+from study_command import HAS_GNUPLOT, figure_files, run_study
 
 SEED = 23850
 REPEATS = 8  # of the simulation that is compared with the study's
@@ -26,14 +27,7 @@ CORE = np.abs(X) < 1
 STATIONARY = 2 * X - 2 * X**3
 STARTS = ["stationary", "gaussian"]
 FIGURES = ["bistable_stationary", "bistable_gaussian", "bistable_radius"]
-HAS_GNUPLOT = shutil.which("gnuplot") is not None
-
-
-def study(directory, *arguments):
-    done = subprocess.run([COMMAND, "study", "bistable", "--quick", "--seed", str(SEED), "-o", str(directory),
-                           *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+study = functools.partial(run_study, "bistable", SEED)
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +110,7 @@ def errors(score, reference):
 
 def test_the_files_are_there(result):
     names = {path.name for path in result[0].iterdir()}
-    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
-    assert names == {"bistable.csv", "bistable.json"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
+    assert names == {"bistable.csv", "bistable.json"} | figure_files(FIGURES)
     assert f"seed {SEED}" in result[1]
     assert result[1].count("heat-ball-cubature |") == 3
 

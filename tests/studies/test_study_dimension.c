@@ -26,38 +26,25 @@ static hb_dimension_size tiny(int seeds)
     return size;
 }
 
-static hb_dimension_result plan(hb_context *context, int seeds)
+static hb_comparison plan(hb_context *context, const hb_dimension_size *size)
 {
-    hb_dimension_result result = {.size = tiny(seeds)};
-    assert_int_equal(hb_dimension_plan(context, &result), HB_OK);
+    hb_comparison result = {
+        .of = &hb_dimension_compared, .size = size, .first_seed = size->seed, .seeds = size->seeds};
+    assert_int_equal(hb_compare_plan(context, &result), HB_OK);
     return result;
 }
 
 static void study(int threads, int seeds, int resume, const char *directory)
 {
     hb_context *context = make_context(HB_ISA_AUTO, threads);
-    hb_dimension_result result = plan(context, seeds);
-    if (hb_dimension_do_all(context, directory, resume, &result) != HB_OK)
-        fail_msg("%s", hb_context_message(context));
-    assert_int_equal(hb_dimension_write_table(context, directory, &result), HB_OK);
-    hb_dimension_release(&result);
+    const hb_dimension_size size = tiny(seeds);
+    hb_comparison result = plan(context, &size);
+    result.directory = strdup(directory);
+    if (resume) assert_int_equal(hb_compare_read(context, &result), HB_OK);
+    if (hb_compare_do(context, &result) != HB_OK) fail_msg("%s", hb_context_message(context));
+    assert_int_equal(hb_compare_write_table(context, directory, &result), HB_OK);
+    hb_compare_release(&result);
     hb_context_destroy(context);
-}
-
-static char ONE[] = "/tmp/heatball-dimension-1-XXXXXX", TWO[] = "/tmp/heatball-dimension-2-XXXXXX";
-
-static int set_up(void **state)
-{
-    (void)state;
-    return !mkdtemp(ONE) || !mkdtemp(TWO);
-}
-
-static int clean_up(void **state)
-{
-    (void)state;
-    remove_files(ONE);
-    remove_files(TWO);
-    return 0;
 }
 
 static void test_workers_and_resuming_change_no_byte(void **state)
@@ -87,24 +74,23 @@ static void test_the_order_and_the_steps(void **state)
 {
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
-    hb_dimension_result result = {.size = hb_dimension_choose_size(&(hb_study_settings){0})};
-    assert_int_equal(hb_dimension_plan(context, &result), HB_OK);
+    const hb_dimension_size full = hb_dimension_choose_size(&(hb_study_settings){0}), *size = &full;
+    hb_comparison result = plan(context, size);
     assert_int_equal(result.n, 6 * 4 * (5 * (4 + 2) + 2 * 2 * 4));
-    const hb_dimension_size *size = &result.size;
     for (size_t i = 0; i < result.n; i++) {
-        const hb_dimension_cell *cell = &result.cells[i];
-        if (i > 0) assert_true(cell->s >= result.cells[i - 1].s);
-        if (i < 6 * 4 * 6 || cell->s >= 2) assert_int_equal(size->rows[cell->r], 8000);
+        const hb_trial *cell = &result.trials[i];
+        if (i > 0) assert_true(cell->seed_index >= result.trials[i - 1].seed_index);
+        if (i < 6 * 4 * 6 || cell->seed_index >= 2)
+            assert_int_equal(size->rows[hb_dimension_r(cell->set)], 8000);
         if (cell->method <= DIMENSION_HB) assert_int_equal(cell->steps, size->steps);
         if (cell->method != DIMENSION_DSM_TIME) continue;
-        const int dim = size->dim[cell->d];
+        const int dim = size->dim[hb_dimension_d(cell->set)];
         const double more = hb_dimension_step_cost(dim, DIMENSION_HB) /
                             hb_dimension_step_cost(dim, DIMENSION_DSM_TARGETS);
         assert_true(more > 1 && fabs((double)cell->steps - more * size->steps) <= 0.5);
-        assert_true(hb_dimension_at(&result, cell->d, cell->r, cell->family, cell->method,
-                                    cell->s) == cell);
+        assert_true(hb_compare_at(&result, cell->set, cell->method, cell->seed_index) == cell);
     }
-    hb_dimension_release(&result);
+    hb_compare_release(&result);
     hb_context_destroy(context);
 }
 
@@ -193,24 +179,25 @@ static void test_ratios_and_the_map(void **state)
 {
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
-    hb_dimension_result result = plan(context, 1);
+    const hb_dimension_size size = tiny(1);
+    hb_comparison result = plan(context, &size);
     for (size_t i = 0; i < result.n; i++) {
-        hb_dimension_cell *cell = &result.cells[i];
-        const double level = 0.01 * pow(7, cell->family) * (1 + cell->r);
+        const hb_trial *cell = &result.trials[i];
+        const int family = cell->set % DIMENSION_FAMILIES;
+        const double level = 0.01 * pow(7, family) * (1 + hb_dimension_r(cell->set));
         for (int v = 0; v < DIMENSION_LIKELIHOOD; v++)
-            cell->value[v] = level * (cell->method == DIMENSION_HB ? exp(-0.1 * (cell->family + 1))
+            cell->value[v] = level * (cell->method == DIMENSION_HB    ? exp(-0.1 * (family + 1))
                                       : cell->method == DIMENSION_DSM ? 2
                                                                       : 1);
         cell->value[DIMENSION_LIKELIHOOD_EXACT] = -3;
         cell->value[DIMENSION_LIKELIHOOD] = -3.5 - 0.25 * cell->method;
     }
-    const hb_dimension_mean ratio =
+    const hb_mean ratio =
         hb_dimension_compare(&result, 0, 1, DIMENSION_HB, DIMENSION_DSM_TARGETS, 3);
     assert_int_equal(ratio.n, 4);
     assert_near(ratio.mean, -0.25, 1e-14);
     assert_near(ratio.se, sqrt(0.05 / 3 / 4), 1e-14);
-    const hb_dimension_mean excess =
-        hb_dimension_compare(&result, 0, 1, DIMENSION_HB, -1, DIMENSION_EXCESS);
+    const hb_mean excess = hb_dimension_compare(&result, 0, 1, DIMENSION_HB, -1, DIMENSION_EXCESS);
     assert_near(excess.mean, 1.25, 1e-14);
     assert_near(excess.se, 0, 1e-14);
     json_t *root = json_object();
@@ -220,7 +207,7 @@ static void test_ratios_and_the_map(void **state)
     assert_string_equal(json_string_value(json_array_get(row, 4)), "hb ×0.78");
     assert_string_equal(json_string_value(json_array_get(row, 6)), "dsm −0.25 nats");
     json_decref(root);
-    hb_dimension_release(&result);
+    hb_compare_release(&result);
     hb_context_destroy(context);
 }
 
@@ -233,5 +220,5 @@ int main(void)
         cmocka_unit_test(test_the_curve_is_closed_and_narrow),
         cmocka_unit_test(test_ratios_and_the_map),
     };
-    return cmocka_run_group_tests(tests, set_up, clean_up);
+    return cmocka_run_group_tests(tests, make_directories, remove_directories);
 }

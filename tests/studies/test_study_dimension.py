@@ -7,6 +7,7 @@ docs/studies/dimension.md and the raw random numbers of docs/random.md; scores a
 
 import csv
 import filecmp
+import functools
 import json
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ import scipy.special
 import scipy.stats
 
 import heatball
-from command_line import COMMAND, ROOT
+from command_line import ROOT
+from study_command import figure_files, run_study
 
 pytestmark = pytest.mark.long
 
@@ -26,14 +28,7 @@ DIMS, ROWS, TAUS = [2, 8], [500, 2000], [0.03, 0.1, 0.3, 0.8]
 FAMILIES = ["near", "apart", "curve", "scales"]
 METHODS = ["dsm", "dsm-targets", "fp", "hb", "dsm-time", "fp-time"]
 FIGURES = ["dimension_ratios", "dimension_time", "dimension_rows", "dimension_likelihood"]
-HAS_GNUPLOT = shutil.which("gnuplot") is not None
-
-
-def study(directory, *arguments):
-    done = subprocess.run([COMMAND, "study", "dimension", "--quick", "--seed", str(SEED), "-o", str(directory),
-                           *map(str, arguments)], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+study = functools.partial(run_study, "dimension", SEED)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +51,8 @@ def table(result):
 
 
 def test_the_files_are_there(result):
-    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     names = {path.name for path in result[0].iterdir()}
-    assert names == {"dimension.csv", "dimension.json", "cells"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
+    assert names == {"dimension.csv", "dimension.json", "cells"} | figure_files(FIGURES)
     cells = {path.name for path in (result[0] / "cells").iterdir()}
     assert cells == {f"d{d}-{rows}-{family}-{method}-{SEED}.json" for d in DIMS for rows in ROWS for family in FAMILIES
                      for method in METHODS if rows == 2000 or not method.endswith("time")}

@@ -5,10 +5,7 @@
  * the line, written here, and with themselves along the rotation. Runs: 1 and 2 workers, and resumed, give the
  * same numbers to the last bit. */
 #include "drift/drift.h"
-#include "support.h"
-
-#include <dirent.h>
-#include <unistd.h>
+#include "study_files.h"
 
 enum { BISTABLE = 0, WELLS4 = 4 };
 
@@ -145,46 +142,41 @@ static void test_the_drift_of_rotated_wells(void **state)
 
 /* ---- runs ---- */
 
-static char DIRECTORY[] = "/tmp/heatball-drift-XXXXXX";
-
 static int open_directory(void **state)
 {
-    return open_context(state) || !mkdtemp(DIRECTORY);
+    return open_context(state) || make_directories(state);
 }
 
 static int remove_directory(void **state)
 {
-    char path[512];
-    DIR *list = opendir(DIRECTORY);
-    for (struct dirent *entry = list ? readdir(list) : NULL; entry; entry = readdir(list)) {
-        snprintf(path, sizeof path, "%s/%s", DIRECTORY, entry->d_name);
-        if (entry->d_name[0] != '.') unlink(path);
-    }
-    if (list) closedir(list);
-    rmdir(DIRECTORY);
-    return close_context(state);
+    return remove_directories(state) || close_context(state);
 }
 
-/* result's runs are to be given to free(). */
-static void study(int problem, int threads, int resume, hb_drift_result *result)
+/* To be released by hb_compare_release. */
+static hb_comparison study(int problem, int threads, int resume)
 {
+    static hb_drift_size size;
+    static hb_drift_truth truths[DRIFT_PROBLEMS];
     hb_context *context = make_context(HB_ISA_AUTO, threads);
-    *result = (hb_drift_result){.size = tiny(problem), .runs_directory = DIRECTORY};
-    assert_int_equal(hb_drift_plan(context, &result->size, &result->n, &result->runs), HB_OK);
-    assert_int_equal(result->n, DRIFT_METHODS);
-    assert_int_equal(hb_drift_truths(context, result), HB_OK);
-    assert_int_equal(hb_drift_do_all(context, resume, result), HB_OK);
-    assert_int_equal(hb_drift_write_table(context, DIRECTORY, result), HB_OK);
-    hb_drift_average(result);
-    for (int p = 0; p < DRIFT_PROBLEMS; p++) hb_drift_truth_release(&result->truth[p]);
+    size = tiny(problem);
+    hb_comparison result = {&hb_drift_compared, &size,      truths,
+                            size.seed,          size.seeds, .directory = strdup(ONE)};
+    assert_int_equal(hb_compare_plan(context, &result), HB_OK);
+    assert_int_equal(result.n, DRIFT_METHODS);
+    assert_int_equal(hb_drift_truths(context, &result), HB_OK);
+    if (resume) assert_int_equal(hb_compare_read(context, &result), HB_OK);
+    assert_int_equal(hb_compare_do(context, &result), HB_OK);
+    assert_int_equal(hb_compare_write_table(context, ONE, &result), HB_OK);
+    for (int p = 0; p < DRIFT_PROBLEMS; p++) hb_drift_truth_release(&truths[p]);
     hb_context_destroy(context);
+    return result;
 }
 
-static void same_numbers(const hb_drift_result *a, const hb_drift_result *b)
+static void same_numbers(const hb_comparison *a, const hb_comparison *b)
 {
     for (size_t i = 0; i < a->n; i++)
         for (int k = 0; k < DRIFT_VALUES; k++) {
-            const double x = a->runs[i].value[k], y = b->runs[i].value[k];
+            const double x = a->trials[i].value[k], y = b->trials[i].value[k];
             assert_true(isnan(x) ? isnan(y) : x == y);
         }
 }
@@ -192,26 +184,24 @@ static void same_numbers(const hb_drift_result *a, const hb_drift_result *b)
 static void test_workers_and_resuming_change_no_bit(void **state)
 {
     (void)state;
-    static hb_drift_result one, two, resumed;
     char path[512];
-    study(WELLS4, 1, 0, &one);
-    study(WELLS4, 2, 0, &two);
+    hb_comparison one = study(WELLS4, 1, 0), two = study(WELLS4, 2, 0);
     same_numbers(&one, &two);
-    snprintf(path, sizeof path, "%s/wells4-hb-2385.json", DIRECTORY);
+    snprintf(path, sizeof path, "%s/wells4-hb-2385.json", ONE);
     assert_int_equal(unlink(path), 0);
-    study(WELLS4, 2, 1, &resumed);
+    hb_comparison resumed = study(WELLS4, 2, 1);
     same_numbers(&one, &resumed);
     for (size_t i = 0; i < resumed.n; i++)
-        assert_int_equal(resumed.runs[i].seconds > 0, resumed.runs[i].method == DRIFT_HB);
+        assert_int_equal(resumed.trials[i].seconds > 0, resumed.trials[i].method == DRIFT_HB);
     for (int m = 0; m < DRIFT_METHODS; m++) { /* one seed: the ratio is that of the two numbers */
         const double ratio = hb_drift_compare(&one, -1, m, DRIFT_DSM, DRIFT_ERROR).mean;
-        assert_true(fabs(ratio - one.runs[m].value[DRIFT_ERROR] / one.runs[0].value[DRIFT_ERROR]) <
-                    1e-12);
-        assert_true(one.runs[m].value[DRIFT_ERROR] > 0.01);
+        assert_true(fabs(ratio - one.trials[m].value[DRIFT_ERROR] /
+                                     one.trials[0].value[DRIFT_ERROR]) < 1e-12);
+        assert_true(one.trials[m].value[DRIFT_ERROR] > 0.01);
     }
-    free(one.runs);
-    free(two.runs);
-    free(resumed.runs);
+    hb_compare_release(&one);
+    hb_compare_release(&two);
+    hb_compare_release(&resumed);
 }
 
 int main(void)

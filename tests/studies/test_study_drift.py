@@ -8,15 +8,15 @@ and verdicts are computed again from drift.csv.
 
 import csv
 import filecmp
+import functools
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import numpy as np
 import pytest
-from command_line import COMMAND
+from study_command import figure_files, run_study
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
 import fokker_planck_line  # noqa: E402
@@ -28,14 +28,7 @@ SEED = 23850
 PROBLEMS = ["rotating", "wells4"]
 METHODS = ["dsm", "dsm-targets", "fp", "hb", "dsm-time", "fp-time"]
 FIGURES = ["drift_errors", "drift_density", "drift_ratios"]
-HAS_GNUPLOT = shutil.which("gnuplot") is not None
-
-
-def study(directory, *arguments):
-    done = subprocess.run([COMMAND, "study", "drift", "--quick", "--seed", str(SEED), "-o", str(directory),
-                           *map(str, arguments)], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+study = functools.partial(run_study, "drift", SEED)
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +53,8 @@ def truth(result, name):
 
 
 def test_the_files_are_there(result):
-    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     names = {path.name for path in result[0].iterdir()}
-    assert names == {"drift.csv", "drift.json", "runs"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
+    assert names == {"drift.csv", "drift.json", "runs"} | figure_files(FIGURES)
 
 
 def test_exact_scores_of_the_wells(result):

@@ -7,8 +7,8 @@ NumPy, the two-sided bounds by a periodic spectral solution. The verdicts are th
 
 import csv
 import filecmp
+import functools
 import json
-import shutil
 import subprocess
 
 import numpy as np
@@ -17,10 +17,10 @@ import scipy.integrate
 import scipy.linalg
 import scipy.special
 from command_line import COMMAND
+from study_command import figure_files, run_study
 
 SEED = 2385
 FIGURES = ["identities_window", "identities_mean_value", "identities_orientation", "identities_literal"]
-HAS_GNUPLOT = shutil.which("gnuplot") is not None
 VERDICTS = {"time-change": "holds", "helmholtz": "holds", "window": "holds", "dimension": "does not hold",
             "bounds": "holds with a correction", "volume": "holds", "mass": "holds", "monotone": "holds",
             "sources": "holds", "entropy": "does not hold", "score": "holds", "constants": "holds", "limit": "holds",
@@ -29,11 +29,7 @@ VERDICTS = {"time-change": "holds", "helmholtz": "holds", "window": "holds", "di
             "truncation": "holds with a correction", "ring": "does not hold"}
 
 
-def study(directory, *arguments):
-    done = subprocess.run([COMMAND, "study", "identities", "--quick", "--seed", str(SEED), "-o", str(directory),
-                           *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+study = functools.partial(run_study, "identities", SEED)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +82,7 @@ def C1(d):
 
 def test_the_files_are_there(result, summary):
     names = {path.name for path in result[0].iterdir()}
-    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
-    assert names == {"identities.csv", "identities.json"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
+    assert names == {"identities.csv", "identities.json"} | figure_files(FIGURES)
     assert f"seed {SEED}" in result[1]
     assert [figure["name"] for figure in summary["figures"]] == FIGURES
     assert all(figure["place"][0] in "2345" for figure in summary["figures"])

@@ -30,55 +30,48 @@ static hb_planar_size tiny(void)
     return size;
 }
 
-/* Runs what is missing in the directory; the runs, to be given to free(), and how many were done. */
-static hb_planar_run *study(int threads, const char *directory, int *found)
+/* The comparison with what the directory has of it; released by hb_compare_release. */
+static hb_comparison plan(hb_context *context, const hb_planar_size *size, const char *directory)
+{
+    hb_comparison result = {&hb_planar_compared, size,        NULL,
+                            size->seed,          size->seeds, .directory = strdup(directory)};
+    assert_int_equal(hb_compare_plan(context, &result), HB_OK);
+    assert_int_equal(hb_compare_read(context, &result), HB_OK);
+    return result;
+}
+
+static int count_done(const hb_comparison *result)
+{
+    int done = 0;
+    for (size_t i = 0; i < result->n; i++) done += result->trials[i].done;
+    return done;
+}
+
+/* Runs what is missing in the directory; returns how many runs were there. */
+static int study(int threads, const char *directory)
 {
     const hb_planar_size size = tiny();
     hb_context *context = make_context(HB_ISA_AUTO, threads);
-    hb_planar_run *runs;
-    size_t n;
-    *found = 0;
-    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(n, RUNS);
-    assert_int_equal(hb_planar_read_all(context, &size, directory, n, runs), HB_OK);
-    for (size_t i = 0; i < n; i++) *found += runs[i].done;
-    if (hb_planar_do_all(context, &size, directory, n, runs) != HB_OK)
-        fail_msg("%s", hb_context_message(context));
-    assert_int_equal(hb_planar_write_table(context, directory, n, runs), HB_OK);
+    hb_comparison result = plan(context, &size, directory);
+    const int found = count_done(&result);
+    assert_int_equal(result.n, RUNS);
+    if (hb_compare_do(context, &result) != HB_OK) fail_msg("%s", hb_context_message(context));
+    assert_int_equal(hb_compare_write_table(context, directory, &result), HB_OK);
+    hb_compare_release(&result);
     hb_context_destroy(context);
-    return runs;
-}
-
-static char ONE[] = "/tmp/heatball-planar-1-XXXXXX", TWO[] = "/tmp/heatball-planar-2-XXXXXX";
-
-static int set_up(void **state)
-{
-    (void)state;
-    return !mkdtemp(ONE) || !mkdtemp(TWO);
-}
-
-static int clean_up(void **state)
-{
-    (void)state;
-    remove_files(ONE);
-    remove_files(TWO);
-    return 0;
+    return found;
 }
 
 static void test_workers_and_resuming_change_no_byte(void **state)
 {
     (void)state;
-    int found;
-    free(study(1, ONE, &found));
-    assert_int_equal(found, 0);
-    free(study(2, TWO, &found));
-    assert_int_equal(found, 0);
+    assert_int_equal(study(1, ONE), 0);
+    assert_int_equal(study(2, TWO), 0);
     assert_int_equal(same_files(ONE, TWO), 2 * RUNS + 1);
     remove_file(TWO, "ring-hb-2386.json");
     remove_file(TWO, "ring-fp-time-2385.safetensors");
     remove_file(TWO, "planar.csv");
-    free(study(2, TWO, &found));
-    assert_int_equal(found, RUNS - 2);
+    assert_int_equal(study(2, TWO), RUNS - 2);
     assert_int_equal(same_files(ONE, TWO), 2 * RUNS + 1);
 }
 
@@ -88,39 +81,35 @@ static void test_a_run_of_other_settings_is_done_again(void **state)
     (void)state;
     hb_context *context = make_context(HB_ISA_AUTO, 1);
     hb_planar_size size = tiny();
-    hb_planar_run *runs;
-    size_t n;
     size.anchors++;
-    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(hb_planar_read_all(context, &size, ONE, n, runs), HB_OK);
-    for (size_t i = 0; i < n; i++) assert_false(runs[i].done);
-    free(runs);
+    hb_comparison result = plan(context, &size, ONE);
+    assert_int_equal(count_done(&result), 0);
+    hb_compare_release(&result);
     hb_context_destroy(context);
 }
 
-static hb_model *load(hb_context *context, const hb_planar_run *run)
+static hb_model *load(hb_context *context, const hb_comparison *result, const hb_trial *run)
 {
-    char name[64], path[512];
-    hb_planar_run_name(run, name);
-    snprintf(path, sizeof path, "%s/%s.safetensors", ONE, name);
+    char *path;
     hb_model *model;
+    assert_int_equal(hb_planar_model_path(context, result, run, &path), HB_OK);
     assert_int_equal(hb_model_load(context, path, &model), HB_OK);
+    free(path);
     return model;
 }
 
 static void test_numbers_are_the_judges_about_the_kept_models(void **state)
 {
     (void)state;
-    int found;
-    hb_planar_run *runs = study(1, ONE, &found);
-    assert_int_equal(found, RUNS);
     hb_context *context = make_context(HB_ISA_AUTO, 2);
     const hb_planar_size size = tiny();
+    hb_comparison result = plan(context, &size, ONE);
+    assert_int_equal(count_done(&result), RUNS);
     hb_mixture *ring;
     assert_int_equal(hb_mixture_named(context, "ring", &ring), HB_OK);
     for (int i = 0; i < RUNS; i++) {
-        const hb_planar_run *run = &runs[i];
-        hb_model *model = load(context, run);
+        const hb_trial *run = &result.trials[i];
+        hb_model *model = load(context, &result, run);
         hb_model_info info;
         hb_model_info_get(model, sizeof info, &info);
         hb_model_view view = {context, model, -1};
@@ -142,7 +131,7 @@ static void test_numbers_are_the_judges_about_the_kept_models(void **state)
         assert_true(run->value[PLANAR_TANGENTIAL_EXACT] < 1e-6); /* the ring's score is radial */
         hb_model_destroy(model);
     }
-    free(runs);
+    hb_compare_release(&result);
     hb_mixture_destroy(ring);
     hb_context_destroy(context);
 }
@@ -154,13 +143,12 @@ static void test_steps_and_moments(void **state)
     const hb_study_settings settings = {.seed = 42};
     const hb_planar_size size = hb_planar_choose_size(&settings);
     hb_context *context = make_context(HB_ISA_AUTO, 1);
-    hb_planar_run *runs;
-    size_t n;
-    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(n, 8 * (5 * PLANAR_MAIN + SINGLE));
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t steps = runs[i].steps, wide = runs[i].set == 1 ? 6600 : 4800;
-        const int method = runs[i].method;
+    hb_comparison result = plan(context, &size, ONE);
+    assert_int_equal(result.n, 8 * (5 * PLANAR_MAIN + SINGLE));
+    for (size_t i = 0; i < result.n; i++) {
+        const hb_trial *run = &result.trials[i];
+        const uint64_t steps = run->steps, wide = run->set == 1 ? 6600 : 4800;
+        const int method = run->method;
         if (method <= PLANAR_HB_PAPER) assert_int_equal(steps, wide);
         if (method == PLANAR_DSM_TIME)
             assert_true(fabs((double)steps - (double)wide * 1.75 / 1.17) <= 10);
@@ -170,7 +158,7 @@ static void test_steps_and_moments(void **state)
         for (int k = 1; k < PLANAR_MOMENTS; k++)
             assert_true(hb_planar_moment_step(steps, k) > hb_planar_moment_step(steps, k - 1));
     }
-    free(runs);
+    hb_compare_release(&result);
     hb_context_destroy(context);
 }
 
@@ -179,11 +167,11 @@ static void test_fair_methods_have_the_same_targets(void **state)
 {
     static const int fair[] = {PLANAR_DSM_TARGETS, PLANAR_FP_TARGETS, PLANAR_DSM_TIME,
                                PLANAR_FP_TIME};
-    const hb_planar_recipe *recipes = hb_planar_recipes, *hb = &recipes[PLANAR_HB];
+    const hb_recipe *recipes = hb_planar_recipes, *hb = &recipes[PLANAR_HB];
     (void)state;
     assert_true(hb->target_rows > 0);
     for (int i = 0; i < 4; i++) {
-        const hb_planar_recipe *recipe = &recipes[fair[i]];
+        const hb_recipe *recipe = &recipes[fair[i]];
         assert_int_equal(recipe->target_rows, hb->target_rows);
         assert_int_equal(recipe->head, hb->head);
         assert_true(recipe->share == hb->share);
@@ -231,29 +219,28 @@ static void test_dsm_with_targets_is_hb_without_the_constraint(void **state)
 static void test_ratios_over_seeds(void **state)
 {
     const hb_study_settings settings = {.seed = 42, .seeds = 2};
-    hb_planar_result result = {.size = hb_planar_choose_size(&settings)};
+    const hb_planar_size size = hb_planar_choose_size(&settings);
     hb_context *context = make_context(HB_ISA_AUTO, 1);
+    hb_comparison result = plan(context, &size, ONE);
     const int low = PLANAR_ERROR + PLANAR_REGIONS * PLANAR_TAU_TABLE + 1;
-    double se;
     (void)state;
-    assert_int_equal(hb_planar_plan(context, &result.size, &result.n, &result.runs), HB_OK);
     for (size_t i = 0; i < result.n; i++) {
-        hb_planar_run *run = &result.runs[i];
+        const hb_trial *run = &result.trials[i];
         const double seed = run->seed_index ? 3 : 1, spread = run->seed_index ? 1.25 : 0.8;
         const int method = run->method;
         run->value[low] = seed * (method == PLANAR_HB            ? 0.2 * spread
                                   : method == PLANAR_DSM_TARGETS ? 0.4
                                                                  : 1);
     }
-    assert_near(hb_planar_seed_ratio(&result, RING, PLANAR_DSM_TARGETS, PLANAR_DSM, low, &se),
-                log(0.4), 1e-12);
-    assert_near(se, 0, 1e-7);
-    assert_near(hb_planar_seed_ratio(&result, RING, PLANAR_HB, PLANAR_DSM_TARGETS, low, &se),
-                log(0.5), 1e-12);
-    assert_near(se, log(1.25), 1e-7); /* deviations ±ln 1.25: sqrt(2/1/2) of it */
-    hb_planar_seed_ratio(&result, RING, PLANAR_HB, PLANAR_DSM_TIME, low, &se);
-    assert_true(isnan(se)); /* one seed in common */
-    free(result.runs);
+    hb_mean ratio = hb_compare_logs(&result, RING, 1, PLANAR_DSM_TARGETS, PLANAR_DSM, low);
+    assert_near(ratio.mean, log(0.4), 1e-12);
+    assert_near(ratio.se, 0, 1e-7);
+    ratio = hb_compare_logs(&result, RING, 1, PLANAR_HB, PLANAR_DSM_TARGETS, low);
+    assert_near(ratio.mean, log(0.5), 1e-12);
+    assert_near(ratio.se, log(1.25), 1e-7); /* deviations ±ln 1.25: sqrt(2/1/2) of it */
+    ratio = hb_compare_logs(&result, RING, 1, PLANAR_HB, PLANAR_DSM_TIME, low);
+    assert_true(isnan(ratio.se)); /* one seed in common */
+    hb_compare_release(&result);
     hb_context_destroy(context);
 }
 
@@ -278,21 +265,18 @@ static void test_interrupts_and_errors(void **state)
     assert_int_equal(hb_context_create(&settings, &context), HB_OK);
     hb_planar_size size = tiny();
     size.epochs = 100000;
-    hb_planar_run *runs;
-    size_t n;
-    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(hb_planar_do_all(context, &size, TWO, n, runs), HB_ERROR_INTERRUPTED);
+    hb_comparison result = plan(context, &size, TWO);
+    assert_int_equal(hb_compare_do(context, &result), HB_ERROR_INTERRUPTED);
     assert_int_equal(reports, 1);
-    free(runs);
+    hb_compare_release(&result);
     hb_context_destroy(context);
     context = make_context(HB_ISA_AUTO, 2);
     size = tiny();
-    assert_int_equal(hb_planar_plan(context, &size, &n, &runs), HB_OK);
-    assert_int_equal(hb_planar_do_all(context, &size, "/tmp/no/such/place", n, runs),
-                     HB_ERROR_PATH);
+    result = plan(context, &size, "/tmp/no/such/place");
+    assert_int_equal(hb_compare_do(context, &result), HB_ERROR_PATH);
     assert_non_null(strstr(hb_context_message(context), "planar, ring-"));
     assert_non_null(strstr(hb_context_message(context), "/tmp/no/such/place"));
-    free(runs);
+    hb_compare_release(&result);
     hb_context_destroy(context);
 }
 
@@ -328,5 +312,5 @@ int main(void)
         cmocka_unit_test(test_interrupts_and_errors),
         cmocka_unit_test(test_the_floor_of_few_rows),
     };
-    return cmocka_run_group_tests(tests, set_up, clean_up);
+    return cmocka_run_group_tests(tests, make_directories, remove_directories);
 }

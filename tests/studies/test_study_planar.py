@@ -7,16 +7,16 @@ parameters of docs/datasets.md, the draws are NumPy's, and the models are those 
 
 import csv
 import filecmp
+import functools
 import json
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
 import scipy.integrate
 
 import heatball
-from command_line import COMMAND
+from study_command import HAS_GNUPLOT, figure_files, run_study
 
 pytestmark = pytest.mark.long
 
@@ -25,14 +25,7 @@ SETS = ["sparse_dense_gmm", "elongated_gmm", "ring"]
 METHODS = ["dsm", "dsm-targets", "fp", "fp-targets", "hb", "hb-paper", "dsm-time", "fp-time", "dsm-score", "hb-helmholtz"]
 FIGURES = ["planar_regions", "planar_residual", "planar_training", "planar_multitau", "planar_ratios", "planar_fields",
            "planar_helmholtz", "planar_samples", "planar_modes"]
-HAS_GNUPLOT = shutil.which("gnuplot") is not None
-
-
-def study(directory, *arguments):
-    done = subprocess.run([COMMAND, "study", "planar", "--quick", "--seed", str(SEED), "-o", str(directory),
-                           *map(str, arguments)], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+study = functools.partial(run_study, "planar", SEED)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +48,8 @@ def table(result):
 
 
 def test_the_files_are_there(result):
-    extensions = ["plot.csv", "gp"] + (["svg", "png"] if HAS_GNUPLOT else [])
     names = {path.name for path in result[0].iterdir()}
-    assert names == {"planar.csv", "planar.json", "runs"} | {f"{f}.{e}" for f in FIGURES for e in extensions}
+    assert names == {"planar.csv", "planar.json", "runs"} | figure_files(FIGURES)
     runs = {path.name for path in (result[0] / "runs").iterdir()}
     assert runs == {f"{s}-{m}-{SEED}.{e}" for s in SETS for m in METHODS for e in ("json", "safetensors")}
     for figure in FIGURES:

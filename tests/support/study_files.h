@@ -55,4 +55,21 @@ static inline void remove_files(const char *directory)
     rmdir(directory);
 }
 
+/* Two directories of a group of tests. */
+static char ONE[] = "/tmp/heatball-study-1-XXXXXX", TWO[] = "/tmp/heatball-study-2-XXXXXX";
+
+static inline int make_directories(void **state)
+{
+    (void)state;
+    return !mkdtemp(ONE) || !mkdtemp(TWO);
+}
+
+static inline int remove_directories(void **state)
+{
+    (void)state;
+    remove_files(ONE);
+    remove_files(TWO);
+    return 0;
+}
+
 #endif
