@@ -209,7 +209,7 @@ static hb_status await(fetch *f, pid_t pid, int *code)
 static hb_status run(fetch *f, const char *out, const char *const *arguments, int *code)
 {
     char path[PATH_ROOM + 100];
-    pid_t pid;
+    pid_t pid = 0;
     snprintf(path, sizeof path, "%s/%s", f->work, out);
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const int error = spawn(f, f->work, file, arguments, &pid);
@@ -230,7 +230,7 @@ static hb_status take_sums(fetch *f, const char *directory, char sums[FILES][65]
                                      file_names[2],        file_names[3], NULL};
     char sum[65], name[100];
     int pipes[2] = {-1, -1}, code;
-    pid_t pid;
+    pid_t pid = 0;
     memset(sums, 0, FILES * sizeof *sums);
     if (access(directory, X_OK) != 0) return HB_OK;
     const int error =
