@@ -172,6 +172,7 @@ def sources():
     step("sources", "polynomials are those of tools/coefficients.py",
          [PYTHON, "tools/coefficients.py", "--check"])
     step("sources", "names are unique, files open with a comment", [PYTHON, "tools/check_names.py"])
+    step("sources", "texts keep to the words of the field", [PYTHON, "tools/check_words.py"])
 
 
 def analyser(paths):
