@@ -1,6 +1,8 @@
 """The checking tools fail on seeded violations, and pass on this tree."""
 
+import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 
@@ -180,3 +182,53 @@ def test_check_words_only_goes_down(tree):
     assert update() == 0 and left() == {"claim": 1, "film": 2}
     tree("docs/page.md", "A film. A film. A film.\n")
     assert update() == 1 and left() == {"film": 2}
+
+
+@pytest.fixture(scope="module")
+def run():
+    """tests/run.py as a module."""
+    specification = importlib.util.spec_from_file_location("run_tests", ROOT / "tests" / "run.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_every_module_has_its_tests(run):
+    for module, patterns in run.MODULE_TESTS.items():
+        assert (ROOT / "src" / module).is_dir() or (ROOT / "tests" / module).is_dir(), module
+        for pattern in patterns.split():
+            assert list((ROOT / "tests").glob(pattern)), f"{module}: {pattern} names no file"
+    assert {path.name for path in (ROOT / "src").iterdir() if path.is_dir()} <= run.modules()
+
+
+@pytest.mark.parametrize("files, modules", [
+    (["src/walk/walk.c", "docs/walks.md"], {"walk"}),
+    (["tests/grid/test_grid.c", "cli/main.c"], {"grid"}),
+    (["include/heatball/images.h", "include/heatball/grid.h"], {"data", "grid"}),
+    (["README.md", "tests/run.py", "include/heatball/heatball.h"], set()),
+])
+def test_changed_files_belong_to_modules(run, files, modules):
+    assert run.changed_modules(files) == modules
+
+
+def test_an_unknown_module_is_refused():
+    done = subprocess.run([sys.executable, ROOT / "tests" / "run.py", "--module", "cellar"], capture_output=True, text=True)
+    assert done.returncode == 1 and "there is no module cellar; modules: ball, base, " in done.stderr
+
+
+def test_the_hook_stops_a_bad_commit(tree):
+    root = tree(".clang-format", "{ColumnLimit: 0, SortIncludes: false}\n")
+    for name in ("check_rooms.py", "check_names.py", "check_words.py", "pre-commit"):
+        shutil.copy(ROOT / "tools" / name, tree(f"tools/{name}") / "tools")
+
+    def hook():
+        subprocess.run(["git", "-C", root, "add", "-A"], check=True)
+        return subprocess.run(["sh", "tools/pre-commit"], cwd=root, capture_output=True, text=True)
+
+    subprocess.run(["git", "init", "-q", root], check=True)
+    assert hook().returncode == 0, hook()
+    tree("docs/page.md", "A film.\n")
+    assert hook().returncode == 1 and "film -> animation" in hook().stdout
+    tree("docs/page.md", "An animation.\n")
+    tree("src/ball/sample.h", "int   x ;\n")
+    assert hook().returncode == 1 and "make format" in hook().stderr
