@@ -45,7 +45,7 @@ typedef struct hb_certify_settings {
     const double *
         training; /* [n_training][dim], rows that the score was made from; NULL (default): not known */
     uint64_t n_training;
-    const hb_mixture *truth; /* the law of the rows; NULL (default): not known */
+    const hb_mixture *truth; /* the distribution of the rows; NULL (default): not known */
     hb_certify_callback
         log_density; /* with the same user; NULL (default): none. Instead of a score, or beside it */
     hb_certify_callback divergence; /* of the score; NULL (default): by differences */

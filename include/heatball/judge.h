@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* A score to be judged: score[n][dim] at x[n][dim] and one tau. A non-zero return is an error. */
+/* A score to be evaluated: score[n][dim] at x[n][dim] and one tau. A non-zero return is an error. */
 typedef int (*hb_score_callback)(void *user, size_t n, const double *x, double tau, double *score);
 
 /* Mean |s - s_exact|^2 over n draws of u(.,tau): over all, over the fifth of the draws with the lowest
- * density (the lowest 20 % of probability mass), over the rest, and, in the plane, over those points of a
+ * density (the lowest 20 % of probability mass), over the rest, and, in two dimensions, over those points of a
  * lattice of 161 x 161 with u > 1e-4 (grid; NaN in other dimensions); the first three with standard
  * errors, which count that the border between low and high is itself estimated. n >= 50. The draws are
  * independent of those of hb_mixture_sample with the same seed. The callback is called from the calling
@@ -83,7 +83,7 @@ HB_API hb_status hb_judge_memorisation(hb_context *context, int dim, size_t n, s
 
 /* Salt-and-pepper artifacts of images x[n][height][width]: specks[n] counts the pixels of an image whose
  * strength is above theta, affected the images with at least `least` of them; either may be NULL. The
- * strength of a pixel p with the 8 around it (images go on beyond their edges as in a mirror):
+ * strength of a pixel p with the 8 around it (images continue beyond their edges as in a mirror):
  *     HB_SPECK_MEDIAN    |p - median of the nine|: single pixels of high contrast
  *     HB_SPECK_ISOLATED  how far p is above the highest or below the lowest of the 8, else 0: grain
  * Sides 3 to 65536, least >= 1, theta >= 0. */
@@ -99,8 +99,8 @@ HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind
 /* ---- mixtures and fields ---- */
 
 /* Which modes of a mixture the rows fall on: counts[modes], each row with the component that most
- * likely made it, if it is within sqrt(dim) + 3 of its standard deviations (4 on a line; one draw in
- * 17000 in the plane is not); outliers: the rest. found: modes with at least a tenth of the share they
+ * likely made it, if it is within sqrt(dim) + 3 of its standard deviations (4 in one dimension; one draw in
+ * 17000 in two dimensions is not); outliers: the rest. found: modes with at least a tenth of the share they
  * should have. Any output may be NULL. */
 HB_API hb_status hb_judge_modes(hb_context *context, const hb_mixture *truth, size_t n,
                                 const double *x, size_t *counts, size_t *outliers, int *found);
@@ -116,7 +116,7 @@ HB_API hb_status hb_judge_curl(hb_context *context, int dim, int probes, uint64_
 /* Helmholtz split of a field on a regular grid of nx x ny points (8 to 4096), field[ny][nx][2], spacing
  * hx, hy:  field - mean = gradient + rotation,  gradient = grad phi, rotation = (d chi/dy, -d chi/dx).
  * The gradient is the nearest one in the mean square over the box (the field need not be periodic nor
- * vanish at the walls); the rotation has no flow through the walls. By FFT; docs/judge.md says how well.
+ * vanish at the boundary); the rotation has no flow through the boundary. By FFT; docs/judge.md says how well.
  * Masses are |gradient|^2 and |rotation|^2 as shares of their sum; gradient[ny][nx][2] and
  * rotation[ny][nx][2] add up to field - mean. Any output may be NULL. */
 HB_API hb_status hb_judge_helmholtz(hb_context *context, int nx, int ny, double hx, double hy,

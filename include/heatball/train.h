@@ -2,7 +2,7 @@
  *
  *     dsm       E |sqrt(b) s(z_tau,tau) + noise|^2/dim,   z_tau = a z_0 + sqrt(b) noise
  *     fp        dsm + weight * the pointwise Fokker-Planck residual (score head: its vector form)
- *     hb        dsm + weight * the heat-ball residual, values only, in the frame without drift
+ *     hb        dsm + weight * the heat-ball residual, values only, in coordinates without drift
  *     hb-paper  dsm + weight * the paper's loss as printed, without its source
  * docs/losses.md has the formulas, docs/training.md the loop. */
 #ifndef HEATBALL_TRAIN_H
@@ -67,7 +67,7 @@ typedef struct hb_train_settings {
     int half;               /* 1: round the weights of the result to 16 bits; 0 (default) */
     const char *checkpoint; /* file; NULL (default): none */
     int checkpoint_every;   /* epochs; 0 (default): at the end or an interrupt only */
-    int resume;             /* go on from `checkpoint` if it is there */
+    int resume;             /* resume from `checkpoint` if it is there */
     const char *log;        /* .csv of step, losses, norm, rate, seconds; NULL (default): none */
     /* Called every watch_every steps and after the last; NULL (default): never. Does not change
      * the weights; not part of a checkpoint. */
@@ -90,8 +90,8 @@ HB_API void hb_train_settings_default(size_t size, hb_train_settings *settings);
 /* Row `index` of the table of these fields, in their order; NULL behind the last. */
 HB_API const hb_setting *hb_train_setting(size_t index);
 /* data[n][dim], n >= 2, finite; labels[n] 0 .. classes-1 (may be NULL with classes 0). The model
- * has the averaged weights. The same data, settings and kind of processor give the same weights,
- * bit for bit, on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the
+ * has the averaged weights. The same data, settings and kind of processor give bit-identical
+ * weights on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the
  * step when a gradient is not finite; HB_ERROR_INTERRUPTED when the progress callback asks to stop:
  * the checkpoint is written first. */
 HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim,

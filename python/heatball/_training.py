@@ -104,7 +104,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
     seed : int
         Of all that is drawn.
     checkpoint, checkpoint_every, resume : path, int, bool
-        A file that keeps the state, written every so many epochs, at the end and on Ctrl-C; go on
+        A file that keeps the state, written every so many epochs, at the end and on Ctrl-C; resume
         from it if it is there.
     log : path
         A .csv of losses by step.
@@ -114,7 +114,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
         What it raises ends the training.
     watch_every : int
     progress : bool or callable
-        True: a line on the standard error stream, of a team that of rank 0; or progress(step, steps).
+        True: a line on the standard error stream, of a process group that of rank 0; or progress(step, steps).
     threads : int
         0: one per core. The weights do not depend on it.
 

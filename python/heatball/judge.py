@@ -93,7 +93,7 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
 
 def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, seed: int = 42, single: bool = False,
               threads: int = 0) -> Result:
-    """Return what `mmd` gives for rows of the same law: the floor for generated rows.
+    """Return what `mmd` gives for rows of the same distribution: the floor for generated rows.
 
     `times` times, n rows of a against m rows of b, drawn without repetition.
 
@@ -340,7 +340,7 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     """Return the curl-free and the divergence-free part of a planar field on a regular grid.
 
     field - mean = gradient + rotation; the gradient is the nearest one in the mean square over the
-    box, the rotation has no divergence and no flow through the walls.
+    box, the rotation has no divergence and no flow through the boundary.
 
     Parameters
     ----------

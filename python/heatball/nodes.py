@@ -178,7 +178,7 @@ class Balls:
         `reference0` and `reference`. R is 0, but for the error of the nodes, where ln p solves the
         equation of the process; b.scale * R is the scaled residual.
 
-        Under a drift, whose weights may be negative, the logarithm goes on below 0.2 as its tangent.
+        Under a drift, whose weights may be negative, the logarithm continues below 0.2 as its tangent.
 
         Examples
         --------

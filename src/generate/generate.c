@@ -198,9 +198,10 @@ static hb_status find_steps(const hb_reverse *run, const hb_prior *prior, double
 {
     const hb_generate_settings *s = run->settings;
     if (!hb_reverse_leans(run)) return HB_OK;
-    HB_CHECK(run->context, s->ends || s->covariance, HB_ERROR_ARGUMENT,
-             "samples start at draws of the law at tau_max; give some (ends), or its mean and "
-             "covariance");
+    HB_CHECK(
+        run->context, s->ends || s->covariance, HB_ERROR_ARGUMENT,
+        "samples start at draws of the distribution at tau_max; give some (ends), or its mean and "
+        "covariance");
     HB_TRY(hb_reverse_find_detail(run, prior, detail));
     const double least = ceil(hb_levels_length(s));
     HB_CHECK(run->context, s->solver == HB_SOLVER_ODE || s->n_steps >= least, HB_ERROR_ARGUMENT,

@@ -292,7 +292,7 @@ static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, 
     if (more <= MOST_CELLS) snprintf(enough, sizeof enough, "%.0f points", 4 * ceil(more / 4));
     return hb_fail(r->context, HB_ERROR_NUMERICAL,
                    "a grid of %d points per axis cannot resolve the initial density before tau = "
-                   "%.4g and tau = %.4g is asked for; give %s or a smaller box",
+                   "%.4g and tau = %.4g is requested; give %s or a smaller box",
                    grid->info.points[0], start, grid->tau[0], enough);
 }
 

@@ -144,12 +144,13 @@ static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answe
                                     unit);
         return hb_solution_warn(out, i,
                                 "the closed form of this linear drift loses its digits here; its "
-                                "rates differ too much for the time that is asked for");
+                                "rates differ too much for the requested time");
     case HB_TALLY_STRAY:
-        return hb_solution_warn(out, i,
-                                "what counts here lies more than four deviations from where "
-                                "the %s go; the drift there was not seen",
-                                unit);
+        return hb_solution_warn(
+            out, i,
+            "what counts here lies more than four standard deviations from where "
+            "the %s go; the drift there was not seen",
+            unit);
     case HB_TALLY_COARSE:
         return hb_solution_warn(
             out, i,
@@ -186,7 +187,7 @@ hb_status hb_solve_fill_nothing(const char *name, const char *unit, double secon
     }
     out->samples[i] = 0;
     out->point_methods[i] = name;
-    return hb_solution_warn(out, i, "no round of %s was finished within the %g s that were given",
+    return hb_solution_warn(out, i, "no round of %s was finished within the time limit of %g s",
                             unit, seconds);
 }
 

@@ -287,7 +287,7 @@ def test_refusals(tmp_path, clusters, arguments, says):
 
 
 def test_pictures_that_a_model_cannot_have(tmp_path, images):
-    assert "--plot draws samples of the plane; those of this model have 64 numbers" in complaint(
+    assert "--plot draws two-dimensional samples; those of this model have 64 numbers" in complaint(
         run(images, "-n", 5, "-o", "x.npy", "--plot", "y.svg", cwd=tmp_path), 2)
     assert "LOW below HIGH" in complaint(
         run(images, "-n", 5, "-o", "x.png", "--grey", "1,0", cwd=tmp_path), 2)

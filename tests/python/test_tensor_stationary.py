@@ -174,7 +174,7 @@ def test_simulated_paths_agree():
     ("0.1*x", "sqrt(1 + abs(x))", "no stationary density|does not normalise"),
     ("2*x*(1 + x^2)", "sqrt(2)*(1 + x^2)", "none comes back"),
     ("-x, -y", "y, 0; 0, 1 + 0.1*sin(x)", "does not reach every direction"),
-    ("x, -y", "1, 0.5*y; 0, 1", "paths go on spreading"),
+    ("x, -y", "1, 0.5*y; 0, 1", "paths keep spreading"),
     ("-x, -y", "1 + 0.1*sin(t), 0.5*y; 0, 1", "depends on t"),
     ("-x1, -x2, -x3, -x4", "1, x2/2, 0, 0; 0, 1, 0, 0; 0, 0, 1, 0; 0, 0, 0, 1", "dim is 4")])
 def test_what_has_no_answer_is_refused_in_words(drift, noise, words):
