@@ -44,7 +44,7 @@ WORDS = {
             r"|noise|initial|values?|statistics?)|laws? (?:at|in|against))\b"),
     "start": ("initial condition, initial density", r"\b(?:wide|narrow|smooth|point|any|every|other|initial|Gaussian)"
               r" starts?\b(?! (?:at|with|from|to)\b)|\bstarts? by\b|\bthe start['’]s?\b|\b(?:mass|density) of the start\b"),
-    "lift": ("auxiliary dimensions", r"\blift(?:s|ed|ing)\b|\b(?:a|the|no|with|without|by) lift\b(?! (?:is|m\b))"),
+    "lift": ("auxiliary dimensions", r"\blift(?:s|ed|ing)\b|\b(?:a|no|with|without|by) lift\b(?! (?:is|m\b))"),
     "deviations": ("standard deviations", r"(?<!standard\s)(?<!standard\s\s)(?<!large\s)(?<!square\s)\bdeviations?\b"),
     "on the line": ("in one dimension", r"\bon (?:the|a) line\b(?! \w+ (?:of|below|above))|\bon lines\b"),
     "in the plane": ("in two dimensions", r"\b(?:in|of|on) the plane\b"),
@@ -80,7 +80,7 @@ ALLOWED = [
     (r"^docs/(?:README|glossary)\.md$", ".*", r"\(formerly\b", "the glossary names former words"),
     (r"^docs/(?:paper|studies/|commands/reproduce|commands/study)", "claim", r"", "what a paper says is a claim"),
     (r"", "claim", r"\bpaper(?:'s)? claims?\b", "what a paper says is a claim"),
-    (r"^src/plot/|^docs/", "frame", r"cannot be read|directory for the frames|libpng|frames? of an animation",
+    (r"^src/plot/|^docs/", "frame", r"cannot be read|directory for the frames|libpng|animation|time of the frame",
      "an animation has frames"),
     (r"^src/plot/film_html\.c$", "film", r"const film|film\.(?:src|alt)|id=", "names in the script of a page"),
 ]
