@@ -37,7 +37,7 @@ extern "C" {
 #define HB_PRINTF(text, first)
 #endif
 
-#define HB_VERSION "0.2.0"
+#define HB_VERSION "0.3.0"
 
 /* The one list of status codes: name, value, meaning. */
 #define HB_STATUS_LIST(X)                                                                          \
