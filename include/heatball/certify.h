@@ -1,7 +1,7 @@
 /* heatball/certify.h: how far a score is from solving its equation, where, and by which test.
  *
  * A score s(x,tau) of anybody's, a network's or a formula's, is held against rows that it has not seen. Every line of
- * the certificate is a number that is 0 for the score of the rows' true law, with its error and a p-value; the tests are
+ * the certificate is a number that is 0 for the score of the rows' true distribution, with its error and a p-value; the tests are
  * unbiased, so that the true score passes at the stated level whatever the settings are:
  *     residual, residual size     the heat-ball identity of the score at noised rows
  *     stein scale, width, mean    E[(s - s*) phi] = 0 for phi = s, x - mean, constants; s* enters by Stein's identity

@@ -30,7 +30,7 @@ HB_API hb_status hb_judge_score(hb_context *context, const hb_mixture *truth, hb
  *     k(a,b) = mean over c in {1/4, 1/2, 1, 2, 4} of exp(-|a-b|^2/(2 c^2 h^2)),
  * h the median distance among up to 1000 rows of y, evenly spaced; or, single != 0, c = 1 alone. mmd2 is
  * the unbiased estimate of the square (it can be negative), mmd the biased one's root, mmd2_se by the
- * variance of its U-statistic (first and second order, so also where the laws are equal). n, m >= 4. */
+ * variance of its U-statistic (first and second order, so also where the distributions are equal). n, m >= 4. */
 typedef struct hb_mmd {
     double mmd, mmd2, mmd2_se, bandwidth;
 } hb_mmd;
@@ -51,7 +51,7 @@ HB_API hb_status hb_judge_mmd_floor(hb_context *context, int dim, int single, in
 
 /* Kolmogorov's distance of x[n][dim] and y[m][dim] in each column: distance[dim], the largest difference
  * of the two shares of rows below a value; it does not depend on the columns' units. floor (may be NULL): what
- * rows of equal laws exceed in any of the columns with probability 5 % at most. n, m >= 1. */
+ * rows of equal distributions exceed in any of the columns with probability 5 % at most. n, m >= 1. */
 HB_API hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, size_t m,
                                      const double *x, const double *y, double *distance,
                                      double *floor);

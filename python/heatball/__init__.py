@@ -16,7 +16,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
     log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
-    score_error the error of a score against a law that is known
+    score_error the error of a score against a distribution that is known
     certify     how far any score is from solving its equation, where, and by which test
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are

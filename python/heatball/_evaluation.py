@@ -143,7 +143,7 @@ def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int =
     f : callable, Model, or Mixture
         The score, as in `log_likelihood`.
     truth : Mixture or str
-        The law, or the name of a planar set.
+        The distribution, or the name of a planar set.
     tau : float
     process : str
         "ou" or "ve".

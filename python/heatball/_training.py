@@ -192,7 +192,7 @@ def _images(settings, data, pixels):
 
 
 def _data(data, n, seed):
-    """Return rows (n, dim), whether they are draws of a known law, and the names of columns or None."""
+    """Return rows (n, dim), whether they are draws of a known distribution, and the names of columns or None."""
     if isinstance(data, (str, os.PathLike)):
         if os.fspath(data).endswith((".npy", ".csv")):
             x, columns = _read(data)

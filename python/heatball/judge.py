@@ -72,7 +72,7 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
     -------
     Result, a dict
         distance, of shape (dim,): the largest difference of the shares of rows of x and of y below a
-        value; floor: what samples of equal laws exceed in any of the columns with probability 5 % at
+        value; floor: what samples of equal distributions exceed in any of the columns with probability 5 % at
         most.
 
     Examples
@@ -131,7 +131,7 @@ def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, se
          uint64("seed", seed), len(a), len(b), integer("n", n, 0, SIZE_MAX),
          integer("m", m, 0, SIZE_MAX), pointer(a), pointer(b), ctypes.sizeof(out),
          ctypes.byref(out))
-    return _result(out, "Maximum mean discrepancy of equal laws")
+    return _result(out, "Maximum mean discrepancy of equal distributions")
 
 
 def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, Floats]:

@@ -306,7 +306,7 @@ class Model(Shown):
 
         A model of a drift starts from the rows `ends`, of shape (k, dim), where its process was at tau_max, by
         default from those that it keeps of its training (at most 4096); from sample k on their copies are
-        moved first. detail is the variance of the finest details of its law, which steps go by.
+        moved first. detail is the variance of the finest details of its distribution, which steps go by.
 
         Examples
         --------

@@ -171,13 +171,14 @@ static hb_status samples_line(const flow_run *r)
     line->p_value = found.p_value;
     const double upper = sqrt(fmax(found.upper + 2 * m, 0)) / m;
     snprintf(line->good, sizeof line->good,
-             "%zu samples %s: mmd %.3g, below %.3g in 95 %% of equal laws", r->m,
+             "%zu samples %s: mmd %.3g, below %.3g in 95 %% of equal distributions", r->m,
              mmd <= upper ? "have the distribution of the rows"
                           : "are not far enough from the rows to fail",
              mmd, upper);
     snprintf(line->bad, sizeof line->bad,
-             "%zu samples have another law than the rows: mmd %.3g, below %.3g in 95 %% of equal "
-             "laws",
+             "%zu samples have another distribution than the rows: mmd %.3g, below %.3g in 95 %% "
+             "of equal "
+             "distributions",
              r->m, mmd, upper);
     return HB_OK;
 }

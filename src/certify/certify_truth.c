@@ -99,7 +99,8 @@ static void write_closed(const hb_certify_run *run, const hb_certify_rows *rows,
              "the exact score of the distribution at %zu points to %.2g %% (root mean square)", n,
              100 * line->value);
     snprintf(line->bad, sizeof line->bad,
-             "off the exact score of the law by %.3g %% at %zu points (root mean square), most %s",
+             "off the exact score of the distribution by %.3g %% at %zu points (root mean square), "
+             "most %s",
              100 * line->value, n, where);
 }
 

@@ -205,7 +205,8 @@ static hb_status find_steps(const hb_reverse *run, const hb_prior *prior, double
     HB_TRY(hb_reverse_find_detail(run, prior, detail));
     const double least = ceil(hb_levels_length(s));
     HB_CHECK(run->context, s->solver == HB_SOLVER_ODE || s->n_steps >= least, HB_ERROR_ARGUMENT,
-             "n_steps is %d; this drift changes its law within tau = %.3g, and from tau = %g to %g "
+             "n_steps is %d; this drift changes its distribution within tau = %.3g, and from tau = "
+             "%g to %g "
              "needs at least %.0f steps",
              s->n_steps, s->detail, s->tau_max, s->tau_min, least);
     return HB_OK;

@@ -164,7 +164,7 @@ def test_samples_under_a_drift(tmp_path, wells, solver):
     (["--label", 1], "was trained with --drift; it keeps where paths of all classes ended, and takes no --label"),
     (["--each-label"], "takes no --label or --each-label"),
     (["--clip", "no"], "--clip is for the processes ou and ve"),
-    (["--n-steps", 3], "n_steps is 3; this drift changes its law within tau = "),
+    (["--n-steps", 3], "n_steps is 3; this drift changes its distribution within tau = "),
     (["--tau-min", 1e-5], "the model was trained from tau = 0.001 to 1"),
 ])
 def test_refusals_under_a_drift(tmp_path, wells, arguments, says):

@@ -292,7 +292,8 @@ static void test_refusals(void **state)
     REFUSED("low and high are for the processes ou and ve");
     s.low = NAN;
     s.detail = 0.01;
-    REFUSED("n_steps is 60; this drift changes its law within tau = 0.01, and from tau = 0.9 to "
+    REFUSED("n_steps is 60; this drift changes its distribution within tau = 0.01, and from tau = "
+            "0.9 to "
             "0.01 needs at least 94 steps");
     s.detail = 0;
     REFUSED("detail is 0");
