@@ -47,7 +47,7 @@ static const hb_option certify_options[] = {
               "a set of heatball data list, or a .npy or .csv file of rows",
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "of a model: share of the rows of the file that train held out; 1 for a file of "
+              "of a model: fraction of the rows of the file that train held out; 1 for a file of "
               "which it has seen nothing; default: 0.1",
               .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION(TEXT, "training", "FILE", training,
@@ -229,11 +229,11 @@ static hb_status check_rows(certify_run *run)
                                "%.150s has %d column%s; %.150s was trained on %d", run->v->data,
                                run->dim, run->dim == 1 ? "" : "s", run->v->model, run->info.dim);
     if (run->n < LEAST && run->model && run->data.n > 0)
-        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
-                               "%.150s has %zu rows that the model has not seen, a share of %g; a "
-                               "certificate needs %d. With a file of new rows give --held-out 1",
-                               run->v->data, run->n,
-                               isnan(run->v->held_out) ? HELD_OUT : run->v->held_out, LEAST);
+        return hb_session_fail(
+            run->session, HB_ERROR_ARGUMENT,
+            "%.150s has %zu rows that the model has not seen, a fraction of %g; a "
+            "certificate needs %d. With a file of new rows give --held-out 1",
+            run->v->data, run->n, isnan(run->v->held_out) ? HELD_OUT : run->v->held_out, LEAST);
     if (run->settings.n_training < LEAST && !run->v->training) {
         run->settings.training = NULL;
         run->settings.n_training = 0;

@@ -53,13 +53,14 @@ static const hb_option evaluate_options[] = {
               .rules = HB_OPTION_ABOVE),
     HB_OPTION(
         REAL, "radius-share", "F", share,
-        "without --radius: share of the time from the model's smallest tau that a ball reaches "
+        "without --radius: fraction of the time from the model's smallest tau that a ball reaches "
         "back, r^2 = 4 pi F (tau - tau_min)",
         .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "share of the rows of a file that train held out; 1 for a file of which it has seen "
-              "nothing; default: those that the model has not seen, else 0.1",
-              .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(
+        REAL, "held-out", "SHARE", held_out,
+        "fraction of the rows of a file that train held out; 1 for a file of which it has seen "
+        "nothing; default: those that the model has not seen, else 0.1",
+        .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SEED(evaluate_values, seed, "1"),
     HB_OPTION_JSON(evaluate_values, json),
     HB_OPTION(

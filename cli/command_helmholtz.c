@@ -142,8 +142,8 @@ static hb_report *report_of(const hb_helmholtz_values *v, const hb_helmholtz_fie
     hb_report_real(report, "rms", f->rms, "root mean square length of field - mean");
     hb_report_real(report, "rotation_rms", f->rotation_rms, "of the part without divergence");
     hb_report_real(report, "gradient_rms", f->gradient_rms, "of the part without curl");
-    hb_report_real(report, "rotation_mass", f->rotation_mass, "share of the squares");
-    hb_report_real(report, "gradient_mass", f->gradient_mass, "share of the squares");
+    hb_report_real(report, "rotation_mass", f->rotation_mass, "fraction of the squares");
+    hb_report_real(report, "gradient_mass", f->gradient_mass, "fraction of the squares");
     return report;
 }
 
@@ -212,7 +212,7 @@ const hb_command hb_command_helmholtz = {
         "Takes the score of a model in two dimensions at one tau on a lattice, or an array of a "
         "field's values, and splits it on the box: field - mean = rotation + gradient. The "
         "gradient is the nearest one in the mean square, the rotation has no divergence and no "
-        "flow through the boundary. Prints the masses (shares of the squares) and writes "
+        "flow through the boundary. Prints the masses (fractions of the squares) and writes "
         "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
         "figure into a directory.",
     .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",

@@ -49,7 +49,7 @@ const hb_option hb_train_options[] = {
     HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; default: 2000",
               .min = 2, .max = 1e9),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "share of the rows of a file that is kept for heatball evaluate; default: 0.1",
+              "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
     TOLD("standardise", NULL, standardise,
          "shift the data to mean 0 and scale them: axis, each column to variance 1; common, all "

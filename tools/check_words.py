@@ -40,8 +40,9 @@ WORDS = {
     "arm": ("gradient weight", r"\barms? of (?:a |the )?(?:walk|score|weight)s?\b"),
     "cloud": ("(quadrature) nodes, particles", r"\bclouds?\b"),
     "law": ("distribution", r"\b(?<!power\s)laws?\b(?! of (?:large numbers|motion|cosines|the iterated))"),
-    "start": ("initial condition, initial density", r"\b(?:wide|narrow|smooth|point|any|every|other|initial|Gaussian)"
-              r" starts?\b(?! (?:at|with|from|to)\b)|\bstarts? by\b|\bthe start['’]s?\b|\b(?:mass|density) of the start\b"),
+    "start": ("initial condition, initial density", r"(?<!at\s)(?<!from\s)(?<!with\s)\b(?:the|a|wide|narrow|smooth|uniform|stationary|Gaussian"
+              r"|given|other|any|every) starts?\b(?! (?:at|with|from|to|of (?:a|the) (?:run|step|line|file|box))\b)"),
+    "share": ("fraction", r"\bshares? of\b|\b(?:the|a given) share\b(?! (?:between|f\b))"),
     "lift": ("auxiliary dimensions", r"\blift(?:s|ed|ing)\b|\b(?:a|no|with|without|by) lift\b(?! (?:is|m\b))"),
     "deviations": ("standard deviations", r"(?<!standard\s)(?<!standard\s\s)(?<!large\s)(?<!square\s)\bdeviations?\b"),
     "on the line": ("in one dimension", r"\bon (?:the|a) line\b(?! \w+ (?:of|below|above))|\bon lines\b"),

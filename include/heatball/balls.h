@@ -41,7 +41,7 @@ typedef struct hb_balls_settings {
     int directions; /* with degree and pairs 0: 3 + 2 directions nodes along the slope and so many random directions;
                          log-densities under OU and VE, dim 2 and above */
     double
-        share; /* f: the ball has the share f of the time that there is, r^2 = 4 pi f s0; NaN (default): as the
+        share; /* f: the ball has the fraction f of the time that there is, r^2 = 4 pi f s0; NaN (default): as the
                        losses have it, min(0.03, 0.16/dim), with directions 0.128/dim */
     uint64_t seed;                   /* default 1 */
     const hb_problem *drift;         /* of HB_PROCESS_DRIFT: its drift, in x and its tau */

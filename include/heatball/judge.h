@@ -50,7 +50,7 @@ HB_API hb_status hb_judge_mmd_floor(hb_context *context, int dim, int single, in
                                     hb_mmd_floor *out);
 
 /* Kolmogorov's distance of x[n][dim] and y[m][dim] in each column: distance[dim], the largest difference
- * of the two shares of rows below a value; it does not depend on the columns' units. floor (may be NULL): what
+ * of the two fractions of rows below a value; it does not depend on the columns' units. floor (may be NULL): what
  * rows of equal distributions exceed in any of the columns with probability 5 % at most. n, m >= 1. */
 HB_API hb_status hb_judge_kolmogorov(hb_context *context, int dim, size_t n, size_t m,
                                      const double *x, const double *y, double *distance,
@@ -64,7 +64,7 @@ HB_API hb_status hb_judge_nearest(hb_context *context, int dim, size_t n, size_t
                                   const double *y, size_t *index, double *distance);
 
 /* Precision and recall of generated rows x[n][dim] against real rows y[m][dim] (Kynkaanniemi et al.,
- * 2019): precision is the share of x within the k-th neighbour's distance of some row of y, that distance
+ * 2019): precision is the fraction of x within the k-th neighbour's distance of some row of y, that distance
  * taken among y; recall is the same with x and y exchanged. k 1 to 100 (3 is usual), n, m > k. */
 HB_API hb_status hb_judge_precision_recall(hb_context *context, int dim, int k, size_t n, size_t m,
                                            const double *x, const double *y, double *precision,
@@ -91,7 +91,7 @@ typedef enum hb_speck { HB_SPECK_MEDIAN, HB_SPECK_ISOLATED } hb_speck;
 HB_API hb_status hb_judge_artifacts(hb_context *context, hb_speck kind, int height, int width,
                                     int least, size_t n, double theta, const double *x,
                                     size_t *specks, size_t *affected);
-/* The smallest theta for which at most the given share (0 <= share < 1) of real images is affected. */
+/* The smallest theta for which at most the given fraction (0 <= share < 1) of real images is affected. */
 HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind, int height,
                                               int width, int least, size_t n, double share,
                                               const double *x, double *theta);
@@ -100,7 +100,7 @@ HB_API hb_status hb_judge_artifacts_threshold(hb_context *context, hb_speck kind
 
 /* Which modes of a mixture the rows fall on: counts[modes], each row with the component that most
  * likely made it, if it is within sqrt(dim) + 3 of its standard deviations (4 in one dimension; one draw in
- * 17000 in two dimensions is not); outliers: the rest. found: modes with at least a tenth of the share they
+ * 17000 in two dimensions is not); outliers: the rest. found: modes with at least a tenth of the fraction they
  * should have. Any output may be NULL. */
 HB_API hb_status hb_judge_modes(hb_context *context, const hb_mixture *truth, size_t n,
                                 const double *x, size_t *counts, size_t *outliers, int *found);
@@ -117,7 +117,7 @@ HB_API hb_status hb_judge_curl(hb_context *context, int dim, int probes, uint64_
  * hx, hy:  field - mean = gradient + rotation,  gradient = grad phi, rotation = (d chi/dy, -d chi/dx).
  * The gradient is the nearest one in the mean square over the box (the field need not be periodic nor
  * vanish at the boundary); the rotation has no flow through the boundary. By FFT; docs/judge.md says how well.
- * Masses are |gradient|^2 and |rotation|^2 as shares of their sum; gradient[ny][nx][2] and
+ * Masses are |gradient|^2 and |rotation|^2 as fractions of their sum; gradient[ny][nx][2] and
  * rotation[ny][nx][2] add up to field - mean. Any output may be NULL. */
 HB_API hb_status hb_judge_helmholtz(hb_context *context, int nx, int ny, double hx, double hy,
                                     const double *field, double *gradient, double *rotation,

@@ -44,7 +44,7 @@ typedef struct hb_train_settings {
     double tau_min, tau_max; /* 1e-3, 3; log-uniform */
     double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
-    double warmup, ramp;     /* shares of the steps without constraint, then rising; 0.1, 0.3 */
+    double warmup, ramp;     /* fractions of the steps without constraint, then rising; 0.1, 0.3 */
     double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/losses.md */
     double sigma_max;        /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
     int anchors;             /* of the constraint, per step; 0 (default): 64, of hb by dim */
@@ -55,7 +55,7 @@ typedef struct hb_train_settings {
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;
     int standardise; /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
-    double label_dropout; /* share of rows that are shown without their label; 0.1 */
+    double label_dropout; /* fraction of rows that are shown without their label; 0.1 */
     uint64_t seed;        /* 42 */
     /* Of rows that are images, for the model to keep: sides with height*width = dim, and the values
      * of black and white, low < high; 0 (default): not images. */

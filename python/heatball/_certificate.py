@@ -85,7 +85,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
     level : float
         Of all verdicts together (Holm).
     rows, pairs, share, samples : int, int, float, int
-        Rows that are used at most, 1000; pairs of nodes of a heat ball in each of two halves, 16; share of the time
+        Rows that are used at most, 1000; pairs of nodes of a heat ball in each of two halves, 16; fraction of the time
         from tau_min that a ball reaches back, 0.3; rows carried along the probability flow, 500.
     label : int
         Of a model with classes.

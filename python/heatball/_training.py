@@ -88,7 +88,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
     weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows, anchor_tau_min, constraint_every
         Of the constraint; docs/training.md has the defaults.
     label_dropout : float
-        The share of rows that are shown without their label: 0.1.
+        The fraction of rows that are shown without their label: 0.1.
     standardise : str or bool
         How the data are shifted and scaled before the process: "axis", each column to mean 0 and
         variance 1; "common", all columns by one scale, so that the mean of the variances is 1; "no".

@@ -71,7 +71,7 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
     Returns
     -------
     Result, a dict
-        distance, of shape (dim,): the largest difference of the shares of rows of x and of y below a
+        distance, of shape (dim,): the largest difference of the fractions of rows of x and of y below a
         value; floor: what samples of equal distributions exceed in any of the columns with probability 5 % at
         most.
 
@@ -164,7 +164,7 @@ def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, 
 def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0) -> tuple[float, float]:
     """Return (precision, recall) of generated rows x against real rows y, by k-th neighbours.
 
-    Precision is the share of x within the k-th neighbour's distance of some row of y, that distance
+    Precision is the fraction of x within the k-th neighbour's distance of some row of y, that distance
     taken among y; recall is the same with x and y exchanged (Kynkaanniemi et al., 2019).
 
     Parameters
@@ -208,7 +208,7 @@ def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, thre
     Result, a dict
         median, real_median: of the distances to the nearest training row, of x and of held_out;
         ratio of them, 1 when x is as far as real rows are, 0 for copies; near: the 1st percentile
-        of the real distances; share of x nearer than that.
+        of the real distances; fraction of x nearer than that.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
 
 def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42,
          process: Any = "ou") -> tuple[float, float]:
-    """Return (curl, error): the share of the antisymmetric part of a field's Jacobian.
+    """Return (curl, error): the fraction of the antisymmetric part of a field's Jacobian.
 
     E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
 
@@ -352,7 +352,7 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     Returns
     -------
     Result, a dict
-        gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their shares of the
+        gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their fractions of the
         sum of squares.
 
     Examples

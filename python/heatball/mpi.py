@@ -12,7 +12,7 @@ under ``mpirun -n 8 python3 script.py``. Every rank makes the same calls with th
 same order; the work inside them is shared, and every rank gets the same results, bit-identical to those of
 one process. A call that only one rank makes waits for the others for ever: put such calls into
 ``with team.alone():``. Files are written by rank 0. A callback, for example a drift that is a Python
-function, is called by each rank for its own share of the work, and must be the same function on all.
+function, is called by each rank for its own fraction of the work, and must be the same function on all.
 
 libheatball-mpi.so, which needs Open MPI, is loaded by `join` and not before: from the path in the
 environment variable HEATBALL_MPI, from beside libheatball, or by the system's loader. docs/cluster.md is

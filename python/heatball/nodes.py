@@ -63,7 +63,7 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
     directions : int
         Instead: few directions, for log-densities in many dimensions; 3 + 2 directions nodes.
     share : float
-        The share of the time that the ball reaches back; default min(0.03, 0.16/dim), with
+        The fraction of the time that the ball reaches back; default min(0.03, 0.16/dim), with
         `directions` 0.128/dim.
     mean, covariance : array_like of shape (dim,), (dim, dim)
         Of the data: a Gaussian that the process carries along is taken as a reference, and residuals

@@ -238,7 +238,7 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
         Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
         dx = F(x) dtau + sqrt(2) dW.
     share : array_like of shape (k,)
-        Of the second form, instead of radii: shares of the largest radius, sqrt(4 pi (tau - tau_min)).
+        Of the second form, instead of radii: fractions of the largest radius, sqrt(4 pi (tau - tau_min)).
     tau_min : float
         Of the second form: f is not asked below it.
     drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention

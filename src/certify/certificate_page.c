@@ -30,7 +30,7 @@ static const char *const MEANING[][2] = {
     {"stein width", "E[(s - s*).(x - mean)]: the pull towards the middle"},
     {"stein mean", "E[s], which is 0 for every score"},
     {"stein local", "E[(s - s*).phi] for all phi of a kernel: faults in one place"},
-    {"curl", "share of the Jacobian that is a rotation"},
+    {"curl", "fraction of the Jacobian that is a rotation"},
     {"memorisation", "how far the score has gone from the distribution towards its training rows"},
     {"truth", "difference to the true score at 64 points"},
     {"samples", "maximum mean discrepancy of samples and rows"},

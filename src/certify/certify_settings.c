@@ -18,7 +18,7 @@ static const hb_setting rows[] = {
     NUMBER(rows, RESULT, 1000, 100, 5000, "rows that are used, at most"),
     NUMBER(pairs, RESULT, 16, 1, 100000, "pairs of nodes of a heat ball, in each of two halves"),
     NUMBER(share, RESULT | ABOVE | BELOW, 0.3, 0, 1,
-           "share of the time from tau_min that a heat ball reaches back, r^2 = 4 pi F (tau - "
+           "fraction of the time from tau_min that a heat ball reaches back, r^2 = 4 pi F (tau - "
            "tau_min)"),
     NUMBER(samples, RESULT, 500, 0, 2500,
            "rows carried along the probability flow, at most half of all; 0: none"),
