@@ -226,7 +226,7 @@ def test_without_the_plug_in_it_is_said(tmp_path):
         print(heatball.constants(2)["dim"])
     """, HEATBALL_MPI="/nowhere/plug-in.so")
     first, second = done.stdout.splitlines()
-    assert first.startswith("libheatball-mpi.so, which makes processes one team, cannot be loaded; install Open MPI")
+    assert first.startswith("libheatball-mpi.so, which makes processes one process group, cannot be loaded; install Open MPI")
     assert "/nowhere/plug-in.so (the environment variable HEATBALL_MPI): " in first
     assert first.endswith("ERROR_UNAVAILABLE") and second == "2"
 

@@ -38,7 +38,7 @@ def test_a_line_is_a_quadrature(drift, noise, log_density, slope):
                 for ends in ((-6, 0), (0, 6), (6, np.inf), (-np.inf, -6)) if noise != "exp(x)" or ends[0] > -7)
     v = log_density(x) - top - math.log(total)
     s = heatball.solve(drift, noise, None, INF, x)
-    assert s.method == "stationary" and "nothing flows" in s.note and not s.warnings
+    assert s.method == "stationary" and "flux vanishes" in s.note and not s.warnings
     assert np.allclose(s.log_density, v, atol=2e-10) and np.all(s.log_density_se < 1e-8)
     assert np.allclose(s.score[:, 0], slope(x), atol=1e-11) and np.all(s.score_se < 1e-10)
     assert np.allclose(s.entropy_density, np.exp(v) * v, atol=1e-9)
