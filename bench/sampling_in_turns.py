@@ -23,8 +23,7 @@ instruction_set.limit()
 import numpy as np  # noqa: E402  (after the environment is set)
 
 import peer_numpy  # noqa: E402
-from heatball._native_enums import Isa  # noqa: E402
-from heatball._native_structs import ContextSettings  # noqa: E402
+from heatball._native_tables import ContextSettings, Isa  # noqa: E402
 
 DOUBLES, IN_CACHE, CALLS, DIMS = 1 << 20, 1 << 14, 40, (2, 16, 256)
 NORMALS = "normals, 8 MB"

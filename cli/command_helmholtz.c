@@ -72,9 +72,7 @@ static hb_status write_array(hb_context *context, const char *path, const hb_lat
     hb_status status = hb_writer_npy_begin(writer, HB_DTYPE_F64, 3, shape);
     if (status == HB_OK)
         status = hb_writer_write(writer, shape[0] * shape[1] * 2 * sizeof *values, values);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }
 
 static hb_status write_report(hb_context *context, const char *path, const hb_report *report)
@@ -87,13 +85,7 @@ static hb_status write_report(hb_context *context, const char *path, const hb_re
     hb_status status = hb_report_print(report, 1, stream);
     if (fclose(stream) != 0 && status == HB_OK) status = HB_ERROR_MEMORY;
     if (status == HB_OK) status = hb_writer_create(context, path, &writer);
-    if (status == HB_OK) {
-        status = hb_writer_write(writer, size, text);
-        if (status == HB_OK)
-            status = hb_writer_commit(writer);
-        else
-            hb_writer_abort(writer);
-    }
+    if (status == HB_OK) status = hb_writer_close(writer, hb_writer_write(writer, size, text));
     free(text);
     return status;
 }

@@ -199,10 +199,7 @@ static hb_status write_file(hb_session *session, hb_context *writing, const samp
     if (status == HB_OK) {
         status = write_header(writer, v);
         if (status == HB_OK) status = write_rows(session, v, writer, &done);
-        if (status == HB_OK)
-            status = hb_writer_commit(writer);
-        else
-            hb_writer_abort(writer);
+        status = hb_writer_close(writer, status);
     }
     if (status == HB_ERROR_INTERRUPTED)
         return hb_session_fail(session, status,

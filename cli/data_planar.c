@@ -179,13 +179,8 @@ hb_status hb_data_planar_export(hb_session *session, const hb_data_values *v,
     double *x = malloc(2 * CHUNK_ROWS * sizeof *x); // (CHUNK_ROWS, 2)
     if (!x) return HB_ERROR_MEMORY;
     hb_status status = hb_writer_create(hb_session_context(session), v->path, &writer);
-    if (status == HB_OK) {
-        status = write_rows(session, writer, v, mixture, x);
-        if (status == HB_OK)
-            status = hb_writer_commit(writer);
-        else
-            hb_writer_abort(writer);
-    }
+    if (status == HB_OK)
+        status = hb_writer_close(writer, write_rows(session, writer, v, mixture, x));
     free(x);
     return status == HB_OK ? print_export(session, v) : status;
 }

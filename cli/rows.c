@@ -176,7 +176,5 @@ hb_status hb_rows_write(hb_session *session, const hb_rows *rows, const char *pa
     HB_TRY(hb_writer_create(hb_session_context(session), path, &writer));
     hb_status status = write_header(rows, writer, cells, is_csv);
     if (status == HB_OK) status = write_rows(rows, writer, cells, is_csv);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }

@@ -12,7 +12,7 @@
 #ifndef HEATBALL_CLASSIFY_H
 #define HEATBALL_CLASSIFY_H
 
-#include <heatball/base.h>
+#include <heatball/settings.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +39,8 @@ typedef struct hb_classifier_info {
 } hb_classifier_info;
 
 HB_API void hb_classifier_settings_default(size_t size, hb_classifier_settings *settings);
+/* Row `index` of the table of these fields, in their order; NULL behind the last. */
+HB_API const hb_setting *hb_classifier_setting(size_t index);
 /* x[n][dim] finite, n >= 2; labels[n] 0 .. classes-1, classes 2 to 65536; settings NULL: defaults. The
  * same data and settings give bit-identical weights on any number of threads. *out is
  * destroyed before its context. */

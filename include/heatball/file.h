@@ -32,6 +32,8 @@ HB_API uint64_t hb_writer_measure(hb_writer *writer, int on);
 /* Both free the writer, whatever they return; both accept NULL. */
 HB_API hb_status hb_writer_commit(hb_writer *writer);
 HB_API void hb_writer_abort(hb_writer *writer);
+/* After a loop that writes: commits when status is HB_OK; else aborts, and returns status. */
+HB_API hb_status hb_writer_close(hb_writer *writer, hb_status status);
 
 typedef enum hb_dtype { HB_DTYPE_F64, HB_DTYPE_F32 } hb_dtype;
 

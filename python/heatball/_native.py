@@ -1,6 +1,6 @@
 """The C library as ctypes sees it: where it is, loaded, with the types of its functions.
 
-Everything of the tables of enums, structs and functions is seen here too.
+Everything of the tables of enums, structs and functions, which are made from the headers, is seen here too.
 """
 
 import ctypes
@@ -9,13 +9,12 @@ import os
 import pathlib
 import sysconfig
 
-from heatball._native_enums import *  # noqa: F401, F403
-from heatball._native_functions import *  # noqa: F401, F403
-from heatball._native_functions import SIGNATURES
-from heatball._native_structs import *  # noqa: F401, F403
+from heatball._native_tables import *  # noqa: F401, F403
+from heatball._native_tables import DENSITY, SIGNATURES
 from heatball._version import __version__
 
 ENVIRONMENT = "HEATBALL_LIBRARY"
+INITIAL_DENSITY = DENSITY
 FILE_NAMES = (f"libheatball.so.{__version__.rpartition('.')[0]}", "libheatball.so")
 
 

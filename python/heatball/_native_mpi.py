@@ -2,24 +2,13 @@
 
 import ctypes
 import os
-from ctypes import POINTER, c_double, c_int, c_uint64, c_void_p
 
 from heatball._errors import Error
 from heatball._native import Status, library as heatball_library
-from heatball._native_structs import Team
+from heatball._native_tables import MPI_SIGNATURES as SIGNATURES
 
 ENVIRONMENT = "HEATBALL_MPI"
 FILE_NAME = "libheatball-mpi.so"
-
-_team = POINTER(Team)
-
-SIGNATURES = {
-    "hb_team_mpi": (c_int, (c_void_p, POINTER(_team))),
-    "hb_team_mpi_destroy": (None, (_team,)),
-    "hb_team_mpi_alone": (c_int, (_team, c_double)),
-    "hb_team_mpi_abort": (None, (_team, c_int)),
-    "hb_team_mpi_traffic": (None, (_team, POINTER(c_uint64), POINTER(c_uint64))),
-}
 
 
 def candidates():

@@ -81,3 +81,20 @@ hb_status hb_quadrature_beta(hb_context *context, double a, double b, int n, dou
     }
     return golub_welsch(context, n, nodes, off, weights);
 }
+
+void hb_collocation(int n, const double *node, const double *weight, int ahead, double *out)
+{
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < n; k++) {
+            const double from = ahead ? node[j] : 0, length = ahead ? 1 - node[j] : node[j];
+            double sum = 0;
+            for (int q = 0; q < n; q++) {
+                double value = length * weight[q];
+                const double at = from + length * node[q];
+                for (int l = 0; l < n; l++)
+                    if (l != k) value *= (at - node[l]) / (node[k] - node[l]);
+                sum += value;
+            }
+            out[j * n + k] = sum;
+        }
+}

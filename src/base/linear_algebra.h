@@ -52,6 +52,43 @@ void hb_matrix_diagonal(size_t d, double value, double *out); /* value times the
 /* The largest sum of |a_ij| over a row of a (d, d). */
 double hb_matrix_norm(size_t d, const double *a);
 
+/* L^-1 B in the place of B (d, n), L (d, d) lower triangular, from the first row down. */
+static inline void hb_solve_lower(size_t d, const double *L, size_t n, double *B)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k < n; k++) {
+            for (size_t j = 0; j < i; j++) B[i * n + k] -= L[i * d + j] * B[j * n + k];
+            B[i * n + k] /= L[i * d + i];
+        }
+}
+
+/* L'^-1 B in the place of B, from the last row up. */
+static inline void hb_solve_upper(size_t d, const double *L, size_t n, double *B)
+{
+    for (size_t i = d; i-- > 0;)
+        for (size_t k = 0; k < n; k++) {
+            for (size_t j = i + 1; j < d; j++) B[i * n + k] -= L[j * d + i] * B[j * n + k];
+            B[i * n + k] /= L[i * d + i];
+        }
+}
+
+/* out = L v */
+static inline void hb_lower_multiply(size_t d, const double *L, const double *v, double *out)
+{
+    for (size_t i = 0; i < d; i++) out[i] = hb_dot(i + 1, L + i * d, v);
+}
+
+/* A L in the place of A (d, d): column k needs the columns from k on. */
+static inline void hb_multiply_lower(size_t d, const double *L, double *A)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k < d; k++) {
+            double sum = 0;
+            for (size_t j = k; j < d; j++) sum += A[i * d + j] * L[j * d + k];
+            A[i * d + k] = sum;
+        }
+}
+
 /* C = L L': L in the lower triangle of C's place; 0 when C (d, d) is not positive definite. */
 int hb_cholesky(size_t d, double *C);
 /* The same for a C that is positive or, but for rounding, semidefinite. */

@@ -7,7 +7,6 @@
 #include "base/parallel.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/team_tasks.h"
 
 #include <omp.h>
 #include <stdatomic.h>
@@ -93,18 +92,8 @@ static void collect(const double *levels, int width, size_t n_chunks, double *ou
     }
 }
 
-/* One wave of chunk sums; over the ranks of a team where it is asked for. */
-static hb_status run_wave(hb_context *context, const char *what, sum_wave *wave, size_t count,
-                          size_t n_chunks, int team)
-{
-    const hb_left left = {wave->sums, (size_t)wave->width * sizeof *wave->sums, 0};
-    if (team && hb_context_ranks(context) > 1)
-        return hb_team_for(context, what, count, sum_chunk, wave, 1, &left);
-    return run_tasks(context, what, count, wave->first_chunk, n_chunks, sum_chunk, wave);
-}
-
-static hb_status sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
-                     hb_partial partial, void *user, int team, double *out)
+hb_status hb_parallel_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
+                          hb_partial partial, void *user, double *out)
 {
     const size_t n_chunks = n / chunk + (n % chunk != 0);
     const size_t row = (size_t)width;
@@ -117,23 +106,11 @@ static hb_status sum(hb_context *context, const char *what, size_t n, size_t chu
     for (size_t first = 0; first < n_chunks && status == HB_OK; first += WAVE) {
         size_t count = n_chunks - first < WAVE ? n_chunks - first : WAVE;
         wave.first_chunk = first;
-        status = run_wave(context, what, &wave, count, n_chunks, team);
+        status = run_tasks(context, what, count, first, n_chunks, sum_chunk, &wave);
         for (size_t i = 0; i < count && status == HB_OK; i++)
             carry(levels, width, first + i, wave.sums + i * row);
     }
     if (status == HB_OK) collect(levels, width, n_chunks, out);
     hb_workspace_destroy(&work);
     return status;
-}
-
-hb_status hb_parallel_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
-                          hb_partial partial, void *user, double *out)
-{
-    return sum(context, what, n, chunk, width, partial, user, 0, out);
-}
-
-hb_status hb_team_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
-                      hb_partial partial, void *user, double *out)
-{
-    return sum(context, what, n, chunk, width, partial, user, 1, out);
 }

@@ -3,6 +3,8 @@
 #ifndef HB_BASE_SETTING_ROWS_H
 #define HB_BASE_SETTING_ROWS_H
 
+#include "base/sized.h"
+
 #include <heatball/settings.h>
 #include <stddef.h>
 
@@ -43,6 +45,19 @@ enum { ABOVE = HB_SETTING_RULE_ABOVE, BELOW = HB_SETTING_RULE_BELOW };
 #define POINTER(field, says)                                                                       \
     {                                                                                              \
         AT(field), .kind = HB_SETTING_KIND_POINTER, .help = (says)                                 \
+    }
+
+/* The public functions of a table: hb_NAME_settings_default and hb_NAME_setting. */
+#define SETTING_FUNCTIONS(name, table)                                                             \
+    void hb_##name##_settings_default(size_t size, SETTINGS *settings)                             \
+    {                                                                                              \
+        SETTINGS defaults = {0};                                                                   \
+        hb_setting_rows_default((table), &defaults);                                               \
+        hb_sized_default(sizeof defaults, &defaults, size, settings);                              \
+    }                                                                                              \
+    const hb_setting *hb_##name##_setting(size_t index)                                            \
+    {                                                                                              \
+        return index + 1 < sizeof(table) / sizeof *(table) ? &(table)[index] : NULL;               \
     }
 #endif
 

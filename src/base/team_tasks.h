@@ -27,10 +27,6 @@ void hb_team_share(hb_context *context, size_t n, size_t *first, size_t *last);
 hb_status hb_team_gather(hb_context *context, hb_status status, size_t n, size_t n_left,
                          const hb_left *left);
 
-/* hb_parallel_sum with the chunks over all ranks: the same bits. */
-hb_status hb_team_sum(hb_context *context, const char *what, size_t n, size_t chunk, int width,
-                      hb_partial partial, void *user, double *out);
-
 /* Is any rank late? Without a deadline nothing is asked. */
 int hb_team_late(hb_context *context);
 /* hb_progress between tasks: a stop that one rank was asked for stops all. */

@@ -80,9 +80,7 @@ static hb_status write_text(hb_context *context, const char *directory, const ch
     HB_TRY(join(context, directory, name, path));
     HB_TRY(hb_writer_create(context, path, &writer));
     const hb_status status = hb_writer_write(writer, strlen(text), text);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }
 
 static hb_status write_json(hb_context *context, const hb_certificate *c, const char *directory)

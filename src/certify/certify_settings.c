@@ -2,7 +2,6 @@
  * order. Checks and the options of `heatball certify` follow from these rows. */
 #define SETTINGS hb_certify_settings
 #include "base/setting_rows.h"
-#include "base/sized.h"
 #include "certify/certify_run.h"
 #include "net/model_file.h"
 
@@ -35,17 +34,7 @@ static const hb_setting rows[] = {
     POINTER(data_name, "name of the rows on the page"),
     {0}};
 
-const hb_setting *hb_certify_setting(size_t index)
-{
-    return index + 1 < sizeof rows / sizeof *rows ? &rows[index] : NULL;
-}
-
-void hb_certify_settings_default(size_t size, hb_certify_settings *settings)
-{
-    hb_certify_settings defaults = {0};
-    hb_setting_rows_default(rows, &defaults);
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+SETTING_FUNCTIONS(certify, rows)
 
 hb_status hb_certify_settings_read(hb_context *context, const hb_certify_settings *given,
                                    hb_certify_settings *out)

@@ -249,10 +249,7 @@ hb_status hb_npz_commit(hb_npz *npz)
     for (int k = 0; k < npz->n && status == HB_OK; k++)
         status = write_central(npz, &npz->entries[k]);
     if (status == HB_OK) status = write_end(npz, start);
-    if (status == HB_OK)
-        status = hb_writer_commit(npz->writer);
-    else
-        hb_writer_abort(npz->writer);
+    status = hb_writer_close(npz->writer, status);
     release(npz);
     return status;
 }

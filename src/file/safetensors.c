@@ -47,8 +47,7 @@ static const char *name_of(hb_dtype dtype, int half)
     return half ? "F16" : dtype_names[dtype];
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static uint64_t tensor_bytes(const hb_tensor *tensor)
 {
@@ -206,9 +205,7 @@ static hb_status write_file(hb_context *context, const char *path, const char *h
     HB_TRY(hb_writer_create(context, path, &writer));
     const hb_status status =
         give_file(header, strlen(header), n_tensors, tensors, write_bytes, writer);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }
 
 hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_metadata,
@@ -225,8 +222,7 @@ hb_status hb_safetensors_write(hb_context *context, const char *path, size_t n_m
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 typedef struct found_tensor {
     const char *name;

@@ -476,3 +476,10 @@ void hb_writer_abort(hb_writer *writer)
     if (writer->temporary) unlink(writer->temporary);
     destroy(writer);
 }
+
+hb_status hb_writer_close(hb_writer *writer, hb_status status)
+{
+    if (status == HB_OK) return hb_writer_commit(writer);
+    hb_writer_abort(writer);
+    return status;
+}

@@ -2,7 +2,6 @@
  * order. Checks, the options of `heatball generate` and the keywords of Python follow from these rows. */
 #define SETTINGS hb_generate_settings
 #include "base/setting_rows.h"
-#include "base/sized.h"
 #include "generate/reverse.h"
 #include "net/model_file.h"
 
@@ -53,17 +52,7 @@ static const hb_setting rows[] = {
            "drift: variance of the finest details of the distribution at large tau"),
     {0}};
 
-const hb_setting *hb_generate_setting(size_t index)
-{
-    return index + 1 < sizeof rows / sizeof *rows ? &rows[index] : NULL;
-}
-
-void hb_generate_settings_default(size_t size, hb_generate_settings *settings)
-{
-    hb_generate_settings defaults = {0};
-    hb_setting_rows_default(rows, &defaults);
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+SETTING_FUNCTIONS(generate, rows)
 
 hb_status hb_generate_settings_read(hb_context *context, const hb_generate_settings *given,
                                     hb_generate_settings *out)

@@ -17,7 +17,6 @@
 
 #include <heatball/random.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DRAWS = 16, ORDER = 6, DOUBTED = 4, WORD = 32, LANES = 8, CALL_DOUBLES = 1 << 21 };
@@ -64,12 +63,6 @@ static hb_status place_reference(hb_reverse *run, hb_level level)
     return HB_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* eta: the median over the draws of the root mean square over the coordinates. */
 static double rounding_of(const hb_score_trace *trace, size_t d, double length)
 {
@@ -85,7 +78,7 @@ static double rounding_of(const hb_score_trace *trace, size_t d, double length)
         }
         of_draw[i] = sqrt(squares / binomial) * length;
     }
-    qsort(of_draw, DRAWS, sizeof *of_draw, ascending);
+    hb_sort(DRAWS, of_draw);
     return of_draw[DRAWS / 2];
 }
 

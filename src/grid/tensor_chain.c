@@ -7,7 +7,8 @@
  *     w (B(-z) u_i - B(z) u_j),    B(z) = z/(exp(z) - 1),
  * which is positive, conserves the mass, and is 0 where u = exp(int W): a density without currents is exact but
  * for the quadrature, for any D. The error is even in h. Directions that leave the box are left out: its walls let nothing
- * through. Lines of one dimension need no even spacing.
+ * through. In a corner all of them may leave it, so that neighbours along the axes are linked by at least LINK of M_aa.
+ * Lines of one dimension need no even spacing.
  *
  * Where D hardly reaches some direction, or is very uneven along slanted axes, directions would become long or none
  * would do: beyond MOST_REACH nodes D is raised by a part of its trace. Where the density is known to be below e^-DEEP of its
@@ -32,6 +33,7 @@ static const double DOMINANT = 1.02; /* of the diagonal there, over the rest of 
 static const double LEAST = 1e-8;    /* of the largest M_aa of the mesh */
 static const double VANISHING = 0.4; /* of the noise of a neighbour */
 static const double STEEPEST = 200;  /* of ln u along an edge */
+static const double LINK = 1e-10;    /* of M_aa, between neighbours along an axis */
 static const double FIRST_RAISE = 1e-4, RAISE = 1.5; /* in parts of the trace, and their growth */
 
 typedef struct tensor_chain {
@@ -243,10 +245,29 @@ static hb_status keep_weights(tensor_chain *c, size_t node, const hb_selling *s)
     return HB_OK;
 }
 
+/* The axis of a direction that is one; -1: it is slanted. */
+static int axis_of(const int *offset)
+{
+    const int reach = abs(offset[0]) + abs(offset[1]) + abs(offset[2]);
+    return reach != 1 ? -1 : offset[0] ? 0 : offset[1] ? 1 : 2;
+}
+
+/* The weight of direction k at a node where the tensor has none. */
+static double link_weight(const tensor_chain *c, int k, size_t node)
+{
+    const int a = axis_of(c->out->offset[k]);
+    return a < 0 ? 0 : LINK * c->M[node * c->d * c->d + (size_t)a * (c->d + 1)];
+}
+
 static hb_status weigh(tensor_chain *c)
 {
     const int dim = c->mesh->dim;
     hb_selling s;
+    for (int a = 0; a < dim; a++) {
+        int k, axis[3] = {0};
+        axis[a] = 1;
+        HB_TRY(find_direction(c, axis, &k));
+    }
     for (size_t i = 0; i < c->mesh->size && dim == 3 && !c->reduced; i++)
         c->reduced = !hb_selling_pairs(dim, c->M + i * c->d * c->d, c->share, &s);
     for (size_t i = 0; i < c->mesh->size; i++) {
@@ -338,7 +359,8 @@ static hb_status edge_rates(tensor_chain *c, int k, size_t count)
         const double weight = 0.5 * face * (c->along[i] + c->along[j]);
         const double z = fmin(fmax(c->z[e], -STEEPEST), STEEPEST), *x = c->x + 2 * e * c->d;
         if (isnan(c->z[e])) return refuse(c, x);
-        if (z != c->z[e]) tell(c, x, depth_at(c, x));
+        const double link = link_weight(c, k, i) + link_weight(c, k, j);
+        if (z != c->z[e] && c->along[i] + c->along[j] > link) tell(c, x, depth_at(c, x));
         hb_bernoulli(z, &plain, &mirrored);
         c->out->up[k][i] = weight * mirrored / volume(c->mesh, i);
         c->out->down[k][i] = weight * plain / volume(c->mesh, j);
@@ -349,7 +371,7 @@ static hb_status edge_rates(tensor_chain *c, int k, size_t count)
 static hb_status direction_rates(tensor_chain *c, int k)
 {
     size_t count = 0;
-    memset(c->along, 0, c->mesh->size * sizeof(double));
+    for (size_t i = 0; i < c->mesh->size; i++) c->along[i] = link_weight(c, k, i);
     for (size_t i = 0; i < c->mesh->size; i++)
         for (size_t l = i * HB_SELLING_MOST; l < i * HB_SELLING_MOST + c->ways[i]; l++)
             if (c->way[l] == k) c->along[i] = c->weight[l];

@@ -20,11 +20,13 @@
 #include <sundials/sundials_context.h>
 
 enum {
-    MAX_STEPS = 200000, /* of one run */
-    PROGRESS_EVERY = 8, /* rates between two reports */
-    VECTORS = 18        /* of CVODE */
+    STEPS_AT_ONCE = 2000, /* after which progress is looked at */
+    PROGRESS_EVERY = 8,   /* rates between two reports */
+    VECTORS = 18          /* of CVODE */
 };
 
+static const double MAX_STEPS[] = {200000, 100000, 20000}; /* of one run, by dimension */
+static const double LEAST_PROGRESS = 0.1;                  /* of the way so far */
 static const double LOCAL_SHARE = 0.2; /* of the tolerance, for the error of one step */
 /* d = 2, 3: of the error of a step for Newton's method (CVODE: 0.1), and of that for its linear systems (CVODE: 0.05).
  * Far corners of a box move fastest and rule the norm: with 0.1 and 0.05 the linear systems left the bulk behind there
@@ -138,7 +140,7 @@ static hb_status start(hb_stepper *s, const double *v)
     if (!code) code = CVodeSetLinearSolver(s->cvode, s->solver, NULL);
     if (!code && !line) code = CVodeSetNonlinConvCoef(s->cvode, NEWTON_SHARE);
     if (!code && !line) code = CVodeSetEpsLin(s->cvode, LINEAR_SHARE);
-    if (!code) code = CVodeSetMaxNumSteps(s->cvode, MAX_STEPS);
+    if (!code) code = CVodeSetMaxNumSteps(s->cvode, STEPS_AT_ONCE);
     if (!code) code = CVodeSetStopTime(s->cvode, s->settings.tau_end);
     if (!code) code = CVodeSetMaxStep(s->cvode, s->settings.longest);
     HB_CHECK(s->context, !code, HB_ERROR_MEMORY,
@@ -182,7 +184,7 @@ static hb_status explain(const hb_stepper *s, int code)
     if (s->status != HB_OK) return s->status;
     const char *why = "CVODE failed", *advice = "give a coarser tolerance or a smaller box";
     switch (code) {
-    case CV_TOO_MUCH_WORK: why = "too many steps"; break;
+    case CV_TOO_MUCH_WORK: why = "its steps became too short to reach the end"; break;
     case CV_ERR_FAILURE: why = "the error test failed too often"; break;
     case CV_CONV_FAILURE: why = "Newton's method did not converge"; break;
     case CV_REPTD_RHSFUNC_ERR:
@@ -202,6 +204,19 @@ static hb_status explain(const hb_stepper *s, int code)
                    tau, s->settings.tau_end, why, code, advice);
 }
 
+/* Whether a run has had its steps, or, above one dimension, whether the last STEPS_AT_ONCE of them, which began at
+ * tau = from, came nowhere: neither to the end at their present length nor on by a part of the way so far. */
+static int is_stalled(const hb_stepper *s, double from, double tau)
+{
+    const int dim = hb_scheme_mesh(s->scheme)->dim, taken = hb_stepper_steps(s);
+    double step = 0;
+    CVodeGetCurrentStep(s->cvode, &step);
+    const double left = s->settings.tau_end - tau, most = MAX_STEPS[dim - 1];
+    if (taken >= most) return 1;
+    return dim > 1 && !(left <= (most - taken) * step) &&
+           !(tau - from >= LEAST_PROGRESS * (from - s->settings.tau_start));
+}
+
 /* To the level, through the cuts on the way; the error control of CVODE sees what a step does not pass over. */
 static int advance(hb_stepper *s, double *tau, double level)
 {
@@ -211,7 +226,11 @@ static int advance(hb_stepper *s, double *tau, double level)
     for (double next = *tau; next < level && code >= 0;) {
         next = cuts ? hb_cuts_after(cuts, *tau, level) : level;
         if (cuts) CVodeSetStopTime(s->cvode, hb_cuts_after(cuts, *tau, end));
-        code = CVode(s->cvode, next, s->v, tau, CV_NORMAL);
+        double from;
+        do {
+            from = *tau;
+            code = CVode(s->cvode, next, s->v, tau, CV_NORMAL);
+        } while (code == CV_TOO_MUCH_WORK && !is_stalled(s, from, *tau));
         *tau = next;
     }
     return code;

@@ -157,19 +157,7 @@ void hb_model_range(const hb_model *model, double tau, double *low, double *high
     }
 }
 
-hb_status hb_model_drift(hb_context *context, const hb_model *model, size_t n, const double *z,
-                         double *F)
-{
-    const size_t count = n * (size_t)model->info.dim;
-    const double factor = model->info.process == HB_PROCESS_OU ? -1 : 0;
-    if (model->info.process == HB_PROCESS_DRIFT)
-        return hb_problem_drift(context, model->flow.drift, n, z, 0, F, NULL, NULL, NULL);
-    for (size_t i = 0; i < count; i++) F[i] = factor * z[i];
-    return HB_OK;
-}
-
-/* ---- in files ---------------------------------------------------------------------------------
- * */
+/* ---- in files ---- */
 
 size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out)
 {

@@ -37,11 +37,6 @@ hb_status hb_model_set_range(hb_context *context, hb_model *model, const double 
  * five deviations around the mean. */
 void hb_model_range(const hb_model *model, double tau, double *low, double *high);
 
-/* F (n, dim), the drift of the model's process at z (n, dim); 0 for VE, -z for OU. Any thread with
- * a context of its own. */
-hb_status hb_model_drift(hb_context *context, const hb_model *model, size_t n, const double *z,
-                         double *F);
-
 /* Its arrays and its text in a model file. numbers (3): scratch. */
 size_t hb_model_flow_tensors(const hb_model *model, double *numbers, hb_tensor *out);
 hb_status hb_model_flow_read(hb_context *context, const hb_safetensors *file, hb_model *model);

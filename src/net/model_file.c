@@ -34,8 +34,7 @@ const char *const *hb_process_names(void)
     return process_names;
 }
 
-/* ---- the texts --------------------------------------------------------------------------------
- */
+/* ---- the texts ---- */
 
 typedef enum field_kind { FIELD_INT, FIELD_DOUBLE, FIELD_COUNT } field_kind;
 
@@ -141,8 +140,7 @@ static hb_status parse_info(hb_context *context, const hb_safetensors *file, hb_
     return HB_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 enum { REFERENCE_TENSORS = 5 };
 
@@ -252,8 +250,7 @@ hb_status hb_model_save(hb_context *context, const hb_model *model, const char *
     return hb_model_write(context, model, path, 0, NULL, 0, NULL);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static hb_status check_reference(hb_context *context, const hb_safetensors *file, hb_model *model)
 {

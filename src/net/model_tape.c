@@ -96,8 +96,7 @@ const float *hb_model_tape_reference(const hb_model_tape *tape)
     return tape->reference;
 }
 
-/* ---- the score from the network's outputs, and back -------------------------------------------
- */
+/* ---- the score from the network's outputs, and back ---- */
 
 /* Where output o of the channel c of row i is. */
 static size_t place(const hb_model_tape *tape, size_t n, size_t c, size_t i, size_t o)

@@ -21,6 +21,7 @@
 #include <string.h>
 
 enum {
+    MOST_DIM = 1000,
     BATCHES = 128,
     WATCH_PART = 4,
     USUAL_ROUND = 8192,
@@ -206,6 +207,8 @@ hb_status hb_lag_task_make(hb_context *context, const hb_problem *problem,
     uint32_t words[2];
     *out = (hb_lag_task){.context = context, .problem = problem, .n = n, .points = points};
     out->d = (size_t)hb_problem_dim(problem);
+    HB_CHECK(context, out->d <= MOST_DIM, HB_ERROR_ARGUMENT,
+             "dim is %zu; for particles it must be 1 to %d", out->d, MOST_DIM);
     HB_CHECK(context, settings->n_paths == 0 && settings->radius == 0 && settings->lift < 0,
              HB_ERROR_ARGUMENT,
              "trajectories, radius and lift cannot be chosen where the noise is a matrix; leave "

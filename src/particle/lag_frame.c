@@ -234,12 +234,9 @@ static int whiten(const builder *b, hb_lag_frame *out, size_t j)
         const double pivot = L[i * d + i];
         if (!(pivot * pivot > LEAST_PIVOT * b->S[i * d + i])) return 0;
         log_volume += log(pivot);
-        for (size_t k = 0; k < d; k++) {
-            double sum = b->Phi[i * d + k];
-            for (size_t l = 0; l < i; l++) sum -= L[i * d + l] * W[l * d + k];
-            W[i * d + k] = sum / pivot;
-        }
     }
+    memcpy(W, b->Phi, dd * sizeof *W);
+    hb_solve_lower(d, L, d, W);
     out->log_top[j] = -log_volume - 0.5 * (double)d * log(2 * M_PI);
     return 1;
 }
@@ -275,22 +272,6 @@ static hb_status build(builder *b, hb_lag_frame *out, int *found, int *singular)
     return *found ? average_start(b, out) : HB_OK;
 }
 
-/* The integral of every node's Lagrange polynomial from 0 to every node. */
-static void integrate_behind(builder *b)
-{
-    for (int j = 0; j < COLLOCATION; j++)
-        for (int k = 0; k < COLLOCATION; k++) {
-            b->behind[j][k] = 0;
-            for (int q = 0; q < COLLOCATION; q++) {
-                const double at = b->node[j] * b->node[q];
-                double value = b->node[j] * b->weight[q];
-                for (int l = 0; l < COLLOCATION; l++)
-                    if (l != k) value *= (at - b->node[l]) / (b->node[k] - b->node[l]);
-                b->behind[j][k] += value;
-            }
-        }
-}
-
 static hb_status create_builder(builder *b)
 {
     const size_t d = b->d, dd = d * d, n = COLLOCATION;
@@ -301,7 +282,7 @@ static hb_status create_builder(builder *b)
                         HB_ARRAY(b->Phi, dd), HB_ARRAY(b->S, dd), HB_ARRAY(b->step, dd),
                         HB_ARRAY(b->other, dd)));
     HB_TRY(hb_quadrature_beta(b->context, 1, 1, COLLOCATION, b->node, b->weight));
-    integrate_behind(b);
+    hb_collocation(COLLOCATION, b->node, b->weight, 0, b->behind[0]);
     return HB_OK;
 }
 
@@ -360,15 +341,6 @@ double hb_lag_log_kernel(const hb_lag_frame *frame, const double *y, double *wor
     return log_kernel(frame, 0, y, work, work + frame->d);
 }
 
-/* v = L'^-1 v */
-static void turn_back(size_t d, const double *L, double *v)
-{
-    for (size_t i = d; i-- > 0;) {
-        for (size_t k = i + 1; k < d; k++) v[i] -= L[k * d + i] * v[k];
-        v[i] /= L[i * d + i];
-    }
-}
-
 static void add_value(const hb_lag_frame *f, size_t j, double a, const double *slope,
                       hb_lag_value *out)
 {
@@ -408,7 +380,7 @@ void hb_lag_value_of(const hb_lag_frame *f, const double *const *y, const double
             a = h * along;
             for (size_t i = 0; i < d; i++) q[i] = h * (q[i] - along * w[i]);
         }
-        turn_back(d, f->root + j * d * d, q);
+        hb_solve_upper(d, f->root + j * d * d, 1, q);
         add_value(f, j, a, q, out);
     }
 }
@@ -440,7 +412,7 @@ static hb_status add_lag(hb_context *context, const hb_problem *problem, double 
         multiply(d, f->white + j * dd, F, q);
         const double along = hb_dot(d, q, w), part = share / fabs(determinant) / TRIALS;
         for (size_t i = 0; i < d; i++) q[i] -= along * w[i];
-        turn_back(d, f->root + j * dd, q);
+        hb_solve_upper(d, f->root + j * dd, 1, q);
         rest[0] += part * fabs(along);
         for (size_t i = 0; i < d; i++) rest[1 + i] += part * fabs(q[i]);
     }

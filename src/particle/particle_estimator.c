@@ -9,11 +9,9 @@
 #include "particle/particle_estimator.h"
 #include "base/context.h"
 #include "base/team_tasks.h"
-#include "particle/lag_estimator.h"
 #include "particle/particle_pilot.h"
 #include "particle/path_check.h"
 #include "problem/drift_facts.h"
-#include "problem/noise.h"
 #include "random/streams.h"
 
 #include <heatball/random.h>
@@ -380,8 +378,6 @@ hb_status hb_particle_estimator(hb_context *context, const hb_problem *problem, 
 {
     void *memory;
     HB_TRY(check_settings(context, problem, tau, settings));
-    if (hb_problem_noise_kind(problem) == HB_NOISE_MATRIX)
-        return hb_lag_estimator(context, problem, tau, settings, n, points, out);
     HB_TRY(hb_allocate(context, 1, sizeof(particles), &memory));
     particles *p = memset(memory, 0, sizeof *p);
     p->task.context = context;

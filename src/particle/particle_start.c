@@ -9,6 +9,7 @@
  * the pilot weighs and the estimate claims.
  * Must reproduce: u0 = N(0,1), F = 0, tau -> 0 at x = 0: u0 itself, 0.39894. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "particle/particle_kernel.h"
 
 #include <heatball/random.h>
@@ -19,21 +20,9 @@
 void hb_node_place(const hb_particle_node *node, size_t d, const double *eta, double sign,
                    double *x)
 {
-    for (size_t i = 0; i < d; i++) {
-        double sum = sign * eta[i];
-        for (size_t j = 0; j < i; j++) sum -= node->whiten[i * d + j] * x[j];
-        x[i] = sum / node->whiten[i * d + i];
-    }
+    for (size_t i = 0; i < d; i++) x[i] = sign * eta[i];
+    hb_solve_lower(d, node->whiten, 1, x);
     for (size_t i = 0; i < d; i++) x[i] += node->centre[i];
-}
-
-/* v = L' g: solves (L^-1)' v = g, from the last row on, in place. */
-static void whiten_gradient(const hb_particle_node *node, size_t d, double *g)
-{
-    for (size_t i = d; i-- > 0;) {
-        for (size_t j = i + 1; j < d; j++) g[i] -= node->whiten[j * d + i] * g[j];
-        g[i] /= node->whiten[i * d + i];
-    }
 }
 
 /* Mean of u0 e^(-s tr A - log_scale) and of its gradient over the places x[n][d]; work: (n, 1 + d). */
@@ -53,7 +42,7 @@ static hb_status average(hb_context *context, const hb_problem *problem,
         *a += u;
         for (size_t i = 0; i < d; i++) b[i] += u * slope[k * d + i];
     }
-    whiten_gradient(node, d, b);
+    hb_solve_upper(d, node->whiten, 1, b);
     for (size_t j = 0; j < d; j++) { // (L^-1 E)' v
         work[j] = 0;
         for (size_t i = 0; i < d; i++) work[j] += node->lower[i * d + j] * b[i];

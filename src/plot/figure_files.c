@@ -379,23 +379,16 @@ static hb_status write_script(const hb_figure *figure, hb_writer *writer, const 
     return hb_writer_printf(writer, "unset multiplot\n");
 }
 
-static hb_status close_writer(hb_writer *writer, hb_status status)
-{
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
-}
-
 hb_status hb_figure_write_csv(const hb_figure *figure, const char *path)
 {
     hb_writer *writer;
     HB_TRY(hb_writer_create(figure->context, path, &writer));
-    return close_writer(writer, write_numbers(figure, writer));
+    return hb_writer_close(writer, write_numbers(figure, writer));
 }
 
 hb_status hb_figure_write_script(const hb_figure *figure, const char *path, const char *csv_name)
 {
     hb_writer *writer;
     HB_TRY(hb_writer_create(figure->context, path, &writer));
-    return close_writer(writer, write_script(figure, writer, csv_name));
+    return hb_writer_close(writer, write_script(figure, writer, csv_name));
 }

@@ -61,13 +61,6 @@ static hb_status write_numbers(size_t n, hb_figure **frames, const double *times
     return HB_OK;
 }
 
-static hb_status close_writer(hb_writer *writer, hb_status status)
-{
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
-}
-
 static hb_status keep_numbers(hb_context *context, size_t n, hb_figure **frames,
                               const double *times, const char *path)
 {
@@ -75,7 +68,7 @@ static hb_status keep_numbers(hb_context *context, size_t n, hb_figure **frames,
     hb_writer *writer;
     snprintf(beside, sizeof beside, "%.*s.plot.csv", (int)(strrchr(path, '.') - path), path);
     HB_TRY(hb_writer_create(context, beside, &writer));
-    return close_writer(writer, write_numbers(n, frames, times, writer));
+    return hb_writer_close(writer, write_numbers(n, frames, times, writer));
 }
 
 /* ---- the frames ---- */
@@ -196,9 +189,9 @@ static hb_status write_film(const hb_film *film, const char *title, const char *
     hb_writer *writer;
     const int delay = delay_of(film->n);
     HB_TRY(hb_writer_create(film->context, path, &writer));
-    return close_writer(writer, ends_in(path, ".gif")
-                                    ? hb_film_write_gif(film, delay, writer)
-                                    : hb_film_write_html(film, title, delay, writer));
+    return hb_writer_close(writer, ends_in(path, ".gif")
+                                       ? hb_film_write_gif(film, delay, writer)
+                                       : hb_film_write_html(film, title, delay, writer));
 }
 
 static hb_status make_film(hb_context *context, size_t n, hb_figure **frames, const double *times,

@@ -159,9 +159,7 @@ static hb_status run(hb_context *context, const char *directory, const char *scr
                          complaints_of(&gnuplot));
     if (status == HB_OK && gnuplot.used > 0)
         hb_note(context, "gnuplot on %s/%s: %s", directory, script, complaints_of(&gnuplot));
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }
 
 /* In a team rank 0 draws, alone. */

@@ -16,10 +16,10 @@
  * A number to reproduce: exp(-((x - 2.3)/1e-5)^2) on the whole line has a cell of less than 4e-5 at 2.3. */
 #include "problem/features.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RULES = 256, MAX_WORK = 4000000, MAX_CELLS = 1 << 15, BISECTIONS = 70, PROBES = 5 };
@@ -287,12 +287,6 @@ static hb_status cut_cells(search *s, double low, double high)
     return HB_OK;
 }
 
-static int in_order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static hb_status take_cells(search *s, hb_features *out)
 {
     void *memory;
@@ -301,7 +295,7 @@ static hb_status take_cells(search *s, hb_features *out)
     for (int k = 0; k < s->n; k++)
         if (!s->cells[k].cut) out->borders[out->n++] = s->cells[k].low;
     out->borders[out->n] = s->cells[0].high;
-    qsort(out->borders, (size_t)out->n + 1, sizeof(double), in_order);
+    hb_sort((size_t)out->n + 1, out->borders);
     out->complete = s->complete;
     return HB_OK;
 }

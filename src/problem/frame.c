@@ -275,28 +275,6 @@ hb_status hb_frame_box_to_y(hb_context *context, const hb_frame *frame, double t
     return HB_OK;
 }
 
-hb_status hb_frame_box_to_x(hb_context *context, const hb_frame *frame, double t, const double *low,
-                            const double *high, double *x_low, double *x_high)
-{
-    const size_t d = (size_t)frame->dim;
-    const double *L;
-    void *own;
-    HB_TRY(matrix_at(context, frame, t, &L, &own));
-    for (size_t i = d; i-- > 0;) {
-        double from = 0, to = 0;
-        for (size_t j = 0; j <= i; j++) {
-            const double c = L ? L[i * d + j] : i == j;
-            if (c == 0) continue;
-            from += fmin(c * low[j], c * high[j]);
-            to += fmax(c * low[j], c * high[j]);
-        }
-        x_low[i] = hb_axis_to_x(&frame->axes[i], from);
-        x_high[i] = hb_axis_to_x(&frame->axes[i], to);
-    }
-    hb_release(context, own);
-    return HB_OK;
-}
-
 /* ---- for users ---- */
 
 const char *hb_problem_frame(const hb_problem *problem)

@@ -55,7 +55,5 @@ double hb_frame_bend(const hb_frame *frame, const double *x, const double *score
 /* A box of y that holds all images of the box low .. high of x at time t; ends outside of the domain are infinite. */
 hb_status hb_frame_box_to_y(hb_context *context, const hb_frame *frame, double t, const double *low,
                             const double *high, double *y_low, double *y_high);
-hb_status hb_frame_box_to_x(hb_context *context, const hb_frame *frame, double t, const double *low,
-                            const double *high, double *x_low, double *x_high);
 
 #endif

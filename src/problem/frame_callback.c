@@ -5,6 +5,7 @@
  * A gradient in x is none in y unless L L' is a multiple of the identity, which has no frame: that fact is dropped.
  * A number to reproduce: f = -x with L = diag(0.5, 2) is f_y = -y. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/frame.h"
 #include "problem/problem_parts.h"
@@ -19,28 +20,6 @@ typedef struct hb_framed_drift {
     void *user;
 } framed_drift;
 
-/* L^-1 of `width` columns [d][width], in place. */
-static void solve_rows(size_t d, size_t width, const double *L, double *rows)
-{
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < width; k++) {
-            for (size_t j = 0; j < i; j++)
-                rows[i * width + k] -= L[i * d + j] * rows[j * width + k];
-            rows[i * width + k] /= L[i * d + i];
-        }
-}
-
-/* J L, in place: column k needs the columns from k on. */
-static void times_columns(size_t d, const double *L, double *J)
-{
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < d; k++) {
-            double sum = 0;
-            for (size_t j = k; j < d; j++) sum += J[i * d + j] * L[j * d + k];
-            J[i * d + k] = sum;
-        }
-}
-
 static int call(void *user, size_t n, const double *y, const double *t, double *f, double *jacobian)
 {
     const framed_drift *w = user;
@@ -51,10 +30,10 @@ static int call(void *user, size_t n, const double *y, const double *t, double *
     if (!failure) failure = w->callback(w->user, n, memory, t, f, jacobian);
     hb_release(w->context, memory);
     for (size_t i = 0; i < n && !failure; i++) {
-        solve_rows(d, 1, w->frame->L, f + i * d);
+        hb_solve_lower(d, w->frame->L, 1, f + i * d);
         if (!jacobian) continue;
-        times_columns(d, w->frame->L, jacobian + i * d * d);
-        solve_rows(d, d, w->frame->L, jacobian + i * d * d);
+        hb_multiply_lower(d, w->frame->L, jacobian + i * d * d);
+        hb_solve_lower(d, w->frame->L, d, jacobian + i * d * d);
     }
     return failure;
 }

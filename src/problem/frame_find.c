@@ -9,6 +9,7 @@
  * L is M itself when that is lower triangular, else the factor of Cholesky.
  * A number to reproduce: "0.6, 0.8; -0.8, 0.6" has L = I. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/frame_parts.h"
 #include "problem/initial_law.h"
@@ -410,21 +411,12 @@ static hb_status typed_slopes(hb_frame_building *b, double *A, int *linear)
 }
 
 /* Largest entry of L^-1 A L; A is lost. */
-static double turned_size(int d, const double *L, double *A)
+static double turned_size(size_t d, const double *L, double *A)
 {
     double size = 0;
-    for (int i = 0; i < d; i++) /* A L */
-        for (int j = 0; j < d; j++) {
-            double sum = 0;
-            for (int k = j; k < d; k++) sum += A[i * d + k] * L[k * d + j];
-            A[i * d + j] = sum;
-        }
-    for (int j = 0; j < d; j++)
-        for (int i = 0; i < d; i++) {
-            for (int k = 0; k < i; k++) A[i * d + j] -= L[i * d + k] * A[k * d + j];
-            A[i * d + j] /= L[i * d + i];
-            size = fmax(size, fabs(A[i * d + j]));
-        }
+    hb_multiply_lower(d, L, A);
+    hb_solve_lower(d, L, d, A);
+    for (size_t i = 0; i < d * d; i++) size = fmax(size, fabs(A[i]));
     return size;
 }
 
@@ -449,7 +441,7 @@ static hb_status frame_is_steep(hb_frame_building *b, int *yes)
     if (most > steep * least) status = typed_slopes(b, A, &linear);
     if (status == HB_OK && linear) {
         for (int k = 0; k < d * d; k++) size = fmax(size, fabs(A[k]));
-        *yes = turned_size(d, L, A) > steep * size;
+        *yes = turned_size((size_t)d, L, A) > steep * size;
     }
     hb_workspace_destroy(&work);
     return status;

@@ -7,6 +7,7 @@
  * Draw i takes the component that number i of one stream chooses, and d normals of another.
  * Numbers to reproduce: all but 1e-12 of the mass of N(0, s^2) is within 7.13 s; N(0, 1) at x = 2 has ln p = -2.9189385332046727, gradient -2. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/initial_law.h"
 #include "random/choose.h"
@@ -83,19 +84,11 @@ static void full_log_density(const hb_gaussians *g, size_t d, const double *x, d
                              double *gradient)
 {
     const double *L = g->cholesky;
-    double *y = gradient, squares = 0;
-    for (size_t i = 0; i < d; i++) {
-        double rest = x[i] - g->mean[i];
-        for (size_t j = 0; j < i; j++) rest -= L[i * d + j] * y[j];
-        y[i] = rest / L[i * d + i];
-        squares += y[i] * y[i];
-    }
-    *log_density = g->log_weight[0] - 0.5 * squares;
-    for (size_t i = d; i-- > 0;) { // z = L^-T y, from the last row up, in place
-        double rest = y[i];
-        for (size_t j = i + 1; j < d; j++) rest -= L[j * d + i] * y[j];
-        y[i] = rest / L[i * d + i];
-    }
+    double *y = gradient;
+    for (size_t i = 0; i < d; i++) y[i] = x[i] - g->mean[i];
+    hb_solve_lower(d, L, 1, y);
+    *log_density = g->log_weight[0] - 0.5 * hb_dot(d, y, y);
+    hb_solve_upper(d, L, 1, y);
     for (size_t i = 0; i < d; i++) gradient[i] = -y[i];
 }
 

@@ -143,14 +143,6 @@ hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *pr
     return *known ? law->axis_mass(context, problem, axis, low, high, log_mass) : HB_OK;
 }
 
-hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,
-                                     hb_graph *graph, int *has, hb_node *log_density)
-{
-    HB_TRY(check_given(context, problem, "the formula of an initial density"));
-    *has = problem->initial.law->formula != NULL;
-    return *has ? problem->initial.law->formula(problem, graph, log_density) : HB_OK;
-}
-
 static hb_status point_by_point(hb_context *context, const hb_problem *problem, size_t n,
                                 const double *x, double *log_density, double *gradient)
 {

@@ -30,11 +30,6 @@ hb_status hb_problem_initial_axis_mass(hb_context *context, const hb_problem *pr
 double hb_problem_initial_narrowest(const hb_problem *problem, int axis);
 /* The largest ln u along an axis of a start that is averaged by draws; -inf: not known. */
 double hb_problem_initial_most(const hb_problem *problem, int axis);
-/* ln u(x,0), normalised, as a node of a graph whose variables are x1 .. xd; it has no value (NaN) or is -inf where u is 0.
- * *has: 0 when the start has no formula. */
-hb_status hb_problem_initial_formula(hb_context *context, const hb_problem *problem,
-                                     hb_graph *graph, int *has, hb_node *log_density);
-
 /* x ~ N(mean, C): variance[d] when C is diagonal, else covariance[d][d] (the other is NULL). */
 typedef struct hb_gaussian {
     const double *mean;       // (d)

@@ -6,6 +6,7 @@
  * The mass must lie in the domain of the frame: the box of all but 1e-12 of it is looked at.
  * A number to reproduce: N(2, 0.25) with the noise 0.5 is N(4, 1) in y. */
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/frame.h"
 #include "problem/frame_build.h"
@@ -71,15 +72,6 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
 
 /* ---- closed forms, where the frame is a matrix ---- */
 
-/* out = L v */
-static void times(size_t d, const double *L, const double *v, double *out)
-{
-    for (size_t i = 0; i < d; i++) {
-        out[i] = 0;
-        for (size_t j = 0; j <= i; j++) out[i] += L[i * d + j] * v[j];
-    }
-}
-
 /* L' v, in place */
 static void times_transposed(size_t d, const double *L, double *v)
 {
@@ -124,7 +116,7 @@ static void average(const hb_problem *problem, const hb_gaussian *gaussian, doub
     double *mean = work + hb_initial_average_work(problem->outside), *C = mean + d,
            *scratch = C + d * d;
     hb_gaussian in_x = {.mean = mean};
-    times(d, f->L, gaussian->mean, mean);
+    hb_lower_multiply(d, f->L, gaussian->mean, mean);
     if (gaussian->covariance) {
         conjugate(d, f->L, gaussian->covariance, scratch, C);
         in_x.covariance = C;
@@ -160,8 +152,8 @@ static void moved(const hb_problem *problem, const double *G, const double *shif
         }
     divide_columns(d, f->L, Gx);
     conjugate(d, f->L, D, scratch, Dx);
-    times(d, f->L, shift, p);
-    times(d, f->L, y, x);
+    hb_lower_multiply(d, f->L, shift, p);
+    hb_lower_multiply(d, f->L, y, x);
     inner_law(problem)->moved(problem->outside, Gx, p, Dx, x, work, log_value, gradient);
     *log_value += f->log_volume;
     times_transposed(d, f->L, gradient);
@@ -203,15 +195,8 @@ static hb_status turn_gaussian(hb_context *context, size_t d, const double *L, h
         g->cholesky = memset(memory, 0, d * d * sizeof(double));
         for (size_t j = 0; j < d; j++) g->cholesky[j * d + j] = g->sd[j];
     }
-    for (size_t i = 0; i < d; i++) {
-        for (size_t j = 0; j < i; j++) {
-            g->mean[i] -= L[i * d + j] * g->mean[j];
-            for (size_t k = 0; k < d; k++)
-                g->cholesky[i * d + k] -= L[i * d + j] * g->cholesky[j * d + k];
-        }
-        g->mean[i] /= L[i * d + i];
-        for (size_t k = 0; k < d; k++) g->cholesky[i * d + k] /= L[i * d + i];
-    }
+    hb_solve_lower(d, L, 1, g->mean);
+    hb_solve_lower(d, L, d, g->cholesky);
     for (size_t j = 0; j < d; j++) g->log_weight[0] += log(fabs(L[j * d + j]));
     fix_signs(d, g->cholesky);
     return HB_OK;

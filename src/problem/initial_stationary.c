@@ -3,7 +3,7 @@
  * For f = -grad V and constant g the density exp(-V/(g^2/2)) does not change in time, and its score is
  * the normalised drift F itself. ln u up to a constant comes from
  *     a potential:         -V(x)/(g^2/2)
- *     d = 1:               int F dx on adaptive panels (panels.c)
+ *     d = 1:               int F dx on adaptive panels (stationary_density.c)
  *     d = 2, 3:            the line integral int_0^1 F(s x).x ds from the origin, by Gauss rules of 16
  *                          nodes on 1, 2, 4, ... pieces until two agree to 1e-13
  * The constant is found in box_density.c. H. Risken, The Fokker-Planck Equation, 1989, section 5.2.
@@ -11,7 +11,7 @@
 #include "ball/quadrature.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/initial_law.h"
+#include "problem/stationary_density.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,50 +70,12 @@ static hb_status minus_potential(hb_context *context, const hb_problem *problem,
     return HB_OK;
 }
 
-typedef struct stationary {
-    hb_box_density box;
-    hb_panels *path; /* d = 1 without a potential: int F dx */
-} stationary;
-
 static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, const double *x,
                      double *log_density, double *gradient)
 {
     if (gradient) HB_TRY(hb_problem_drift(context, problem, n, x, 0, gradient, NULL, NULL, NULL));
-    if (problem->drift.potential) return minus_potential(context, problem, n, x, log_density);
-    if (problem->dim > 1) return line_integrals(context, problem, n, x, log_density);
-    for (size_t i = 0; i < n; i++)
-        HB_TRY(hb_panels_integral(context, ((const stationary *)problem->initial.data)->path, x[i],
-                                  log_density + i));
-    return HB_OK;
-}
-
-static hb_status drift_on_line(void *user, size_t n, const double *x, double *F)
-{
-    const hb_problem *problem = user;
-    return hb_problem_drift(problem->context, problem, n, x, 0, F, NULL, NULL, NULL);
-}
-
-static hb_status create_path(hb_context *context, stationary *s, double low, double high)
-{
-    const hb_panels_settings settings = {.function = drift_on_line,
-                                         .user = (void *)(uintptr_t)s->box.problem,
-                                         .scale = 1,
-                                         .name = "the drift",
-                                         .variable = "x1",
-                                         .features = &s->box.features};
-    hb_panels_destroy(context, s->path);
-    s->path = NULL;
-    return hb_panels_create(context, &settings, low, high, &s->path);
-}
-
-/* Lets the path begin in the box that was found: there it has no large constant to lose digits to. */
-static hb_status move_path(hb_context *context, stationary *s)
-{
-    double shift;
-    HB_TRY(hb_panels_integral(context, s->path, s->box.low[0], &shift));
-    HB_TRY(create_path(context, s, s->box.low[0], s->box.high[0]));
-    s->box.peak -= shift;
-    return HB_OK;
+    return (problem->drift.potential ? minus_potential : line_integrals)(context, problem, n, x,
+                                                                         log_density);
 }
 
 static hb_status check(hb_context *context, const hb_initial_text *text, const hb_problem *problem)
@@ -137,22 +99,21 @@ static hb_status check(hb_context *context, const hb_initial_text *text, const h
 static hb_status create(const hb_initial_text *text, hb_problem *problem)
 {
     hb_context *context = text->context;
-    stationary *s;
+    hb_stationary_line *s;
     HB_TRY(check(context, text, problem));
     HB_TRY(hb_initial_data(context, problem, sizeof *s, &s));
+    if (problem->dim == 1 && !problem->drift.potential)
+        return hb_stationary_line_create(context, problem, 0, problem, s);
     s->box = (hb_box_density){.problem = problem, .raw = raw, .what = "stationary density"};
-    const int line = problem->dim == 1 && !problem->drift.potential;
     if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));
-    if (line) HB_TRY(create_path(context, s, -1, 1));
     HB_TRY(hb_box_density_find(context, &s->box));
     if (problem->dim == 1) HB_TRY(hb_box_density_features(context, problem, 0, &s->box));
-    if (line) HB_TRY(move_path(context, s));
     return hb_box_density_create(context, &s->box);
 }
 
 static void destroy(hb_context *context, void *data)
 {
-    hb_panels_destroy(context, ((stationary *)data)->path);
+    hb_panels_destroy(context, ((hb_stationary_line *)data)->path);
     hb_box_density_destroy(context, data);
 }
 

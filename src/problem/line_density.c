@@ -14,12 +14,12 @@
 #include "problem/line_density.h"
 #include "ball/quadrature.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/drift_facts.h"
 #include "problem/features.h"
 #include "problem/panels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_PLACES = 64, MAX_BREAKS = 64, PER_UNIT = 32, NARROW = 256 };
@@ -238,12 +238,6 @@ static hb_status look_around(hb_line_density *line, scan *s, double e)
     return HB_OK;
 }
 
-static int in_order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Looks at the borders and the middles of cells: places of what rays may pass over. */
 static hb_status look_at_features(hb_line_density *line, scan *s, size_t most)
 {
@@ -264,7 +258,7 @@ static hb_status find_places(hb_line_density *line, scan *s, size_t most)
     line->place[line->n_places++] = 0;
     HB_TRY(look_at_features(line, s, most));
     for (int k = 0; k < line->n_places; k++) HB_TRY(look_around(line, s, line->place[k]));
-    qsort(line->place, (size_t)line->n_places, sizeof(double), in_order);
+    hb_sort((size_t)line->n_places, line->place);
     return HB_OK;
 }
 

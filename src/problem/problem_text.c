@@ -35,8 +35,7 @@ int hb_problem_has_unit(const hb_problem *problem)
     return problem->unit;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- * */
+/* ---- writing ---- */
 
 static char *put_line(char *to, const char *key, const char *value)
 {
@@ -87,8 +86,7 @@ hb_status hb_problem_write_text(hb_context *context, const hb_problem_settings *
     return HB_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- * */
+/* ---- reading ---- */
 
 /* The value of the next line when it has this key, else NULL; cuts the line in place. */
 static char *take_line(char **rest, const char *key)

@@ -11,7 +11,6 @@
 #include "problem/stationary_density.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/initial_law.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,14 +18,10 @@
 
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
 
-/* One axis of a product. `line` is a problem of one dimension for box_density.c, which asks it for nothing but
- * its dimension and, through raw, this. */
+/* One axis of a product. */
 typedef struct line_law {
-    hb_box_density box;
-    hb_panels *path; /* int F_axis dx */
-    double error;    /* of ln u, of what panels did not resolve */
-    const hb_problem *whole;
-    int axis;
+    hb_stationary_line own;
+    double error; /* of ln u, of what panels did not resolve */
     hb_problem line;
 } line_law;
 
@@ -42,7 +37,7 @@ struct hb_stationary {
 
 static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
 {
-    const line_law *l = user;
+    const hb_stationary_line *l = user;
     const size_t d = (size_t)l->whole->dim, axis = (size_t)l->axis;
     hb_context *context = l->whole->context;
     if (d == 1) return hb_problem_drift(context, l->whole, n, s, 0, F, NULL, NULL, NULL);
@@ -60,13 +55,13 @@ static hb_status drift_on_line(void *user, size_t n, const double *s, double *F)
 static hb_status raw_on_line(hb_context *context, const hb_problem *line, size_t n, const double *x,
                              double *log_density, double *gradient)
 {
-    line_law *l = line->initial.data;
+    hb_stationary_line *l = line->initial.data;
     for (size_t i = 0; i < n; i++)
         HB_TRY(hb_panels_integral(context, l->path, x[i], log_density + i));
     return gradient ? drift_on_line(l, n, x, gradient) : HB_OK;
 }
 
-static hb_status create_path(hb_context *context, line_law *l, double low, double high)
+static hb_status create_path(hb_context *context, hb_stationary_line *l, double low, double high)
 {
     const hb_panels_settings settings = {.function = drift_on_line,
                                          .user = l,
@@ -79,25 +74,30 @@ static hb_status create_path(hb_context *context, line_law *l, double low, doubl
     return hb_panels_create(context, &settings, low, high, &l->path);
 }
 
-static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_law *l)
+hb_status hb_stationary_line_create(hb_context *context, const hb_problem *whole, int axis,
+                                    const hb_problem *own, hb_stationary_line *l)
 {
     double shift;
-    l->whole = problem;
+    l->whole = whole;
     l->axis = axis;
-    l->line = (hb_problem){.context = context, .dim = 1, .initial = {.data = l}};
-    l->box =
-        (hb_box_density){.problem = &l->line, .raw = raw_on_line, .what = "stationary density"};
-    HB_TRY(hb_box_density_features(context, problem, axis, &l->box));
+    l->box = (hb_box_density){.problem = own, .raw = raw_on_line, .what = "stationary density"};
+    HB_TRY(hb_box_density_features(context, whole, axis, &l->box));
     HB_TRY(create_path(context, l, -1, 1));
     HB_TRY(hb_box_density_find(context, &l->box));
-    HB_TRY(hb_box_density_features(context, problem, axis, &l->box));
+    HB_TRY(hb_box_density_features(context, whole, axis, &l->box));
     /* From here the path begins in the box: it has no large constant to lose digits to. */
     HB_TRY(hb_panels_integral(context, l->path, l->box.low[0], &shift));
     HB_TRY(create_path(context, l, l->box.low[0], l->box.high[0]));
     l->box.peak -= shift;
-    HB_TRY(hb_box_density_create(context, &l->box));
-    l->error = 2 * hb_panels_error(l->path) +
-               hb_panels_error(l->box.cumulative) / hb_panels_total(l->box.cumulative);
+    return hb_box_density_create(context, &l->box);
+}
+
+static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_law *l)
+{
+    l->line = (hb_problem){.context = context, .dim = 1, .initial = {.data = l}};
+    HB_TRY(hb_stationary_line_create(context, problem, axis, &l->line, &l->own));
+    const hb_panels *mass = l->own.box.cumulative;
+    l->error = 2 * hb_panels_error(l->own.path) + hb_panels_error(mass) / hb_panels_total(mass);
     return HB_OK;
 }
 
@@ -109,7 +109,7 @@ static hb_status create_product(hb_context *context, hb_stationary *s)
     s->lines = memset(memory, 0, (size_t)d * sizeof(line_law));
     for (int i = 0; i < d; i++) {
         HB_TRY(create_line(context, s->problem, i, s->lines + i));
-        s->doubtful |= s->problem->drift.graph && !s->lines[i].box.features.complete;
+        s->doubtful |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;
     }
     s->error = LINE_ERROR * d;
     return HB_OK;
@@ -121,11 +121,11 @@ static hb_status product_at(hb_context *context, const hb_stationary *s, const d
     *log_density = 0;
     *error = s->error;
     for (int i = 0; i < s->problem->dim; i++) {
-        const line_law *l = s->lines + i;
+        const hb_stationary_line *l = &s->lines[i].own;
         double value;
         HB_TRY(hb_panels_integral(context, l->path, x[i], &value));
         *log_density += value - l->box.log_total;
-        *error += LINE_ERROR * (fabs(value) + fabs(l->box.log_total)) + l->error;
+        *error += LINE_ERROR * (fabs(value) + fabs(l->box.log_total)) + s->lines[i].error;
     }
     return HB_OK;
 }
@@ -164,8 +164,8 @@ void hb_stationary_destroy(hb_context *context, hb_stationary *s)
 {
     if (!s) return;
     for (int i = 0; s->lines && i < s->problem->dim; i++) {
-        hb_panels_destroy(context, s->lines[i].path);
-        hb_box_density_clear(context, &s->lines[i].box);
+        hb_panels_destroy(context, s->lines[i].own.path);
+        hb_box_density_clear(context, &s->lines[i].own.box);
     }
     hb_release(context, s->lines);
     hb_problem_borrowed_destroy(context, s->general);
@@ -174,8 +174,8 @@ void hb_stationary_destroy(hb_context *context, hb_stationary *s)
 
 void hb_stationary_box(const hb_stationary *stationary, double *low, double *high)
 {
-    *low = stationary->lines[0].box.low[0];
-    *high = stationary->lines[0].box.high[0];
+    *low = stationary->lines[0].own.box.low[0];
+    *high = stationary->lines[0].own.box.high[0];
 }
 
 int hb_stationary_is_doubtful(const hb_stationary *stationary)

@@ -2,6 +2,8 @@
 #ifndef HB_PROBLEM_STATIONARY_DENSITY_H
 #define HB_PROBLEM_STATIONARY_DENSITY_H
 
+#include "problem/initial_law.h"
+
 #include <heatball/problem.h>
 
 typedef struct hb_stationary hb_stationary;
@@ -19,6 +21,17 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *stati
 void hb_stationary_box(const hb_stationary *stationary, double *low, double *high);
 /* 1: interval arithmetic cannot exclude that the drift does something between the points that were looked at. */
 int hb_stationary_is_doubtful(const hb_stationary *stationary);
+
+/* exp(int F_a dx) along an axis a, normalised. `own` is a problem of one dimension whose initial data are this; box_density.c
+ * asks it for nothing else. */
+typedef struct hb_stationary_line {
+    hb_box_density box;
+    hb_panels *path;         /* int F_a dx */
+    const hb_problem *whole; /* of the drift */
+    int axis;
+} hb_stationary_line;
+hb_status hb_stationary_line_create(hb_context *context, const hb_problem *whole, int axis,
+                                    const hb_problem *own, hb_stationary_line *line);
 
 /* The problem with another initial density, from its text. It shares all else with the problem, which must live
  * as long; hb_problem_borrowed_destroy gives back what is its own. */

@@ -8,11 +8,10 @@
  * A number to reproduce: exp(-((t - 0.3)/1e-4)^2) on [0, 0.5] has about 40 cuts, exp(-t) on [0, 5] none. */
 #include "problem/time_cuts.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/features.h"
 #include "problem/problem_parts.h"
-
-#include <stdlib.h>
 
 enum { PARTS = 4 };
 
@@ -57,12 +56,6 @@ static hb_status cut_cells(hb_context *context, const hb_features *cells, double
     return HB_OK;
 }
 
-static int in_order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 hb_status hb_time_cuts_add(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
                            double span, hb_time_cuts *cuts)
 {
@@ -74,7 +67,7 @@ hb_status hb_time_cuts_add(hb_context *context, const hb_graph *graph, int n, co
     const hb_status status = cut_cells(context, &cells, span, cuts);
     hb_features_destroy(context, &cells);
     HB_TRY(status);
-    if (cuts->n > 0) qsort(cuts->t, (size_t)cuts->n, sizeof(double), in_order);
+    if (cuts->n > 0) hb_sort((size_t)cuts->n, cuts->t);
     for (int k = 0; k < cuts->n; k++)
         if (cuts->t[k] - (kept ? cuts->t[kept - 1] : 0) > APART * span &&
             cuts->t[k] < (1 - APART) * span)

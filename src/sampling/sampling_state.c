@@ -196,13 +196,7 @@ hb_status hb_sampling_save(hb_sampling *s)
     hb_writer *writer;
     HB_TRY(hb_allocate(s->context, width, sizeof(double), &row));
     hb_status status = hb_writer_create(s->context, s->settings->state, &writer);
-    if (status == HB_OK) {
-        status = write_rows(s, writer, width, row);
-        if (status == HB_OK)
-            status = hb_writer_commit(writer);
-        else
-            hb_writer_abort(writer);
-    }
+    if (status == HB_OK) status = hb_writer_close(writer, write_rows(s, writer, width, row));
     hb_release(s->context, row);
     s->saved = hb_seconds();
     return status;

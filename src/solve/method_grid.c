@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- the grid ---- */
 
@@ -100,7 +101,7 @@ static hb_status open_stationary(const hb_solve_task *task, const hb_grid *grid,
     return HB_OK;
 }
 
-static hb_status grid_run(const hb_solve_task *task, hb_solution *out)
+static hb_status solve_once(const hb_solve_task *task, hb_solution *out)
 {
     hb_grid_settings settings = task->settings->grid;
     if (settings.max_time == 0) settings.max_time = task->settings->sampling.max_time;
@@ -117,6 +118,22 @@ static hb_status grid_run(const hb_solve_task *task, hb_solution *out)
                                                           : "");
     hb_solve_note_grid(out->grid, opening, out->note, sizeof out->note);
     return HB_OK;
+}
+
+/* Where the noise depends on x, the chain of t = inf may refuse what a long finite time answers. */
+static hb_status grid_run(const hb_solve_task *task, hb_solution *out)
+{
+    const hb_status status = solve_once(task, out);
+    if (task->facts->time != HB_TIME_STATIONARY || task->facts->noise != HB_NOISE_FIELD ||
+        out->dim == 1 || (status != HB_ERROR_ARGUMENT && status != HB_ERROR_NUMERICAL))
+        return status;
+    char message[sizeof task->context->message]; /* of the chain: it stands if this fails too */
+    memcpy(message, task->context->message, sizeof message);
+    const hb_status late = hb_solve_stationary_late(task, out);
+    if (late != HB_ERROR_ARGUMENT && late != HB_ERROR_NUMERICAL && late != HB_ERROR_DOMAIN)
+        return late;
+    memcpy(task->context->message, message, sizeof message);
+    return status;
 }
 
 static const char *grid_serves(const hb_solve_facts *facts)

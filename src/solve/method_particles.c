@@ -1,8 +1,8 @@
 /* Densities from trajectories without smoothing bias, as a method; any dimension.
  *
- *     one noise g(t)          kernels over a heat ball behind each point; particle/particle_estimator.h
- *     noise matrix G(t)       the kernel of a short lag, which needs no noise in every direction; the same call
- *     t = inf, matrix         averages along long trajectories with that kernel; particle/lag_estimator.h
+ *     one noise g(t)     kernels over a heat ball behind each point; particle/particle_estimator.h
+ *     noise matrix G(t)  the kernel of a short lag, which needs no noise in every direction; at t = inf averaged along
+ *                        long trajectories; particle/lag_estimator.h
  * A number to reproduce: "y, -x^3" with the noise "0, 1" is solved by the second. */
 #include "particle/lag_estimator.h"
 #include "particle/particle_estimator.h"
@@ -10,19 +10,21 @@
 #include "solve/solve_parts.h"
 
 enum { USUAL_TRAJECTORIES = 32768 };
+enum {
+    SETTINGS = HB_SETTING_SAMPLES | HB_SETTING_LIFT | HB_SETTING_RADIUS | HB_SETTING_STDERR |
+               HB_SETTING_STDERR_SCORE | HB_SETTING_MAX_TIME | HB_SETTING_STATE | HB_SETTING_PATHS
+};
 
 static const char *particles_serves(const hb_solve_facts *facts)
 {
     if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
-    if (facts->noise == HB_NOISE_MATRIX && facts->own_paths)
-        return "trajectories of your own cannot be used where the noise is a matrix";
-    return NULL;
+    return facts->noise == HB_NOISE_MATRIX ? "the noise is a matrix" : NULL;
 }
 
+/* Where walks are exact, only after them. */
 static int particles_rank(const hb_solve_facts *facts)
 {
-    if (facts->noise == HB_NOISE_MATRIX) return facts->linear && facts->start_moves ? 0 : 2;
-    return 3;
+    return facts->linear && facts->start_moves && !facts->own_paths ? 4 : 3;
 }
 
 static hb_status particles_estimator(hb_context *context, const hb_solve_task *task, double tau,
@@ -34,11 +36,6 @@ static hb_status particles_estimator(hb_context *context, const hb_solve_task *t
     return HB_OK;
 }
 
-enum {
-    SETTINGS = HB_SETTING_SAMPLES | HB_SETTING_LIFT | HB_SETTING_RADIUS | HB_SETTING_STDERR |
-               HB_SETTING_STDERR_SCORE | HB_SETTING_MAX_TIME | HB_SETTING_STATE | HB_SETTING_PATHS
-};
-
 const hb_method_ops hb_method_particles = {
     .name = "particles",
     .summary = "trajectories, and densities from them without smoothing bias; any dimension",
@@ -49,10 +46,14 @@ const hb_method_ops hb_method_particles = {
     .rank = particles_rank,
     .estimator = particles_estimator};
 
+/* ---- noise matrices ---- */
+
 static const char *lag_serves(const hb_solve_facts *facts)
 {
     if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
-    return facts->noise == HB_NOISE_MATRIX ? NULL : "the noise is no matrix";
+    if (facts->noise != HB_NOISE_MATRIX) return "the noise is no matrix";
+    return facts->own_paths ? "trajectories of your own cannot be used where the noise is a matrix"
+                            : NULL;
 }
 
 static int lag_rank(const hb_solve_facts *facts)
@@ -64,16 +65,18 @@ static int lag_rank(const hb_solve_facts *facts)
 static hb_status lag_estimator(hb_context *context, const hb_solve_task *task, double tau,
                                hb_estimator *out)
 {
-    (void)tau;
-    HB_TRY(hb_lag_stationary(context, task->problem, &task->settings->sampling, task->n,
-                             task->points, out));
-    out->usual = HB_LAG_USUAL;
+    const hb_sampling_settings *s = &task->settings->sampling;
+    const int stationary = task->facts->time == HB_TIME_STATIONARY;
+    HB_TRY(stationary
+               ? hb_lag_stationary(context, task->problem, s, task->n, task->points, out)
+               : hb_lag_estimator(context, task->problem, tau, s, task->n, task->points, out));
+    out->usual = stationary ? HB_LAG_USUAL : USUAL_TRAJECTORIES;
     return HB_OK;
 }
 
 const hb_method_ops hb_method_lag = {.name = "particles",
                                      .method = HB_METHOD_PARTICLES,
-                                     .times = HB_TIME_STATIONARY,
+                                     .times = HB_TIME_POSITIVE,
                                      .reads = SETTINGS,
                                      .serves = lag_serves,
                                      .rank = lag_rank,

@@ -11,16 +11,16 @@ enum { USUAL_WALKS = 100000 };
 static const char *walk_serves(const hb_solve_facts *facts)
 {
     if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
-    if (facts->noise == HB_NOISE_MATRIX && !facts->linear)
-        return "the noise is a matrix, which walks take only where the drift is linear";
-    if (facts->own_paths) return "paths are given, which only particles reads";
+    if (facts->noise == HB_NOISE_MATRIX && !(facts->linear && facts->start_moves))
+        return "the noise is a matrix, which walks take only where the drift is linear and the "
+               "initial density a sum of Gaussians or a point";
     return NULL;
 }
 
 static int walk_rank(const hb_solve_facts *facts)
 {
-    if (facts->noise == HB_NOISE_MATRIX) return facts->start_moves ? 2 : 0;
-    return 3;
+    if (facts->own_paths) return 0;
+    return facts->noise == HB_NOISE_MATRIX ? 2 : 3;
 }
 
 static hb_status walk_estimator(hb_context *context, const hb_solve_task *task, double tau,

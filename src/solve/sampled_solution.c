@@ -90,89 +90,102 @@ static hb_status begin(const hb_solve_task *task, double tau, hb_sampling *s)
 
 /* ---- columns and warnings ---- */
 
+/* Why an error is not reported. %N: the number of samples, %U: what they are called, %E: independent values among them,
+ * %T: the index of their tail, %L: lost per cent. */
+enum {
+    SAID_NOTHING,
+    SAID_NEGATIVE,
+    SAID_FEW,
+    SAID_TAIL,
+    SAID_HEAVY,
+    SAID_TIMES,
+    SAID_LOST,
+    SAID_RARE,
+    SAID_STEEP,
+    SAID_DIGITS,
+    SAID_STRAY,
+    SAID_COARSE,
+    SAID_JUMP,
+    SAID_COARSE_SCORE,
+    SAID_GRADIENTS,
+    SAID_FINE
+};
+
+static const char *const SENTENCES[] = {
+    [SAID_NOTHING] = "none of %N %U counts here; the density is too small for this method or is 0",
+    [SAID_NEGATIVE] = "the mean of %N %U is not above 0 by two of its errors; more are needed",
+    [SAID_FEW] = "%N %U are worth only %E independent values here; the error from so few cannot be "
+                 "trusted",
+    [SAID_TAIL] =
+        "the largest values of %U fall off with index %T here, too slowly for a variance; "
+        "the spread of %N says too little",
+    [SAID_HEAVY] = "a few %U outweigh the rest here; the spread of %N says too little",
+    [SAID_TIMES] = "the times of the trajectories are too few for the integral over the lag; give "
+                   "more of them",
+    [SAID_LOST] = "%L % of %N %U were lost where the drift is not finite or too steep; they could "
+                  "move the mean",
+    [SAID_RARE] = "trajectories that are too rare to be seen, their step, rounding, or what they "
+                  "differ by from the model may change the density by more than a tenth",
+    [SAID_STEEP] = "the drift is very steep or has a narrow part near here; %U that count may be "
+                   "too rare to be seen, the grid sees them",
+    [SAID_DIGITS] = "the closed form of this linear drift loses its digits here; its rates differ "
+                    "too much for the requested time",
+    [SAID_STRAY] =
+        "what counts here lies more than four standard deviations from where the %U go; the drift "
+        "there was not seen",
+    [SAID_COARSE] = "the integral over the lag is not resolved: two rules in time differ by more "
+                    "than a twentieth of the density",
+    [SAID_JUMP] = "the drift jumps or has a pole, and %U do not see the part of the score that "
+                  "comes from there; the grid does",
+    [SAID_COARSE_SCORE] = "the integral over the lag is not resolved for the score: two rules in "
+                          "time differ by more than a fifth of it",
+    [SAID_GRADIENTS] = "the gradients of %N %U are dominated by a few; the error of the score "
+                       "cannot be told, that of the density can"};
+
+static int sentence_of(const hb_estimator *e, size_t i, const hb_tally_answer *a)
+{
+    switch (a->doubt) {
+    case HB_TALLY_NOTHING: return SAID_NOTHING;
+    case HB_TALLY_NEGATIVE: return SAID_NEGATIVE;
+    case HB_TALLY_FEW: return SAID_FEW;
+    case HB_TALLY_HEAVY: return a->tail_index < 2 ? SAID_TAIL : SAID_HEAVY;
+    case HB_TALLY_LOST: return e->untimely && e->untimely[i] ? SAID_TIMES : SAID_LOST;
+    case HB_TALLY_ROUNDED: return e->untimely ? SAID_RARE : e->exact ? SAID_DIGITS : SAID_STEEP;
+    case HB_TALLY_STRAY: return SAID_STRAY;
+    case HB_TALLY_COARSE: return SAID_COARSE;
+    default: break;
+    }
+    switch (a->score_doubt) {
+    case HB_TALLY_FINE: return SAID_FINE;
+    case HB_TALLY_ROUNDED: return e->untimely ? SAID_GRADIENTS : SAID_JUMP;
+    case HB_TALLY_COARSE: return SAID_COARSE_SCORE;
+    default: return SAID_GRADIENTS;
+    }
+}
+
 static hb_status warn(const hb_sampling_run *run, size_t i, const hb_tally_answer *a,
                       hb_solution *out)
 {
-    const char *unit = run->estimator.unit;
-    const uint64_t samples = out->samples[i];
-    switch (a->doubt) {
-    case HB_TALLY_NOTHING:
-        return hb_solution_warn(out, i,
-                                "none of %" PRIu64 " %s counts here; the density is too small for "
-                                "this method or is 0",
-                                samples, unit);
-    case HB_TALLY_NEGATIVE:
-        return hb_solution_warn(out, i,
-                                "the mean of %" PRIu64 " %s is not above 0 by two of its errors; "
-                                "more are needed",
-                                samples, unit);
-    case HB_TALLY_FEW:
-        return hb_solution_warn(out, i,
-                                "%" PRIu64 " %s are worth only %.1f independent values here; the "
-                                "error from so few cannot be trusted",
-                                samples, unit, a->effective);
-    case HB_TALLY_HEAVY:
-        if (a->tail_index < 2)
-            return hb_solution_warn(out, i,
-                                    "the largest values of %s fall off with index %.2g here, too "
-                                    "slowly for a variance; the spread of %" PRIu64
-                                    " says too little",
-                                    unit, a->tail_index, samples);
-        return hb_solution_warn(
-            out, i, "a few %s outweigh the rest here; the spread of %" PRIu64 " says too little",
-            unit, samples);
-    case HB_TALLY_LOST:
-        if (run->estimator.untimely && run->estimator.untimely[i])
-            return hb_solution_warn(out, i,
-                                    "the times of the trajectories are too few for the integral "
-                                    "over the lag; give more of them");
-        return hb_solution_warn(out, i,
-                                "%.3g %% of %" PRIu64 " %s were lost where the drift is not finite "
-                                "or too steep; they could move the mean",
-                                100 * a->lost / a->units, samples, unit);
-    case HB_TALLY_ROUNDED:
-        if (run->estimator.untimely)
-            return hb_solution_warn(
-                out, i,
-                "trajectories that are too rare to be seen, their step, rounding, or "
-                "what they differ by from the model may change the density by more "
-                "than a tenth");
-        if (!run->estimator.exact)
-            return hb_solution_warn(out, i,
-                                    "the drift is very steep or has a narrow part near here; %s "
-                                    "that count may be too rare to be seen, the grid sees them",
-                                    unit);
-        return hb_solution_warn(out, i,
-                                "the closed form of this linear drift loses its digits here; its "
-                                "rates differ too much for the requested time");
-    case HB_TALLY_STRAY:
-        return hb_solution_warn(
-            out, i,
-            "what counts here lies more than four standard deviations from where "
-            "the %s go; the drift there was not seen",
-            unit);
-    case HB_TALLY_COARSE:
-        return hb_solution_warn(
-            out, i,
-            "the integral over the lag is not resolved: two rules in time differ "
-            "by more than a twentieth of the density");
-    default: break;
+    const hb_estimator *e = &run->estimator;
+    const int said = sentence_of(e, i, a);
+    char text[400];
+    size_t used = 0;
+    if (said == SAID_FINE) return HB_OK;
+    for (const char *s = SENTENCES[said]; *s && used < sizeof text - 1; s++) {
+        char *to = text + used;
+        const size_t size = sizeof text - used;
+        const char kind = s[0] == '%' ? s[1] : 0;
+        int length = 0;
+        if (kind == 'N') length = snprintf(to, size, "%" PRIu64, out->samples[i]);
+        if (kind == 'U') length = snprintf(to, size, "%s", e->unit);
+        if (kind == 'E') length = snprintf(to, size, "%.1f", a->effective);
+        if (kind == 'T') length = snprintf(to, size, "%.2g", a->tail_index);
+        if (kind == 'L') length = snprintf(to, size, "%.3g", 100 * a->lost / a->units);
+        s += length > 0;
+        if (length == 0) length = snprintf(to, size, "%c", *s);
+        used += (size_t)length;
     }
-    if (a->score_doubt == HB_TALLY_FINE) return HB_OK;
-    if (a->score_doubt == HB_TALLY_ROUNDED && !run->estimator.untimely)
-        return hb_solution_warn(out, i,
-                                "the drift jumps or has a pole, and %s do not see the part of the "
-                                "score that comes from there; the grid does",
-                                unit);
-    if (a->score_doubt == HB_TALLY_COARSE)
-        return hb_solution_warn(
-            out, i,
-            "the integral over the lag is not resolved for the score: two rules "
-            "in time differ by more than a fifth of it");
-    return hb_solution_warn(out, i,
-                            "the gradients of %" PRIu64 " %s are dominated by a few; the error of "
-                            "the score cannot be told, that of the density can",
-                            samples, unit);
+    return hb_solution_warn(out, i, "%.*s", (int)fmin((double)used, sizeof text - 1), text);
 }
 
 hb_status hb_solve_fill_nothing(const char *name, const char *unit, double seconds, size_t i,

@@ -28,6 +28,9 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
                                  hb_solution *out);
 void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, size_t size);
 
+/* The grid at a long finite time, where the chain of a noise G(x) is refused; dim 2 and 3. */
+hb_status hb_solve_stationary_late(const hb_solve_task *task, hb_solution *out);
+
 /* Several times: what is refused, and the solution, whose times are set. */
 hb_status hb_solve_check_times(hb_context *context, const hb_solve_plan *plan);
 hb_status hb_solve_at_times(const hb_solve_task *task, hb_solution *out);

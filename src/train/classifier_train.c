@@ -8,8 +8,9 @@
  * last steps. Adam: net/optimiser.h.
  * Numbers to reproduce: the first loss is ln classes (the last layer starts at 0); two normals a distance
  * 2a apart give the error Phi(-a) of Bayes (tests/train/test_classifier.c). */
+#define SETTINGS hb_classifier_settings
 #include "base/parallel.h"
-#include "base/sized.h"
+#include "base/setting_rows.h"
 #include "base/team_tasks.h"
 #include "judge/neighbours.h"
 #include "net/optimiser.h"
@@ -56,18 +57,17 @@ struct class_trainer {
     hb_workspace work;
 };
 
-void hb_classifier_settings_default(size_t size, hb_classifier_settings *settings)
-{
-    const hb_classifier_settings defaults = {.width = 256,
-                                             .depth = 2,
-                                             .epochs = 20,
-                                             .batch = 256,
-                                             .rate = 2e-3,
-                                             .ema = 0.998,
-                                             .shift = NAN,
-                                             .seed = 42};
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+static const hb_setting settings_table[] = {
+    NUMBER(width, RESULT, 256, 0, 0, "width of the hidden layers"),
+    NUMBER(depth, RESULT, 2, 0, 0, "number of hidden layers"),
+    NUMBER(epochs, RESULT, 20, 1, 1000000, "times that every row is seen"),
+    NUMBER(batch, RESULT, 256, 1, MAX_BATCH, "rows of a step"),
+    NUMBER(rate, RESULT | ABOVE, 2e-3, 0, 10, "peak learning rate of Adam, with a cosine to 0"),
+    NUMBER(ema, RESULT | BELOW, 0.998, 0, 1, "decay of the averaged weights"),
+    NUMBER(shift, RESULT, NAN, 0, 1000, "pixels by which a square image is moved at most"),
+    NUMBER(seed, RESULT, 42, 0, 0, "seed of the random numbers"),
+    {0}};
+SETTING_FUNCTIONS(classifier, settings_table)
 
 /* ---- the loss ---- */
 
@@ -186,21 +186,6 @@ static hb_status loop(class_trainer *t)
 
 /* ---- made ready ---- */
 
-static hb_status check_settings(hb_context *context, const hb_classifier_settings *s)
-{
-    HB_CHECK(context, s->epochs >= 1 && s->epochs <= 1000000, HB_ERROR_ARGUMENT,
-             "epochs is %d; it must be 1 to 1000000", s->epochs);
-    HB_CHECK(context, s->batch >= 1 && s->batch <= MAX_BATCH, HB_ERROR_ARGUMENT,
-             "batch is %d; it must be 1 to %d", s->batch, MAX_BATCH);
-    HB_CHECK(context, s->rate > 0 && s->rate <= 10, HB_ERROR_ARGUMENT,
-             "rate is %g; it must be positive, at most 10", s->rate);
-    HB_CHECK(context, s->ema >= 0 && s->ema < 1, HB_ERROR_ARGUMENT,
-             "ema is %g; it must be at least 0 and below 1", s->ema);
-    HB_CHECK(context, isnan(s->shift) || (s->shift >= 0 && s->shift <= 1000), HB_ERROR_ARGUMENT,
-             "shift is %g; it must be 0 to 1000 pixels", s->shift);
-    return HB_OK;
-}
-
 static hb_status check_rows(hb_context *context, int dim, size_t n, const double *x, int classes,
                             const int *labels)
 {
@@ -314,7 +299,7 @@ hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings 
     class_trainer t = {.context = context, .n = n, .x = x, .labels = labels};
     HB_SIZED_READ(context, hb_classifier_settings, settings, &t.settings);
     HB_TRY(check_rows(context, dim, n, x, classes, labels));
-    HB_TRY(check_settings(context, &t.settings));
+    HB_TRY(hb_setting_rows_check(context, settings_table, &t.settings));
     t.dim = (size_t)dim;
     t.classes = (size_t)classes;
     hb_status status = prepare(&t);

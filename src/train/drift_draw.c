@@ -54,8 +54,7 @@ static hb_status create_shard(hb_shard *shard)
     return HB_OK;
 }
 
-/* ---- along the flow ---------------------------------------------------------------------------
- * */
+/* ---- along the flow ---- */
 
 /* v becomes e^{-hJ'} v by its series; J' is the transpose of (d, d). */
 static void back_along(size_t d, const double *jacobian, double h, double *v, double *scratch)
@@ -112,8 +111,7 @@ static void carry_score(drift_scratch *work, size_t d, size_t i, double h)
     for (size_t j = 0; j < d; j++) slope[j] -= h * bend[j];
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- * */
+/* ---- rows ---- */
 
 /* Where group g of `groups` stands: its level and the first of its paths. */
 typedef struct hb_group {
@@ -232,8 +230,7 @@ static hb_status draw_rows(hb_shard *shard)
     return HB_OK;
 }
 
-/* ---- anchors ----------------------------------------------------------------------------------
- * */
+/* ---- anchors ---- */
 
 /* A residual counts 1/(1 + |F|^2/(30 mean |F|^2)) of itself, less where the drift is strong. */
 static hb_status weigh_anchors(hb_shard *shard)

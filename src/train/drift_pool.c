@@ -19,8 +19,7 @@ enum { MEMBERS = 4096, LEAST_MEMBERS = 512, REFRESH = 250, CHUNK = 256, MOST_FLO
 
 static const double LAG = 0.3, STEP = 0.06; /* of a transition and of Heun's step, in 1/|J| */
 
-/* ---- paths ------------------------------------------------------------------------------------
- * */
+/* ---- paths ---- */
 
 typedef struct path_job {
     hb_trainer *trainer;
@@ -123,8 +122,7 @@ hb_status hb_drift_flow(hb_context *context, const hb_problem *drift, size_t n, 
     return HB_OK;
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------
- * */
+/* ---- the pool ---- */
 
 static hb_status create_arrays(hb_trainer *trainer, hb_pool *pool)
 {

@@ -28,8 +28,7 @@ typedef struct ball_scratch {
     hb_ball_slopes few; /* many dimensions */
 } ball_scratch;
 
-/* ---- made and destroyed -----------------------------------------------------------------------
- */
+/* ---- made and destroyed ---- */
 
 /* Few directions in the place of all nodes. */
 static int has_few(const hb_trainer *trainer)
@@ -65,8 +64,7 @@ static hb_status create(hb_shard *shard)
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
-/* ---- the residual -----------------------------------------------------------------------------
- */
+/* ---- the residual ---- */
 
 /* R of anchor i over the n nodes from `row` on; share[j] = -dR/dw_j. */
 static double residual(const ball_scratch *work, size_t i, size_t row, size_t n, double *share)

@@ -29,8 +29,7 @@ typedef struct drift_balls_scratch {
     double *to_scaled; // (anchors): rho/R
 } drift_balls_scratch;
 
-/* ---- made and destroyed -----------------------------------------------------------------------
- * */
+/* ---- made and destroyed ---- */
 
 static hb_status prepare(hb_trainer *trainer)
 {
@@ -57,8 +56,7 @@ static hb_status create(hb_shard *shard)
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
-/* ---- the residual -----------------------------------------------------------------------------
- * */
+/* ---- the residual ---- */
 
 /* W_j U_j/u_0 of node j; anchor i. */
 static double part_of(const drift_balls_scratch *work, size_t i, size_t j)

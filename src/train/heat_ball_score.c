@@ -29,8 +29,7 @@ typedef struct vector_scratch {
     double *residual, *pull;  // (dim)
 } vector_scratch;
 
-/* ---- made and destroyed -----------------------------------------------------------------------
- */
+/* ---- made and destroyed ---- */
 
 static hb_status create_arrays(hb_shard *shard, vector_scratch *work, size_t rows)
 {
@@ -53,8 +52,7 @@ static hb_status create(hb_shard *shard)
     return rows > 0 ? create_arrays(shard, work, rows) : HB_OK;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 /* The first row of anchor i's nodes. */
 static size_t first_row(const hb_shard *shard, size_t i)
@@ -63,8 +61,7 @@ static size_t first_row(const hb_shard *shard, size_t i)
     return shard->anchors + i * common->nodes;
 }
 
-/* ---- the residual -----------------------------------------------------------------------------
- */
+/* ---- the residual ---- */
 
 /* R (dim) of anchor i. */
 static void residual(const hb_shard *shard, const vector_scratch *work, size_t i, double *R)

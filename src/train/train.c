@@ -17,8 +17,7 @@
 
 enum { SUM_CHUNK = 65536, SUM_PIECE = 2048 };
 
-/* ---- one step ---------------------------------------------------------------------------------
- */
+/* ---- one step ---- */
 
 static hb_status shard_task(void *user, size_t index, int thread)
 {
@@ -74,8 +73,7 @@ static hb_status step(hb_context *quiet, hb_trainer *t, double *norm)
                         t->model->parameters, &t->state);
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------
- */
+/* ---- the loop ---- */
 
 static int wants_checkpoint(const hb_trainer *t)
 {

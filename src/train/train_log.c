@@ -51,7 +51,5 @@ hb_status hb_log_write(const hb_trainer *trainer)
     if (status == HB_OK)
         status = hb_writer_csv_rows(writer, HB_DTYPE_F64, trainer->log_rows, HB_LOG_COLUMNS,
                                     trainer->log);
-    if (status == HB_OK) return hb_writer_commit(writer);
-    hb_writer_abort(writer);
-    return status;
+    return hb_writer_close(writer, status);
 }

@@ -6,7 +6,6 @@
  * tests/python/test_settings.py. */
 #define SETTINGS hb_train_settings
 #include "base/setting_rows.h"
-#include "base/sized.h"
 #include "net/model_file.h"
 #include "train/trainer.h"
 
@@ -102,17 +101,7 @@ static const hb_setting rows[] = {
          "the process is the SDE of the drift's problem, with its noise and in its time"),
     {0}};
 
-const hb_setting *hb_train_setting(size_t index)
-{
-    return index + 1 < sizeof rows / sizeof *rows ? &rows[index] : NULL;
-}
-
-void hb_train_settings_default(size_t size, hb_train_settings *settings)
-{
-    hb_train_settings defaults = {0};
-    hb_setting_rows_default(rows, &defaults);
-    hb_sized_default(sizeof defaults, &defaults, size, settings);
-}
+SETTING_FUNCTIONS(train, rows)
 
 /* With steps the epochs do not count. */
 hb_status hb_train_settings_check(hb_context *context, hb_train_settings *s)

@@ -27,8 +27,7 @@ static hb_status check_data(hb_context *context, size_t n, const double *data, i
     return HB_OK;
 }
 
-/* ---- made and destroyed -----------------------------------------------------------------------
- */
+/* ---- made and destroyed ---- */
 
 /* By the process and the head: where rows come from, the constraint, the scales of the data. */
 static void choose_kinds(hb_trainer *t)

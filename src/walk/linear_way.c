@@ -364,23 +364,6 @@ static void constant_way(linear_way *w, int parts, double *panel, double *total,
 
 /* ---- the call ------------------------------------------------------------------------------------ */
 
-/* The integral of every node's Lagrange polynomial from every node to 1. */
-static void integrate_ahead(linear_way *w)
-{
-    for (int j = 0; j < NODES; j++)
-        for (int k = 0; k < NODES; k++) {
-            const double length = 1 - w->node[j];
-            w->ahead[j][k] = 0;
-            for (int q = 0; q < NODES; q++) {
-                double value = length * w->weight[q];
-                const double at = w->node[j] + length * w->node[q];
-                for (int m = 0; m < NODES; m++)
-                    if (m != k) value *= (at - w->node[m]) / (w->node[k] - w->node[m]);
-                w->ahead[j][k] += value;
-            }
-        }
-}
-
 /* t with tau(t) = tau, to rounding: the problem's own time where it is that one; else the inverse, which is
  * good to 1e-12, and a step of Newton. */
 static hb_status find_time(linear_way *w, double tau)
@@ -415,7 +398,7 @@ static hb_status go(linear_way *w, double tau)
 {
     double *scratch = w->scratch;
     const size_t d = w->d, size = hb_linear_way_size(d);
-    integrate_ahead(w);
+    hb_collocation(NODES, w->node, w->weight, 1, w->ahead[0]);
     HB_TRY(find_time(w, tau));
     w->t[0] = w->T;
     HB_TRY(hb_problem_raw_drift(w->context, w->problem, 1, w->origin, w->t, w->f, w->A, w->rate));

@@ -12,6 +12,7 @@
  * all of which stay bounded as r -> 0.
  * A number to reproduce: F = 0, s = r, x = 0, x0 = 1: x' ~ N(1/2, s). */
 #include "walk/walk_bridge.h"
+#include "base/linear_algebra.h"
 
 #include <string.h>
 
@@ -44,26 +45,6 @@ static void diagonal_bridge(const hb_walk_problem *shared, hb_walk *walk, const 
 }
 
 /* ---- full frames ---- */
-
-/* L^-1 B in the place of B, B of n columns. */
-static void solve_lower(size_t d, const double *L, size_t n, double *B)
-{
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < n; k++) {
-            for (size_t j = 0; j < i; j++) B[i * n + k] -= L[i * d + j] * B[j * n + k];
-            B[i * n + k] /= L[i * d + i];
-        }
-}
-
-/* L'^-1 B in the place of B. */
-static void solve_upper(size_t d, const double *L, size_t n, double *B)
-{
-    for (size_t i = d; i-- > 0;)
-        for (size_t k = 0; k < n; k++) {
-            for (size_t j = i + 1; j < d; j++) B[i * n + k] -= L[j * d + i] * B[j * n + k];
-            B[i * n + k] /= L[i * d + i];
-        }
-}
 
 /* out = a'b */
 static void multiply_transposed(size_t d, const double *a, const double *b, double *out)
@@ -100,16 +81,16 @@ static int build(const hb_walk_problem *shared, const hb_walk *walk, const hb_wa
     if (!hb_cholesky(d, Lr) || !hb_cholesky(d, b->L)) return 0;
     clear_upper(d, b->L);
     hb_matrix_multiply(d, 1, Er, b->L, U);
-    solve_lower(d, Lr, d, U);
+    hb_solve_lower(d, Lr, d, U);
     multiply_transposed(d, U, U, b->Lp);
     for (size_t i = 0; i < d; i++) b->Lp[i * d + i] += 1;
     if (!hb_cholesky(d, b->Lp)) return 0;
     double root[MATRIX]; // C_r^(-1/2)
     hb_matrix_diagonal(d, 1, root);
-    solve_lower(d, Lr, d, root);
+    hb_solve_lower(d, Lr, d, root);
     multiply_transposed(d, U, root, b->M);
-    solve_lower(d, b->Lp, d, b->M);
-    solve_upper(d, b->Lp, d, b->M);
+    hb_solve_lower(d, b->Lp, d, b->M);
+    hb_solve_upper(d, b->Lp, d, b->M);
     for (size_t i = 0; i < d; i++) b->mean[i] = hb_dot(d, b->M + i * d, gap);
     return 1;
 }
@@ -123,7 +104,7 @@ static int full_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     double carried[MATRIX], moved[MATRIX];
     if (!build(shared, walk, view, s, &b, work)) return 0;
     memcpy(g, view->normals, d * sizeof *g);
-    solve_upper(d, b.Lp, 1, g);
+    hb_solve_upper(d, b.Lp, 1, g);
     for (size_t i = 0; i < d; i++) {
         g[i] += b.mean[i];
         walk->log_weight +=
@@ -136,7 +117,7 @@ static int full_bridge(const hb_walk_problem *shared, hb_walk *walk, const hb_wa
     hb_matrix_multiply(d, 1, E, row.tangent, carried);
     hb_matrix_multiply(d, 1, b.L, row.turn, moved);
     for (size_t k = 0; k < d * d; k++) row.tangent[k] = carried[k] + moved[k];
-    solve_upper(d, b.L, d, row.turn);
+    hb_solve_upper(d, b.L, d, row.turn);
     return 1;
 }
 

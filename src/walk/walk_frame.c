@@ -53,15 +53,9 @@ void hb_walk_frame(const hb_walk_problem *shared, const hb_walk_view *view, doub
 /* y = L g, z = L'^-1 g */
 static void full_draw(size_t d, const double *L, const double *g, double *y, double *z)
 {
-    for (size_t i = 0; i < d; i++) {
-        y[i] = 0;
-        for (size_t j = 0; j <= i; j++) y[i] += L[i * d + j] * g[j];
-    }
-    for (size_t i = d; i-- > 0;) {
-        double rest = g[i];
-        for (size_t k = i + 1; k < d; k++) rest -= L[k * d + i] * z[k];
-        z[i] = rest / L[i * d + i];
-    }
+    hb_lower_multiply(d, L, g, y);
+    memcpy(z, g, d * sizeof *z);
+    hb_solve_upper(d, L, 1, z);
 }
 
 void hb_walk_carry(const hb_walk_problem *shared, const double *E, double *tangent, double *work)

@@ -247,37 +247,6 @@ static void shares_are_even_and_in_order(void **state)
     run_teams(share_rows);
 }
 
-/* ---- sums ---- */
-
-static hb_status add_terms(void *user, size_t first, size_t count, int thread, double *sums)
-{
-    (void)user, (void)thread;
-    for (size_t i = first; i < first + count; i++) {
-        sums[0] += sin((double)i) / 3;
-        sums[1] += exp(-1e-3 * (double)i);
-    }
-    return HB_OK;
-}
-
-static void add_up(hb_context *context, const char *directory)
-{
-    static const size_t counts[] = {0, 1, 2, 10, 11, 997, 2560, 5001};
-    (void)directory;
-    hb_context one = hb_context_child(context, 1);
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-        double alone[2], shared[2] = {7, 7};
-        CHECK(hb_parallel_sum(&one, "sum", counts[k], 5, 2, add_terms, NULL, alone) == HB_OK);
-        CHECK_OK(hb_team_sum(context, "sum", counts[k], 5, 2, add_terms, NULL, shared));
-        CHECK(memcmp(alone, shared, sizeof alone) == 0);
-    }
-}
-
-static void sums_have_the_bits_of_one_process(void **state)
-{
-    (void)state;
-    run_teams(add_up);
-}
-
 /* ---- failures, the clock, a stop ---- */
 
 static void fail_together(hb_context *context, const char *directory)
@@ -646,7 +615,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_has_what_all_tasks_left),
         cmocka_unit_test(shares_are_even_and_in_order),
-        cmocka_unit_test(sums_have_the_bits_of_one_process),
         cmocka_unit_test(a_failure_of_one_rank_is_that_of_all),
         cmocka_unit_test(a_stop_of_one_rank_is_that_of_all),
         cmocka_unit_test(a_lost_rank_is_reported),

@@ -105,6 +105,12 @@ static void abort_leaves_nothing(void **state)
     assert_int_equal(empty(f), 0);
     hb_writer_abort(NULL);
     assert_int_equal(hb_writer_commit(NULL), HB_OK);
+    assert_int_equal(hb_writer_create(f->context, path_of(f, "x.txt"), &writer), HB_OK);
+    assert_int_equal(hb_writer_close(writer, HB_ERROR_NUMERICAL), HB_ERROR_NUMERICAL);
+    assert_int_equal(empty(f), 0);
+    assert_int_equal(hb_writer_create(f->context, path_of(f, "x.txt"), &writer), HB_OK);
+    assert_int_equal(hb_writer_close(writer, HB_OK), HB_OK);
+    assert_int_equal(empty(f), 1);
 }
 
 /* Writes of all sizes around the buffer's, in an order that fills and bypasses it. */

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "particle/lag_estimator.h"
 #include "particle/lag_frame.h"
-#include "particle/particle_estimator.h"
 #include "particle/trajectories.h"
 #include "particle_support.h"
 #include "problem/noise.h"
@@ -273,7 +272,7 @@ static void run(hb_context *with, const hb_problem *problem, double T, uint64_t 
     const int dim = hb_problem_dim(problem);
     const unsigned char wanted = 1;
     hb_estimator e;
-    assert_ok(with, hb_particle_estimator(with, problem, T, &settings, 1, x, &e));
+    assert_ok(with, hb_lag_estimator(with, problem, T, &settings, 1, x, &e));
     double *tally = calloc(1, hb_tally_size(dim) * sizeof *tally);
     for (uint64_t k = 0; k * e.samples_per_round < samples; k++)
         assert_ok(with, e.round(e.self, k, &wanted, tally));
@@ -331,8 +330,7 @@ static void what_has_no_density_is_refused(void **state)
     const double x[2] = {0.5, 0.4};
     hb_estimator e;
     hb_problem *problem = parse("-x, y - y^3", "0, 0.7", "gaussian(mean=0, var=1)");
-    assert_int_equal(hb_particle_estimator(context, problem, 1, &settings, 1, x, &e),
-                     HB_ERROR_ARGUMENT);
+    assert_int_equal(hb_lag_estimator(context, problem, 1, &settings, 1, x, &e), HB_ERROR_ARGUMENT);
     assert_non_null(strstr(hb_context_message(context), "every direction"));
     hb_problem_destroy(problem);
     problem = parse("y, x - x^3 - y/2 + t", "0, 0.7", "gaussian(mean=0, var=1)");

@@ -5,6 +5,7 @@
 
 #include "base/linear_algebra.h"
 #include "problem/initial_average.h"
+#include "problem/initial_law.h"
 
 static hb_context *context;
 
@@ -128,18 +129,15 @@ static void test_formula(void **state)
         problem_of(context, 2, "-x, -y", "1", "product(exp(-log(x)^2/2)/x, exp(-abs(x)))");
     hb_graph *graph = make_graph(context, 2);
     hb_node node;
-    int has;
     const double x[2] = {1e-200, -900}; /* u itself is far below double */
-    assert_ok(context, hb_problem_initial_formula(context, problem, graph, &has, &node));
-    assert_true(has);
+    assert_ok(context, problem->initial.law->formula(problem, graph, &node));
     const double l = log(1e-200);
     assert_near(value_at(graph, node, x, 0), -0.5 * l * l - l - 0.5 * log(2 * M_PI) - log(2) - 900,
                 1e-6);
     hb_graph_destroy(graph);
     hb_problem_destroy(problem);
     problem = problem_of(context, 1, "-x", "1", "gaussian(var=1)");
-    assert_ok(context, hb_problem_initial_formula(context, problem, NULL, &has, &node));
-    assert_false(has);
+    assert_null(problem->initial.law->formula);
     hb_problem_destroy(problem);
     hb_context_destroy(context);
 }

@@ -1,8 +1,9 @@
-"""The table of signatures against the headers, the library's symbols and the C compiler."""
+"""The tables made from the headers against the headers, the library's symbols and the C compiler."""
 
 import ctypes
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -62,6 +63,27 @@ def ctype_of(c_type):
         structs = {**_native.STRUCTS, **_native.OPAQUE}
         return ctypes.POINTER(structs[target] if target in structs else ctype_of(target))
     raise AssertionError(f"a C type that this test does not know: {c_type}")
+
+
+def test_the_tables_are_those_of_the_headers():
+    subprocess.run([sys.executable, ROOT / "tools/native_bindings.py", "--check"], check=True)
+
+
+@pytest.mark.parametrize("line, says", [
+    ("typedef long hb_long;", "base.h has a declaration that is not read: typedef long hb_long"),
+    ("HB_API long hb_long(void);", "a type that is not known: long"),
+    ("typedef struct hb_two { int (*log)(void); } hb_two;", "two callbacks have the name LOG"),
+    ("typedef int (*hb_log_callback)(void *user);", "two callbacks have the name LOG"),
+    ("HB_API void hb_new(int n);", "_native_tables.py is not what the headers say")])
+def test_the_tool_refuses_what_it_cannot_read(tmp_path, line, says):
+    for name in ["tools/native_bindings.py", "python/heatball/_native_tables.py", "include/heatball"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    header = tmp_path / "include/heatball/base.h"
+    header.write_text(header.read_text().replace("#define HB_MAX_THREADS 1024", line))
+    done = subprocess.run([sys.executable, tmp_path / "tools/native_bindings.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 1 and says in done.stderr
 
 
 def test_the_parser_sees_the_headers():

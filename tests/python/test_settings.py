@@ -21,7 +21,8 @@ KINDS = {ctypes.c_int: {SettingKind.SETTING_KIND_FLAG, SettingKind.SETTING_KIND_
                         SettingKind.SETTING_KIND_CHOICE},
          ctypes.c_uint64: {SettingKind.SETTING_KIND_UNSIGNED},
          ctypes.c_double: {SettingKind.SETTING_KIND_REAL}}
-TABLES = [("hb_train_settings", "hb_train_setting"), ("hb_generate_settings", "hb_generate_setting")]
+TABLES = [("hb_train_settings", "hb_train_setting"), ("hb_generate_settings", "hb_generate_setting"),
+          ("hb_certify_settings", "hb_certify_setting"), ("hb_classifier_settings", "hb_classifier_setting")]
 
 
 def rows_of(function):

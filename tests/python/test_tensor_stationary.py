@@ -175,6 +175,9 @@ def test_simulated_paths_agree():
     ("2*x*(1 + x^2)", "sqrt(2)*(1 + x^2)", "none comes back"),
     ("-x, -y", "y, 0; 0, 1 + 0.1*sin(x)", "does not reach every direction"),
     ("x, -y", "1, 0.5*y; 0, 1", "paths keep spreading"),
+    ("x, -y", "1, 0.8*tanh(x); 0.8*tanh(y), 1", "paths keep spreading"),
+    ("0.1*x + y, 0.1*y - x", "1 + 0.3*tanh(x), 0.2; 0.1, 1.2 + 0.8*tanh(x)", "paths keep spreading"),
+    ("-x, -y", "0.5 + 2*x, y; y, 0.5 + 2*x", "escapes|spreading|does not reach|do not meet"),
     ("-x, -y", "1 + 0.1*sin(t), 0.5*y; 0, 1", "depends on t"),
     ("-x1, -x2, -x3, -x4", "1, x2/2, 0, 0; 0, 1, 0, 0; 0, 0, 1, 0; 0, 0, 0, 1", "dim is 4")])
 def test_what_has_no_answer_is_refused_in_words(drift, noise, words):
@@ -201,3 +204,32 @@ def test_meshes_that_agree_by_chance_at_a_point():
     truth = -(at**2).sum(1) / 2 - 0.1 * (at[:, 0] * at[:, 1])**2 - np.log(mass)
     s = heatball.solve(drift, f"{a}, 0; 0.2, 0.7", None, INF, at, method="grid")
     assert np.all(np.abs(s.log_density - truth) < 5 * s.log_density_se) and np.all(s.log_density_se < 1e-6)
+
+
+def tanh_noise(R):
+    """(drift, noise) with ln p = -x^2/2 - y^2/4: f = (D + R J) grad ln p + div D, J = (0, 1; -1, 0)."""
+    a, b, wave = "(0.5 + 0.32*tanh(x)^2)", "(0.5 + 0.32*tanh(y)^2)", "0.4*(tanh(x) + tanh(y))"
+    div_x = "0.64*tanh(x)/cosh(x)^2 + 0.4/cosh(y)^2"
+    div_y = "0.64*tanh(y)/cosh(y)^2 + 0.4/cosh(x)^2"
+    return (f"-{a}*x - ({wave} + {R})*y/2 + {div_x}, -({wave} - {R})*x - {b}*y/2 + {div_y}",
+            "1, 0.8*tanh(x); 0.8*tanh(y), 1")
+
+
+def check_tanh(R, most):
+    at = np.array([[0.0, 0.0], [0.5, -0.3], [-0.8, 1.1]])
+    s = heatball.solve(*tanh_noise(R), None, INF, at, method="grid")
+    truth = multivariate_normal(np.zeros(2), np.diag([1, 2]))
+    assert np.all(s.log_density_se < most)
+    assert max(map(np.max, ratios(s, truth.logpdf(at), -at / [1, 2]))) <= 1
+    return s.note
+
+
+def test_directions_that_leave_the_box_in_a_corner():
+    """Where x and y are large the noise is correlated by 0.98: all directions of its chain leave a corner of the box."""
+    assert "null vector" in check_tanh(0, 1e-6)
+
+
+@pytest.mark.long
+def test_a_confined_density_whose_chain_escapes():
+    """With a current, coarse chains carry the mass to the walls; the grid at a long finite time answers."""
+    assert "grid to t =" in check_tanh(0.5, 5e-3)

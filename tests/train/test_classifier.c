@@ -435,7 +435,7 @@ static void test_refusals(void **state)
     REFUSED(batch, 0, "batch is 0; it must be 1 to 65536");
     REFUSED(rate, 0, "rate is 0");
     REFUSED(ema, 1, "ema is 1");
-    REFUSED(shift, -1, "shift is -1; it must be 0 to 1000 pixels");
+    REFUSED(shift, -1, "shift is -1; it must be 0 to 1000");
     REFUSED(width, 0, "width is 0");
     REFUSED(depth, -2, "depth is -2");
 #undef REFUSED

@@ -479,7 +479,8 @@ static void threads_files_and_resuming_change_no_bit(void **state)
         hb_model_info_get(read, sizeof info, &info);
         assert_int_equal(info.process, HB_PROCESS_DRIFT);
         double F[2][5];
-        assert_ok(context, hb_model_drift(context, read, 1, data, F[0]));
+        assert_ok(context, hb_problem_drift(context, hb_model_problem(read), 1, data, 0, F[0], NULL,
+                                            NULL, NULL));
         assert_ok(context, hb_problem_drift(context, drift, 1, data, 0, F[1], NULL, NULL, NULL));
         assert_memory_equal(F[0], F[1], (size_t)dim * sizeof(double));
         assert_memory_equal(read->flow.ends, one->flow.ends, 100 * sizeof(float));
