@@ -4,6 +4,8 @@
 #   make deps         install the Debian packages that building and testing need
 #   make demo         install what is missing, build, reproduce the paper's studies (short form)
 #   make test         install what is missing, build, run all tests (a few minutes)
+#   make test MODULE=walk  the tests of one module alone, in C and Python: a directory of tests/
+#   make quick        build; checks of the tree and tests in C of the modules with changed files (under a minute)
 #   make test-long    the long statistical tests as well
 #   make wheel        one file for pip, with all that the package and the command need: build/wheel/*.whl
 #   make wheel-check  install that wheel in a minimal Debian (debootstrap, root) and use it there
@@ -16,7 +18,7 @@ PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
 DEMO   ?= heatball-demo
 
-.PHONY: all deps deps-build demo test test-long bench wheel wheel-check install format clean
+.PHONY: all deps deps-build demo test quick test-long bench wheel wheel-check install format clean
 all: build/build.ninja
 	@cmake --build build --target heatball_command heatball_user
 
@@ -35,9 +37,16 @@ demo: deps-build
 	@$(MAKE) --no-print-directory all
 	build/heatball reproduce --quick -o $(DEMO)
 
-# run.py makes the release build too, with warnings as errors.
+# run.py makes the release build too, with warnings as errors; for one module it takes the build that is there.
+ifdef MODULE
+test: all
+	@$(PYTHON) tests/run.py --module $(MODULE)
+else
 test: deps
 	@$(PYTHON) tests/run.py
+endif
+quick: all
+	@$(PYTHON) tests/run.py --quick
 test-long: deps
 	@$(PYTHON) tests/run.py --long
 

@@ -33,8 +33,8 @@ static const hb_option budget_options[] = {
     HB_OPTION(REAL, "u0-grad", "S", u0_grad,
               "supremum of the length of its gradient, for the bounds", .max = INFINITY),
     HB_OPTION(REAL, "at", "TAU", at,
-              "time tau at which to evaluate; without it, the end T0 of the window",
-              .max = INFINITY, .rules = HB_OPTION_ABOVE),
+              "time tau at which to evaluate; default: the end T0 of the window", .max = INFINITY,
+              .rules = HB_OPTION_ABOVE),
     HB_OPTION_JSON(budget_values, json),
     {0}};
 

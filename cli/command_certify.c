@@ -48,8 +48,8 @@ static const hb_option certify_options[] = {
               "a set of heatball data list, or a .npy or .csv file of rows",
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "of a model: share of the rows of the file that train held out; 1 for a file of "
-              "which it has seen nothing; without it 0.1",
+              "of a model: fraction of the rows of the file that train held out; 1 for a file of "
+              "which it has seen nothing; default: 0.1",
               .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION(TEXT, "training", "FILE", training,
               "rows that the score was made from, for the test of memorisation"),
@@ -59,18 +59,19 @@ static const hb_option certify_options[] = {
               "components by commas"),
     HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
               "a number in --drift; may be given several times"),
-    HB_OPTION(TEXT, "initial", "DENSITY", initial,
-              "the law of the rows under --drift, as in heatball solve: the truth at points is "
-              "solved from it"),
+    HB_OPTION(
+        TEXT, "initial", "DENSITY", initial,
+        "the distribution of the rows under --drift, as in heatball solve: the truth at points is "
+        "solved from it"),
     HB_OPTION(REALS, "tau", "LIST", tau,
-              "tau at which the score is tested, rising; without it those of 0.02, 0.1, 0.3, 1 "
+              "tau at which the score is tested, rising; default: those of 0.02, 0.1, 0.3, 1 "
               "that it is known for",
               .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SETTING(hb_certify, "tau-min", "T", tau_min, .rules = HB_OPTION_OPEN,
-                      .help = "the smallest tau at which the score is known; without it the "
+                      .help = "the smallest tau at which the score is known; default: the "
                               "model's, or 0.001"),
     HB_OPTION_SETTING(hb_certify, "tau-max", "T", tau_max, .rules = HB_OPTION_OPEN,
-                      .help = "the largest; without it the model's, or 3"),
+                      .help = "the largest; default: the model's, or 3"),
     HB_OPTION_SETTING(hb_certify, "tolerance", "E", tolerance, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "level", "P", level, .rules = 0),
     HB_OPTION_SETTING(hb_certify, "rows", "N", rows, .rules = 0),
@@ -231,11 +232,11 @@ static hb_status check_rows(certify_run *run)
                                "%.150s has %d column%s; %.150s was trained on %d", run->v->data,
                                run->dim, run->dim == 1 ? "" : "s", run->v->model, run->info.dim);
     if (run->n < LEAST && run->model && run->data.n > 0)
-        return hb_session_fail(run->session, HB_ERROR_ARGUMENT,
-                               "%.150s has %zu rows that the model has not seen, a share of %g; a "
-                               "certificate needs %d. With a file of new rows give --held-out 1",
-                               run->v->data, run->n,
-                               isnan(run->v->held_out) ? HELD_OUT : run->v->held_out, LEAST);
+        return hb_session_fail(
+            run->session, HB_ERROR_ARGUMENT,
+            "%.150s has %zu rows that the model has not seen, a fraction of %g; a "
+            "certificate needs %d. With a file of new rows give --held-out 1",
+            run->v->data, run->n, isnan(run->v->held_out) ? HELD_OUT : run->v->held_out, LEAST);
     if (run->settings.n_training < LEAST && !run->v->training) {
         run->settings.training = NULL;
         run->settings.n_training = 0;
@@ -389,7 +390,8 @@ const hb_command hb_command_certify = {
     .name = "certify",
     .summary = "test any score against its equation and against rows that it has not seen",
     .text = "Tests the score of a model or of a Python function. Every line is a number that is 0 "
-            "for the score of the true law of the rows, with an error, a p-value and a verdict in "
+            "for the score of the true distribution of the rows, with an error, a p-value and a "
+            "verdict in "
             "words: the residual of the heat-ball identity, Stein's identity (size, width, mean, "
             "and in places), the curl, memorisation, the truth at points where it is known, at "
             "each tau; samples and likelihoods. All verdicts together have the level P (Holm). "

@@ -34,7 +34,7 @@ static void add_constants(hb_report *report, const hb_ball_constants *c)
     hb_report_real(report, "R_max", c->r_max, "sqrt(2D/(4 pi e)), its radius there");
     hb_report_real(report, "mean_sigma", c->mean_sigma, "C1/4, mean of sigma under kappa");
     hb_report_real(report, "one_plus_chi2", c->one_plus_chi2,
-                   "1 + chi^2 of kappa against the uniform law on the cylinder");
+                   "1 + chi^2 of kappa against the uniform distribution on the cylinder");
     hb_report_real(report, "C_d", c->C_d,
                    "Gamma((d+1)/2)/Gamma(d/2), the paper's gradient constant");
     hb_report_real(report, "C_sharp", c->C_sharp, "1/sqrt(pi), its sharp value in every dimension");

@@ -174,11 +174,12 @@ static hb_status run_data(hb_session *session, const void *values)
 const hb_command hb_command_data = {
     .name = "data",
     .summary = "list the data sets, fetch, show or export one",
-    .text = "Lists the sets to learn from, fetches the files of one, shows what is in one, or "
-            "exports its rows. Planar sets are Gaussian mixtures, so that their law under the "
-            "Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows are "
-            "independent draws x_1, x_2. Image sets are files in the IDX format; a row is an image "
-            "from its top left corner, pixels 0 black to 1 white.",
+    .text =
+        "Lists the sets to learn from, fetches the files of one, shows what is in one, or "
+        "exports its rows. Planar sets are Gaussian mixtures, so that their distribution under the "
+        "Ornstein-Uhlenbeck and the variance-exploding process is exact at every tau; rows are "
+        "independent draws x_1, x_2. Image sets are files in the IDX format; a row is an image "
+        "from its top left corner, pixels 0 black to 1 white.",
     .example = "heatball data export two_moon -n 2000 --seed 7 -o moons.npy",
     .options = data_options,
     .size = sizeof(hb_data_values),

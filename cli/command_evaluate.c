@@ -40,7 +40,7 @@ static const hb_option evaluate_options[] = {
               .rules = HB_OPTION_REQUIRED),
     HB_OPTION(
         REALS, "tau", "LIST", tau,
-        "tau at which the score is judged; without it those of 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, "
+        "tau at which the score is evaluated; default: those of 0.01, 0.03, 0.1, 0.3, 0.5, 0.8, "
         "1.5 that the model was trained for",
         .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(UNSIGNED, NULL, "N", draws, "draws at each tau for the error of the score",
@@ -53,13 +53,14 @@ static const hb_option evaluate_options[] = {
               .rules = HB_OPTION_ABOVE),
     HB_OPTION(
         REAL, "radius-share", "F", share,
-        "without --radius: share of the time from the model's smallest tau that a ball reaches "
+        "without --radius: fraction of the time from the model's smallest tau that a ball reaches "
         "back, r^2 = 4 pi F (tau - tau_min)",
         .max = 1, .rules = HB_OPTION_ABOVE | HB_OPTION_BELOW, .fallback = "0.4"),
-    HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "share of the rows of a file that train held out; 1 for a file of which it has seen "
-              "nothing; without it those that the model has not seen, else 0.1",
-              .max = 1, .rules = HB_OPTION_ABOVE),
+    HB_OPTION(
+        REAL, "held-out", "SHARE", held_out,
+        "fraction of the rows of a file that train held out; 1 for a file of which it has seen "
+        "nothing; default: those that the model has not seen, else 0.1",
+        .max = 1, .rules = HB_OPTION_ABOVE),
     HB_OPTION_SEED(evaluate_values, seed, "1"),
     HB_OPTION_JSON(evaluate_values, json),
     HB_OPTION(
@@ -219,7 +220,8 @@ const hb_command hb_command_evaluate = {
     .summary = "measure how good a model is",
     .text = "Measures a model of heatball train: at each tau the mean squared error of its score "
             "(named "
-            "sets, where the exact one is known) over all draws of the law at tau, over the lowest "
+            "sets, where the exact one is known) over all draws of the distribution at tau, over "
+            "the lowest "
             "20 % of "
             "its probability mass, over the rest and over a grid; its curl mass; its mean-value "
             "residual "

@@ -64,13 +64,13 @@ static hb_status check_pictures(const generation *g)
                                       : NULL;
     if (v->plot && dim != 2)
         return hb_session_fail(g->session, HB_ERROR_ARGUMENT,
-                               "--plot draws samples of the plane; those of this model have %d "
+                               "--plot draws two-dimensional samples; those of this model have %d "
                                "numbers",
                                dim);
     if (!g->is_table && dim != 2 && !height)
         return hb_session_fail(
             g->session, HB_ERROR_ARGUMENT,
-            "-o is %.200s; a .png shows samples of the plane or square images of 64 pixels or "
+            "-o is %.200s; a .png shows two-dimensional samples or square images of 64 pixels or "
             "more, those of this model have %d numbers: write .npy or .csv",
             v->path, dim);
     if (given && (g->is_table || !height))

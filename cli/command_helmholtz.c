@@ -27,12 +27,12 @@ static const hb_option helmholtz_options[] = {
               .max = 1e6, .rules = HB_OPTION_ABOVE),
     HB_OPTION(
         TEXT, "box", "BOX", box,
-        "low and high of the axes, as \"-4 4\" or \"-4 4, -2 2\"; without it, of a model the box "
+        "low and high of the axes, as \"-4 4\" or \"-4 4, -2 2\"; default: of a model the box "
         "that holds samples at this tau, of an array the corner 0 and --spacing"),
     HB_OPTION(INTEGER, "points", "N", points,
-              "points per side of the lattice of a model; without it, 129", .min = 8, .max = 4096),
+              "points per side of the lattice of a model; default: 129", .min = 8, .max = 4096),
     HB_OPTION(REALS, "spacing", "H", spacing,
-              "spacing of an array, one number or HX,HY; without it, 1", .max = INFINITY,
+              "spacing of an array, one number or HX,HY; default: 1", .max = INFINITY,
               .rules = HB_OPTION_ABOVE),
     HB_OPTION(INTEGER, "label", "L", label, "the class, of a model that has classes; -1: none",
               .min = -1, .max = 1000000, .fallback = "-1"),
@@ -134,8 +134,8 @@ static hb_report *report_of(const hb_helmholtz_values *v, const hb_helmholtz_fie
     hb_report_real(report, "rms", f->rms, "root mean square length of field - mean");
     hb_report_real(report, "rotation_rms", f->rotation_rms, "of the part without divergence");
     hb_report_real(report, "gradient_rms", f->gradient_rms, "of the part without curl");
-    hb_report_real(report, "rotation_mass", f->rotation_mass, "share of the squares");
-    hb_report_real(report, "gradient_mass", f->gradient_mass, "share of the squares");
+    hb_report_real(report, "rotation_mass", f->rotation_mass, "fraction of the squares");
+    hb_report_real(report, "gradient_mass", f->gradient_mass, "fraction of the squares");
     return report;
 }
 
@@ -204,7 +204,7 @@ const hb_command hb_command_helmholtz = {
         "Takes the score of a model in two dimensions at one tau on a lattice, or an array of a "
         "field's values, and splits it on the box: field - mean = rotation + gradient. The "
         "gradient is the nearest one in the mean square, the rotation has no divergence and no "
-        "flow through the walls. Prints the masses (shares of the squares) and writes "
+        "flow through the boundary. Prints the masses (fractions of the squares) and writes "
         "field.npy, gradient.npy and rotation.npy of shape (ny, nx, 2), helmholtz.json and a "
         "figure into a directory.",
     .example = "heatball helmholtz model.safetensors --tau 0.5 -o parts",

@@ -13,8 +13,7 @@ typedef struct reproduce_values {
 #define VALUES reproduce_values
 static const hb_option reproduce_options[] = {
     HB_OPTION_QUICK(reproduce_values, quick),
-    HB_OPTION(TEXT, "only", "LIST", only,
-              "the names of studies separated by commas; without it, all"),
+    HB_OPTION(TEXT, "only", "LIST", only, "the names of studies separated by commas; default: all"),
     HB_OPTION_RESUME(reproduce_values, resume),
     HB_OPTION(FLAG, "join", NULL, join,
               "run nothing: make the page of the studies that have results in DIR, as heatball "

@@ -56,7 +56,7 @@ static const hb_option sample_options[] = {
     HB_OPTION(UNSIGNED, NULL, "N", n, "number of rows", .letter = 'n', .rules = HB_OPTION_REQUIRED),
     HB_OPTION_SEED(sample_values, seed, "1"),
     HB_OPTION(UNSIGNED, "first", "I", first,
-              "index of the first draw, to go on where another file ended", .fallback = "0"),
+              "index of the first draw, to continue where another file ended", .fallback = "0"),
     HB_OPTION(CHOICE, "dtype", NULL, dtype, "numbers in double or in single precision",
               .choices = dtype_names, .fallback = "f64"),
     HB_OPTION_JSON(sample_values, json),

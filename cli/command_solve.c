@@ -62,7 +62,7 @@ static const hb_option solve_options[] = {
     HB_OPTION(TEXT, "paths", "FILE.npy", paths,
               "particles from these trajectories, an array [path][time][dim]"),
     HB_OPTION(TEXT, "path-times", "LIST|FILE", path_times,
-              "times of --paths, separated by commas or in a file; without it, evenly from 0 to T"),
+              "times of --paths, separated by commas or in a file; default: evenly from 0 to T"),
     HB_OPTION(TEXT, "state", "FILE", state, "keep the state of the sampling in this file",
               .rules = HB_OPTION_WRITES),
     HB_OPTION(REAL, "save-every", "SECONDS", save_every,
@@ -71,9 +71,9 @@ static const hb_option solve_options[] = {
     HB_OPTION(UNSIGNED, "training", "N", training,
               "steps of the training of --method network; 3000 if not given", .min = 10,
               .max = 1e9),
-    HB_OPTION(FLAG, "resume", NULL, resume, "go on from the state file if it is there"),
+    HB_OPTION(FLAG, "resume", NULL, resume, "resume from the state file if it is there"),
     HB_OPTION(REAL, "radius", "R", radius,
-              "radius of the heat balls of meanvalue and particles; without it, chosen",
+              "radius of the heat balls of meanvalue and particles; default: chosen",
               .max = INFINITY, .rules = HB_OPTION_ABOVE),
     HB_OPTION_JSON(solve_values, json),
     HB_OPTION(TEXT, NULL, "FILE", path,
@@ -81,7 +81,7 @@ static const hb_option solve_options[] = {
               .letter = 'o', .rules = HB_OPTION_WRITES),
     HB_OPTION(TEXT, "plot", "FILE", plot,
               "draw the solution, dimension 1 or 2, into this .svg, .png or .pdf file, of several "
-              "times also as a film, .gif or .html; the numbers behind it stay beside it as "
+              "times also as an animation, .gif or .html; the numbers behind it stay beside it as "
               ".plot.csv",
               .rules = HB_OPTION_FIGURE),
     {0}};

@@ -24,14 +24,14 @@ static const hb_option study_options[] = {
      .offset = offsetof(study_values, name)},
     HB_OPTION_QUICK(study_values, quick),
     HB_OPTION(INTEGER, "seeds", "K", seeds,
-              "number of independent repetitions; without it, the study's own number", .min = 1,
+              "number of independent repetitions; default: the study's own number", .min = 1,
               .max = 1000000),
     HB_OPTION(TEXT, "part", "PART", part,
               "only this part of the study; mnist has the part few, which needs no other"),
     HB_OPTION_RESUME(study_values, resume),
     HB_OPTION_SEED(study_values, seed, "42"),
-    HB_OPTION(TEXT, NULL, "DIR", directory,
-              "the directory of the results; without it, heatball-NAME", .letter = 'o'),
+    HB_OPTION(TEXT, NULL, "DIR", directory, "the directory of the results; default: heatball-NAME",
+              .letter = 'o'),
     {0}};
 
 static hb_status refuse_name(hb_session *session, const char *name)

@@ -131,7 +131,7 @@ static hb_status probe_files(training *t)
         fprintf(
             stderr,
             "heatball train: note: %s is of an earlier run and will be replaced; --resume would "
-            "go on from it\n",
+            "continue from it\n",
             t->checkpoint);
     return HB_OK;
 }
@@ -157,11 +157,11 @@ static hb_status interrupted(training *t)
     if (t->step > 0)
         return hb_session_fail(t->session, status,
                                "interrupted after step %" PRIu64 " of %" PRIu64
-                               "; the same command with --resume goes on from %.200s",
+                               "; the same command with --resume continues from %.200s",
                                t->step, t->steps, t->checkpoint);
     if (t->v->settings.resume && t->checkpoint && access(t->checkpoint, F_OK) == 0)
         return hb_session_fail(t->session, status,
-                               "interrupted before the first new step; the same command goes on "
+                               "interrupted before the first new step; the same command continues "
                                "from %.200s",
                                t->checkpoint);
     return hb_session_fail(t->session, status,
@@ -367,9 +367,9 @@ const hb_command hb_command_train = {
         "Trains a network for the score of data under a process that turns them into noise, by "
         "denoising score matching alone or with a constraint: the Fokker-Planck residual or the "
         "heat-ball residual. The model file has all that generate, evaluate and helmholtz need. "
-        "The same data, options and kind of processor give the same bytes on any number of "
+        "The same data, options and kind of processor give bit-identical results on any number of "
         "threads. An interrupted run writes a checkpoint, the name of the model with .ckpt at "
-        "its end, and --resume goes on from it, to the same bytes as a run without a stop.",
+        "its end. --resume continues from it; the result is bit-identical to a run without a stop.",
     .example = "heatball train --data ring --method hb --epochs 20 --width 64 -o "
                "ring.safetensors --plot ring.svg",
     .options = hb_train_options,

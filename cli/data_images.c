@@ -200,7 +200,7 @@ static hb_status print_facts(hb_session *session, const hb_data_values *v, const
     printf("%s%s%s: %zu images of %d by %d pixels\n", v->name, is_named(v->name) ? ", " : "",
            is_named(v->name) ? hb_data_part_names[v->part] : "", images->count, images->height,
            images->width);
-    printf("pixels from %g to %g: mean %.6g, deviation %.6g\n", images->low, images->high,
+    printf("pixels from %g to %g: mean %.6g, standard deviation %.6g\n", images->low, images->high,
            facts->mean, facts->deviation);
     if (images->classes == 0) printf("no labels\n");
     for (int k = 0; k < images->classes; k++)

@@ -86,8 +86,7 @@ static void option_line(FILE *out, const hb_option *option)
     size_t used = (size_t)snprintf(text, sizeof text, "%s", option->help);
     const hb_setting *setting = option->rules & HB_OPTION_OPEN ? hb_options_setting(option) : NULL;
     if (setting && option->help == setting->help && !isnan(setting->fallback))
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "; without it %s", setting->shown);
+        used += (size_t)snprintf(text + used, sizeof text - used, "; default: %s", setting->shown);
     const int choices_shown = hb_options_choices(option) && !option->placeholder;
     if (allowed[0] && !choices_shown)
         used += (size_t)snprintf(text + used, sizeof text - used, "; %s", allowed);

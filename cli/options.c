@@ -294,14 +294,14 @@ void hb_options_allowed(const hb_option *option, size_t size, char *out)
     case HB_OPTION_REAL:
     case HB_OPTION_REALS: allowed_reals(option, size, out); break;
     case HB_OPTION_INTEGER:
-        snprintf(out, size, "a whole number from %.0f to %.0f", everything ? INT_MIN : option->min,
+        snprintf(out, size, "an integer from %.0f to %.0f", everything ? INT_MIN : option->min,
                  everything ? INT_MAX : option->max);
         break;
     case HB_OPTION_UNSIGNED:
         if (everything)
-            snprintf(out, size, "a whole number from 0 to 2^64-1");
+            snprintf(out, size, "an integer from 0 to 2^64-1");
         else
-            snprintf(out, size, "a whole number from %.0f to %.0f", option->min, option->max);
+            snprintf(out, size, "an integer from %.0f to %.0f", option->min, option->max);
         break;
     }
 }

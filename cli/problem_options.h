@@ -80,7 +80,7 @@ extern const char *const hb_convention_names[];
                      .max = 1000, .fallback = "0"),                                                \
         HB_OPTION_SEED(type, member.seed, "1"),                                                    \
         HB_OPTION_AT(INTEGER, "points", "N", HB_OPTION_OF(type, member, points),                   \
-                     "cells per axis of the grid, even; without it, chosen", .min = 32,            \
+                     "cells per axis of the grid, even; default: chosen", .min = 32,               \
                      .max = 1048576),                                                              \
         HB_OPTION_AT(                                                                              \
             TEXT, "box", "BOX", HB_OPTION_OF(type, member, box),                                   \

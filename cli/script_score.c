@@ -183,7 +183,8 @@ static int ended(hb_script *script)
     for (int k = 0; k < LAST_WAITS && !is_over(script); k++) poll(NULL, 0, WAIT);
     const int status = script->status;
     if (!is_over(script))
-        return fail(script, "%.200s: it closed descriptor %d, which is the command's, and went on",
+        return fail(script,
+                    "%.200s: it closed descriptor %d, which is the command's, and continued",
                     script->target, FROM_SCRIPT);
     if (WIFSIGNALED(status))
         return fail(script, "%.200s: its process was ended by signal %d", script->target,

@@ -22,7 +22,7 @@ extern const hb_option hb_session_options[]; /* of an hb_common */
 #define HB_OPTION_SEED(type, field, value)                                                         \
     {                                                                                              \
         .name = "seed", .kind = HB_OPTION_UNSIGNED, .placeholder = "S",                            \
-        .help = "seed of the random numbers; the same seed gives the same bytes",                  \
+        .help = "seed of the random numbers; the same seed gives bit-identical results",           \
         .fallback = (value), .offset = offsetof(type, field)                                       \
     }
 #define HB_OPTION_JSON(type, field)                                                                \

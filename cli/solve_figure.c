@@ -14,10 +14,11 @@ static int is_film(const char *path)
 static hb_status check_name(hb_session *session, const char *path, int dim, size_t n_times)
 {
     if (n_times == 1 && is_film(path))
-        return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                               "--plot is %.200s, a film, and there is one time; give several, as "
-                               "--time 0:1:0.1, or a name that ends in .svg, .png or .pdf",
-                               path);
+        return hb_session_fail(
+            session, HB_ERROR_ARGUMENT,
+            "--plot is %.200s, an animation, and there is one time; give several, as "
+            "--time 0:1:0.1, or a name that ends in .svg, .png or .pdf",
+            path);
     if (n_times == 1) return hb_plot_path_check(session, path);
     if (is_film(path)) return HB_OK;
     const hb_status status = hb_plot_path_check(session, path);

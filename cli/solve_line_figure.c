@@ -133,7 +133,7 @@ static hb_status draw_quantity(const hb_scene *scene, size_t k, hb_figure *figur
     if (status != HB_OK || (scene->n_times > 1 && l->known && scene->points->n > FEW))
         return status;
     char label[80];
-    snprintf(label, sizeof label, l->known ? "points asked for" : "%s, ± 2 errors",
+    snprintf(label, sizeof label, l->known ? "requested points" : "%s, ± 2 errors",
              hb_solution_method(scene->solution));
     return draw_points(scene, k, figure, column, named ? label : NULL, work);
 }

@@ -59,8 +59,8 @@ static hb_status read_labels(hb_session *session, const char *path, size_t n, in
     for (size_t i = 0; status == HB_OK && i < n; i++) {
         if (!(values[i] >= 0 && values[i] < 100000 && values[i] == floor(values[i])))
             status = hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                     "--labels: row %zu of %.200s is %g; a class must be a whole "
-                                     "number from 0 to 99999",
+                                     "--labels: row %zu of %.200s is %g; a class must be an "
+                                     "integer from 0 to 99999",
                                      i + 1, path, values[i]);
         const int label = status == HB_OK ? (int)values[i] : 0;
         labels[i] = label;

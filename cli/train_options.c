@@ -46,19 +46,19 @@ const hb_option hb_train_options[] = {
               .choices = hb_convention_names),
     HB_OPTION(TEXTS, "param", "NAME=VALUE", params,
               "a named number of --drift and --noise, as a=2; may be given several times"),
-    HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; without it 2000",
+    HB_OPTION(UNSIGNED, "rows", "N", rows, "draws of a named set to train on; default: 2000",
               .min = 2, .max = 1e9),
     HB_OPTION(REAL, "held-out", "SHARE", held_out,
-              "share of the rows of a file that is kept for heatball evaluate; without it 0.1",
+              "fraction of the rows of a file that is kept for heatball evaluate; default: 0.1",
               .rules = HB_OPTION_BELOW, .max = 1),
     TOLD("standardise", NULL, standardise,
          "shift the data to mean 0 and scale them: axis, each column to variance 1; common, all "
-         "columns by one number, to variance 1 on average; no, as they are; without it axis for a "
+         "columns by one number, to variance 1 on average; no, as they are; default: axis for a "
          "file of rows, common for images, no for a named set and with --drift"),
     HB_OPTION(TEXT, "labels", "FILE", labels,
               "a .npy or .csv file with the class of each row, 0, 1, .."),
     HB_IMAGE_OPTIONS(offsetof(hb_train_values, images)),
-    TOLD("epochs", "E", epochs, "times that every row is seen; without it and --steps 600"),
+    TOLD("epochs", "E", epochs, "times that every row is seen; default, without --steps: 600"),
     TOLD("steps", "K", steps, "steps of the optimiser, instead of --epochs", .min = 1, .max = 1e15),
     SETTING("max-time", "SECONDS", max_time),
     SETTING("batch", "N", batch),

@@ -9,6 +9,9 @@ and pytest. What they share: the release build, made once with warnings as error
 command and the Python package are tested with; build/tidy remembers the files in which clang-tidy found nothing,
 build/test_seconds.json how long each file of Python tests took, so that the longest begin first.
 A line has the seconds of a step and those of the processors.
+
+    tests/run.py --module walk   tests/walk/test_*.c and the Python tests of MODULE_TESTS, on the build that is there
+    tests/run.py --quick         the checks of the tree, and the tests in C of the modules with changed files
 """
 import argparse
 import concurrent.futures
@@ -37,6 +40,30 @@ OF_PRODUCTS = {"test_net_rows", "test_net", "test_net_bits", "test_net_copies", 
 LONG_OF_PRODUCTS = {"test_train", "test_train_drift", "test_model_generate"}
 OF_KERNELS = {"test_random", "test_sample", "test_program", "test_grid_scheme", "test_data", "test_judge",
               "test_net_rows", "test_optimiser", "test_classifier", "test_model"}
+# Python tests of a module: names of files under tests/, * for any text. Other modules have tests in C only.
+MODULE_TESTS = {
+    "ball": "python/test_closed_forms.py python/test_sampler_laws.py",
+    "certify": "python/test_certify.py cli/test_cli_certify.py",
+    "cli": "cli/test_*.py",
+    "data": "python/test_data_*.py python/test_column_names.py cli/test_cli_data.py cli/test_cli_images.py",
+    "file": "cli/test_cli_files.py",
+    "generate": "python/test_log_likelihood.py python/test_sampler_laws.py cli/test_cli_generate.py",
+    "grid": "python/test_grid_*.py python/test_tensor_*.py",
+    "guide": "python/test_solve_network.py",
+    "judge": "python/test_*judge*.py cli/test_cli_evaluate*.py",
+    "mean": "python/test_identities.py python/test_own_network.py",
+    "net": "python/test_net_torch.py python/test_models.py python/test_rows_alone.py",
+    "particle": "python/test_particle_bias.py python/test_solve_paths.py python/test_degenerate_noise.py",
+    "problem": "python/test_facts.py python/test_starts.py python/test_broken_noise.py python/test_budget_window.py",
+    "python": "python/test_*.py",
+    "random": "python/test_random_draws.py",
+    "sampling": "python/test_solve_coverage.py cli/test_cli_sampling.py",
+    "solve": "python/test_solve*.py cli/test_cli_solve.py cli/test_cli_times.py",
+    "studies": "studies/test_*.py",
+    "train": "python/test_train_*.py python/test_settings.py cli/test_cli_train.py",
+    "tree": "tree/test_*.py",
+    "walk": "python/test_walk_*.py python/test_*march*.py python/test_solve_linear.py",
+}
 passed = failed = skipped = 0
 failures = []  # names of the steps that failed
 processor = {}  # seconds by kind of step
@@ -165,13 +192,16 @@ def must_fail(preset, bug, environment=None):
          ["sh", "-c", f"! {program} {bug} > /dev/null 2>&1"], environment=environment)
 
 
-def sources():
-    step("sources", "every file is formatted",
-         ["clang-format", "--dry-run", "--Werror", *git_files("*.c", "*.h")])
+def sources(files=None):
+    """The checks of the tree; formatting of all C files, or of these."""
+    files = git_files("*.c", "*.h") if files is None else files
+    if files:
+        step("sources", "every file is formatted", ["clang-format", "--dry-run", "--Werror", *files])
     step("sources", "includes go downward only", [PYTHON, "tools/check_rooms.py"])
     step("sources", "polynomials are those of tools/coefficients.py",
          [PYTHON, "tools/coefficients.py", "--check"])
     step("sources", "names are unique, files open with a comment", [PYTHON, "tools/check_names.py"])
+    step("sources", "texts keep to the words of the field", [PYTHON, "tools/check_words.py"])
 
 
 def analyser(paths):
@@ -202,24 +232,81 @@ def c_lane(is_long):
         c_tests("tsan", threaded, thread)
 
 
-def python_lane(is_long):
+def python_tests(name, tests, *options):
     environment = {"PYTHONPATH": os.path.join(ROOT, "python"),
                    "HEATBALL_BUILD": os.path.join(ROOT, "build"),
                    "HEATBALL_COMMAND": os.path.join(ROOT, "build", "heatball"),
                    "HEATBALL_TEST_SECONDS": os.path.join(ROOT, "build", "test_seconds.json")}
-    marker = ["-m", ""] if is_long else []
-    step("tests in Python", "Python package, command, studies, install",
+    step("tests in Python", name,
          [PYTHON, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-n", str(os.cpu_count()),
-          "--dist", "loadfile", *marker, "tests"],
+          "--dist", "loadfile", *options, *tests],
          count_pytest, environment)
+
+
+def python_lane(is_long):
+    python_tests("Python package, command, studies, install", ["tests"], *(["-m", ""] if is_long else []))
+
+
+def modules():
+    """The modules: directories with tests in C, and those with a line in MODULE_TESTS."""
+    return {source.split("/")[1] for source in git_files("tests/*/test_*.c")} | set(MODULE_TESTS)
+
+
+def module_c_tests(names):
+    """Builds in the build that is there, as it was configured, and runs the tests in C of modules."""
+    tests = sorted(os.path.basename(source)[:-2] for name in names for source in git_files(f"tests/{name}/test_*.c"))
+    if tests and step("builds", "builds " + ", ".join(sorted(names)),
+                      ["cmake", "--build", "build", "--target", "heatball_command", "heatball_user", *tests]):
+        c_tests("release", tests)
+
+
+def test_module(name):
+    if name not in modules():
+        sys.exit(f"tests/run.py: there is no module {name}; modules: {', '.join(sorted(modules()))}")
+    module_c_tests([name])
+    patterns = [f"tests/{pattern}" for pattern in MODULE_TESTS.get(name, "").split()]
+    if patterns:
+        python_tests(f"Python tests of {name}", git_files(*patterns))
+
+
+def changed_files():
+    """Files that differ from the point where this branch left main (from HEAD where there is no main)."""
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    base = git("merge-base", "HEAD", "main")
+    base = base.stdout.strip() if base.returncode == 0 else "HEAD"
+    changed = git("diff", "--name-only", base).stdout.split()
+    new = git("ls-files", "--others", "--exclude-standard").stdout.split()
+    return sorted(f for f in {*changed, *new} if os.path.exists(os.path.join(ROOT, f)))
+
+
+def changed_modules(files):
+    """Modules of files in src/ and tests/, and of public headers by check_rooms.py's table."""
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    import check_rooms
+    found = {f.split("/")[1] for f in files if re.match(r"(src|tests)/[^/]+/", f)}
+    headers = [re.fullmatch(r"include/heatball/(.*)\.h", f) for f in files]
+    return (found | {check_rooms.PUBLIC_ROOM.get(m.group(1), m.group(1)) for m in headers if m}) & modules()
+
+
+def quick():
+    files = changed_files()
+    sources([f for f in files if f.endswith((".c", ".h"))])
+    module_c_tests(changed_modules(files))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true", help="the long statistical tests as well")
+    parser.add_argument("--module", help="only the tests of one module")
+    parser.add_argument("--quick", action="store_true", help="only the checks of the tree and of changed modules in C")
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # several tests share the cores
-    if build("release"):
+    if arguments.module:
+        test_module(arguments.module)
+    elif arguments.quick:
+        quick()
+    elif build("release"):
         with concurrent.futures.ThreadPoolExecutor(2) as lanes:
             ends = [lanes.submit(lane, arguments.long) for lane in (python_lane, c_lane)]
             try:

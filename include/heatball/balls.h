@@ -6,7 +6,7 @@
  *     R = v_0 - ln sum_j weight_j exp(shift_j + v_j),                                       HB_BALLS_KIND_LOG_DENSITY
  * and for its score s = grad v, with S_j = factor_j s_j,
  *     R = S_0 - sum_j weight_j S_j - sum_j arm_weight_j arm_j (|S_j|^2 - drift_j.S_j - rate_j)  HB_BALLS_KIND_SCORE
- * are 0 up to the error of the nodes, a vector for the score. Nothing is asked for but values at points, so that the
+ * are 0 up to the error of the nodes, a vector for the score. Only values at points are needed, so that the
  * function may live anywhere. scale R is the scaled residual, which tends to b/2 times the residual of the
  * Fokker-Planck equation as balls shrink (b^(3/2)/2 times its gradient, for a score); b: the variance of the
  * process's noise at tau0, `noise`. The losses of hb_train are made of these calls. docs/own-network.md derives them.
@@ -42,7 +42,7 @@ typedef struct hb_balls_settings {
     int directions; /* with degree and pairs 0: 3 + 2 directions nodes along the slope and so many random directions;
                          log-densities under OU and VE, dim 2 and above */
     double
-        share; /* f: the ball has the share f of the time that there is, r^2 = 4 pi f s0; NaN (default): as the
+        share; /* f: the ball has the fraction f of the time that there is, r^2 = 4 pi f s0; NaN (default): as the
                        losses have it, min(0.03, 0.16/dim), with directions 0.128/dim */
     uint64_t seed;                   /* default 1 */
     const hb_problem *drift;         /* of HB_PROCESS_DRIFT: its drift, in x and its tau */

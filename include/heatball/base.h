@@ -15,10 +15,10 @@
  *     hb_context_destroy(ctx);
  *
  * Conventions of all headers (docs/interface.md): arrays are row-major, x is [n][d]; double unless the name
- * ends in _f32. Arguments come in the order context, handle, settings, whole numbers, inputs, outputs. Settings
+ * ends in _f32. Arguments come in the order context, handle, settings, integers, inputs, outputs. Settings
  * may be NULL: the defaults. A context that is NULL gives HB_ERROR_ARGUMENT. A struct that is written has its
- * sizeof before it. An output array never overlaps an input array; destroy(NULL) is fine. Results do not
- * depend on the number of threads, to the last bit. */
+ * sizeof before it. An output array never overlaps an input array; destroy(NULL) is fine. Results are
+ * bit-identical on any number of threads. */
 #ifndef HEATBALL_BASE_H
 #define HEATBALL_BASE_H
 
@@ -37,7 +37,7 @@ extern "C" {
 #define HB_PRINTF(text, first)
 #endif
 
-#define HB_VERSION "0.2.0"
+#define HB_VERSION "0.3.0"
 
 /* The one list of status codes: name, value, meaning. */
 #define HB_STATUS_LIST(X)                                                                          \
@@ -67,7 +67,7 @@ typedef enum hb_status {
         if (hb_try_status != HB_OK) return hb_try_status;                                          \
     } while (0)
 
-/* Instruction sets of the vector kernels. AVX2 (with FMA) and AVX-512 give the same bits; SSE2 and
+/* Instruction sets of the vector kernels. AVX2 (with FMA) and AVX-512 give bit-identical results; SSE2 and
  * the scalar kernels differ from them by at most 4 units in the last place of a normal. */
 typedef enum hb_isa { HB_ISA_AUTO, HB_ISA_SCALAR, HB_ISA_SSE2, HB_ISA_AVX2, HB_ISA_AVX512 } hb_isa;
 

@@ -1,7 +1,7 @@
 /* heatball/certify.h: how far a score is from solving its equation, where, and by which test.
  *
  * A score s(x,tau) of anybody's, a network's or a formula's, is held against rows that it has not seen. Every line of
- * the certificate is a number that is 0 for the score of the rows' true law, with its error and a p-value; the tests are
+ * the certificate is a number that is 0 for the score of the rows' true distribution, with its error and a p-value; the tests are
  * unbiased, so that the true score passes at the stated level whatever the settings are:
  *     residual, residual size     the heat-ball identity of the score at noised rows
  *     stein scale, width, mean    E[(s - s*) phi] = 0 for phi = s, x - mean, constants; s* enters by Stein's identity
@@ -45,7 +45,7 @@ typedef struct hb_certify_settings {
     const double *
         training; /* [n_training][dim], rows that the score was made from; NULL (default): not known */
     uint64_t n_training;
-    const hb_mixture *truth; /* the law of the rows; NULL (default): not known */
+    const hb_mixture *truth; /* the distribution of the rows; NULL (default): not known */
     hb_certify_callback
         log_density; /* with the same user; NULL (default): none. Instead of a score, or beside it */
     hb_certify_callback divergence; /* of the score; NULL (default): by differences */

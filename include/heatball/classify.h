@@ -42,7 +42,7 @@ HB_API void hb_classifier_settings_default(size_t size, hb_classifier_settings *
 /* Row `index` of the table of these fields, in their order; NULL behind the last. */
 HB_API const hb_setting *hb_classifier_setting(size_t index);
 /* x[n][dim] finite, n >= 2; labels[n] 0 .. classes-1, classes 2 to 65536; settings NULL: defaults. The
- * same data and settings give the same weights, bit for bit, on any number of threads. *out is
+ * same data and settings give bit-identical weights on any number of threads. *out is
  * destroyed before its context. */
 HB_API hb_status hb_classifier_train(hb_context *context, const hb_classifier_settings *settings,
                                      int dim, int classes, size_t n, const double *x,

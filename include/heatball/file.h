@@ -23,9 +23,9 @@ HB_API hb_status hb_writer_printf(hb_writer *writer, const char *format, ...) HB
 /* Announces that at least `bytes` more bytes follow: HB_ERROR_FILE, with both numbers, when the file
  * system has not so many free, before the first is written. */
 HB_API hb_status hb_writer_reserve(hb_writer *writer, uint64_t bytes);
-/* In a team (heatball/team.h) rank 0 writes for all. After hb_writer_part each rank writes a part of its own, of so
+/* In a process group (heatball/team.h) rank 0 writes for all. After hb_writer_part each rank writes a part of its own, of so
  * many bytes; the parts follow one another in the order of the ranks. All ranks call it, once, with rank 0's bytes
- * before it written. HB_ERROR_ARGUMENT for a device or a pipe, which have no places. Without a team it is nothing. */
+ * before it written. HB_ERROR_ARGUMENT for a device or a pipe, which have no places. Without a process group it is nothing. */
 HB_API hb_status hb_writer_part(hb_writer *writer, uint64_t bytes);
 /* 1: bytes are counted and not written until 0, which returns their number and forgets them. */
 HB_API uint64_t hb_writer_measure(hb_writer *writer, int on);
@@ -57,7 +57,7 @@ HB_API void hb_npz_abort(hb_npz *npz);
  * has not room for so many (hb_writer_reserve). */
 HB_API hb_status hb_writer_csv_begin(hb_writer *writer, hb_dtype dtype, uint64_t n, int n_columns);
 /* Writes n rows of n_columns values as comma-separated text: %.17g for HB_DTYPE_F64, %.9g for HB_DTYPE_F32, so
- * that reading gives the same bits. names (may be NULL) becomes the header line. */
+ * that reading gives bit-identical values. names (may be NULL) becomes the header line. */
 HB_API hb_status hb_writer_csv_header(hb_writer *writer, int n_columns, const char *const *names);
 HB_API hb_status hb_writer_csv_rows(hb_writer *writer, hb_dtype dtype, size_t n, int n_columns,
                                     const void *rows);

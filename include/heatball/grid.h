@@ -1,8 +1,8 @@
 /* heatball/grid.h: the Fokker-Planck equation on a grid, d = 1, 2, 3: the reference answer.
  *
  * du/dtau = Lap u - div(F u) by the exponentially fitted finite-volume scheme (Scharfetter-Gummel) on
- * a box with no flux through its walls: positive, and mass is conserved. The unknown is v = ln u, so
- * that tails are as accurate as the bulk where u itself would vanish. Time integration by SUNDIALS
+ * a box with no flux through its boundary: positive, and mass is conserved. The unknown is v = ln u, so
+ * that tails are as accurate as the core region where u itself would vanish. Time integration by SUNDIALS
  * (CVODE). Three grids, h, 2h and 4h, are solved and extrapolated; their differences give the
  * reported error. docs/grid.md. */
 #ifndef HEATBALL_GRID_H
@@ -39,7 +39,7 @@ typedef struct hb_grid_info {
     double low[3], high[3];
     double tau;          /* the end */
     double mass_error;   /* |1 - integral of u| at the end, before anything is normalised */
-    double boundary_log; /* largest v on the walls minus largest v: how little mass is near them */
+    double boundary_log; /* largest v on the boundary minus largest v: how little mass is near it */
     int steps;           /* of the time integration, all grids */
     int breaks_between;  /* 1: the drift has jumps or kinks that no node is on; errors say so */
     int unresolved; /* 1: it varies within cells more than the grid follows; errors are infinite */

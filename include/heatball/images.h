@@ -79,7 +79,7 @@ HB_API hb_status hb_images_directory(hb_context *context, const char *name, size
 
 /* A picture (.png) of rows x columns images on a grid with thin gaps: pixels[rows*columns][height][width],
  * 0 black .. 1 white, row by row. Pixels below 0 are drawn black and above 1 white. Small images are
- * magnified by a whole number, 16 x 16 ones 4 times. HB_ERROR_ARGUMENT when a pixel is nan, with its image,
+ * magnified by an integer factor, 16 x 16 ones 4 times. HB_ERROR_ARGUMENT when a pixel is nan, with its image,
  * or when the picture would be more than HB_PNG_SIDE (file.h) wide or high. */
 HB_API hb_status hb_images_grid_write(hb_context *context, int rows, int columns, int height,
                                       int width, const char *path, const double *pixels);

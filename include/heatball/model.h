@@ -29,7 +29,7 @@ typedef struct hb_model hb_model;
 
 /* The map from rows of data to z: none; the mean and one scale, the root of the mean variance, for all
  * columns; the mean and the standard deviation of each column; or by what the data are: none for a
- * process with a drift of the user, which is given in their units, one scale for images, else one for
+ * process with a drift of the user, whose drift has their units, one scale for images, else one for
  * each column. */
 typedef enum hb_standardise {
     HB_STANDARDISE_AUTO = -1,
@@ -63,7 +63,7 @@ HB_API void hb_model_destroy(hb_model *model);
 /* HB_ERROR_ARGUMENT, and all 0, for a model that is NULL. */
 HB_API hb_status hb_model_info_get(const hb_model *model, size_t size, hb_model_info *out);
 
-/* At x[n][dim] and tau[n]; labels[n] (NULL: none; -1: no class). Same bits for any number of
+/* At x[n][dim] and tau[n]; labels[n] (NULL: none; -1: no class). Bit-identical for any number of
  * threads, and for a point whatever the other points are. */
 HB_API hb_status hb_model_score(hb_context *context, const hb_model *model, size_t n,
                                 const double *x, const double *tau, const int *labels,
@@ -81,7 +81,7 @@ HB_API hb_status hb_model_divergence(hb_context *context, const hb_model *model,
 /* The energy head as a field v(z,tau) of hb_mean_residual, in the model's coordinates z (below); valid
  * while the model lives. Residuals of ln u do not change with the coordinates. */
 HB_API hb_status hb_model_field(hb_context *context, const hb_model *model, hb_field *out);
-/* z[n][dim] = (x - shift)/scale of x[n][dim], of a model of an SDE as typed the coordinates of its frame, NaN outside of
+/* z[n][dim] = (x - shift)/scale of x[n][dim], of a model of an SDE as typed its transformed coordinates, NaN outside of
  * its domain; z may be x. Nothing with a NULL. */
 HB_API void hb_model_standardise(const hb_model *model, size_t n, const double *x, double *z);
 /* Its shift[dim] and scale[dim]; either may be NULL. */
@@ -94,7 +94,7 @@ HB_API const hb_problem *hb_model_problem(const hb_model *model);
 /* The name of column j, 0 .. dim-1, which lives as long as the model; NULL: it has none. */
 HB_API const char *hb_model_column_name(const hb_model *model, int j);
 
-/* A model at one label (-1: none) as a score to be judged: hb_model_view_score with a view as its
+/* A model at one label (-1: none) as a score to be evaluated: hb_model_view_score with a view as its
  * user is an hb_score_callback. */
 typedef struct hb_model_view {
     hb_context *context;

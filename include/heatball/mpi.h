@@ -1,4 +1,4 @@
-/* heatball/mpi.h: a team over MPI, in a library of its own, libheatball-mpi.so. libheatball does not need it; the
+/* heatball/mpi.h: a process group over MPI, in a library of its own, libheatball-mpi.so. libheatball does not need it; the
  * command loads it under mpirun or srun.
  *
  *     #include <heatball/mpi.h>          cc ... -lheatball -lheatball-mpi
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* communicator: the address of an MPI_Comm, whose ranks are the team; it is duplicated. NULL: MPI_COMM_WORLD.
+/* communicator: the address of an MPI_Comm, whose ranks are the process group; it is duplicated. NULL: MPI_COMM_WORLD.
  * HB_ERROR_UNAVAILABLE: MPI cannot be initialised, or has ended. All ranks must call it. team->threads is the number
  * of cores of this rank, shared fairly with the ranks on the same machine that have the same ones. */
 HB_API hb_status hb_team_mpi(const void *communicator, hb_team **out);

@@ -4,7 +4,7 @@
  *     dir/name.plot.csv   the numbers: panel, series, label, x, y, low, high (an image has its value, an
  *                    arrow its two components, in low and high)
  *     dir/name.gp    the gnuplot script, which reads the .plot.csv
- *     dir/name.svg, dir/name.png, dir/name.pdf   as asked for
+ *     dir/name.svg, dir/name.png, dir/name.pdf   as requested
  * Without gnuplot the .plot.csv and .gp stay, and the call returns HB_ERROR_UNAVAILABLE with a message
  * that says so. Text takes gnuplot's enhanced mode ({/Symbol k}, x_1, 10^{-3}) and UTF-8; hb_figure_plain makes any text, such as the name of a file, stand
  * as it is. Names and texts are never run or opened by gnuplot. */
@@ -28,7 +28,7 @@ typedef enum hb_style {
     HB_STYLE_THIN,      /* a thin line; NaN in x or y separates the pieces of one series */
     HB_STYLE_ARROWS,    /* heads at (x, y) that point along (low, high) */
     HB_STYLE_IMAGE,     /* made by hb_figure_image only */
-    HB_STYLE_DOTS       /* small dots, for clouds of thousands of points */
+    HB_STYLE_DOTS       /* small dots, for thousands of points */
 } hb_style;
 
 typedef enum hb_format { HB_FORMAT_SVG = 1, HB_FORMAT_PNG = 2, HB_FORMAT_PDF = 4 } hb_format;
@@ -63,7 +63,7 @@ HB_API hb_status hb_figure_series(hb_figure *figure, hb_style style, int color, 
 /* The colour of the last series is that of this value between the panel's color_min and color_max. */
 HB_API hb_status hb_figure_shade(hb_figure *figure, double value);
 
-/* A function of the plane, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i (x1 -
+/* A function of two variables, known at nx x ny points: values[j * nx + i] belongs to x_i = x0 + i (x1 -
  * x0)/(nx - 1), y_j likewise; nx, ny >= 2. */
 typedef struct hb_lattice {
     int nx, ny;
@@ -90,7 +90,7 @@ HB_API void hb_figure_plain(const char *text, size_t size, char *out);
 /* formats: an OR of HB_FORMAT_SVG, HB_FORMAT_PNG, HB_FORMAT_PDF. stem: path without extension. */
 HB_API hb_status hb_figure_write(hb_figure *figure, int formats, const char *stem);
 
-/* A film of n figures of one size, frame k at times[k], by the end of path:
+/* An animation of n figures of one size, frame k at times[k], by the end of path:
  *     .gif    runs for ever
  *     .html   one page without anything from elsewhere: a slider, a button, keys; the time of each frame
  * The numbers of all frames stay beside it as .plot.csv, which has the columns frame and t before those of a figure.

@@ -8,7 +8,7 @@
  * Expressions: variables x1 .. xd (x, y, z are x1, x2, x3 for d <= 3), t, pi, named parameters,
  * numbers, + - * / ^ and parentheses, and the functions exp log sqrt sin cos tan asin acos atan sinh
  * cosh tanh abs sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term)
- * adds term for j = a .. b; both take whole numbers made of numbers, d, i, j, + - *. An index
+ * adds term for j = a .. b; both take integers made of numbers, d, i, j, + - *. An index
  * computed from i or j that lies outside 1 .. d is moved to the nearest end; x[0] is an error.
  * Derivatives are taken exactly. docs/expressions.md. */
 #ifndef HEATBALL_PROBLEM_H
@@ -165,10 +165,10 @@ HB_API int hb_problem_is_linear(const hb_problem *problem);
  * long as the problem; initial density and time span are no part of it. */
 HB_API const char *hb_problem_text(const hb_problem *problem);
 
-/* ---- frames ---- */
+/* ---- coordinate transforms ---- */
 
-/* Most noises that are not one g(t) become one in other coordinates y: matrices in y = L(t)^-1 x, noise b_i(x_i) on
- * axis i in y_i = int dx_i/b_i (docs/which-sdes.md). Such a problem has a frame: it is given in x, hb_solve answers
+/* Most diffusion matrices reduce to one g(t) in other coordinates y: matrices in y = L(t)^-1 x, noise b_i(x_i) on
+ * axis i in y_i = int dx_i/b_i (docs/which-sdes.md). Such a problem has a coordinate transform: it is given in x, hb_solve answers
  * in x, and all that asks the problem itself, the functions below and hb_grid, is in y. What the coordinates are, as
  * in "Lamperti coordinates y = ln x"; NULL: x and y are the same. */
 HB_API const char *hb_problem_frame(const hb_problem *problem);
@@ -193,7 +193,7 @@ HB_API hb_status hb_problem_drift(hb_context *context, const hb_problem *problem
                                   double *grad_divergence, double *jacobian);
 
 /* The same at n points that have a tau each, tau[n]. A value that is not finite is handed out as it is:
- * a walk that has left the domain of the drift is the caller's to judge. HB_ERROR_ARGUMENT for a tau
+ * a walk that has left the domain of the drift is left to the caller. HB_ERROR_ARGUMENT for a tau
  * that has no time. Threads as above. */
 HB_API hb_status hb_problem_drift_each(hb_context *context, const hb_problem *problem, size_t n,
                                        const double *x, const double *tau, double *F,

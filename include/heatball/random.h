@@ -2,7 +2,7 @@
  *
  * A draw is a function of (seed, stream, index) and nothing else: there is no generator object and
  * no state. Asking for draws first .. first+n-1 in one call, in pieces, or on any number of threads
- * gives the same bits. Distinct seeds, and distinct streams of one seed, are independent.
+ * gives bit-identical results. Distinct seeds, and distinct streams of one seed, are independent.
  *
  * Bits come from Philox4x32-10 (Salmon, Moraes, Dror, Shaw, 2011): key = seed (64 bits), counter =
  * (block, stream), low word first. Block b of a stream yields four 32-bit words, and from them

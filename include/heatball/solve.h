@@ -39,7 +39,7 @@ typedef struct hb_method_description {
     int method;          /* its value in hb_solve_settings */
     const char *name;    /* as it is typed */
     const char *summary; /* one line */
-    unsigned reads;      /* hb_solve_setting; a setting that is given and not read is refused */
+    unsigned reads;      /* hb_solve_setting; a given setting that is not read is refused */
     int on_grid;         /* 1: solutions have a grid (hb_solution_grid) */
 } hb_method_description;
 
@@ -72,10 +72,10 @@ typedef struct hb_sampling_settings {
                                   up to every save_every; NULL (default): none. A file that is there and
                                   is no state is not overwritten */
     double save_every; /* seconds; 0 (default): 60 */
-    int resume; /* go on from `state` if it is there; with the same number of rounds the result has the
-                        same bits as without the interruption */
+    int resume; /* resume from `state` if it is there; with the same number of rounds the result is
+                        bit-identical to one without the interruption */
     /* Trajectories of the user instead of simulated ones, for particles: paths[n_paths][n_times][dim]
-     * at the times path_times[n_times] (t, rising, the last one the time that is asked for). */
+     * at the times path_times[n_times] (t, rising, the last one the requested time). */
     size_t n_paths, n_times;
     const double *paths, *path_times;
 } hb_sampling_settings;
@@ -142,7 +142,7 @@ HB_API void hb_solution_destroy(hb_solution *solution);
 HB_API size_t hb_solution_size(const hb_solution *solution); /* the number of points */
 HB_API int hb_solution_dim(const hb_solution *solution);
 HB_API double hb_solution_tau(const hb_solution *solution); /* at the last of the times */
-/* The times in the order in which they were asked for, and tau at each; NaN beyond their number. */
+/* The times in the order of the request, and tau at each; NaN beyond their number. */
 HB_API size_t hb_solution_n_times(const hb_solution *solution);
 HB_API double hb_solution_time(const hb_solution *solution, size_t index);
 HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
@@ -150,7 +150,7 @@ HB_API double hb_solution_time_tau(const hb_solution *solution, size_t index);
  * times that of those above 0, "several" where they differ. */
 HB_API const char *hb_solution_method(const hb_solution *solution);
 HB_API const char *hb_solution_note(const hb_solution *solution); /* what was chosen and why */
-/* A setting that was given and that the method that auto chose does not read, by its name; NULL: none. */
+/* A given setting that the method of auto does not read, by its name; NULL: none. */
 HB_API const char *hb_solution_unread(const hb_solution *solution);
 /* The method of one row: one point, at one of the times. */
 HB_API const char *hb_solution_point_method(const hb_solution *solution, size_t row);
@@ -168,7 +168,7 @@ HB_API hb_status hb_solution_evaluate(hb_context *context, const hb_solution *so
                                       size_t time_index, size_t n, const double *points,
                                       double *log_density, double *log_density_se, double *score,
                                       double *score_se);
-/* The box of that grid, low[dim] and high[dim]; HB_ERROR_ARGUMENT where there is none. Where the problem has a frame
+/* The box of that grid, low[dim] and high[dim]; HB_ERROR_ARGUMENT where there is none. Where the problem is solved in other coordinates
  * (hb_problem_frame), the box of x in which the density is above e^-14 of its maximum; both functions then need the
  * problem, which must still be there. */
 HB_API hb_status hb_solution_box(const hb_solution *solution, size_t time_index, double *low,

@@ -2,7 +2,7 @@
  *
  *     dsm       E |sqrt(b) s(z_tau,tau) + noise|^2/dim,   z_tau = a z_0 + sqrt(b) noise
  *     fp        dsm + weight * the pointwise Fokker-Planck residual (score head: its vector form)
- *     hb        dsm + weight * the heat-ball residual, values only, in the frame without drift
+ *     hb        dsm + weight * the heat-ball residual, values only, in coordinates without drift
  *     hb-paper  dsm + weight * the paper's loss as printed, without its source
  * docs/losses.md has the formulas, docs/training.md the loop. */
 #ifndef HEATBALL_TRAIN_H
@@ -44,7 +44,7 @@ typedef struct hb_train_settings {
     double tau_min, tau_max; /* 1e-3, 3; log-uniform */
     double tau_focus;        /* more rows around the middle of ln tau: 0 (default) to 0.9 */
     double weight;           /* of the constraint; NaN (default): of the loss's own recipe */
-    double warmup, ramp;     /* shares of the steps without constraint, then rising; 0.1, 0.3 */
+    double warmup, ramp;     /* fractions of the steps without constraint, then rising; 0.1, 0.3 */
     double ball_share;       /* f: r^2 = 4 pi f s0; NaN (default): by dim, docs/losses.md */
     double sigma_max;        /* hb-paper: sigma in [1e-3, sigma_max] of the unit ball; 1/(4 pi) */
     int anchors;             /* of the constraint, per step; 0 (default): 64, of hb by dim */
@@ -55,7 +55,7 @@ typedef struct hb_train_settings {
      * (default): of the loss's own recipe, 512 for hb with dim <= 64, else 0. */
     int target_rows;
     int standardise; /* hb_standardise: the data's shift and scales; AUTO (default): by their kind */
-    double label_dropout; /* share of rows that are shown without their label; 0.1 */
+    double label_dropout; /* fraction of rows that are shown without their label; 0.1 */
     uint64_t seed;        /* 42 */
     /* Of rows that are images, for the model to keep: sides with height*width = dim, and the values
      * of black and white, low < high; 0 (default): not images. */
@@ -67,7 +67,7 @@ typedef struct hb_train_settings {
     int half;               /* 1: round the weights of the result to 16 bits; 0 (default) */
     const char *checkpoint; /* file; NULL (default): none */
     int checkpoint_every;   /* epochs; 0 (default): at the end or an interrupt only */
-    int resume;             /* go on from `checkpoint` if it is there */
+    int resume;             /* resume from `checkpoint` if it is there */
     const char *log;        /* .csv of step, losses, norm, rate, seconds; NULL (default): none */
     /* Called every watch_every steps and after the last; NULL (default): never. Does not change
      * the weights; not part of a checkpoint. */
@@ -90,8 +90,8 @@ HB_API void hb_train_settings_default(size_t size, hb_train_settings *settings);
 /* Row `index` of the table of these fields, in their order; NULL behind the last. */
 HB_API const hb_setting *hb_train_setting(size_t index);
 /* data[n][dim], n >= 2, finite; labels[n] 0 .. classes-1 (may be NULL with classes 0). The model
- * has the averaged weights. The same data, settings and kind of processor give the same weights,
- * bit for bit, on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the
+ * has the averaged weights. The same data, settings and kind of processor give bit-identical
+ * weights on any number of threads, and in one run or resumed. HB_ERROR_NUMERICAL names the
  * step when a gradient is not finite; HB_ERROR_INTERRUPTED when the progress callback asks to stop:
  * the checkpoint is written first. */
 HB_API hb_status hb_train(hb_context *context, const hb_train_settings *settings, int dim,

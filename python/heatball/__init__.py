@@ -16,7 +16,7 @@ is its value at the anchor; with a second measure the same holds for equations w
     train, load a score model: score, log-density, samples and likelihoods; training_log: its losses
     log_likelihood, generate   likelihoods with errors, and samples, of any score f(x, tau)
     mmd, kolmogorov, curl, helmholtz   how good samples and fields are; evaluate: a model or any score
-    score_error the error of a score against a law that is known
+    score_error the error of a score against a distribution that is known
     certify     how far any score is from solving its equation, where, and by which test
     Classifier  which class a row is of
     precision_recall, nearest, memorisation, mmd_floor, artifacts   how good images are
@@ -25,8 +25,8 @@ is its value at the anchor; with a second measure the same holds for equations w
     mpi         several processes, also on several machines, do all of this together
 
 Solutions, models and results print as tables, also in notebooks; .plot(), .to_dict() and .to_pandas() draw and convert them.
-Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone,
-to the last bit, for every number of threads. docs/python.md is the guide.
+Arrays are row-major: points are (n, dim). Every random result is a function of its arguments alone, and
+bit-identical for every number of threads. docs/python.md is the guide.
 """
 
 from heatball import mpi, random

@@ -48,7 +48,7 @@ def plain(name, values):
 
 
 def noise_deviation(tau, process):
-    """Return the deviation of the noise that a process has added by tau."""
+    """Return the standard deviation of the noise that a process has added by tau."""
     tau = np.asarray(tau, np.float64)
     return np.sqrt(-np.expm1(-2 * tau) if process == "ou" else 2 * tau)
 

@@ -57,7 +57,7 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
             max_time: float | None = None) -> Certificate:
     """Test a score against rows that it has not seen.
 
-    Every line of the certificate is a number that is 0 for the score of the true law of the rows, with its error and
+    Every line of the certificate is a number that is 0 for the score of the true distribution of the rows, with its error and
     a p-value. The true score passes at the stated level; docs/certificates.md says what each line finds.
 
     Parameters
@@ -80,13 +80,13 @@ def certify(f: Any, data: ArrayLike | Mixture | str | os.PathLike[str], *, proce
     training : array_like of shape (m, dim)
         Rows that f was made from, for the test of memorisation.
     divergence : function
-        divergence(x, tau) of shape (n,), the divergence of the score; without it differences are taken.
+        divergence(x, tau) of shape (n,), the divergence of the score; default: differences are taken.
     tolerance : float
         Relative effect that is accepted; no trained network passes at 0 with enough rows.
     level : float
         Of all verdicts together (Holm).
     rows, pairs, share, samples : int, int, float, int
-        Rows that are used at most, 1000; pairs of nodes of a heat ball in each of two halves, 16; share of the time
+        Rows that are used at most, 1000; pairs of nodes of a heat ball in each of two halves, 16; fraction of the time
         from tau_min that a ball reaches back, 0.3; rows carried along the probability flow, 500.
     label : int
         Of a model with classes.

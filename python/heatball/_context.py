@@ -1,14 +1,14 @@
 """Contexts of the C library, made when they are first needed and kept.
 
 A context serves one calling thread at a time, so each Python thread has its own, one per number of
-threads asked for. It is destroyed with its thread. The C call runs without the interpreter's lock.
+requested threads. It is destroyed with its thread. The C call runs without the interpreter's lock.
 
-A process that was forked has only its calling thread, and GNU OpenMP cannot start a team there once
-the parent has used one (the child would wait for ever). So a forked child works on one thread; the
-results are the same bits.
+A process that was forked has only its calling thread, and GNU OpenMP cannot start threads there once
+the parent has used some (the child would wait for ever). So a forked child works on one thread; the
+results are bit-identical.
 
-A team of processes (`heatball.mpi`) is that of the thread that joined it, on which MPI may be called:
-contexts of other threads, and of forked children, work alone, also with the same bits.
+A process group (`heatball.mpi`) is that of the thread that joined it, on which MPI may be called:
+contexts of other threads, and of forked children, work alone, also with bit-identical results.
 """
 
 import contextlib
@@ -74,13 +74,13 @@ def call(name, threads, *arguments):
 
 
 def set_team(team):
-    """From now on the calling thread works with `team`, None: alone; return the team before."""
+    """From now on the calling thread works with `team`, None: alone; return the process group before."""
     before, _contexts.team, _contexts.handles = _contexts.team, team, {}
     return before
 
 
 def team_rank():
-    """Return the rank of the calling thread in its team, 0 without."""
+    """Return the rank of the calling thread in its process group, 0 without."""
     return _contexts.team.rank if _contexts.team is not None else 0
 
 

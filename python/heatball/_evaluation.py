@@ -1,4 +1,4 @@
-"""A model or any score judged: its score, its curl, its samples and its likelihood."""
+"""A model or any score evaluated: its score, its curl, its samples and its likelihood."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
              n: int = 4000, samples: int = 2000, solver: str = "sde", likelihood: int = 0, process: Any = "ou",
              mean: Any = None, covariance: Any = None, tau_min: float | None = None, tau_max: float | None = None,
              seed: int = 42) -> Result:
-    """Judge a model or any score: where the exact one is known, its curl, its samples and its likelihood.
+    """Evaluate a model or any score: where the exact one is known, its curl, its samples and its likelihood.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def evaluate(model: Any, data: Mixture | str | ArrayLike, tau: ArrayLike = (0.01
     data : Mixture, str, or array_like of shape (m, dim)
         The truth: a mixture or the name of a planar set; or rows that the model was not trained on.
     tau : array_like of shape (k,)
-        Where the score is judged.
+        Where the score is evaluated.
     n : int
         Draws at each tau for the error of the score, and rows drawn from a mixture to compare with.
     samples : int
@@ -114,7 +114,7 @@ class _Callable:
     def __init__(self, f, process, truth, data, mean, covariance, tau_min, tau_max):
         self.process = split_process(process)[0]
         if self.process == "drift":
-            raise ArgumentError("process is a drift; evaluate knows the law of data under ou and ve")
+            raise ArgumentError("process is a drift; evaluate knows the distribution of data under ou and ve")
         self.field, self.dim = as_field(f, process, "model"), data.shape[1]
         if self.field.dim not in (None, self.dim):
             raise ArgumentError(f"data has {self.dim} columns; the model has dimension {self.field.dim}")
@@ -136,14 +136,14 @@ class _Callable:
 
 
 def score_error(f: Any, truth: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
-    """Return the mean squared error of a score over draws of a known law at tau.
+    """Return the mean squared error of a score over draws of a known distribution at tau.
 
     Parameters
     ----------
     f : callable, Model, or Mixture
         The score, as in `log_likelihood`.
     truth : Mixture or str
-        The law, or the name of a planar set.
+        The distribution, or the name of a planar set.
     tau : float
     process : str
         "ou" or "ve".

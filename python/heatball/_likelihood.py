@@ -36,7 +36,7 @@ class LogLikelihood(Shown):
     probe_se : ndarray of shape (n,)
         Standard error by the random probes of the divergence; 0 without probes.
     bound : ndarray of shape (n,)
-        What the steps, the differences and the Gaussian law at tau_max may leave, estimated.
+        What the steps, the differences and the Gaussian distribution at tau_max may leave, estimated.
     nats, bits_per_dim : ndarray of shape (n,)
         -ln p, and the same over dim ln 2.
     mean, mean_se : float
@@ -103,7 +103,7 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
                    label: ArrayLike | None = None, seed: int = 1, threads: int = 0) -> LogLikelihood:
     """Return the log-likelihood of rows under a score, with its error, by the probability-flow ODE.
 
-    The density is the one that the flow of the score carries from the law at tau_max to tau_min: ln p of data with
+    The density is the one that the flow of the score carries from the distribution at tau_max to tau_min: ln p of data with
     the noise of tau_min. docs/likelihoods.md has the formulas and what the error counts.
 
     Parameters
@@ -122,10 +122,10 @@ def log_likelihood(f: Any, x: ArrayLike, *, process: Any = "ou", params: Mapping
     probes : int
         Of "hutchinson", 2 or more, default 16; a Model's above 8 are rounded up to a multiple of 8.
     mean, covariance : array_like of shape (dim,), (dim, dim)
-        Of the data: the law at tau_max is taken as that of Gaussian data with them. Default: the Gaussian that fits f
-        at tau_max; of a Mixture its own; above 512 dimensions 0 and 1. Of a drift: of the law at tau_max itself.
+        Of the data: the distribution at tau_max is taken as that of Gaussian data with them. Default: the Gaussian that fits f
+        at tau_max; of a Mixture its own; above 512 dimensions 0 and 1. Of a drift: of the distribution at tau_max itself.
     end_density : callable
-        ln of the law at tau_max at x (n, dim), of shape (n,), instead of the Gaussian.
+        ln of the distribution at tau_max at x (n, dim), of shape (n,), instead of the Gaussian.
     tau_min, tau_max : float
         Default 1e-3 and 3, or those of a Model.
     tolerance : float

@@ -34,7 +34,7 @@ def load():
             return bind(ctypes.CDLL(path, ctypes.RTLD_GLOBAL))
         except (OSError, AttributeError) as error:
             tried.append(f"{path} ({place}): {error}")
-    raise Error(f"{FILE_NAME}, which makes processes one team, cannot be loaded; install Open MPI "
+    raise Error(f"{FILE_NAME}, which makes processes one process group, cannot be loaded; install Open MPI "
                 f"(libopenmpi-dev) and build again, or set {ENVIRONMENT} to its path. Tried: "
                 + "; ".join(tried), Status.ERROR_UNAVAILABLE)
 

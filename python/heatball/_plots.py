@@ -125,7 +125,7 @@ def _bar_of_labels(ax: Any, labels: Any, name: str) -> None:
 
 
 def _pictures(s: Any, quantity: str, which: Sequence[int], ax: Any) -> Any:
-    """In the plane: a picture for each time, at most PICTURES of them, with one scale of colours."""
+    """In two dimensions: a picture for each time, at most PICTURES of them, with one scale of colours."""
     if len(which) > PICTURES:
         which = [which[k] for k in np.linspace(0, len(which) - 1, PICTURES).round().astype(int)]
     if len(which) > 1 and ax is not None:

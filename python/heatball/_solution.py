@@ -125,14 +125,14 @@ class Solution(Shown):
     def plot(self, quantity: str = "density", *, time: float | None = None, ax: Any = None) -> Any:
         """Draw a quantity with its error, by matplotlib; return the axes.
 
-        On the line: a curve with its error, of several times coloured by time. In the plane: a picture if the points are a
+        In one dimension: a curve with its error, of several times coloured by time. In two dimensions: a picture if the points are a
         mesh (`mesh`), else coloured points; of several times up to six pictures. Above: points by their number, or of several
         times curves over time. Values whose error is not known are marked.
 
         Parameters
         ----------
         quantity : str
-            "density", "log_density", "entropy_density", "score" (in the plane arrows), or one of "score_1", "score_2", ...
+            "density", "log_density", "entropy_density", "score" (in two dimensions arrows), or one of "score_1", "score_2", ...
         time : float
             Of several times the one to draw: the nearest; default: all.
         ax : matplotlib.axes.Axes

@@ -88,7 +88,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
     weight, warmup, ramp, ball_share, sigma_max, anchors, anchor_spread, nodes, target_rows, anchor_tau_min, constraint_every
         Of the constraint; docs/training.md has the defaults.
     label_dropout : float
-        The share of rows that are shown without their label: 0.1.
+        The fraction of rows that are shown without their label: 0.1.
     standardise : str or bool
         How the data are shifted and scaled before the process: "axis", each column to mean 0 and
         variance 1; "common", all columns by one scale, so that the mean of the variances is 1; "no".
@@ -104,7 +104,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
     seed : int
         Of all that is drawn.
     checkpoint, checkpoint_every, resume : path, int, bool
-        A file that keeps the state, written every so many epochs, at the end and on Ctrl-C; go on
+        A file that keeps the state, written every so many epochs, at the end and on Ctrl-C; resume
         from it if it is there.
     log : path
         A .csv of losses by step.
@@ -114,7 +114,7 @@ def train(data: Mixture | Path | ArrayLike, method: str = "hb", *, head: str = "
         What it raises ends the training.
     watch_every : int
     progress : bool or callable
-        True: a line on the standard error stream, of a team that of rank 0; or progress(step, steps).
+        True: a line on the standard error stream, of a process group that of rank 0; or progress(step, steps).
     threads : int
         0: one per core. The weights do not depend on it.
 
@@ -192,7 +192,7 @@ def _images(settings, data, pixels):
 
 
 def _data(data, n, seed):
-    """Return rows (n, dim), whether they are draws of a known law, and the names of columns or None."""
+    """Return rows (n, dim), whether they are draws of a known distribution, and the names of columns or None."""
     if isinstance(data, (str, os.PathLike)):
         if os.fspath(data).endswith((".npy", ".csv")):
             x, columns = _read(data)

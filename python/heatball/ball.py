@@ -79,7 +79,7 @@ def sample(measure: str, dim: int, n: int, *, lift: int = 0, radius: float = 1.0
         z is already times radius, sigma times radius squared.
     seed, first : int
         Draw i is a function of (measure, dim, lift, radius, seed, i); the result holds
-        i = first .. first+n-1. Chunks of any size give the same bits.
+        i = first .. first+n-1. Chunks of any size give bit-identical results.
     dtype : dtype
         float64, or float32: the same draws, rounded.
     threads : int

@@ -55,7 +55,7 @@ def dataset(name: str | None = None) -> Mixture | list[str]:
 
 
 class Mixture:
-    """A Gaussian mixture, and its law at every tau of a process that adds noise.
+    """A Gaussian mixture, and its distribution at every tau of a process that adds noise.
 
     The processes are "ou", dx = -x dtau + sqrt(2) dW, and "ve", dx = sqrt(2) dW; under both the
     components stay Gaussian, so that density and score are exact.
@@ -170,7 +170,7 @@ class Mixture:
 
     def sample(self, n: int, *, seed: int = 42, first: int = 0, tau: float = 0.0, process: str = "ou",
                threads: int = 0) -> Floats:
-        """Return draws first .. first+n-1 of the law at tau, of shape (n, dim).
+        """Return draws first .. first+n-1 of the distribution at tau, of shape (n, dim).
 
         Examples
         --------
@@ -265,7 +265,7 @@ class Mixture:
                       ("mode",))
 
     def score_error(self, score: Any, tau: float, *, process: str = "ou", n: int = 20000, seed: int = 42) -> Result:
-        """Return the mean squared error of ``score(x, tau)`` over draws of the law at tau.
+        """Return the mean squared error of ``score(x, tau)`` over draws of the distribution at tau.
 
         `score` is called with x of shape (n, dim) and tau of shape (n,); it may also be a log-density of shape
         (n,), a Model, or an object with a method score. Keys: tau; all, low (the fifth of the draws with the lowest density), high (the rest), each

@@ -71,8 +71,8 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
     Returns
     -------
     Result, a dict
-        distance, of shape (dim,): the largest difference of the shares of rows of x and of y below a
-        value; floor: what samples of equal laws exceed in any of the columns with probability 5 % at
+        distance, of shape (dim,): the largest difference of the fractions of rows of x and of y below a
+        value; floor: what samples of equal distributions exceed in any of the columns with probability 5 % at
         most.
 
     Examples
@@ -93,7 +93,7 @@ def kolmogorov(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> Result:
 
 def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, seed: int = 42, single: bool = False,
               threads: int = 0) -> Result:
-    """Return what `mmd` gives for rows of the same law: the floor for generated rows.
+    """Return what `mmd` gives for rows of the same distribution: the floor for generated rows.
 
     `times` times, n rows of a against m rows of b, drawn without repetition.
 
@@ -131,7 +131,7 @@ def mmd_floor(a: ArrayLike, b: ArrayLike, n: int, m: int, *, times: int = 50, se
          uint64("seed", seed), len(a), len(b), integer("n", n, 0, SIZE_MAX),
          integer("m", m, 0, SIZE_MAX), pointer(a), pointer(b), ctypes.sizeof(out),
          ctypes.byref(out))
-    return _result(out, "Maximum mean discrepancy of equal laws")
+    return _result(out, "Maximum mean discrepancy of equal distributions")
 
 
 def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, Floats]:
@@ -164,7 +164,7 @@ def nearest(x: ArrayLike, y: ArrayLike, *, threads: int = 0) -> tuple[Integers, 
 def precision_recall(x: ArrayLike, y: ArrayLike, k: int = 3, *, threads: int = 0) -> tuple[float, float]:
     """Return (precision, recall) of generated rows x against real rows y, by k-th neighbours.
 
-    Precision is the share of x within the k-th neighbour's distance of some row of y, that distance
+    Precision is the fraction of x within the k-th neighbour's distance of some row of y, that distance
     taken among y; recall is the same with x and y exchanged (Kynkaanniemi et al., 2019).
 
     Parameters
@@ -208,7 +208,7 @@ def memorisation(x: ArrayLike, held_out: ArrayLike, training: ArrayLike, *, thre
     Result, a dict
         median, real_median: of the distances to the nearest training row, of x and of held_out;
         ratio of them, 1 when x is as far as real rows are, 0 for copies; near: the 1st percentile
-        of the real distances; share of x nearer than that.
+        of the real distances; fraction of x nearer than that.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def artifact_threshold(images: ArrayLike, share: float = 0.01, *, kind: str = "m
 
 def curl(field: Any, x: ArrayLike, tau: float = 0.0, *, probes: int = 0, seed: int = 42,
          process: Any = "ou") -> tuple[float, float]:
-    """Return (curl, error): the share of the antisymmetric part of a field's Jacobian.
+    """Return (curl, error): the fraction of the antisymmetric part of a field's Jacobian.
 
     E |J - J^T|^2/(4 E |J|^2) over the points: 0 for a gradient, 1 for a rotation.
 
@@ -340,7 +340,7 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     """Return the curl-free and the divergence-free part of a planar field on a regular grid.
 
     field - mean = gradient + rotation; the gradient is the nearest one in the mean square over the
-    box, the rotation has no divergence and no flow through the walls.
+    box, the rotation has no divergence and no flow through the boundary.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def helmholtz(field: ArrayLike, hx: float, hy: float) -> Result:
     Returns
     -------
     Result, a dict
-        gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their shares of the
+        gradient, rotation of shape (ny, nx, 2); gradient_mass, rotation_mass: their fractions of the
         sum of squares.
 
     Examples

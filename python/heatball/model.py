@@ -180,7 +180,7 @@ class Model(Shown):
              label: ArrayLike | None = None, seed: int = 1, ax: Any = None) -> Any:
         """Draw generated rows over what the model has learnt, by matplotlib; return the axes.
 
-        On the line and in the plane with the learnt density (of the energy head) or score; above, the first two columns; of a
+        In one and two dimensions with the learnt density (of the energy head) or score; above, the first two columns; of a
         model of images pictures of them.
 
         Parameters
@@ -306,7 +306,7 @@ class Model(Shown):
 
         A model of a drift starts from the rows `ends`, of shape (k, dim), where its process was at tau_max, by
         default from those that it keeps of its training (at most 4096); from sample k on their copies are
-        moved first. detail is the variance of the finest details of its law, which steps go by.
+        moved first. detail is the variance of the finest details of its distribution, which steps go by.
 
         Examples
         --------
@@ -344,7 +344,7 @@ class Model(Shown):
                        threads: int = 0) -> Floats:
         """Return ln p(x) in nats, of shape (n,), by the probability-flow ODE.
 
-        p is the law at tau_min, by default the smallest trained tau. probes is 0 for the exact
+        p is the distribution at tau_min, by default the smallest trained tau. probes is 0 for the exact
         divergence, else the number of random probes that estimate it, for large dim. Of a model of a drift
         (energy head) all values share the error of `log_normaliser`.
 
@@ -385,7 +385,7 @@ class Model(Shown):
     def noised(self, x: ArrayLike, tau: float, noise: ArrayLike) -> Floats:
         """Return rows x after the process has run for tau, with standard normals `noise` like x.
 
-        Under "ou" and "ve"; under a drift x itself, whose law at tau has no formula.
+        Under "ou" and "ve"; under a drift x itself, whose distribution at tau has no formula.
 
         Examples
         --------

@@ -9,10 +9,10 @@
             print(x.mean(axis=0))
 
 under ``mpirun -n 8 python3 script.py``. Every rank makes the same calls with the same arguments, in the
-same order; the work inside them is shared, and every rank gets the same results, which are those of one
-process, bit for bit. A call that only one rank makes waits for the others for ever: put such calls into
+same order; the work inside them is shared, and every rank gets the same results, bit-identical to those of
+one process. A call that only one rank makes waits for the others for ever: put such calls into
 ``with team.alone():``. Files are written by rank 0. A callback, for example a drift that is a Python
-function, is called by each rank for its own share of the work, and must be the same function on all.
+function, is called by each rank for its own fraction of the work, and must be the same function on all.
 
 libheatball-mpi.so, which needs Open MPI, is loaded by `join` and not before: from the path in the
 environment variable HEATBALL_MPI, from beside libheatball, or by the system's loader. docs/cluster.md is
@@ -43,15 +43,15 @@ _plug_in = None
 
 
 def join(comm: Any = None) -> Team:
-    """Make this process a rank of a team that does all further calls of the package together.
+    """Make this process a rank of a process group that does all further calls of the package together.
 
     All ranks must call it. It holds for the thread that calls it, until `Team.leave`: other threads, and
-    processes that are forked, work alone. When this process is in the team already, that is returned.
+    processes that are forked, work alone. When this process is in the process group already, that is returned.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        The ranks of the team; default: all that mpirun or srun has started. Without these it is a team
+        The ranks of the process group; default: all that mpirun or srun has started. Without these it is a process group
         of one. MPI is started unless mpi4py has done so.
 
     Returns
@@ -78,9 +78,9 @@ def join(comm: Any = None) -> Team:
     global _joined, _world
     if _joined is not None:
         if _joined._thread != threading.get_ident():
-            raise ArgumentError("another thread of this process is in a team; only one can be")
+            raise ArgumentError("another thread of this process is in a process group; only one can be")
         if comm is not None and comm is not _joined._comm:
-            raise ArgumentError(f"this process is in a team of {_joined.size} ranks already; leave it "
+            raise ArgumentError(f"this process is in a process group of {_joined.size} ranks already; leave it "
                                 "before joining another")
         return _joined
     if comm is None and _world is not None:
@@ -118,7 +118,7 @@ class Team:
     """
 
     def __init__(self) -> None:
-        raise TypeError("a team is made by heatball.mpi.join")
+        raise TypeError("a process group is made by heatball.mpi.join")
 
     @classmethod
     def _of(cls, comm):
@@ -155,7 +155,7 @@ class Team:
         if _joined is not self:
             return
         if self._thread != threading.get_ident():
-            raise ArgumentError("another thread has joined this team, and must leave it")
+            raise ArgumentError("another thread has joined this process group, and must leave it")
         _joined = None
         _context.set_team(None)
         if sys.excepthook == self._failed:
@@ -165,7 +165,7 @@ class Team:
             self.pointer = None
 
     def alone(self) -> Iterator[None]:
-        """Return a context manager; calls inside it are done by this process alone, with the same bits."""
+        """Return a context manager; calls inside it are done by this process alone, with bit-identical results."""
         return _context.alone()
 
     def __enter__(self) -> Team:

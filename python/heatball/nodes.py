@@ -63,7 +63,7 @@ def balls(x: ArrayLike, tau: ArrayLike, *, kind: str = "log_density", process: A
     directions : int
         Instead: few directions, for log-densities in many dimensions; 3 + 2 directions nodes.
     share : float
-        The share of the time that the ball reaches back; default min(0.03, 0.16/dim), with
+        The fraction of the time that the ball reaches back; default min(0.03, 0.16/dim), with
         `directions` 0.128/dim.
     mean, covariance : array_like of shape (dim,), (dim, dim)
         Of the data: a Gaussian that the process carries along is taken as a reference, and residuals
@@ -178,7 +178,7 @@ class Balls:
         `reference0` and `reference`. R is 0, but for the error of the nodes, where ln p solves the
         equation of the process; b.scale * R is the scaled residual.
 
-        Under a drift, whose weights may be negative, the logarithm goes on below 0.2 as its tangent.
+        Under a drift, whose weights may be negative, the logarithm continues below 0.2 as its tangent.
 
         Examples
         --------

@@ -139,7 +139,7 @@ def solve(drift: Drift | None = None, noise: Noise | None = None, initial: Initi
     save_every : float
         Seconds from one writing of `state` to the next, default 60; at the start it is written sooner.
     resume : bool
-        Go on from `state` if it is there.
+        Resume from `state` if it is there.
     radius, lift : float, int
         Of the heat balls of "meanvalue" and "particles"; default: chosen, for "meanvalue" lift 0.
     degree : int
@@ -227,7 +227,7 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
     ``residual(f, x, tau)`` is that of a log-density f(x, tau) of shape (n,), of x of shape (n, dim) and tau of shape (n,),
     under a `process`; radii may follow as the fourth argument. Of a score of
     shape (n, dim) it is the vector S - E_kappa[S] - r E_slope[z h_v], the gradient of the other
-    (docs/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is judged
+    (docs/mean-value.md). f may be a Model or Mixture, or an object with methods log_density or score. A Model is evaluated
     in its own coordinates z.
 
     Parameters
@@ -238,7 +238,7 @@ def residual(drift: Any = None, noise: Noise | None = None, initial: Initial | A
         Of the second form: "ou", dx = -x dtau + sqrt(2) dW; "ve", dx = sqrt(2) dW; or the text of a drift F,
         dx = F(x) dtau + sqrt(2) dW.
     share : array_like of shape (k,)
-        Of the second form, instead of radii: shares of the largest radius, sqrt(4 pi (tau - tau_min)).
+        Of the second form, instead of radii: fractions of the largest radius, sqrt(4 pi (tau - tau_min)).
     tau_min : float
         Of the second form: f is not asked below it.
     drift, noise, initial, time, at, dim, params, facts, samples, lift, degree, seed, threads, problem, convention
@@ -380,7 +380,7 @@ def _settings(time, samples, radius, lift, degree, seed):
 
 
 def _grid(dim, points, box):
-    """Settings of the grid, whose mesh or walls are given."""
+    """Settings of the grid, whose mesh or boundary is given."""
     if dim > 3:
         raise ArgumentError(f"points and box are of the grid, which goes up to dimension 3; the problem has {dim}")
     settings = GridSettings()

@@ -468,7 +468,7 @@ def from_score(model: Network, *, process: str = "ou", time: Time = None, shape:
     """Return a score network as an `Adapter`.
 
     model(x, t) gives grad ln p of the process at tau; time(tau) = t: its own time, default tau itself; "sigma": the
-    deviation of the noise, sqrt(2 tau) for "ve"; (beta_min, beta_max): t in [0, 1] of the VP process dx = -beta x/2 dt +
+    standard deviation of the noise, sqrt(2 tau) for "ve"; (beta_min, beta_max): t in [0, 1] of the VP process dx = -beta x/2 dt +
     sqrt(beta) dW with beta = beta_min + t (beta_max - beta_min). shape, dtype: as in `from_log_density`.
 
     Examples
@@ -499,7 +499,7 @@ def from_eps(model: Network, alphas_cumprod: Optional[ArrayLike] = None, *, beta
         Instead: beta_min, beta_max of continuous times t in [0, 1], ln alpha = -(beta_min t + (beta_max - beta_min)
         t^2/2).
     whole : bool
-        Round t to the nearest whole number, for a network that looks times up in a table. The score is then that of
+        Round t to the nearest integer, for a network that looks times up in a table. The score is then that of
         a slightly different tau.
     shape, dtype
         As in `from_log_density`.

@@ -167,7 +167,7 @@ int hb_is_late(const hb_context *context)
 
 hb_status hb_fail_late(hb_context *context)
 {
-    return hb_fail(context, HB_ERROR_INTERRUPTED, "the time that was given is over");
+    return hb_fail(context, HB_ERROR_INTERRUPTED, "the time limit is reached");
 }
 
 hb_context hb_context_child(const hb_context *context, int threads)

@@ -131,7 +131,7 @@ static hb_status factor(schur *s, const double *A, double *rate)
         snprintf(imaginary, sizeof imaginary, " %+.6g i", s->imaginary[last]);
     HB_CHECK(s->context, s->real[last] < -rounding, HB_ERROR_ARGUMENT,
              "there is no stationary density: the matrix of the linear drift has the eigenvalue "
-             "%.6g%s, whose real part is not below 0; a finite time can be asked for",
+             "%.6g%s, whose real part is not below 0; ask for a finite time",
              fabs(s->real[last]) <= rounding ? 0 : s->real[last], imaginary);
     return HB_OK;
 }

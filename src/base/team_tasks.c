@@ -34,8 +34,8 @@ static hb_status gather(hb_context *context, const size_t *bytes, void *buffer)
 {
     const hb_team *team = context->settings.team;
     if (team->gather(team->user, bytes, buffer) == 0) return HB_OK;
-    return hb_fail(context, HB_ERROR_UNAVAILABLE, "rank %d of %d: another rank of the team is lost",
-                   team->rank, team->ranks);
+    return hb_fail(context, HB_ERROR_UNAVAILABLE, "rank %d of %d: another rank is lost", team->rank,
+                   team->ranks);
 }
 
 /* The same number of bytes from every rank. */

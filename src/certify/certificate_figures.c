@@ -331,12 +331,14 @@ static hb_status draw_truth(hb_context *context, const hb_certificate *c, const 
 const hb_certificate_figure hb_certificate_figures[] = {
     {"effects",
      "Effects with bars of one standard error, and p-values by tau; dashed: the level of one test "
-     "alone. All lines together are judged by Holm's rule.",
+     "alone. All lines together are tested by Holm's rule.",
      draw_effects, has_maps},
     {"map",
      "Where the score is off. Above: what a kernel around each row sees of s - s* (Stein), in "
-     "deviations of noise; below: the products R1.R2 of two independent residuals over their own "
-     "deviation. Rows near a point are summed with Gaussian weights: noise alone gives values of "
+     "standard deviations of noise; below: the products R1.R2 of two independent residuals over "
+     "their own "
+     "standard deviation. Rows near a point are summed with Gaussian weights: noise alone gives "
+     "values of "
      "about 1, seldom above 3.",
      draw_map, is_plane},
     {"places",

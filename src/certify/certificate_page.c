@@ -30,8 +30,8 @@ static const char *const MEANING[][2] = {
     {"stein width", "E[(s - s*).(x - mean)]: the pull towards the middle"},
     {"stein mean", "E[s], which is 0 for every score"},
     {"stein local", "E[(s - s*).phi] for all phi of a kernel: faults in one place"},
-    {"curl", "share of the Jacobian that is a rotation"},
-    {"memorisation", "how far the score has gone from the law towards its training rows"},
+    {"curl", "fraction of the Jacobian that is a rotation"},
+    {"memorisation", "how far the score has gone from the distribution towards its training rows"},
     {"truth", "difference to the true score at 64 points"},
     {"samples", "maximum mean discrepancy of samples and rows"},
     {"likelihood", "mean log-likelihood of rows minus that of the score's own samples, in nats"},
@@ -122,8 +122,9 @@ void hb_certificate_page(FILE *page, const hb_certificate *c, const int *drawn)
     fprintf(page, "</p>\n<p class=\"soft\">%zu rows of ", c->n);
     put(page, c->data_name);
     fprintf(page,
-            ", dimension %d, process %s, seed %llu. Every value is 0 for the score of the true law "
-            "of the rows. A line fails when its p-value is too small with all lines counted "
+            ", dimension %d, process %s, seed %llu. Every value is 0 for the score of the true "
+            "distribution of the "
+            "rows. A line fails when its p-value is too small with all lines counted "
             "(Holm's rule): a true score fails anywhere with probability %.3g %% at most.",
             c->dim, processes[c->process], (unsigned long long)c->seed, 100 * (1 - c->level));
     if (c->tolerance > 0) fprintf(page, " Effects up to %g %% are accepted.", 100 * c->tolerance);

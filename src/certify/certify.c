@@ -125,7 +125,7 @@ static hb_status check(hb_context *context, const hb_certify_settings *s, int di
              "there are %llu training rows; memorisation is tested with %d and more",
              (unsigned long long)s->n_training, LEAST_ROWS);
     HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == dim, HB_ERROR_ARGUMENT,
-             "the law of the rows has %d dimensions, but the rows have %d columns",
+             "the distribution of the rows has %d dimensions, but the rows have %d columns",
              hb_mixture_dim(s->truth), dim);
     HB_TRY(check_process(context, s, dim));
     HB_TRY(check_taus(context, s));
@@ -307,16 +307,17 @@ static hb_status skip_the_rest(const hb_certify_run *run)
 static void say_what_is_missing(const hb_certify_run *run)
 {
     const hb_certify_settings *s = &run->settings;
-    if (s->samples == 0) hb_certificate_skip(run->out, "samples", NAN, "not asked for");
+    if (s->samples == 0) hb_certificate_skip(run->out, "samples", NAN, "not requested");
     if (!s->training)
         hb_certificate_skip(run->out, "memorisation", NAN,
                             "needs the rows that the score was trained on");
     if (run->dim == 1)
-        hb_certificate_skip(run->out, "curl", NAN, "a function on a line cannot turn");
+        hb_certificate_skip(run->out, "curl", NAN, "a function of one variable has no curl");
     if (!knows_truth(run))
-        hb_certificate_skip(run->out, "truth", NAN,
-                            "needs the law of the rows: a named set or a mixture, or for a drift "
-                            "that is not linear an initial density");
+        hb_certificate_skip(
+            run->out, "truth", NAN,
+            "needs the distribution of the rows: a named set or a mixture, or for a drift "
+            "that is not linear an initial density");
 }
 
 static hb_status allocate_truth(hb_certify_run *run)

@@ -177,12 +177,14 @@ static hb_status samples_line(const flow_run *r)
     line->p_value = found.p_value;
     const double upper = sqrt(fmax(found.upper + 2 * m, 0)) / m;
     snprintf(line->good, sizeof line->good,
-             "%zu samples %s: mmd %.3g, below %.3g in 95 %% of equal laws", r->m,
-             mmd <= upper ? "have the law of the rows" : "are not far enough from the rows to fail",
+             "%zu samples %s: mmd %.3g, below %.3g in 95 %% of equal distributions", r->m,
+             mmd <= upper ? "have the distribution of the rows"
+                          : "are not far enough from the rows to fail",
              mmd, upper);
     snprintf(line->bad, sizeof line->bad,
-             "%zu samples have another law than the rows: mmd %.3g, below %.3g in 95 %% of equal "
-             "laws",
+             "%zu samples have another distribution than the rows: mmd %.3g, below %.3g in 95 %% "
+             "of equal "
+             "distributions",
              r->m, mmd, upper);
     return HB_OK;
 }
@@ -223,8 +225,9 @@ static hb_status likelihood_line(flow_run *r)
              "rows are (%.3g ± %.2g) nats %s likely than the score's own samples%s; %.4g ± %.2g "
              "bits per dimension at tau %g",
              fabs(e.value), e.error, e.value < 0 ? "less" : "more",
-             e.value < 0 ? ": they lie where it puts too little mass" : ": its samples stray", bits,
-             real.error / ((double)d * M_LN2), run->settings.tau_min);
+             e.value < 0 ? ": they lie where it puts too little mass"
+                         : ": its samples are outliers",
+             bits, real.error / ((double)d * M_LN2), run->settings.tau_min);
     return HB_OK;
 }
 

@@ -83,8 +83,8 @@ static hb_status check(hb_context *context, const hb_model *model, const hb_cert
     HB_CHECK(context, label >= -1 && label < (info->classes > 0 ? info->classes : 0),
              HB_ERROR_ARGUMENT, "label is %d; the model has %d classes", label, info->classes);
     HB_CHECK(context, !s->truth || hb_mixture_dim(s->truth) == info->dim, HB_ERROR_ARGUMENT,
-             "the law of the rows has %d dimensions, the model %d", hb_mixture_dim(s->truth),
-             info->dim);
+             "the distribution of the rows has %d dimensions, the model %d",
+             hb_mixture_dim(s->truth), info->dim);
     return HB_OK;
 }
 

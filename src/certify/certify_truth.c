@@ -96,10 +96,11 @@ static void write_closed(const hb_certify_run *run, const hb_certify_rows *rows,
     line->error = 0;
     line->verdict = line->value > run->settings.tolerance ? HB_VERDICT_FAILS : HB_VERDICT_HOLDS;
     snprintf(line->good, sizeof line->good,
-             "the exact score of the law at %zu points to %.2g %% (root mean square)", n,
+             "the exact score of the distribution at %zu points to %.2g %% (root mean square)", n,
              100 * line->value);
     snprintf(line->bad, sizeof line->bad,
-             "off the exact score of the law by %.3g %% at %zu points (root mean square), most %s",
+             "off the exact score of the distribution by %.3g %% at %zu points (root mean square), "
+             "most %s",
              100 * line->value, n, where);
 }
 

@@ -178,7 +178,7 @@ static const planar_entry entries[] = {
     {"two small dense Gaussians with 70 % of the mass, three wide sparse ones", sparse_dense_gmm},
     {"three Gaussians eight times as long as wide", elongated_gmm},
     {"two arms of a spiral, one turn and a half each", two_spiral},
-    {"a ring of radius 2.5 and radial deviation 0.12", ring},
+    {"a ring of radius 2.5 and radial standard deviation 0.12", ring},
     {"five arms bent by a swirl", pinwheel},
     {"two half circles, one inside the other's opening", two_moon},
     {"two rings of radius 1.5 and 3 around one centre", double_ring}};

@@ -110,7 +110,7 @@ static hb_status read_values(idx_file *f, hb_idx *out)
              got);
     HB_TRY(read_bytes(f, 1, &more, &got)); /* also makes zlib look at the sum */
     HB_CHECK(f->context, got == 0, HB_ERROR_FORMAT,
-             "%.200s goes on after the %zu values that its header promises", f->path, out->count);
+             "%.200s continues after the %zu values that its header promises", f->path, out->count);
     gzerror(f->stream, &code);
     HB_CHECK(f->context, code == Z_OK, HB_ERROR_FORMAT,
              "%.200s is cut short: its compressed bytes have no end", f->path);

@@ -198,13 +198,15 @@ static hb_status find_steps(const hb_reverse *run, const hb_prior *prior, double
 {
     const hb_generate_settings *s = run->settings;
     if (!hb_reverse_leans(run)) return HB_OK;
-    HB_CHECK(run->context, s->ends || s->covariance, HB_ERROR_ARGUMENT,
-             "samples start at draws of the law at tau_max; give some (ends), or its mean and "
-             "covariance");
+    HB_CHECK(
+        run->context, s->ends || s->covariance, HB_ERROR_ARGUMENT,
+        "samples start at draws of the distribution at tau_max; give some (ends), or its mean and "
+        "covariance");
     HB_TRY(hb_reverse_find_detail(run, prior, detail));
     const double least = ceil(hb_levels_length(s));
     HB_CHECK(run->context, s->solver == HB_SOLVER_ODE || s->n_steps >= least, HB_ERROR_ARGUMENT,
-             "n_steps is %d; this drift changes its law within tau = %.3g, and from tau = %g to %g "
+             "n_steps is %d; this drift changes its distribution within tau = %.3g, and from tau = "
+             "%g to %g "
              "needs at least %.0f steps",
              s->n_steps, s->detail, s->tau_max, s->tau_min, least);
     return HB_OK;

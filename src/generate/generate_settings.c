@@ -41,14 +41,15 @@ static const hb_setting rows[] = {
     POINTER(covariance, "covariance of the data"),
     NUMBER(low, RESULT, NAN, 0, 0, "no coordinate of the data is below it"),
     NUMBER(high, RESULT, NAN, 0, 0, "no coordinate of the data is above it"),
-    NUMBER(seed, RESULT, 1, 0, 0, "seed of the random numbers; the same seed gives the same bytes"),
+    NUMBER(seed, RESULT, 1, 0, 0,
+           "seed of the random numbers; the same seed gives bit-identical results"),
     POINTER(drift, "the drift of the process to turn back"),
-    POINTER(ends, "draws of the law at tau_max"),
+    POINTER(ends, "draws of the distribution at tau_max"),
     NUMBER(n_ends, RESULT, 0, 0, 0, "number of these draws"),
-    POINTER(end_density, "ln of the law at tau_max"),
+    POINTER(end_density, "ln of the distribution at tau_max"),
     POINTER(end_user, "handed to end_density"),
     NUMBER(detail, RESULT | ABOVE, NAN, 0, INFINITY,
-           "drift: variance of the finest details of the law at large tau"),
+           "drift: variance of the finest details of the distribution at large tau"),
     {0}};
 
 SETTING_FUNCTIONS(generate, rows)

@@ -180,7 +180,8 @@ hb_status hb_reverse_likelihood(hb_reverse *run, const double *x, double *out, d
     const hb_generate_settings *s = run->settings;
     HB_CHECK(context, s->end_density || (!s->ends && (!hb_reverse_leans(run) || s->covariance)),
              HB_ERROR_ARGUMENT,
-             "a likelihood needs the density of the law at tau_max; give it (end_density), or its "
+             "a likelihood needs the density of the distribution at tau_max; give it "
+             "(end_density), or its "
              "mean and covariance without ends");
     for (size_t i = 0; i < run->n * run->dim; i++)
         HB_CHECK(context, isfinite(x[i]), HB_ERROR_ARGUMENT,

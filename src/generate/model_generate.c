@@ -66,7 +66,8 @@ static hb_status check_drift(const model_run *run, int likelihood, size_t n, con
     const hb_generate_settings *s = &run->settings;
     const hb_model_info *info = &run->model->info;
     HB_CHECK(run->context, s->tau_max == info->tau_max, HB_ERROR_ARGUMENT,
-             "tau_max is %g; a model of a drift knows the law at tau = %g only, to which it was "
+             "tau_max is %g; a model of a drift knows the distribution at tau = %g only, to which "
+             "it was "
              "trained",
              s->tau_max, info->tau_max);
     for (size_t i = 0; labels && i < n; i++)

@@ -292,7 +292,7 @@ static hb_status decide_start(const request *r, hb_grid *grid, double *scratch, 
     if (more <= MOST_CELLS) snprintf(enough, sizeof enough, "%.0f points", 4 * ceil(more / 4));
     return hb_fail(r->context, HB_ERROR_NUMERICAL,
                    "a grid of %d points per axis cannot resolve the initial density before tau = "
-                   "%.4g and tau = %.4g is asked for; give %s or a smaller box",
+                   "%.4g and tau = %.4g is requested; give %s or a smaller box",
                    grid->info.points[0], start, grid->tau[0], enough);
 }
 
@@ -627,7 +627,8 @@ static hb_status refuse_point(const request *r)
         "time and widens the answer by as much",
         NARROW * spread, NARROW);
     return hb_fail(r->context, HB_ERROR_ARGUMENT,
-                   "the start is a point, which the grid takes where a change of coordinates makes "
+                   "the initial condition is a point, which the grid takes where a change of "
+                   "coordinates makes "
                    "the noise a number; %s",
                    hb_problem_noise_kind(r->problem) == HB_NOISE_MATRIX
                        ? "take the method particles, or walk where the drift is linear"
@@ -667,7 +668,8 @@ hb_status hb_grid_solve(hb_context *context, const hb_problem *problem,
     HB_TRY(check_settings(&r, dim));
     HB_CHECK(context, !(hb_cuts_after(hb_problem_cuts(problem), 0, r.tau_end) < r.tau_end),
              HB_ERROR_NUMERICAL,
-             "the start is a point, and drift or noise have a narrow pulse in t, which a grid that "
+             "the initial condition is a point, and drift or noise have a narrow pulse in t, which "
+             "a grid that "
              "grows from a point does not follow; take the method particles%s",
              hb_problem_is_linear(problem) ? " or walk" : "");
     if (hb_tensor_is_needed(problem)) return refuse_point(&r);

@@ -84,8 +84,8 @@ static hb_status check_walls(hb_grid *grid, int m, const double *v)
     grid->beyond = mass_beyond(&grid->mesh[m], v);
     HB_CHECK(grid->context, grid->beyond <= MOST_BEYOND[m], HB_ERROR_ARGUMENT,
              "there is no stationary density that this grid could hold: its mass escapes or falls "
-             "off so slowly that much of it lies beyond the box; another box or a finite "
-             "time can be asked for");
+             "off so slowly that much of it lies beyond the box; give another box or a finite "
+             "time");
     return HB_OK;
 }
 

@@ -214,7 +214,8 @@ hb_status hb_zoom_flaws(hb_context *context, const hb_grid_zoom *z, const double
         if (facts->breaks[k].kind == HB_BREAK_JUMP)
             status =
                 hb_fail(context, HB_ERROR_NUMERICAL,
-                        "the start is a point and the drift jumps, which no node of a grid that "
+                        "the initial condition is a point and the drift jumps, which no node of a "
+                        "grid that "
                         "grows from a point can follow; the methods particles and walk answer");
         flaws->kinks |= facts->breaks[k].kind == HB_BREAK_KINK;
     }
@@ -239,7 +240,8 @@ static hb_status ask(hb_context *context, const hb_grid_zoom *z, const hb_grid_s
     const double size = hb_zoom_size(z, z->tau_end);
     out->settings = *settings;
     HB_CHECK(context, !kept || settings->keep_from > z->tau_start, HB_ERROR_ARGUMENT,
-             "keep_from is tau = %g; a start that is a point has no density at tau = 0, so it must "
+             "keep_from is tau = %g; an initial condition that is a point has no density at tau = "
+             "0, so it must "
              "be above %.3g",
              settings->keep_from, z->tau_start);
     if (kept) out->settings.keep_from = hb_zoom_sigma(z, settings->keep_from);
@@ -306,9 +308,10 @@ static hb_status solve(hb_context *context, const hb_grid_zoom *z, const asked *
                                       sigma_end, NULL, z, &inner);
     hb_problem_destroy(problem);
     if (status == HB_ERROR_DOMAIN || status == HB_ERROR_CALLBACK)
-        status = hb_fail(context, HB_ERROR_NUMERICAL,
-                         "the drift has no value somewhere in the box that a grid needs around the "
-                         "start; the methods particles and walk may answer");
+        status = hb_fail(
+            context, HB_ERROR_NUMERICAL,
+            "the drift has no value somewhere in the box that a grid needs around the initial "
+            "point; the methods particles and walk may answer");
     return status == HB_OK ? wrap(context, z, inner, out) : status;
 }
 

@@ -133,11 +133,11 @@ static hb_status escape(const cloud *c)
     if (c->tensor)
         return hb_fail(c->context, HB_ERROR_ARGUMENT,
                        "there is no stationary density, or its tails are too heavy for a grid: "
-                       "paths go on spreading; %s can be asked for",
+                       "paths keep spreading; ask for %s",
                        c->d == 1 ? "the method auto or a finite time" : "a finite time");
     return hb_fail(c->context, HB_ERROR_ARGUMENT,
-                   "there is no stationary density: nothing holds the mass together, paths go on "
-                   "spreading; a finite time can be asked for");
+                   "there is no stationary density: nothing holds the mass together, paths keep "
+                   "spreading; ask for a finite time");
 }
 
 /* Noise that grows with x would throw particles out: a kick k goes k/(1 + (k/(r s))^2) far, s the spread. */

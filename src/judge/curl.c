@@ -105,10 +105,10 @@ static hb_status measure(const curl_run *run, size_t n, const double *x, double 
         const size_t values = count * run->probes * 2;
         HB_TRY(place_points(run, first, count, x));
         HB_CHECK(run->context, run->score(run->user, values, run->x, run->tau, run->s) == 0,
-                 HB_ERROR_CALLBACK, "the field to be judged reported an error");
+                 HB_ERROR_CALLBACK, "the field to be evaluated reported an error");
         for (size_t i = 0; i < values * run->dim; i++)
             HB_CHECK(run->context, isfinite(run->s[i]), HB_ERROR_NUMERICAL,
-                     "the field to be judged is %g near point %zu", run->s[i],
+                     "the field to be evaluated is %g near point %zu", run->s[i],
                      first + i / (run->probes * 2 * run->dim) + 1);
         for (size_t i = 0; i < count; i++)
             jacobian_norms(run, i, asymmetry + first + i, size + first + i);
@@ -164,7 +164,8 @@ hb_status hb_judge_curl(hb_context *context, int dim, int probes, uint64_t seed,
                     .score = score,
                     .user = user};
     HB_CHECK(context, run.step > 0 && isfinite(run.step), HB_ERROR_ARGUMENT,
-             "the points have the deviation %g; they must be finite and differ", run.step / STEP);
+             "the points have the standard deviation %g; they must be finite and differ",
+             run.step / STEP);
     void *norms;
     HB_TRY(hb_allocate(context, 2 * n, sizeof(double), &norms));
     double *asymmetry = norms, *size = asymmetry + n; // (n) each

@@ -43,11 +43,12 @@ static hb_status ask(const score_judge *j, size_t n)
 {
     const size_t d = (size_t)hb_mixture_dim(j->truth);
     HB_CHECK(j->context, j->score(j->user, n, j->x, j->tau, j->given) == 0, HB_ERROR_CALLBACK,
-             "the score to be judged reported an error");
+             "the score to be evaluated reported an error");
     for (size_t i = 0; i < n * d; i++)
-        HB_CHECK(j->context, isfinite(j->given[i]), HB_ERROR_NUMERICAL,
-                 "component %zu of the score to be judged is %g at a point with x1 = %g, tau = %g",
-                 i % d + 1, j->given[i], j->x[i / d * d], j->tau);
+        HB_CHECK(
+            j->context, isfinite(j->given[i]), HB_ERROR_NUMERICAL,
+            "component %zu of the score to be evaluated is %g at a point with x1 = %g, tau = %g",
+            i % d + 1, j->given[i], j->x[i / d * d], j->tau);
     return HB_OK;
 }
 

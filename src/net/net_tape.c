@@ -93,7 +93,7 @@ static hb_status create(hb_context *context, const hb_net *net, const hb_net_jet
     *out = NULL;
     HB_TRY(check_jets(context, jets));
     HB_CHECK(context, rows >= 1 && rows <= MOST_ROWS, HB_ERROR_ARGUMENT,
-             "a tape for %zu rows is asked for; it must be for 1 to %d", rows, MOST_ROWS);
+             "a tape for %zu rows is requested; it must be for 1 to %d", rows, MOST_ROWS);
     void *memory;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_net_tape), &memory));
     hb_net_tape *tape = memset(memory, 0, sizeof *tape);

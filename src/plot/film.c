@@ -35,17 +35,18 @@ static hb_status check(hb_context *context, size_t n, hb_figure **frames, const 
                        const char *path)
 {
     HB_CHECK(context, frames && times && path && n >= 1 && n <= MOST_FRAMES, HB_ERROR_ARGUMENT,
-             "a film has %zu frames; it must have 1 to %d, their times and a path", n, MOST_FRAMES);
+             "an animation has %zu frames; it must have 1 to %d, their times and a path", n,
+             MOST_FRAMES);
     HB_CHECK(context, ends_in(path, ".gif") || ends_in(path, ".html"), HB_ERROR_ARGUMENT,
-             "the name of a film is %.200s; it must end in .gif or .html", path);
+             "the name of an animation is %.200s; it must end in .gif or .html", path);
     HB_CHECK(context, strlen(path) < PATH - 100 && !strpbrk(path, "\r\n"), HB_ERROR_PATH,
-             "the name of a film is too long or has a line break: %.100s", path);
+             "the name of an animation is too long or has a line break: %.100s", path);
     for (size_t k = 0; k < n; k++)
         HB_CHECK(context,
                  frames[k] &&
                      frames[k]->rows * frames[k]->height == frames[0]->rows * frames[0]->height &&
                      frames[k]->columns * frames[k]->width == frames[0]->columns * frames[0]->width,
-                 HB_ERROR_ARGUMENT, "frame %zu of a film is NULL or of another size", k + 1);
+                 HB_ERROR_ARGUMENT, "frame %zu of an animation is NULL or of another size", k + 1);
     return HB_OK;
 }
 
@@ -222,7 +223,7 @@ hb_status hb_figure_write_film(hb_context *context, size_t n, const char *title,
 {
     HB_TRY(check(context, n, frames, times, path));
     HB_CHECK(context, hb_context_ranks(context) == 1, HB_ERROR_UNAVAILABLE,
-             "a film is made by one process, and this is a team of %d; run it alone",
+             "an animation is made by one process, and there are %d; run it alone",
              hb_context_ranks(context));
     return make_film(context, n, frames, times, title, path);
 }

@@ -286,7 +286,7 @@ static hb_status change(hb_context *context, const hb_problem *problem, double t
                         const double *from, double *to, int back)
 {
     HB_CHECK(context, problem && ((from && to) || n == 0), HB_ERROR_ARGUMENT,
-             "the problem or the points of a frame are NULL");
+             "the problem or the points to transform are NULL");
     const size_t d = (size_t)problem->dim;
     if (problem->frame)
         return (back ? hb_frame_to_x : hb_frame_to_y)(context, problem->frame, t, n, from, to);

@@ -117,8 +117,8 @@ static hb_status refuse_wall(const hb_frame_building *b, int row)
 {
     return hb_fail(
         b->context, HB_ERROR_ARGUMENT,
-        "the noise of axis %d vanishes at the end of a finite distance int dx/noise, which is a "
-        "wall; walls are not there yet",
+        "the noise of axis %d vanishes at the end of a finite distance int dx/noise, which is an "
+        "attainable boundary; attainable boundaries are not supported",
         row + 1);
 }
 

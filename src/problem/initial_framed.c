@@ -262,7 +262,8 @@ static hb_status take_place(hb_context *context, hb_problem *problem)
     hb_gaussians *g = problem->initial.data;
     HB_TRY(hb_frame_to_y(context, problem->frame, 0, 1, g->mean, g->mean));
     HB_CHECK(context, !isnan(g->mean[0]), HB_ERROR_ARGUMENT,
-             "the start is a point outside of the domain of the process, where the noise vanishes");
+             "the initial condition is a point outside of the domain of the process, where the "
+             "noise vanishes");
     return HB_OK;
 }
 

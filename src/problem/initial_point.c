@@ -42,8 +42,9 @@ static hb_status evaluate(hb_context *context, const hb_problem *problem, size_t
 {
     (void)problem, (void)x, (void)log_density, (void)gradient;
     if (n == 0) return HB_OK;
-    return hb_fail(context, HB_ERROR_ARGUMENT,
-                   "the start is a point, which has no density at time 0; ask at a time above 0");
+    return hb_fail(
+        context, HB_ERROR_ARGUMENT,
+        "the initial condition is a point, which has no density at time 0; ask at a time above 0");
 }
 
 static void box(const hb_problem *problem, double *low, double *high)

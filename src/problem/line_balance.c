@@ -145,7 +145,7 @@ static hb_status check_return(hb_context *context, const hb_problem *line, const
     const double kappa = 2 * tanh(s) - slope - growth / D;
     HB_CHECK(context, (upper ? kappa : -kappa) > -ESCAPE, HB_ERROR_ARGUMENT,
              "there is no stationary density: the noise carries paths to infinity and none comes "
-             "back; a finite time can be asked for");
+             "back; ask for a finite time");
     return HB_OK;
 }
 

@@ -127,8 +127,8 @@ static const hb_scope *find_index(const hb_parser *p, const char *name, size_t l
 static hb_status check_whole(const hb_parser *p, size_t place, long value)
 {
     if (labs(value) <= MAX_WHOLE) return HB_OK;
-    return hb_parser_fail(
-        p, place, "the whole number " HB_PLACE " is too large; at most %d is allowed", MAX_WHOLE);
+    return hb_parser_fail(p, place, "the integer " HB_PLACE " is too large; at most %d is allowed",
+                          MAX_WHOLE);
 }
 
 static hb_status parse_whole_name(hb_parser *p, size_t length, long *out)
@@ -144,7 +144,7 @@ static hb_status parse_whole_name(hb_parser *p, size_t length, long *out)
                !hb_graph_find_parameter(p->graph, name, 1)) {
         return hb_parser_unknown(p, p->at, length);
     } else {
-        return hb_parser_unexpected(p, "a whole number made of numbers, d, indices, + - *");
+        return hb_parser_unexpected(p, "an integer made of numbers, d, indices, + - *");
     }
     p->at += length;
     return HB_OK;
@@ -155,7 +155,7 @@ static hb_status parse_whole_number(hb_parser *p, long *out)
     const size_t place = p->at, length = digits(p->text + p->at);
     const char after = p->text[p->at + length];
     if (after == '.' || after == 'e' || after == 'E')
-        return hb_parser_fail(p, place, "the index " HB_PLACE " is not a whole number");
+        return hb_parser_fail(p, place, "the index " HB_PLACE " is not an integer");
     if (length > 10) return check_whole(p, place, MAX_WHOLE + 1L);
     *out = strtol(p->text + place, NULL, 10);
     p->at += length;
@@ -178,7 +178,7 @@ static hb_status parse_whole_primary(hb_parser *p, long *out)
     } else if (length) {
         HB_TRY(parse_whole_name(p, length, out));
     } else {
-        return hb_parser_unexpected(p, "a whole number made of numbers, d, indices, + - *");
+        return hb_parser_unexpected(p, "an integer made of numbers, d, indices, + - *");
     }
     p->depth--;
     return HB_OK;

@@ -78,10 +78,11 @@ static char *read_line(char *text, int size, void *user)
     const size_t blanks = strspn(text, " \t"), length = strlen(text);
     r->indented = blanks > 0;
     if (length + 1 == (size_t)size && text[length - 1] != '\n')
-        r->status = hb_fail(r->context, HB_ERROR_FORMAT,
-                            "%s, line %d: the line is longer than %d characters; go on in the next "
-                            "line, indented",
-                            r->path, r->line, size - 2);
+        r->status =
+            hb_fail(r->context, HB_ERROR_FORMAT,
+                    "%s, line %d: the line is longer than %d characters; continue in the next "
+                    "line, indented",
+                    r->path, r->line, size - 2);
     else if (length == 0 || (text[length - 1] != '\n' && !feof(r->file)))
         r->status = hb_fail(r->context, HB_ERROR_FORMAT,
                             "%s, line %d: a zero byte; the file is no text", r->path, r->line);

@@ -139,7 +139,8 @@ static int wants_error(const hb_sampling *s)
 static uint64_t samples_asked(const hb_sampling *s, const hb_sampling_run *run)
 {
     if (s->settings->samples > 0) return s->settings->samples;
-    return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->estimator.usual) : run->estimator.usual;
+    return wants_error(s) ? (uint64_t)(LEAST_PART * (double)run->estimator.usual)
+                          : run->estimator.usual;
 }
 
 /* An error in units of what is asked for, and the part of it that no sample mends. */
@@ -333,7 +334,7 @@ static hb_status keep_last(hb_sampling *s, hb_status status)
     if (saved != HB_OK || status != HB_ERROR_INTERRUPTED)
         return hb_fail(s->context, status, "%s", message);
     return hb_fail(s->context, status,
-                   "interrupted; the state is saved in %s, and resume goes on from there",
+                   "interrupted; the state is saved in %s, and resume continues from there",
                    s->settings->state);
 }
 

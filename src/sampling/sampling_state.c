@@ -276,7 +276,7 @@ static hb_status check_head(const hb_sampling *s, const uint64_t *shape, double 
     HB_CHECK(s->context, head[HEAD_PRINT] == high && head[HEAD_PRINT + 1] == low, HB_ERROR_ARGUMENT,
              "%s is the state of another run: the problem, the time, the points, the method, its "
              "settings or the seed differ, or the step of the trajectories, which follows the "
-             "samples and errors that are asked for",
+             "requested samples and errors",
              path);
     HB_CHECK(s->context,
              shape[1] == width && shape[0] == 1 + (uint64_t)s->n_runs * s->n &&

@@ -29,10 +29,10 @@ static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
     if (doubtful) HB_TRY(hb_solve_flag_integral(out));
     hb_solve_fill_from_log(out);
     out->method = "stationary";
-    snprintf(
-        out->note, sizeof out->note,
-        "stationary: on a line nothing flows, and the density is exp(int (f - D')/D dx)/Z with "
-        "D = g^2/2, by quadrature; nothing is drawn");
+    snprintf(out->note, sizeof out->note,
+             "stationary: in one dimension the probability flux vanishes, and the density is "
+             "exp(int (f - D')/D dx)/Z with "
+             "D = g^2/2, by quadrature; nothing is drawn");
     return HB_OK;
 }
 

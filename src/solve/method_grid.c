@@ -55,8 +55,8 @@ hb_status hb_solve_evaluate_grid(hb_context *context, const hb_grid *grid, const
         if (infinite && !info.unresolved)
             HB_TRY(hb_solution_warn(
                 out, i,
-                "the grid does not resolve the density at this point, or it is at a "
-                "wall of the box; more points or another box may help"));
+                "the grid does not resolve the density at this point, or it is at the "
+                "boundary of the box; more points or another box may help"));
         if (infinite && info.unresolved)
             HB_TRY(hb_solution_warn(
                 out, i,
@@ -79,7 +79,7 @@ void hb_solve_note_grid(const hb_grid *grid, const char *opening, char *out, siz
         used += (size_t)snprintf(out + used, size - used,
                                  "; the drift breaks between nodes: no extrapolation");
     if (used < size && isinf(info.tau))
-        snprintf(out + used, size - used, "; the density on the walls is e^%.0f of its maximum",
+        snprintf(out + used, size - used, "; the density on the boundary is e^%.0f of its maximum",
                  info.boundary_log);
     else if (used < size)
         snprintf(out + used, size - used, "; mass error %.1e, %d time steps", info.mass_error,

@@ -132,7 +132,7 @@ static hb_status run(linear *l, const hb_solve_task *task, hb_solution *out)
     if (status == HB_ERROR_ARGUMENT && frame && frame->bends) /* its matrix is not the typed one */
         return hb_fail(l->context, status,
                        "there is no stationary density: in %s the drift is linear and does not "
-                       "draw the process to a place; a finite time can be asked for",
+                       "draw the process to a place; ask for a finite time",
                        frame->text);
     HB_TRY(status);
     HB_TRY(find_mean(l));

@@ -57,8 +57,8 @@ static hb_status draw(trial *t)
 static hb_status escape(const trial *t)
 {
     return hb_fail(t->context, HB_ERROR_ARGUMENT,
-                   "there is no stationary density: nothing holds the mass together, paths go on "
-                   "spreading; a finite time can be asked for");
+                   "there is no stationary density: nothing holds the mass together, paths keep "
+                   "spreading; ask for a finite time");
 }
 
 static hb_status move(trial *t, int steps)

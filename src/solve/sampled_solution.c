@@ -129,9 +129,9 @@ static const char *const SENTENCES[] = {
     [SAID_STEEP] = "the drift is very steep or has a narrow part near here; %U that count may be "
                    "too rare to be seen, the grid sees them",
     [SAID_DIGITS] = "the closed form of this linear drift loses its digits here; its rates differ "
-                    "too much for the time that is asked for",
+                    "too much for the requested time",
     [SAID_STRAY] =
-        "what counts here lies more than four deviations from where the %U go; the drift "
+        "what counts here lies more than four standard deviations from where the %U go; the drift "
         "there was not seen",
     [SAID_COARSE] = "the integral over the lag is not resolved: two rules in time differ by more "
                     "than a twentieth of the density",
@@ -200,7 +200,7 @@ hb_status hb_solve_fill_nothing(const char *name, const char *unit, double secon
     }
     out->samples[i] = 0;
     out->point_methods[i] = name;
-    return hb_solution_warn(out, i, "no round of %s was finished within the %g s that were given",
+    return hb_solution_warn(out, i, "no round of %s was finished within the time limit of %g s",
                             unit, seconds);
 }
 

@@ -105,7 +105,7 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     HB_CHECK(context, out->n_times == 0 || isnan(s.time), HB_ERROR_ARGUMENT,
              "time and times are both given; give one of them");
     HB_CHECK(context, out->n_times <= HB_MOST_TIMES, HB_ERROR_ARGUMENT,
-             "%zu times are asked for; at most %d are solved at once", out->n_times, HB_MOST_TIMES);
+             "%zu times are requested; at most %d are solved at once", out->n_times, HB_MOST_TIMES);
     if (out->n_times == 0 && isnan(s.time)) {
         out->n_times = n_own;
         out->times = own;
@@ -176,6 +176,6 @@ hb_status hb_solve_plan_check(hb_context *context, const hb_solve_plan *plan, in
     HB_CHECK(context, s->lift >= -1, HB_ERROR_ARGUMENT, "lift is %d; it must be at least -1",
              s->lift);
     HB_CHECK(context, !s->resume || s->state, HB_ERROR_ARGUMENT,
-             "resume is asked for without a state file; give state");
+             "resume is set without a state file; give state");
     return check_paths(context, s, plan->time, dim);
 }

@@ -329,14 +329,14 @@ hb_status hb_solve_check_times(hb_context *context, const hb_solve_plan *plan)
     for (size_t k = 0; k < plan->n_times; k++)
         HB_CHECK(context, plan->times[k] >= 0 && isfinite(plan->times[k]), HB_ERROR_ARGUMENT,
                  isinf(plan->times[k]) && plan->times[k] > 0
-                     ? "time %zu is %g; it must be asked for alone"
+                     ? "time %zu is %g; it must be the only time"
                      : "time %zu is %g; it must be a number of at least 0",
                  k + 1, plan->times[k]);
     HB_CHECK(context, !plan->sampling.state, HB_ERROR_ARGUMENT,
-             "a state file keeps the sampling of one time and %zu are asked for; leave one of them "
+             "a state file keeps the sampling of one time and %zu are requested; leave one of them "
              "out",
              plan->n_times);
     HB_CHECK(context, !plan->sampling.paths, HB_ERROR_ARGUMENT,
-             "paths end at one time and %zu are asked for; give that time alone", plan->n_times);
+             "paths end at one time and %zu are requested; give that time alone", plan->n_times);
     return HB_OK;
 }

@@ -52,12 +52,12 @@ static const hb_setting rows[] = {
     NUMBER(tau_focus, RESULT, 0, 0, 0.9,
            "more rows around the middle of ln tau, 1/(1-F) times as many there"),
     NUMBER(weight, RESULT, NAN, 0, 1e9,
-           "weight of the constraint of fp, hb or hb-paper; without it that of its recipe"),
-    NUMBER(warmup, RESULT, 0.1, 0, 1, "share of the steps without the constraint"),
-    NUMBER(ramp, RESULT, 0.3, 0, 1, "share of the steps over which its weight then rises"),
+           "weight of the constraint of fp, hb or hb-paper; default: that of its recipe"),
+    NUMBER(warmup, RESULT, 0.1, 0, 1, "fraction of the steps without the constraint"),
+    NUMBER(ramp, RESULT, 0.3, 0, 1, "fraction of the steps over which its weight then rises"),
     NUMBER(ball_share, RESULT | ABOVE | BELOW, NAN, 0, 1,
            "hb: share f of the time before an anchor that its ball reaches back, r^2 = 4 pi f "
-           "tau; without it 0.16/d but at most 0.03, and 0.128/d above 64 dimensions"),
+           "tau; default: 0.16/d but at most 0.03, and 0.128/d above 64 dimensions"),
     SHOWN(sigma_max, RESULT | ABOVE, "1/(4 pi)", 1 / (4 * M_PI), 1e-3, 0.0796,
           "hb-paper: largest sigma of the unit ball that is used"),
     NUMBER(
@@ -67,7 +67,7 @@ static const hb_setting rows[] = {
         "than "
         "energy"),
     NUMBER(anchor_spread, RESULT, NAN, 0, 100,
-           "anchors are data with 1 + spread^2 times the noise's variance; without it 1, and 0 "
+           "anchors are data with 1 + spread^2 times the noise's variance; default: 1, and 0 "
            "above 64 dimensions"),
     NUMBER(nodes, RESULT, 8, 1, 4096,
            "probes of fp above 3 dimensions, nodes of a ball of hb around its centre above 64"),
@@ -76,9 +76,9 @@ static const hb_setting rows[] = {
            "up to 64 dimensions, else 0"),
     CHOICE(standardise, RESULT, HB_STANDARDISE_AUTO, "by their kind", standardise_names,
            "shift the data to mean 0 and scale them"),
-    NUMBER(label_dropout, RESULT, 0.1, 0, 1, "share of rows that are shown without their label"),
+    NUMBER(label_dropout, RESULT, 0.1, 0, 1, "fraction of rows that are shown without their label"),
     NUMBER(seed, RESULT, 42, 0, 0,
-           "seed of the random numbers; the same seed gives the same bytes"),
+           "seed of the random numbers; the same seed gives bit-identical results"),
     NUMBER(image_height, ASIDE, 0, 0, 0, "rows of pixels of an image; 0: the data are not images"),
     NUMBER(image_width, ASIDE, 0, 0, 0, "pixels of a row of an image"),
     NUMBER(pixel_low, ASIDE, 0, 0, 0, "value of black"),
@@ -87,7 +87,7 @@ static const hb_setting rows[] = {
     FLAG(half, ASIDE, "round the weights at the end to 16 bits: a file of half the size"),
     POINTER(checkpoint, "the file that keeps the state"),
     NUMBER(checkpoint_every, ASIDE, 0, 0, 1e9, "epochs between two checkpoints; 0: none between"),
-    FLAG(resume, ASIDE, "go on from the checkpoint if it is there; start anew if not"),
+    FLAG(resume, ASIDE, "resume from the checkpoint if it is there; start anew if not"),
     POINTER(log, "a .csv file of the losses during the training"),
     POINTER(watch, "called during the training"),
     POINTER(watch_user, "handed to watch"),

@@ -867,11 +867,11 @@ static void write_note(const walk_estimator *w, char *note, size_t size)
         used +=
             snprintf(note + used, size - (size_t)used, ", gauge at %zu of %zu points", gauge, w->n);
     if (ways[HB_WALK_MARCH] > 0)
-        used += snprintf(note + used, size - (size_t)used, ", marches at %zu of %zu points",
-                         ways[HB_WALK_MARCH], w->n);
+        used += snprintf(note + used, size - (size_t)used,
+                         ", Brownian bridges at %zu of %zu points", ways[HB_WALK_MARCH], w->n);
     if (led > 0)
-        used += snprintf(note + used, size - (size_t)used, ", led marches at %zu of %zu points",
-                         led, w->n);
+        used += snprintf(note + used, size - (size_t)used,
+                         ", bridges about the most probable path at %zu of %zu points", led, w->n);
     if (!all)
         used += snprintf(note + used, size - (size_t)used, "; %s",
                          w->closed || w->shared.closed_form ? "the last step in closed form"

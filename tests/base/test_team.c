@@ -364,7 +364,7 @@ static void lose_a_rank(hb_context *context, const char *directory)
     (void)directory;
     context->settings.team = &team;
     CHECK_FAILS(hb_context_agree(context, sizeof value, &value), HB_ERROR_UNAVAILABLE,
-                "rank 1 of 3: another rank of the team is lost");
+                "rank 1 of 3: another rank is lost");
     CHECK(hb_context_settle(context, HB_OK) == HB_ERROR_UNAVAILABLE);
     CHECK(hb_context_settle(context, HB_ERROR_MEMORY) == HB_ERROR_UNAVAILABLE);
     CHECK(run_tasks(context, hb_team_for, 9, 0, -1, &l) == HB_ERROR_UNAVAILABLE);

@@ -33,7 +33,7 @@ def sample(path, *arguments, measure="kappa", dim=3, n=11):
 
 # ---- wrong input ----------------------------------------------------------------------------
 
-WHOLE = "a whole number from 1 to 1000000"
+WHOLE = "an integer from 1 to 1000000"
 WRONG = [  # arguments after `sample` without -o, then what the line must say
     ("--measure kappa --dim 0 -n 5", f"--dim is 0; it must be {WHOLE}"),
     ("--measure kappa --dim -3 -n 5", f"--dim is -3; it must be {WHOLE}"),
@@ -47,11 +47,11 @@ WRONG = [  # arguments after `sample` without -o, then what the line must say
     ("--measure kappa --dim 3.5 -n 5", WHOLE),
     ("--measure kappa --dim three -n 5", "--dim is three"),
     ("--measure kappa --dim --lift 2 -n 5", "--dim needs a value"),
-    ("--measure kappa --dim 3 --lift -1 -n 5", "--lift is -1; it must be a whole number from 0 to"),
+    ("--measure kappa --dim 3 --lift -1 -n 5", "--lift is -1; it must be an integer from 0 to"),
     ("--measure kapa --dim 3 -n 5", "it must be kappa, source or gradient (did you mean kappa?)"),
     ("--measure Kappa --dim 3 -n 5", "--measure is Kappa"),
     ("--measure '' --dim 3 -n 5", "--measure is empty"),
-    ("--measure kappa --dim 3 -n 5x", "-n is 5x; it must be a whole number from 0 to 2^64-1"),
+    ("--measure kappa --dim 3 -n 5x", "-n is 5x; it must be an integer from 0 to 2^64-1"),
     ("--measure kappa --dim 3 -n5x", "-n is 5x"),
     ("--measure kappa --dim 3 -n 1.5", "-n is 1.5"),
     ("--measure kappa --dim 3 -n -1", "-n is -1"),
@@ -85,7 +85,7 @@ WRONG = [  # arguments after `sample` without -o, then what the line must say
     ("--measure kappa --dim 3 -n 5 -- --dim", "unexpected argument --dim"),
     ("--measure kappa --dim 3 -n 5 --quiet=1", "--quiet takes no value"),
     ("--measure kappa --dim 3 -n 5 -q1", "--quiet takes no value"),
-    ("--measure kappa --dim 3 -n 5 --threads -2", "--threads is -2; it must be a whole number"),
+    ("--measure kappa --dim 3 -n 5 --threads -2", "--threads is -2; it must be an integer"),
     ("--measure kappa --dim 3 -n 5 --threads 1025", "from 0 to 1024"),
     ("--measure kappa --dim 3 -n 5 --isa avx3", "--isa is avx3; it must be auto, avx512, avx2"),
 ]
@@ -724,13 +724,13 @@ def test_option_kinds(driver, words, expected):
     (["--open", "inf"], "--open is inf; it must be a number"),
     (["--open", "1e400"], "--open is 1e400"),
     (["--open", "1.5abc"], "--open is 1.5abc"),
-    (["--level", "2147483648"], "--level is 2147483648; it must be a whole number from -2147483648"),
+    (["--level", "2147483648"], "--level is 2147483648; it must be an integer from -2147483648"),
     (["--level", "-2147483649"], "--level is -2147483649"),
     (["--level", "1e"], "--level is 1e"),
     (["--level", "."], "--level is ."),
     (["--level", "-"], "--level is -"),
     (["--mode", "exat"], "--mode is exat; it must be fast or exact (did you mean exact?)"),
-    (["--small", "1"], "--small is 1; it must be a whole number from 2 to 9"),
+    (["--small", "1"], "--small is 1; it must be an integer from 2 to 9"),
     (["--small", "10"], "--small is 10"),
     (["a", "b"], "unexpected argument b"),
     ([""], "MODEL is empty"),
@@ -739,7 +739,7 @@ def test_option_kinds(driver, words, expected):
     (["--lvel", "3"], "did you mean --level?"),
     (["--leve", "3"], "did you mean --level?"),
     (["--" + "x" * 5000], "unknown option --xxx"),
-    (["--level", "9" * 5000], "it must be a whole number"),
+    (["--level", "9" * 5000], "it must be an integer"),
 ])
 def test_option_refusals(driver, words, expected):
     done = driver(*words)

@@ -176,7 +176,7 @@ def is_gone(place):
 
 
 @pytest.mark.parametrize(("target", "words"), [
-    ("closes", "it closed descriptor 4, which is the command's, and went on"),
+    ("closes", "it closed descriptor 4, which is the command's, and continued"),
     ("leaves_a_child", "its process ended with status 9"),
 ])
 def test_scripts_without_a_pipe_end_the_command(place, target, words):
@@ -245,7 +245,7 @@ def test_models(place):
     done = certify("m.safetensors", "--data", "rows.npy", "--held-out", "0.05", *options)
     assert done.returncode == 2 and "60 rows that the model has not seen" in done.stderr
     done = certify("m.safetensors", "--data", "elongated_gmm", *options)
-    assert done.returncode == 0 and "exact score of the law" in done.stdout
+    assert done.returncode == 0 and "exact score of the distribution" in done.stdout
 
 
 @pytest.mark.parametrize(("arguments", "words"), [

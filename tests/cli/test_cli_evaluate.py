@@ -357,7 +357,7 @@ def test_wrong_input(models, tmp_path):
     assert "--tau has 5; " in said(models["energy"], "--tau", "0.1,5")
     assert "was trained for 0.001 to 3" in said(models["energy"], "--tau", "0.1,5")
     assert "--tau is 0,1; it must be" in said(models["energy"], "--tau", "0,1")
-    assert "-n is 49; it must be a whole number from 50" in said(models["energy"], "-n", 49)
+    assert "-n is 49; it must be an integer from 50" in said(models["energy"], "-n", 49)
     assert "(did you mean ring?)" in said(models["energy"], data="rng")
     assert "--held-out is for rows of a file" in said(models["energy"], "--held-out", 0.2)
     assert "--plot draws the error of the score, which is known for a named set only" in said(

@@ -367,7 +367,7 @@ def test_options_without_effect_are_refused_or_named():
 
 
 def test_the_limits_of_points_are_in_the_help():
-    refused(run(*SOLVE, "--at", 0, "--points", 10), "--points is 10; it must be a whole number from 32 to 1048576")
+    refused(run(*SOLVE, "--at", 0, "--points", 10), "--points is 10; it must be an integer from 32 to 1048576")
     assert "from 32 to 1048576" in " ".join(run("solve", "--help").stdout.decode().split())
 
 

@@ -164,7 +164,7 @@ def test_samples_under_a_drift(tmp_path, wells, solver):
     (["--label", 1], "was trained with --drift; it keeps where paths of all classes ended, and takes no --label"),
     (["--each-label"], "takes no --label or --each-label"),
     (["--clip", "no"], "--clip is for the processes ou and ve"),
-    (["--n-steps", 3], "n_steps is 3; this drift changes its law within tau = "),
+    (["--n-steps", 3], "n_steps is 3; this drift changes its distribution within tau = "),
     (["--tau-min", 1e-5], "the model was trained from tau = 0.001 to 1"),
 ])
 def test_refusals_under_a_drift(tmp_path, wells, arguments, says):
@@ -287,7 +287,7 @@ def test_refusals(tmp_path, clusters, arguments, says):
 
 
 def test_pictures_that_a_model_cannot_have(tmp_path, images):
-    assert "--plot draws samples of the plane; those of this model have 64 numbers" in complaint(
+    assert "--plot draws two-dimensional samples; those of this model have 64 numbers" in complaint(
         run(images, "-n", 5, "-o", "x.npy", "--plot", "y.svg", cwd=tmp_path), 2)
     assert "LOW below HIGH" in complaint(
         run(images, "-n", 5, "-o", "x.png", "--grey", "1,0", cwd=tmp_path), 2)

@@ -227,7 +227,7 @@ def test_a_directory_and_python(tmp_path):
     (["export", "F", "-o", "x.npy", "--labels", "y.npy"], "there is no file of labels beside"),
     (["export", "F", "-o", "x.npy", "--labels", "y.txt"], "--labels is y.txt; the name must end"),
     (["export", "F", "-o", "x.npy", "--labels", "x.npy"], "-o and --labels would both write x.npy"),
-    (["export", "F", "-o", "x.npy", "--resize", 0], "--resize is 0; it must be a whole number from 1"),
+    (["export", "F", "-o", "x.npy", "--resize", 0], "--resize is 0; it must be an integer from 1"),
     (["export", "F", "-o", "x.npy", "--resize", 4097], "--resize is 4097"),
     (["export", "F", "-o", "x.npy", "--resample", "nearest"], "it must be area or bilinear"),
     (["export", "F", "-o", "x.npy", "--binarize", "yes"], "it must be none, threshold or stochastic"),

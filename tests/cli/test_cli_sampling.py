@@ -242,7 +242,7 @@ def test_an_interrupted_run_says_where_its_state_is(tmp_path):
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 1 and out == ""
-    assert error == f"heatball solve: interrupted; the state is saved in {state}, and resume goes on " \
+    assert error == f"heatball solve: interrupted; the state is saved in {state}, and resume continues " \
                     "from there\n"
     rounds = np.load(open(state, "rb"))[1:, 1]
     assert np.all(rounds > 0)

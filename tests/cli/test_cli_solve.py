@@ -355,7 +355,7 @@ REFUSED = [  # what is changed (None: left out), then what the first line must s
     ({"--stderr": "nan"}, "--stderr is nan"),
     ({"--stderr-score": "-1"}, "--stderr-score is -1; it must be a number above 0"),
     ({"--max-time": "0"}, "--max-time is 0; it must be a number above 0"),
-    ({"--samples": "1"}, "--samples is 1; it must be a whole number from 2"),
+    ({"--samples": "1"}, "--samples is 1; it must be an integer from 2"),
     ({"--lift": "-2"}, "--lift is -2"),
     ({"--stderr": "0.1", "--method": "grid"}, "stderr has no effect on the method grid; leave it out, or take particles, walk or network"),
     ({"--state": "s", "--method": "meanvalue"}, "state has no effect on the method meanvalue"),

@@ -123,14 +123,14 @@ def test_all_methods_at_several_times():
     (["--time", "0:1:inf"], "--time is 0:1:inf; it must be"),
     (["--time", "2:3:inf"], "--time is 2:3:inf; it must be"),
     (["--time", "nan"], "--time is nan; it must be"),
-    (["--time", "1,inf"], "it must be asked for alone"),
+    (["--time", "1,inf"], "it must be the only time"),
     (["--time", "1,2", "--method", "walk", "--state", "a.state"], "--state is for one time"),
     (["--time", "1,2", "--method", "network"], "--method network is for one time"),
     (["--time", "1", "--at", "0:1"], "axis 1 of the mesh"),
     (["--time", "1", "--at", "0:1:1"], "axis 1 of the mesh"),
     (["--time", "1", "--at", "0:1:2, 0:1:2"], "the problem has dimension 1"),
     (["--time", "1", "-o", "a.txt"], "the name must end in .csv, .npy or .npz"),
-    (["--time", "1", "--plot", "a.gif"], "a film, and there is one time"),
+    (["--time", "1", "--plot", "a.gif"], "an animation, and there is one time"),
     (["--time", "1,2", "--plot", "a.jpg"], "must end in .svg, .png, .pdf, .gif or .html")])
 def test_refusals(change, words, tmp_path):
     refused(words, *OU, *([] if "--at" in change else ["--at", "0"]), *change, cwd=tmp_path)

@@ -119,7 +119,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, whole, number):
     wait_for(checkpoint, process)
     err = interrupt(process, number)
     said = re.fullmatch(r"heatball train: interrupted after step (\d+) of 1200; the same command "
-                        r"with --resume goes on from (.*)\n", err)
+                        r"with --resume continues from (.*)\n", err)
     assert said and said[2] == str(checkpoint), err
     assert metadata(checkpoint)["step"] == said[1]  # the last step, not the last whole epoch
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.ckpt"]
@@ -162,7 +162,7 @@ def test_a_run_without_resume_says_that_a_checkpoint_is_lost(tmp_path):
     done = run("--data", "ring", "--method", "hb", "--steps", 5, *SMALL, "-o",
                tmp_path / "m.safetensors")
     assert done.returncode == 0
-    assert "m.ckpt is of an earlier run and will be replaced; --resume would go on" in done.stderr
+    assert "m.ckpt is of an earlier run and will be replaced; --resume would continue from" in done.stderr
     assert not (tmp_path / "m.ckpt").exists()
 
 
@@ -339,7 +339,7 @@ def test_defaults_are_those_of_the_library():
         told = re.search(rf" --{option} .*?default (-?[\d.]+)", page)
         assert told and float(told[1]) == getattr(settings, field), option
     for option, field in [("epochs", "epochs"), ("anchors", "anchors"), ("nodes", "nodes")]:
-        told = re.search(rf" --{option} .*?without it(?: and --steps)? (\d+)", page)
+        told = re.search(rf" --{option} .*?default(?:, without --steps)?: (\d+)", page)
         assert told and int(told[1]) == getattr(settings, field), option
 
 
@@ -386,8 +386,8 @@ WRONG = [  # options after --data ring --method hb (a later one of these replace
     ({"--nodes": "2", "--method": "fp"}, "--nodes has no effect on --method fp in up to 3 dimensions; the data have 2"),
     ({"--tau-min": "2", "--tau-max": "1"}, "tau_min is 2 and tau_max is 1"),
     ({"--ema": "1"}, "--ema is 1; it must be"),
-    ({"--batch": "0"}, "--batch is 0; it must be a whole number from 1"),
-    ({"--rows": "1"}, "--rows is 1; it must be a whole number from 2"),
+    ({"--batch": "0"}, "--batch is 0; it must be an integer from 1"),
+    ({"--rows": "1"}, "--rows is 1; it must be an integer from 2"),
     ({"-o": "m.npy"}, "-o is m.npy; the name must end in .safetensors"),
     ({"-o": "nowhere/m.safetensors"}, "cannot create nowhere/m.safetensors"),
     ({"--log": "nowhere/l.csv"}, "cannot create nowhere/l.csv"),

@@ -300,7 +300,7 @@ def test_a_stopped_training_goes_on_with_other_ranks(tmp_path, whole):
         out, error = process.communicate(timeout=60)
         assert process.returncode == 1 and out == ""
         assert re.fullmatch(rf"heatball train: interrupted after step \d+ of {STEPS}; the same command with --resume "
-                            rf"goes on from {re.escape(str(checkpoint))}\n", error), error
+                            rf"continues from {re.escape(str(checkpoint))}\n", error), error
         assert names(tmp_path) == ["m.ckpt"]
     succeed(*LONG, "-o", path, "--resume")
     assert path.read_bytes() == whole

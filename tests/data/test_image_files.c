@@ -59,9 +59,9 @@ static void idx_refusals_say_why(void **state)
                "its header promises 72 values, it has 71");
     buffer[size] = 0;
     refuse_idx(write_bytes("long", 0, buffer, size + 1), HB_ERROR_FORMAT,
-               "goes on after the 72 values");
+               "continues after the 72 values");
     refuse_idx(write_bytes("long", 1, buffer, size + 1), HB_ERROR_FORMAT,
-               "goes on after the 72 values");
+               "continues after the 72 values");
     refuse_idx(
         write_bytes("huge", 0, "\0\0\x08\x03\x7f\xff\xff\xff\x7f\xff\xff\xff\x7f\xff\xff\xff", 16),
         HB_ERROR_FORMAT, "more than 2^63 values");

@@ -249,7 +249,7 @@ static void what_is_not_known_is_refused(void **state)
                  "only the energy head has a density to normalise");
     s.tau_max = 1;
     assert_fails(*state, hb_model_generate(*state, energy, &s, 0, 2, NULL, x), HB_ERROR_ARGUMENT,
-                 "tau_max is 1; a model of a drift knows the law at tau = 1.2 only");
+                 "tau_max is 1; a model of a drift knows the distribution at tau = 1.2 only");
     s.tau_max = NAN;
     energy->info.classes = 2;
     const int labels[2] = {-1, 1};
@@ -260,7 +260,7 @@ static void what_is_not_known_is_refused(void **state)
     s.solver = HB_SOLVER_SDE;
     s.n_steps = 5;
     assert_fails(*state, hb_model_generate(*state, energy, &s, 0, 2, NULL, x), HB_ERROR_ARGUMENT,
-                 "n_steps is 5; this drift changes its law within");
+                 "n_steps is 5; this drift changes its distribution within");
     hb_model_destroy(energy);
     hb_model_destroy(score);
 }

@@ -266,18 +266,18 @@ static void test_refusals(void **state)
 #define REFUSED(words)                                                                             \
     assert_fails(*state, hb_generate(*state, &s, 2, 0, 2, exact_score, NULL, x),                   \
                  HB_ERROR_ARGUMENT, words)
-    REFUSED("samples start at draws of the law at tau_max; give some (ends)");
+    REFUSED("samples start at draws of the distribution at tau_max; give some (ends)");
     assert_fails(
         *state,
         hb_generate_likelihood(*state, &s, 2, 0, 2, x, NULL, exact_divergence, NULL, out, NULL),
-        HB_ERROR_ARGUMENT, "a likelihood needs the density of the law at tau_max");
+        HB_ERROR_ARGUMENT, "a likelihood needs the density of the distribution at tau_max");
     s.ends = x;
     REFUSED("n_ends is 0, but ends is given");
     s.n_ends = 2;
     assert_fails(
         *state,
         hb_generate_likelihood(*state, &s, 2, 0, 2, x, NULL, exact_divergence, NULL, out, NULL),
-        HB_ERROR_ARGUMENT, "a likelihood needs the density of the law at tau_max");
+        HB_ERROR_ARGUMENT, "a likelihood needs the density of the distribution at tau_max");
     s.drift = line;
     REFUSED("the drift has 1 components, but dim is 2");
     s.drift = late;
@@ -292,7 +292,8 @@ static void test_refusals(void **state)
     REFUSED("low and high are for the processes ou and ve");
     s.low = NAN;
     s.detail = 0.01;
-    REFUSED("n_steps is 60; this drift changes its law within tau = 0.01, and from tau = 0.9 to "
+    REFUSED("n_steps is 60; this drift changes its distribution within tau = 0.01, and from tau = "
+            "0.9 to "
             "0.01 needs at least 94 steps");
     s.detail = 0;
     REFUSED("detail is 0");

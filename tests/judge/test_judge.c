@@ -185,7 +185,7 @@ static void test_refused_scores(void **state)
     assert_fails(
         context,
         hb_judge_score(context, truth, HB_PROCESS_OU, 1, 50, 0, nan_score, NULL, sizeof e, &e),
-        HB_ERROR_NUMERICAL, "component 2 of the score to be judged is nan");
+        HB_ERROR_NUMERICAL, "component 2 of the score to be evaluated is nan");
     hb_mixture_destroy(truth);
 }
 

@@ -29,7 +29,7 @@ def test_drawn_gradients(seed):
     mean, var, time, at = rng.normal(scale=0.5), rng.uniform(0.1, 0.6), rng.uniform(0.2, 0.6), rng.normal(size=(3, 1))
     s = heatball.solve(drift=text, noise=1, initial=f"gaussian(mean={mean!r}, var={var!r})", time=time, at=at,
                        method="walk", samples=32768, seed=seed)
-    assert "led marches at" in s.note
+    assert "bridges about the most probable path at" in s.note
     truth, error = fokker_planck_line.solve(f, mean, var, time, at[:, 0])
     within(s.density, truth[:, 0], np.hypot(s.density_se, error[:, 0]))
     within(s.score[:, 0], truth[:, 1], np.hypot(s.score_se[:, 0], error[:, 1]), 1e-4)
@@ -42,7 +42,7 @@ def test_two_bumps(tmp_path):
         (tmp_path / "m.csv").write_text(f"0.6,0.5,0.8\n0.4,-0.7,{width**2!r}\n")
         problem = {**WELL, "initial": f"mixture({tmp_path / 'm.csv'})", "at": [[-0.6], [0.9]]}
         s = heatball.solve(method="walk", samples=32768, **problem)
-        assert ("led" in s.note) == led
+        assert ("most probable path" in s.note) == led
         if not led:
             continue
         truth = heatball.solve(method="grid", **problem)
@@ -53,7 +53,7 @@ def test_two_bumps(tmp_path):
 def test_far_in_the_tail():
     at = [[2.3], [2.7], [-3.0]]
     s, truth = (heatball.solve(at=at, method=m, **WELL) for m in ("walk", "grid"))
-    assert "led marches at 3 of 3 points" in s.note
+    assert "bridges about the most probable path at 3 of 3 points" in s.note
     within(s.log_density, truth.log_density, s.log_density_se, 1e-4)
     within(s.score, truth.score, s.score_se, 2e-3)
     assert np.all(s.log_density_se < 0.01)
@@ -88,7 +88,7 @@ def test_coverage(name):
     held = []
     for seed in range(200):
         s = heatball.solve(at=at, method="walk", samples=8192, seed=seed, **problem)
-        assert "led marches at" in s.note
+        assert "bridges about the most probable path at" in s.note
         z = np.column_stack([(s.log_density - truth.log_density) / s.log_density_se, (s.score - truth.score) / s.score_se])
         held.append(np.abs(z) <= 1.96)
     share = np.mean(held, axis=0)

@@ -39,7 +39,7 @@ def test_drawn_gradients(seed):
     mean, var, time, at = rng.normal(), rng.uniform(0.2, 1.5), rng.uniform(0.2, 1.5), rng.normal(size=(3, 1))
     s = heatball.solve(drift=text, noise=1, initial=f"gaussian(mean={mean!r}, var={var!r})", time=time, at=at,
                        method="walk", samples=32768, seed=seed)
-    assert "marches at" in s.note
+    assert "Brownian bridges at" in s.note
     truth, error = fokker_planck_line.solve(f, mean, var, time, at[:, 0])
     within(s.density, truth[:, 0], np.hypot(s.density_se, error[:, 0]))
     within(s.score[:, 0], truth[:, 1], np.hypot(s.score_se[:, 0], error[:, 1]), 1e-4)
@@ -51,7 +51,7 @@ def test_coupled_coordinates():
     problem = dict(drift="-x + sin(x + y), -y + sin(x + y)", noise=1.2, initial="gaussian(mean=0.3, var=0.4)", time=0.7)
     at = [[0.6, 0.2], [1.2, -0.8]]
     s, truth = (heatball.solve(at=at, method=m, **problem) for m in ("walk", "grid"))
-    assert "marches at 2 of 2 points" in s.note
+    assert "Brownian bridges at 2 of 2 points" in s.note
     within(s.log_density, truth.log_density, s.log_density_se, 1e-4)
     within(s.score, truth.score, s.score_se, 1e-3)
 
@@ -61,14 +61,14 @@ def test_in_a_frame():
     start = "gaussian(mean=0.3, var=0.4)"
     curved = dict(drift="-x", noise="sqrt(1 + x^2)", initial=start, time=0.4, at=[[0.6], [-0.5]])
     s, truth = (heatball.solve(method=m, **curved) for m in ("walk", "grid"))
-    assert "marches" in s.note
+    assert "Brownian bridges" in s.note
     within(s.log_density, truth.log_density, s.log_density_se, 1e-5)
     within(s.score, truth.score, s.score_se, 1e-4)
     s = heatball.solve(drift="-x + tanh(x), -y + tanh(y)", noise="0.8, 1.3", initial=start, time=0.4, at=[[0.6, 0.2]],
                        method="walk")
     lines = [heatball.solve(drift="-x + tanh(x)", noise=g, initial=start, time=0.4, at=[[x]], method="grid")
              for g, x in ((0.8, 0.6), (1.3, 0.2))]
-    assert "marches" in s.note
+    assert "Brownian bridges" in s.note
     within(s.log_density, sum(t.log_density for t in lines), s.log_density_se, 1e-5)
     within(s.score[0], np.concatenate([t.score[0] for t in lines]), s.score_se[0], 1e-4)
 
@@ -88,7 +88,7 @@ def test_cubic_wells_do_not_march():
     for initial, led in (("gaussian(mean=0, var=1)", True), ("stationary", False)):
         s = heatball.solve(drift="x - x^3", noise=1, initial=initial, time=1, at=[[0.3], [1.2]], method="walk",
                            samples=8192)
-        assert "marches" not in s.note.replace("led marches", "") and ("led marches at 2 of 2 points" in s.note) == led
+        assert "Brownian bridges" not in s.note and ("bridges about the most probable path at 2 of 2 points" in s.note) == led
 
 
 def test_threads_and_states(tmp_path):
@@ -96,7 +96,7 @@ def test_threads_and_states(tmp_path):
     problem = dict(drift=SOFT, dim=3, noise="sqrt(2)", initial="gaussian(mean=0.3, var=0.4)", time=0.5,
                    at=[[0.5, -0.2, 1.0], [0.1, 0.4, 0.9]], method="walk", seed=5)
     whole = heatball.solve(samples=32768, threads=1, **problem)
-    assert "marches at 2 of 2 points" in whole.note
+    assert "Brownian bridges at 2 of 2 points" in whole.note
     again = heatball.solve(samples=32768, threads=3, **problem)
     heatball.solve(samples=8192, state=tmp_path / "state", **problem)
     after = heatball.solve(samples=32768, state=tmp_path / "state", resume=True, **problem)
@@ -123,7 +123,7 @@ def test_coverage(name):
     held = []
     for seed in range(200):
         s = heatball.solve(at=at, method="walk", samples=8192, seed=seed, **problem)
-        assert "marches at 2 of 2 points" in s.note
+        assert "Brownian bridges at 2 of 2 points" in s.note
         z = np.column_stack([(s.log_density - truth.log_density) / s.log_density_se, (s.score - truth.score) / s.score_se])
         held.append(np.abs(z) <= 1.96)
     share = np.mean(held, axis=0)
@@ -136,6 +136,6 @@ def test_ten_dimensions():
     at = problem.place([0.4])
     v, score = problem.exact(at)
     s = heatball.solve(at=at, method="walk", samples=131072, **problem.problem(None))
-    assert "marches at 1 of 1 points" in s.note
+    assert "Brownian bridges at 1 of 1 points" in s.note
     within(s.log_density, v, s.log_density_se, 1e-5)
     within(s.score, score, s.score_se, 1e-5)

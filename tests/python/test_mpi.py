@@ -154,7 +154,7 @@ def test_a_second_thread_cannot_join(tmp_path):
                 seen.append(str(error))
         thread = threading.Thread(target=join)
         thread.start(), thread.join()
-        assert seen == ["another thread of this process is in a team; only one can be"]
+        assert seen == ["another thread of this process is in a process group; only one can be"]
     """)
 
 
@@ -226,7 +226,7 @@ def test_without_the_plug_in_it_is_said(tmp_path):
         print(heatball.constants(2)["dim"])
     """, HEATBALL_MPI="/nowhere/plug-in.so")
     first, second = done.stdout.splitlines()
-    assert first.startswith("libheatball-mpi.so, which makes processes one team, cannot be loaded; install Open MPI")
+    assert first.startswith("libheatball-mpi.so, which makes processes one process group, cannot be loaded; install Open MPI")
     assert "/nowhere/plug-in.so (the environment variable HEATBALL_MPI): " in first
     assert first.endswith("ERROR_UNAVAILABLE") and second == "2"
 
@@ -272,7 +272,7 @@ def test_communicators_of_mpi4py(tmp_path):
                 heatball.mpi.join(MPI.COMM_SELF)
                 assert False
             except heatball.ArgumentError as error:
-                assert str(error) == "this process is in a team of 3 ranks already; leave it before joining another"
+                assert str(error) == "this process is in a process group of 3 ranks already; leave it before joining another"
         part = world.Split(world.rank % 2, world.rank)
         with heatball.mpi.join(part) as team:  # ranks 0 and 2 do one thing, rank 1 another
             assert (team.rank, team.size) == (world.rank // 2, 2 - world.rank % 2)

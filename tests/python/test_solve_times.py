@@ -92,7 +92,7 @@ def test_mesh():
 @pytest.mark.parametrize("arguments, words", [
     ({"time": []}, "time has no value"),
     ({"time": [1, -1]}, "time 2 is -1"),
-    ({"time": [1, math.inf]}, "it must be asked for alone"),
+    ({"time": [1, math.inf]}, "it must be the only time"),
     ({"time": [1, 2], "method": "network"}, "takes one number"),
     ({"time": [1, 2], "method": "walk", "state": "a.state"}, "one time"),
     ({"time": [1, 2], "paths": np.zeros((4, 2))}, "paths end at one time")])

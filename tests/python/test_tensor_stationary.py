@@ -38,7 +38,7 @@ def test_a_line_is_a_quadrature(drift, noise, log_density, slope):
                 for ends in ((-6, 0), (0, 6), (6, np.inf), (-np.inf, -6)) if noise != "exp(x)" or ends[0] > -7)
     v = log_density(x) - top - math.log(total)
     s = heatball.solve(drift, noise, None, INF, x)
-    assert s.method == "stationary" and "nothing flows" in s.note and not s.warnings
+    assert s.method == "stationary" and "flux vanishes" in s.note and not s.warnings
     assert np.allclose(s.log_density, v, atol=2e-10) and np.all(s.log_density_se < 1e-8)
     assert np.allclose(s.score[:, 0], slope(x), atol=1e-11) and np.all(s.score_se < 1e-10)
     assert np.allclose(s.entropy_density, np.exp(v) * v, atol=1e-9)
@@ -174,9 +174,9 @@ def test_simulated_paths_agree():
     ("0.1*x", "sqrt(1 + abs(x))", "no stationary density|does not normalise"),
     ("2*x*(1 + x^2)", "sqrt(2)*(1 + x^2)", "none comes back"),
     ("-x, -y", "y, 0; 0, 1 + 0.1*sin(x)", "does not reach every direction"),
-    ("x, -y", "1, 0.5*y; 0, 1", "paths go on spreading"),
-    ("x, -y", "1, 0.8*tanh(x); 0.8*tanh(y), 1", "paths go on spreading"),
-    ("0.1*x + y, 0.1*y - x", "1 + 0.3*tanh(x), 0.2; 0.1, 1.2 + 0.8*tanh(x)", "paths go on spreading"),
+    ("x, -y", "1, 0.5*y; 0, 1", "paths keep spreading"),
+    ("x, -y", "1, 0.8*tanh(x); 0.8*tanh(y), 1", "paths keep spreading"),
+    ("0.1*x + y, 0.1*y - x", "1 + 0.3*tanh(x), 0.2; 0.1, 1.2 + 0.8*tanh(x)", "paths keep spreading"),
     ("-x, -y", "0.5 + 2*x, y; y, 0.5 + 2*x", "escapes|spreading|does not reach|do not meet"),
     ("-x, -y", "1 + 0.1*sin(t), 0.5*y; 0, 1", "depends on t"),
     ("-x1, -x2, -x3, -x4", "1, x2/2, 0, 0; 0, 1, 0, 0; 0, 0, 1, 0; 0, 0, 0, 1", "dim is 4")])

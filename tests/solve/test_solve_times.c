@@ -281,7 +281,7 @@ static void what_is_for_one_time_is_refused(void **state)
     f->settings.times = wrong;
     REFUSED("time 2 is -1");
     f->settings.times = endless;
-    REFUSED("time 2 is inf; it must be asked for alone");
+    REFUSED("time 2 is inf; it must be the only time");
     f->settings.times = TIMES;
     f->settings.n_times = HB_MOST_TIMES + 1;
     REFUSED("at most 1000");

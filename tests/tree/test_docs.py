@@ -209,7 +209,7 @@ def wrong_defaults(command, page):
         told = told.split(", ") if len(names) > 1 else [told]
         for name, value in zip(names, told if len(told) == len(names) else told * len(names)):
             words = meanings(command).get(name, "")
-            default = re.search(r"\(default (\S+)\)$|; without it(?: and --steps)? ([\d.]+);", words)
+            default = re.search(r"\(default (\S+)\)$|; default(?:, without --steps)?: ([\d.]+);", words)
             default = default and (default[1] or default[2])
             if default and not re.match(re.escape(default) + r"(?![\w.])", value.replace("`", "").replace("−", "-")):
                 wrong.append(f"{name}: the page says {value!r}, the command {default!r}")

@@ -1,5 +1,8 @@
 """The checking tools fail on seeded violations, and pass on this tree."""
 
+import importlib.util
+import json
+import shutil
 import subprocess
 import sys
 
@@ -44,12 +47,12 @@ def tree(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py"])
+@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py", "check_words.py"])
 def test_an_orderly_tree_passes(tree, name):
     assert tool(name, tree("src/base/empty.h")) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py"])
+@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py", "check_words.py"])
 def test_this_tree_passes(name):
     code, out = tool(name, ROOT)
     assert code == 0, out
@@ -128,8 +131,104 @@ def test_check_names_takes_line_comments(tree):
     assert tool("check_names.py", tree("src/ball/talkative.c", text))[0] == 0
 
 
-@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py"])
+@pytest.mark.parametrize("name", ["check_rooms.py", "check_names.py", "check_words.py"])
 def test_a_wrong_root_is_an_error(tmp_path, name):
     done = subprocess.run([sys.executable, ROOT / "tools" / name, tmp_path], capture_output=True,
                           text=True)
     assert done.returncode == 2 and "has no src directory" in done.stderr
+
+
+@pytest.mark.parametrize("path, text, line, word", [
+    ("docs/page.md", "One\n\ntwo: the value is doubted here.\n", 3, "doubt -> flag"),
+    ("docs/page.md", "The error is\nbelow what it claims.\n", 2, "claim -> reported error"),
+    ("docs/page.md", "The time that was\nasked for.\n", 1, "asked for -> requested"),
+    ("README.md", "It solves problems in the\nplane.\n", 1, "in the plane -> in two dimensions"),
+    ("CONTRIBUTING.md", "A new room.\n", 1, "room -> module"),
+    ("cli/help.c", IDEA + 'static const char *help = "a film of "\n    "all times";\n', 2, "film -> animation"),
+    ("src/ball/say.c", IDEA + 'fail("%d is not a whole "\n     "number");\n', 2, "whole number -> integer"),
+    ("python/heatball/say.py", 'def f():\n    """Go on from a state."""\n', 2, "go on -> resume"),
+    ("include/heatball/budget.h", "\n/* the same\n * bits on any machine */\n", 2, "the same bytes -> bit-identical"),
+])
+def test_check_words_finds_a_private_word(tree, path, text, line, word):
+    code, out = tool("check_words.py", tree(path, text))
+    assert code == 1
+    assert out.startswith(f"{path}:{line}: {word}"), out
+    assert "1 uses, 0 allowed" in out and out.count("\n") == 2
+
+
+@pytest.mark.parametrize("path, text", [
+    ("docs/page.md", "`doubted` [here](doubted.md), $claim$\n"),
+    ("docs/dev/notes.md", "It is doubted.\n"),
+    ("docs/results/README.md", "It is doubted.\n"),
+    ("cli/code.c", IDEA + '/* a film */ int film; const char *name = "film";\n'),
+    ("python/heatball/code.py", "film = 'film'  # a film\n"),
+    ("docs/page.md", "Two standard deviations; room for it; on the wall clock; the paper claims it.\n"),
+])
+def test_check_words_leaves_names_and_ordinary_words_alone(tree, path, text):
+    assert tool("check_words.py", tree(path, text)) == (0, "")
+
+
+def test_check_words_only_goes_down(tree):
+    def update():
+        return subprocess.run([sys.executable, ROOT / "tools" / "check_words.py", root, "--update"],
+                              capture_output=True, text=True).returncode
+
+    def left():
+        return json.loads((root / "tools/words_left.json").read_text())
+
+    root = tree("docs/page.md", "A film. A film. A claim.\n")
+    tree("tools/words_left.json", '{"film": 3, "claim": 1}')
+    assert tool("check_words.py", root) == (0, "")
+    assert update() == 0 and left() == {"claim": 1, "film": 2}
+    tree("docs/page.md", "A film. A film. A film.\n")
+    assert update() == 1 and left() == {"film": 2}
+
+
+@pytest.fixture(scope="module")
+def run():
+    """tests/run.py as a module."""
+    specification = importlib.util.spec_from_file_location("run_tests", ROOT / "tests" / "run.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_every_module_has_its_tests(run):
+    for module, patterns in run.MODULE_TESTS.items():
+        assert (ROOT / "src" / module).is_dir() or (ROOT / "tests" / module).is_dir(), module
+        for pattern in patterns.split():
+            assert list((ROOT / "tests").glob(pattern)), f"{module}: {pattern} names no file"
+    assert {path.name for path in (ROOT / "src").iterdir() if path.is_dir()} <= run.modules()
+
+
+@pytest.mark.parametrize("files, modules", [
+    (["src/walk/walk.c", "docs/walks.md"], {"walk"}),
+    (["tests/grid/test_grid.c", "cli/main.c"], {"grid"}),
+    (["include/heatball/images.h", "include/heatball/grid.h"], {"data", "grid"}),
+    (["README.md", "tests/run.py", "include/heatball/heatball.h"], set()),
+])
+def test_changed_files_belong_to_modules(run, files, modules):
+    assert run.changed_modules(files) == modules
+
+
+def test_an_unknown_module_is_refused():
+    done = subprocess.run([sys.executable, ROOT / "tests" / "run.py", "--module", "cellar"], capture_output=True, text=True)
+    assert done.returncode == 1 and "there is no module cellar; modules: ball, base, " in done.stderr
+
+
+def test_the_hook_stops_a_bad_commit(tree):
+    root = tree(".clang-format", "{ColumnLimit: 0, SortIncludes: false}\n")
+    for name in ("check_rooms.py", "check_names.py", "check_words.py", "pre-commit"):
+        shutil.copy(ROOT / "tools" / name, tree(f"tools/{name}") / "tools")
+
+    def hook():
+        subprocess.run(["git", "-C", root, "add", "-A"], check=True)
+        return subprocess.run(["sh", "tools/pre-commit"], cwd=root, capture_output=True, text=True)
+
+    subprocess.run(["git", "init", "-q", root], check=True)
+    assert hook().returncode == 0, hook()
+    tree("docs/page.md", "A film.\n")
+    assert hook().returncode == 1 and "film -> animation" in hook().stdout
+    tree("docs/page.md", "An animation.\n")
+    tree("src/ball/sample.h", "int   x ;\n")
+    assert hook().returncode == 1 and "make format" in hook().stderr

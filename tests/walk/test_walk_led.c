@@ -173,7 +173,7 @@ static void test_same_bits(void **state)
         settings.threads = k ? 3 : 1;
         assert_ok(NULL, hb_context_create(&settings, &context));
         estimate_walks(context, problem, 0.5, 3, 2, 3, x, answer[k], note);
-        assert_non_null(strstr(note, "led marches at 3 of 3 points"));
+        assert_non_null(strstr(note, "bridges about the most probable path at 3 of 3 points"));
         hb_context_destroy(context);
     }
     for (int i = 0; i < 3; i++) {

@@ -164,7 +164,7 @@ static void test_soft_wells(void **state)
         }
         hb_problem *problem = walk_problem_of(d, SOFT, "sqrt(2)", "gaussian(mean=0.3,var=0.4)");
         estimate_walks(CTX, problem, tau, 3, 4, 1, x, &answer, note);
-        assert_non_null(strstr(note, "marches at 1 of 1 points"));
+        assert_non_null(strstr(note, "Brownian bridges at 1 of 1 points"));
         assert_true(answer.at.relative < 0.004);
         assert_covers(&answer, d, v, slope, 4, 1e-6);
         hb_problem_destroy(problem);
