@@ -21,9 +21,9 @@ typedef struct hb_recipe {
     int loss, head;  /* hb_loss, hb_head */
     int target_rows; /* as in hb_train_settings */
     int as_long_as;  /* the method whose time it gets, or -1: as many steps as all */
-    double cost,
-        share; /* processor time of a step in steps of the first method; share of the steps */
-    int seeds; /* at most so many; 0: all */
+    int seeds;       /* at most so many; 0: all */
+    double cost;     /* processor time of a step in steps of the first method */
+    double share;    /* of the steps */
 } hb_recipe;
 
 /* One training. */

@@ -14,15 +14,15 @@
 enum { TARGET_ROWS = 512 };
 
 const hb_recipe hb_dimension_recipes[DIMENSION_METHODS] = {
-    {"dsm", "DSM, targets of one row", 4, HB_LOSS_DSM, HB_HEAD_ENERGY, 0, -1, 0, 1, 0},
-    {"dsm-targets", "DSM, averaged targets", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 1,
-     0},
-    {"fp", "FP, averaged targets", 3, HB_LOSS_FP, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 1, 0},
-    {"hb", "HB, averaged targets", 0, HB_LOSS_HB, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 1, 0},
+    {"dsm", "DSM, targets of one row", 4, HB_LOSS_DSM, HB_HEAD_ENERGY, 0, -1, 0, 0, 1},
+    {"dsm-targets", "DSM, averaged targets", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 0,
+     1},
+    {"fp", "FP, averaged targets", 3, HB_LOSS_FP, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 0, 1},
+    {"hb", "HB, averaged targets", 0, HB_LOSS_HB, HB_HEAD_ENERGY, TARGET_ROWS, -1, 0, 0, 1},
     {"dsm-time", "DSM, equal seconds", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGET_ROWS, DIMENSION_HB, 0,
-     1, 0},
-    {"fp-time", "FP, equal seconds", 3, HB_LOSS_FP, HB_HEAD_ENERGY, TARGET_ROWS, DIMENSION_HB, 0, 1,
-     0}};
+     0, 1},
+    {"fp-time", "FP, equal seconds", 3, HB_LOSS_FP, HB_HEAD_ENERGY, TARGET_ROWS, DIMENSION_HB, 0, 0,
+     1}};
 
 const double hb_dimension_taus[DIMENSION_TAUS] = {0.03, 0.1, 0.3, 0.8};
 

@@ -17,13 +17,13 @@ const char *const hb_drift_regions[DRIFT_REGIONS] = {"all", "low"};
 
 enum { TARGETS = 512 };
 const hb_recipe hb_drift_recipes[DRIFT_METHODS] = {
-    {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, 0, -1, 0, 1, 0},
-    {"dsm-targets", "DSM, same targets", 4, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGETS, -1, 0, 1, 0},
-    {"fp", "FP", 2, HB_LOSS_FP, HB_HEAD_ENERGY, TARGETS, -1, 0, 1, 0},
-    {"hb", "HB", 0, HB_LOSS_HB, HB_HEAD_ENERGY, TARGETS, -1, 0, 1, 0},
+    {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, 0, -1, 0, 0, 1},
+    {"dsm-targets", "DSM, same targets", 4, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGETS, -1, 0, 0, 1},
+    {"fp", "FP", 2, HB_LOSS_FP, HB_HEAD_ENERGY, TARGETS, -1, 0, 0, 1},
+    {"hb", "HB", 0, HB_LOSS_HB, HB_HEAD_ENERGY, TARGETS, -1, 0, 0, 1},
     {"dsm-time", "DSM, same targets and time", 5, HB_LOSS_DSM, HB_HEAD_ENERGY, TARGETS, DRIFT_HB, 0,
-     1, 0},
-    {"fp-time", "FP, same time", 6, HB_LOSS_FP, HB_HEAD_ENERGY, TARGETS, DRIFT_HB, 0, 1, 0}};
+     0, 1},
+    {"fp-time", "FP, same time", 6, HB_LOSS_FP, HB_HEAD_ENERGY, TARGETS, DRIFT_HB, 0, 0, 1}};
 
 hb_drift_size hb_drift_choose_size(const hb_study_settings *settings)
 {

@@ -63,7 +63,8 @@ static double number_of_rows(const hb_identities *list, parts_of p)
 
 static const hb_identity *row_of(const hb_identities *list, parts_of p)
 {
-    return hb_identities_find(list, p[1], p[2], atof(p[3]), p[4][0] ? atof(p[4]) : NAN);
+    return hb_identities_find(list, p[1], p[2], strtod(p[3], NULL),
+                              p[4][0] ? strtod(p[4], NULL) : NAN);
 }
 
 static double number_of_parts(const hb_identities *list, parts_of p)
@@ -134,7 +135,7 @@ static int is_met(const hb_identities *list, const char *condition)
     snprintf(name, sizeof name, "%.*s", (int)length, condition);
     if (!condition[length]) return number_of(list, name) != 0;
     name[length - 1] = '\0'; /* the space */
-    const double number = number_of(list, name), bound = atof(condition + length + 1);
+    const double number = number_of(list, name), bound = strtod(condition + length + 1, NULL);
     return condition[length] == '<' ? number < bound : number > bound;
 }
 

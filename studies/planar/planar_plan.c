@@ -41,19 +41,19 @@ const int hb_planar_paper_methods[PLANAR_PAPER_METHODS] = {PLANAR_DSM, PLANAR_FP
  * time, too, all have these targets. The last two have heads whose field need not be a gradient; the
  * helmholtz head costs much, so it gets a quarter of the epochs. */
 const hb_recipe hb_planar_recipes[PLANAR_METHODS] = {
-    {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, -1, -1, 1.0, 1, 0},
-    {"dsm-targets", "DSM, same targets", 2, HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, -1, 1.17, 1, 0},
-    {"fp", "FP", 3, HB_LOSS_FP, HB_HEAD_ENERGY, -1, -1, 1.53, 1, 0},
-    {"fp-targets", "FP, same targets", 5, HB_LOSS_FP, HB_HEAD_ENERGY, 2048, -1, 1.74, 1, 0},
-    {"hb", "HB", 0, HB_LOSS_HB, HB_HEAD_ENERGY, 2048, -1, 1.75, 1, 0},
-    {"hb-paper", "HB as printed", 4, HB_LOSS_HB_PAPER, HB_HEAD_ENERGY, -1, -1, 1.7, 1, 1},
+    {"dsm", "DSM", 1, HB_LOSS_DSM, HB_HEAD_ENERGY, -1, -1, 0, 1.0, 1},
+    {"dsm-targets", "DSM, same targets", 2, HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, -1, 0, 1.17, 1},
+    {"fp", "FP", 3, HB_LOSS_FP, HB_HEAD_ENERGY, -1, -1, 0, 1.53, 1},
+    {"fp-targets", "FP, same targets", 5, HB_LOSS_FP, HB_HEAD_ENERGY, 2048, -1, 0, 1.74, 1},
+    {"hb", "HB", 0, HB_LOSS_HB, HB_HEAD_ENERGY, 2048, -1, 0, 1.75, 1},
+    {"hb-paper", "HB as printed", 4, HB_LOSS_HB_PAPER, HB_HEAD_ENERGY, -1, -1, 1, 1.7, 1},
     {"dsm-time", "DSM, same targets, equal time", 2, HB_LOSS_DSM, HB_HEAD_ENERGY, 2048, PLANAR_HB,
-     1.17, 1, 1},
-    {"fp-time", "FP, same targets, equal time", 5, HB_LOSS_FP, HB_HEAD_ENERGY, 2048, PLANAR_HB,
-     1.74, 1, 1},
-    {"dsm-score", "DSM, score head", 5, HB_LOSS_DSM, HB_HEAD_SCORE, -1, -1, 0.5, 1, 1},
-    {"hb-helmholtz", "HB, Helmholtz head", 6, HB_LOSS_HB, HB_HEAD_HELMHOLTZ, -1, -1, 3.35, 0.25,
-     1}};
+     1, 1.17, 1},
+    {"fp-time", "FP, same targets, equal time", 5, HB_LOSS_FP, HB_HEAD_ENERGY, 2048, PLANAR_HB, 1,
+     1.74, 1},
+    {"dsm-score", "DSM, score head", 5, HB_LOSS_DSM, HB_HEAD_SCORE, -1, -1, 1, 0.5, 1},
+    {"hb-helmholtz", "HB, Helmholtz head", 6, HB_LOSS_HB, HB_HEAD_HELMHOLTZ, -1, -1, 1, 3.35,
+     0.25}};
 
 const double hb_planar_taus[PLANAR_TAUS] = {0.1, 0.3, 0.5, 0.8};
 const double hb_planar_curve_taus[PLANAR_CURVE_TAUS] = {0.1, 0.2, 0.3, 0.5, 0.8};
