@@ -291,5 +291,5 @@ def test_stationary_densities_in_frames():
 
 
 def test_walls_are_refused():
-    with pytest.raises(heatball.ArgumentError, match="wall"):
+    with pytest.raises(heatball.ArgumentError, match="attainable boundary"):
         heatball.solve("1 - x", "0.5*sqrt(x)", "point(1)", 0.5, [1.0])
