@@ -28,7 +28,7 @@ static void wrong_problems_are_refused(void **state)
         {0, "x +", NULL, "1", NULL, 1, "^"},
         {0, "x", NULL, "t*q", NULL, 1, "noise"},
         {0, "x", NULL, "sqrt(x)", NULL, 1, "axis 1 vanishes at the end of a finite distance"},
-        {0, "x", NULL, "0.3*sqrt(x*(1 - x))", NULL, 1, "which is a wall"},
+        {0, "x", NULL, "0.3*sqrt(x*(1 - x))", NULL, 1, "attainable boundary"},
         {0, "x, y", NULL, "1, 2, 3", NULL, 1, "3 entries and dim is 2"},
         {0, "x, y", NULL, "1, 2; 3", NULL, 1,
          "row 2 of the noise has 1 entries and the first one 2"},

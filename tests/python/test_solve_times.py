@@ -93,7 +93,6 @@ def test_mesh():
     ({"time": []}, "time has no value"),
     ({"time": [1, -1]}, "time 2 is -1"),
     ({"time": [1, math.inf]}, "it must be the only time"),
-    ({"time": [1, 2], "method": "network"}, "takes one number"),
     ({"time": [1, 2], "method": "walk", "state": "a.state"}, "one time"),
     ({"time": [1, 2], "paths": np.zeros((4, 2))}, "paths end at one time")])
 def test_refusals(arguments, words):

@@ -248,7 +248,7 @@ REFUSED = [
     (dict(noise="1; 1"), "does not reach every direction"),
     (dict(noise="0"), "it must be positive"),
     (dict(noise="1e-4, 1", drift="-x + y, -y"), "100 times as steep"),
-    (dict(noise="sqrt(x), 1"), "wall"),
+    (dict(noise="sqrt(x), 1"), "attainable boundary"),
     (dict(noise="0.2*x, 1"), "column 1 of row [0-9]+ of the data is -.* outside of .* from 0 to inf"),
     (dict(noise="0.2*x, 1, 1"), "noise"),
     (dict(noise="1e-7"), "too far from 0"),
