@@ -37,8 +37,8 @@ enum { ALL = -1 }; /* beside hb_method */
 
 static int method_code(const solve_values *v)
 {
-    hb_method_description info;
-    return hb_method_info(v->method, &info) ? info.method : ALL;
+    const hb_method_description *info = hb_method_info(v->method);
+    return info ? info->method : ALL;
 }
 
 #define VALUES solve_values
@@ -195,12 +195,12 @@ static hb_status try_method(hb_session *session, const solve_task *task, int met
 static hb_status solve_all(hb_session *session, solve_task *task)
 {
     hb_solve_try tries[MOST_METHODS] = {0};
-    hb_method_description info;
+    const hb_method_description *info;
     hb_status first = HB_OK, status = HB_OK;
     int n = 0, n_good = 0;
-    for (; hb_method_info(n + 1, &info) && status != HB_ERROR_INTERRUPTED; n++) {
-        tries[n].name = info.name;
-        status = try_method(session, task, info.method, &tries[n]);
+    for (; (info = hb_method_info(n + 1)) && status != HB_ERROR_INTERRUPTED; n++) {
+        tries[n].name = info->name;
+        status = try_method(session, task, info->method, &tries[n]);
         if (status == HB_OK) task->shown.tau = hb_solution_tau(tries[n].solution);
         if (status != HB_OK && first == HB_OK) first = status;
         n_good += status == HB_OK;
@@ -282,10 +282,7 @@ static int is_on_grid(const solve_task *task)
     const int method = task->settings.all.method;
     if (method == HB_METHOD_AUTO)
         return hb_problem_dim(task->problem) <= 3 && !task->settings.sampling.paths;
-    hb_method_description info = {.on_grid = method == ALL};
-    for (int k = 0; method != ALL && hb_method_info(k, &info) && info.method != method; k++) {
-    }
-    return info.on_grid;
+    return method == ALL || hb_method_of(method)->on_grid;
 }
 
 static hb_status solve_and_show(hb_session *session, const solve_values *v, solve_task *task)

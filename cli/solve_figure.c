@@ -38,13 +38,12 @@ hb_status hb_solve_figure_check(hb_session *session, const char *path, int dim, 
                                "--plot draws problems of dimension 1 and 2; this one has %d", dim);
     const hb_status status = check_name(session, path, dim, n_times);
     if (status != HB_OK) return status;
-    hb_method_description info;
-    for (int k = 1; dim == 2 && hb_method_info(k, &info); k++)
-        if (info.method == method && !info.on_grid)
-            return hb_session_fail(session, HB_ERROR_ARGUMENT,
-                                   "--plot in two dimensions is drawn from the grid, which "
-                                   "--method %s has not; leave one of them out",
-                                   info.name);
+    const hb_method_description *info = hb_method_of(method);
+    if (dim == 2 && info && method != HB_METHOD_AUTO && !info->on_grid)
+        return hb_session_fail(session, HB_ERROR_ARGUMENT,
+                               "--plot in two dimensions is drawn from the grid, which --method %s "
+                               "has not; leave one of them out",
+                               info->name);
     return HB_OK;
 }
 

@@ -20,18 +20,18 @@ typedef enum hb_method {
 
 /* Settings that not every method reads; bits. */
 typedef enum hb_solve_setting {
-    HB_SETTING_POINTS = 1,         /* grid.points */
-    HB_SETTING_BOX = 2,            /* grid.low, grid.high */
-    HB_SETTING_DEGREE = 4,         /* mean.degree */
-    HB_SETTING_SAMPLES = 8,        /* sampling.samples, mean.samples */
-    HB_SETTING_LIFT = 16,          /* sampling.lift, mean.lift */
-    HB_SETTING_RADIUS = 32,        /* sampling.radius, mean.radius */
-    HB_SETTING_STDERR = 64,        /* sampling.density_error */
-    HB_SETTING_STDERR_SCORE = 128, /* sampling.score_error */
-    HB_SETTING_MAX_TIME = 256,     /* sampling.max_time */
-    HB_SETTING_STATE = 512,        /* sampling.state */
-    HB_SETTING_PATHS = 1024,       /* sampling.paths */
-    HB_SETTING_TRAINING = 2048     /* network */
+    HB_SOLVE_SETTING_POINTS = 1,         /* grid.points */
+    HB_SOLVE_SETTING_BOX = 2,            /* grid.low, grid.high */
+    HB_SOLVE_SETTING_DEGREE = 4,         /* mean.degree */
+    HB_SOLVE_SETTING_SAMPLES = 8,        /* sampling.samples, mean.samples */
+    HB_SOLVE_SETTING_LIFT = 16,          /* sampling.lift, mean.lift */
+    HB_SOLVE_SETTING_RADIUS = 32,        /* sampling.radius, mean.radius */
+    HB_SOLVE_SETTING_STDERR = 64,        /* sampling.density_error */
+    HB_SOLVE_SETTING_STDERR_SCORE = 128, /* sampling.score_error */
+    HB_SOLVE_SETTING_MAX_TIME = 256,     /* sampling.max_time */
+    HB_SOLVE_SETTING_STATE = 512,        /* sampling.state */
+    HB_SOLVE_SETTING_PATHS = 1024,       /* sampling.paths */
+    HB_SOLVE_SETTING_TRAINING = 2048     /* network */
 } hb_solve_setting;
 
 /* A method as the table of the library describes it. */
@@ -43,12 +43,11 @@ typedef struct hb_method_description {
     int on_grid;         /* 1: solutions have a grid (hb_solution_grid) */
 } hb_method_description;
 
-/* Method number index, from 0 (auto); 0 and nothing written where there is none. */
-HB_API int hb_method_info(int index, hb_method_description *out);
-/* Their names in this order, ending with NULL. */
+/* Method number index, from 0 (auto), and the method of this value; NULL where there is none. */
+HB_API const hb_method_description *hb_method_info(int index);
+HB_API const hb_method_description *hb_method_of(int method);
+/* Their names in the order of the index, ending with NULL. */
 HB_API const char *const *hb_method_names(void);
-/* The name of a method; NULL for an unknown one. */
-HB_API const char *hb_method_name(int method);
 
 /* Of the methods that sample, particles and walks. Sampling goes in rounds. It ends when every point has
  * its samples and, if errors are wanted, has met them; or when the time is spent: then the note names the

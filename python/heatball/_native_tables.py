@@ -193,18 +193,18 @@ class Method(enum.IntEnum):
 
 
 class SolveSetting(enum.IntFlag):
-    SETTING_POINTS = 1
-    SETTING_BOX = 2
-    SETTING_DEGREE = 4
-    SETTING_SAMPLES = 8
-    SETTING_LIFT = 16
-    SETTING_RADIUS = 32
-    SETTING_STDERR = 64
-    SETTING_STDERR_SCORE = 128
-    SETTING_MAX_TIME = 256
-    SETTING_STATE = 512
-    SETTING_PATHS = 1024
-    SETTING_TRAINING = 2048
+    SOLVE_SETTING_POINTS = 1
+    SOLVE_SETTING_BOX = 2
+    SOLVE_SETTING_DEGREE = 4
+    SOLVE_SETTING_SAMPLES = 8
+    SOLVE_SETTING_LIFT = 16
+    SOLVE_SETTING_RADIUS = 32
+    SOLVE_SETTING_STDERR = 64
+    SOLVE_SETTING_STDERR_SCORE = 128
+    SOLVE_SETTING_MAX_TIME = 256
+    SOLVE_SETTING_STATE = 512
+    SOLVE_SETTING_PATHS = 1024
+    SOLVE_SETTING_TRAINING = 2048
 
 
 class Column(enum.IntEnum):
@@ -1333,9 +1333,9 @@ SIGNATURES = {
      POINTER(c_float))),
     "hb_random_normal_f32": (c_int, (POINTER(Context), c_uint64, c_uint64, c_uint64, c_size_t,
      POINTER(c_float))),
-    "hb_method_info": (c_int, (c_int, POINTER(MethodDescription))),
+    "hb_method_info": (POINTER(MethodDescription), (c_int,)),
+    "hb_method_of": (POINTER(MethodDescription), (c_int,)),
     "hb_method_names": (POINTER(c_char_p), ()),
-    "hb_method_name": (c_char_p, (c_int,)),
     "hb_sampling_settings_default": (None, (c_size_t, POINTER(SamplingSettings))),
     "hb_network_settings_default": (None, (c_size_t, POINTER(NetworkSettings))),
     "hb_solve_settings_default": (None, (c_size_t, POINTER(SolveSettings))),

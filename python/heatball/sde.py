@@ -14,7 +14,7 @@ from heatball._arguments import (INT_MAX, UINT64_MAX, array, c_int, choice, inte
                                  shown, uint64)
 from heatball._errors import ArgumentError, check
 from heatball._native import (DRIFT, INITIAL_DENSITY, MAX_DIM, NOISE, Column, Convention, DriftFact, MeanSettings,
-                              GridSettings, MethodDescription, NetworkSettings, Problem, ProblemSettings, Quantity, ResidualValues,
+                              GridSettings, NetworkSettings, Problem, ProblemSettings, Quantity, ResidualValues,
                               SamplingSettings, Solution as NativeSolution, SolveSettings, Status,
                               library)
 from heatball._interrupt import interruptible
@@ -28,9 +28,9 @@ __all__ = ["Solution", "mesh", "residual", "solve"]
 
 def _methods():
     """Name to value of each method of the library's table."""
-    info, found = MethodDescription(), {}
-    while library.hb_method_info(len(found), ctypes.byref(info)):
-        found[info.name.decode()] = info.method
+    found = {}
+    while info := library.hb_method_info(len(found)):
+        found[info.contents.name.decode()] = info.contents.method
     return found
 
 

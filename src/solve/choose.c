@@ -19,7 +19,7 @@
 
 static int has_name(const hb_method_ops *row, int asked)
 {
-    return asked == HB_METHOD_AUTO || row->method == asked || (row->stands_for >> asked & 1);
+    return asked == HB_METHOD_AUTO || row->info.method == asked || (row->stands_for >> asked & 1);
 }
 
 /* The first row of this name that serves; else NULL and the reason of the first that has the name. */
@@ -67,10 +67,11 @@ int hb_method_begins_on_grid(const hb_solve_facts *facts)
     const char *reason;
     if (facts->asked != HB_METHOD_AUTO) {
         const hb_method_ops *row = row_of(facts, facts->asked, &reason);
-        return row && row->method == HB_METHOD_GRID;
+        return row && row->info.method == HB_METHOD_GRID;
     }
     const int rank = next_rank(facts, 0);
-    return rank > 0 && rows_of_rank(facts, rank, rows) > 0 && rows[0]->method == HB_METHOD_GRID;
+    return rank > 0 && rows_of_rank(facts, rank, rows) > 0 &&
+           rows[0]->info.method == HB_METHOD_GRID;
 }
 
 /* ---- refusals ---- */
@@ -94,11 +95,11 @@ static hb_status refuse_problem(hb_context *context, const hb_solve_facts *facts
 {
     const char *names[MOST_NAMES], *reason;
     char list[256];
-    hb_method_description info;
+    const hb_method_description *info;
     int n = 0;
-    for (int k = 1; hb_method_info(k, &info) && n < MOST_NAMES - 1; k++)
-        if (info.method != facts->asked && row_of(facts, info.method, &reason))
-            names[n++] = info.name;
+    for (int k = 1; (info = hb_method_info(k)) && n < MOST_NAMES - 1; k++)
+        if (info->method != facts->asked && row_of(facts, info->method, &reason))
+            names[n++] = info->name;
     if (row_of(facts, HB_METHOD_AUTO, &reason)) names[n++] = "auto";
     join_names(n, names, sizeof list, list);
     if (facts->asked == HB_METHOD_AUTO)
@@ -106,30 +107,31 @@ static hb_status refuse_problem(hb_context *context, const hb_solve_facts *facts
                        n > 0 ? "; take " : "", list);
     return hb_fail(
         context, HB_ERROR_ARGUMENT, "the method %s does not serve this problem: %s; %s%s",
-        hb_method_name(facts->asked), why, n > 0 ? "take " : "no other method does", list);
+        hb_method_of(facts->asked)->name, why, n > 0 ? "take " : "no other method does", list);
 }
 
 static hb_status refuse_setting(hb_context *context, const hb_solve_facts *facts, unsigned setting)
 {
     const char *names[MOST_NAMES];
     char list[256];
-    hb_method_description info;
+    const hb_method_description *info;
     int n = 0;
-    for (int k = 1; hb_method_info(k, &info) && n < MOST_NAMES; k++)
-        if (info.reads & setting) names[n++] = info.name;
+    for (int k = 1; (info = hb_method_info(k)) && n < MOST_NAMES; k++)
+        if (info->reads & setting) names[n++] = info->name;
     join_names(n, names, sizeof list, list);
     return hb_fail(context, HB_ERROR_ARGUMENT,
                    "%s has no effect on the method %s; leave it out, or take %s",
-                   hb_solve_setting_name(setting), hb_method_name(facts->asked), list);
+                   hb_solve_setting_name(setting), hb_method_of(facts->asked)->name, list);
 }
 
 hb_status hb_method_check(hb_context *context, const hb_solve_facts *facts,
                           const hb_solve_plan *plan)
 {
     const char *reason;
-    HB_CHECK(context, hb_method_name(facts->asked), HB_ERROR_ARGUMENT,
+    HB_CHECK(context, hb_method_of(facts->asked), HB_ERROR_ARGUMENT,
              "method is %d; it must be one of hb_method", facts->asked);
-    const unsigned unread = plan->ignore_unread ? 0 : plan->given & ~hb_method_reads(facts->asked);
+    const unsigned unread =
+        plan->ignore_unread ? 0 : plan->given & ~hb_method_of(facts->asked)->reads;
     if (unread) return refuse_setting(context, facts, unread & -unread);
     return row_of(facts, facts->asked, &reason) ? HB_OK : refuse_problem(context, facts, reason);
 }
@@ -150,7 +152,7 @@ static void explain(const hb_solve_facts *facts, const hb_method_ops *first, siz
         snprintf(out, size, "particles, because paths are given");
     else if (facts->noise == HB_NOISE_MATRIX)
         snprintf(out, size, "%s, because the noise is a matrix",
-                 first->method == HB_METHOD_WALK ? "walks" : "particles");
+                 first->info.method == HB_METHOD_WALK ? "walks" : "particles");
     else if (facts->dim > HB_MOST_GRID_DIM)
         snprintf(out, size, "sampling, because dim is %d and grids end at %d", facts->dim,
                  HB_MOST_GRID_DIM);
@@ -195,14 +197,14 @@ static hb_status run_by_rank(const hb_solve_task *task, hb_solution *out)
         next = next_rank(facts, rank);
         if (first) explain(facts, rows[0], sizeof why, why);
         /* Of a limited time a grid gets half where samples may follow, and they get what is left. */
-        if (rows[0]->on_grid && next > 0 && task->settings->grid.max_time == 0)
+        if (rows[0]->info.on_grid && next > 0 && task->settings->grid.max_time == 0)
             plan.grid.max_time = limit / 2;
         const hb_status status = run_rows(&part, n, rows, out);
         if (limit > 0) plan.sampling.max_time = fmax(start + limit - hb_seconds(), 1e-3);
         const int failed = status == HB_ERROR_MEMORY || status == HB_ERROR_NUMERICAL;
         if (next == 0 || (status != HB_OK && !failed)) return status;
         if (failed)
-            snprintf(why, sizeof why, "sampling, because the %s refused (%s)", rows[0]->name,
+            snprintf(why, sizeof why, "sampling, because the %s refused (%s)", rows[0]->info.name,
                      hb_context_message(task->context));
         else if (!samples_are_better(facts, out, sizeof why, why))
             return HB_OK;

@@ -43,13 +43,9 @@ void hb_solve_facts_read(const hb_problem *problem, const hb_solve_plan *plan, d
                          hb_solve_facts *out);
 
 typedef struct hb_method_ops {
-    const char *name;    /* as typed and as printed */
-    const char *summary; /* one line for users; NULL: another row of this name has it */
-    int method;          /* hb_method: its value in settings */
-    unsigned stands_for; /* bits 1 << hb_method: names that this row may answer too */
-    unsigned times;      /* hb_time_kind */
-    unsigned reads;      /* hb_solve_setting: settings that it reads */
-    int on_grid;         /* the solution has a grid, from which pictures are drawn */
+    hb_method_description info; /* for users; summary NULL: another row of this name has it */
+    unsigned stands_for;        /* bits 1 << hb_method: names that this row may answer too */
+    unsigned times;             /* hb_time_kind */
     /* NULL: it serves; else the reason why not, a clause without its method. */
     const char *(*serves)(const hb_solve_facts *facts);
     /* The order in which auto tries, from 1; 0: auto does not take it. */
@@ -64,9 +60,7 @@ typedef struct hb_method_ops {
 /* methods.c: all rows; ends with NULL. */
 extern const hb_method_ops *const hb_methods[];
 
-/* method_info.c: hb_solve_setting of a method; the first of the given ones that the method of this name does not read,
- * NULL: none. */
-unsigned hb_method_reads(int method);
+/* method_info.c: the first of the given hb_solve_setting that the method of this name does not read; NULL: none. */
 const char *hb_method_unread(unsigned given, const char *chosen);
 
 /* choose.c. Refuses, with the methods that do serve, what no row of the asked name serves, and settings that it does not

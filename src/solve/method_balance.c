@@ -36,9 +36,8 @@ static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-const hb_method_ops hb_method_balance = {.name = "stationary",
+const hb_method_ops hb_method_balance = {.info = {.name = "stationary", .reads = ~0U},
                                          .times = HB_TIME_STATIONARY,
-                                         .reads = ~0U,
                                          .serves = balance_serves,
                                          .rank = balance_rank,
                                          .run = balance_run};

@@ -44,9 +44,8 @@ static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-const hb_method_ops hb_method_gradient = {.name = "stationary",
+const hb_method_ops hb_method_gradient = {.info = {.name = "stationary", .reads = ~0U},
                                           .times = HB_TIME_STATIONARY,
-                                          .reads = ~0U,
                                           .serves = gradient_serves,
                                           .rank = gradient_rank,
                                           .run = gradient_run};

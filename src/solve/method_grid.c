@@ -151,12 +151,12 @@ static int grid_rank(const hb_solve_facts *facts)
 }
 
 const hb_method_ops hb_method_grid = {
-    .name = "grid",
-    .summary = "the Fokker-Planck equation on a grid; dimension 1 to 3",
-    .method = HB_METHOD_GRID,
+    .info = {.name = "grid",
+             .summary = "the Fokker-Planck equation on a grid; dimension 1 to 3",
+             .method = HB_METHOD_GRID,
+             .reads = HB_SOLVE_SETTING_POINTS | HB_SOLVE_SETTING_BOX | HB_SOLVE_SETTING_MAX_TIME,
+             .on_grid = 1},
     .times = HB_TIME_POSITIVE,
-    .reads = HB_SETTING_POINTS | HB_SETTING_BOX | HB_SETTING_MAX_TIME,
-    .on_grid = 1,
     .serves = grid_serves,
     .rank = grid_rank,
     .run = grid_run};

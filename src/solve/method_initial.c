@@ -28,10 +28,9 @@ static hb_status initial_run(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-const hb_method_ops hb_method_initial = {.name = "initial",
+const hb_method_ops hb_method_initial = {.info = {.name = "initial", .reads = ~0U},
                                          .stands_for = ~0U,
                                          .times = HB_TIME_ZERO,
-                                         .reads = ~0U,
                                          .serves = initial_serves,
                                          .rank = initial_rank,
                                          .run = initial_run};

@@ -178,11 +178,10 @@ static int linear_rank(const hb_solve_facts *facts)
     return 1;
 }
 
-const hb_method_ops hb_method_linear = {.name = "stationary",
+const hb_method_ops hb_method_linear = {.info = {.name = "stationary", .reads = ~0U},
                                         .stands_for =
                                             1U << HB_METHOD_WALK | 1U << HB_METHOD_PARTICLES,
                                         .times = HB_TIME_STATIONARY,
-                                        .reads = ~0U,
                                         .serves = linear_serves,
                                         .rank = linear_rank,
                                         .run = linear_run};

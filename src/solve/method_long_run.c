@@ -365,10 +365,9 @@ static int long_run_rank(const hb_solve_facts *facts)
     return facts->gradient_known && facts->dim > HB_MOST_GRID_DIM ? 0 : 4;
 }
 
-const hb_method_ops hb_method_long_run = {.name = "particles",
-                                          .method = HB_METHOD_PARTICLES,
-                                          .times = HB_TIME_STATIONARY,
-                                          .reads = ~0U,
-                                          .serves = long_run_serves,
-                                          .rank = long_run_rank,
-                                          .run = long_run};
+const hb_method_ops hb_method_long_run = {
+    .info = {.name = "particles", .method = HB_METHOD_PARTICLES, .reads = ~0U},
+    .times = HB_TIME_STATIONARY,
+    .serves = long_run_serves,
+    .rank = long_run_rank,
+    .run = long_run};

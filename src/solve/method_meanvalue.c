@@ -242,13 +242,14 @@ static int meanvalue_rank(const hb_solve_facts *facts)
 }
 
 const hb_method_ops hb_method_meanvalue = {
-    .name = "meanvalue",
-    .summary = "averages over heat balls on the solution of the grid; dimension 1 to 3",
-    .method = HB_METHOD_MEANVALUE,
+    .info = {.name = "meanvalue",
+             .summary = "averages over heat balls on the solution of the grid; dimension 1 to 3",
+             .method = HB_METHOD_MEANVALUE,
+             .reads = HB_SOLVE_SETTING_POINTS | HB_SOLVE_SETTING_BOX | HB_SOLVE_SETTING_DEGREE |
+                      HB_SOLVE_SETTING_SAMPLES | HB_SOLVE_SETTING_LIFT | HB_SOLVE_SETTING_RADIUS |
+                      HB_SOLVE_SETTING_MAX_TIME,
+             .on_grid = 1},
     .times = HB_TIME_POSITIVE,
-    .reads = HB_SETTING_POINTS | HB_SETTING_BOX | HB_SETTING_DEGREE | HB_SETTING_SAMPLES |
-             HB_SETTING_LIFT | HB_SETTING_RADIUS | HB_SETTING_MAX_TIME,
-    .on_grid = 1,
     .serves = meanvalue_serves,
     .rank = meanvalue_rank,
     .run = average_run};

@@ -144,8 +144,8 @@ static hb_status network_estimator(hb_context *context, const hb_solve_task *tas
                               out);
 }
 
-static const hb_method_ops GUIDED_WALKS = {
-    .name = "network", .method = HB_METHOD_NETWORK, .estimator = network_estimator};
+static const hb_method_ops GUIDED_WALKS = {.info = {.name = "network", .method = HB_METHOD_NETWORK},
+                                           .estimator = network_estimator};
 
 /* Values of the probes in their places. */
 static hb_status scatter(const hb_solution *from, const guide_net *net, hb_solution *out)
@@ -255,13 +255,14 @@ static hb_status network_run(const hb_solve_task *task, hb_solution *out)
 }
 
 const hb_method_ops hb_method_network = {
-    .name = "network",
-    .summary =
-        "walks back along the score of a network that is trained on the problem; any dimension",
-    .method = HB_METHOD_NETWORK,
+    .info = {.name = "network",
+             .summary = "walks back along the score of a network that is trained on the problem; "
+                        "any dimension",
+             .method = HB_METHOD_NETWORK,
+             .reads = HB_SOLVE_SETTING_SAMPLES | HB_SOLVE_SETTING_STDERR |
+                      HB_SOLVE_SETTING_STDERR_SCORE | HB_SOLVE_SETTING_MAX_TIME |
+                      HB_SOLVE_SETTING_STATE | HB_SOLVE_SETTING_TRAINING},
     .times = HB_TIME_FINITE,
-    .reads = HB_SETTING_SAMPLES | HB_SETTING_STDERR | HB_SETTING_STDERR_SCORE |
-             HB_SETTING_MAX_TIME | HB_SETTING_STATE | HB_SETTING_TRAINING,
     .serves = network_serves,
     .rank = network_rank,
     .run = network_run};

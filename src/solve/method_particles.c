@@ -11,8 +11,9 @@
 
 enum { USUAL_TRAJECTORIES = 32768 };
 enum {
-    SETTINGS = HB_SETTING_SAMPLES | HB_SETTING_LIFT | HB_SETTING_RADIUS | HB_SETTING_STDERR |
-               HB_SETTING_STDERR_SCORE | HB_SETTING_MAX_TIME | HB_SETTING_STATE | HB_SETTING_PATHS
+    SETTINGS = HB_SOLVE_SETTING_SAMPLES | HB_SOLVE_SETTING_LIFT | HB_SOLVE_SETTING_RADIUS |
+               HB_SOLVE_SETTING_STDERR | HB_SOLVE_SETTING_STDERR_SCORE | HB_SOLVE_SETTING_MAX_TIME |
+               HB_SOLVE_SETTING_STATE | HB_SOLVE_SETTING_PATHS
 };
 
 static const char *particles_serves(const hb_solve_facts *facts)
@@ -37,11 +38,12 @@ static hb_status particles_estimator(hb_context *context, const hb_solve_task *t
 }
 
 const hb_method_ops hb_method_particles = {
-    .name = "particles",
-    .summary = "trajectories, and densities from them without smoothing bias; any dimension",
-    .method = HB_METHOD_PARTICLES,
+    .info = {.name = "particles",
+             .summary =
+                 "trajectories, and densities from them without smoothing bias; any dimension",
+             .method = HB_METHOD_PARTICLES,
+             .reads = SETTINGS},
     .times = HB_TIME_FINITE,
-    .reads = SETTINGS,
     .serves = particles_serves,
     .rank = particles_rank,
     .estimator = particles_estimator};
@@ -74,10 +76,9 @@ static hb_status lag_estimator(hb_context *context, const hb_solve_task *task, d
     return HB_OK;
 }
 
-const hb_method_ops hb_method_lag = {.name = "particles",
-                                     .method = HB_METHOD_PARTICLES,
-                                     .times = HB_TIME_POSITIVE,
-                                     .reads = SETTINGS,
-                                     .serves = lag_serves,
-                                     .rank = lag_rank,
-                                     .estimator = lag_estimator};
+const hb_method_ops hb_method_lag = {
+    .info = {.name = "particles", .method = HB_METHOD_PARTICLES, .reads = SETTINGS},
+    .times = HB_TIME_POSITIVE,
+    .serves = lag_serves,
+    .rank = lag_rank,
+    .estimator = lag_estimator};

@@ -33,12 +33,13 @@ static hb_status walk_estimator(hb_context *context, const hb_solve_task *task, 
 }
 
 const hb_method_ops hb_method_walk = {
-    .name = "walk",
-    .summary = "walks back in time from each point; any dimension",
-    .method = HB_METHOD_WALK,
+    .info = {.name = "walk",
+             .summary = "walks back in time from each point; any dimension",
+             .method = HB_METHOD_WALK,
+             .reads = HB_SOLVE_SETTING_SAMPLES | HB_SOLVE_SETTING_STDERR |
+                      HB_SOLVE_SETTING_STDERR_SCORE | HB_SOLVE_SETTING_MAX_TIME |
+                      HB_SOLVE_SETTING_STATE},
     .times = HB_TIME_FINITE,
-    .reads = HB_SETTING_SAMPLES | HB_SETTING_STDERR | HB_SETTING_STDERR_SCORE |
-             HB_SETTING_MAX_TIME | HB_SETTING_STATE,
     .serves = walk_serves,
     .rank = walk_rank,
     .estimator = walk_estimator};

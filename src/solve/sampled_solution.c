@@ -37,7 +37,7 @@ static int can_do_without(hb_sampling *s, hb_status status)
 
 static const char *unit_of(const hb_method_ops *ops)
 {
-    return ops->method == HB_METHOD_PARTICLES ? "trajectories" : "walks";
+    return ops->info.method == HB_METHOD_PARTICLES ? "trajectories" : "walks";
 }
 
 /* Both, or the one that does not refuse; why gets the reason of the other. */
@@ -53,13 +53,13 @@ static hb_status add_both(const hb_solve_task *task, const hb_method_ops *const 
     if (left) {
         if (s->n_runs > 0) hb_sampling_remove(s);
         snprintf(why + used, size - used, "; %s, because %s refused (%s)", unit_of(ops[1]),
-                 ops[0]->name, hb_context_message(task->context));
+                 ops[0]->info.name, hb_context_message(task->context));
         return add_run(task, ops[1], tau, s);
     }
     const hb_status second = add_run(task, ops[1], tau, s);
     if (second == HB_OK || !can_do_without(s, second)) return second;
     if (s->n_runs > 1) hb_sampling_remove(s);
-    snprintf(why + used, size - used, "; %s, because %s refused (%s)", ops[0]->name,
+    snprintf(why + used, size - used, "; %s, because %s refused (%s)", ops[0]->info.name,
              unit_of(ops[1]), hb_context_message(task->context));
     return HB_OK;
 }
@@ -325,7 +325,7 @@ static void write_note(const hb_sampling *s, const char *why, hb_solution *out)
 static hb_status fill_late(const hb_solve_task *task, const hb_method_ops *ops, const char *why,
                            hb_solution *out)
 {
-    out->method = ops->name;
+    out->method = ops->info.name;
     snprintf(out->note, sizeof out->note, "%s%sthe time was over before the first round", why,
              why[0] ? "; " : "");
     for (size_t i = 0; i < out->n; i++)

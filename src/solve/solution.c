@@ -163,7 +163,7 @@ const char *hb_solution_method(const hb_solution *solution)
 
 const char *hb_solution_unread(const hb_solution *solution)
 {
-    return solution->unread;
+    return solution ? solution->unread : NULL;
 }
 
 const char *hb_solution_note(const hb_solution *solution)

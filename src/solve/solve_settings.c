@@ -1,7 +1,7 @@
 /* The settings of hb_solve: read with their defaults, which of them were given, and what is refused.
  *
  * A setting counts as given where it differs from its default; hb_method_check (choose.c) refuses those that the method
- * does not read. The defaults give no bit; grid.points[0] = 64 gives HB_SETTING_POINTS. */
+ * does not read. The defaults give no bit; grid.points[0] = 64 gives HB_SOLVE_SETTING_POINTS. */
 #include "solve/solve_settings.h"
 #include "base/context.h"
 #include "base/sized.h"
@@ -48,10 +48,10 @@ static unsigned settings_of_grid(const hb_grid_settings *g)
 {
     unsigned given = 0;
     for (int a = 0; a < 3; a++) {
-        if (g->points[a]) given |= HB_SETTING_POINTS;
-        if (!isnan(g->low[a]) || !isnan(g->high[a])) given |= HB_SETTING_BOX;
+        if (g->points[a]) given |= HB_SOLVE_SETTING_POINTS;
+        if (!isnan(g->low[a]) || !isnan(g->high[a])) given |= HB_SOLVE_SETTING_BOX;
     }
-    return given | (g->max_time > 0 ? HB_SETTING_MAX_TIME : 0);
+    return given | (g->max_time > 0 ? HB_SOLVE_SETTING_MAX_TIME : 0);
 }
 
 static unsigned settings_given(const hb_solve_plan *p)
@@ -67,16 +67,16 @@ static unsigned settings_given(const hb_solve_plan *p)
     const struct {
         unsigned setting;
         int given;
-    } rows[] = {{HB_SETTING_DEGREE, p->mean.degree != mean.degree},
-                {HB_SETTING_SAMPLES, s->samples > 0 || p->mean.samples != mean.samples},
-                {HB_SETTING_LIFT, s->lift >= 0 || p->mean.lift != mean.lift},
-                {HB_SETTING_RADIUS, s->radius > 0 || p->mean.radius > 0},
-                {HB_SETTING_STDERR, s->density_error > 0},
-                {HB_SETTING_STDERR_SCORE, s->score_error > 0},
-                {HB_SETTING_MAX_TIME, s->max_time > 0},
-                {HB_SETTING_STATE, s->state != NULL},
-                {HB_SETTING_PATHS, s->paths != NULL},
-                {HB_SETTING_TRAINING, trained}};
+    } rows[] = {{HB_SOLVE_SETTING_DEGREE, p->mean.degree != mean.degree},
+                {HB_SOLVE_SETTING_SAMPLES, s->samples > 0 || p->mean.samples != mean.samples},
+                {HB_SOLVE_SETTING_LIFT, s->lift >= 0 || p->mean.lift != mean.lift},
+                {HB_SOLVE_SETTING_RADIUS, s->radius > 0 || p->mean.radius > 0},
+                {HB_SOLVE_SETTING_STDERR, s->density_error > 0},
+                {HB_SOLVE_SETTING_STDERR_SCORE, s->score_error > 0},
+                {HB_SOLVE_SETTING_MAX_TIME, s->max_time > 0},
+                {HB_SOLVE_SETTING_STATE, s->state != NULL},
+                {HB_SOLVE_SETTING_PATHS, s->paths != NULL},
+                {HB_SOLVE_SETTING_TRAINING, trained}};
     unsigned given = settings_of_grid(&p->grid);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (rows[k].given) given |= rows[k].setting;
@@ -97,7 +97,8 @@ hb_status hb_solve_plan_read(hb_context *context, const hb_problem *problem,
     out->method = s.method;
     out->ignore_unread = s.ignore_unread;
     out->given = settings_given(out);
-    if (s.ignore_unread && !(hb_method_reads(s.method) & HB_SETTING_PATHS))
+    const hb_method_description *method = hb_method_of(s.method);
+    if (s.ignore_unread && method && !(method->reads & HB_SOLVE_SETTING_PATHS))
         out->sampling.paths = NULL;
     out->time = s.time;
     out->n_times = s.times ? s.n_times : 0;

@@ -45,11 +45,11 @@ static hb_status ou_run(const hb_solve_task *task, hb_solution *out)
     return HB_OK;
 }
 
-static const hb_method_ops hb_method_ou = {.name = "ou",
-                                           .summary = "a toy: one closed form",
-                                           .method = METHOD_OU,
+static const hb_method_ops hb_method_ou = {.info = {.name = "ou",
+                                                    .summary = "a toy: one closed form",
+                                                    .method = METHOD_OU,
+                                                    .reads = HB_SOLVE_SETTING_MAX_TIME},
                                            .times = HB_TIME_FINITE,
-                                           .reads = HB_SETTING_MAX_TIME,
                                            .serves = ou_serves,
                                            .rank = ou_rank,
                                            .run = ou_run};
@@ -76,16 +76,15 @@ static hb_problem *problem_of(hb_context *context, const char *drift)
 
 static void it_is_described(void **state)
 {
-    hb_method_description info;
     const char *const *names = hb_method_names();
     (void)state;
     assert_string_equal(names[0], "auto");
     assert_string_equal(names[3], "ou");
     assert_null(names[4]);
-    assert_true(hb_method_info(3, &info) && info.method == METHOD_OU && !info.on_grid);
-    assert_false(hb_method_info(4, &info) || hb_method_info(-1, &info));
-    assert_string_equal(hb_method_name(METHOD_OU), "ou");
-    assert_null(hb_method_name(21));
+    assert_true(hb_method_info(3)->method == METHOD_OU && !hb_method_info(3)->on_grid);
+    assert_false(hb_method_info(4) || hb_method_info(-1));
+    assert_string_equal(hb_method_of(METHOD_OU)->name, "ou");
+    assert_null(hb_method_of(21));
 }
 
 /* By name, by auto, and against a method that nobody here wrote a closed form for. */
