@@ -77,8 +77,9 @@ def groups():
 
 def scrub(text):
     text = re.sub(r"\r[^\n]*\r", "", text)
+    text = re.sub(r"^heatball \w+: (?:.* )?[\d.]+ %, .*left\n?", "", text, flags=re.M)  # progress
     text = re.sub(r"\b\d[\d.e+-]* (?:s|ms|min|minutes|seconds)\b", "_ s", text)
-    return re.sub(r"[\d.e+-]+ (million )?(rows|samples|draws)/s", "_/s", text)
+    return re.sub(r"[\d.e+-]+ (?:[kMG] |million )?(?:rows|samples|draws)/s", "_/s", text)
 
 
 def run(command, lines, limit):

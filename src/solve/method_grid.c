@@ -140,7 +140,8 @@ static const char *grid_serves(const hb_solve_facts *facts)
 {
     if (facts->time == HB_TIME_STATIONARY && facts->noise == HB_NOISE_MATRIX)
         return "time is inf and the noise is a matrix that no change of coordinates makes a number";
-    return facts->dim > HB_MOST_GRID_DIM ? HB_REASON_DIM : NULL;
+    if (facts->dim <= HB_MOST_GRID_DIM) return NULL;
+    return facts->noise == HB_NOISE_FIELD ? HB_REASON_FIELD : HB_REASON_DIM;
 }
 
 static int grid_rank(const hb_solve_facts *facts)
