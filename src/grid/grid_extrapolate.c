@@ -41,6 +41,7 @@ static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
 static const double LARGE = 60, TAIL = 10;              /* find_slow */
 /* In three dimensions, whose meshes are coarse, of the first correction: what splines lose of it between nodes. */
 static const double BETWEEN = 0.02;
+static const double UNEVEN = 3; /* largest spacing over the smallest: there is a narrow feature */
 static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
@@ -236,6 +237,30 @@ static void add_slow(hb_grid *grid, int level, const double *slow)
     }
 }
 
+/* The largest spacing over the smallest, of one dimension; 1 in more. */
+static double unevenness(const hb_mesh *mesh)
+{
+    double least = INFINITY, most = 0;
+    for (int k = 0; k + 1 < mesh->nodes[0] && mesh->dim == 1; k++) {
+        least = fmin(least, hb_mesh_spacing(mesh, 0, k));
+        most = fmax(most, hb_mesh_spacing(mesh, 0, k));
+    }
+    return mesh->dim == 1 ? most / least : 1;
+}
+
+/* One dimension with a narrow feature: what the meshes lose there moves v beyond it by a constant, for which D may pass
+ * through 0 on a whole side. So no node reports less than the largest of the core region. */
+static void hold_largest(const hb_grid *grid, const double *v, double *v_error)
+{
+    const hb_mesh *fine = &grid->mesh[0], *mesh = &grid->mesh[2];
+    double top = -INFINITY, largest = 0;
+    if (unevenness(fine) < UNEVEN) return;
+    for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
+    for (size_t i = 0; i < mesh->size; i++)
+        if (v[same_node(fine, mesh, 4, i)] > top - TAIL) largest = fmax(largest, v_error[i]);
+    for (size_t i = 0; i < mesh->size; i++) v_error[i] = fmax(v_error[i], largest);
+}
+
 /* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c;
  * scratch[mesh[0].size] holds three arrays of the coarsest mesh. */
 static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle, double *coarse,
@@ -253,6 +278,7 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
     doubt_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
     for (size_t i = 0; i < m[2].size && grid->wind > BREEZE; i++) factors[i] *= 2;
     difference_errors(&m[2], coarse, factors, grid->v_error[level], grid->slope_error[level]);
+    hold_largest(grid, v, grid->v_error[level]);
     for (size_t i = 0; i < m[1].size; i++)
         middle[i] = (v[same_node(&m[0], &m[1], 2, i)] - middle[i]) / 3;
     HB_TRY(hb_spline_fit(grid->context, &m[1], middle));
