@@ -9,8 +9,8 @@
  * Arrays hold 16384 doubles (128 KB): as the estimators do, which work through points in pieces.
  * Rounds of the two take turns, since the machine may be shared. Both results are compared at the
  * end. */
+#include "formula/expression.h"
 #include "peer_formulas.h"
-#include "problem/expression.h"
 #include "stopwatch.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
 #include <heatball/estimate.h>
 #include <heatball/field.h>
 #include <heatball/file.h>
+#include <heatball/formula.h>
 #include <heatball/generate.h>
 #include <heatball/grid.h>
 #include <heatball/images.h>

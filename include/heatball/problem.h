@@ -1,43 +1,19 @@
 /* heatball/problem.h: an SDE typed as mathematics, its time change and its initial density.
  *
- * dx = f(x,t) dt + g(t) dW (Ito), x in R^d, scalar g > 0. In the cumulative variance
+ * dx = f(x,t) dt + g(t) dW (Ito), x in R^d; other noise is made so by coordinates, or is a matrix or a tensor
+ * (docs/which-sdes.md). In the cumulative variance
  *     tau(t) = int_0^t g^2/2,          F(x,tau) = f/(g^2/2)            (the normalised drift)
  * the density u(x,tau) = p(x,t(tau)) solves du/dtau = Lap u - div(F u). Everything below the
  * command works in (x, tau).
- *
- * Expressions: variables x1 .. xd (x, y, z are x1, x2, x3 for d <= 3), t, pi, named parameters,
- * numbers, + - * / ^ and parentheses, and the functions exp log sqrt sin cos tan asin acos atan sinh
- * cosh tanh abs sign min max pow. x[i] is the variable with a computed index, and sum(j, a, b, term)
- * adds term for j = a .. b; both take integers made of numbers, d, i, j, + - *. An index
- * computed from i or j that lies outside 1 .. d is moved to the nearest end; x[0] is an error.
- * Derivatives are taken exactly. docs/expressions.md. */
+ * Drift, noise and initial density are expressions: heatball/formula.h. */
 #ifndef HEATBALL_PROBLEM_H
 #define HEATBALL_PROBLEM_H
 
-#include <heatball/base.h>
+#include <heatball/formula.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- one expression, for users who want only that ---- */
-
-typedef struct hb_expression hb_expression;
-
-/* HB_ERROR_ARGUMENT with a message of two lines, the text and a caret below the place, and what was
- * expected. names and values of n_parameters parameters are copied. */
-HB_API hb_status hb_expression_parse(hb_context *context, int dim, int n_parameters,
-                                     const char *text, const char *const *names,
-                                     const double *values, hb_expression **out);
-HB_API void hb_expression_destroy(hb_expression *expression);
-/* The derivative by x_variable, variable = 1 .. dim, or by t, variable = 0: a new expression. */
-HB_API hb_status hb_expression_derivative(hb_context *context, const hb_expression *expression,
-                                          int variable, hb_expression **out);
-/* out[i] = expression(x[i], t); x is [n][dim]. */
-HB_API hb_status hb_expression_evaluate(hb_context *context, const hb_expression *expression,
-                                        size_t n, const double *x, double t, double *out);
-
-/* ---- problems ---- */
 
 typedef struct hb_problem hb_problem;
 

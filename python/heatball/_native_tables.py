@@ -313,6 +313,10 @@ class Npz(Structure):
     """hb_npz: opaque."""
 
 
+class Expression(Structure):
+    """hb_expression: opaque."""
+
+
 class GenerateSettings(Structure):
     """hb_generate_settings."""
 
@@ -375,10 +379,6 @@ class PanelSettings(Structure):
 
 class Lattice(Structure):
     """hb_lattice."""
-
-
-class Expression(Structure):
-    """hb_expression: opaque."""
 
 
 class Problem(Structure):
@@ -1032,10 +1032,10 @@ OPAQUE = {
     "hb_mixture": Mixture,
     "hb_writer": Writer,
     "hb_npz": Npz,
+    "hb_expression": Expression,
     "hb_grid": Grid,
     "hb_model": Model,
     "hb_figure": Figure,
-    "hb_expression": Expression,
     "hb_problem": Problem,
     "hb_solution": Solution,
 }
@@ -1183,6 +1183,13 @@ SIGNATURES = {
     "hb_table_read_named": (c_int, (POINTER(Context), c_char_p, POINTER(c_int), POINTER(c_uint64),
      POINTER(POINTER(c_double)), POINTER(POINTER(c_char)))),
     "hb_png_write_grey": (c_int, (POINTER(Context), c_int, c_int, c_char_p, POINTER(c_ubyte))),
+    "hb_expression_parse": (c_int, (POINTER(Context), c_int, c_int, c_char_p, POINTER(c_char_p),
+     POINTER(c_double), POINTER(POINTER(Expression)))),
+    "hb_expression_destroy": (None, (POINTER(Expression),)),
+    "hb_expression_derivative": (c_int, (POINTER(Context), POINTER(Expression), c_int,
+     POINTER(POINTER(Expression)))),
+    "hb_expression_evaluate": (c_int, (POINTER(Context), POINTER(Expression), c_size_t,
+     POINTER(c_double), c_double, POINTER(c_double))),
     "hb_generate_settings_default": (None, (c_size_t, POINTER(GenerateSettings))),
     "hb_generate_setting": (POINTER(Setting), (c_size_t,)),
     "hb_generate": (c_int, (POINTER(Context), POINTER(GenerateSettings), c_int, c_uint64, c_size_t,
@@ -1278,13 +1285,6 @@ SIGNATURES = {
     "hb_figure_write": (c_int, (POINTER(Figure), c_int, c_char_p)),
     "hb_figure_write_film": (c_int, (POINTER(Context), c_size_t, c_char_p, c_char_p,
      POINTER(c_double), POINTER(POINTER(Figure)))),
-    "hb_expression_parse": (c_int, (POINTER(Context), c_int, c_int, c_char_p, POINTER(c_char_p),
-     POINTER(c_double), POINTER(POINTER(Expression)))),
-    "hb_expression_destroy": (None, (POINTER(Expression),)),
-    "hb_expression_derivative": (c_int, (POINTER(Context), POINTER(Expression), c_int,
-     POINTER(POINTER(Expression)))),
-    "hb_expression_evaluate": (c_int, (POINTER(Context), POINTER(Expression), c_size_t,
-     POINTER(c_double), c_double, POINTER(c_double))),
     "hb_problem_settings_default": (None, (c_size_t, POINTER(ProblemSettings))),
     "hb_problem_create": (c_int, (POINTER(Context), POINTER(ProblemSettings),
      POINTER(POINTER(Problem)))),

@@ -1,7 +1,7 @@
 /* Rows carried to tau by the process, with the score of the transition.
  *
  * For dx = (A x + c) dtau + sqrt(2) dW, x(tau) given x(0) is normal with mean E x(0) + n and covariance C = L L'. Of OU
- * E = e^-tau, C = 1 - e^-2tau; of VE E = 1, C = 2 tau; of linear drifts both are those of src/walk/linear_way.c. With
+ * E = e^-tau, C = 1 - e^-2tau; of VE E = 1, C = 2 tau; of linear drifts both are those of src/path/linear_way.c. With
  * x = E x(0) + n + L e,
  *     t = grad ln p(x | x(0)) = -L^-T e,        E[t | x] = grad ln u(x, tau):
  * the target of denoising is the true score but for noise. Other drifts are followed by Heun's scheme, of weak order 2,
@@ -10,9 +10,9 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "certify/certify_run.h"
-#include "particle/trajectories.h"
+#include "path/linear_way.h"
+#include "path/trajectories.h"
 #include "random/streams.h"
-#include "walk/linear_way.h"
 
 #include <heatball/random.h>
 #include <math.h>

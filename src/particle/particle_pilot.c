@@ -19,7 +19,7 @@
 #include "base/linear_algebra.h"
 #include "base/team_tasks.h"
 #include "particle/particle_unseen.h"
-#include "particle/step_reach.h"
+#include "path/step_reach.h"
 #include "problem/time_cuts.h"
 #include "random/streams.h"
 #include "sampling/tally.h"

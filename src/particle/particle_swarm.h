@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "particle/cell_list.h"
-#include "particle/trajectories.h"
+#include "path/trajectories.h"
 
 /* Trajectories of the user: paths[n_paths][n_times][dim], at tau[n_times]. */
 typedef struct hb_given_paths {

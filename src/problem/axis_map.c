@@ -12,8 +12,8 @@
 #include "problem/axis_map.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/fingerprint.h"
-#include "problem/graph.h"
+#include "formula/fingerprint.h"
+#include "formula/graph.h"
 
 #include <stdio.h>
 #include <string.h>

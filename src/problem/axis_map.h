@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_AXIS_MAP_H
 #define HB_PROBLEM_AXIS_MAP_H
 
-#include "problem/axis_table.h"
+#include "formula/axis_table.h"
 
 typedef enum hb_axis_kind {
     HB_AXIS_SAME, /* x = y,                    b = 1 */

@@ -5,7 +5,7 @@
  * its point. A number to reproduce: f = x - x^3, g = 1 has F(0.5) = 2 (0.5 - 0.125) = 0.75. */
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/panels.h"
+#include "formula/panels.h"
 #include "problem/problem_parts.h"
 #include "problem/raw_drift.h"
 

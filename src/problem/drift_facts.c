@@ -20,8 +20,8 @@
 #include "problem/drift_facts.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/fingerprint.h"
-#include "problem/graph.h"
+#include "formula/fingerprint.h"
+#include "formula/graph.h"
 #include "problem/problem_parts.h"
 
 #include <string.h>
@@ -115,42 +115,6 @@ static void look_at_nodes(search *s)
 }
 
 /* ---- breaks ---- */
-
-/* What must be 0 where the node is not smooth, up to its sign; HB_NO_NODE: it always is. */
-static hb_node raw_argument(hb_graph *graph, const hb_graph_node *node, hb_break_kind *kind)
-{
-    const hb_node one = hb_build_constant(graph, 1);
-    *kind = HB_BREAK_KINK;
-    switch (node->op) {
-    case HB_OP_ABS:
-    case HB_OP_SQRT:
-    case HB_OP_POW: return node->a;
-    case HB_OP_MIN:
-    case HB_OP_MAX: return hb_build_subtract(graph, node->a, node->b);
-    case HB_OP_ASIN:
-    case HB_OP_ACOS: return hb_build_subtract(graph, one, hb_build_power(graph, node->a, 2));
-    case HB_OP_SIGN: *kind = HB_BREAK_JUMP; return node->a;
-    case HB_OP_LESS: *kind = HB_BREAK_JUMP; return hb_build_subtract(graph, node->a, node->b);
-    default: break;
-    }
-    *kind = HB_BREAK_POLE;
-    switch (node->op) {
-    case HB_OP_POWER: return node->b < 0 ? node->a : HB_NO_NODE;
-    case HB_OP_DIVIDE: return node->b;
-    case HB_OP_LOG: return node->a;
-    case HB_OP_TAN: return hb_build_unary(graph, HB_OP_COS, node->a);
-    case HB_OP_ASIN1: return hb_build_subtract(graph, one, hb_build_power(graph, node->a, 2));
-    default: return HB_NO_NODE;
-    }
-}
-
-hb_node hb_break_argument(hb_graph *graph, hb_node at, hb_break_kind *kind)
-{
-    const hb_graph_node node = graph->nodes[at]; /* a copy, since the array may move */
-    const hb_node argument = raw_argument(graph, &node, kind);
-    if (argument == HB_NO_NODE || graph->nodes[argument].op != HB_OP_NEGATE) return argument;
-    return graph->nodes[argument].a;
-}
 
 /* Whether an argument can be 0 at all; domains that end there count when it can be below. */
 static hb_status can_vanish(const search *s, hb_node argument, int *yes)

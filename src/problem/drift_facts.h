@@ -5,15 +5,10 @@
 #ifndef HB_PROBLEM_DRIFT_FACTS_H
 #define HB_PROBLEM_DRIFT_FACTS_H
 
-#include "problem/range_tape.h"
+#include "formula/breaks.h"
+#include "formula/range_tape.h"
 
 #include <heatball/problem.h>
-
-typedef enum hb_break_kind {
-    HB_BREAK_KINK, /* F is continuous there, its derivative may not be */
-    HB_BREAK_JUMP, /* F may jump there: div F has a part that no derivative shows */
-    HB_BREAK_POLE  /* F may be infinite there */
-} hb_break_kind;
 
 /* F is smooth but where one of the arguments is 0. */
 typedef struct hb_drift_break {
@@ -33,9 +28,6 @@ typedef struct hb_drift_facts {
     int n_breaks;
     hb_drift_break *breaks; // (n_breaks)
 } hb_drift_facts;
-
-/* What must be 0 where the operation of a node is not smooth, up to its sign; -1: it always is smooth. */
-hb_node hb_break_argument(hb_graph *graph, hb_node node, hb_break_kind *kind);
 
 const hb_drift_facts *hb_problem_facts(const hb_problem *problem);
 

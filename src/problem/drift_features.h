@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_DRIFT_FEATURES_H
 #define HB_PROBLEM_DRIFT_FEATURES_H
 
-#include "problem/features.h"
+#include "formula/features.h"
 
 #include <heatball/problem.h>
 

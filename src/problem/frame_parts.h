@@ -2,8 +2,8 @@
 #ifndef HB_PROBLEM_FRAME_PARTS_H
 #define HB_PROBLEM_FRAME_PARTS_H
 
+#include "formula/graph.h"
 #include "problem/frame.h"
-#include "problem/graph.h"
 #include "problem/noise_text.h"
 #include "problem/problem_parts.h"
 

@@ -7,7 +7,7 @@
 #include "problem/gauge_formula.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/graph.h"
+#include "formula/graph.h"
 #include "problem/potential_rise.h"
 #include "problem/problem_parts.h"
 

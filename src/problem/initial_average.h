@@ -3,7 +3,7 @@
 #ifndef HB_PROBLEM_INITIAL_AVERAGE_H
 #define HB_PROBLEM_INITIAL_AVERAGE_H
 
-#include "problem/expression.h"
+#include "formula/expression.h"
 
 #include <heatball/problem.h>
 

@@ -8,8 +8,8 @@
 #include "problem/initial_formula.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "formula/graph.h"
 #include "problem/frame.h"
-#include "problem/graph.h"
 #include "problem/line_product.h"
 
 #include <lapacke.h>

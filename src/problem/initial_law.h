@@ -5,9 +5,9 @@
 #ifndef HB_PROBLEM_INITIAL_LAW_H
 #define HB_PROBLEM_INITIAL_LAW_H
 
-#include "problem/features.h"
+#include "formula/features.h"
+#include "formula/panels.h"
 #include "problem/initial_average.h"
-#include "problem/panels.h"
 #include "problem/problem_parts.h"
 #include "random/streams.h"
 

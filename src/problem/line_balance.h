@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_LINE_BALANCE_H
 #define HB_PROBLEM_LINE_BALANCE_H
 
-#include "problem/graph.h"
+#include "formula/graph.h"
 
 #include <heatball/problem.h>
 

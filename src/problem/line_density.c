@@ -16,9 +16,9 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "formula/features.h"
+#include "formula/panels.h"
 #include "problem/drift_facts.h"
-#include "problem/features.h"
-#include "problem/panels.h"
 
 #include <string.h>
 

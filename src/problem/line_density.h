@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_LINE_DENSITY_H
 #define HB_PROBLEM_LINE_DENSITY_H
 
-#include "problem/log_form.h"
+#include "formula/log_form.h"
 
 typedef struct hb_line_density hb_line_density;
 

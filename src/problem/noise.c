@@ -7,8 +7,8 @@
 #include "problem/noise.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "formula/graph.h"
 #include "problem/frame_build.h"
-#include "problem/graph.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"
 

@@ -6,7 +6,7 @@
 #ifndef HB_PROBLEM_NOISE_H
 #define HB_PROBLEM_NOISE_H
 
-#include "problem/range_tape.h"
+#include "formula/range_tape.h"
 
 #include <heatball/problem.h>
 

@@ -11,7 +11,7 @@
 #include "problem/noise_text.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/graph.h"
+#include "formula/graph.h"
 
 #include <stdio.h>
 #include <string.h>

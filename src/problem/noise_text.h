@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_NOISE_TEXT_H
 #define HB_PROBLEM_NOISE_TEXT_H
 
-#include "problem/expression.h"
+#include "formula/expression.h"
 
 typedef struct hb_noise_nodes {
     int rows, columns;

@@ -2,8 +2,8 @@
 #ifndef HB_PROBLEM_PROBLEM_PARTS_H
 #define HB_PROBLEM_PROBLEM_PARTS_H
 
+#include "formula/expression.h"
 #include "problem/drift_facts.h"
-#include "problem/expression.h"
 #include "problem/noise.h"
 #include "problem/time_cuts.h"
 

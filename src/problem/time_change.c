@@ -10,8 +10,8 @@
 #include "problem/time_change.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/features.h"
-#include "problem/panels.h"
+#include "formula/features.h"
+#include "formula/panels.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
-#include "problem/features.h"
+#include "formula/features.h"
 #include "problem/problem_parts.h"
 
 enum { PARTS = 4 };

@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_TIME_CUTS_H
 #define HB_PROBLEM_TIME_CUTS_H
 
-#include "problem/graph.h"
+#include "formula/graph.h"
 #include "problem/time_change.h"
 
 #include <heatball/problem.h>

@@ -4,7 +4,7 @@
  *     noise matrix G(t)  the kernel of a short lag, which needs no noise in every direction; at t = inf averaged along
  *                        long trajectories; particle/lag_estimator.h
  * A number to reproduce: "y, -x^3" with the noise "0, 1" is solved by the second. */
-#include "particle/lag_estimator.h"
+#include "lag/lag_estimator.h"
 #include "particle/particle_estimator.h"
 #include "solve/method.h"
 #include "solve/solve_parts.h"

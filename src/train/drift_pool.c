@@ -10,7 +10,7 @@
  * makes the same. A number to reproduce: F = -x has |J| = 1. */
 #include "train/drift_pool.h"
 #include "base/parallel.h"
-#include "particle/trajectories.h"
+#include "path/trajectories.h"
 
 #include <math.h>
 #include <string.h>

@@ -20,9 +20,9 @@
 #include "walk/walk_linear.h"
 #include "base/context.h"
 #include "base/memory.h"
+#include "path/linear_way.h"
 #include "problem/initial_average.h"
 #include "problem/noise.h"
-#include "walk/linear_way.h"
 
 #include <float.h>
 #include <math.h>

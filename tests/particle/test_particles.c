@@ -6,8 +6,8 @@
 #include "exact_fields.h"
 #include "particle/particle_estimator.h"
 #include "particle/particle_kernel.h"
-#include "particle/trajectories.h"
 #include "particle_support.h"
+#include "path/trajectories.h"
 
 #include <heatball/random.h>
 

@@ -93,6 +93,7 @@ static void every_method_starts_from_it(void **state)
         hb_solve_settings_default(sizeof settings, &settings);
         settings.method = methods[m];
         settings.time = 0.6;
+        settings.ignore_unread = 1;
         sampling.samples = 20000;
         settings.sampling = &sampling;
         hb_solution *solution;

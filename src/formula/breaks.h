@@ -1,0 +1,16 @@
+/* formula/breaks.h: where the operation of a node is not smooth. */
+#ifndef HB_FORMULA_BREAKS_H
+#define HB_FORMULA_BREAKS_H
+
+#include "formula/graph.h"
+
+typedef enum hb_break_kind {
+    HB_BREAK_KINK, /* the function is continuous there, its derivative may not be */
+    HB_BREAK_JUMP, /* it may jump there: its derivative has a part that no formula shows */
+    HB_BREAK_POLE  /* it may be infinite there */
+} hb_break_kind;
+
+/* What must be 0 where the operation of a node is not smooth, up to its sign; -1: it always is smooth. */
+hb_node hb_break_argument(hb_graph *graph, hb_node node, hb_break_kind *kind);
+
+#endif

@@ -1,0 +1,24 @@
+/* formula/range_tape.h: formulas evaluated on intervals. */
+#ifndef HB_FORMULA_RANGE_TAPE_H
+#define HB_FORMULA_RANGE_TAPE_H
+
+#include "formula/expression.h"
+
+typedef struct hb_interval {
+    double low, high;
+} hb_interval;
+
+typedef struct hb_range_tape hb_range_tape;
+
+/* The nodes that n_outputs nodes need, copied: the graph may go. */
+hb_status hb_range_tape_create(hb_context *context, const hb_graph *graph, int n_outputs,
+                               const hb_node *nodes, hb_range_tape **out);
+void hb_range_tape_destroy(hb_context *context, hb_range_tape *tape);
+/* Intervals that one call works with. */
+size_t hb_range_tape_size(const hb_range_tape *tape);
+/* out[n_outputs] hold every value that the outputs take for x in the box [dim] and t in the interval;
+ * where a formula has no value, or none that is known, all numbers. work[hb_range_tape_size]. */
+void hb_range_tape_run(const hb_range_tape *tape, const hb_interval *x, hb_interval t,
+                       hb_interval *work, hb_interval *out);
+
+#endif
