@@ -17,6 +17,17 @@
 
 /* ---- rows ---- */
 
+static int rank_in_auto(const hb_method_ops *row, const hb_solve_facts *facts)
+{
+    return row->rank_of ? row->rank_of(facts) : row->rank;
+}
+
+/* NULL: it serves. */
+static const char *reason_against(const hb_method_ops *row, const hb_solve_facts *facts)
+{
+    return row->serves ? row->serves(facts) : NULL;
+}
+
 static int has_name(const hb_method_ops *row, int asked)
 {
     return asked == HB_METHOD_AUTO || row->info.method == asked || (row->stands_for >> asked & 1);
@@ -30,8 +41,8 @@ static const hb_method_ops *row_of(const hb_solve_facts *facts, int asked, const
     *reason = NULL;
     for (const hb_method_ops *const *row = hb_methods; *row; row++) {
         if (!has_name(*row, asked) || !((*row)->times & (unsigned)facts->time)) continue;
-        const char *why = (*row)->serves(&own);
-        if (!why && (asked != HB_METHOD_AUTO || (*row)->rank(&own) > 0)) return *row;
+        const char *why = reason_against(*row, &own);
+        if (!why && (asked != HB_METHOD_AUTO || rank_in_auto(*row, &own) > 0)) return *row;
         if (!*reason) *reason = why;
     }
     if (!*reason) *reason = facts->time == HB_TIME_STATIONARY ? "time is inf" : "it has no answer";
@@ -43,8 +54,8 @@ static int next_rank(const hb_solve_facts *facts, int above)
 {
     int least = INT_MAX;
     for (const hb_method_ops *const *row = hb_methods; *row; row++) {
-        if (!((*row)->times & (unsigned)facts->time) || (*row)->serves(facts)) continue;
-        const int rank = (*row)->rank(facts);
+        if (!((*row)->times & (unsigned)facts->time) || reason_against(*row, facts)) continue;
+        const int rank = rank_in_auto(*row, facts);
         if (rank > above && rank < least) least = rank;
     }
     return least < INT_MAX ? least : 0;
@@ -55,8 +66,8 @@ static int rows_of_rank(const hb_solve_facts *facts, int rank, const hb_method_o
 {
     int n = 0;
     for (const hb_method_ops *const *row = hb_methods; *row && n < HB_MOST_RUNS; row++) {
-        if (!((*row)->times & (unsigned)facts->time) || (*row)->serves(facts)) continue;
-        if ((*row)->rank(facts) == rank && (n == 0 || (*row)->estimator)) out[n++] = *row;
+        if (!((*row)->times & (unsigned)facts->time) || reason_against(*row, facts)) continue;
+        if (rank_in_auto(*row, facts) == rank && (n == 0 || (*row)->estimator)) out[n++] = *row;
     }
     return n;
 }

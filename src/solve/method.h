@@ -46,10 +46,11 @@ typedef struct hb_method_ops {
     hb_method_description info; /* for users; summary NULL: another row of this name has it */
     unsigned stands_for;        /* bits 1 << hb_method: names that this row may answer too */
     unsigned times;             /* hb_time_kind */
-    /* NULL: it serves; else the reason why not, a clause without its method. */
+    /* Returns NULL where it serves, else the reason why not, a clause without its method; NULL: it always serves. */
     const char *(*serves)(const hb_solve_facts *facts);
-    /* The order in which auto tries, from 1; 0: auto does not take it. */
-    int (*rank)(const hb_solve_facts *facts);
+    /* The order in which auto tries, from 1; 0: auto does not take it. Where it depends on the facts, rank_of gives it. */
+    int rank;
+    int (*rank_of)(const hb_solve_facts *facts);
     /* One of these. run fills the columns, method and note of out, whose n, dim and tau are set; estimator makes one
      * that adds rounds to accumulators (sampling/estimator.h). */
     hb_status (*run)(const hb_solve_task *task, hb_solution *out);

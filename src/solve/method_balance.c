@@ -13,12 +13,6 @@ static const char *balance_serves(const hb_solve_facts *facts)
     return facts->balance_known ? NULL : "the dimension is above 1";
 }
 
-static int balance_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 1;
-}
-
 static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
 {
     int doubtful;
@@ -39,5 +33,5 @@ static hb_status balance_run(const hb_solve_task *task, hb_solution *out)
 const hb_method_ops hb_method_balance = {.info = {.name = "stationary", .reads = ~0U},
                                          .times = HB_TIME_STATIONARY,
                                          .serves = balance_serves,
-                                         .rank = balance_rank,
+                                         .rank = 1,
                                          .run = balance_run};

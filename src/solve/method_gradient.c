@@ -16,12 +16,6 @@ static const char *gradient_serves(const hb_solve_facts *facts)
     return facts->gradient_known ? NULL : "the drift is no gradient with a known potential";
 }
 
-static int gradient_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 2;
-}
-
 static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
 {
     const size_t values = out->n * (size_t)out->dim;
@@ -47,5 +41,5 @@ static hb_status gradient_run(const hb_solve_task *task, hb_solution *out)
 const hb_method_ops hb_method_gradient = {.info = {.name = "stationary", .reads = ~0U},
                                           .times = HB_TIME_STATIONARY,
                                           .serves = gradient_serves,
-                                          .rank = gradient_rank,
+                                          .rank = 2,
                                           .run = gradient_run};

@@ -159,5 +159,5 @@ const hb_method_ops hb_method_grid = {
              .on_grid = 1},
     .times = HB_TIME_POSITIVE,
     .serves = grid_serves,
-    .rank = grid_rank,
+    .rank_of = grid_rank,
     .run = grid_run};

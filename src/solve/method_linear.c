@@ -172,16 +172,10 @@ static const char *linear_serves(const hb_solve_facts *facts)
     return NULL;
 }
 
-static int linear_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 1;
-}
-
 const hb_method_ops hb_method_linear = {.info = {.name = "stationary", .reads = ~0U},
                                         .stands_for =
                                             1U << HB_METHOD_WALK | 1U << HB_METHOD_PARTICLES,
                                         .times = HB_TIME_STATIONARY,
                                         .serves = linear_serves,
-                                        .rank = linear_rank,
+                                        .rank = 1,
                                         .run = linear_run};

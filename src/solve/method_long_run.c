@@ -369,5 +369,5 @@ const hb_method_ops hb_method_long_run = {
     .info = {.name = "particles", .method = HB_METHOD_PARTICLES, .reads = ~0U},
     .times = HB_TIME_STATIONARY,
     .serves = long_run_serves,
-    .rank = long_run_rank,
+    .rank_of = long_run_rank,
     .run = long_run};

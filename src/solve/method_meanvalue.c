@@ -235,12 +235,6 @@ static const char *meanvalue_serves(const hb_solve_facts *facts)
     return facts->dim > HB_MOST_GRID_DIM ? HB_REASON_DIM : NULL;
 }
 
-static int meanvalue_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 0;
-}
-
 const hb_method_ops hb_method_meanvalue = {
     .info = {.name = "meanvalue",
              .summary = "averages over heat balls on the solution of the grid; dimension 1 to 3",
@@ -251,7 +245,6 @@ const hb_method_ops hb_method_meanvalue = {
              .on_grid = 1},
     .times = HB_TIME_POSITIVE,
     .serves = meanvalue_serves,
-    .rank = meanvalue_rank,
     .run = average_run};
 
 /* ---- residuals ---- */

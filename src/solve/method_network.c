@@ -130,12 +130,6 @@ static const char *network_serves(const hb_solve_facts *facts)
                               : NULL;
 }
 
-static int network_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 0;
-}
-
 static hb_status network_estimator(hb_context *context, const hb_solve_task *task, double tau,
                                    hb_estimator *out)
 {
@@ -264,5 +258,4 @@ const hb_method_ops hb_method_network = {
                       HB_SOLVE_SETTING_STATE | HB_SOLVE_SETTING_TRAINING},
     .times = HB_TIME_FINITE,
     .serves = network_serves,
-    .rank = network_rank,
     .run = network_run};

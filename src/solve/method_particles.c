@@ -45,7 +45,7 @@ const hb_method_ops hb_method_particles = {
              .reads = SETTINGS},
     .times = HB_TIME_FINITE,
     .serves = particles_serves,
-    .rank = particles_rank,
+    .rank_of = particles_rank,
     .estimator = particles_estimator};
 
 /* ---- noise matrices ---- */
@@ -56,12 +56,6 @@ static const char *lag_serves(const hb_solve_facts *facts)
     if (facts->noise != HB_NOISE_MATRIX) return "the noise is no matrix";
     return facts->own_paths ? "trajectories of your own cannot be used where the noise is a matrix"
                             : NULL;
-}
-
-static int lag_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 3;
 }
 
 static hb_status lag_estimator(hb_context *context, const hb_solve_task *task, double tau,
@@ -80,5 +74,5 @@ const hb_method_ops hb_method_lag = {
     .info = {.name = "particles", .method = HB_METHOD_PARTICLES, .reads = SETTINGS},
     .times = HB_TIME_POSITIVE,
     .serves = lag_serves,
-    .rank = lag_rank,
+    .rank = 3,
     .estimator = lag_estimator};

@@ -41,5 +41,5 @@ const hb_method_ops hb_method_walk = {
                       HB_SOLVE_SETTING_STATE},
     .times = HB_TIME_FINITE,
     .serves = walk_serves,
-    .rank = walk_rank,
+    .rank_of = walk_rank,
     .estimator = walk_estimator};

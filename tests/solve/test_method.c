@@ -24,12 +24,6 @@ static const char *ou_serves(const hb_solve_facts *facts)
     return facts->noise == HB_NOISE_SCALAR ? NULL : HB_REASON_FIELD;
 }
 
-static int ou_rank(const hb_solve_facts *facts)
-{
-    (void)facts;
-    return 1;
-}
-
 static hb_status ou_run(const hb_solve_task *task, hb_solution *out)
 {
     const double decay = exp(-task->time), mean = 0.5 * decay,
@@ -51,7 +45,7 @@ static const hb_method_ops hb_method_ou = {.info = {.name = "ou",
                                                     .reads = HB_SOLVE_SETTING_MAX_TIME},
                                            .times = HB_TIME_FINITE,
                                            .serves = ou_serves,
-                                           .rank = ou_rank,
+                                           .rank = 1,
                                            .run = ou_run};
 
 /* ---- the table, with one line more ---- */
