@@ -150,7 +150,7 @@ static hb_status make_tape(search *s)
     hb_node nodes[(1 + MOST_SLOPES) * MAX_RULES];
     void *memory;
     const int rules = s->n_rules, rows = 1 + s->n_slopes, first = s->n_slopes > 1 ? 1 : s->variable;
-    const size_t d = (size_t)s->graph->dim, n = (size_t)(rows * rules);
+    const size_t d = (size_t)s->graph->dim, n = (size_t)rows * (size_t)rules;
     for (int k = 0; k < rules; k++) {
         nodes[k] = s->rules[k].argument;
         for (int a = 0; a < s->n_slopes; a++)
