@@ -467,7 +467,7 @@ static int touches_zero(hb_interval a)
 static int box_is_seen(search *s, int depth, int most, int *deepest)
 {
     const int d = s->graph->dim, axis = depth % d;
-    double sides[MOST_SLOPES];
+    double sides[MOST_SLOPES] = {0};
     int zero, unseen = 0, open = 0;
     for (int a = 0; a < d; a++) sides[a] = s->x[a].high - s->x[a].low;
     hb_range_tape_run(s->tape, s->x, s->t, s->work, s->ranges);

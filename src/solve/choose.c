@@ -74,7 +74,7 @@ static int rows_of_rank(const hb_solve_facts *facts, int rank, const hb_method_o
 
 int hb_method_begins_on_grid(const hb_solve_facts *facts)
 {
-    const hb_method_ops *rows[HB_MOST_RUNS];
+    const hb_method_ops *rows[HB_MOST_RUNS] = {NULL};
     const char *reason;
     if (facts->asked != HB_METHOD_AUTO) {
         const hb_method_ops *row = row_of(facts, facts->asked, &reason);
@@ -199,12 +199,13 @@ static hb_status run_by_rank(const hb_solve_task *task, hb_solution *out)
     char why[HB_NOTE / 2];
     hb_solve_plan plan = *task->settings;
     hb_solve_task part = *task;
-    const hb_method_ops *rows[HB_MOST_RUNS];
+    const hb_method_ops *rows[HB_MOST_RUNS] = {NULL};
     const double start = hb_seconds(), limit = plan.sampling.max_time;
     part.settings = &plan;
     part.why = why;
     for (int rank = next_rank(facts, 0), next = 0;; rank = next) {
         const int n = rows_of_rank(facts, rank, rows), first = next == 0;
+        if (n == 0) return refuse_problem(task->context, facts, "it has no answer");
         next = next_rank(facts, rank);
         if (first) explain(facts, rows[0], sizeof why, why);
         /* Of a limited time a grid gets half where samples may follow, and they get what is left. */

@@ -121,7 +121,7 @@ static hb_status look_into_ball(hb_context *context, const hb_problem *problem,
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
     const hb_interval times = {fmax(tau - radius * radius / (4 * M_PI), 0), tau};
-    hb_interval box[HB_MOST_GRID_DIM];
+    hb_interval box[HB_MOST_GRID_DIM] = {{0, 0}};
     void *memory;
     int narrow = 0;
     *out = BALL_FINE;
