@@ -34,14 +34,14 @@ static const double DEEP = 60;       /* below this depth time errors are local *
 static const double TIME_FACTOR = 8; /* global error against tolerance, in the bulk */
 /* Peclet numbers (grid_wind.c): claims are doubled above the first; above the second the order is asked for. */
 static const double BREEZE = 0.8, FAST_WIND = 2;
-static const double STORM = 4;           /* from here the order is taken for the first at best */
-static const double FAST = 0.1;          /* ratio of corrections that raises no doubt */
+static const double STORM = 4;  /* with a pulse in t, from here the order is the first at best */
+static const double FAST = 0.1; /* ratio of corrections that raises no doubt */
 static const double SECOND_ORDER = 0.35; /* ratio that raises no doubt about the order */
 static const double MOST_RATIO = 0.9, MOST_APART = 0.1; /* find_slow */
 static const double LARGE = 60, TAIL = 10;              /* find_slow */
 /* In three dimensions, whose meshes are coarse, of the first correction: what splines lose of it between nodes. */
 static const double BETWEEN = 0.02;
-static const double UNEVEN = 3; /* largest spacing over the smallest: there is a narrow feature */
+static const double UNEVEN = 3; /* spacing beside a narrow feature, over the smallest in it */
 static const double INTERPOLATION_GAIN = 32; /* claimed of the 64 */
 
 /* The node of mesh `fine` that is node i of `coarse`; every `ratio`-th node per axis. */
@@ -216,7 +216,7 @@ static void find_slow(const hb_grid *grid, const double *v, const double *middle
     }
     for (size_t i = 0; i < m[2].size; i++) {
         const double first = slow[i], q = first / fmax(before[i], DBL_MIN);
-        const double least = grid->wind > STORM ? 0.5 : 0.25;
+        const double least = grid->pulses && grid->wind > STORM ? 0.5 : 0.25;
         const double sure = q > SECOND_ORDER ? fmin(fmax(q, least), MOST_RATIO) : least;
         const int tail = coarse[i] < top - TAIL;
         slow[i] = tail && !grid->stationary ? first * first / LARGE : 0;
@@ -237,25 +237,31 @@ static void add_slow(hb_grid *grid, int level, const double *slow)
     }
 }
 
-/* The largest spacing over the smallest, of one dimension; 1 in more. */
-static double unevenness(const hb_mesh *mesh)
+/* One dimension: whether cells inside the core region, v above `least`, are much smaller than others on both sides. */
+static int has_narrow_feature(const hb_mesh *mesh, const double *v, double least)
 {
-    double least = INFINITY, most = 0;
-    for (int k = 0; k + 1 < mesh->nodes[0] && mesh->dim == 1; k++) {
-        least = fmin(least, hb_mesh_spacing(mesh, 0, k));
-        most = fmax(most, hb_mesh_spacing(mesh, 0, k));
+    double smallest = INFINITY, left = 0, right = 0;
+    int at = 0;
+    if (mesh->dim > 1) return 0;
+    for (int k = 0; k + 1 < mesh->nodes[0]; k++)
+        if (v[k] > least && hb_mesh_spacing(mesh, 0, k) < smallest)
+            smallest = hb_mesh_spacing(mesh, 0, at = k);
+    for (int k = 0; k + 1 < mesh->nodes[0]; k++) {
+        if (!(v[k] > least)) continue;
+        if (k < at) left = fmax(left, hb_mesh_spacing(mesh, 0, k));
+        if (k > at) right = fmax(right, hb_mesh_spacing(mesh, 0, k));
     }
-    return mesh->dim == 1 ? most / least : 1;
+    return fmin(left, right) > UNEVEN * smallest;
 }
 
-/* One dimension with a narrow feature: what the meshes lose there moves v beyond it by a constant, for which D may pass
- * through 0 on a whole side. So no node reports less than the largest of the core region. */
+/* What the meshes lose at a narrow feature moves v beyond it by a constant, for which D may pass through 0 on a whole
+ * side. So no node reports less than the largest of the core region. */
 static void hold_largest(const hb_grid *grid, const double *v, double *v_error)
 {
     const hb_mesh *fine = &grid->mesh[0], *mesh = &grid->mesh[2];
     double top = -INFINITY, largest = 0;
-    if (unevenness(fine) < UNEVEN) return;
     for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
+    if (!has_narrow_feature(fine, v, top - TAIL)) return;
     for (size_t i = 0; i < mesh->size; i++)
         if (v[same_node(fine, mesh, 4, i)] > top - TAIL) largest = fmax(largest, v_error[i]);
     for (size_t i = 0; i < mesh->size; i++) v_error[i] = fmax(v_error[i], largest);

@@ -32,6 +32,7 @@ struct hb_grid {
     double lost;     /* of a box that was given: the part of the start's mass that is not in it */
     double max_time, deadline; /* seconds that were given, and when they end by hb_seconds */
     int n_levels;              /* kept values of tau, ascending */
+    int pulses;                /* drift or noise have narrow pulses in t */
     int asks_order;            /* how fast the meshes converge is not taken for granted */
     double wind;               /* the largest Peclet number where the mass is (grid_wind.c) */
     int listed;                /* 1: they were asked for one by one; nothing is known in between */

@@ -537,6 +537,7 @@ static hb_status solve_in_box(const request *r, double deadline, hb_grid **out)
     grid->deadline = deadline;
     grid->stationary = r->stationary;
     grid->grown = r->grown;
+    grid->pulses = hb_problem_cuts(r->problem)->n > 0;
     grid->asks_order = r->stationary || r->zoom;
     grid->info.relaxation = NAN;
     const hb_status status = build(r, grid);

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAST_WALKS = 64 };
-
 typedef struct guided {
     hb_guide guide;
     size_t n;
@@ -67,9 +65,6 @@ static hb_status guided_create(guided *g, const hb_problem *problem,
                                const hb_model *model)
 {
     hb_context *context = g->guide.context;
-    HB_CHECK(context, sampling->samples == 0 || sampling->samples >= LEAST_WALKS, HB_ERROR_ARGUMENT,
-             "samples is %" PRIu64 "; the method network needs at least %d walks from a point",
-             sampling->samples, LEAST_WALKS);
     const size_t walks = sampling->samples > 0 && sampling->samples < HB_GUIDE_USUAL
                              ? (size_t)sampling->samples
                              : HB_GUIDE_USUAL;

@@ -20,11 +20,13 @@
 
 #include <heatball/random.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEAST_WALKS = 64 };
 static const double TRAINED_UNTIL = 0.6; /* of the time, where it is limited */
 
 /* ---- points without walks ---- */
@@ -234,6 +236,10 @@ static hb_status network_run(const hb_solve_task *task, hb_solution *out)
     inside.settings.progress = task->context->settings.progress;
     inside.settings.progress_user = task->context->settings.progress_user;
     if (limit > 0) inside.deadline = &deadline;
+    HB_CHECK(task->context, plan.sampling.samples == 0 || plan.sampling.samples >= LEAST_WALKS,
+             HB_ERROR_ARGUMENT,
+             "samples is %" PRIu64 "; the method network needs at least %d walks from a point",
+             plan.sampling.samples, LEAST_WALKS);
     out->method = "network";
     hb_status status =
         hb_guide_train(&inside, task->problem, &plan.network, plan.sampling.seed, out->tau, &model);

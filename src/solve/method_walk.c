@@ -11,9 +11,8 @@ enum { USUAL_WALKS = 100000 };
 static const char *walk_serves(const hb_solve_facts *facts)
 {
     if (facts->noise == HB_NOISE_FIELD) return HB_REASON_FIELD;
-    if (facts->noise == HB_NOISE_MATRIX && !(facts->linear && facts->start_moves))
-        return "the noise is a matrix, which walks take only where the drift is linear and the "
-               "initial density a sum of Gaussians or a point";
+    if (facts->noise == HB_NOISE_MATRIX && !facts->linear)
+        return "the noise is a matrix, which walks take only where the drift is linear";
     return NULL;
 }
 

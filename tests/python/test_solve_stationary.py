@@ -223,7 +223,7 @@ def test_what_has_no_stationary_density_is_refused(drift, words):
 
 def test_refusals_of_methods_and_settings():
     x = [[0.3, 0.4]]
-    with pytest.raises(heatball.Error, match="walks go back to the start"):
+    with pytest.raises(heatball.Error, match="walks go back to the initial density"):
         heatball.solve("-x^3, -y", 1, None, INF, x, method="walk")
     with pytest.raises(heatball.Error, match="noise depends on t"):
         heatball.solve("-x, -y", "1+t", None, INF, x)

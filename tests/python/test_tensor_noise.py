@@ -116,7 +116,7 @@ def test_other_methods_name_the_grid(method):
 
 
 def test_four_dimensions_are_refused():
-    with pytest.raises(heatball.Error, match="dim is 4"):
+    with pytest.raises(heatball.Error, match="only the grid takes that, in dimension 1 to 3"):
         heatball.solve(drift="-x1, -x2, -x3, -x4", noise="1 + 0.1*x2^2, 1, 1, 1",
                        initial="gaussian(mean=0, var=1)", time=1, at=[[0, 0, 0, 0]])
 
