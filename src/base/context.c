@@ -129,6 +129,13 @@ static void print(size_t size, char *text, const char *format, va_list arguments
     for (char *at = text; (at = strstr(at, "-nan")); at++) memmove(at, at + 1, strlen(at));
 }
 
+static _Thread_local char last_message[sizeof((hb_context *)0)->message];
+
+char *hb_last_message(void)
+{
+    return last_message;
+}
+
 hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...)
 {
     if (!context) return HB_ERROR_ARGUMENT;
@@ -139,6 +146,7 @@ hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...
     va_end(arguments);
 #pragma omp critical(hb_message)
     memcpy(context->message, text, sizeof text);
+    memcpy(last_message, text, sizeof text);
     return status;
 }
 

@@ -14,6 +14,8 @@ struct hb_context {
     char message[512];
 };
 
+/* The message of the last hb_fail of this thread, for loops that keep that of one task; as long as a context's. */
+char *hb_last_message(void);
 /* Stores the message and returns status; HB_ERROR_ARGUMENT without a context. Safe to call from several threads;
  * the last one wins. */
 hb_status hb_fail(hb_context *context, hb_status status, const char *format, ...) HB_PRINTF(3, 4);

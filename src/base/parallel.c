@@ -22,12 +22,15 @@ static hb_status run_tasks(hb_context *context, const char *what, size_t n, size
     atomic_int stop = 0;
     hb_status first_status = HB_OK;
     size_t first_index = n;
+    char message[sizeof context->message] =
+        ""; /* of the first task that failed: others write theirs too */
     const int threads = (size_t)context->threads < n ? context->threads : (n ? (int)n : 1);
 #pragma omp parallel num_threads(threads)
     {
         const int thread = omp_get_thread_num();
         size_t index;
         while (!atomic_load(&stop) && (index = atomic_fetch_add(&next, 1)) < n) {
+            hb_last_message()[0] = 0;
             hb_status status = task(user, index, thread);
             size_t finished = atomic_fetch_add(&done, 1) + 1;
             if (status == HB_OK && what && thread == 0)
@@ -38,9 +41,11 @@ static hb_status run_tasks(hb_context *context, const char *what, size_t n, size
             if (index < first_index) {
                 first_index = index;
                 first_status = status;
+                memcpy(message, hb_last_message(), sizeof message);
             }
         }
     }
+    if (message[0]) memcpy(context->message, message, sizeof message);
     /* Thread 0 may have got no task at all: the caller still hears of the end, and may stop there. */
     if (first_status == HB_OK && what && n > 0)
         first_status = hb_progress(context, what, (double)(before + n), (double)total);

@@ -297,32 +297,33 @@ def test_a_finer_step_is_another_run(tmp_path):
 
 def test_all_methods_side_by_side():
     options, exact = ou(1, [[0.2], [0.9]])
+    options = [*options, "--training", 20]
     result = json.loads(succeed(*options, "--method", "all", "--json"))
-    assert [t["method"] for t in result["tried"]] == ["grid", "particles", "walk", "meanvalue"]
-    for tried in result["tried"]:
+    assert [t["method"] for t in result["tried"]] == ["grid", "particles", "walk", "meanvalue", "network"]
+    for tried in result["tried"][:4]:
         rows = tried["points"]
         columns = {key: np.array([row[key] for row in rows], float) for key in rows[0]}
         assert tried["seconds"] > 0 and tried["note"] and tried["warnings"] == []
         compare(columns, *exact, factor=5)
     lines = succeed(*options, "--method", "all").splitlines()
     assert lines[0].startswith("# all, time 0.6, tau 0.432")
-    assert [line.split()[1] for line in lines[1:5]] == ["grid:", "particles:", "walk:", "meanvalue:"]
+    assert [line.split()[1] for line in lines[1:6]] == ["grid:", "particles:", "walk:", "meanvalue:", "network:"]
     blocks = [i for i, line in enumerate(lines) if line.startswith("point ")]
     assert [lines[i] for i in blocks] == ["point 1: x = 0.2", "point 2: x = 0.9"]
     for i in blocks:
         assert lines[i + 1].split()[0] == "method" and lines[i + 1].split()[-1] == "seconds"
-        assert [line.split()[0] for line in lines[i + 2:i + 6]] == ["grid", "particles", "walk",
-                                                                    "meanvalue"]
-    assert len(lines) == 5 + 12
+        assert [line.split()[0] for line in lines[i + 2:i + 7]] == ["grid", "particles", "walk", "meanvalue", "network"]
+    assert len(lines) >= 6 + 14  # and warnings of the network, which is hardly trained
 
 
 def test_all_names_what_does_not_apply():
     options, _ = ou(5, [[0.2] * 5])
+    options = [*options, "--training", 20]
     result = json.loads(succeed(*options, "--method", "all", "--json"))
     reasons = {t["method"]: t.get("reason") for t in result["tried"]}
     assert reasons["walk"] is None and reasons["particles"] is None
-    assert "dim is 5" in reasons["grid"] and "dim is 5" in reasons["meanvalue"]
-    assert "# grid does not apply: dim is 5" in succeed(*options, "--method", "all")
+    assert "the dimension is above 3" in reasons["grid"] and "the dimension is above 3" in reasons["meanvalue"]
+    assert "# grid does not apply: the method grid does not serve" in succeed(*options, "--method", "all")
 
 
 # ---- figures --------------------------------------------------------------------------------

@@ -190,12 +190,18 @@ def test_ctrl_c(name):
         assert child.stdout.readline() == b"begun\n"
         time.sleep(0.3)
         start = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        text, errors = child.communicate(timeout=30)
+        for _ in range(5):  # Python drops a signal that comes while it destroys an object
+            child.send_signal(signal.SIGINT)
+            try:
+                text, errors = child.communicate(timeout=6)
+                break
+            except subprocess.TimeoutExpired:
+                continue
     finally:
         child.kill()
-    assert (child.returncode, text, errors) == (7, b"(1,)\n", b"")
-    assert time.monotonic() - start < 15
+    assert (child.returncode, text) == (7, b"(1,)\n")
+    assert errors == b"" or b"Exception ignored in: <finalize object" in errors
+    assert time.monotonic() - start < 30
 
 
 # ---- the calls --------------------------------------------------------------------------------------
