@@ -256,15 +256,21 @@ static int has_narrow_feature(const hb_mesh *mesh, const double *v, double least
 
 /* What the meshes lose at a narrow feature moves v beyond it by a constant, for which D may pass through 0 on a whole
  * side. So no node reports less than the largest of the core region. */
-static void hold_largest(const hb_grid *grid, const double *v, double *v_error)
+static void hold_largest(const hb_grid *grid, const double *v, double *v_error, double *slope)
 {
     const hb_mesh *fine = &grid->mesh[0], *mesh = &grid->mesh[2];
-    double top = -INFINITY, largest = 0;
+    double top = -INFINITY, largest = 0,
+           width = 0; /* width: where v is within 1/2 of its top, two standard deviations */
     for (size_t i = 0; i < fine->size; i++) top = fmax(top, v[i]);
     if (!has_narrow_feature(fine, v, top - TAIL)) return;
     for (size_t i = 0; i < mesh->size; i++)
         if (v[same_node(fine, mesh, 4, i)] > top - TAIL) largest = fmax(largest, v_error[i]);
-    for (size_t i = 0; i < mesh->size; i++) v_error[i] = fmax(v_error[i], largest);
+    for (size_t i = 0; i + 1 < fine->size; i++)
+        if (v[i] > top - 0.5) width += hb_mesh_spacing(fine, 0, (int)i);
+    for (size_t i = 0; i < mesh->size; i++) {
+        v_error[i] = fmax(v_error[i], largest);
+        slope[i] = fmax(slope[i], 2 * largest / width);
+    }
 }
 
 /* v = a + (a - b)/3 + D/15 at the nodes of the finest mesh; middle holds b, coarse holds c;
@@ -284,7 +290,7 @@ static hb_status extrapolate(hb_grid *grid, int level, double *v, double *middle
     doubt_factors(&m[2], first, second, scratch + 2 * m[2].size, factors);
     for (size_t i = 0; i < m[2].size && grid->wind > BREEZE; i++) factors[i] *= 2;
     difference_errors(&m[2], coarse, factors, grid->v_error[level], grid->slope_error[level]);
-    hold_largest(grid, v, grid->v_error[level]);
+    hold_largest(grid, v, grid->v_error[level], grid->slope_error[level]);
     for (size_t i = 0; i < m[1].size; i++)
         middle[i] = (v[same_node(&m[0], &m[1], 2, i)] - middle[i]) / 3;
     HB_TRY(hb_spline_fit(grid->context, &m[1], middle));
