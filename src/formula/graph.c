@@ -114,8 +114,10 @@ static size_t hash_node(const hb_graph_node *node)
 
 static int equal_nodes(const hb_graph_node *p, const hb_graph_node *q)
 {
-    return p->op == q->op && p->a == q->a && p->b == q->b && p->c == q->c &&
-           memcmp(&p->value, &q->value, sizeof p->value) == 0;
+    uint64_t bits_p, bits_q; /* 0 and -0 differ, and a NaN equals itself */
+    memcpy(&bits_p, &p->value, sizeof bits_p);
+    memcpy(&bits_q, &q->value, sizeof bits_q);
+    return p->op == q->op && p->a == q->a && p->b == q->b && p->c == q->c && bits_p == bits_q;
 }
 
 /* The slot that holds the node, or the free one where it belongs. */
