@@ -1,4 +1,4 @@
-/* The noise that no frame reduces, as a matrix G(t) or a field of matrices G(x,t).
+/* The noise that no transform reduces, as a matrix G(t) or a field of matrices G(x,t).
  *
  *     D = G G'/2,     (div D)_i = sum_j dD_ij/dx_j
  * of formulas exactly, of a callback by central differences, extrapolated twice (drift_callback.c). Problems with
@@ -8,9 +8,9 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/graph.h"
-#include "problem/frame_build.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"
+#include "problem/transform/transform_build.h"
 
 #include <heatball/ball.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* problem/noise.h: what kind of noise a problem has left when its frame has done what it can.
+/* problem/noise.h: what kind of noise a problem has left when its transform has done what it can.
  *
- * A frame (frame.h) turns most noises into the one that all methods know: in its coordinates the problem is
+ * A transform (transform.h) turns most noises into the one that all methods know: in its coordinates the problem is
  * dy = F dtau + sqrt(2) dW, HB_NOISE_SCALAR. The others have tau = t, F = f and the tensor D = G G'/2:
  * du/dt = -div(f u) + sum_ij d_i d_j (D_ij u). */
 #ifndef HB_PROBLEM_NOISE_H
@@ -11,9 +11,9 @@
 #include <heatball/problem.h>
 
 typedef enum hb_noise_kind {
-    HB_NOISE_SCALAR, /* isotropic in the coordinates of the frame; tau is the time of all methods */
-    HB_NOISE_MATRIX, /* G(t), d x m, of rank below d or in too many dimensions for a frame; tau = t */
-    HB_NOISE_FIELD   /* G(x,t); tau = t */
+    HB_NOISE_SCALAR, /* isotropic in the coordinates of the transform; tau is the time of all methods */
+    HB_NOISE_MATRIX, /* G(t), d x m, of rank below d or in too many dimensions for a transform; tau = t */
+    HB_NOISE_FIELD /* G(x,t); tau = t */
 } hb_noise_kind;
 
 hb_noise_kind hb_problem_noise_kind(const hb_problem *problem);

@@ -8,11 +8,11 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "problem/frame.h"
-#include "problem/frame_build.h"
-#include "problem/initial_law.h"
+#include "problem/initial/initial_ops.h"
 #include "problem/noise_text.h"
 #include "problem/problem_text.h"
+#include "problem/transform/transform.h"
+#include "problem/transform/transform_build.h"
 
 #include <heatball/ball.h>
 #include <math.h>
@@ -98,7 +98,7 @@ static hb_status create_motion(hb_context *context, const hb_problem_settings *s
     if (problem->unit ||
         (!s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
                                                        s->parameter_names, s->parameter_values)))
-        return hb_problem_build_framed(context, s, problem);
+        return hb_problem_build_transformed(context, s, problem);
     if (s->noise_callback)
         HB_TRY(hb_noise_from_callback(context, s, problem));
     else
@@ -131,15 +131,15 @@ static int is_stationary(const hb_problem_settings *s)
     return s->initial && strncmp(s->initial + strspn(s->initial, " \t\r\n"), "stationary", 10) == 0;
 }
 
-/* The start in x, for a noise that may need a frame. */
+/* The start in x, for a noise that may need a transform. */
 static hb_status create_outside(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
     void *memory;
-    const int framed =
+    const int transformed =
         !s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
                                                       s->parameter_names, s->parameter_values);
-    if (!framed || is_stationary(s) || (!s->initial && !s->initial_callback)) return HB_OK;
+    if (!transformed || is_stationary(s) || (!s->initial && !s->initial_callback)) return HB_OK;
     HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
     problem->outside = memset(memory, 0, sizeof(hb_problem));
     problem->outside->context = context;
@@ -150,7 +150,7 @@ static hb_status create_outside(hb_context *context, const hb_problem_settings *
 static hb_status create_initial(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
-    if (problem->frame && problem->outside) return hb_initial_enter_frame(context, problem);
+    if (problem->transform && problem->outside) return hb_initial_enter_transform(context, problem);
     hb_problem_destroy(problem->outside);
     problem->outside = NULL;
     HB_CHECK(context, problem->noise_matrix.kind == HB_NOISE_SCALAR || !is_stationary(s),
@@ -164,7 +164,7 @@ static hb_status create_initial(hb_context *context, const hb_problem_settings *
 static hb_status check_drift(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim;
-    if (!problem->initial.law || !problem->initial.law->draw) return HB_OK;
+    if (!problem->initial.ops || !problem->initial.ops->draw) return HB_OK;
     void *memory;
     HB_TRY(hb_allocate(context, 2 * PROBES * d, sizeof(double), &memory));
     double *x = memory, *F = x + PROBES * d; // (PROBES, d) each
@@ -236,7 +236,7 @@ void hb_problem_destroy(hb_problem *problem)
     hb_problem_destroy(problem->outside);
     hb_initial_destroy(context, &problem->initial);
     hb_noise_destroy(context, &problem->noise_matrix);
-    hb_frame_destroy(context, problem->frame);
+    hb_transform_destroy(context, problem->transform);
     hb_drift_destroy(context, &problem->drift);
     hb_time_change_destroy(context, problem->change);
     hb_release(context, problem->cuts.t);

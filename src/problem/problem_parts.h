@@ -74,14 +74,14 @@ const char *hb_point_text(int dim, const double *x, char *text);
 
 /* ---- initial densities ---- */
 
-typedef struct hb_initial_law hb_initial_law; /* initial_law.h */
+typedef struct hb_initial_ops hb_initial_ops; /* initial_ops.h */
 
 typedef struct hb_initial {
-    const hb_initial_law *law; /* NULL: there is none */
-    void *data;                /* of the law */
+    const hb_initial_ops *ops; /* NULL: there is none */
+    void *data;                /* of the operations */
 } hb_initial;
 
-/* ---- the noise that no frame makes one g(t) ---- */
+/* ---- the noise that no transform makes one g(t) ---- */
 
 typedef struct hb_matrix_noise {
     hb_noise_kind kind;              /* HB_NOISE_SCALAR: there is none */
@@ -105,7 +105,7 @@ void hb_noise_destroy(hb_context *context, hb_matrix_noise *noise);
 /* The derivative by central differences with x[6], x +- h, +- h/2, +- h/4, and y[6] there. */
 double hb_richardson(const double x[6], const double y[6]);
 
-typedef struct hb_frame hb_frame; /* frame.h */
+typedef struct hb_transform hb_transform; /* transform.h */
 
 struct hb_problem {
     hb_context *context;
@@ -120,11 +120,11 @@ struct hb_problem {
     hb_time_cuts cuts;
     hb_drift drift;
     hb_matrix_noise noise_matrix;
-    hb_frame *frame; /* NULL: the problem is solved in x */
+    hb_transform *transform; /* NULL: the problem is solved in x */
     hb_problem
-        *outside; /* with a frame: has the start in x, and nothing else; NULL: there is none */
+        *outside; /* with a transform: has the start in x, and nothing else; NULL: there is none */
     hb_initial initial;
-    int unit;             /* its frame makes the noise sqrt(2), so that tau = t */
+    int unit;             /* its transform makes the noise sqrt(2), so that tau = t */
     const double *inside; // (dim): a point where the process lives, while it is made; NULL: none
     char *text; /* of drift and noise, see problem_text.h; NULL: one of them is a callback */
 };

@@ -5,7 +5,7 @@
  *     drift=y, mu*(1 - x^2)*y - x          or potential=...
  *     noise=sqrt(2)
  *     convention=stratonovich              only where it is that
- *     time=t                               only of a problem whose frame makes the noise sqrt(2), which has then also
+ *     time=t                               only of a problem whose transform makes the noise sqrt(2), which has then also
  *     inside=1.5 2                         a point where it lives; nothing where its coordinates do not ask for one
  *     mu=0.59999999999999998               one line for each parameter, 17 digits
  * Line breaks inside an expression become blanks. Reading trusts nothing: the expressions go
@@ -15,8 +15,8 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "file/writer.h"
-#include "problem/frame.h"
 #include "problem/problem_parts.h"
+#include "problem/transform/transform.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,12 +46,12 @@ static char *put_line(char *to, const char *key, const char *value)
     return to;
 }
 
-/* The lines of a unit frame. */
+/* The lines of a unit transform. */
 static char *put_inside(char *to, const hb_problem *problem)
 {
     to = put_line(to, "time", "t");
     to += sprintf(to, "inside=");
-    const int bends = problem->frame && problem->frame->bends && problem->inside;
+    const int bends = problem->transform && problem->transform->bends && problem->inside;
     for (int i = 0; bends && i < problem->dim; i++)
         to += sprintf(to, i > 0 ? " %.17g" : "%.17g", problem->inside[i]);
     to += sprintf(to, "\n");
@@ -158,7 +158,7 @@ typedef struct text_parts {
     double *inside;     // (dim)
 } text_parts;
 
-/* known: its dimension. as_typed: a problem with a unit frame, whatever the text says; inside: of it, NULL: that of the text. */
+/* known: its dimension. as_typed: a problem with a unit transform, whatever the text says; inside: of it, NULL: that of the text. */
 static hb_status read_text(hb_context *context, const text_parts *parts, int known, int as_typed,
                            const double *inside, hb_problem **out)
 {

@@ -19,15 +19,15 @@
 static const double LINE_ERROR = 1e-12; /* of ln u, per unit of its size; panels have 1e-13 */
 
 /* One axis of a product. */
-typedef struct line_law {
+typedef struct line_part {
     hb_stationary_line own;
     double error; /* of ln u, of what panels did not resolve */
     hb_problem line;
-} line_law;
+} line_part;
 
 struct hb_stationary {
     const hb_problem *problem;
-    line_law *lines;     // (d), of a product; NULL: none
+    line_part *lines;    // (d), of a product; NULL: none
     hb_problem *general; /* whose initial density it is; NULL: a product */
     double error;        /* of ln Z */
     int doubtful;
@@ -92,7 +92,7 @@ hb_status hb_stationary_line_create(hb_context *context, const hb_problem *whole
     return hb_box_density_create(context, &l->box);
 }
 
-static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_law *l)
+static hb_status create_line(hb_context *context, const hb_problem *problem, int axis, line_part *l)
 {
     l->line = (hb_problem){.context = context, .dim = 1, .initial = {.data = l}};
     HB_TRY(hb_stationary_line_create(context, problem, axis, &l->line, &l->own));
@@ -105,8 +105,8 @@ static hb_status create_product(hb_context *context, hb_stationary *s)
 {
     const int d = s->problem->dim;
     void *memory;
-    HB_TRY(hb_allocate(context, (size_t)d, sizeof(line_law), &memory));
-    s->lines = memset(memory, 0, (size_t)d * sizeof(line_law));
+    HB_TRY(hb_allocate(context, (size_t)d, sizeof(line_part), &memory));
+    s->lines = memset(memory, 0, (size_t)d * sizeof(line_part));
     for (int i = 0; i < d; i++) {
         HB_TRY(create_line(context, s->problem, i, s->lines + i));
         s->doubtful |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;

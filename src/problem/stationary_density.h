@@ -2,7 +2,7 @@
 #ifndef HB_PROBLEM_STATIONARY_DENSITY_H
 #define HB_PROBLEM_STATIONARY_DENSITY_H
 
-#include "problem/initial_law.h"
+#include "problem/initial/initial_ops.h"
 
 #include <heatball/problem.h>
 

@@ -14,7 +14,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/drift_features.h"
-#include "problem/initial_average.h"
+#include "problem/initial/initial_average.h"
 
 #include <string.h>
 
