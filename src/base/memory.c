@@ -25,6 +25,15 @@ void hb_release(hb_context *context, void *memory)
     if (memory) context->settings.release(context->settings.allocator_user, ((void **)memory)[-1]);
 }
 
+hb_status hb_allocate_to(hb_context *context, size_t count, size_t size, int clear, void *pointer)
+{
+    void *memory;
+    const hb_status status = hb_allocate(context, count, size, &memory);
+    if (memory && clear) memset(memory, 0, count * size);
+    memcpy(pointer, &memory, sizeof memory); // a pointer to any type of item
+    return status;
+}
+
 hb_status hb_copy_string(hb_context *context, const char *text, char **out)
 {
     size_t bytes = strlen(text) + 1;

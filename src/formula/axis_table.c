@@ -168,11 +168,9 @@ static double *knot(const hb_axis_table *t, int k)
 static hb_status allocate_cells(hb_axis_table *t)
 {
     const size_t cells = (size_t)t->cells;
-    void *memory;
     hb_release(t->context, t->knots);
     t->knots = NULL;
-    HB_TRY(hb_allocate(t->context, 2 * cells + 1 + 2 * cells * ORDER, sizeof(double), &memory));
-    t->knots = memory;
+    HB_TRY(HB_NEW(t->context, t->knots, 2 * cells + 1 + 2 * cells * ORDER));
     t->parts = t->knots + 2 * cells + 1;
     return HB_OK;
 }
@@ -263,16 +261,15 @@ static hb_status prove_and_tabulate(hb_axis_table *t, int *found)
 /* b(x)/b(center), with x in the place of the one variable that b has, in a graph of its own. */
 static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise)
 {
-    void *memory;
+    hb_node *x; // (dim)
     double here;
     hb_node nodes[3];
     HB_TRY(hb_graph_create(t->context, 1, &t->graph));
-    HB_TRY(hb_allocate(t->context, (size_t)graph->dim, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (dim)
+    HB_TRY(HB_NEW(t->context, x, (size_t)graph->dim));
     for (int i = 0; i < graph->dim; i++) x[i] = hb_build_variable(t->graph, 1);
     hb_status status = hb_graph_substitute(graph, 1, &noise, x, hb_build_constant(t->graph, 0),
                                            t->graph, &nodes[0]);
-    hb_release(t->context, memory);
+    hb_release(t->context, x);
     HB_TRY(status);
     HB_TRY(hb_program_compile(t->graph, 1, nodes, &t->program));
     HB_TRY(hb_program_run(t->context, t->program, 1, &t->center, 0, &here));
@@ -290,11 +287,10 @@ static hb_status take_noise(hb_axis_table *t, hb_graph *graph, hb_node noise)
 hb_status hb_axis_table_create(hb_context *context, hb_graph *graph, hb_node noise, double center,
                                hb_axis_table **out, int *found)
 {
-    void *memory;
+    hb_axis_table *t;
     *out = NULL;
     *found = 0;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_axis_table), &memory));
-    hb_axis_table *t = memset(memory, 0, sizeof *t);
+    HB_TRY(HB_NEW_CLEARED(context, t, 1));
     t->context = context;
     t->center = center;
     hb_status status = hb_quadrature_beta(context, 1, 1, GAUSS, t->nodes, t->weights);

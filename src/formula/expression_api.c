@@ -24,9 +24,7 @@ struct hb_expression {
 
 static hb_status create(hb_context *context, hb_expression **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_expression), &memory));
-    *out = memset(memory, 0, sizeof(hb_expression));
+    HB_TRY(HB_NEW_CLEARED(context, *out, 1));
     (*out)->context = context;
     return HB_OK;
 }

@@ -148,7 +148,6 @@ static hb_status find_rules(search *s)
 static hb_status make_tape(search *s)
 {
     hb_node nodes[(1 + MOST_SLOPES) * MAX_RULES];
-    void *memory;
     const int rules = s->n_rules, rows = 1 + s->n_slopes, first = s->n_slopes > 1 ? 1 : s->variable;
     const size_t d = (size_t)s->graph->dim, n = (size_t)rows * (size_t)rules;
     for (int k = 0; k < rules; k++) {
@@ -157,9 +156,7 @@ static hb_status make_tape(search *s)
             HB_TRY(hb_graph_derivative(s->graph, nodes[k], first + a, nodes + (1 + a) * rules + k));
     }
     HB_TRY(hb_range_tape_create(s->context, s->graph, rows * rules, nodes, &s->tape));
-    HB_TRY(
-        hb_allocate(s->context, d + n + hb_range_tape_size(s->tape), sizeof(hb_interval), &memory));
-    s->x = memory;
+    HB_TRY(HB_NEW(s->context, s->x, d + n + hb_range_tape_size(s->tape)));
     s->ranges = s->x + d;
     s->work = s->ranges + n;
     return HB_OK;
@@ -336,9 +333,7 @@ static hb_status cut_cells(search *s, double low, double high)
 
 static hb_status take_cells(search *s, hb_features *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(s->context, (size_t)s->n + 1, sizeof(double), &memory));
-    out->borders = memory;
+    HB_TRY(HB_NEW(s->context, out->borders, (size_t)s->n + 1));
     for (int k = 0; k < s->n; k++)
         if (!s->cells[k].cut) out->borders[out->n++] = s->cells[k].low;
     out->borders[out->n] = s->cells[0].high;
@@ -351,15 +346,14 @@ static hb_status take_cells(search *s, hb_features *out)
 static hb_status copy_graph(search *s, const hb_graph *graph, int n, const hb_node *nodes,
                             hb_node *copies)
 {
-    void *memory;
+    hb_node *x; // (d)
     const int d = graph->dim;
     HB_TRY(hb_graph_create(s->context, d, &s->graph));
-    HB_TRY(hb_allocate(s->context, (size_t)d, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (d)
+    HB_TRY(HB_NEW(s->context, x, (size_t)d));
     for (int i = 0; i < d; i++) x[i] = hb_build_variable(s->graph, i + 1);
     const hb_status status =
         hb_graph_substitute(graph, n, nodes, x, hb_build_variable(s->graph, 0), s->graph, copies);
-    hb_release(s->context, memory);
+    hb_release(s->context, x);
     return status;
 }
 
@@ -387,16 +381,15 @@ static hb_status search_range(search *s, const hb_interval *x, hb_features *out)
 static hb_status find(search *s, const hb_graph *graph, int n, const hb_node *nodes, double scale,
                       const hb_interval *x, hb_features *out)
 {
-    void *memory;
+    hb_node *copies; // (n)
     s->complete = 1;
     s->n_slopes = 1;
-    HB_TRY(hb_allocate(s->context, (size_t)n, sizeof(hb_node), &memory));
-    hb_node *copies = memory; // (n)
+    HB_TRY(HB_NEW(s->context, copies, (size_t)n));
     hb_status status = copy_graph(s, graph, n, nodes, copies);
     if (status == HB_OK) status = find_rules(s);
     if (status == HB_OK && scale > 0) add_rule(s, SLOPE, copies[0], scale);
     if (status == HB_OK) status = search_range(s, x, out);
-    hb_release(s->context, memory);
+    hb_release(s->context, copies);
     return status;
 }
 
@@ -414,10 +407,9 @@ static hb_status start(hb_context *context, const hb_graph *graph, int n, const 
                        double scale, int variable, const hb_interval *x, hb_interval t,
                        hb_features *out)
 {
-    void *memory;
+    search *s;
     *out = (hb_features){0};
-    HB_TRY(hb_allocate(context, 1, sizeof(search), &memory));
-    search *s = memset(memory, 0, sizeof *s);
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->context = context;
     s->variable = variable;
     s->t = t;
@@ -436,14 +428,13 @@ hb_status hb_features_find(hb_context *context, const hb_graph *graph, int n, co
 hb_status hb_features_of_drift(hb_context *context, const hb_graph *graph, hb_node node,
                                double scale, int variable, hb_interval range, hb_features *out)
 {
-    void *memory;
+    hb_interval *x; // (d)
     const size_t d = (size_t)graph->dim;
-    HB_TRY(hb_allocate(context, d, sizeof(hb_interval), &memory));
-    hb_interval *x = memset(memory, 0, d * sizeof *x); // (d)
+    HB_TRY(HB_NEW_CLEARED(context, x, d));
     x[variable - 1] = range;
     const hb_status status =
         start(context, graph, 1, &node, scale, variable, x, (hb_interval){0, 0}, out);
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 
@@ -512,9 +503,8 @@ static hb_status find_in_box(search *s, const hb_graph *graph, int n, const hb_n
 hb_status hb_features_depth(hb_context *context, const hb_graph *graph, int n, const hb_node *nodes,
                             const hb_interval *x, int most, int *depth)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(search), &memory));
-    search *s = memset(memory, 0, sizeof *s);
+    search *s;
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->context = context;
     s->variable = ALL_X;
     s->complete = 1;

@@ -74,9 +74,8 @@ hb_status hb_graph_create(hb_context *context, int dim, hb_graph **out)
     *out = NULL;
     HB_CHECK(context, dim >= 1 && dim <= MAX_DIM, HB_ERROR_ARGUMENT,
              "dim is %d; it must be 1 to %d", dim, MAX_DIM);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_graph), &memory));
-    hb_graph *graph = memset(memory, 0, sizeof(hb_graph));
+    hb_graph *graph;
+    HB_TRY(HB_NEW_CLEARED(context, graph, 1));
     graph->context = context;
     graph->dim = dim;
     *out = graph;
@@ -197,11 +196,10 @@ hb_status hb_graph_finish(hb_graph *graph, hb_node node, hb_node *out)
 hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes)
 {
     const uint64_t own = UINT64_C(1) << dependence_bit(variable) | 1;
-    void *memory;
+    char *below; // (node + 1)
     *yes = (graph->nodes[node].depends & ~own) == 0;
     if (!*yes || graph->dim < 64 || graph->nodes[node].depends <= 1) return HB_OK;
-    HB_TRY(hb_allocate(graph->context, (size_t)node + 1, 1, &memory));
-    char *below = memset(memory, 0, (size_t)node + 1); // (node + 1)
+    HB_TRY(HB_NEW_CLEARED(graph->context, below, (size_t)node + 1));
     below[node] = 1;
     for (hb_node k = node; k >= 0 && *yes; k--) {
         const hb_graph_node *n = &graph->nodes[k];
@@ -211,7 +209,7 @@ hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, i
         if (arity > 2) below[n->c] = 1;
         if (below[k] && n->op == HB_OP_VARIABLE) *yes = n->a == 0 || n->a == variable;
     }
-    hb_release(graph->context, memory);
+    hb_release(graph->context, below);
     return HB_OK;
 }
 

@@ -36,16 +36,14 @@ static hb_node log_of(hb_graph *graph, hb_node node);
 hb_status hb_log_form_range(const hb_graph *graph, hb_node node, hb_interval *range)
 {
     hb_range_tape *tape;
-    void *memory;
+    hb_interval *x;
     const size_t d = (size_t)graph->dim;
     HB_TRY(hb_range_tape_create(graph->context, graph, 1, &node, &tape));
-    hb_status status =
-        hb_allocate(graph->context, d + hb_range_tape_size(tape), sizeof(hb_interval), &memory);
+    hb_status status = HB_NEW(graph->context, x, d + hb_range_tape_size(tape));
     if (status == HB_OK) {
-        hb_interval *x = memory;
         for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
         hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, range);
-        hb_release(graph->context, memory);
+        hb_release(graph->context, x);
     }
     hb_range_tape_destroy(graph->context, tape);
     return status;
@@ -263,14 +261,13 @@ static hb_node log_factors(factors *f)
 static hb_node log_of(hb_graph *graph, hb_node node)
 {
     if (node == HB_NO_NODE || graph->status != HB_OK) return HB_NO_NODE;
-    void *memory;
-    graph->status = hb_allocate(graph->context, 1, sizeof(factors), &memory);
+    factors *f;
+    graph->status = HB_NEW(graph->context, f, 1);
     if (graph->status != HB_OK) return HB_NO_NODE;
-    factors *f = memory;
     *f = (factors){.graph = graph, .sign = 1, .sum = HB_NO_NODE};
     collect(f, node, 1);
     const hb_node out = f->too_many ? hb_build_unary(graph, HB_OP_LOG, node) : log_factors(f);
-    hb_release(graph->context, memory);
+    hb_release(graph->context, f);
     return out;
 }
 
@@ -328,9 +325,8 @@ static void give_exp(hb_graph *graph, hb_node *axis, int *whole, double factor, 
 
 hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *whole)
 {
-    void *memory;
-    HB_TRY(hb_allocate(graph->context, 1, sizeof(factors), &memory));
-    factors *f = memory;
+    factors *f;
+    HB_TRY(HB_NEW(graph->context, f, 1));
     *f = (factors){.graph = graph, .sign = 1, .sum = HB_NO_NODE};
     collect(f, node, 1);
     *whole = !f->too_many;
@@ -339,7 +335,7 @@ hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *wh
     if (f->sum != HB_NO_NODE) give_exp(graph, axis, whole, 1, f->sum);
     for (int k = 0; k < f->n && *whole; k++)
         give(graph, axis, whole, raised(graph, f->item[k].node, f->item[k].exponent));
-    hb_release(graph->context, memory);
+    hb_release(graph->context, f);
     return hb_graph_finish(graph, node, &node);
 }
 
@@ -348,9 +344,8 @@ hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *wh
 hb_status hb_log_form_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to,
                            hb_node *out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(from->context, (size_t)node + 1, sizeof(int), &memory));
-    int *moved = memset(memory, 0, ((size_t)node + 1) * sizeof(int));
+    int *moved;
+    HB_TRY(HB_NEW_CLEARED(from->context, moved, (size_t)node + 1));
     moved[node] = 1;
     for (int i = node; i >= 0; i--) {
         const hb_graph_node *n = &from->nodes[i];
@@ -374,6 +369,6 @@ hb_status hb_log_form_copy(const hb_graph *from, hb_node node, int shift, hb_gra
         if (moved[i] == HB_NO_NODE) break;
     }
     const hb_node copy = moved[node];
-    hb_release(from->context, memory);
+    hb_release(from->context, moved);
     return hb_graph_finish(to, copy, out);
 }

@@ -242,9 +242,8 @@ hb_status hb_panels_create(hb_context *context, const hb_panels_settings *settin
                            double high, hb_panels **out)
 {
     *out = NULL;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_panels), &memory));
-    hb_panels *panels = memset(memory, 0, sizeof *panels);
+    hb_panels *panels;
+    HB_TRY(HB_NEW_CLEARED(context, panels, 1));
     panels->settings = *settings;
     panels->low = low;
     panels->high = high;

@@ -304,10 +304,9 @@ static hb_status compile(compiler *c, int n_outputs, const hb_node *nodes)
 static hb_status create(hb_graph *graph, int n_outputs, const hb_node *nodes, int time_is_column,
                         hb_program **out)
 {
-    void *memory;
+    hb_program *program;
     *out = NULL;
-    HB_TRY(hb_allocate(graph->context, 1, sizeof(hb_program), &memory));
-    hb_program *program = memset(memory, 0, sizeof(hb_program));
+    HB_TRY(HB_NEW_CLEARED(graph->context, program, 1));
     program->context = graph->context;
     program->dim = graph->dim;
     program->n_outputs = n_outputs;

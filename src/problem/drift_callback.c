@@ -149,9 +149,8 @@ static hb_status by_differences(hb_context *context, const hb_drift *drift, cons
 {
     const size_t d = (size_t)drift->dim, rows = 1 + SHIFTS * d, each = rows * d;
     const size_t block = points_per_block(n, each);
-    void *memory;
-    HB_TRY(hb_allocate(context, block * (2 * each + rows), sizeof(double), &memory));
-    double *at = memory;              // (block, 1 + 6 d, d)
+    double *at; // (block, 1 + 6 d, d)
+    HB_TRY(HB_NEW(context, at, block * (2 * each + rows)));
     double *f = at + block * each;    // the same
     double *times = f + block * each; // (block, 1 + 6 d)
     hb_status status = HB_OK;
@@ -167,7 +166,7 @@ static hb_status by_differences(hb_context *context, const hb_drift *drift, cons
         for (size_t i = 0; i < count && status == HB_OK; i++)
             combine(d, at + i * each, f + i * each, first + i, out);
     }
-    hb_release(context, memory);
+    hb_release(context, at);
     return status;
 }
 
@@ -205,9 +204,8 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
 {
     const size_t d = (size_t)drift->dim, each = SHIFTS * d;
     const size_t block = points_per_block(n, each * (d + 2));
-    void *memory;
-    HB_TRY(hb_allocate(context, block * each * (d + 2), sizeof(double), &memory));
-    double *shifted = memory;                        // (block, d, 6, d)
+    double *shifted; // (block, d, 6, d)
+    HB_TRY(HB_NEW(context, shifted, block * each * (d + 2)));
     double *divergence = shifted + block * each * d; // (block, d, 6)
     double *times = divergence + block * each;       // (block, d, 6)
     const results wanted = {.divergence = divergence};
@@ -224,7 +222,7 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
             gradient[first * d + i] = hb_richardson(place, divergence + i * SHIFTS);
         }
     }
-    hb_release(context, memory);
+    hb_release(context, shifted);
     return status;
 }
 
@@ -255,12 +253,11 @@ hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift,
 {
     if (n == 0) return HB_OK;
     if (t_step) return evaluate(context, drift, t, n, x, f, divergence, grad_divergence, jacobian);
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    double *times = memory; // (n)
+    double *times; // (n)
+    HB_TRY(HB_NEW(context, times, n));
     for (size_t i = 0; i < n; i++) times[i] = *t;
     const hb_status status =
         evaluate(context, drift, times, n, x, f, divergence, grad_divergence, jacobian);
-    hb_release(context, memory);
+    hb_release(context, times);
     return status;
 }

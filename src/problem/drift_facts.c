@@ -119,19 +119,17 @@ static void look_at_nodes(search *s)
 /* Whether an argument can be 0 at all; domains that end there count when it can be below. */
 static hb_status can_vanish(const search *s, hb_node argument, int *yes)
 {
-    void *memory;
+    hb_interval *x;
     hb_range_tape *tape;
     hb_interval range;
     const size_t d = (size_t)s->drift->dim;
     HB_TRY(hb_range_tape_create(s->context, s->graph, 1, &argument, &tape));
-    hb_status status =
-        hb_allocate(s->context, d + hb_range_tape_size(tape), sizeof(hb_interval), &memory);
+    hb_status status = HB_NEW(s->context, x, d + hb_range_tape_size(tape));
     if (status == HB_OK) {
-        hb_interval *x = memory;
         for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
         hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, &range);
         *yes = range.low <= 0 && range.high >= 0;
-        hb_release(s->context, memory);
+        hb_release(s->context, x);
     }
     hb_range_tape_destroy(s->context, tape);
     return status;
@@ -218,7 +216,7 @@ static hb_status is_symmetric(const search *s, const hb_node *entries, int *yes)
 {
     const hb_drift *drift = s->drift;
     const int d = drift->dim;
-    void *memory;
+    uint64_t *fingerprint; // (count)
     *yes = 1;
     for (size_t k = 0; k < drift->n_entries; k++) { /* build all mirrors first */
         hb_node mirror;
@@ -226,8 +224,7 @@ static hb_status is_symmetric(const search *s, const hb_node *entries, int *yes)
                   j = (int)(drift->entries[k] % (size_t)d);
         if (i != j) HB_TRY(hb_graph_derivative(s->graph, s->f[j], i + 1, &mirror));
     }
-    HB_TRY(hb_allocate(s->context, (size_t)s->graph->count, sizeof(uint64_t), &memory));
-    uint64_t *fingerprint = memory; // (count)
+    HB_TRY(HB_NEW(s->context, fingerprint, (size_t)s->graph->count));
     hb_graph_fingerprints(s->graph, s->graph->count - 1, fingerprint);
     hb_status status = HB_OK;
     for (size_t k = 0; k < drift->n_entries && *yes && status == HB_OK; k++) {
@@ -239,7 +236,7 @@ static hb_status is_symmetric(const search *s, const hb_node *entries, int *yes)
         *yes = fingerprint[mirror] == fingerprint[entries[k]] &&
                fingerprint[mirror] != HB_NO_FINGERPRINT;
     }
-    hb_release(s->context, memory);
+    hb_release(s->context, fingerprint);
     return status;
 }
 
@@ -258,15 +255,14 @@ static hb_status compile(search *s)
 {
     hb_drift *drift = s->drift;
     const int d = drift->dim, n = drift->facts.n_breaks;
-    void *memory;
-    HB_TRY(hb_allocate(s->context, (size_t)(d + n), sizeof(hb_node), &memory));
-    hb_node *nodes = memory; // (d + n)
+    hb_node *nodes; // (d + n)
+    HB_TRY(HB_NEW(s->context, nodes, (size_t)(d + n)));
     for (int i = 0; i < d; i++) nodes[i] = s->f[i];
     for (int k = 0; k < n; k++) nodes[d + k] = drift->facts.breaks[k].argument;
     hb_status status = hb_range_tape_create(s->context, s->graph, d + n, nodes, &drift->ranges);
     if (status == HB_OK && n > 0)
         status = hb_program_compile(s->graph, n, nodes + d, &drift->arguments);
-    hb_release(s->context, memory);
+    hb_release(s->context, nodes);
     return status;
 }
 
@@ -343,15 +339,13 @@ hb_status hb_problem_ranges(hb_context *context, const hb_problem *problem, cons
         for (size_t i = 0; i < d && F; i++) F[i] = (hb_interval){-INFINITY, INFINITY};
         return HB_OK;
     }
-    void *memory;
-    HB_TRY(hb_allocate(context,
-                       d + n + hb_range_tape_size(problem->drift.ranges) +
-                           hb_range_tape_size(problem->noise_ranges),
-                       sizeof(hb_interval), &memory));
-    hb_interval *out = memory; // (d + n)
+    hb_interval *out; // (d + n)
+    HB_TRY(HB_NEW(context, out,
+                  d + n + hb_range_tape_size(problem->drift.ranges) +
+                      hb_range_tape_size(problem->noise_ranges)));
     const hb_status status = ranges(context, problem, x, tau, out + d + n, out);
     if (status == HB_OK && F) memcpy(F, out, d * sizeof *F);
     if (status == HB_OK && arguments) memcpy(arguments, out + d, n * sizeof *arguments);
-    hb_release(context, memory);
+    hb_release(context, out);
     return status;
 }

@@ -248,19 +248,18 @@ static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const 
     memset(jacobian, 0, n * d * d * sizeof *jacobian);
     if (width == 0) return HB_OK;
     const size_t block = rows_per_block(n, width);
-    void *memory;
-    HB_TRY(hb_allocate(context, block * width, sizeof(double), &memory));
-    const double *rows = memory;
+    double *rows;
+    HB_TRY(HB_NEW(context, rows, block * width));
     hb_status status = HB_OK;
     for (size_t i = 0; i < n && status == HB_OK; i += block) {
         const size_t count = n - i < block ? n - i : block;
         status = hb_program_run_times(context, drift->jacobian, count, x + i * d, t + i * t_step,
-                                      t_step, memory);
+                                      t_step, rows);
         for (size_t row = 0; row < count && status == HB_OK; row++)
             for (size_t k = 0; k < width; k++)
                 jacobian[(i + row) * d * d + drift->entries[k]] = rows[row * width + k];
     }
-    hb_release(context, memory);
+    hb_release(context, rows);
     return status;
 }
 

@@ -86,14 +86,13 @@ hb_status hb_gauge_formula_create(hb_context *context, const hb_problem *problem
                                   hb_gauge_formula **out)
 {
     const hb_drift_facts *facts = hb_problem_facts(problem);
-    void *memory;
+    hb_gauge_formula *formula;
     *out = NULL;
     if (!facts->is_formula || !problem->drift.components || facts->n_breaks > 0 ||
         problem->dim > MOST_DIM || !hb_problem_is_gradient(problem) ||
         !hb_problem_is_autonomous(problem))
         return HB_OK;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_gauge_formula), &memory));
-    hb_gauge_formula *formula = memset(memory, 0, sizeof *formula);
+    HB_TRY(HB_NEW_CLEARED(context, formula, 1));
     formula->context = context;
     formula->problem = problem;
     char message[sizeof context->message];

@@ -70,9 +70,7 @@ static hb_status build(hb_context *context, hb_graph *graph, hb_node f, int m, c
 hb_status hb_line_balance_create(hb_context *context, hb_graph *graph, hb_node f, int m,
                                  const hb_node *G, hb_line_balance **out)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_line_balance), &memory));
-    *out = memset(memory, 0, sizeof(hb_line_balance));
+    HB_TRY(HB_NEW_CLEARED(context, *out, 1));
     return build(context, graph, f, m, G, *out);
 }
 

@@ -428,10 +428,9 @@ static hb_status build(hb_line_density *line, double share)
 hb_status hb_line_density_create(hb_context *context, hb_graph *graph, hb_node node,
                                  const char *what, double share, hb_line_density **out)
 {
-    void *memory;
+    hb_line_density *line;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_line_density), &memory));
-    hb_line_density *line = memset(memory, 0, sizeof *line);
+    HB_TRY(HB_NEW_CLEARED(context, line, 1));
     line->context = context;
     line->graph = graph;
     line->most = -INFINITY;

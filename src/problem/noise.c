@@ -24,9 +24,8 @@ static const double STEP = 0x1p-6;
 hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int d, int m,
                                       const hb_node *G, hb_matrix_noise *noise)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)d, sizeof(hb_node), &memory));
-    hb_node *sum = memory; // (d)
+    hb_node *sum; // (d)
+    HB_TRY(HB_NEW(context, sum, (size_t)d));
     hb_status status = HB_OK;
     for (int i = 0; i < d && status == HB_OK; i++) {
         sum[i] = hb_build_constant(graph, 0);
@@ -43,7 +42,7 @@ hb_status hb_noise_compile_divergence(hb_context *context, hb_graph *graph, int 
         }
     }
     if (status == HB_OK) status = hb_program_compile(graph, d, sum, &noise->divergence);
-    hb_release(context, memory);
+    hb_release(context, sum);
     return status;
 }
 
@@ -109,14 +108,13 @@ static hb_status call(hb_context *context, const hb_problem *problem, size_t n, 
                       double t, double *G)
 {
     const hb_matrix_noise *noise = &problem->noise_matrix;
-    void *memory;
-    HB_TRY(hb_allocate(context, n, sizeof(double), &memory));
-    double *times = memory; // (n)
+    double *times; // (n)
+    HB_TRY(HB_NEW(context, times, n));
     for (size_t i = 0; i < n; i++) times[i] = t;
     omp_set_lock(noise->lock);
     const int failure = noise->callback(noise->user, n, x, times, G);
     omp_unset_lock(noise->lock);
-    hb_release(context, memory);
+    hb_release(context, times);
     HB_CHECK(context, failure == 0, HB_ERROR_CALLBACK,
              "the callback for the noise returned %d at t = %g; 0 means success", failure, t);
     return HB_OK;
@@ -208,12 +206,11 @@ hb_status hb_problem_diffusion(hb_context *context, const hb_problem *problem, s
 {
     const hb_matrix_noise *noise = &problem->noise_matrix;
     const size_t d = (size_t)problem->dim, m = (size_t)hb_problem_noise_columns(problem);
-    void *memory;
-    HB_TRY(hb_allocate(context, n * d * m, sizeof(double), &memory));
-    const double *G = memory; // (n, d, m)
-    hb_status status = hb_problem_noise_factor(context, problem, n, x, t, memory);
+    double *G; // (n, d, m)
+    HB_TRY(HB_NEW(context, G, n * d * m));
+    hb_status status = hb_problem_noise_factor(context, problem, n, x, t, G);
     for (size_t i = 0; i < n && status == HB_OK; i++) square(d, m, G + i * d * m, D + i * d * d);
-    hb_release(context, memory);
+    hb_release(context, G);
     if (status != HB_OK || !divergence) return status;
     memset(divergence, 0, n * d * sizeof *divergence);
     if (noise->divergence) return hb_program_run(context, noise->divergence, n, x, t, divergence);

@@ -200,13 +200,12 @@ void hb_potential_cells_destroy(hb_potential_cells *cells)
 hb_status hb_potential_cells_create(hb_context *context, const hb_problem *problem,
                                     hb_potential_cells **out)
 {
-    void *memory;
+    hb_potential_cells *c;
     int cut = 0;
     *out = NULL;
     if (problem->drift.potential || !problem->drift.facts.separable || problem->dim > MOST_AXES)
         return HB_OK;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_potential_cells), &memory));
-    hb_potential_cells *c = memset(memory, 0, sizeof *c);
+    HB_TRY(HB_NEW_CLEARED(context, c, 1));
     c->context = context;
     c->least = INFINITY;
     hb_status status = HB_OK;

@@ -135,13 +135,11 @@ static int is_stationary(const hb_problem_settings *s)
 static hb_status create_outside(hb_context *context, const hb_problem_settings *s,
                                 hb_problem *problem)
 {
-    void *memory;
     const int transformed =
         !s->noise_callback && !hb_noise_text_is_plain(context, s->noise, s->n_parameters,
                                                       s->parameter_names, s->parameter_values);
     if (!transformed || is_stationary(s) || (!s->initial && !s->initial_callback)) return HB_OK;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
-    problem->outside = memset(memory, 0, sizeof(hb_problem));
+    HB_TRY(HB_NEW_CLEARED(context, problem->outside, 1));
     problem->outside->context = context;
     problem->outside->dim = problem->dim;
     return create_start(context, s, problem->outside);

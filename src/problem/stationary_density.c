@@ -104,9 +104,7 @@ static hb_status create_line(hb_context *context, const hb_problem *problem, int
 static hb_status create_product(hb_context *context, hb_stationary *s)
 {
     const int d = s->problem->dim;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)d, sizeof(line_part), &memory));
-    s->lines = memset(memory, 0, (size_t)d * sizeof(line_part));
+    HB_TRY(HB_NEW_CLEARED(context, s->lines, (size_t)d));
     for (int i = 0; i < d; i++) {
         HB_TRY(create_line(context, s->problem, i, s->lines + i));
         s->doubtful |= s->problem->drift.graph && !s->lines[i].own.box.features.complete;
@@ -140,10 +138,9 @@ int hb_stationary_is_known(const hb_problem *problem)
 
 hb_status hb_stationary_create(hb_context *context, const hb_problem *problem, hb_stationary **out)
 {
-    void *memory;
+    hb_stationary *s;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_stationary), &memory));
-    hb_stationary *s = memset(memory, 0, sizeof *s);
+    HB_TRY(HB_NEW_CLEARED(context, s, 1));
     s->problem = problem;
     hb_status status;
     if (problem->dim == 1 || problem->drift.facts.separable)
@@ -201,10 +198,9 @@ hb_status hb_stationary_evaluate(hb_context *context, const hb_stationary *s, si
 hb_status hb_problem_borrow(hb_context *context, const hb_problem *problem, const char *initial,
                             hb_problem **out)
 {
-    void *memory;
+    hb_problem *borrowed;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_problem), &memory));
-    hb_problem *borrowed = memory;
+    HB_TRY(HB_NEW(context, borrowed, 1));
     *borrowed = *problem;
     borrowed->initial = (hb_initial){0};
     hb_problem_settings settings;

@@ -92,9 +92,8 @@ hb_status hb_time_change_create(hb_context *context, hb_noise_function noise, vo
     *out = NULL;
     HB_CHECK(context, time > 0 && isfinite(time), HB_ERROR_ARGUMENT,
              "time is %g; it must be positive and finite", time);
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_time_change), &memory));
-    hb_time_change *change = memset(memory, 0, sizeof *change);
+    hb_time_change *change;
+    HB_TRY(HB_NEW_CLEARED(context, change, 1));
     *change = (hb_time_change){.context = context, .noise = noise, .user = user};
     const hb_status status = is_constant
                                  ? rates_at(context, change, 1, &(double){0}, &change->constant)

@@ -80,12 +80,10 @@ hb_status hb_time_cuts_add(hb_context *context, const hb_graph *graph, int n, co
 hb_status hb_time_cuts_map(hb_context *context, const hb_time_change *change, double span,
                            hb_time_cuts *cuts)
 {
-    void *memory;
     int kept = 0;
     double end;
     if (cuts->n == 0) return HB_OK;
-    HB_TRY(hb_allocate(context, (size_t)cuts->n, sizeof(double), &memory));
-    cuts->tau = memory;
+    HB_TRY(HB_NEW(context, cuts->tau, (size_t)cuts->n));
     HB_TRY(hb_time_change_tau(context, change, span, &end));
     cuts->unit = UNIT * end;
     for (int k = 0; k < cuts->n; k++) {

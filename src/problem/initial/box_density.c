@@ -62,9 +62,8 @@ static hb_status tabulate(hb_context *context, const hb_box_density *box, int m,
 {
     const int d = box->problem->dim;
     const double *low = box->low, *high = box->high;
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)m * (size_t)d, sizeof(double), &memory));
-    double *x = memory; // (m, d): one line along the last axis
+    double *x; // (m, d): one line along the last axis
+    HB_TRY(HB_NEW(context, x, (size_t)m * (size_t)d));
     hb_status status = HB_OK;
     const double shift = centred ? 0.5 : 0, intervals = centred ? m : m - 1;
     for (size_t line = 0; line < lattice_size(d, m) / (size_t)m && status == HB_OK; line++) {
@@ -78,7 +77,7 @@ static hb_status tabulate(hb_context *context, const hb_box_density *box, int m,
         }
         status = evaluate(context, box, (size_t)m, x, l + line * (size_t)m);
     }
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 
@@ -217,9 +216,8 @@ static void tighten(hb_box_density *box, int d, int m, const double *l, const pr
 hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
 {
     const int d = box->problem->dim, m = SEARCH[d];
-    void *memory;
-    HB_TRY(hb_allocate(context, lattice_size(d, m), sizeof(double), &memory));
-    double *l = memory; // (m^d)
+    double *l; // (m^d)
+    HB_TRY(HB_NEW(context, l, lattice_size(d, m)));
     probe features = {-INFINITY, INFINITY, -INFINITY};
     hb_status status = grow(context, box, l);
     if (status == HB_OK && d == 1)
@@ -229,7 +227,7 @@ hb_status hb_box_density_find(hb_context *context, hb_box_density *box)
         status = tabulate(context, box, m, 0, l);
         box->peak = fmax(largest(lattice_size(d, m), l), features.peak);
     }
-    hb_release(context, memory);
+    hb_release(context, l);
     return status;
 }
 

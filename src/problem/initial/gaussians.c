@@ -49,9 +49,7 @@ hb_status hb_gaussians_prepare(hb_context *context, int dim, const double *weigh
                                hb_gaussians *gaussians)
 {
     const size_t d = (size_t)dim, n = gaussians->count;
-    void *memory;
-    HB_TRY(hb_allocate(context, 2 * n, sizeof(double), &memory));
-    gaussians->log_weight = memory;
+    HB_TRY(HB_NEW(context, gaussians->log_weight, 2 * n));
     gaussians->cumulative = gaussians->log_weight + n;
     double sum = 0;
     for (size_t k = 0; k < n; k++) gaussians->cumulative[k] = sum += weights ? weights[k] : 1;

@@ -29,11 +29,10 @@ static hb_status in_transform(hb_context *context, const hb_problem *problem, co
     const hb_transform *transform = problem->transform;
     const int d = problem->dim;
     hb_node log_density, volume;
-    void *memory;
+    hb_node *x; // (d)
     double constant = 0;
     HB_TRY(problem->outside->initial.ops->formula(problem->outside, from, &log_density));
-    HB_TRY(hb_allocate(context, (size_t)d, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (d)
+    HB_TRY(HB_NEW(context, x, (size_t)d));
     volume = hb_build_constant(to, 0);
     for (int i = 0; i < d; i++) {
         hb_node z = hb_build_constant(to, 0);
@@ -51,7 +50,7 @@ static hb_status in_transform(hb_context *context, const hb_problem *problem, co
     if (status == HB_OK)
         status = hb_graph_substitute(from, 1, &log_density, x, hb_build_constant(to, 0), to, out);
     if (status == HB_OK) status = hb_graph_finish(to, hb_build_add(to, *out, volume), out);
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 

@@ -57,9 +57,7 @@ static hb_status set_matrix(reading *s, const double *values)
 {
     const size_t d = (size_t)s->dim;
     HB_TRY(check_symmetry(s, values));
-    void *memory;
-    HB_TRY(hb_allocate(s->context, d * d, sizeof(double), &memory));
-    s->gaussians->cholesky = memory;
+    HB_TRY(HB_NEW(s->context, s->gaussians->cholesky, d * d));
     double *L = s->gaussians->cholesky;
     memcpy(L, values, d * d * sizeof *L);
     /* The upper triangle of a column-major matrix is the lower one of a row-major matrix. */

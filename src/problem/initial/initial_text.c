@@ -24,9 +24,7 @@ char *hb_text_trim(char *text)
 hb_status hb_text_numbers(hb_context *context, const char *what, const char *text, size_t *count,
                           double **values)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, strlen(text) / 2 + 1, sizeof(double), &memory));
-    *values = memory;
+    HB_TRY(HB_NEW(context, *values, strlen(text) / 2 + 1));
     hb_status status = HB_OK;
     locale_t locale = hb_locale_enter();
     *count = 0;

@@ -190,10 +190,8 @@ static void scale_gaussians(size_t d, const double *L, hb_gaussians *g)
 /* One Gaussian: mean L^-1 m, factor L^-1 C, whose signs are put right. */
 static hb_status turn_gaussian(hb_context *context, size_t d, const double *L, hb_gaussians *g)
 {
-    void *memory;
     if (!g->cholesky) {
-        HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
-        g->cholesky = memset(memory, 0, d * d * sizeof(double));
+        HB_TRY(HB_NEW_CLEARED(context, g->cholesky, d * d));
         for (size_t j = 0; j < d; j++) g->cholesky[j * d + j] = g->sd[j];
     }
     hb_solve_lower(d, L, 1, g->mean);
@@ -306,11 +304,10 @@ static hb_status wrap(hb_context *context, hb_problem *problem, double *L)
 static hb_status check_draws(hb_context *context, const hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim, n = 1 + MOST_CHECKED / d;
-    void *memory;
+    double *x; // (n, d)
     if (!problem->transform->bends || !inner_ops(problem)->draw) return HB_OK;
-    HB_TRY(hb_allocate(context, n * d, sizeof(double), &memory));
-    const double *x = memory; // (n, d)
-    hb_status status = hb_problem_initial_sample(context, problem->outside, 1, 0, n, memory);
+    HB_TRY(HB_NEW(context, x, n * d));
+    hb_status status = hb_problem_initial_sample(context, problem->outside, 1, 0, n, x);
     for (size_t k = 0; k < n * d && status == HB_OK; k++) {
         const hb_axis_map *map = &problem->transform->axes[k % d];
         if (x[k] >= map->low && x[k] <= map->high) continue;
@@ -321,7 +318,7 @@ static hb_status check_draws(hb_context *context, const hb_problem *problem)
                          "point(...)",
                          x[k], k % d + 1, map->low, map->high);
     }
-    hb_release(context, memory);
+    hb_release(context, x);
     return status;
 }
 

@@ -22,17 +22,16 @@
 
 hb_status hb_formula_is_zero(hb_context *context, const hb_graph *graph, hb_node node, int *yes)
 {
-    void *memory;
+    uint64_t *fingerprint;
     double number;
     if (hb_graph_is_constant(graph, node, &number)) {
         *yes = number == 0;
         return HB_OK;
     }
-    HB_TRY(hb_allocate(context, (size_t)node + 1, sizeof(uint64_t), &memory));
-    const uint64_t *fingerprint = memory;
-    hb_graph_fingerprints(graph, node, memory);
+    HB_TRY(HB_NEW(context, fingerprint, (size_t)node + 1));
+    hb_graph_fingerprints(graph, node, fingerprint);
     *yes = fingerprint[node] == 0;
-    hb_release(context, memory);
+    hb_release(context, fingerprint);
     return HB_OK;
 }
 
@@ -53,9 +52,8 @@ static int breaks(const hb_graph_node *node, hb_formula_break kind)
 hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_node node,
                                 hb_formula_break kind, int *yes)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, (size_t)node + 1, 1, &memory));
-    char *below = memset(memory, 0, (size_t)node + 1); // (node + 1)
+    char *below; // (node + 1)
+    HB_TRY(HB_NEW_CLEARED(context, below, (size_t)node + 1));
     below[node] = 1;
     *yes = 0;
     for (hb_node i = node; i >= 0 && !*yes; i--) {
@@ -67,21 +65,20 @@ hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_n
         if (arity > 1) below[p->b] = 1;
         if (arity > 2) below[p->c] = 1;
     }
-    hb_release(context, memory);
+    hb_release(context, below);
     return HB_OK;
 }
 
 /* The value of a formula in x_axis at x = 0. */
 static hb_status value_at_zero(hb_context *context, hb_graph *graph, hb_node node, double *value)
 {
-    void *memory;
+    hb_node *x; // (dim)
     hb_node zero, out;
     HB_TRY(hb_graph_constant(graph, 0, &zero));
-    HB_TRY(hb_allocate(context, (size_t)graph->dim, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (dim)
+    HB_TRY(HB_NEW(context, x, (size_t)graph->dim));
     for (int i = 0; i < graph->dim; i++) x[i] = zero;
     const hb_status status = hb_graph_substitute(graph, 1, &node, x, zero, graph, &out);
-    hb_release(context, memory);
+    hb_release(context, x);
     HB_TRY(status);
     if (!hb_graph_is_constant(graph, out, value)) *value = NAN;
     return HB_OK;

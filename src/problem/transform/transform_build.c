@@ -22,15 +22,14 @@
 hb_status hb_problem_set_noise(hb_context *context, const hb_graph *graph, hb_node g,
                                hb_problem *problem)
 {
-    void *memory;
+    hb_node *x; // (dim): g has none
     hb_node own;
     HB_TRY(hb_graph_create(context, 1, &problem->noise_graph));
-    HB_TRY(hb_allocate(context, (size_t)graph->dim, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (dim): g has none
+    HB_TRY(HB_NEW(context, x, (size_t)graph->dim));
     for (int i = 0; i < graph->dim; i++) x[i] = hb_build_variable(problem->noise_graph, 1);
     const hb_status status = hb_graph_substitute(
         graph, 1, &g, x, hb_build_variable(problem->noise_graph, 0), problem->noise_graph, &own);
-    hb_release(context, memory);
+    hb_release(context, x);
     HB_TRY(status);
     return hb_problem_compile_noise(context, own, problem);
 }
@@ -85,9 +84,7 @@ static hb_status finish_transform(hb_transform_building *b)
         }
     if (!transform->scales) return HB_OK;
     if (transform->moves) return hb_program_compile(b->to, d * d, b->L, &transform->moving);
-    void *memory;
-    HB_TRY(hb_allocate(b->context, (size_t)d * (size_t)d, sizeof(double), &memory));
-    transform->L = memory;
+    HB_TRY(HB_NEW(b->context, transform->L, (size_t)d * (size_t)d));
     for (int k = 0; k < d * d; k++) hb_graph_is_constant(b->to, b->L[k], &transform->L[k]);
     return HB_OK;
 }

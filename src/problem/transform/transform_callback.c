@@ -41,9 +41,8 @@ static int call(void *user, size_t n, const double *y, const double *t, double *
 hb_status hb_transform_callback(hb_context *context, const hb_problem_settings *settings,
                                 hb_problem *problem)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(transformed_drift), &memory));
-    transformed_drift *wrapped = memory;
+    transformed_drift *wrapped;
+    HB_TRY(HB_NEW(context, wrapped, 1));
     *wrapped = (transformed_drift){.context = context,
                                    .transform = problem->transform,
                                    .callback = settings->drift_callback,

@@ -52,10 +52,9 @@ static hb_status part_in_x(const hb_transform_building *b, int row, hb_node *out
     *out = HB_NO_NODE;
     for (int k = 0; k < b->m; k++) {
         const hb_node entry = b->noise.G[row * b->m + k];
-        void *memory;
+        hb_node *x; // (d)
         if (!hb_graph_depends(graph, entry, row + 1)) continue;
-        HB_TRY(hb_allocate(b->context, (size_t)b->d, sizeof(hb_node), &memory));
-        hb_node *x = memory; // (d)
+        HB_TRY(HB_NEW(b->context, x, (size_t)b->d));
         for (int i = 0; i < b->d; i++) x[i] = hb_build_variable(graph, i + 1);
         hb_status status = HB_OK;
         for (int second = 0; second < 2 && status == HB_OK; second++) {
@@ -63,7 +62,7 @@ static hb_status part_in_x(const hb_transform_building *b, int row, hb_node *out
             status = hb_graph_substitute(graph, 1, &entry, x, t, graph, out);
             if (status != HB_OK || hb_graph_depends(graph, *out, row + 1)) break;
         }
-        hb_release(b->context, memory);
+        hb_release(b->context, x);
         return status;
     }
     return HB_OK;
@@ -149,14 +148,13 @@ static hb_status read_axis(hb_transform_building *b, int row, double inside, int
 
 hb_status hb_transform_read_axes(hb_transform_building *b, int *field)
 {
-    void *memory;
-    HB_TRY(hb_allocate(b->context, (size_t)b->d, sizeof(double), &memory));
-    double *inside = memory; // (d)
+    double *inside; // (d)
+    HB_TRY(HB_NEW(b->context, inside, (size_t)b->d));
     hb_status status = find_inside(b, inside);
     *field = 0;
     for (int i = 0; i < b->d && status == HB_OK && !*field; i++)
         status = read_axis(b, i, inside[i], field);
-    hb_release(b->context, memory);
+    hb_release(b->context, inside);
     return status;
 }
 
@@ -165,14 +163,13 @@ hb_status hb_transform_read_axes(hb_transform_building *b, int *field)
 /* G_ik at the axis' anchor over b there. */
 hb_status hb_transform_read_matrix(hb_transform_building *b)
 {
-    void *memory;
-    HB_TRY(hb_allocate(b->context, (size_t)b->d, sizeof(hb_node), &memory));
-    hb_node *x = memory; // (d)
+    hb_node *x; // (d)
+    HB_TRY(HB_NEW(b->context, x, (size_t)b->d));
     for (int i = 0; i < b->d; i++)
         x[i] = hb_build_constant(b->to, hb_axis_anchor(&b->transform->axes[i]));
     hb_status status = hb_graph_substitute(b->typed.graph, b->d * b->m, b->noise.G, x,
                                            hb_build_variable(b->to, 0), b->to, b->M);
-    hb_release(b->context, memory);
+    hb_release(b->context, x);
     for (int k = 0; k < b->d * b->m && status == HB_OK; k++) {
         const hb_axis_map *map = &b->transform->axes[k / b->m];
         double noise, slope;
@@ -232,15 +229,14 @@ static hb_status look_at_factor(hb_transform_building *b, double *t, double *val
 static hb_status divide_factor(hb_transform_building *b)
 {
     double t, scale;
-    void *memory;
+    double *values; // (d, m)
     const int n = b->d * b->m;
     HB_TRY(look_at_factor(b, &t, &scale));
-    HB_TRY(hb_allocate(b->context, (size_t)n, sizeof(double), &memory));
-    const double *values = memory; // (d, m)
-    hb_status status = at_time(b, b->to, n, b->M, t, memory);
+    HB_TRY(HB_NEW(b->context, values, (size_t)n));
+    hb_status status = at_time(b, b->to, n, b->M, t, values);
     for (int k = 0; k < n && status == HB_OK; k++)
         status = hb_graph_constant(b->to, values[k] / fabs(scale), &b->M[k]);
-    hb_release(b->context, memory);
+    hb_release(b->context, values);
     if (status == HB_OK && scale < 0)
         status = hb_graph_finish(b->to, hb_build_negate(b->to, b->g), &b->g);
     return status;
@@ -451,14 +447,13 @@ static hb_status transform_is_steep(hb_transform_building *b, int *yes)
 /* M = (M/sqrt(2)) sqrt(2): the noise of y is sqrt(2). */
 static hb_status take_unit(hb_transform_building *b)
 {
-    void *memory;
+    double *values; // (d, m)
     const int n = b->d * b->m;
-    HB_TRY(hb_allocate(b->context, (size_t)n, sizeof(double), &memory));
-    const double *values = memory; // (d, m)
-    hb_status status = at_time(b, b->to, n, b->M, 0, memory);
+    HB_TRY(HB_NEW(b->context, values, (size_t)n));
+    hb_status status = at_time(b, b->to, n, b->M, 0, values);
     for (int k = 0; k < n && status == HB_OK; k++)
         status = hb_graph_constant(b->to, values[k] / M_SQRT2, &b->M[k]);
-    hb_release(b->context, memory);
+    hb_release(b->context, values);
     return status == HB_OK ? hb_graph_constant(b->to, M_SQRT2, &b->g) : status;
 }
 
