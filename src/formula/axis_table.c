@@ -390,11 +390,6 @@ double hb_axis_table_bend(const hb_axis_table *t, double x)
 
 /* ---- formulas ---- */
 
-hb_node hb_axis_table_x_node(const hb_axis_table *table, hb_graph *graph, hb_node y)
-{
-    return hb_build_mapped(graph, table, y);
-}
-
 static hb_node of_x(const hb_axis_table *t, hb_node formula, hb_graph *graph, hb_node x)
 {
     hb_node out;

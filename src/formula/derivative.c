@@ -220,8 +220,8 @@ static hb_status step(walk *w)
         return HB_OK;
     }
     const hb_graph_node node = w->graph->nodes[top];
-    const hb_node operand[3] = {node.a, node.b, node.c};
-    const int before = w->count, arity = hb_operation_arity(node.op);
+    hb_node operand[3];
+    const int before = w->count, arity = hb_graph_operands(&node, operand);
     for (int i = 0; i < arity; i++)
         if (!known(w, operand[i], &derivative[i])) HB_TRY(push(w, operand[i]));
     if (w->count > before) return HB_OK;

@@ -160,11 +160,10 @@ static int dependence_bit(int variable)
 static uint64_t dependence(const hb_graph *graph, const hb_graph_node *node)
 {
     if (node->op == HB_OP_VARIABLE) return UINT64_C(1) << dependence_bit(node->a);
-    const int arity = hb_operation_arity(node->op);
+    hb_node operand[3];
+    const int arity = hb_graph_operands(node, operand);
     uint64_t bits = 0;
-    if (arity > 0) bits |= graph->nodes[node->a].depends;
-    if (arity > 1) bits |= graph->nodes[node->b].depends;
-    if (arity > 2) bits |= graph->nodes[node->c].depends;
+    for (int k = 0; k < arity; k++) bits |= graph->nodes[operand[k]].depends;
     return bits;
 }
 
@@ -192,23 +191,42 @@ hb_status hb_graph_finish(hb_graph *graph, hb_node node, hb_node *out)
     return status;
 }
 
+int hb_graph_mark(const hb_graph *graph, hb_node top, int *marks)
+{
+    int count = 0;
+    for (hb_node i = top; i >= 0; i--) {
+        hb_node operand[3];
+        if (!marks[i]) continue;
+        const int arity = hb_graph_operands(&graph->nodes[i], operand);
+        for (int k = 0; k < arity; k++) marks[operand[k]] = 1;
+        count++;
+    }
+    return count;
+}
+
+hb_graph_node hb_graph_moved(const hb_graph *graph, hb_node node, const int *moved)
+{
+    hb_graph_node out = graph->nodes[node];
+    const int arity = hb_operation_arity(out.op);
+    if (arity > 0) out.a = moved[out.a];
+    if (arity > 1) out.b = moved[out.b];
+    if (arity > 2) out.c = moved[out.c];
+    return out;
+}
+
 /* Bits tell variables apart up to dim 63; above, all nodes below are looked at. */
 hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes)
 {
     const uint64_t own = UINT64_C(1) << dependence_bit(variable) | 1;
-    char *below; // (node + 1)
+    int *below; // (node + 1)
     *yes = (graph->nodes[node].depends & ~own) == 0;
     if (!*yes || graph->dim < 64 || graph->nodes[node].depends <= 1) return HB_OK;
     HB_TRY(HB_NEW_CLEARED(graph->context, below, (size_t)node + 1));
     below[node] = 1;
-    for (hb_node k = node; k >= 0 && *yes; k--) {
-        const hb_graph_node *n = &graph->nodes[k];
-        const int arity = below[k] ? hb_operation_arity(n->op) : 0;
-        if (arity > 0) below[n->a] = 1;
-        if (arity > 1) below[n->b] = 1;
-        if (arity > 2) below[n->c] = 1;
-        if (below[k] && n->op == HB_OP_VARIABLE) *yes = n->a == 0 || n->a == variable;
-    }
+    hb_graph_mark(graph, node, below);
+    for (hb_node k = node; k >= 0 && *yes; k--)
+        if (below[k] && graph->nodes[k].op == HB_OP_VARIABLE)
+            *yes = graph->nodes[k].a == 0 || graph->nodes[k].a == variable;
     hb_release(graph->context, below);
     return HB_OK;
 }
@@ -241,11 +259,10 @@ hb_node hb_build_mapped(hb_graph *graph, const hb_axis_table *table, hb_node a)
 hb_status hb_graph_copy_tables(hb_context *context, const hb_graph *graph,
                                const hb_axis_table ***out)
 {
-    void *memory;
     *out = NULL;
     if (graph->n_tables == 0) return HB_OK;
-    HB_TRY(hb_allocate(context, (size_t)graph->n_tables, sizeof **out, &memory));
-    *out = memcpy(memory, graph->tables, (size_t)graph->n_tables * sizeof **out);
+    HB_TRY(HB_NEW(context, *out, (size_t)graph->n_tables));
+    memcpy(*out, graph->tables, (size_t)graph->n_tables * sizeof **out);
     return HB_OK;
 }
 
@@ -367,45 +384,32 @@ int hb_graph_depends(const hb_graph *graph, hb_node node, int variable)
     return (int)(graph->nodes[node].depends >> dependence_bit(variable) & 1);
 }
 
-/* Copies in order of index: operands come before what uses them. */
-static hb_status copy_nodes(const hb_graph *from, hb_node top, int *moved, hb_graph *to)
+hb_status hb_graph_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to, hb_node *out)
 {
-    memset(moved, 0, ((size_t)top + 1) * sizeof *moved);
-    moved[top] = 1;
-    for (int i = top; i >= 0; i--) {
-        const hb_graph_node *node = &from->nodes[i];
-        const int arity = moved[i] ? hb_operation_arity(node->op) : 0;
-        if (arity > 0) moved[node->a] = 1;
-        if (arity > 1) moved[node->b] = 1;
-        if (arity > 2) moved[node->c] = 1;
-    }
-    for (int i = 0; i <= top; i++) {
+    int *moved; // (node + 1): marks, then nodes of `to`, operands first
+    HB_TRY(HB_NEW_CLEARED(from->context, moved, (size_t)node + 1));
+    moved[node] = 1;
+    hb_graph_mark(from, node, moved);
+    for (hb_node i = 0; i <= node; i++) {
         if (!moved[i]) continue;
-        const hb_graph_node *node = &from->nodes[i];
-        const int arity = hb_operation_arity(node->op);
-        moved[i] = hb_graph_intern(to, node->op, arity > 0 ? moved[node->a] : node->a,
-                                   arity > 1 ? moved[node->b] : node->b,
-                                   arity > 2 ? moved[node->c] : node->c, node->value);
+        const hb_graph_node n = hb_graph_moved(from, i, moved);
+        const int shifted = n.op == HB_OP_VARIABLE && n.a > 0 ? n.a + shift : n.a;
+        moved[i] = n.op == HB_OP_MAPPED ? hb_build_mapped(to, from->tables[n.b], n.a)
+                                        : hb_graph_intern(to, n.op, shifted, n.b, n.c, n.value);
         if (moved[i] == HB_NO_NODE) break;
     }
-    return hb_graph_finish(to, top, &top);
+    const hb_node copy = moved[node];
+    hb_release(from->context, moved);
+    return hb_graph_finish(to, copy, out);
 }
 
 hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node node,
                            hb_graph **copy, hb_node *out)
 {
-    void *moved = NULL;
     HB_TRY(hb_graph_create(context, graph->dim, copy));
-    hb_status status = hb_allocate(context, (size_t)node + 1, sizeof(int), &moved);
-    if (status == HB_OK) status = hb_graph_copy_tables(context, graph, &(*copy)->tables);
-    if (status == HB_OK && graph->n_tables)
-        (*copy)->n_tables = (*copy)->table_capacity = graph->n_tables;
-    if (status == HB_OK) status = copy_nodes(graph, node, moved, *copy);
-    if (status == HB_OK) *out = ((int *)moved)[node];
-    hb_release(context, moved);
-    if (status != HB_OK) {
-        hb_graph_destroy(*copy);
-        *copy = NULL;
-    }
+    const hb_status status = hb_graph_copy(graph, node, 0, *copy, out);
+    if (status == HB_OK) return HB_OK;
+    hb_graph_destroy(*copy);
+    *copy = NULL;
     return status;
 }

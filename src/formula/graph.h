@@ -99,6 +99,12 @@ struct hb_graph {
 
 double hb_sech2(double a); /* 4 e/(1+e)^2, e = exp(-2|a|): no overflow, right in the tails */
 int hb_operation_arity(hb_operation op); /* operands that are nodes */
+/* Their number, and the operands. */
+static inline int hb_graph_operands(const hb_graph_node *node, hb_node operand[3])
+{
+    operand[0] = node->a, operand[1] = node->b, operand[2] = node->c;
+    return hb_operation_arity(node->op);
+}
 double hb_operation_value(hb_operation op, double a, double b, double c);
 
 /* Makes room for one more item; *items is moved when it must grow. */
@@ -114,6 +120,12 @@ int hb_graph_find_variable(const hb_graph *graph, const char *name, size_t lengt
 hb_status hb_graph_has_only(const hb_graph *graph, hb_node node, int variable, int *yes);
 /* An index into the function list by name, -1 when it is none. */
 int hb_graph_find_function(const char *name, size_t length);
+/* Sets marks[top + 1] to 1 for all nodes below those that are marked; how many are then marked. */
+int hb_graph_mark(const hb_graph *graph, hb_node top, int *marks);
+/* The node, with its operands replaced by moved[operand]. */
+hb_graph_node hb_graph_moved(const hb_graph *graph, hb_node node, const int *moved);
+/* The node with all below it in another graph; x_k becomes x_(k + shift). */
+hb_status hb_graph_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to, hb_node *out);
 /* A copy of `node` and of all below it in a new graph without parameters. */
 hb_status hb_graph_extract(hb_context *context, const hb_graph *graph, hb_node node,
                            hb_graph **copy, hb_node *out);
@@ -130,6 +142,7 @@ hb_status hb_graph_copy_tables(hb_context *context, const hb_graph *graph,
 hb_node hb_build_log(hb_graph *graph, hb_node a); /* takes ln(c exp(y)) apart */
 hb_node hb_build_constant(hb_graph *graph, double value);
 hb_node hb_build_variable(hb_graph *graph, int variable);
+hb_node hb_build_scaled(hb_graph *graph, double factor, hb_node a);
 hb_node hb_build_unary(hb_graph *graph, hb_operation op, hb_node a);
 hb_node hb_build_negate(hb_graph *graph, hb_node a);
 hb_node hb_build_add(hb_graph *graph, hb_node a, hb_node b);

@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "formula/graph.h"
 
-#include <string.h>
-
 enum { DEEPEST = 64 };
 
 /* ---- logarithms of exponentials ---- */
@@ -27,8 +25,7 @@ static hb_node log_of_two(hb_graph *graph, hb_node a, hb_node b, int quotient, i
 static hb_node times_log(hb_graph *graph, double factor, hb_node a, int depth)
 {
     const hb_node inner = log_of(graph, a, depth + 1);
-    return inner == HB_NO_NODE ? inner
-                               : hb_build_multiply(graph, hb_build_constant(graph, factor), inner);
+    return inner == HB_NO_NODE ? inner : hb_build_scaled(graph, factor, inner);
 }
 
 /* ln of a node that is made of exponentials and positive numbers alone; HB_NO_NODE: it is not. */
@@ -78,38 +75,23 @@ static hb_node build(const hb_graph *from, hb_graph *to, const hb_graph_node *p,
     return hb_build_binary(to, p->op, moved[p->a], moved[p->b]);
 }
 
-static void mark_needed(const hb_graph *from, hb_node top, unsigned char *used)
-{
-    for (hb_node i = top; i >= 0; i--) {
-        const hb_graph_node *p = &from->nodes[i];
-        const int arity = used[i] ? hb_operation_arity(p->op) : 0;
-        if (arity > 0) used[p->a] = 1;
-        if (arity > 1) used[p->b] = 1;
-        if (arity > 2) used[p->c] = 1;
-    }
-}
-
 hb_status hb_graph_substitute(const hb_graph *from, int n, const hb_node *nodes, const hb_node *x,
                               hb_node t, hb_graph *to, hb_node *out)
 {
     hb_node top = 0;
     for (int k = 0; k < n; k++) top = nodes[k] > top ? nodes[k] : top;
-    hb_workspace work;
-    unsigned char *used;
-    hb_node *moved;
-    HB_TRY(HB_WORKSPACE(to->context, &work, HB_ARRAY(used, (size_t)top + 1),
-                        HB_ARRAY(moved, (size_t)top + 1)));
-    memset(used, 0, (size_t)top + 1);
-    for (int k = 0; k < n; k++) used[nodes[k]] = 1;
-    mark_needed(from, top, used);
+    hb_node *moved; // (top + 1): marks, then nodes of `to`
+    HB_TRY(HB_NEW_CLEARED(to->context, moved, (size_t)top + 1));
+    for (int k = 0; k < n; k++) moved[nodes[k]] = 1;
+    hb_graph_mark(from, top, moved);
     for (hb_node i = 0; i <= top; i++) {
-        if (!used[i]) continue;
+        if (!moved[i]) continue;
         const hb_graph_node p = from->nodes[i];
         moved[i] = build(from, to, &p, moved, x, t);
     }
     hb_node end = 0;
     const hb_status status = hb_graph_finish(to, end, &end);
     for (int k = 0; k < n && status == HB_OK; k++) out[k] = moved[nodes[k]];
-    hb_workspace_destroy(&work);
+    hb_release(to->context, moved);
     return status;
 }

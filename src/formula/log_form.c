@@ -33,22 +33,6 @@ static hb_node log_of(hb_graph *graph, hb_node node);
 
 /* ---- facts of a node ---- */
 
-hb_status hb_log_form_range(const hb_graph *graph, hb_node node, hb_interval *range)
-{
-    hb_range_tape *tape;
-    hb_interval *x;
-    const size_t d = (size_t)graph->dim;
-    HB_TRY(hb_range_tape_create(graph->context, graph, 1, &node, &tape));
-    hb_status status = HB_NEW(graph->context, x, d + hb_range_tape_size(tape));
-    if (status == HB_OK) {
-        for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
-        hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, range);
-        hb_release(graph->context, x);
-    }
-    hb_range_tape_destroy(graph->context, tape);
-    return status;
-}
-
 /* 1: nowhere negative. sqrt, whose end interval arithmetic rounds outward, is so by itself. */
 static int is_definite(hb_graph *graph, hb_node node)
 {
@@ -74,7 +58,7 @@ static int is_definite(hb_graph *graph, hb_node node)
     case HB_OP_CONSTANT: return n.value >= 0;
     default: break;
     }
-    const hb_status status = hb_log_form_range(graph, node, &range);
+    const hb_status status = hb_graph_range(graph, node, &range);
     if (status != HB_OK && graph->status == HB_OK) graph->status = status;
     return status == HB_OK && range.low >= 0;
 }
@@ -111,14 +95,9 @@ static void add_factor(factors *f, hb_node node, double exponent)
         f->item[f->n++] = (power){node, exponent};
 }
 
-static hb_node scaled(hb_graph *graph, double factor, hb_node a)
-{
-    return hb_build_multiply(graph, hb_build_constant(graph, factor), a);
-}
-
 static void add_term(factors *f, double exponent, hb_node term)
 {
-    term = scaled(f->graph, exponent, term);
+    term = hb_build_scaled(f->graph, exponent, term);
     f->sum = f->sum == HB_NO_NODE ? term : hb_build_add(f->graph, f->sum, term);
 }
 
@@ -156,7 +135,7 @@ static void collect_pair(factors *f, hb_node node, double e)
 static hb_node log_cosh(hb_graph *graph, hb_node a)
 {
     const hb_node size = hb_build_unary(graph, HB_OP_ABS, a);
-    const hb_node small = hb_build_unary(graph, HB_OP_EXP, scaled(graph, -2, size));
+    const hb_node small = hb_build_unary(graph, HB_OP_EXP, hb_build_scaled(graph, -2, size));
     const hb_node rest =
         hb_build_unary(graph, HB_OP_LOG, hb_build_add(graph, hb_build_constant(graph, 1), small));
     return hb_build_add(graph, hb_build_constant(graph, -log(2)), hb_build_add(graph, size, rest));
@@ -228,7 +207,7 @@ static hb_node log_group(factors *f, const int *member, int n)
     hb_graph *graph = f->graph;
     if (n == 0) return hb_build_constant(graph, f->sign > 0 ? 0 : (double)NAN);
     if (n == 1 && f->sign > 0)
-        return scaled(graph, f->item[member[0]].exponent,
+        return hb_build_scaled(graph, f->item[member[0]].exponent,
                       log_factor(graph, f->item[member[0]].node));
     hb_node product = hb_build_constant(graph, f->sign);
     for (int k = 0; k < n; k++)
@@ -252,7 +231,7 @@ static hb_node log_factors(factors *f)
             continue;
         }
         if (is_even(e) && !definite) node = hb_build_unary(graph, HB_OP_ABS, node);
-        out = hb_build_add(graph, out, scaled(graph, e, log_factor(graph, node)));
+        out = hb_build_add(graph, out, hb_build_scaled(graph, e, log_factor(graph, node)));
     }
     out = hb_build_add(graph, out, log_group(f, group, n_group));
     return hb_build_add(graph, out, hb_build_constant(graph, f->log_constant));
@@ -320,7 +299,7 @@ static void give_exp(hb_graph *graph, hb_node *axis, int *whole, double factor, 
             return;
         }
     }
-    give(graph, axis, whole, hb_build_unary(graph, HB_OP_EXP, scaled(graph, factor, exponent)));
+    give(graph, axis, whole, hb_build_unary(graph, HB_OP_EXP, hb_build_scaled(graph, factor, exponent)));
 }
 
 hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *whole)
@@ -337,38 +316,4 @@ hb_status hb_log_form_axes(hb_graph *graph, hb_node node, hb_node *axis, int *wh
         give(graph, axis, whole, raised(graph, f->item[k].node, f->item[k].exponent));
     hb_release(graph->context, f);
     return hb_graph_finish(graph, node, &node);
-}
-
-/* ---- copies ---- */
-
-hb_status hb_log_form_copy(const hb_graph *from, hb_node node, int shift, hb_graph *to,
-                           hb_node *out)
-{
-    int *moved;
-    HB_TRY(HB_NEW_CLEARED(from->context, moved, (size_t)node + 1));
-    moved[node] = 1;
-    for (int i = node; i >= 0; i--) {
-        const hb_graph_node *n = &from->nodes[i];
-        const int arity = moved[i] ? hb_operation_arity(n->op) : 0;
-        if (arity > 0) moved[n->a] = 1;
-        if (arity > 1) moved[n->b] = 1;
-        if (arity > 2) moved[n->c] = 1;
-    }
-    for (int i = 0; i <= node; i++) {
-        if (!moved[i]) continue;
-        const hb_graph_node *n = &from->nodes[i];
-        const int arity = hb_operation_arity(n->op);
-        const int variable = n->op == HB_OP_VARIABLE && n->a > 0;
-        if (n->op == HB_OP_MAPPED) {
-            moved[i] = hb_build_mapped(to, from->tables[n->b], moved[n->a]);
-            continue;
-        }
-        moved[i] = hb_graph_intern(to, n->op, arity > 0 ? moved[n->a] : n->a + variable * shift,
-                                   arity > 1 ? moved[n->b] : n->b, arity > 2 ? moved[n->c] : n->c,
-                                   n->value);
-        if (moved[i] == HB_NO_NODE) break;
-    }
-    const hb_node copy = moved[node];
-    hb_release(from->context, moved);
-    return hb_graph_finish(to, copy, out);
 }

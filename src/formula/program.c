@@ -68,10 +68,7 @@ static hb_status lower(hb_graph *graph, hb_node node, hb_operation *op, int *ari
 {
     const hb_graph_node p = graph->nodes[node];
     *op = p.op;
-    *arity = hb_operation_arity(p.op);
-    operand[0] = p.a;
-    operand[1] = p.b;
-    operand[2] = p.c;
+    *arity = hb_graph_operands(&p, operand);
     if (p.op != HB_OP_POWER) return HB_OK;
     *arity = 2;
     *op = p.b < 0 ? HB_OP_DIVIDE : HB_OP_MULTIPLY;

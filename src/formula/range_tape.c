@@ -14,8 +14,6 @@
 #include "formula/axis_table.h"
 #include "formula/graph.h"
 
-#include <string.h>
-
 static const hb_interval ALL = {-INFINITY, INFINITY};
 
 struct hb_range_tape {
@@ -243,53 +241,22 @@ static hb_interval of_step(const hb_range_tape *tape, const hb_graph_node *step,
 
 /* ---- the tape ---- */
 
-/* place[node] = 1 for what the outputs need. */
-static int mark_needed(const hb_graph *graph, hb_node top, int *place)
-{
-    int count = 0;
-    for (hb_node i = top; i >= 0; i--) {
-        if (!place[i]) continue;
-        const hb_graph_node *node = &graph->nodes[i];
-        const int arity = hb_operation_arity(node->op);
-        if (arity > 0) place[node->a] = 1;
-        if (arity > 1) place[node->b] = 1;
-        if (arity > 2) place[node->c] = 1;
-        count++;
-    }
-    return count;
-}
-
-static void copy_steps(const hb_graph *graph, hb_node top, int *place, hb_range_tape *tape)
-{
-    int count = 0;
-    for (hb_node i = 0; i <= top; i++) {
-        if (!place[i]) continue;
-        hb_graph_node step = graph->nodes[i];
-        const int arity = hb_operation_arity(step.op);
-        if (arity > 0) step.a = place[step.a];
-        if (arity > 1) step.b = place[step.b];
-        if (arity > 2) step.c = place[step.c];
-        tape->steps[count] = step;
-        place[i] = count++;
-    }
-}
-
-static hb_status fill(hb_context *context, const hb_graph *graph, const hb_node *nodes,
-                      hb_range_tape *tape)
+static hb_status tape_fill(hb_context *context, const hb_graph *graph, const hb_node *nodes,
+                           hb_range_tape *tape)
 {
     hb_node top = 0;
-    void *memory;
+    int *place, count = 0; // (top + 1): marks, then steps
     for (int k = 0; k < tape->n_outputs; k++) top = nodes[k] > top ? nodes[k] : top;
-    HB_TRY(hb_allocate(context, (size_t)top + 1, sizeof(int), &memory));
-    int *place = memset(memory, 0, ((size_t)top + 1) * sizeof(int)); // (top + 1)
+    HB_TRY(HB_NEW_CLEARED(context, place, (size_t)top + 1));
     for (int k = 0; k < tape->n_outputs; k++) place[nodes[k]] = 1;
-    tape->n_steps = mark_needed(graph, top, place);
-    hb_status status = hb_allocate(context, (size_t)tape->n_steps, sizeof(hb_graph_node), &memory);
-    if (status == HB_OK) {
-        tape->steps = memory;
-        copy_steps(graph, top, place, tape);
-        for (int k = 0; k < tape->n_outputs; k++) tape->outputs[k] = place[nodes[k]];
+    tape->n_steps = hb_graph_mark(graph, top, place);
+    const hb_status status = HB_NEW(context, tape->steps, (size_t)tape->n_steps);
+    for (hb_node i = 0; i <= top && status == HB_OK; i++) {
+        if (!place[i]) continue;
+        tape->steps[count] = hb_graph_moved(graph, i, place);
+        place[i] = count++;
     }
+    for (int k = 0; k < tape->n_outputs; k++) tape->outputs[k] = place[nodes[k]];
     hb_release(context, place);
     return status;
 }
@@ -297,17 +264,13 @@ static hb_status fill(hb_context *context, const hb_graph *graph, const hb_node 
 hb_status hb_range_tape_create(hb_context *context, const hb_graph *graph, int n_outputs,
                                const hb_node *nodes, hb_range_tape **out)
 {
-    void *memory;
+    hb_range_tape *tape;
     *out = NULL;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_range_tape), &memory));
-    hb_range_tape *tape = memset(memory, 0, sizeof(hb_range_tape));
+    HB_TRY(HB_NEW_CLEARED(context, tape, 1));
     tape->n_outputs = n_outputs;
-    hb_status status = hb_allocate(context, (size_t)n_outputs + 1, sizeof(int), &memory);
-    if (status == HB_OK) {
-        tape->outputs = memory;
-        status = hb_graph_copy_tables(context, graph, &tape->tables);
-    }
-    if (status == HB_OK) status = fill(context, graph, nodes, tape);
+    hb_status status = HB_NEW(context, tape->outputs, (size_t)n_outputs + 1);
+    if (status == HB_OK) status = hb_graph_copy_tables(context, graph, &tape->tables);
+    if (status == HB_OK) status = tape_fill(context, graph, nodes, tape);
     if (status == HB_OK)
         *out = tape;
     else
@@ -334,4 +297,20 @@ void hb_range_tape_run(const hb_range_tape *tape, const hb_interval *x, hb_inter
 {
     for (int k = 0; k < tape->n_steps; k++) work[k] = of_step(tape, &tape->steps[k], x, t, work);
     for (int k = 0; k < tape->n_outputs; k++) out[k] = work[tape->outputs[k]];
+}
+
+hb_status hb_graph_range(const hb_graph *graph, hb_node node, hb_interval *range)
+{
+    hb_range_tape *tape;
+    hb_interval *x;
+    const size_t d = (size_t)graph->dim;
+    HB_TRY(hb_range_tape_create(graph->context, graph, 1, &node, &tape));
+    hb_status status = HB_NEW(graph->context, x, d + hb_range_tape_size(tape));
+    if (status == HB_OK) {
+        for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
+        hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, range);
+        hb_release(graph->context, x);
+    }
+    hb_range_tape_destroy(graph->context, tape);
+    return status;
 }

@@ -14,6 +14,8 @@ typedef struct hb_range_tape hb_range_tape;
 hb_status hb_range_tape_create(hb_context *context, const hb_graph *graph, int n_outputs,
                                const hb_node *nodes, hb_range_tape **out);
 void hb_range_tape_destroy(hb_context *context, hb_range_tape *tape);
+/* All values of the node for any x, t >= 0. */
+hb_status hb_graph_range(const hb_graph *graph, hb_node node, hb_interval *range);
 /* Intervals that one call works with. */
 size_t hb_range_tape_size(const hb_range_tape *tape);
 /* out[n_outputs] hold every value that the outputs take for x in the box [dim] and t in the interval;

@@ -80,9 +80,9 @@ static hb_node split_factor(const hb_graph *graph, hb_node node, double *factor)
     return p->b;
 }
 
-static hb_node scale(hb_graph *graph, double factor, hb_node rest)
+hb_node hb_build_scaled(hb_graph *graph, double factor, hb_node a)
 {
-    return hb_build_multiply(graph, hb_build_constant(graph, factor), rest);
+    return hb_build_multiply(graph, hb_build_constant(graph, factor), a);
 }
 
 hb_node hb_build_negate(hb_graph *graph, hb_node a)
@@ -93,7 +93,7 @@ hb_node hb_build_negate(hb_graph *graph, hb_node a)
     if (p->op == HB_OP_NEGATE) return p->a;
     if (p->op == HB_OP_SUBTRACT) return hb_build_subtract(graph, p->b, p->a);
     if (p->op == HB_OP_MULTIPLY && is_number(graph, p->a))
-        return scale(graph, -number(graph, p->a), p->b);
+        return hb_build_scaled(graph, -number(graph, p->a), p->b);
     return hb_graph_intern(graph, HB_OP_NEGATE, a, 0, 0, 0);
 }
 
@@ -106,7 +106,7 @@ hb_node hb_build_add(hb_graph *graph, hb_node a, hb_node b)
     double first, second;
     const hb_node rest = split_factor(graph, a, &first);
     if (rest == split_factor(graph, b, &second) && isfinite(first + second))
-        return scale(graph, first + second, rest);
+        return hb_build_scaled(graph, first + second, rest);
     if (node_of(graph, b)->op == HB_OP_NEGATE)
         return hb_build_subtract(graph, a, node_of(graph, b)->a);
     if (node_of(graph, a)->op == HB_OP_NEGATE)
@@ -123,7 +123,7 @@ hb_node hb_build_subtract(hb_graph *graph, hb_node a, hb_node b)
     double first, second;
     const hb_node rest = split_factor(graph, a, &first);
     if (rest == split_factor(graph, b, &second) && isfinite(first - second))
-        return scale(graph, first - second, rest);
+        return hb_build_scaled(graph, first - second, rest);
     if (node_of(graph, b)->op == HB_OP_NEGATE) return hb_build_add(graph, a, node_of(graph, b)->a);
     if (node_of(graph, a)->op == HB_OP_NEGATE)
         return hb_build_negate(graph, hb_build_add(graph, node_of(graph, a)->a, b));
@@ -138,10 +138,10 @@ static hb_node multiply_number(hb_graph *graph, hb_node factor, hb_node a)
     if (value == 0) return factor;
     if (value == 1) return a;
     if (value == -1) return hb_build_negate(graph, a);
-    if (p->op == HB_OP_NEGATE) return scale(graph, -value, p->a);
+    if (p->op == HB_OP_NEGATE) return hb_build_scaled(graph, -value, p->a);
     if (p->op == HB_OP_MULTIPLY && is_number(graph, p->a)) {
         const double product = value * number(graph, p->a);
-        if (is_safe_factor(product)) return scale(graph, product, p->b);
+        if (is_safe_factor(product)) return hb_build_scaled(graph, product, p->b);
     }
     return commute(graph, HB_OP_MULTIPLY, factor, a);
 }
@@ -166,7 +166,7 @@ hb_node hb_build_multiply(hb_graph *graph, hb_node a, hb_node b)
     double first, second;
     const hb_node left = split_factor(graph, a, &first), right = split_factor(graph, b, &second);
     if ((left != a || right != b) && is_safe_factor(first * second))
-        return scale(graph, first * second, hb_build_multiply(graph, left, right));
+        return hb_build_scaled(graph, first * second, hb_build_multiply(graph, left, right));
     const hb_node merged = merge_powers(graph, a, b);
     return merged != HB_NO_NODE ? merged : commute(graph, HB_OP_MULTIPLY, a, b);
 }
@@ -184,13 +184,13 @@ hb_node hb_build_divide(hb_graph *graph, hb_node a, hb_node b)
     if (is_number(graph, a) && is_number(graph, b)) return fold(graph, HB_OP_DIVIDE, a, b);
     if (equals(graph, a, 0)) return a;
     if (is_number(graph, b) && has_exact_reciprocal(number(graph, b)))
-        return scale(graph, 1 / number(graph, b), a);
+        return hb_build_scaled(graph, 1 / number(graph, b), a);
     double factor;
     const hb_node rest = split_factor(graph, a, &factor);
     if (is_number(graph, b) && rest != a && is_safe_factor(factor / number(graph, b)))
-        return scale(graph, factor / number(graph, b), rest);
+        return hb_build_scaled(graph, factor / number(graph, b), rest);
     if (!is_number(graph, b) && rest != a && is_safe_factor(factor))
-        return scale(graph, factor, hb_build_divide(graph, rest, b));
+        return hb_build_scaled(graph, factor, hb_build_divide(graph, rest, b));
     if (node_of(graph, b)->op == HB_OP_NEGATE)
         return hb_build_negate(graph, hb_build_divide(graph, a, node_of(graph, b)->a));
     if (equals(graph, a, 1)) return hb_build_power(graph, b, -1);

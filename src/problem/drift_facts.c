@@ -116,25 +116,6 @@ static void look_at_nodes(search *s)
 
 /* ---- breaks ---- */
 
-/* Whether an argument can be 0 at all; domains that end there count when it can be below. */
-static hb_status can_vanish(const search *s, hb_node argument, int *yes)
-{
-    hb_interval *x;
-    hb_range_tape *tape;
-    hb_interval range;
-    const size_t d = (size_t)s->drift->dim;
-    HB_TRY(hb_range_tape_create(s->context, s->graph, 1, &argument, &tape));
-    hb_status status = HB_NEW(s->context, x, d + hb_range_tape_size(tape));
-    if (status == HB_OK) {
-        for (size_t i = 0; i < d; i++) x[i] = (hb_interval){-INFINITY, INFINITY};
-        hb_range_tape_run(tape, x, (hb_interval){0, INFINITY}, x + d, &range);
-        *yes = range.low <= 0 && range.high >= 0;
-        hb_release(s->context, x);
-    }
-    hb_range_tape_destroy(s->context, tape);
-    return status;
-}
-
 /* One entry for each argument, with the worst kind. */
 static hb_status add_break(search *s, const hb_drift_break *found)
 {
@@ -156,13 +137,10 @@ static hb_status look_at_break(search *s, hb_node i)
 {
     const int in_x = s->node[i].only != 0, in_t = hb_graph_depends(s->graph, i, 0);
     hb_break_kind kind;
-    int vanishes;
+    hb_node argument;
     if (!in_x && !in_t) return HB_OK;
-    hb_node argument = hb_break_argument(s->graph, i, &kind);
-    HB_TRY(hb_graph_finish(s->graph, argument, &argument));
+    HB_TRY(hb_break_find(s->graph, i, &kind, &argument));
     if (argument == HB_NO_NODE) return HB_OK;
-    HB_TRY(can_vanish(s, argument, &vanishes));
-    if (!vanishes) return HB_OK;
     if (s->graph->nodes[argument].depends >> 1 == 0) { /* no x: a moment, not a place */
         s->drift->facts.steady &= !hb_graph_depends(s->graph, argument, 0);
         return HB_OK;

@@ -94,15 +94,12 @@ static hb_status find_breaks(hb_line_density *line)
     hb_graph *graph = line->graph;
     for (hb_node i = 0; i <= line->node; i++) {
         hb_break_kind kind;
-        hb_interval range;
+        hb_node argument;
         int known = 0;
         if (!hb_graph_depends(graph, i, 1)) continue;
-        hb_node argument = hb_break_argument(graph, i, &kind);
-        HB_TRY(hb_graph_finish(graph, argument, &argument));
-        if (argument == HB_NO_NODE) continue;
-        HB_TRY(hb_log_form_range(graph, argument, &range));
+        HB_TRY(hb_break_find(graph, i, &kind, &argument));
         for (int k = 0; k < line->n_breaks; k++) known |= found[k] == argument;
-        if (known || !(range.low <= 0 && range.high >= 0)) continue;
+        if (known || argument == HB_NO_NODE) continue;
         HB_CHECK(line->context, line->n_breaks < MAX_BREAKS, HB_ERROR_ARGUMENT,
                  "%s: the density has more than %d kinks, jumps and poles", line->what, MAX_BREAKS);
         found[line->n_breaks++] = argument;

@@ -53,7 +53,7 @@ static hb_status raw(hb_context *context, const hb_problem *problem, size_t n, c
 static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *log_density)
 {
     const joint *j = problem->initial.data;
-    HB_TRY(hb_log_form_copy(j->graph, j->log_node, 0, graph, log_density));
+    HB_TRY(hb_graph_copy(j->graph, j->log_node, 0, graph, log_density));
     return hb_graph_finish(
         graph, hb_build_subtract(graph, *log_density, hb_build_constant(graph, j->box.log_total)),
         log_density);
@@ -79,14 +79,11 @@ static hb_status count_breaks(joint *j, hb_node node)
 {
     for (hb_node i = 0; i <= node; i++) {
         hb_break_kind kind;
-        hb_interval range;
+        hb_node argument;
         if (j->graph->nodes[i].depends >> 1 == 0) continue;
-        hb_node argument = hb_break_argument(j->graph, i, &kind);
-        HB_TRY(hb_graph_finish(j->graph, argument, &argument));
-        if (argument == HB_NO_NODE) continue;
-        HB_TRY(hb_log_form_range(j->graph, argument, &range));
-        j->n_breaks += range.low <= 0 && range.high >= 0;
-        j->n_jumps += range.low <= 0 && range.high >= 0 && kind == HB_BREAK_JUMP;
+        HB_TRY(hb_break_find(j->graph, i, &kind, &argument));
+        j->n_breaks += argument != HB_NO_NODE;
+        j->n_jumps += argument != HB_NO_NODE && kind == HB_BREAK_JUMP;
     }
     return HB_OK;
 }
@@ -146,7 +143,7 @@ static hb_status create_product(const hb_initial_text *text, hb_problem *problem
     HB_TRY(hb_line_product_begin(text, problem, &product));
     for (int j = 0; j < text->dim; j++) {
         hb_node node;
-        HB_TRY(hb_log_form_copy(graph, axis[j + 1], -j, product->graph, &node));
+        HB_TRY(hb_graph_copy(graph, axis[j + 1], -j, product->graph, &node));
         if (j == 0)
             HB_TRY(hb_graph_finish(
                 product->graph,

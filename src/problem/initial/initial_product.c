@@ -170,7 +170,7 @@ static hb_status formula(const hb_problem *problem, hb_graph *graph, hb_node *lo
     for (int j = 0; j < problem->dim; j++) {
         const hb_node node =
             hb_line_density_log_node(product->lines[product->of_axis[j]], &log_total);
-        HB_TRY(hb_log_form_copy(product->graph, node, j, graph, &term));
+        HB_TRY(hb_graph_copy(product->graph, node, j, graph, &term));
         sum = hb_build_add(graph, sum, term);
         total += log_total;
     }

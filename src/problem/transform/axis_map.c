@@ -52,19 +52,12 @@ static int breaks(const hb_graph_node *node, hb_formula_break kind)
 hb_status hb_formula_has_breaks(hb_context *context, const hb_graph *graph, hb_node node,
                                 hb_formula_break kind, int *yes)
 {
-    char *below; // (node + 1)
+    int *below; // (node + 1)
     HB_TRY(HB_NEW_CLEARED(context, below, (size_t)node + 1));
     below[node] = 1;
     *yes = 0;
-    for (hb_node i = node; i >= 0 && !*yes; i--) {
-        const hb_graph_node *p = &graph->nodes[i];
-        if (!below[i]) continue;
-        const int arity = hb_operation_arity(p->op);
-        *yes = breaks(p, kind);
-        if (arity > 0) below[p->a] = 1;
-        if (arity > 1) below[p->b] = 1;
-        if (arity > 2) below[p->c] = 1;
-    }
+    hb_graph_mark(graph, node, below);
+    for (hb_node i = node; i >= 0 && !*yes; i--) *yes = below[i] && breaks(&graph->nodes[i], kind);
     hb_release(context, below);
     return HB_OK;
 }
@@ -317,7 +310,7 @@ hb_node hb_axis_x_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
     case HB_AXIS_SINH:
         y = hb_build_unary(graph, HB_OP_SINH, y);
         return hb_build_add(graph, c, hb_build_multiply(graph, w, y));
-    case HB_AXIS_TABLE: return hb_axis_table_x_node(map->table, graph, y);
+    case HB_AXIS_TABLE: return hb_build_mapped(graph, map->table, y);
     }
     return HB_NO_NODE;
 }
@@ -334,7 +327,7 @@ hb_node hb_axis_b_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
         return hb_build_multiply(graph, hb_build_constant(graph, map->width * map->width), y);
     case HB_AXIS_SINH: return hb_build_multiply(graph, w, hb_build_unary(graph, HB_OP_COSH, y));
     case HB_AXIS_TABLE:
-        return hb_axis_table_b_node(map->table, graph, hb_axis_table_x_node(map->table, graph, y));
+        return hb_axis_table_b_node(map->table, graph, hb_build_mapped(graph, map->table, y));
     }
     return HB_NO_NODE;
 }
@@ -352,7 +345,7 @@ hb_node hb_axis_slope_node(const hb_axis_map *map, hb_graph *graph, hb_node y)
     case HB_AXIS_SINH: return hb_build_unary(graph, HB_OP_TANH, y);
     case HB_AXIS_TABLE:
         return hb_axis_table_slope_node(map->table, graph,
-                                        hb_axis_table_x_node(map->table, graph, y));
+                                        hb_build_mapped(graph, map->table, y));
     }
     return HB_NO_NODE;
 }
