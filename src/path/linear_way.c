@@ -24,8 +24,8 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
+#include "problem/drift_facts.h"
 #include "problem/noise.h"
-#include "problem/raw_drift.h"
 #include "problem/time_cuts.h"
 
 #include <math.h>

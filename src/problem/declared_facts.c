@@ -20,13 +20,15 @@ typedef struct check {
     hb_context *context;
     const hb_drift *drift;
     size_t d;
+    hb_workspace work;
     double *x, *f, *first, *jacobian; // (PROBES, d) each; (d, d)
 } check;
 
 static hb_status values(const check *c, double t, size_t n, const double *x, double *f,
                         double *jacobian)
 {
-    return hb_drift_callback_evaluate(c->context, c->drift, &t, 0, n, x, f, NULL, NULL, jacobian);
+    const hb_drift_values out = {.f = f, .jacobian = jacobian};
+    return hb_drift_callback_evaluate(c->context, c->drift, &t, 0, n, x, &out);
 }
 
 static hb_status refuse(const check *c, const char *fact, const double *x, double t)
@@ -107,13 +109,9 @@ hb_status hb_drift_check_facts(hb_context *context, const hb_drift *drift, doubl
     const hb_drift_facts *facts = &drift->facts;
     if (!facts->autonomous && !facts->affine && (!facts->gradient || drift->dim == 1)) return HB_OK;
     check c = {.context = context, .drift = drift, .d = (size_t)drift->dim};
-    void *memory;
-    HB_TRY(hb_allocate(context, 3 * PROBES * c.d + c.d * c.d, sizeof(double), &memory));
-    c.x = memory;
-    c.f = c.x + PROBES * c.d;
-    c.first = c.f + PROBES * c.d;
-    c.jacobian = c.first + PROBES * c.d;
+    HB_TRY(HB_WORKSPACE(context, &c.work, HB_ARRAY(c.x, PROBES * c.d), HB_ARRAY(c.f, PROBES * c.d),
+                        HB_ARRAY(c.first, PROBES * c.d), HB_ARRAY(c.jacobian, c.d * c.d)));
     const hb_status status = run(&c, time);
-    hb_release(context, memory);
+    hb_workspace_destroy(&c.work);
     return status;
 }

@@ -28,12 +28,9 @@ static const double STEP = 0x1p-6;
 hb_status hb_drift_from_callback(hb_context *context, const hb_problem_settings *settings, int dim,
                                  hb_drift *drift)
 {
-    void *memory;
-    HB_TRY(hb_allocate(context, 2, sizeof(uint64_t), &memory));
-    drift->values = memset(memory, 0, 2 * sizeof(uint64_t));
+    HB_TRY(HB_NEW_CLEARED(context, drift->values, 2));
     if (!(settings->drift_facts & HB_DRIFT_FACT_REENTRANT)) {
-        HB_TRY(hb_allocate(context, 1, sizeof(omp_lock_t), &memory));
-        drift->lock = memory;
+        HB_TRY(HB_NEW(context, drift->lock, 1));
         omp_init_lock(drift->lock);
     }
     drift->dim = dim;
@@ -109,21 +106,17 @@ static double second_derivative(double x0, double y0, const double x[SHIFTS],
     return extrapolate(D);
 }
 
-/* Where results of points go; each may be NULL. */
-typedef struct results {
-    double *f, *divergence, *laplacian, *jacobian; // (n, d), (n), (n, d), (n, d, d)
-} results;
-
-/* From the values f[1 + 6 d][d] at a point and its shifts, at[1 + 6 d][d]. */
-static void combine(size_t d, const double *at, const double *f, size_t point, const results *out)
+/* From the values f[1 + 6 d][d] at a point and its shifts, at[1 + 6 d][d]; grad div f = Lap f. */
+static void combine(size_t d, const double *at, const double *f, size_t point,
+                    const hb_drift_values *out)
 {
     double divergence = 0;
     if (out->f) memcpy(out->f + point * d, f, d * sizeof *f);
-    if (out->laplacian) memset(out->laplacian + point * d, 0, d * sizeof *f);
+    if (out->grad_divergence) memset(out->grad_divergence + point * d, 0, d * sizeof *f);
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < d; i++) {
             double x[SHIFTS], y[SHIFTS];
-            if (i != j && !out->jacobian && !out->laplacian) continue;
+            if (i != j && !out->jacobian && !out->grad_divergence) continue;
             for (size_t k = 0; k < SHIFTS; k++) {
                 x[k] = at[(1 + j * SHIFTS + k) * d + j];
                 y[k] = f[(1 + j * SHIFTS + k) * d + i];
@@ -131,8 +124,8 @@ static void combine(size_t d, const double *at, const double *f, size_t point, c
             const double slope = hb_richardson(x, y);
             if (i == j) divergence += slope;
             if (out->jacobian) out->jacobian[(point * d + i) * d + j] = slope;
-            if (out->laplacian)
-                out->laplacian[point * d + i] += second_derivative(at[j], f[i], x, y);
+            if (out->grad_divergence)
+                out->grad_divergence[point * d + i] += second_derivative(at[j], f[i], x, y);
         }
     if (out->divergence) out->divergence[point] = divergence;
 }
@@ -145,7 +138,7 @@ static size_t points_per_block(size_t n, size_t doubles)
 
 /* A point and its 6 d shifts, of all points of a block in one call. */
 static hb_status by_differences(hb_context *context, const hb_drift *drift, const double *t,
-                                size_t n, const double *x, const results *out)
+                                size_t n, const double *x, const hb_drift_values *out)
 {
     const size_t d = (size_t)drift->dim, rows = 1 + SHIFTS * d, each = rows * d;
     const size_t block = points_per_block(n, each);
@@ -172,12 +165,12 @@ static hb_status by_differences(hb_context *context, const hb_drift *drift, cons
 
 /* Where the callback gives it. */
 static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                             const double *x, const results *out)
+                             const double *x, const hb_drift_values *out)
 {
     const size_t d = (size_t)drift->dim, block = points_per_block(n, d * (d + 1));
-    void *memory;
-    HB_TRY(hb_allocate(context, block * d * (d + 1), sizeof(double), &memory));
-    double *spare = memory, *own = spare + block * d; // (block, d), (block, d, d)
+    double *spare; // (block, d)
+    HB_TRY(HB_NEW(context, spare, block * d * (d + 1)));
+    double *own = spare + block * d; // (block, d, d)
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
@@ -189,12 +182,12 @@ static hb_status by_jacobian(hb_context *context, const hb_drift *drift, const d
             for (size_t j = 0; j < d; j++) out->divergence[first + i] += J[(i * d + j) * d + j];
         }
     }
-    hb_release(context, memory);
+    hb_release(context, spare);
     return status;
 }
 
 static hb_status first_order(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                             const double *x, const results *out)
+                             const double *x, const hb_drift_values *out)
 {
     return (drift->has_jacobian ? by_jacobian : by_differences)(context, drift, t, n, x, out);
 }
@@ -208,7 +201,7 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
     HB_TRY(HB_NEW(context, shifted, block * each * (d + 2)));
     double *divergence = shifted + block * each * d; // (block, d, 6)
     double *times = divergence + block * each;       // (block, d, 6)
-    const results wanted = {.divergence = divergence};
+    const hb_drift_values wanted = {.divergence = divergence};
     hb_status status = HB_OK;
     for (size_t first = 0; first < n && status == HB_OK; first += block) {
         const size_t count = n - first < block ? n - first : block;
@@ -226,20 +219,18 @@ static hb_status gradient_of_divergence(hb_context *context, const hb_drift *dri
     return status;
 }
 
-static hb_status evaluate(hb_context *context, const hb_drift *drift, const double *t, size_t n,
-                          const double *x, double *f, double *divergence, double *grad_divergence,
-                          double *jacobian)
+static hb_status callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
+                                   size_t n, const double *x, const hb_drift_values *out)
 {
     const int once = drift->facts.gradient && !drift->has_jacobian; /* grad div f = Lap f */
-    const results wanted = {f, divergence, once ? grad_divergence : NULL, jacobian};
-    if (!divergence && !jacobian && !wanted.laplacian) {
-        if (f) HB_TRY(call(context, drift, t, n, n, x, f, NULL));
-    } else {
+    hb_drift_values wanted = *out;
+    if (!once) wanted.grad_divergence = NULL;
+    if (wanted.divergence || wanted.jacobian || wanted.grad_divergence)
         HB_TRY(first_order(context, drift, t, n, x, &wanted));
-    }
-    if (grad_divergence && !once)
-        HB_TRY(gradient_of_divergence(context, drift, t, n, x, grad_divergence));
-    return HB_OK;
+    else if (out->f)
+        HB_TRY(call(context, drift, t, n, n, x, out->f, NULL));
+    if (!out->grad_divergence || once) return HB_OK;
+    return gradient_of_divergence(context, drift, t, n, x, out->grad_divergence);
 }
 
 int hb_drift_by_differences(const hb_drift *drift)
@@ -248,16 +239,15 @@ int hb_drift_by_differences(const hb_drift *drift)
 }
 
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x, double *f,
-                                     double *divergence, double *grad_divergence, double *jacobian)
+                                     size_t t_step, size_t n, const double *x,
+                                     const hb_drift_values *out)
 {
     if (n == 0) return HB_OK;
-    if (t_step) return evaluate(context, drift, t, n, x, f, divergence, grad_divergence, jacobian);
+    if (t_step) return callback_evaluate(context, drift, t, n, x, out);
     double *times; // (n)
     HB_TRY(HB_NEW(context, times, n));
     for (size_t i = 0; i < n; i++) times[i] = *t;
-    const hb_status status =
-        evaluate(context, drift, times, n, x, f, divergence, grad_divergence, jacobian);
+    const hb_status status = callback_evaluate(context, drift, times, n, x, out);
     hb_release(context, times);
     return status;
 }

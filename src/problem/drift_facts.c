@@ -29,15 +29,15 @@
 typedef struct node_facts {
     signed char degree;
     int only;
-    unsigned char used; /* some component needs the node */
 } node_facts;
 
 typedef struct search {
     hb_context *context;
     hb_drift *drift;
     hb_graph *graph;
-    const hb_node *f; // (d)
-    node_facts *node; // (top + 1)
+    const hb_node *f;  // (d)
+    node_facts *node;  // (top + 1)
+    int *used, *below; // (top + 1): some component needs the node; one component does
     hb_node top;
     int capacity;
 } search;
@@ -51,10 +51,11 @@ static int larger(int a, int b)
 
 static int degree_of(const search *s, const hb_graph_node *node)
 {
-    const node_facts *known = s->node;
-    const int arity = hb_operation_arity(node->op);
-    const int a = arity > 0 ? known[node->a].degree : 0, b = arity > 1 ? known[node->b].degree : 0;
-    const int c = arity > 2 ? known[node->c].degree : 0;
+    hb_node operand[3];
+    const int arity = hb_graph_operands(node, operand);
+    int degree[3] = {0};
+    for (int k = 0; k < arity; k++) degree[k] = s->node[operand[k]].degree;
+    const int a = degree[0], b = degree[1], c = degree[2];
     if (node->op == HB_OP_VARIABLE) return node->a > 0;
     if (a + b + c == 0) return 0;
     switch (node->op) {
@@ -68,33 +69,16 @@ static int degree_of(const search *s, const hb_graph_node *node)
     }
 }
 
-static int merge(int a, int b)
-{
-    return a == b || b == 0 ? a : a == 0 ? b : -1;
-}
-
 static int only_of(const search *s, const hb_graph_node *node)
 {
-    const node_facts *known = s->node;
-    const int arity = hb_operation_arity(node->op);
+    hb_node operand[3];
+    const int arity = hb_graph_operands(node, operand);
     int only = node->op == HB_OP_VARIABLE ? node->a : 0;
-    if (arity > 0) only = merge(only, known[node->a].only);
-    if (arity > 1) only = merge(only, known[node->b].only);
-    if (arity > 2) only = merge(only, known[node->c].only);
-    return only;
-}
-
-static void mark(const search *s, hb_node from, unsigned char bit)
-{
-    s->node[from].used |= bit;
-    for (hb_node i = from; i >= 0; i--) {
-        if (!(s->node[i].used & bit)) continue;
-        const hb_graph_node *node = &s->graph->nodes[i];
-        const int arity = hb_operation_arity(node->op);
-        if (arity > 0) s->node[node->a].used |= bit;
-        if (arity > 1) s->node[node->b].used |= bit;
-        if (arity > 2) s->node[node->c].used |= bit;
+    for (int k = 0; k < arity; k++) {
+        const int other = s->node[operand[k]].only;
+        only = only == other || other == 0 ? only : only == 0 ? other : -1;
     }
+    return only;
 }
 
 static void look_at_nodes(search *s)
@@ -104,14 +88,15 @@ static void look_at_nodes(search *s)
         s->node[i].degree = (signed char)degree_of(s, &s->graph->nodes[i]);
         s->node[i].only = only_of(s, &s->graph->nodes[i]);
     }
-    for (int i = 0; i < s->drift->dim; i++) s->node[s->f[i]].used = 1;
-    mark(s, s->top, s->node[s->top].used);
+    memset(s->used, 0, ((size_t)s->top + 1) * sizeof *s->used);
     facts->affine = facts->separable = 1;
     for (int i = 0; i < s->drift->dim; i++) {
         const int only = s->node[s->f[i]].only;
+        s->used[s->f[i]] = 1;
         facts->affine &= s->node[s->f[i]].degree <= 1;
         facts->separable &= only == 0 || only == i + 1;
     }
+    hb_graph_mark(s->graph, s->top, s->used);
 }
 
 /* ---- breaks ---- */
@@ -156,7 +141,7 @@ static hb_status find_breaks(search *s)
 {
     s->drift->facts.steady = 1;
     for (hb_node i = 0; i <= s->top; i++)
-        if (s->node[i].used) HB_TRY(look_at_break(s, i));
+        if (s->used[i]) HB_TRY(look_at_break(s, i));
     return HB_OK;
 }
 
@@ -165,12 +150,13 @@ static hb_status find_breaks(search *s)
 /* Whether a jump or pole hides a part of the derivatives of component i. */
 static int component_hides(const search *s, int i)
 {
-    for (hb_node k = 0; k <= s->top; k++) s->node[k].used &= 1;
-    mark(s, s->f[i], 2);
     const hb_drift_facts *facts = &s->drift->facts;
+    memset(s->below, 0, ((size_t)s->top + 1) * sizeof *s->below);
+    s->below[s->f[i]] = 1;
+    hb_graph_mark(s->graph, s->f[i], s->below);
     for (hb_node k = 0; k <= s->top; k++) {
         hb_break_kind kind;
-        if (!(s->node[k].used & 2) || s->node[k].only == 0 || s->node[k].only == i + 1) continue;
+        if (!s->below[k] || s->node[k].only == 0 || s->node[k].only == i + 1) continue;
         const hb_node argument = hb_break_argument(s->graph, k, &kind);
         if (argument == HB_NO_NODE || kind == HB_BREAK_KINK) continue;
         for (int b = 0; b < facts->n_breaks; b++)
@@ -248,21 +234,34 @@ hb_status hb_drift_find_facts(hb_context *context, hb_drift *drift, const hb_nod
                               const hb_node *entries, int has_potential)
 {
     search s = {.context = context, .drift = drift, .graph = drift->graph, .f = f};
-    void *memory;
+    hb_workspace work;
     drift->facts.is_formula = 1;
     drift->facts.autonomous = 1;
     for (int i = 0; i < drift->dim; i++) {
         s.top = f[i] > s.top ? f[i] : s.top;
         drift->facts.autonomous &= !hb_graph_depends(drift->graph, f[i], 0);
     }
-    HB_TRY(hb_allocate(context, (size_t)s.top + 1, sizeof(node_facts), &memory));
-    s.node = memset(memory, 0, ((size_t)s.top + 1) * sizeof(node_facts));
+    const size_t n = (size_t)s.top + 1;
+    HB_TRY(HB_WORKSPACE(context, &work, HB_ARRAY(s.node, n), HB_ARRAY(s.used, n),
+                        HB_ARRAY(s.below, n)));
     look_at_nodes(&s);
     hb_status status = find_breaks(&s);
     if (status == HB_OK) status = find_gradient(&s, entries, has_potential);
     if (status == HB_OK) status = compile(&s);
-    hb_release(context, memory);
+    hb_workspace_destroy(&work);
     return status;
+}
+
+hb_status hb_problem_features(hb_context *context, const hb_problem *problem, int axis,
+                              const hb_interval *range, hb_features *out)
+{
+    const hb_drift *drift = &problem->drift;
+    const int own = drift->facts.separable;
+    *out = (hb_features){0};
+    if (!drift->facts.is_formula || !drift->components) return HB_OK;
+    return hb_features_find(context, drift->graph, own ? 1 : drift->dim,
+                            drift->components + (own ? axis : 0), axis + 1, range,
+                            (hb_interval){0, hb_problem_span(problem)}, out);
 }
 
 const hb_drift_facts *hb_problem_facts(const hb_problem *problem)

@@ -202,15 +202,17 @@ void hb_drift_destroy(hb_context *context, hb_drift *drift)
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Takes apart rows (n, width) of f, div f, grad div f. */
-static void scatter(size_t n, size_t d, size_t width, const double *rows, double *f,
-                    double *divergence, double *grad_divergence)
+/* Takes apart rows (n, width) of f, div f, grad div f, for the points from `first` on. */
+static void drift_scatter(size_t n, size_t d, size_t width, const double *rows, size_t first,
+                          const hb_drift_values *out)
 {
-    for (size_t k = 0; f && k < d; k++) /* column by column: rows are short */
-        for (size_t i = 0; i < n; i++) f[i * d + k] = rows[i * width + k];
-    for (size_t i = 0; divergence && i < n; i++) divergence[i] = rows[i * width + d];
-    for (size_t k = 0; grad_divergence && k < d; k++)
-        for (size_t i = 0; i < n; i++) grad_divergence[i * d + k] = rows[i * width + d + 1 + k];
+    for (size_t k = 0; out->f && k < d; k++) /* column by column: rows are short */
+        for (size_t i = 0; i < n; i++) out->f[(first + i) * d + k] = rows[i * width + k];
+    for (size_t i = 0; out->divergence && i < n; i++)
+        out->divergence[first + i] = rows[i * width + d];
+    for (size_t k = 0; out->grad_divergence && k < d; k++)
+        for (size_t i = 0; i < n; i++)
+            out->grad_divergence[(first + i) * d + k] = rows[i * width + d + 1 + k];
 }
 
 static size_t rows_per_block(size_t n, size_t width)
@@ -220,11 +222,12 @@ static size_t rows_per_block(size_t n, size_t width)
 }
 
 static hb_status run_with_divergence(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x, double *f,
-                                     double *divergence, double *grad_divergence)
+                                     size_t t_step, size_t n, const double *x,
+                                     const hb_drift_values *out)
 {
-    const size_t d = (size_t)drift->dim, width = grad_divergence ? 2 * d + 1 : d + 1;
-    const hb_program *program = grad_divergence ? drift->with_gradient : drift->with_divergence;
+    const int gradient = out->grad_divergence != NULL;
+    const size_t d = (size_t)drift->dim, width = gradient ? 2 * d + 1 : d + 1;
+    const hb_program *program = gradient ? drift->with_gradient : drift->with_divergence;
     const size_t block = rows_per_block(n, width);
     void *rows;
     HB_TRY(hb_allocate(context, block * width, sizeof(double), &rows));
@@ -233,9 +236,7 @@ static hb_status run_with_divergence(hb_context *context, const hb_drift *drift,
         const size_t count = n - i < block ? n - i : block;
         status =
             hb_program_run_times(context, program, count, x + i * d, t + i * t_step, t_step, rows);
-        if (status == HB_OK)
-            scatter(count, d, width, rows, f ? f + i * d : NULL, divergence ? divergence + i : NULL,
-                    grad_divergence ? grad_divergence + i * d : NULL);
+        if (status == HB_OK) drift_scatter(count, d, width, rows, i, out);
     }
     hb_release(context, rows);
     return status;
@@ -264,14 +265,13 @@ static hb_status run_jacobian(hb_context *context, const hb_drift *drift, const 
 }
 
 hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                 size_t t_step, size_t n, const double *x, double *f,
-                                 double *divergence, double *grad_divergence, double *jacobian)
+                                 size_t t_step, size_t n, const double *x,
+                                 const hb_drift_values *out)
 {
     if (n == 0) return HB_OK;
-    if (divergence || grad_divergence)
-        HB_TRY(
-            run_with_divergence(context, drift, t, t_step, n, x, f, divergence, grad_divergence));
-    else if (f)
-        HB_TRY(hb_program_run_times(context, drift->value, n, x, t, t_step, f));
-    return jacobian ? run_jacobian(context, drift, t, t_step, n, x, jacobian) : HB_OK;
+    if (out->divergence || out->grad_divergence)
+        HB_TRY(run_with_divergence(context, drift, t, t_step, n, x, out));
+    else if (out->f)
+        HB_TRY(hb_program_run_times(context, drift->value, n, x, t, t_step, out->f));
+    return out->jacobian ? run_jacobian(context, drift, t, t_step, n, x, out->jacobian) : HB_OK;
 }

@@ -13,7 +13,7 @@
 #include "problem/potential_rise.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "problem/drift_features.h"
+#include "problem/drift_facts.h"
 #include "problem/problem_parts.h"
 
 #include <math.h>

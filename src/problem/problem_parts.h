@@ -57,14 +57,18 @@ hb_status hb_drift_parameters(hb_context *context, const hb_problem_settings *se
                               hb_graph *graph);
 void hb_drift_destroy(hb_context *context, hb_drift *drift);
 
-/* f[n][d], divergence[n], grad_divergence[n][d], jacobian[n][d][d]; any may be NULL. t_step 0: at the
- * one time *t; 1: at t[n]. */
+/* Where values at n points go; NULL: not wanted. */
+typedef struct hb_drift_values {
+    double *f, *divergence, *grad_divergence, *jacobian; // (n, d), (n), (n, d), (n, d, d)
+} hb_drift_values;
+
+/* At x[n][d] and, t_step 0, the one time *t; t_step 1: the times t[n]. */
 hb_status hb_drift_text_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                 size_t t_step, size_t n, const double *x, double *f,
-                                 double *divergence, double *grad_divergence, double *jacobian);
+                                 size_t t_step, size_t n, const double *x,
+                                 const hb_drift_values *out);
 hb_status hb_drift_callback_evaluate(hb_context *context, const hb_drift *drift, const double *t,
-                                     size_t t_step, size_t n, const double *x, double *f,
-                                     double *divergence, double *grad_divergence, double *jacobian);
+                                     size_t t_step, size_t n, const double *x,
+                                     const hb_drift_values *out);
 /* 1 when most of a callback's values so far were for differences. */
 int hb_drift_by_differences(const hb_drift *drift);
 
