@@ -82,6 +82,16 @@ static inline void hb_lower_multiply(size_t d, const double *L, const double *v,
     for (size_t i = 0; i < d; i++) out[i] = hb_dot(i + 1, L + i * d, v);
 }
 
+/* L' v in the place of v: row i needs v_i .. v_d. */
+static inline void hb_lower_transposed_multiply(size_t d, const double *L, double *v)
+{
+    for (size_t i = 0; i < d; i++) {
+        double sum = 0;
+        for (size_t j = i; j < d; j++) sum += L[j * d + i] * v[j];
+        v[i] = sum;
+    }
+}
+
 /* A L in the place of A (d, d): column k needs the columns from k on. */
 static inline void hb_multiply_lower(size_t d, const double *L, double *A)
 {

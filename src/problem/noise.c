@@ -10,7 +10,6 @@
 #include "formula/graph.h"
 #include "problem/line_balance.h"
 #include "problem/problem_parts.h"
-#include "problem/transform/transform_build.h"
 
 #include <heatball/ball.h>
 #include <math.h>

@@ -12,7 +12,6 @@
 #include "problem/noise_text.h"
 #include "problem/problem_text.h"
 #include "problem/transform/transform.h"
-#include "problem/transform/transform_build.h"
 
 #include <heatball/ball.h>
 #include <math.h>

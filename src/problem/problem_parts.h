@@ -143,6 +143,16 @@ double hb_problem_span(const hb_problem *problem);
 /* What follows from the node g(t) of problem->noise_graph. */
 hb_status hb_problem_compile_noise(hb_context *context, hb_node g, hb_problem *problem);
 
+/* The one noise g(t) of the problem, from a node of a graph. */
+hb_status hb_problem_set_noise(hb_context *context, const hb_graph *graph, hb_node g,
+                               hb_problem *problem);
+/* Makes drift, time change, transform and noise of a problem whose dim, time and context are set;
+ * problem->outside, when there is one, has the start in x (transform/transform_build.c). */
+hb_status hb_problem_build_transformed(hb_context *context, const hb_problem_settings *settings,
+                                       hb_problem *problem);
+
+/* The start in y from problem->outside. */
+hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem);
 /* The initial density of the problem, whose other parts are ready, from its text or from a callback. */
 hb_status hb_initial_parse(hb_context *context, const hb_problem_settings *settings,
                            hb_problem *problem);

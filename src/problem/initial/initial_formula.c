@@ -5,7 +5,6 @@
  * no value in a part of the space fails that. So exp(-log(x)^2/2)/x with the noise x is N(0, 1) in y = ln x, and walks
  * have closed forms. Else, where no axes are mixed, the formula of each axis is a density on the line in y.
  * A number to reproduce: product(exp(-(log(x) - 0.7)^2)/x) is N(0.7, 0.5). */
-#include "problem/initial/initial_formula.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "formula/graph.h"

@@ -8,10 +8,8 @@
 #include "base/context.h"
 #include "base/linear_algebra.h"
 #include "base/memory.h"
-#include "problem/initial/initial_formula.h"
-#include "problem/initial/initial_ops.h"
+#include "problem/initial/line_product.h"
 #include "problem/transform/transform.h"
-#include "problem/transform/transform_build.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,38 +71,24 @@ static hb_status draw(hb_context *context, const hb_problem *problem, uint64_t s
 
 /* ---- closed forms, where the transform is a matrix ---- */
 
-/* L' v, in place */
-static void times_transposed(size_t d, const double *L, double *v)
+/* out = L A */
+static void lower_times(size_t d, const double *L, const double *A, double *out)
 {
-    for (size_t i = 0; i < d; i++) {
-        double sum = 0;
-        for (size_t j = i; j < d; j++) sum += L[j * d + i] * v[j];
-        v[i] = sum;
-    }
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            out[i * d + j] = 0;
+            for (size_t k = 0; k <= i; k++) out[i * d + j] += L[i * d + k] * A[k * d + j];
+        }
 }
 
 /* out = L C L' for a symmetric C. */
 static void conjugate(size_t d, const double *L, const double *C, double *work, double *out)
 {
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) {
-            work[i * d + j] = 0;
-            for (size_t k = 0; k <= i; k++) work[i * d + j] += L[i * d + k] * C[k * d + j];
-        }
+    lower_times(d, L, C, work);
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
             out[i * d + j] = 0;
             for (size_t k = 0; k <= j; k++) out[i * d + j] += work[i * d + k] * L[j * d + k];
-        }
-}
-
-/* Rows of A L^-1, in place: from the last column down. */
-static void divide_columns(size_t d, const double *L, double *A)
-{
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = d; j-- > 0;) {
-            for (size_t k = j + 1; k < d; k++) A[i * d + j] -= A[i * d + k] * L[k * d + j];
-            A[i * d + j] /= L[j * d + j];
         }
 }
 
@@ -135,7 +119,7 @@ static void average(const hb_problem *problem, const hb_gaussian *gaussian, doub
     }
     inner_ops(problem)->average(problem->outside, &in_x, work, log_value, gradient);
     *log_value += f->log_volume;
-    times_transposed(d, f->L, gradient);
+    hb_lower_transposed_multiply(d, f->L, gradient);
 }
 
 /* work: that of the start in x, then G (d, d), D (d, d), scratch (d, d), shift (d), x (d). */
@@ -146,18 +130,14 @@ static void moved(const hb_problem *problem, const double *G, const double *shif
     const size_t d = (size_t)problem->dim;
     double *Gx = work + hb_initial_moved_work(problem->outside), *Dx = Gx + d * d,
            *scratch = Dx + d * d, *p = scratch + d * d, *x = p + d;
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) {
-            Gx[i * d + j] = 0;
-            for (size_t k = 0; k <= i; k++) Gx[i * d + j] += f->L[i * d + k] * G[k * d + j];
-        }
-    divide_columns(d, f->L, Gx);
+    lower_times(d, f->L, G, Gx);
+    for (size_t i = 0; i < d; i++) hb_solve_upper(d, f->L, 1, Gx + i * d); // rows of L G L^-1
     conjugate(d, f->L, D, scratch, Dx);
     hb_lower_multiply(d, f->L, shift, p);
     hb_lower_multiply(d, f->L, y, x);
     inner_ops(problem)->moved(problem->outside, Gx, p, Dx, x, work, log_value, gradient);
     *log_value += f->log_volume;
-    times_transposed(d, f->L, gradient);
+    hb_lower_transposed_multiply(d, f->L, gradient);
 }
 
 /* ---- sums of Gaussians, taken over ---- */
@@ -344,12 +324,12 @@ static hb_status enter(hb_context *context, hb_problem *problem, double *L, int 
 hb_status hb_initial_enter_transform(hb_context *context, hb_problem *problem)
 {
     const size_t d = (size_t)problem->dim;
-    void *memory;
+    double *L;
     int kept = 0;
     if (inner_ops(problem)->place) return take_place(context, problem);
-    HB_TRY(hb_allocate(context, d * d, sizeof(double), &memory));
-    hb_status status = hb_transform_matrix(context, problem->transform, 0, memory);
-    if (status == HB_OK) status = enter(context, problem, memory, &kept);
-    if (status != HB_OK || !kept) hb_release(context, memory);
+    HB_TRY(HB_NEW(context, L, d * d));
+    hb_status status = hb_transform_matrix(context, problem->transform, 0, L);
+    if (status == HB_OK) status = enter(context, problem, L, &kept);
+    if (status != HB_OK || !kept) hb_release(context, L);
     return status;
 }

@@ -8,6 +8,7 @@
  * A number to reproduce: y = ln x, u_y = N(0, 1): at x = 2 ln u_x = -1.1591646 - ln 2, score_x = (-ln 2 - 1)/2. */
 #include "problem/transform/transform.h"
 #include "base/context.h"
+#include "base/linear_algebra.h"
 #include "base/memory.h"
 #include "problem/problem_parts.h"
 
@@ -50,109 +51,126 @@ hb_status hb_transform_matrix(hb_context *context, const hb_transform *transform
     return HB_OK;
 }
 
-/* L(t); *L stays NULL where it is the identity. *own is memory that the caller releases, of a transform that moves only. */
-static hb_status matrix_at(hb_context *context, const hb_transform *transform, double t,
-                           const double **L, void **own)
+/* L(t); *L stays NULL where it is the identity. *own is to be released, of one that moves only. */
+static hb_status transform_matrix_at(hb_context *context, const hb_transform *transform, double t,
+                                     const double **L, double **own)
 {
     const size_t d = (size_t)transform->dim;
     *own = NULL;
     *L = transform->moves ? NULL : transform->L;
     if (!transform->moves || !transform->scales) return HB_OK;
-    HB_TRY(hb_allocate(context, d * d, sizeof(double), own));
+    HB_TRY(HB_NEW(context, *own, d * d));
     const hb_status status = hb_transform_matrix(context, transform, t, *own);
     if (status != HB_OK) hb_release(context, *own);
     *L = *own;
     return status;
 }
 
-/* ---- points ---- */
+/* What happens to one point: from `x`, in the place of `out` or from it to there. L: NULL, none. */
+typedef void (*transform_row)(const hb_transform *transform, const double *L, const double *x,
+                              double *out, double *error);
 
-/* L y = z, in place, from the first row down. */
-static void solve_lower(size_t d, int turns, const double *L, double *z)
+typedef struct transform_points {
+    size_t n;
+    const double *x; // (n, dim)
+    size_t width;
+    double *out, *error; // (n, width), (n, dim) or NULL
+} transform_points;
+
+static hb_status transform_rows(hb_context *context, const hb_transform *transform, double t,
+                                transform_row row, transform_points p)
 {
-    for (size_t i = 0; i < d; i++) {
-        for (size_t j = 0; turns && j < i; j++) z[i] -= L[i * d + j] * z[j];
-        z[i] /= L[i * d + i];
-    }
+    const size_t d = (size_t)transform->dim;
+    const double *L;
+    double *own;
+    HB_TRY(transform_matrix_at(context, transform, t, &L, &own));
+    for (size_t i = 0; i < p.n; i++)
+        row(transform, L, p.x + i * d, p.out + i * p.width, p.error ? p.error + i * d : NULL);
+    hb_release(context, own);
+    return HB_OK;
 }
 
-/* z = L y, in place, from the last row up. */
-static void times_lower(size_t d, int turns, const double *L, double *y)
+/* ---- points ---- */
+
+/* L y = z, in place. A diagonal L is told apart: 0 times infinity is no number. */
+static void transform_solve(const hb_transform *transform, const double *L, double *z)
 {
-    for (size_t i = d; i-- > 0;) {
-        y[i] *= L[i * d + i];
-        for (size_t j = 0; turns && j < i; j++) y[i] += L[i * d + j] * y[j];
-    }
+    const size_t d = (size_t)transform->dim;
+    if (transform->turns) hb_solve_lower(d, L, 1, z);
+    for (size_t i = 0; !transform->turns && i < d; i++) z[i] /= L[i * (d + 1)];
+}
+
+static void row_to_y(const hb_transform *transform, const double *L, const double *x, double *y,
+                     double *unused)
+{
+    (void)unused;
+    const int d = transform->dim;
+    int outside = 0;
+    for (int a = 0; a < d; a++) y[a] = hb_axis_to_y(&transform->axes[a], x[a]);
+    if (L) transform_solve(transform, L, y);
+    for (int a = 0; a < d; a++) outside |= isnan(y[a]);
+    for (int a = 0; outside && a < d; a++) y[a] = NAN;
 }
 
 hb_status hb_transform_to_y(hb_context *context, const hb_transform *transform, double t, size_t n,
                             const double *x, double *y)
 {
     const size_t d = (size_t)transform->dim;
-    const double *L;
-    void *own;
-    HB_TRY(matrix_at(context, transform, t, &L, &own));
-    for (size_t i = 0; i < n; i++) {
-        double *row = y + i * d;
-        for (size_t a = 0; a < d; a++) row[a] = hb_axis_to_y(&transform->axes[a], x[i * d + a]);
-        if (L) solve_lower(d, transform->turns, L, row);
-        int outside = 0;
-        for (size_t a = 0; a < d; a++) outside |= isnan(row[a]);
-        for (size_t a = 0; outside && a < d; a++) row[a] = NAN;
+    return transform_rows(context, transform, t, row_to_y, (transform_points){n, x, d, y, NULL});
+}
+
+/* z = L y from the last row up, so that x may be y. */
+static void row_to_x(const hb_transform *transform, const double *L, const double *y, double *x,
+                     double *unused)
+{
+    (void)unused;
+    const size_t d = (size_t)transform->dim;
+    for (size_t i = d; i-- > 0;) {
+        x[i] = L ? y[i] * L[i * d + i] : y[i];
+        for (size_t j = 0; L && transform->turns && j < i; j++) x[i] += L[i * d + j] * y[j];
+        x[i] = hb_axis_to_x(&transform->axes[i], x[i]);
     }
-    hb_release(context, own);
-    return HB_OK;
 }
 
 hb_status hb_transform_to_x(hb_context *context, const hb_transform *transform, double t, size_t n,
                             const double *y, double *x)
 {
     const size_t d = (size_t)transform->dim;
-    const double *L;
-    void *own;
-    HB_TRY(matrix_at(context, transform, t, &L, &own));
-    if (x != y) memcpy(x, y, n * d * sizeof *x);
-    for (size_t i = 0; i < n; i++) {
-        double *row = x + i * d;
-        if (L) times_lower(d, transform->turns, L, row);
-        for (size_t a = 0; a < d; a++) row[a] = hb_axis_to_x(&transform->axes[a], row[a]);
-    }
-    hb_release(context, own);
-    return HB_OK;
+    return transform_rows(context, transform, t, row_to_x, (transform_points){n, y, d, x, NULL});
 }
 
 /* ---- densities ---- */
 
+static void row_volume(const hb_transform *transform, const double *L, const double *y,
+                       double *volume, double *unused)
+{
+    (void)unused;
+    const size_t d = (size_t)transform->dim;
+    *volume = 0;
+    for (size_t a = 0; L && a < d; a++) *volume += log(fabs(L[a * d + a]));
+    for (size_t a = 0; transform->bends && a < d; a++) {
+        double z = L ? y[a] * L[a * d + a] : y[a];
+        for (size_t j = 0; L && transform->turns && j < a; j++) z += L[a * d + j] * y[j];
+        *volume += hb_axis_log_noise(&transform->axes[a], z);
+    }
+}
+
 hb_status hb_transform_volume(hb_context *context, const hb_transform *transform, double t,
                               size_t n, const double *y, double *volume)
 {
-    const size_t d = (size_t)transform->dim;
-    const double *L;
-    double constant = 0;
-    void *own;
-    HB_TRY(matrix_at(context, transform, t, &L, &own));
-    for (size_t a = 0; L && a < d; a++) constant += log(fabs(L[a * d + a]));
-    for (size_t i = 0; i < n; i++) {
-        volume[i] = constant;
-        for (size_t a = 0; transform->bends && a < d; a++) {
-            double z = y[i * d + a];
-            if (L) z *= L[a * d + a];
-            for (size_t j = 0; L && transform->turns && j < a; j++)
-                z += L[a * d + j] * y[i * d + j];
-            volume[i] += hb_axis_log_noise(&transform->axes[a], z);
-        }
-    }
-    hb_release(context, own);
-    return HB_OK;
+    return transform_rows(context, transform, t, row_volume,
+                          (transform_points){n, y, 1, volume, NULL});
 }
 
 /* ---- scores ---- */
 
 /* L' v = s, in place, from the last row up; error: the bound of what errors of s do. */
-static void solve_upper(size_t d, int turns, const double *L, double *s, double *error)
+static void transform_solve_upper(const hb_transform *transform, const double *L, double *s,
+                                  double *error)
 {
+    const size_t d = (size_t)transform->dim;
     for (size_t i = d; i-- > 0;) {
-        for (size_t j = i + 1; turns && j < d; j++) {
+        for (size_t j = i + 1; transform->turns && j < d; j++) {
             s[i] -= L[j * d + i] * s[j];
             if (error) error[i] += fabs(L[j * d + i]) * error[j];
         }
@@ -161,49 +179,44 @@ static void solve_upper(size_t d, int turns, const double *L, double *s, double 
     }
 }
 
+static void row_score(const hb_transform *transform, const double *L, const double *x, double *s,
+                      double *error)
+{
+    if (L) transform_solve_upper(transform, L, s, error);
+    for (int a = 0; transform->bends && a < transform->dim; a++) {
+        double b, slope;
+        hb_axis_noise(&transform->axes[a], x[a], &b, &slope);
+        s[a] = (s[a] - slope) / b;
+        if (error) error[a] /= b;
+    }
+}
+
 hb_status hb_transform_score(hb_context *context, const hb_transform *transform, double t, size_t n,
                              const double *x, double *score, double *error)
 {
     const size_t d = (size_t)transform->dim;
-    const double *L;
-    void *own;
-    HB_TRY(matrix_at(context, transform, t, &L, &own));
-    for (size_t i = 0; i < n; i++) {
-        double *s = score + i * d, *e = error ? error + i * d : NULL;
-        if (L) solve_upper(d, transform->turns, L, s, e);
-        for (size_t a = 0; transform->bends && a < d; a++) {
-            double b, slope;
-            hb_axis_noise(&transform->axes[a], x[i * d + a], &b, &slope);
-            s[a] = (s[a] - slope) / b;
-            if (e) e[a] /= b;
-        }
+    return transform_rows(context, transform, t, row_score,
+                          (transform_points){n, x, d, score, error});
+}
+
+static void row_score_to_y(const hb_transform *transform, const double *L, const double *x,
+                           double *s, double *unused)
+{
+    (void)unused;
+    for (int a = 0; transform->bends && a < transform->dim; a++) {
+        double b, slope;
+        hb_axis_noise(&transform->axes[a], x[a], &b, &slope);
+        s[a] = s[a] * b + slope;
     }
-    hb_release(context, own);
-    return HB_OK;
+    if (L) hb_lower_transposed_multiply((size_t)transform->dim, L, s);
 }
 
 hb_status hb_transform_score_to_y(hb_context *context, const hb_transform *transform, double t,
                                   size_t n, const double *x, double *score)
 {
     const size_t d = (size_t)transform->dim;
-    const double *L;
-    void *own;
-    HB_TRY(matrix_at(context, transform, t, &L, &own));
-    for (size_t i = 0; i < n; i++) {
-        double *s = score + i * d;
-        for (size_t a = 0; transform->bends && a < d; a++) {
-            double b, slope;
-            hb_axis_noise(&transform->axes[a], x[i * d + a], &b, &slope);
-            s[a] = s[a] * b + slope;
-        }
-        for (size_t a = 0; L && a < d; a++) { // L' s: row a needs s_a .. s_d
-            double sum = 0;
-            for (size_t j = a; j < d; j++) sum += L[j * d + a] * s[j];
-            s[a] = sum;
-        }
-    }
-    hb_release(context, own);
-    return HB_OK;
+    return transform_rows(context, transform, t, row_score_to_y,
+                          (transform_points){n, x, d, score, NULL});
 }
 
 /* ---- slopes ---- */
@@ -215,12 +228,12 @@ void hb_transform_vector_to_y(const hb_transform *transform, const double *x, do
         hb_axis_noise(&transform->axes[a], x[a], &b, &slope);
         v[a] /= b;
     }
-    if (transform->L) solve_lower((size_t)transform->dim, transform->turns, transform->L, v);
+    if (transform->L) transform_solve(transform, transform->L, v);
 }
 
 void hb_transform_covector_to_z(const hb_transform *transform, double *v)
 {
-    if (transform->L) solve_upper((size_t)transform->dim, transform->turns, transform->L, v, NULL);
+    if (transform->L) transform_solve_upper(transform, transform->L, v, NULL);
 }
 
 double hb_transform_bend(const hb_transform *transform, const double *x, const double *score)
@@ -236,14 +249,6 @@ double hb_transform_bend(const hb_transform *transform, const double *x, const d
 
 /* ---- boxes ---- */
 
-static void order(double *low, double *high)
-{
-    if (*low <= *high) return;
-    const double other = *low;
-    *low = *high;
-    *high = other;
-}
-
 /* y = L^-1 z row by row, each with the bounds of those before it. */
 static void bound_lower(size_t d, const double *L, double *low, double *high)
 {
@@ -254,9 +259,10 @@ static void bound_lower(size_t d, const double *L, double *low, double *high)
             low[i] -= fmax(c * low[j], c * high[j]);
             high[i] -= fmin(c * low[j], c * high[j]);
         }
-        low[i] /= L[i * d + i];
-        high[i] /= L[i * d + i];
-        order(low + i, high + i);
+        const double ends[2] = {low[i] / L[i * d + i], high[i] / L[i * d + i]};
+        const int swap = !(ends[0] <= ends[1]);
+        low[i] = ends[swap];
+        high[i] = ends[!swap];
     }
 }
 
@@ -266,8 +272,8 @@ hb_status hb_transform_box_to_y(hb_context *context, const hb_transform *transfo
 {
     const size_t d = (size_t)transform->dim;
     const double *L;
-    void *own;
-    HB_TRY(matrix_at(context, transform, t, &L, &own));
+    double *own;
+    HB_TRY(transform_matrix_at(context, transform, t, &L, &own));
     for (size_t a = 0; a < d; a++) {
         const hb_axis_map *map = &transform->axes[a];
         y_low[a] = low[a] > map->low ? hb_axis_to_y(map, low[a]) : -INFINITY;
@@ -285,8 +291,8 @@ const char *hb_problem_frame(const hb_problem *problem)
     return problem && problem->transform ? problem->transform->text : NULL;
 }
 
-static hb_status change(hb_context *context, const hb_problem *problem, double t, size_t n,
-                        const double *from, double *to, int back)
+static hb_status transform_change(hb_context *context, const hb_problem *problem, double t,
+                                  size_t n, const double *from, double *to, int back)
 {
     HB_CHECK(context, problem && ((from && to) || n == 0), HB_ERROR_ARGUMENT,
              "the problem or the points to transform are NULL");
@@ -301,11 +307,11 @@ static hb_status change(hb_context *context, const hb_problem *problem, double t
 hb_status hb_problem_to_frame(hb_context *context, const hb_problem *problem, size_t n,
                               const double *x, double t, double *y)
 {
-    return change(context, problem, t, n, x, y, 0);
+    return transform_change(context, problem, t, n, x, y, 0);
 }
 
 hb_status hb_problem_from_frame(hb_context *context, const hb_problem *problem, size_t n,
                                 const double *y, double t, double *x)
 {
-    return change(context, problem, t, n, y, x, 1);
+    return transform_change(context, problem, t, n, y, x, 1);
 }

@@ -7,7 +7,6 @@
  * L is a matrix of numbers.
  * A problem with `unit` gets coordinates in which its noise is sqrt(2), so that tau = t: 2 L L' = M M', also for one number.
  * A number to reproduce: the noise "0.5, 0.5" needs no transform. */
-#include "problem/transform/transform_build.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "problem/line_balance.h"
@@ -92,7 +91,6 @@ static hb_status finish_transform(hb_transform_building *b)
 static void name_transform(const hb_transform_building *b, int with_matrix)
 {
     hb_transform *transform = b->transform;
-    static const char *const letters[] = {"x", "y", "z"};
     char axis[100], name[24];
     size_t used = 0;
     transform->text[0] = '\0';
@@ -105,7 +103,7 @@ static void name_transform(const hb_transform_building *b, int with_matrix)
     used += (size_t)snprintf(transform->text, sizeof transform->text, "Lamperti coordinates y = ");
     for (int i = 0; i < b->d && used < 100; i++) {
         snprintf(name, sizeof name, "x%d", i + 1);
-        hb_axis_text(&transform->axes[i], b->d == 1 ? letters[0] : name, sizeof axis, axis);
+        hb_axis_text(&transform->axes[i], b->d == 1 ? "x" : name, sizeof axis, axis);
         const int left = i > 1 && b->d > 3;
         used += (size_t)snprintf(transform->text + used, sizeof transform->text - used, "%s%.50s",
                                  i > 0 ? ", " : "", left ? "..." : axis);
@@ -114,6 +112,12 @@ static void name_transform(const hb_transform_building *b, int with_matrix)
     if (with_matrix && transform->scales && used < sizeof transform->text)
         snprintf(transform->text + used, sizeof transform->text - used, ", then L%s y",
                  transform->moves ? "(t)^-1" : "^-1");
+}
+
+static void give_transform(hb_transform_building *b)
+{
+    b->problem->transform = b->transform;
+    b->transform = NULL;
 }
 
 /* L = c I without bent axes needs no transform: the noise is c g. */
@@ -143,10 +147,7 @@ static hb_status build_scalar(hb_transform_building *b, hb_node *x, hb_node *f)
     HB_TRY(finish_transform(b));
     name_transform(b, 1);
     HB_TRY(hb_problem_set_noise(b->context, b->to, b->g, b->problem));
-    if (!b->transform->same) {
-        b->problem->transform = b->transform;
-        b->transform = NULL;
-    }
+    if (!b->transform->same) give_transform(b);
     return take_drift(b, &b->to, f);
 }
 
@@ -160,8 +161,7 @@ static hb_status build_matrix(hb_transform_building *b, hb_node *x, hb_node *f)
     if (b->transform->bends) {
         b->transform->moves = 0;
         name_transform(b, 0);
-        b->problem->transform = b->transform;
-        b->transform = NULL;
+        give_transform(b);
     }
     return take_drift(b, &b->to, f);
 }
@@ -198,8 +198,7 @@ static hb_status build_callback(hb_transform_building *b, hb_noise_kind kind)
     name_transform(b, 1);
     HB_TRY(hb_problem_set_noise(b->context, b->to, b->g, problem));
     if (b->transform->same) return hb_drift_from_callback(b->context, b->s, b->d, &problem->drift);
-    problem->transform = b->transform;
-    b->transform = NULL;
+    give_transform(b);
     return hb_transform_callback(b->context, b->s, problem);
 }
 
@@ -242,14 +241,13 @@ static hb_status build(hb_transform_building *b, hb_node *f)
     HB_TRY(hb_transform_read_axes(b, &field));
     if (!b->f && b->transform->bends) field = 1;
     if (field) return build_field(b);
-    void *memory;
+    hb_workspace work;
     const size_t d = (size_t)b->d;
     HB_TRY(hb_graph_create(b->context, b->d, &b->to));
-    HB_TRY(hb_allocate(b->context, d * (size_t)b->m + d * d, sizeof(hb_node), &memory));
-    b->M = memory;
-    b->L = b->M + d * (size_t)b->m;
+    HB_TRY(
+        HB_WORKSPACE(b->context, &work, HB_ARRAY(b->M, d * (size_t)b->m), HB_ARRAY(b->L, d * d)));
     const hb_status status = build_by_kind(b);
-    hb_release(b->context, memory);
+    hb_workspace_destroy(&work);
     return status;
 }
 
@@ -258,21 +256,13 @@ hb_status hb_problem_build_transformed(hb_context *context, const hb_problem_set
 {
     hb_transform_building b = {
         .context = context, .s = settings, .problem = problem, .d = problem->dim};
-    hb_workspace work;
-    hb_node *f;
-    void *memory;
-    HB_TRY(hb_allocate(context, 1, sizeof(hb_transform), &memory));
-    b.transform = memset(memory, 0, sizeof(hb_transform));
+    hb_node *f = NULL;
+    HB_TRY(HB_NEW_CLEARED(context, b.transform, 1));
     b.transform->dim = problem->dim;
-    hb_status status = hb_allocate(context, (size_t)b.d, sizeof(hb_axis_map), &memory);
-    if (status == HB_OK) {
-        b.transform->axes = memset(memory, 0, (size_t)b.d * sizeof(hb_axis_map));
-        status = HB_WORKSPACE(context, &work, HB_ARRAY(f, (size_t)b.d));
-        if (status == HB_OK) {
-            status = build(&b, f);
-            hb_workspace_destroy(&work);
-        }
-    }
+    hb_status status = HB_NEW_CLEARED(context, b.transform->axes, (size_t)b.d);
+    if (status == HB_OK) status = HB_NEW(context, f, (size_t)b.d);
+    if (status == HB_OK) status = build(&b, f);
+    hb_release(context, f);
     hb_release(context, b.noise.G);
     hb_drift_destroy(context, &b.typed);
     hb_graph_destroy(b.to);

@@ -24,11 +24,11 @@ static int call(void *user, size_t n, const double *y, const double *t, double *
 {
     const transformed_drift *w = user;
     const size_t d = (size_t)w->transform->dim;
-    void *memory;
-    if (hb_allocate(w->context, n * d, sizeof(double), &memory) != HB_OK) return -1;
-    int failure = hb_transform_to_x(w->context, w->transform, 0, n, y, memory) != HB_OK;
-    if (!failure) failure = w->callback(w->user, n, memory, t, f, jacobian);
-    hb_release(w->context, memory);
+    double *x; // (n, d)
+    if (HB_NEW(w->context, x, n * d) != HB_OK) return -1;
+    int failure = hb_transform_to_x(w->context, w->transform, 0, n, y, x) != HB_OK;
+    if (!failure) failure = w->callback(w->user, n, x, t, f, jacobian);
+    hb_release(w->context, x);
     for (size_t i = 0; i < n && !failure; i++) {
         hb_solve_lower(d, w->transform->L, 1, f + i * d);
         if (!jacobian) continue;

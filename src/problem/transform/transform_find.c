@@ -68,16 +68,24 @@ static hb_status part_in_x(const hb_transform_building *b, int row, hb_node *out
     return HB_OK;
 }
 
-/* Whether a/b = const may be read off derivatives: not where one of them has kinks or jumps, unless a = c b. */
-static hb_status may_compare(const hb_transform_building *b, const hb_graph *graph, hb_node a,
-                             hb_node part, hb_formula_break kind, int *yes)
+/* Whether a/part does not depend on a variable: a' part - a part' = 0, `slope` being part'. Derivatives do not tell
+ * where one of them has kinks or jumps, unless a = c part. */
+static hb_status ratio_is_constant(const hb_transform_building *b, hb_graph *graph, hb_node a,
+                                   hb_node part, hb_node slope, int variable, int *yes)
 {
+    const hb_formula_break kind = variable ? HB_BREAKS_IN_X : HB_BREAKS_IN_TIME;
     int broken, part_broken;
+    hb_node gap;
     HB_TRY(hb_formula_has_breaks(b->context, graph, a, kind, &broken));
     HB_TRY(hb_formula_has_breaks(b->context, graph, part, kind, &part_broken));
     *yes = (!broken && !part_broken) ||
            hb_formula_without_factor(graph, a) == hb_formula_without_factor(graph, part);
-    return HB_OK;
+    if (!*yes) return HB_OK;
+    HB_TRY(hb_graph_derivative(graph, a, variable, &gap));
+    gap = hb_build_subtract(graph, hb_build_multiply(graph, gap, part),
+                            hb_build_multiply(graph, a, slope));
+    HB_TRY(hb_graph_finish(graph, gap, &gap));
+    return hb_formula_is_zero(b->context, graph, gap, yes);
 }
 
 /* Whether all entries of the row are b(x) times something without x. */
@@ -88,16 +96,9 @@ static hb_status has_one_part(const hb_transform_building *b, int row, hb_node p
     *yes = 1;
     HB_TRY(hb_graph_derivative(graph, part, row + 1, &slope));
     for (int k = 0; k < b->m && *yes; k++) {
-        hb_node gap;
         const hb_node entry = b->noise.G[row * b->m + k];
-        if (is_zero(graph, entry)) continue;
-        HB_TRY(may_compare(b, graph, entry, part, HB_BREAKS_IN_X, yes));
-        if (!*yes) return HB_OK;
-        HB_TRY(hb_graph_derivative(graph, entry, row + 1, &gap));
-        gap = hb_build_subtract(graph, hb_build_multiply(graph, gap, part),
-                                hb_build_multiply(graph, entry, slope));
-        HB_TRY(hb_graph_finish(graph, gap, &gap));
-        HB_TRY(hb_formula_is_zero(b->context, graph, gap, yes));
+        if (!is_zero(graph, entry))
+            HB_TRY(ratio_is_constant(b, graph, entry, part, slope, row + 1, yes));
     }
     return HB_OK;
 }
@@ -199,15 +200,8 @@ static hb_status find_factor(hb_transform_building *b, int *found)
     if (g == HB_NO_NODE || !hb_graph_depends(to, g, 0)) return HB_OK;
     HB_TRY(hb_graph_derivative(to, g, 0, &slope));
     for (int k = 0; k < b->d * b->m; k++) {
-        hb_node gap;
         if (is_zero(to, b->M[k])) continue;
-        HB_TRY(may_compare(b, to, b->M[k], g, HB_BREAKS_IN_TIME, found));
-        if (!*found) return HB_OK;
-        HB_TRY(hb_graph_derivative(to, b->M[k], 0, &gap));
-        gap = hb_build_subtract(to, hb_build_multiply(to, gap, g),
-                                hb_build_multiply(to, b->M[k], slope));
-        HB_TRY(hb_graph_finish(to, gap, &gap));
-        HB_TRY(hb_formula_is_zero(b->context, to, gap, found));
+        HB_TRY(ratio_is_constant(b, to, b->M[k], g, slope, 0, found));
         if (!*found) return HB_OK;
     }
     b->g = g;
@@ -225,21 +219,26 @@ static hb_status look_at_factor(hb_transform_building *b, double *t, double *val
     return hb_fail(b->context, HB_ERROR_ARGUMENT, "the noise is 0; it must not vanish for all t");
 }
 
-/* M_0[d][m] and g > 0: M's entries become numbers. */
-static hb_status divide_factor(hb_transform_building *b)
+/* M's entries become their values at t over `scale`. */
+static hb_status freeze_matrix(hb_transform_building *b, double t, double scale)
 {
-    double t, scale;
     double *values; // (d, m)
     const int n = b->d * b->m;
-    HB_TRY(look_at_factor(b, &t, &scale));
     HB_TRY(HB_NEW(b->context, values, (size_t)n));
     hb_status status = at_time(b, b->to, n, b->M, t, values);
     for (int k = 0; k < n && status == HB_OK; k++)
-        status = hb_graph_constant(b->to, values[k] / fabs(scale), &b->M[k]);
+        status = hb_graph_constant(b->to, values[k] / scale, &b->M[k]);
     hb_release(b->context, values);
-    if (status == HB_OK && scale < 0)
-        status = hb_graph_finish(b->to, hb_build_negate(b->to, b->g), &b->g);
     return status;
+}
+
+/* M_0[d][m] and g > 0. */
+static hb_status divide_factor(hb_transform_building *b)
+{
+    double t, scale;
+    HB_TRY(look_at_factor(b, &t, &scale));
+    HB_TRY(freeze_matrix(b, t, fabs(scale)));
+    return scale < 0 ? hb_graph_finish(b->to, hb_build_negate(b->to, b->g), &b->g) : HB_OK;
 }
 
 /* ---- L ---- */
@@ -359,15 +358,14 @@ static hb_status diagonal_stays(const hb_transform_building *b, int *yes)
 {
     const int d = b->d;
     hb_range_tape *tape;
-    void *memory;
+    hb_interval *x; // (d), ranges (d), work
     hb_node diagonal[MOST_MOVING];
     for (int i = 0; i < d; i++) diagonal[i] = b->L[i * d + i];
     HB_TRY(hb_range_tape_create(b->context, b->to, d, diagonal, &tape));
-    hb_status status = hb_allocate(b->context, 2 * (size_t)d + hb_range_tape_size(tape),
-                                   sizeof(hb_interval), &memory);
+    hb_status status = HB_NEW(b->context, x, 2 * (size_t)d + hb_range_tape_size(tape));
     *yes = status == HB_OK;
     for (int k = 0; k < TIME_CELLS && *yes; k++) {
-        hb_interval *x = memory, *range = x + d;
+        hb_interval *range = x + d;
         const hb_interval t = {hb_problem_span(b->problem) * k / TIME_CELLS,
                                hb_problem_span(b->problem) * (k + 1) / TIME_CELLS};
         for (int i = 0; i < d; i++) x[i] = (hb_interval){0, 0};
@@ -376,7 +374,7 @@ static hb_status diagonal_stays(const hb_transform_building *b, int *yes)
             *yes &= (range[i].low > 0 || range[i].high < 0) && isfinite(range[i].low) &&
                     isfinite(range[i].high);
     }
-    if (status == HB_OK) hb_release(b->context, memory);
+    hb_release(b->context, x);
     hb_range_tape_destroy(b->context, tape);
     return status;
 }
@@ -444,19 +442,6 @@ static hb_status transform_is_steep(hb_transform_building *b, int *yes)
     return status;
 }
 
-/* M = (M/sqrt(2)) sqrt(2): the noise of y is sqrt(2). */
-static hb_status take_unit(hb_transform_building *b)
-{
-    double *values; // (d, m)
-    const int n = b->d * b->m;
-    HB_TRY(HB_NEW(b->context, values, (size_t)n));
-    hb_status status = at_time(b, b->to, n, b->M, 0, values);
-    for (int k = 0; k < n && status == HB_OK; k++)
-        status = hb_graph_constant(b->to, values[k] / M_SQRT2, &b->M[k]);
-    hb_release(b->context, values);
-    return status == HB_OK ? hb_graph_constant(b->to, M_SQRT2, &b->g) : status;
-}
-
 /* Fills L and g; *kind says what the noise of y is. */
 hb_status hb_transform_find_coordinates(hb_transform_building *b, hb_noise_kind *kind)
 {
@@ -466,7 +451,10 @@ hb_status hb_transform_find_coordinates(hb_transform_building *b, hb_noise_kind 
     if (moves) HB_TRY(find_factor(b, &factored));
     if (factored) HB_TRY(divide_factor(b));
     b->transform->moves = moves && !factored;
-    if (b->problem->unit && !moves) HB_TRY(take_unit(b));
+    if (b->problem->unit && !moves) { /* M = (M/sqrt(2)) sqrt(2): the noise of y is sqrt(2) */
+        HB_TRY(freeze_matrix(b, 0, M_SQRT2));
+        HB_TRY(hb_graph_constant(b->to, M_SQRT2, &b->g));
+    }
     *kind = HB_NOISE_MATRIX;
     if (b->transform->moves) HB_TRY(matrix_jumps(b, &jumps));
     if (b->transform->moves && (jumps || b->d > MOST_MOVING)) return HB_OK;
